@@ -1,0 +1,84 @@
+#!/usr/bin/env node
+/** The door of the program: finds a Node that is new enough, says so when there is none, and loads the command line. */
+
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import module from "node:module";
+import { fileURLToPath } from "node:url";
+
+const root = new URL("../", import.meta.url);
+const { version, engines } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
+
+if (isNewEnough(process.versions.node, engines.node)) start();
+else handOver(findPinnedNode());
+
+function isNewEnough(current, range) {
+  const wanted = range.replace(/[^0-9.]/g, "").split(".");
+  const [major, minor] = current.split(".");
+  return Number(major) > Number(wanted[0]) || (major === wanted[0] && Number(minor) >= Number(wanted[1] || 0));
+}
+
+function start() {
+  module.enableCompileCache();
+  const source = new URL("cli/main.ts", root);
+  const main = existsSync(source) ? source : new URL("dist/cli/main.js", root);
+  process.stdout.on("error", endQuietly);
+  import(main.href)
+    .then(({ run }) =>
+      run(process.argv.slice(2), version, {
+        env: process.env,
+        stdout: process.stdout,
+        stderr: process.stderr,
+        sleep: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
+      }),
+    )
+    .then((code) => {
+      if (code === 0) process.exitCode = 0;
+      else process.exit(code);
+    })
+    .catch((error) => {
+      console.error(error);
+      process.exit(1);
+    });
+}
+
+/** A reader that has seen enough (`| head`) is no failure. */
+function endQuietly(error) {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+}
+
+/** The binary of the `node` package beside this one; undefined when there is none but the one that runs now. */
+function findPinnedNode() {
+  const candidates = ["node_modules/node/bin/node", "node_modules/node/bin/node.exe", "../node/bin/node"];
+  const found = candidates.map((path) => fileURLToPath(new URL(path, root))).find((path) => existsSync(path));
+  return found && realpathSync(found) !== realpathSync(process.execPath) ? found : undefined;
+}
+
+/** Runs this same command under `node`, with its signals and its end passed through. */
+function handOver(node) {
+  if (!node) {
+    console.error(
+      `error: tightbeam needs Node ${engines.node}, and this is ${process.versions.node} (${process.execPath}).`,
+    );
+    process.exit(1);
+  }
+  let child;
+  const forward = (signal) => {
+    // Ctrl-C on a terminal reaches the child by itself.
+    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+  };
+  // Before the child is there, so that no signal ends this process and leaves the child behind.
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+  for (const signal of signals) process.on(signal, forward);
+  child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
+  child.on("error", (error) => {
+    console.error(`error: ${node} cannot be run: ${error.message}`);
+    process.exit(1);
+  });
+  child.on("exit", (code, signal) => {
+    for (const name of signals) process.removeListener(name, forward);
+    if (signal) process.kill(process.pid, signal);
+    else process.exit(code === null ? 1 : code);
+  });
+}

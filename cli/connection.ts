@@ -1,0 +1,85 @@
+/** Which server a command talks to, with which key, and where it found them. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { UsageError } from "./failure.ts";
+
+/** The two kinds of key: one customer's, or the operator's. */
+export type KeyKind = "messages" | "admin";
+
+export interface Connection {
+  baseUrl: string;
+  apiKey: string;
+}
+
+interface Credentials {
+  baseUrl?: string;
+  apiKey?: string;
+  adminKey?: string;
+}
+
+const KEY_VARIABLE = { messages: "TIGHTBEAM_API_KEY", admin: "TIGHTBEAM_ADMIN_KEY" } as const;
+const DEFAULT_URL = "http://127.0.0.1:8080";
+
+/**
+ * Address and key from the options, else the environment, else the `credentials.json` of a server's first start here.
+ * A key of that file is given to the server of that file only. Throws `UsageError` when there is none.
+ */
+export function findConnection(
+  kind: KeyKind,
+  given: { url?: string | undefined; key?: string | undefined },
+  env: Record<string, string | undefined>,
+): Connection {
+  const path = join(env.TB_DATA_DIR || "data", "credentials.json");
+  const named = given.url || env.TIGHTBEAM_URL;
+  if (named !== undefined && !/^https?:/i.test(named)) throw new UsageError(`--url ${named} is not an http address.`);
+  if (named !== undefined && !URL.canParse(named)) throw new UsageError(`--url ${named} is not an address.`);
+  const key = given.key || env[KEY_VARIABLE[kind]];
+  if (named !== undefined && key) return { baseUrl: named, apiKey: key };
+  const stored = readCredentials(path);
+  const baseUrl = named ?? stored.baseUrl ?? DEFAULT_URL;
+  if (key) return { baseUrl, apiKey: key };
+  const storedKey = kind === "admin" ? stored.adminKey : stored.apiKey;
+  if (storedKey && isSameServer(baseUrl, stored.baseUrl ?? DEFAULT_URL)) return { baseUrl, apiKey: storedKey };
+  throw new UsageError(
+    `no ${kind === "admin" ? "admin key" : "key"} for ${baseUrl}: pass --key or set ${KEY_VARIABLE[kind]}. A server ` +
+      `started here (tightbeam serve; in the repository npm start) leaves one in ${path}.`,
+  );
+}
+
+function readCredentials(path: string): Credentials {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return {};
+    throw new UsageError(`${path} cannot be read (${code}): pass --key, or run this as the user of the server.`);
+  }
+  try {
+    return pickCredentials(JSON.parse(text));
+  } catch {
+    throw new UsageError(`${path} is not JSON: pass --url and --key.`);
+  }
+}
+
+function pickCredentials(value: unknown): Credentials {
+  const found: Credentials = {};
+  if (typeof value !== "object" || value === null) return found;
+  for (const name of ["baseUrl", "apiKey", "adminKey"] as const) {
+    const entry: unknown = Reflect.get(value, name);
+    if (typeof entry === "string") found[name] = entry;
+  }
+  return found;
+}
+
+/** Same scheme, host and port, every name of the loopback interface being one host. */
+function isSameServer(one: string, other: string): boolean {
+  return originOf(one) === originOf(other);
+}
+
+function originOf(address: string): string {
+  return URL.canParse(address)
+    ? new URL(address).origin.replace(/\/\/(localhost|127\.0\.0\.1|\[::1\])(?=:|$)/, "//loopback")
+    : address;
+}

@@ -1,0 +1,75 @@
+/** How a command ends without success, and what is then said on stderr. */
+
+import { CommanderError } from "commander";
+import { TightbeamError } from "../sdk/errors.ts";
+import { printable } from "./output.ts";
+
+/** Exit codes of every command: done, refused or failed, called wrongly. */
+export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** A command that was understood and did not succeed: exit code 1. `advice` follows on lines of its own. */
+export class Failure extends Error {
+  /** Null where the message says it all. */
+  readonly code: string | null;
+  readonly advice: string[];
+
+  constructor(code: string | null, message: string, advice: string[] = []) {
+    super(message);
+    this.code = code;
+    this.advice = advice;
+  }
+}
+
+/** A command that was called wrongly, or does not know where to turn: exit code 2. */
+export class UsageError extends Error {}
+
+/** The exit code for what a command threw. Commander ends help and version by throwing too. */
+export function exitCodeOf(thrown: unknown): ExitCode {
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.done : EXIT.usage;
+  return thrown instanceof UsageError ? EXIT.usage : EXIT.failed;
+}
+
+/** The lines for what a command threw; none for commander's, which has spoken already. A bug shows its stack. */
+export function explain(thrown: unknown): string[] {
+  if (thrown instanceof CommanderError) return [];
+  if (thrown instanceof UsageError) return [`error: ${thrown.message}`];
+  if (thrown instanceof Failure) {
+    const code = thrown.code === null ? "" : `${thrown.code} `;
+    return [`error: ${code}${printable(thrown.message)}`, ...indent(thrown.advice)];
+  }
+  if (thrown instanceof TightbeamError) {
+    const details = thrown.details.map((detail) => printable(`${detail.path}: ${detail.message}`));
+    const request = thrown.requestId === null ? [] : [`requestId: ${printable(thrown.requestId)}`];
+    return [
+      `error: ${thrown.code} ${printable(thrown.message)}`,
+      ...indent([...details, ...request, ...advise(thrown)]),
+    ];
+  }
+  return [`error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`];
+}
+
+/** Whether nothing was listening at the address, so that the request cannot have had any effect. */
+export function wasNeverReached(error: unknown): boolean {
+  return (
+    error instanceof TightbeamError &&
+    error.code === "CONNECTION_FAILED" &&
+    /ECONNREFUSED|ENOTFOUND/.test(error.message)
+  );
+}
+
+function advise(error: TightbeamError): string[] {
+  if (wasNeverReached(error)) {
+    return [
+      "The server is not running there. Start it with: tightbeam serve (in the repository: npm start)",
+      "Running somewhere else? Name it with --url, or TIGHTBEAM_URL.",
+    ];
+  }
+  if (error.code === "UNAUTHORIZED") return ["Give a valid key with --key, TIGHTBEAM_API_KEY or TIGHTBEAM_ADMIN_KEY."];
+  if (error.code === "UNEXPECTED_RESPONSE") return ["Is --url the address of a Tightbeam server?"];
+  return [];
+}
+
+function indent(lines: string[]): string[] {
+  return lines.map((line) => `  ${line}`);
+}

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { closedAddress, startApi } from "../test/support/api.ts";
+import { ADMIN_KEY, emptyDirectory, KEY, pagination, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
+
+test("--help teaches: every command has a description and examples", async () => {
+  const commands = ["", "serve", "send", "messages", "webhooks", "inbox", "usage", "keys"];
+  const nested = [
+    ...["list", "get", "cancel", "retry", "delete"].map((name) => `messages ${name}`),
+    ...["get", "list", "delete", "set", "test", "deliveries", "retry", "replay", "rotate-secret"].map(
+      (name) => `webhooks ${name}`,
+    ),
+    ...["create", "list", "rotate", "revoke"].map((name) => `keys ${name}`),
+    "inbox clear",
+  ];
+  for (const command of [...commands, ...nested]) {
+    const { code, stdout, stderr } = await runOnTerminal([...command.split(" ").filter(Boolean), "--help"]);
+    assert.equal(code, 0, command);
+    assert.equal(stderr, "", command);
+    assert.match(stdout, new RegExp(`Usage: tightbeam ${command}`), command);
+    assert.match(stdout, /\n(Examples|Begin):\n {2}\S*\s?tightbeam|\nExamples:\n.*tightbeam /, command);
+  }
+});
+
+test("contract 6: serve has a flag for every setting, and one clear line for a value that cannot be", async () => {
+  const help = await runCli(["serve", "--help"]);
+  assert.match(help.stdout, /--port <value>[\s\S]+--tb-data-dir <value>[\s\S]+TB_DATA_DIR[\s\S]+--log-level/);
+  const bad = await runCli(["serve", "--port", "99999"]);
+  assert.deepEqual([bad.code, bad.stdout], [1, ""]);
+  assert.match(bad.stderr, /^error: --port .*99999.*\n$/);
+});
+
+test("a command called wrongly ends with 2, says why on stderr and prints nothing else", async () => {
+  const wrong: [string, RegExp][] = [
+    ["nonsense", /unknown command 'nonsense'/],
+    ["sendd", /Did you mean send\?/],
+    ["send", /missing required argument 'to'/],
+    ["send +1 hi --channel fax", /imessage, sms/],
+    ["send +1 hi --metadata novalue", /key=value/],
+    ["send +1 hi --timeout soon", /90s/],
+    ["send +1 hi --until forever", /sent, delivered, read/],
+    ["messages list --status lost", /scheduled, queued/],
+    ["messages list --limit 0", /whole number from 1/],
+    ["webhooks set https://example.com --events message.sung", /message\.queued/],
+    ["webhooks replay wh_1", /--since/],
+    ["keys create a --limit fast", /100\/60s/],
+    ["usage --url nowhere", /not an http address/],
+  ];
+  for (const [line, reason] of wrong) {
+    const { code, stdout, stderr } = await runOnTerminal(line.split(" "), { TIGHTBEAM_API_KEY: KEY });
+    assert.deepEqual([code, stdout], [2, ""], line);
+    assert.match(stderr, reason, line);
+    assert.match(stderr, /^error: /, line);
+  }
+  const child = await runCli(["messages", "list", "--limit", "many"]);
+  assert.equal(child.code, 2);
+  const bare = await runCli([]);
+  assert.deepEqual([bare.code, bare.stdout], [2, ""]);
+  assert.match(bare.stderr, /Usage: tightbeam/);
+});
+
+test("a refusal is its code and message, each bad field on a line, and the request id; exit code 1", async (t) => {
+  const details = [
+    { path: "to", message: "must be a phone number" },
+    { path: "content.text", message: "is too long" },
+  ];
+  const error = { code: "VALIDATION_ERROR", message: "2 fields are wrong.", details };
+  const { env } = await serverWith(t, { "POST /v1/messages": { status: 400, error } });
+  const { code, stdout, stderr } = await runCli(["send", "x", "Hello"], { env });
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.deepEqual(stderr.split("\n"), [
+    "error: VALIDATION_ERROR 2 fields are wrong.",
+    "  to: must be a phone number",
+    "  content.text: is too long",
+    "  requestId: req_1",
+    "",
+  ]);
+});
+
+test("where no server runs, that is said at once, with how to start it", async () => {
+  const env = { TIGHTBEAM_URL: await closedAddress(), TIGHTBEAM_API_KEY: KEY };
+  const { code, stdout, stderr } = await runCli(["messages", "list"], { env });
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.match(stderr, /^error: CONNECTION_FAILED .*ECONNREFUSED.*\n.*not running.*tightbeam serve.*npm start/);
+});
+
+test("specification 7: a busy server is waited for, visibly, but never longer than a minute", async (t) => {
+  const busy = { status: 429, error: { code: "RATE_LIMITED", message: "Wait." } };
+  const { env } = await serverWith(t, {
+    "GET /v1/messages": [{ ...busy, headers: { "Retry-After": "60" } }, { data: { messages: [], pagination } }],
+    "GET /v1/webhooks": { ...busy, headers: { "Retry-After": "61" } },
+  });
+  const patient = await runOnTerminal(["messages", "list"], env);
+  assert.deepEqual([patient.code, patient.stdout], [0, "No messages.\n"]);
+  assert.match(patient.stderr, /RATE_LIMITED: waiting 60 s/);
+  assert.equal((await runOnTerminal(["webhooks", "get"], env)).code, 1);
+});
+
+test("server and keys come from the options, else the environment, else credentials.json", async (t) => {
+  const api = await startApi(t, {
+    "GET /v1/admin/keys": { data: { keys: [], pagination } },
+    "GET /v1/webhooks": { data: null },
+  });
+  const cwd = emptyDirectory(t);
+  mkdirSync(join(cwd, "data"));
+  const stored = { baseUrl: api.url, apiKey: KEY, adminKey: ADMIN_KEY };
+  writeFileSync(join(cwd, "data/credentials.json"), JSON.stringify(stored));
+  const asked = async (args: string[], env: Record<string, string> = {}) => {
+    const { code, stderr } = await runCli(args, { cwd, env });
+    assert.deepEqual([code, stderr], [0, ""]);
+    return api.requests.at(-1)?.headers.authorization;
+  };
+  assert.equal(await asked(["webhooks", "get"]), `Bearer ${KEY}`);
+  assert.equal(await asked(["keys", "list"]), `Bearer ${ADMIN_KEY}`);
+  assert.equal(await asked(["webhooks", "get"], { TIGHTBEAM_API_KEY: "tb_env" }), "Bearer tb_env");
+  assert.equal(await asked(["webhooks", "get", "--key", "tb_o"], { TIGHTBEAM_API_KEY: "tb_env" }), "Bearer tb_o");
+  const elsewhere = { TB_DATA_DIR: join(cwd, "data") };
+  assert.equal((await runCli(["webhooks", "get"], { env: elsewhere })).code, 0);
+});
+
+test("a stored key is given to no other server than its own", async (t) => {
+  const api = await startApi(t, { "GET /v1/webhooks": { data: null } });
+  const other = await startApi(t, { "GET /v1/webhooks": { data: null } });
+  const dir = emptyDirectory(t);
+  writeFileSync(join(dir, "credentials.json"), JSON.stringify({ baseUrl: api.url, apiKey: KEY }));
+  const env = { TB_DATA_DIR: dir };
+  const refused = await runOnTerminal(["webhooks", "get", "--url", other.url], env);
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /^error: no key for .*--key.*TIGHTBEAM_API_KEY/);
+  assert.equal(other.requests.length, 0);
+  const sameByName = api.url.replace("127.0.0.1", "localhost");
+  assert.equal((await runOnTerminal(["webhooks", "get", "--url", sameByName], env)).code, 0);
+  assert.equal(api.requests.at(-1)?.headers.authorization, `Bearer ${KEY}`);
+});
+
+test("credentials that cannot be used are named, not a stack", async (t) => {
+  const dir = emptyDirectory(t);
+  writeFileSync(join(dir, "credentials.json"), "{");
+  const broken = await runOnTerminal(["webhooks", "get"], { TB_DATA_DIR: dir });
+  assert.deepEqual([broken.code, broken.stdout], [2, ""]);
+  assert.match(broken.stderr, /credentials\.json is not JSON/);
+});
+
+test("the version is that of the package, and no command prints a warning of Node's", async () => {
+  const { code, stdout, stderr } = await runCli(["--version"]);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+});

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { entry, message, pagination, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
+
+test("lists piped are one JSON array, and --all is every page of it", async (t) => {
+  const { env, requests } = await serverWith(t, {
+    "GET /v1/messages": (request) =>
+      request.query.cursor === "c1"
+        ? { data: { messages: [message("sent", { id: "msg_1" })], pagination } }
+        : { data: { messages: [message("sent", { id: "msg_2" })], pagination: { hasMore: true, nextCursor: "c1" } } },
+  });
+  const first = await runCli(["messages", "list", "--status", "sent", "--to", "+15005550100", "--limit", "1"], { env });
+  assert.deepEqual([first.code, first.stderr], [0, ""]);
+  assert.deepEqual(JSON.parse(first.stdout), [message("sent", { id: "msg_2" })]);
+  assert.deepEqual(requests[0]?.query, { status: "sent", to: "+15005550100", limit: "1" });
+  const all = await runCli(["messages", "list", "--all"], { env });
+  assert.deepEqual(
+    JSON.parse(all.stdout).map((row: { id: string }) => row.id),
+    ["msg_2", "msg_1"],
+  );
+});
+
+test("lists on a terminal are a table that strangers' texts cannot break out of, and name the next page", async (t) => {
+  const nasty = message("failed", { content: { text: `\u001b[2J\nreset\u202e ${"x".repeat(200)}`, mediaUrls: [] } });
+  const { env } = await serverWith(t, {
+    "GET /v1/messages": { data: { messages: [nasty], pagination: { hasMore: true, nextCursor: "c1" } } },
+  });
+  const { code, stdout, stderr } = await runOnTerminal(["messages", "list"], env);
+  assert.equal(code, 0);
+  const [heading, row, end] = stdout.split("\n");
+  assert.match(heading ?? "", /^ID +STATUS +CHANNEL +FROM +TO +CREATED +TEXT$/);
+  assert.match(row ?? "", /^msg_1 +failed .* �\[2J reset� x+…$/);
+  assert.equal(row?.length, 120);
+  assert.equal(end, "");
+  assert.match(stderr, /--cursor c1/);
+  assert.equal(JSON.parse((await runOnTerminal(["messages", "list", "--json"], env)).stdout).length, 1);
+  assert.match((await runCli(["messages", "list", "--no-json"], { env })).stdout, /^ID /);
+});
+
+test("messages get, cancel, retry and delete ask their routes and show what came of it", async (t) => {
+  const cancelled = message("cancelled", { timeline: [entry("scheduled"), entry("cancelled", { reason: "asked" })] });
+  const { env, requests } = await serverWith(t, {
+    "GET /v1/messages/msg_1": { data: message("failed", { errorCode: "EXPIRED", errorMessage: "Too late." }) },
+    "DELETE /v1/messages/msg_1/schedule": { data: cancelled },
+    "POST /v1/messages/msg_1/retry": { status: 202, data: message("queued") },
+    "DELETE /v1/messages/msg_1": { data: { id: "msg_1", deleted: true } },
+  });
+  const shown = async (line: string) => (await runOnTerminal(line.split(" "), env)).stdout;
+  assert.match(await shown("messages get msg_1"), /status +failed[\s\S]+error +EXPIRED Too late\./);
+  assert.match(await shown("messages cancel msg_1"), /scheduled[\s\S]+cancelled +imessage +asked/);
+  assert.match(await shown("messages retry msg_1 --may-duplicate"), /status +queued/);
+  assert.deepEqual(requests.at(-1)?.body, { mayDuplicate: true });
+  assert.equal(await shown("messages delete msg_1"), "msg_1 deleted\n");
+});

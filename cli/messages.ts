@@ -1,0 +1,162 @@
+/** `tightbeam messages`: what was sent and received, and what can still be done about it. */
+
+import { type Command, Option } from "commander";
+import type { MessageQuery } from "../sdk/client.ts";
+import { DIRECTIONS, MESSAGE_STATUSES, type Message } from "../sdk/wire.ts";
+import { type Cli, examples, gather } from "./command.ts";
+import { type Column, listing, type Paint, statusStyle, table } from "./output.ts";
+import { wholeNumber } from "./values.ts";
+
+interface ListOptions {
+  status?: NonNullable<MessageQuery["status"]>;
+  to?: string;
+  from?: string;
+  direction?: NonNullable<MessageQuery["direction"]>;
+  externalId?: string;
+  after?: string;
+  before?: string;
+  limit?: number;
+  cursor?: string;
+  all?: boolean;
+}
+
+const COLUMNS: readonly Column<Message>[] = [
+  { title: "ID", value: (message) => message.id },
+  { title: "STATUS", value: (message) => message.status, style: (message) => statusStyle(message.status) },
+  { title: "CHANNEL", value: (message) => message.channel },
+  { title: "FROM", value: (message) => message.from },
+  { title: "TO", value: (message) => message.to },
+  { title: "CREATED", value: (message) => message.createdAt },
+  { title: "TEXT", value: (message) => message.content.text },
+];
+
+/** Adds `messages` and what is under it. */
+export function addMessages(program: Command, cli: Cli): void {
+  const messages = program
+    .command("messages")
+    .description("List messages, look at one, cancel, retry or delete it.")
+    .addHelpText(
+      "after",
+      examples({
+        "tightbeam messages list --status failed": "what went wrong",
+        "tightbeam messages get <id>": "one message with its timeline",
+        "tightbeam messages cancel <id>": "stop one that is scheduled",
+        "tightbeam messages retry <id>": "send a failed one again",
+      }),
+    );
+  addList(messages, cli);
+  messages
+    .command("get")
+    .description("Show one message with its timeline.")
+    .argument("<id>", "message id (msg_…)")
+    .addHelpText("after", examples({ "tightbeam messages get <id> | jq -r .status": "one field of it" }))
+    .action(async (id: string) => cli.output().show(await cli.client("messages").messages.get(id), detail));
+  messages
+    .command("cancel")
+    .description("Cancel a scheduled message; once it is being sent, that is refused.")
+    .argument("<id>", "message id (msg_…)")
+    .addHelpText("after", examples({ "tightbeam messages list --status scheduled": "what can be cancelled" }))
+    .action(async (id: string) => cli.output().show(await cli.client("messages").messages.cancel(id), detail));
+  addRetry(messages, cli);
+  messages
+    .command("delete")
+    .description("Delete a message: it leaves the lists, and its text is erased. A scheduled one is cancelled first.")
+    .argument("<id>", "message id (msg_…)")
+    .addHelpText("after", examples({ "tightbeam messages delete <id>": "there is no way back" }))
+    .action(async (id: string) =>
+      cli.output().show(await cli.client("messages").messages.delete(id), (deleted) => `${deleted.id} deleted`),
+    );
+}
+
+function addList(messages: Command, cli: Cli): void {
+  messages
+    .command("list")
+    .description("List messages, the newest first.")
+    .addOption(new Option("--status <status>", "only those in this status").choices(MESSAGE_STATUSES))
+    .addOption(new Option("--direction <direction>", "only those sent, or received").choices(DIRECTIONS))
+    .option("--to <address>", "only those to this address")
+    .option("--from <address>", "only those from this address")
+    .option("--external-id <id>", "only those with your own identifier")
+    .option("--after <time>", "only those created after this time (ISO 8601)")
+    .option("--before <time>", "only those created before this time (ISO 8601)")
+    .option("--limit <n>", "how many, 1 to 100 (default: 50)", wholeNumber(1))
+    .option("--cursor <cursor>", "go on where a page ended")
+    .option("--all", "every page, not only the first")
+    .addHelpText(
+      "after",
+      examples({
+        "tightbeam messages list --status failed": "what went wrong",
+        "tightbeam messages list --to +15005550100 --limit 5": "the last five to one recipient",
+        "tightbeam messages list --all | jq length": "how many there are",
+      }),
+    )
+    .action((options: ListOptions) => list(cli, options));
+}
+
+async function list(cli: Cli, options: ListOptions): Promise<void> {
+  const { messages } = cli.client("messages");
+  const output = cli.output();
+  const { externalId, after, before, all, ...rest } = options;
+  const query = { ...rest, externalMessageId: externalId, createdAfter: after, createdBefore: before };
+  let nextCursor: string | null = null;
+  const items = await gather(
+    all,
+    () => messages.listAll({ limit: 100, ...query }),
+    () => messages.list(query),
+    (page) => {
+      nextCursor = page.pagination.nextCursor;
+      return page.messages;
+    },
+  );
+  output.show(items, (rows, paint, width) => table(rows, COLUMNS, paint, width, "No messages."));
+  if (nextCursor !== null && !output.json) output.note(`More with --cursor ${nextCursor}, or --all.`);
+}
+
+function addRetry(messages: Command, cli: Cli): void {
+  messages
+    .command("retry")
+    .description("Send a failed message again.")
+    .argument("<id>", "message id (msg_…)")
+    .option("--may-duplicate", "also when it is not known whether it was sent: the recipient may get it twice")
+    .addHelpText("after", examples({ "tightbeam messages list --status failed": "what can be sent again" }))
+    .action(async (id: string, options: { mayDuplicate?: boolean }) => {
+      const body = options.mayDuplicate ? { mayDuplicate: true } : undefined;
+      cli.output().show(await cli.client("messages").messages.retry(id, body), detail);
+    });
+}
+
+function detail(message: Message, paint: Paint): string {
+  const { timeline, content, metadata, errorCode, errorMessage } = message;
+  const facts = listing(
+    {
+      id: message.id,
+      status: message.status,
+      direction: message.direction,
+      from: message.from,
+      to: message.to,
+      channel: message.channel,
+      text: content.text,
+      externalMessageId: message.externalMessageId,
+      metadata: metadata === null ? null : JSON.stringify(metadata),
+      scheduledAt: message.scheduledAt,
+      fallbackTriggered: message.fallbackTriggered || null,
+      error: errorCode === null ? null : `${errorCode} ${errorMessage ?? ""}`,
+      providerErrorCode: message.providerErrorCode,
+      retryCount: message.retryCount || null,
+    },
+    paint,
+  );
+  const steps = table(
+    timeline,
+    [
+      { title: "AT", value: (entry) => entry.at },
+      { title: "STATUS", value: (entry) => entry.status, style: (entry) => statusStyle(entry.status) },
+      { title: "CHANNEL", value: (entry) => entry.channel },
+      { title: "REASON", value: (entry) => entry.reason ?? "" },
+    ],
+    paint,
+    120,
+    "",
+  );
+  return steps === "" ? facts : `${facts}\n\n${steps}`;
+}

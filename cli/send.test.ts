@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AT, entry, KEY, message, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
+
+const accepted = { status: 202, data: message("queued") };
+
+test("send follows the message to its delivery, and on a terminal shows each step once", async (t) => {
+  const { env, requests } = await serverWith(t, {
+    "POST /v1/messages": accepted,
+    "GET /v1/messages/msg_1": [
+      { data: message("queued", { timeline: [entry("queued")] }) },
+      { data: message("sent", { timeline: [entry("queued"), entry("sent")] }) },
+      { data: message("delivered", { timeline: [entry("queued"), entry("sent"), entry("delivered")] }) },
+    ],
+  });
+  const { code, stdout, stderr } = await runOnTerminal(["send", "+15005550100", "Hello"], env);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.deepEqual(stdout.split("\n"), [
+    "msg_1  to +15005550100  from +15005550000  by imessage",
+    `${AT}  queued     imessage`,
+    `${AT}  sent       imessage`,
+    `${AT}  delivered  imessage`,
+    "",
+  ]);
+  assert.deepEqual(requests[0]?.body, { to: "+15005550100", content: { text: "Hello" } });
+  assert.equal(requests[0]?.headers.authorization, `Bearer ${KEY}`);
+});
+
+test("send takes every option of a message, and a text that starts with a dash", async (t) => {
+  const { env, requests } = await serverWith(t, { "POST /v1/messages": accepted });
+  const options =
+    "--from +15005550001 --channel sms,imessage --no-fallback --at 2031-05-01T09:00:00Z --no-follow --metadata a=1 " +
+    "--metadata b=x=y --callback-url https://example.com/c --external-id o-7 --idempotency-key k";
+  const { code } = await runOnTerminal(["send", "+15005550100", ...options.split(" "), "--", "- Hello"], env);
+  assert.equal(code, 0);
+  assert.deepEqual(requests[0]?.body, {
+    to: "+15005550100",
+    content: { text: "- Hello" },
+    from: "+15005550001",
+    routing: { preference: ["sms", "imessage"], fallback: false },
+    scheduledAt: "2031-05-01T09:00:00Z",
+    callbackUrl: "https://example.com/c",
+    externalMessageId: "o-7",
+    metadata: { a: "1", b: "x=y" },
+  });
+  assert.equal(requests[0]?.headers["idempotency-key"], "k");
+  assert.equal(requests.length, 1);
+});
+
+test("send piped prints one JSON document, the message as it ended, and nothing on stderr", async (t) => {
+  const delivered = message("delivered", { timeline: [entry("queued"), entry("delivered")] });
+  const { env } = await serverWith(t, {
+    "POST /v1/messages": accepted,
+    "GET /v1/messages/msg_1": { data: delivered },
+  });
+  const { code, stdout, stderr } = await runCli(["send", "+15005550100", "Hello"], { env });
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.deepEqual(JSON.parse(stdout), delivered);
+});
+
+test("send ends with 1 and the error code when the message fails, with the message in the JSON all the same", async (t) => {
+  const failed = message("failed", {
+    errorCode: "REJECTED",
+    errorMessage: "Refused by the carrier.",
+    providerErrorCode: "8",
+  });
+  const { env } = await serverWith(t, { "POST /v1/messages": accepted, "GET /v1/messages/msg_1": { data: failed } });
+  const { code, stdout, stderr } = await runCli(["send", "+15005550104", "Hello"], { env });
+  assert.equal(code, 1);
+  assert.equal(JSON.parse(stdout).status, "failed");
+  assert.equal(stderr, "error: REJECTED Refused by the carrier.\n  providerErrorCode: 8\n");
+});
+
+test("send ends with 1 when the time is up, and says that the message goes on", async (t) => {
+  const { env } = await serverWith(t, {
+    "POST /v1/messages": accepted,
+    "GET /v1/messages/msg_1": { data: message("sent") },
+  });
+  const late = await runOnTerminal(["send", "+15005550103", "Hello", "--timeout", "0"], env);
+  assert.equal(late.code, 1);
+  assert.match(late.stderr, /^error: NOT_YET The message is sent after 0 s, .*\n.*tightbeam messages get msg_1\n$/);
+  const enough = await runOnTerminal(["send", "+15005550103", "Hello", "--until", "sent"], env);
+  assert.equal(enough.code, 0);
+});
+
+test("send goes on following through a restart of the server", async (t) => {
+  const { env } = await serverWith(t, {
+    "POST /v1/messages": accepted,
+    "GET /v1/messages/msg_1": [{ drop: true }, { drop: true }, { data: message("delivered") }],
+  });
+  assert.equal((await runOnTerminal(["send", "+15005550100", "Hello"], env)).code, 0);
+});
+
+test("send does not follow what is scheduled, and says when it is due", async (t) => {
+  const scheduled = { status: 202, data: message("scheduled", { scheduledAt: AT }) };
+  const { env, requests } = await serverWith(t, { "POST /v1/messages": scheduled });
+  const { code, stdout } = await runOnTerminal(["send", "+15005550100", "Later", "--at", AT], env);
+  assert.equal(code, 0);
+  assert.match(stdout, new RegExp(`scheduled for ${AT}`));
+  assert.equal(requests.length, 1);
+});
+
+test("when the answer to a send is lost, the key that makes trying again safe is named", async (t) => {
+  const { env, requests } = await serverWith(t, { "POST /v1/messages": { drop: true } });
+  const { code, stderr } = await runOnTerminal(["send", "+15005550100", "Hello"], env);
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`--idempotency-key ${requests[0]?.headers["idempotency-key"]}\n$`));
+});

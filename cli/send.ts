@@ -1,0 +1,173 @@
+/** `tightbeam send`: a message out, followed to its end. */
+
+import type { Command } from "commander";
+import type { Tightbeam } from "../sdk/client.ts";
+import { TightbeamError } from "../sdk/errors.ts";
+import type { AcceptedMessage, Channel, Message, MessageStatus, SendMessage, TimelineEntry } from "../sdk/wire.ts";
+import { CHANNELS } from "../sdk/wire.ts";
+import { type Cli, examples } from "./command.ts";
+import { Failure, wasNeverReached } from "./failure.ts";
+import { printable, statusStyle, type Terminal } from "./output.ts";
+import { oneOrMore, pair, seconds } from "./values.ts";
+
+const AWAITABLE = ["sent", "delivered", "read"] as const;
+
+interface SendOptions {
+  from?: string;
+  channel?: Channel[];
+  fallback: boolean;
+  at?: string;
+  callbackUrl?: string;
+  externalId?: string;
+  metadata?: Record<string, string>;
+  idempotencyKey?: string;
+  follow: boolean;
+  until: (typeof AWAITABLE)[number];
+  timeout: number;
+}
+
+/** Adds `send`. */
+export function addSend(program: Command, cli: Cli): void {
+  program
+    .command("send")
+    .description("Send a message and follow it until it is delivered, or has failed.")
+    .argument("<to>", "phone number (+15005550100) or iMessage e-mail address")
+    .argument("<text>", "what to say; a text that starts with - goes after --")
+    .option("--from <address>", "one of your numbers; your default number when left out")
+    .option("--channel <list>", "channels to try, in this order: imessage, sms", oneOrMore(CHANNELS))
+    .option("--no-fallback", "never try a second channel")
+    .option("--at <time>", "send then: ISO 8601 with Z or an offset, at most 30 days ahead; not followed")
+    .option("--callback-url <url>", "also send every event of this message there")
+    .option("--external-id <id>", "your own identifier of it, in its events and as a filter")
+    .option("--metadata <key=value>", "given back in its events; may be repeated", pair)
+    .option("--idempotency-key <key>", "the same key again sends nothing twice")
+    .option("--no-follow", "print what was accepted and end")
+    .option("--until <status>", "follow until it is sent, delivered or read", awaitable, "delivered")
+    .option("--timeout <time>", "follow for this long", seconds, 60)
+    .addHelpText(
+      "after",
+      `${examples({
+        'tightbeam send +15005550100 "Hello"': "iMessage, by SMS where there is none",
+        'tightbeam send +15005550102 "Hello" --channel sms': "SMS only",
+        'tightbeam send +15005550101 "Hello" --until read': "wait for the read receipt",
+        'tightbeam send +15005550100 "Later" --at 2031-05-01T09:00:00Z': "schedule it",
+        'tightbeam send +15005550100 "Hello" --no-follow | jq -r .id': "just the id",
+      })}\n\nExit codes: 0 it got as far as --until, or was accepted and not followed; 1 it was refused, failed, or the` +
+        " time was\nup first (it goes on: see `tightbeam messages get <id>`); 2 wrong usage.",
+    )
+    .action((to: string, text: string, options: SendOptions) => send(cli, to, text, options));
+}
+
+function awaitable(text: string): SendOptions["until"] {
+  return oneOrMore(AWAITABLE)(text, undefined)[0] ?? "delivered";
+}
+
+async function send(cli: Cli, to: string, text: string, options: SendOptions): Promise<void> {
+  const client = cli.client("messages");
+  const output = cli.output();
+  const accepted = await accept(client, messageOf(to, text, options), options.idempotencyKey ?? crypto.randomUUID());
+  const isFollowed = options.follow && accepted.status !== "scheduled";
+  if (!isFollowed) {
+    output.show(
+      accepted,
+      (message, paint) => `${summary(message)}\n${paint(statusStyle(message.status), endOf(message))}`,
+    );
+    return;
+  }
+  output.progress(() => summary(accepted));
+  const message = await follow(client, cli.terminal, accepted.id, options, (entry) =>
+    output.progress((paint) => {
+      const status = paint(statusStyle(entry.status), entry.status.padEnd(9));
+      return `${entry.at}  ${status}  ${entry.channel}${entry.reason ? `  ${printable(entry.reason)}` : ""}`;
+    }),
+  );
+  if (output.json) output.show(message, () => "");
+  complainUnlessDone(message, options);
+}
+
+function messageOf(to: string, text: string, options: SendOptions): SendMessage {
+  const routing = {
+    ...(options.channel === undefined ? {} : { preference: options.channel }),
+    ...(options.fallback ? {} : { fallback: false }),
+  };
+  return {
+    to,
+    content: { text },
+    ...(options.from === undefined ? {} : { from: options.from }),
+    ...(Object.keys(routing).length === 0 ? {} : { routing }),
+    ...(options.at === undefined ? {} : { scheduledAt: options.at }),
+    ...(options.callbackUrl === undefined ? {} : { callbackUrl: options.callbackUrl }),
+    ...(options.externalId === undefined ? {} : { externalMessageId: options.externalId }),
+    ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+  };
+}
+
+async function accept(client: Tightbeam, message: SendMessage, idempotencyKey: string): Promise<AcceptedMessage> {
+  try {
+    return await client.messages.send(message, { idempotencyKey });
+  } catch (error) {
+    if (!(error instanceof TightbeamError) || error.status !== 0 || wasNeverReached(error)) throw error;
+    throw new Failure(error.code, error.message, [
+      "Whether it was accepted is not known. To be sure and not send it twice, run the same command again with:",
+      `--idempotency-key ${idempotencyKey}`,
+    ]);
+  }
+}
+
+function summary(message: AcceptedMessage): string {
+  return printable(`${message.id}  to ${message.to}  from ${message.from}  by ${message.channel}`);
+}
+
+function endOf(message: AcceptedMessage): string {
+  return message.scheduledAt === null ? message.status : `${message.status} for ${message.scheduledAt}`;
+}
+
+const ENDED: readonly MessageStatus[] = ["failed", "cancelled", "unsent"];
+const PROGRESS: readonly MessageStatus[] = ["sent", "delivered", "read"];
+const POLL_MS_FIRST = 100;
+/** Doubled up to this, so that a minute of following costs about a third of the default rate limit of 100. */
+const POLL_MS_MAX = 2_000;
+
+/** Looks at the message until it ended, has reached `until` or the time is up; a server that restarts is waited for. */
+async function follow(
+  client: Tightbeam,
+  terminal: Terminal,
+  id: string,
+  { until, timeout }: Pick<SendOptions, "until" | "timeout">,
+  onEntry: (entry: TimelineEntry) => void,
+): Promise<Message> {
+  const endAt = performance.now() + timeout * 1000;
+  let shown = 0;
+  for (let pollMs = POLL_MS_FIRST; ; pollMs = Math.min(pollMs * 2, POLL_MS_MAX)) {
+    const leftMs = endAt - performance.now();
+    const message = await client.messages.get(id).catch((error: unknown) => {
+      if (error instanceof TightbeamError && error.status === 0 && leftMs > 0) return null;
+      throw error;
+    });
+    for (const entry of message?.timeline.slice(shown) ?? []) onEntry(entry);
+    shown = Math.max(shown, message?.timeline.length ?? 0);
+    if (message !== null && (leftMs <= 0 || isOver(message.status, until))) return message;
+    await terminal.sleep(Math.max(1, Math.min(pollMs, leftMs)));
+  }
+}
+
+function isOver(status: MessageStatus, until: MessageStatus): boolean {
+  return ENDED.includes(status) || hasReached(status, until);
+}
+
+function hasReached(status: MessageStatus, until: MessageStatus): boolean {
+  return PROGRESS.indexOf(status) >= PROGRESS.indexOf(until);
+}
+
+function complainUnlessDone(message: Message, options: SendOptions): void {
+  if (hasReached(message.status, options.until)) return;
+  if (message.status === "failed") {
+    const provider = message.providerErrorCode === null ? [] : [`providerErrorCode: ${message.providerErrorCode}`];
+    throw new Failure(message.errorCode ?? "FAILED", message.errorMessage ?? "The message failed.", provider);
+  }
+  if (ENDED.includes(message.status))
+    throw new Failure(message.status.toUpperCase(), `The message was ${message.status}.`);
+  throw new Failure("NOT_YET", `The message is ${message.status} after ${options.timeout} s, and goes on.`, [
+    `Look again with: tightbeam messages get ${message.id}`,
+  ]);
+}

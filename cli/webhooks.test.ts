@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AT, pagination, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
+
+const webhook = { id: "wh_1", name: null, url: "https://example.com/hook", events: ["*"], active: true, primary: true };
+
+const delivery = (attempts: object[], status = "pending") => ({
+  id: "dlv_1",
+  eventId: "evt_1",
+  eventType: "webhook.test",
+  messageId: null,
+  webhookId: "wh_1",
+  url: webhook.url,
+  status,
+  attempts,
+  nextAttemptAt: null,
+  createdAt: AT,
+});
+
+const attempt = (status: number | null, error: string | null = null) => ({
+  at: AT,
+  status,
+  durationMs: 12,
+  response: "ok",
+  error,
+});
+
+test("contract 5: webhooks get, set, list, delete and rotate-secret; a new secret is shown once, with a warning", async (t) => {
+  const { env, requests } = await serverWith(t, {
+    "GET /v1/webhooks": [{ data: null }, { data: webhook }],
+    "PUT /v1/webhooks": { data: { ...webhook, secret: "whsec_new" } },
+    "GET /v1/webhooks/list": { data: [webhook, { ...webhook, id: "wh_2", active: false, events: ["message.read"] }] },
+    "DELETE /v1/webhooks/wh_2": { data: { id: "wh_2", deleted: true } },
+    "POST /v1/webhooks/rotate-secret": { data: { ...webhook, secret: "whsec_next" } },
+  });
+  const shown = async (line: string) => (await runOnTerminal(line.split(" "), env)).stdout;
+  assert.match(await shown("webhooks get"), /No webhook is configured: tightbeam webhooks set <url>/);
+  assert.match(await shown("webhooks get"), /url +https:\/\/example\.com\/hook/);
+  assert.match(await shown("webhooks set https://example.com/hook"), /whsec_new[\s\S]+only time/);
+  assert.deepEqual(requests.at(-1)?.body, { url: webhook.url, events: ["*"] });
+  await shown(
+    "webhooks set https://example.com/hook --events message.sent,message.read --events message.failed --secret s",
+  );
+  assert.deepEqual(requests.at(-1)?.body, {
+    url: webhook.url,
+    events: ["message.sent", "message.read", "message.failed"],
+    secret: "s",
+  });
+  assert.match(await shown("webhooks list"), /wh_1 +active +all[\s\S]+wh_2 +paused +1/);
+  assert.equal(await shown("webhooks delete wh_2"), "wh_2 deleted\n");
+  assert.match(await shown("webhooks rotate-secret --grace 1d"), /whsec_next/);
+  assert.deepEqual(requests.at(-1)?.body, { gracePeriodSeconds: 86_400 });
+});
+
+test("webhooks test waits for the attempt, and ends with 1 when the receiver did not take it", async (t) => {
+  const { env } = await serverWith(t, {
+    "POST /v1/webhooks/test": { data: delivery([]) },
+    "GET /v1/webhooks/deliveries/dlv_1": [
+      { data: delivery([]) },
+      { data: delivery([attempt(204)], "succeeded") },
+      { data: delivery([attempt(null, "CONNECTION_REFUSED")]) },
+    ],
+  });
+  const taken = await runOnTerminal(["webhooks", "test"], env);
+  assert.deepEqual([taken.code, taken.stderr], [0, ""]);
+  assert.match(taken.stdout, /status +succeeded[\s\S]+204 +12 +ok/);
+  const lost = await runCli(["webhooks", "test"], { env });
+  assert.equal(lost.code, 1);
+  assert.equal(JSON.parse(lost.stdout).attempts.length, 1);
+  assert.equal(lost.stderr, "error: DELIVERY_FAILED https://example.com/hook gave no answer: CONNECTION_REFUSED.\n");
+});
+
+test("webhooks retry waits for the attempt that was asked for, not one from before", async (t) => {
+  const { env } = await serverWith(t, {
+    "GET /v1/webhooks/deliveries/dlv_1": [
+      { data: delivery([attempt(500)]) },
+      { data: delivery([attempt(500)]) },
+      { data: delivery([attempt(500), attempt(200)], "succeeded") },
+    ],
+    "POST /v1/webhooks/deliveries/dlv_1/retry": { status: 202, data: delivery([attempt(500)]) },
+  });
+  const { code, stdout } = await runOnTerminal(["webhooks", "retry", "dlv_1"], env);
+  assert.equal(code, 0);
+  assert.match(stdout, /500[\s\S]+200/);
+});
+
+test("webhooks replay goes to the configuration when no endpoint is named", async (t) => {
+  const { env, requests } = await serverWith(t, {
+    "GET /v1/webhooks": [{ data: webhook }, { data: null }],
+    "POST /v1/webhooks/wh_1/replay": { status: 202, data: { deliveries: 3 } },
+  });
+  const { stdout } = await runOnTerminal(["webhooks", "replay", "--since", AT, "--types", "message.read"], env);
+  assert.equal(stdout, "3 deliveries under way to wh_1\n");
+  assert.deepEqual(requests.at(-1)?.body, { since: AT, types: ["message.read"] });
+  assert.equal((await runOnTerminal(["webhooks", "replay", "--since", AT], env)).code, 2);
+});
+
+test("webhooks deliveries lists by its filters, and shows one with its attempts", async (t) => {
+  const { env, requests } = await serverWith(t, {
+    "GET /v1/webhooks/deliveries": { data: { deliveries: [delivery([attempt(500)])], pagination } },
+    "GET /v1/webhooks/deliveries/dlv_1": { data: delivery([attempt(500)]) },
+  });
+  const line = "webhooks deliveries --status pending --webhook wh_1 --event evt_1 --message msg_1";
+  assert.match((await runOnTerminal(line.split(" "), env)).stdout, /dlv_1 +pending +webhook\.test +1 +500/);
+  assert.deepEqual(requests.at(-1)?.query, {
+    status: "pending",
+    webhookId: "wh_1",
+    eventId: "evt_1",
+    messageId: "msg_1",
+  });
+  assert.match((await runOnTerminal(["webhooks", "deliveries", "dlv_1"], env)).stdout, /AT +RESULT +MS +RESPONSE/);
+});

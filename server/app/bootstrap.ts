@@ -1,0 +1,134 @@
+/** What a start finds or makes: the first customer with its number and keys, and keys that settings name. */
+
+import type { Config } from "../config.ts";
+import { ConfigError } from "../config.ts";
+import type { CustomerId, KeyId } from "../core/id.ts";
+import { type ApiKey, hashKey, newKey } from "../core/key.ts";
+import { newCustomer } from "../engine/admit.ts";
+import type { Context } from "../engine/context.ts";
+import { keyFor } from "../engine/issue.ts";
+import { listInboxes } from "../store/inboxes.ts";
+import { findKey, findKeyByHash } from "../store/keys.ts";
+import { findSetting } from "../store/settings.ts";
+import type { Operation } from "../store/store.ts";
+
+/** The first customer's number: in the block reserved for fiction, and no recipient of the sandbox's table. */
+const FIRST_NUMBER = "+15005550001";
+
+/** Names in the settings table. */
+const SECRET_KEY = "secret-key";
+const FIRST_CUSTOMER = "first-customer";
+const READY_KEY = "ready-key";
+const READY_ADMIN_KEY = "ready-admin-key";
+
+/** Keys that this start generated: nobody knows them yet. Absent where they were there already, or came from a setting. */
+export interface Generated {
+  apiKey?: string;
+  adminKey?: string;
+}
+
+/** What a start found out. `replaced`: keys of settings took the place of generated ones, which no longer work. */
+export interface Bootstrapped {
+  isFirst: boolean;
+  generated: Generated;
+  fromSettings: { apiKey: boolean; adminKey: boolean };
+}
+
+/**
+ * Makes sure that the secrets can be opened with this key (by its fingerprint), and that there is a customer to work
+ * with. Throws `ConfigError` when the secrets were sealed with another key.
+ */
+export async function bootstrap(context: Context, config: Config, keyFingerprint: string): Promise<Bootstrapped> {
+  const { store } = context;
+  const sealedWith = await findSetting(store.db, SECRET_KEY);
+  if (sealedWith !== null && sealedWith !== keyFingerprint) {
+    throw new ConfigError(
+      "the secret key does not fit the database: set TB_SECRET_KEY, or restore secret.key, to the one it was made with",
+    );
+  }
+  const customerId = await findSetting(store.db, FIRST_CUSTOMER);
+  const isFirst = customerId === null;
+  const first = isFirst ? await makeFirst(context, keyFingerprint) : (customerId as CustomerId);
+  const apiKey = await ensureKey(context, READY_KEY, config.apiKey, { name: "First key", customerId: first });
+  const adminKey = await ensureKey(context, READY_ADMIN_KEY, config.adminKey, { name: "Admin key", customerId: null });
+  await switchInboxes(context);
+  context.known.clear();
+  return {
+    isFirst,
+    generated: { ...(apiKey === null ? {} : { apiKey }), ...(adminKey === null ? {} : { adminKey }) },
+    fromSettings: { apiKey: config.apiKey !== null, adminKey: config.adminKey !== null },
+  };
+}
+
+async function makeFirst(context: Context, keyFingerprint: string): Promise<CustomerId> {
+  const { newId, clock, store } = context;
+  const { customer, unit } = newCustomer(context, { name: "First customer" });
+  const createdAt = clock.now();
+  const instance = { id: newId("inst"), name: "Sandbox", provider: "sandbox", createdAt } as const;
+  const number = {
+    id: newId("num"),
+    customerId: customer.id,
+    address: FIRST_NUMBER,
+    provider: "sandbox",
+    instanceId: instance.id,
+    isDefault: true,
+    createdAt,
+  } as const;
+  await store.commit([
+    ...unit,
+    { op: "insert", table: "instances", record: instance },
+    { op: "insert", table: "numbers", record: number },
+    { op: "insert", table: "settings", record: { name: SECRET_KEY, value: keyFingerprint } },
+    { op: "insert", table: "settings", record: { name: FIRST_CUSTOMER, value: customer.id } },
+  ]);
+  return customer.id;
+}
+
+/**
+ * Makes sure of the key that `setting` remembers. A value from the settings replaces and revokes the former (contract 6);
+ * without one a key is generated where there is none. Answers the key when it was generated here.
+ */
+async function ensureKey(
+  context: Context,
+  setting: string,
+  wanted: string | null,
+  owner: { name: string; customerId: CustomerId | null },
+): Promise<string | null> {
+  const { db } = context.store;
+  const id = await findSetting(db, setting);
+  const present = id === null ? null : await findKey(db, id as KeyId);
+  if (present !== null && (wanted === null || isAlready(present, wanted))) return null;
+  const key = wanted ?? newKey(context.random);
+  const scope = owner.customerId === null ? "admin" : "messages";
+  const unit: Operation[] = [];
+  const known = await findKeyByHash(db, hashKey(key));
+  if (known !== null && (known.scope !== scope || known.customerId !== owner.customerId)) {
+    throw new ConfigError(
+      `${scope === "admin" ? "TB_ADMIN_KEY" : "TB_API_KEY"} is the value of another key of this database: choose a new one`,
+    );
+  }
+  const record = known ?? keyFor(context, { ...owner, scope, rateLimit: null, expiresAt: null }, key);
+  if (known === null) unit.push({ op: "insert", table: "keys", record });
+  else unit.push(updateKey(known, { revokedAt: null, expiresAt: null, replacedBy: null }));
+  if (present !== null && present.id !== record.id)
+    unit.push(updateKey(present, { revokedAt: context.clock.now(), replacedBy: record.id }));
+  unit.push({ op: "put", table: "settings", record: { name: setting, value: record.id } });
+  await context.store.commit(unit);
+  return wanted === null ? key : null;
+}
+
+function isAlready(key: ApiKey, wanted: string): boolean {
+  return key.hash === hashKey(wanted) && key.revokedAt === null && key.expiresAt === null;
+}
+
+function updateKey(key: ApiKey, set: Partial<ApiKey>): Operation {
+  return { op: "update", table: "keys", id: key.id, version: key.version, set };
+}
+
+/** Inboxes receive or not, as the setting says. */
+async function switchInboxes(context: Context): Promise<void> {
+  const active = context.settings.sandboxInbox;
+  for (const { id, version } of await listInboxes(context.store.db, !active)) {
+    await context.store.commit([{ op: "update", table: "endpoints", id, version, set: { active } }]);
+  }
+}

@@ -1,0 +1,69 @@
+/** How the service is: its database, its providers, its backlog; and the gauges that are read when somebody looks. */
+
+import type { Health } from "../../sdk/wire.ts";
+import type { Context } from "../engine/context.ts";
+import type { HealthOptions } from "../http/health.ts";
+import type { Metrics } from "../metrics.ts";
+import { findSetting } from "../store/settings.ts";
+import type { Queue } from "../store/store.ts";
+
+/** Where the process is in its life. */
+export type State = "starting" | "ready" | "closing";
+
+/** What health is read from. */
+interface HealthParts extends Pick<HealthOptions, "authenticate"> {
+  context: Context;
+  metrics: Metrics;
+  state: () => State;
+}
+
+/** What the health routes ask. */
+export function createHealth({ context, metrics, authenticate, state }: HealthParts): HealthOptions {
+  return {
+    authenticate,
+    clock: context.clock,
+    checks: () => check(context),
+    isReady: () => state() === "ready",
+    metrics: {
+      contentType: metrics.contentType,
+      async render() {
+        await readOldestDue(context, metrics);
+        return metrics.render();
+      },
+    },
+  };
+}
+
+async function check(context: Context): Promise<Health["checks"]> {
+  const checks: Health["checks"] = { database: await checkDatabase(context) };
+  for (const instance of await context.known.instances()) {
+    const health = await context.providers.get(instance.id)?.health();
+    const isWell = health?.status === "healthy";
+    const message = health?.message ?? (isWell ? undefined : "not running");
+    checks[instance.id] = { status: isWell ? "ok" : "degraded", ...(message === undefined ? {} : { message }) };
+  }
+  return checks;
+}
+
+async function checkDatabase(context: Context): Promise<Health["checks"][string]> {
+  try {
+    await findSetting(context.store.db, "first-customer");
+    return { status: "ok" };
+  } catch {
+    return { status: "degraded", message: "the database cannot be read" };
+  }
+}
+
+const QUEUES: readonly [Queue, "dispatch" | "deliver"][] = [
+  ["messages", "dispatch"],
+  ["deliveries", "deliver"],
+];
+
+async function readOldestDue(context: Context, metrics: Metrics): Promise<void> {
+  const now = context.clock.now();
+  for (const [queue, loop] of QUEUES) {
+    const lanes = await context.store.dueLanes(queue, now);
+    const oldest = lanes.reduce((least, { dueAt }) => Math.min(least, dueAt), now);
+    metrics.oldestDueSeconds.set({ queue: loop }, (now - oldest) / 1_000);
+  }
+}

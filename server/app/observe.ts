@@ -1,0 +1,25 @@
+/** What the engine tells of itself, put into metrics, usage and the log. */
+
+import type { Observer } from "../engine/observer.ts";
+import type { UsageCounters } from "../engine/usage.ts";
+import type { Metrics } from "../metrics.ts";
+
+/** An observer over the three; `fault` logs. */
+export function createObserver(metrics: Metrics, usage: UsageCounters, fault: Observer["fault"]): Observer {
+  return {
+    accepted: () => metrics.messagesAccepted.inc(),
+    sent(_, keyId, segments) {
+      if (keyId === null) return;
+      usage.count([keyId], "messagesSent");
+      if (segments > 0) usage.count([keyId], "segments", segments);
+    },
+    unknownOutcome: () => metrics.outcomesUnknown.inc(),
+    attempted(customerId, outcome) {
+      metrics.deliveryAttempts.inc({ outcome });
+      usage.count([customerId], outcome === "succeeded" ? "webhooksDelivered" : "webhooksFailed");
+    },
+    dueLag: (lagMs) => metrics.dueLagSeconds.observe({ loop: "deliver" }, Math.max(0, lagMs) / 1_000),
+    inFlight: (loop, count) => metrics.inFlight.set({ loop }, count),
+    fault,
+  };
+}

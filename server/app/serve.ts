@@ -1,0 +1,69 @@
+/** Runs the service as a process: starts it, says where it is, and ends it on a signal. */
+
+import type { Config } from "../config.ts";
+import { type Service, startService } from "./service.ts";
+
+/** A stop that takes longer than this is cut off, in milliseconds (contract 6: within 30 s). */
+const STOP_MS_MAX = 29_500;
+
+/** The recipient that the sandbox delivers to. */
+const SANDBOX_RECIPIENT = "+15005550100";
+
+/** Starts the service and keeps it until SIGTERM or SIGINT. Throws `ConfigError` when it cannot start. */
+export async function serve(config: Config, version: string): Promise<void> {
+  const service = await startService(config, { version, lost: die });
+  const shown = process.stdout.isTTY ? process.stdout : process.stderr.isTTY ? process.stderr : null;
+  shown?.write(welcome(service, config));
+  let isStopping = false;
+  const stop = () => {
+    if (isStopping) return;
+    isStopping = true;
+    setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
+    service.stop().then(
+      () => process.exit(0),
+      (error) => die(String(error)),
+    );
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+}
+
+/** Ends the process where nothing more can be promised: what was acknowledged is on disk, the rest was not. */
+function die(reason: string): never {
+  process.stderr.write(`error: the database is lost (${reason}); start again when the disk is well\n`);
+  process.exit(1);
+}
+
+/** What a person at a terminal needs to go on. Keys are shown by the start that generated them, and never again. */
+function welcome({ url, started }: Service, { dataDir }: Config): string {
+  const { apiKey, adminKey } = started.generated;
+  const lines = ["", `  Tightbeam is ready on ${url}`, ""];
+  if (apiKey !== undefined) lines.push(`  API key    ${apiKey}`);
+  if (adminKey !== undefined) lines.push(`  Admin key  ${adminKey}`);
+  if (apiKey === undefined)
+    lines.push(`  Keys: those of the first start (${dataDir}/credentials.json), or TB_API_KEY.`, "");
+  else
+    lines.push(
+      `  Shown this once, and kept in ${dataDir}/credentials.json.`,
+      "",
+      "  Send a message:",
+      "",
+      curl(url, apiKey),
+      "",
+    );
+  if (apiKey !== undefined) {
+    lines.push("  See its signed webhooks arrive in the built-in inbox:", "");
+    lines.push(`  curl -s ${url}/v1/sandbox/inbox -H 'Authorization: Bearer ${apiKey}'`, "");
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function curl(url: string, apiKey: string): string {
+  const body = JSON.stringify({ to: SANDBOX_RECIPIENT, content: { text: "Hello from Tightbeam" } });
+  return [
+    `  curl -s ${url}/v1/messages \\`,
+    `    -H 'Authorization: Bearer ${apiKey}' \\`,
+    "    -H 'Content-Type: application/json' \\",
+    `    -d '${body}'`,
+  ].join("\n");
+}

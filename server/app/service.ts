@@ -1,0 +1,233 @@
+/** The whole service, put together by hand: settings, store, engine, HTTP; started in order, stopped in reverse. */
+
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import type { FastifyInstance } from "fastify";
+import { type Clock, systemClock } from "../clock.ts";
+import { baseUrl, type Config, ConfigError } from "../config.ts";
+import { hashKey } from "../core/key.ts";
+import { readCredentials, writeCredentials } from "../credentials.ts";
+import { Engine } from "../engine/engine.ts";
+import { UsageCounters } from "../engine/usage.ts";
+import { addHealthRoutes } from "../http/health.ts";
+import { allRoutes } from "../http/routes.ts";
+import { Inboxes, registerInbox } from "../http/sandbox.ts";
+import { buildServer } from "../http/server.ts";
+import { createLog, type Log } from "../log.ts";
+import { createMetrics, type Metrics } from "../metrics.ts";
+import { Poster } from "../outgoing/post.ts";
+import { createSealer, fingerprint, loadSecretKey } from "../secrets.ts";
+import { StoreUnusable } from "../store/sqlite/connection.ts";
+import { openSqlite } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
+import { type Bootstrapped, bootstrap } from "./bootstrap.ts";
+import { createHealth } from "./health.ts";
+import { createObserver } from "./observe.ts";
+
+/** Units that may wait for the writer before new work is refused with a 503. */
+const BACKLOG_MAX = 2_000;
+/** What a refused caller is told to wait, in seconds. */
+const BUSY_RETRY_AFTER_SECONDS = 1;
+/** How long open deliveries may take to end at a stop, in milliseconds (contract 6). */
+const DRAIN_MS = 25_000;
+
+/** A service that runs. */
+export interface Service {
+  /** Where it is reached, without a slash at the end. */
+  url: string;
+  port: number;
+  started: Bootstrapped;
+  /** Stops accepting, finishes what is in flight, and gives the data directory back. At most 30 s. */
+  stop(): Promise<void>;
+}
+
+/** What a start can be given beside its settings. */
+export interface StartOptions {
+  version: string;
+  /** Called when the database is lost: nothing more can be promised, and the process has to end. */
+  lost: (reason: string) => void;
+  log?: Log;
+}
+
+/** Starts the service. Throws `ConfigError` with one clear line when it cannot. */
+export async function startService(config: Config, options: StartOptions): Promise<Service> {
+  const log = options.log ?? createLog(config.logLevel);
+  const clock = systemClock();
+  const metrics = createMetrics();
+  const secretKey = loadKey(config);
+  const store = await openStore(config, options.lost, metrics);
+  try {
+    return await new Composition(config, options, { log, clock, metrics, store, secretKey }).start();
+  } catch (error) {
+    await store.close();
+    metrics.stop();
+    throw error;
+  }
+}
+
+function loadKey(config: Config): Buffer {
+  try {
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new ConfigError(`The data directory ${config.dataDir} cannot be made: ${(error as Error).message}.`);
+  }
+  return loadSecretKey(config.dataDir, config.secretKey, randomBytes);
+}
+
+async function openStore(config: Config, lost: (reason: string) => void, metrics: Metrics): Promise<Store> {
+  try {
+    return await openSqlite(config.dataDir, lost, ({ units, durationMs }) => {
+      metrics.unitsCommitted.inc(units);
+      metrics.commitGroupUnits.observe(units);
+      metrics.commitSeconds.observe(durationMs / 1_000);
+    });
+  } catch (error) {
+    throw error instanceof StoreUnusable ? new ConfigError(error.message) : error;
+  }
+}
+
+interface Parts {
+  log: Log;
+  clock: Clock;
+  metrics: Metrics;
+  store: Store;
+  secretKey: Buffer;
+}
+
+class Composition {
+  readonly #config: Config;
+  readonly #options: StartOptions;
+  readonly #parts: Parts;
+  readonly #engine: Engine;
+  readonly #usage: UsageCounters;
+  readonly #inboxes: Inboxes;
+  readonly #poster: Poster;
+  #url = "";
+  #state: "starting" | "ready" | "closing" = "starting";
+
+  constructor(config: Config, options: StartOptions, parts: Parts) {
+    const { log, clock, metrics, store, secretKey } = parts;
+    this.#config = config;
+    this.#options = options;
+    this.#parts = parts;
+    const fault = (where: string, error: unknown) => log.error("fault", { where, error });
+    this.#usage = new UsageCounters({ store, clock, fault });
+    this.#engine = new Engine({
+      store,
+      clock,
+      random: randomBytes,
+      chance: Math.random,
+      sealer: createSealer(secretKey, randomBytes),
+      settings: config,
+      observer: createObserver(metrics, this.#usage, fault),
+    });
+    this.#inboxes = new Inboxes(this.#engine.context, (path) => `${this.#url}${path}`);
+    this.#poster = new Poster({ allow: config.webhookAllow, userAgent: `Tightbeam/${options.version}` });
+  }
+
+  async start(): Promise<Service> {
+    const { log } = this.#parts;
+    const started = await bootstrap(this.#engine.context, this.#config, fingerprint(this.#parts.secretKey));
+    const app = this.#buildServer();
+    const port = await listen(app, this.#config);
+    const url = baseUrl(this.#config, port);
+    this.#url = url;
+    keepCredentials(this.#config, url, started);
+    this.#usage.start();
+    await this.#engine.start({ poster: this.#poster, inboxUrl: (path) => `${ownUrl(app)}${path}` });
+    this.#state = "ready";
+    log.info("listening", { port, version: this.#options.version });
+    return { url, port, started, stop: () => this.#stop(app) };
+  }
+
+  #buildServer(): FastifyInstance {
+    const { context } = this.#engine;
+    const { log, clock, metrics, store } = this.#parts;
+    const inboxes = this.#inboxes;
+    const authenticate = (key: string) => {
+      const hash = hashKey(key);
+      return context.known.key(hash) ?? context.known.findKey(hash);
+    };
+    return buildServer({
+      routes: allRoutes(context, this.#usage, inboxes),
+      authenticate,
+      touch: (key) => this.#usage.used(key.id),
+      rateLimit: this.#config.rateLimit,
+      available: () => (store.backlog > BACKLOG_MAX ? BUSY_RETRY_AFTER_SECONDS : null),
+      isClosing: () => this.#state === "closing",
+      counted: (answered) => {
+        metrics.countRequest(answered);
+        if (answered.keyId === null) return;
+        this.#usage.count([answered.keyId], answered.limited ? "rateLimited" : "requests");
+      },
+      log,
+      clock,
+      newId: context.newId,
+      random: context.random,
+      extra: (extra) => {
+        addHealthRoutes(extra, createHealth({ context, metrics, authenticate, state: () => this.#state }));
+        registerInbox(extra, inboxes);
+      },
+    });
+  }
+
+  async #stop(app: FastifyInstance): Promise<void> {
+    if (this.#state === "closing") return;
+    this.#state = "closing";
+    const { clock, log, metrics, store } = this.#parts;
+    log.info("stopping");
+    this.#inboxes.stop();
+    const giveBack = clock.after(DRAIN_MS, () => void this.#poster.close());
+    await this.#engine.stop();
+    giveBack();
+    await app.close();
+    await this.#poster.close();
+    await this.#usage.stop();
+    await store.close();
+    metrics.stop();
+    log.info("stopped");
+  }
+}
+
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<number> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    await app.close();
+    throw new ConfigError(listenProblem(error, host, port));
+  }
+  return portOf(app);
+}
+
+function listenProblem(error: unknown, host: string, port: number): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === "EADDRINUSE")
+    return `Port ${port} on ${host} is in use: stop what listens there, or set PORT (0 picks a free one).`;
+  if (code === "EACCES") return `Port ${port} needs more rights: set PORT to one above 1023.`;
+  return `Cannot listen on ${host}:${port}: ${(error as Error).message}.`;
+}
+
+function portOf(app: FastifyInstance): number {
+  const address = app.server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** Where this process reaches itself: the address it listens on, or loopback where that is every address. */
+function ownUrl(app: FastifyInstance): string {
+  const address = app.server.address();
+  if (typeof address !== "object" || address === null) return "";
+  const host = address.address === "0.0.0.0" ? "127.0.0.1" : address.address === "::" ? "::1" : address.address;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+}
+
+/** Keeps the keys that were generated, and only those, where the command line finds them (contract 6). */
+function keepCredentials(config: Config, url: string, { generated, fromSettings }: Bootstrapped): void {
+  const kept = readCredentials(config.dataDir);
+  const apiKey = fromSettings.apiKey ? undefined : (generated.apiKey ?? kept?.apiKey);
+  const adminKey = fromSettings.adminKey ? undefined : (generated.adminKey ?? kept?.adminKey);
+  writeCredentials(config.dataDir, {
+    baseUrl: url,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(adminKey === undefined ? {} : { adminKey }),
+  });
+}

@@ -1,0 +1,356 @@
+/** Every setting, once: its name, flag, default and rule. The only file of the server that knows the environment. */
+
+import { isIP } from "node:net";
+import type { RateLimit } from "../sdk/wire.ts";
+import { type AllowList, canonicalHost, isLocalhost, parseAllowList } from "./core/address.ts";
+import { parseDuration } from "./core/duration.ts";
+
+/** A start that cannot be made. Its message is one line that says what is wrong, with the value, and what is allowed. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+/** Levels of the log, the gravest first; `silent` logs nothing. */
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What the settings say, parsed. Times are milliseconds. */
+export interface Config {
+  /** 0 asks for any free port. */
+  port: number;
+  host: string;
+  dataDir: string;
+  /** Without a slash at the end; null: made of host and port (`baseUrl`). */
+  publicUrl: string | null;
+  apiKey: string | null;
+  adminKey: string | null;
+  /** Of keys without a limit of their own; null: none. */
+  rateLimit: RateLimit | null;
+  webhookAllow: AllowList;
+  fetchAllow: AllowList;
+  /** Delays before the retries of a delivery, 1 to 20 of them. */
+  webhookRetryScheduleMs: readonly number[];
+  /** Null: never. */
+  fallbackAfterMs: number | null;
+  messageTtlMs: number;
+  /** Null: for ever. */
+  retentionMs: number | null;
+  /** 32 bytes; null: from the file in the data directory. */
+  secretKey: Buffer | null;
+  paymentText: boolean;
+  sandboxInbox: boolean;
+  logLevel: LogLevel;
+  /** One line for each `TB_` variable that no setting has. They do not stop a start; whoever starts says them. */
+  warnings: readonly string[];
+}
+
+/** A row of the table: what documentation and `--help` say of a setting. */
+export interface Setting<Default = string | null> {
+  /** Name of the environment variable. */
+  name: string;
+  /** The name in lower case with dashes: `--tb-data-dir`. */
+  flag: string;
+  /** The text that counts when none is given; null: no value. */
+  default: Default;
+  /** One sentence. */
+  description: string;
+  /** What a refusal says that the value must be. */
+  allowed: string;
+  /** Its value is never shown, not even in a refusal. */
+  secret: boolean;
+}
+
+interface Row<Value, Default = string | null> extends Setting<Default> {
+  /** The value of a text that is not empty; undefined refuses it. */
+  parse(text: string): Value | undefined;
+}
+
+function setting<Value, Default extends string | null>(
+  name: string,
+  fallback: Default,
+  row: Omit<Row<Value>, "name" | "flag" | "default" | "secret"> & { secret?: boolean },
+): Row<Value, Default> {
+  const flag = `--${name.toLowerCase().replaceAll("_", "-")}`;
+  return { secret: false, ...row, name, flag, default: fallback };
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const REQUESTS_MAX = 1_000_000;
+const RETRIES_MAX = 20;
+
+const KEY_RULE = "tb_ followed by 32 or more letters and digits";
+const ALLOW_RULE = "networks (10.0.0.0/8), hosts, or the word loopback, separated by commas";
+
+const TABLE = {
+  port: setting("PORT", "8080", {
+    description: "The TCP port to listen on; `0` picks a free one and prints it.",
+    allowed: "a whole number from 0 to 65535",
+    parse: (text) => wholeNumber(text, 0, 65_535),
+  }),
+  host: setting("HOST", "127.0.0.1", {
+    description: "The address to listen on; a loopback address keeps other machines out.",
+    allowed: "an IP address or a host name",
+    parse: (text) => (isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$/.test(text) ? text : undefined),
+  }),
+  dataDir: setting("TB_DATA_DIR", "./data", {
+    description: "The directory of the database, the secret key and the first start's credentials, for one process.",
+    allowed: "a path",
+    parse: (text) => (text.includes("\0") ? undefined : text),
+  }),
+  publicUrl: setting("TB_PUBLIC_URL", null, {
+    description: "The address under which others reach this service; left out, it is made of host and port.",
+    allowed: "an http or https URL without credentials, query and fragment",
+    parse: publicUrl,
+  }),
+  databaseUrl: setting("DATABASE_URL", null, {
+    description: "Reserved for PostgreSQL: this version has its embedded database only, and any value stops the start.",
+    allowed: "left out: this version keeps its data in TB_DATA_DIR and connects to no database server",
+    secret: true,
+    parse: () => undefined,
+  }),
+  role: setting("TB_ROLE", null, {
+    description: "Reserved for several processes with a role each: this version is one, and any value stops the start.",
+    allowed: "left out: this version does everything in one process",
+    parse: () => undefined,
+  }),
+  apiKey: setting("TB_API_KEY", null, {
+    description: "The API key of the first customer, in place of a generated one; a changed value revokes the former.",
+    allowed: KEY_RULE,
+    secret: true,
+    parse: key,
+  }),
+  adminKey: setting("TB_ADMIN_KEY", null, {
+    description: "The admin key, in place of a generated one; a changed value revokes the former.",
+    allowed: KEY_RULE,
+    secret: true,
+    parse: key,
+  }),
+  rateLimit: setting("TB_RATE_LIMIT", "100/60s", {
+    description: "How many requests in how long a key without a limit of its own may make; `off` lifts the limit.",
+    allowed: `off, or 1 to ${REQUESTS_MAX} requests in 1s to 1d, such as 100/60s`,
+    parse: rateLimit,
+  }),
+  webhookAllow: setting("TB_WEBHOOK_ALLOW", null, {
+    description:
+      "Private addresses that webhooks may go to; left out, `loopback` while HOST is a loopback address, else none.",
+    allowed: ALLOW_RULE,
+    parse: parseAllowList,
+  }),
+  fetchAllow: setting("TB_FETCH_ALLOW", null, {
+    description: "Private addresses that media and attachments may be fetched from; left out, none.",
+    allowed: ALLOW_RULE,
+    parse: parseAllowList,
+  }),
+  webhookRetryScheduleMs: setting("TB_WEBHOOK_RETRY_SCHEDULE", "30s,5m,30m,2h,8h,24h,24h", {
+    description: "The delay before each retry of a failed delivery, counted from the end of the attempt before it.",
+    allowed: `1 to ${RETRIES_MAX} durations from 1ms to 30d, separated by commas, such as 30s,5m,30m`,
+    parse: schedule,
+  }),
+  fallbackAfterMs: setting("TB_FALLBACK_AFTER", "off", {
+    description: "How long a message waits for its delivery before the next channel is tried; `off` waits for ever.",
+    allowed: "off, or a duration from 10s to 24h",
+    parse: (text) => (text === "off" ? null : duration(text, 10 * SECOND_MS, DAY_MS)),
+  }),
+  messageTtlMs: setting("TB_MESSAGE_TTL", "72h", {
+    description: "How long a message waits in the queue for its channel before it fails with `EXPIRED`.",
+    allowed: "a duration from 1s to 365d",
+    parse: (text) => duration(text, SECOND_MS, 365 * DAY_MS),
+  }),
+  retentionMs: setting("TB_RETENTION", "30d", {
+    description: "How long events, deliveries, attempts and idempotency keys are kept; `0` keeps them for ever.",
+    allowed: "0, or a duration from 1m to 3650d",
+    parse: (text) => (text === "0" ? null : duration(text, MINUTE_MS, 3_650 * DAY_MS)),
+  }),
+  secretKey: setting("TB_SECRET_KEY", null, {
+    description: "The key that seals stored secrets; left out, the first start makes one in the data directory.",
+    allowed: "32 bytes, as 64 hexadecimal digits or as base64",
+    secret: true,
+    parse: secretKey,
+  }),
+  paymentText: setting("TB_PAYMENT_TEXT", "off", {
+    description: "Whether a sentence alone counts as a payment; reserved, it changes nothing in this version.",
+    allowed: "on or off",
+    parse: onOrOff,
+  }),
+  sandboxInbox: setting("TB_SANDBOX_INBOX", "on", {
+    description: "Whether the sandbox's built-in receiver gets every event.",
+    allowed: "on or off",
+    parse: onOrOff,
+  }),
+  logLevel: setting("LOG_LEVEL", "info", {
+    description: "The least level of what is logged; `silent` logs nothing.",
+    allowed: `one of ${LOG_LEVELS.join(", ")}`,
+    parse: (text) => LOG_LEVELS.find((level) => level === text),
+  }),
+};
+
+/** Every setting, in the order of the documentation. */
+export const SETTINGS: readonly Setting[] = Object.values(TABLE);
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Flags = Readonly<Record<string, string>>;
+
+/**
+ * Reads the settings. `flags` holds flags as they are written (`{"--port": "9000"}`) and wins over `env`. An empty value counts as left out, but empties the two allow lists. Throws `ConfigError` for the first value
+ * that cannot be used and for a flag that does not exist.
+ */
+export function readConfig(env: Environment, flags: Flags = {}): Config {
+  for (const flag of Object.keys(flags)) refuseUnknownFlag(flag);
+  const given = (row: Setting) => flags[row.flag] ?? env[row.name];
+  const parse = <Value>(row: Row<Value>, text: string): Value =>
+    parseRow(row, text, flags[row.flag] === undefined ? row.name : row.flag);
+  const read = <Value>(row: Row<Value, string>): Value => parse(row, given(row) || row.default);
+  const readOptional = <Value>(row: Row<Value, null>): Value | null => {
+    const text = given(row);
+    return text ? parse(row, text) : null;
+  };
+  const readAllowed = (row: Row<AllowList, null>, fallback: string): AllowList => parse(row, given(row) ?? fallback);
+
+  for (const row of [TABLE.databaseUrl, TABLE.role]) readOptional(row);
+  const host = read(TABLE.host);
+  const config: Config = {
+    port: read(TABLE.port),
+    host,
+    dataDir: read(TABLE.dataDir),
+    publicUrl: readOptional(TABLE.publicUrl),
+    apiKey: readOptional(TABLE.apiKey),
+    adminKey: readOptional(TABLE.adminKey),
+    rateLimit: read(TABLE.rateLimit),
+    webhookAllow: readAllowed(TABLE.webhookAllow, isLoopback(host) ? "loopback" : ""),
+    fetchAllow: readAllowed(TABLE.fetchAllow, ""),
+    webhookRetryScheduleMs: read(TABLE.webhookRetryScheduleMs),
+    fallbackAfterMs: read(TABLE.fallbackAfterMs),
+    messageTtlMs: read(TABLE.messageTtlMs),
+    retentionMs: read(TABLE.retentionMs),
+    secretKey: readOptional(TABLE.secretKey),
+    paymentText: read(TABLE.paymentText),
+    sandboxInbox: read(TABLE.sandboxInbox),
+    logLevel: read(TABLE.logLevel),
+    warnings: unknownVariables(env),
+  };
+  if (config.apiKey !== null && config.apiKey === config.adminKey) {
+    throw new ConfigError("TB_API_KEY and TB_ADMIN_KEY are the same key: they must differ.");
+  }
+  return config;
+}
+
+/** The address of the service as others reach it, without a slash at the end; `port` is the one it listens on. */
+export function baseUrl(config: Pick<Config, "publicUrl" | "host">, port: number): string {
+  if (config.publicUrl !== null) return config.publicUrl;
+  const { host } = config;
+  if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
+  if (host === "::") return `http://[::1]:${port}`;
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+/** Whether only this machine can reach `host`: `localhost`, a name under it, 127.0.0.0/8 or ::1. */
+export function isLoopback(host: string): boolean {
+  if (isIP(host) === 4) return host.startsWith("127.");
+  if (isIP(host) === 6) return new URL(`http://[${host}]`).hostname === "[::1]";
+  return isLocalhost(canonicalHost(host));
+}
+
+/** The value of a text; `source` is the variable or flag that it came from. */
+function parseRow<Value>(row: Row<Value>, text: string, source: string): Value {
+  let value: Value | undefined;
+  let hint = "";
+  try {
+    value = row.parse(text);
+  } catch (error) {
+    hint = ` (${(error as Error).message})`;
+  }
+  if (value !== undefined) return value;
+  const shown = row.secret ? "set to something else (not shown)" : JSON.stringify(text);
+  throw new ConfigError(`${source} is ${shown}: it must be ${row.allowed}${hint}.`);
+}
+
+function refuseUnknownFlag(flag: string): void {
+  const known = SETTINGS.map((row) => row.flag);
+  if (known.includes(flag)) return;
+  const near = nearest(flag, known);
+  const hint = near === null ? "tightbeam serve --help lists the flags" : `did you mean ${near}?`;
+  throw new ConfigError(`${JSON.stringify(flag)} is not a flag: ${hint}`);
+}
+
+function unknownVariables(env: Environment): string[] {
+  const known = SETTINGS.map((row) => row.name);
+  const unknown = Object.keys(env).filter((name) => name.startsWith("TB_") && !known.includes(name));
+  return unknown.sort().map((name) => {
+    const near = nearest(name, known);
+    return `${name} is not a setting and is ignored${near === null ? "." : `: did you mean ${near}?`}`;
+  });
+}
+
+const TYPOS_MAX = 3;
+
+/** The candidate that fewest edits away, when they are few enough to be a slip. */
+function nearest(text: string, candidates: readonly string[]): string | null {
+  let best: string | null = null;
+  let bestEdits = TYPOS_MAX + 1;
+  for (const candidate of candidates) {
+    const edits = editDistance(text, candidate);
+    if (edits < bestEdits) [best, bestEdits] = [candidate, edits];
+  }
+  return best;
+}
+
+/** Letters to insert, remove or replace to get from one text to the other (Levenshtein). */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}
+
+function wholeNumber(text: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= min && value <= max ? value : undefined;
+}
+
+function duration(text: string, minMs: number, maxMs: number): number | undefined {
+  const ms = parseDuration(text);
+  return ms !== null && ms >= minMs && ms <= maxMs ? ms : undefined;
+}
+
+function schedule(text: string): number[] | undefined {
+  const delays = text.split(",").flatMap((part) => duration(part.trim(), 1, 30 * DAY_MS) ?? []);
+  return delays.length === text.split(",").length && delays.length <= RETRIES_MAX ? delays : undefined;
+}
+
+function rateLimit(text: string): RateLimit | null | undefined {
+  if (text === "off") return null;
+  const [requests = "", window = "", ...rest] = text.split("/");
+  const limit = wholeNumber(requests, 1, REQUESTS_MAX);
+  const windowMs = duration(window, SECOND_MS, DAY_MS);
+  if (limit === undefined || windowMs === undefined || windowMs % SECOND_MS !== 0 || rest.length > 0) return undefined;
+  return { limit, windowSeconds: windowMs / SECOND_MS };
+}
+
+function publicUrl(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !["http:", "https:"].includes(url.protocol)) return undefined;
+  if (`${url.username}${url.password}${url.search}${url.hash}` !== "" || /[?#]/.test(text)) return undefined;
+  return url.href.replace(/\/+$/, "");
+}
+
+function key(text: string): string | undefined {
+  return /^tb_[A-Za-z0-9]{32,}$/.test(text) ? text : undefined;
+}
+
+function secretKey(text: string): Buffer | undefined {
+  if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, "hex");
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;
+  return Buffer.from(text, "base64");
+}
+
+function onOrOff(text: string): boolean | undefined {
+  return text === "on" ? true : text === "off" ? false : undefined;
+}

@@ -1,0 +1,33 @@
+/** Customers: who owns keys, numbers, messages and endpoints, and the one secret that signs for them. */
+
+import type { Customer as WireCustomer } from "../../sdk/wire.ts";
+import type { CustomerId } from "./id.ts";
+
+export interface Customer {
+  id: CustomerId;
+  /** Grows with every change to the customer, its numbers or its endpoints: one change of them at a time. */
+  version: number;
+  name: string;
+  email: string | null;
+  company: string | null;
+  /** Sealed: signs the deliveries of the configuration and of every `callbackUrl` (contract 5). */
+  secret: string;
+  /** Whether someone has seen or set `secret`: until then the next configuration shows it. */
+  secretKnown: boolean;
+  /** Sealed: signs along with `secret` until `previousSecretUntil` (real time). */
+  previousSecret: string | null;
+  previousSecretUntil: number | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** The record of contract 2. */
+export function customerRecord(customer: Customer): WireCustomer {
+  return {
+    id: customer.id,
+    name: customer.name,
+    email: customer.email,
+    company: customer.company,
+    createdAt: new Date(customer.createdAt).toISOString(),
+  };
+}

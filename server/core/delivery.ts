@@ -1,0 +1,168 @@
+/** Deliveries: one event on its way to one address. Which there are, and what an attempt makes of them. Pure. */
+
+import type { DeliveryStatus, EventType, Attempt as WireAttempt, Delivery as WireDelivery } from "../../sdk/wire.ts";
+import type { Event } from "./event.ts";
+import { type CustomerId, type DeliveryId, type EndpointId, type EventId, hashedId, type MessageId } from "./id.ts";
+import { nextRetryAt } from "./retry.ts";
+import { type Endpoint, subscribes } from "./webhook.ts";
+
+export interface Delivery {
+  id: DeliveryId;
+  version: number;
+  customerId: CustomerId;
+  eventId: EventId;
+  eventType: EventType;
+  messageId: MessageId | null;
+  /** Null for a delivery to a `callbackUrl`. */
+  endpointId: EndpointId | null;
+  /** The address of the last attempt; before the first, that of the time the event happened. */
+  url: string;
+  /** What shares slots: an endpoint, or for a `callbackUrl` its customer and origin. */
+  lane: string;
+  /** Orders the first attempts of one message's events at one address. */
+  sequence: number;
+  status: DeliveryStatus;
+  /** Attempts that ended, those by hand included. */
+  attemptCount: number;
+  /** Attempts of the schedule that ended: the index of the next delay. */
+  retryCount: number;
+  /** When it is tried next; null when it is claimed or done. */
+  dueAt: number | null;
+  /** Lease of whoever has it in flight (real time). */
+  claimedUntil: number | null;
+  /** The attempt that is due or in flight was asked for by hand, and leaves the schedule as it is. */
+  byHand: boolean;
+  /** Where the schedule goes on after an attempt by hand. */
+  resumeAt: number | null;
+  /** Another attempt was asked for while one was in flight: it follows at once. */
+  owed: boolean;
+  createdAt: number;
+}
+
+/** One sending that ended. */
+export interface Attempt {
+  deliveryId: DeliveryId;
+  /** 1 for the first. */
+  number: number;
+  at: number;
+  status: number | null;
+  durationMs: number;
+  response: string | null;
+  error: string | null;
+}
+
+/** Lane of a `callbackUrl`: its customer and origin share 16 slots. */
+function callbackLane(customerId: CustomerId, url: string): string {
+  return `${customerId} ${new URL(url).origin}`;
+}
+
+/**
+ * The deliveries an event makes: one for each active endpoint that subscribes to it, and one for its callback
+ * unless a subscribed endpoint has the same address (contract 5). The same event makes the same rows.
+ */
+export function deliveriesOf(event: Event, endpoints: readonly Endpoint[], callbackUrl: string | null): Delivery[] {
+  const subscribed = endpoints.filter((endpoint) => subscribes(endpoint, event.type));
+  const deliveries = subscribed.map((endpoint) => deliveryTo(event, endpoint, event.createdAt));
+  const covered = subscribed.some((endpoint) => endpoint.url === callbackUrl);
+  if (callbackUrl !== null && !covered) {
+    const lane = callbackLane(event.customerId, callbackUrl);
+    deliveries.push(newDelivery(event, { endpointId: null, url: callbackUrl, lane, salt: "" }, event.createdAt));
+  }
+  return deliveries;
+}
+
+/** The delivery of `event` to `endpoint`, whatever its filter. `salt` sets a repeat (replay) apart from the first. */
+export function deliveryTo(event: Event, endpoint: Endpoint, now: number, salt = ""): Delivery {
+  return newDelivery(event, { endpointId: endpoint.id, url: endpoint.url, lane: endpoint.id, salt }, now);
+}
+
+function newDelivery(
+  event: Event,
+  target: { endpointId: EndpointId | null; url: string; lane: string; salt: string },
+  now: number,
+): Delivery {
+  return {
+    id: hashedId("dlv", now, event.id, target.lane, target.url, target.salt),
+    version: 1,
+    customerId: event.customerId,
+    eventId: event.id,
+    eventType: event.type,
+    messageId: event.messageId,
+    endpointId: target.endpointId,
+    url: target.url,
+    lane: target.lane,
+    sequence: event.sequence,
+    status: "pending",
+    attemptCount: 0,
+    retryCount: 0,
+    dueAt: now,
+    claimedUntil: null,
+    byHand: false,
+    resumeAt: null,
+    owed: false,
+    createdAt: now,
+  };
+}
+
+/** What changes when an attempt ends. `endedAt` is shifted time, `chance` in [0, 1) is the jitter's. */
+export function afterAttempt(
+  delivery: Delivery,
+  succeeded: boolean,
+  schedule: readonly number[],
+  endedAt: number,
+  chance: number,
+): Partial<Delivery> {
+  const next = afterScheduled(delivery, succeeded, schedule, endedAt, chance);
+  const ended = { ...next, attemptCount: delivery.attemptCount + 1, claimedUntil: null };
+  if (!delivery.owed) return { ...ended, byHand: false, resumeAt: null };
+  return { ...ended, owed: false, byHand: true, resumeAt: next.dueAt, dueAt: endedAt };
+}
+
+function afterScheduled(
+  delivery: Delivery,
+  succeeded: boolean,
+  schedule: readonly number[],
+  endedAt: number,
+  chance: number,
+): Pick<Delivery, "status" | "dueAt" | "retryCount"> {
+  const { status, retryCount } = delivery;
+  if (succeeded) return { status: "succeeded", dueAt: null, retryCount };
+  if (delivery.byHand) return { status, dueAt: delivery.resumeAt, retryCount };
+  if (status !== "pending") return { status, dueAt: null, retryCount };
+  const dueAt = nextRetryAt(schedule, retryCount, endedAt, chance);
+  if (dueAt === null) return { status: "exhausted", dueAt, retryCount };
+  return { status, dueAt, retryCount: retryCount + 1 };
+}
+
+/** What changes when an attempt is asked for by hand: one at once, after the one in flight if there is one. */
+export function askAgain(delivery: Delivery, now: number): Partial<Delivery> {
+  if (delivery.claimedUntil !== null) return { owed: true };
+  if (delivery.byHand && delivery.dueAt !== null) return {};
+  return { byHand: true, resumeAt: delivery.dueAt, dueAt: now };
+}
+
+/** The record of contract 5. */
+export function deliveryRecord(delivery: Delivery, attempts: readonly Attempt[]): WireDelivery {
+  return {
+    id: delivery.id,
+    eventId: delivery.eventId,
+    eventType: delivery.eventType,
+    messageId: delivery.messageId,
+    webhookId: delivery.endpointId,
+    url: delivery.url,
+    status: delivery.status,
+    attempts: attempts.map(attemptRecord),
+    nextAttemptAt: delivery.dueAt === null ? null : new Date(delivery.dueAt).toISOString(),
+    createdAt: new Date(delivery.createdAt).toISOString(),
+  };
+}
+
+function attemptRecord(attempt: Attempt): WireAttempt {
+  return {
+    at: new Date(attempt.at).toISOString(),
+    status: attempt.status,
+    durationMs: attempt.durationMs,
+    response: attempt.response,
+    error: attempt.error,
+  };
+}

@@ -1,0 +1,28 @@
+/** Refusals: what a request is told when it cannot be done. Anything else that is thrown is a bug. */
+
+import { ERROR_STATUS, type ErrorCode, type ErrorDetail } from "../../sdk/wire.ts";
+
+/** A refusal with a code of the contract. `message` says what happened, with the value, and what to do. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetail[] | undefined;
+  /** Seconds for `Retry-After`, where the code has one (429, 503). */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, more: { details?: ErrorDetail[]; retryAfterSeconds?: number } = {}) {
+    super(message);
+    this.code = code;
+    this.details = more.details;
+    this.retryAfterSeconds = more.retryAfterSeconds;
+  }
+
+  /** HTTP status of the code (contract 3). */
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+}
+
+/** A 400 `VALIDATION_ERROR` about one field. */
+export function invalidField(path: string, message: string): ApiError {
+  return new ApiError("VALIDATION_ERROR", `${path}: ${message}`, { details: [{ path, message }] });
+}

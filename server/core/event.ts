@@ -1,0 +1,23 @@
+/** Events: their envelope, made once as bytes, which every delivery, retry, list and stream carries unchanged. */
+
+import type { EventType } from "../../sdk/wire.ts";
+import type { CustomerId, EventId, MessageId } from "./id.ts";
+
+/** An event as it is stored. `bytes` is the whole envelope as compact JSON; nothing parses it to send it. */
+export interface Event {
+  id: EventId;
+  customerId: CustomerId;
+  type: EventType;
+  messageId: MessageId | null;
+  /** The message's `sequence`, 0 for an event of no message. */
+  sequence: number;
+  correlationId: string;
+  createdAt: number;
+  bytes: string;
+}
+
+/** Makes an event of `data` (contract 4): its bytes are the compact `JSON.stringify` form of the envelope. */
+export function makeEvent(event: Omit<Event, "bytes">, data: Readonly<Record<string, unknown>> | object): Event {
+  const timestamp = new Date(event.createdAt).toISOString();
+  return { ...event, bytes: JSON.stringify({ id: event.id, type: event.type, timestamp, data }) };
+}

@@ -1,0 +1,66 @@
+/** Identifiers: a prefix that says what it is, and a UUIDv7, so that ids sort by creation (contract 1, RFC 9562). */
+
+import { createHash } from "node:crypto";
+
+export type MessageId = `msg_${string}`;
+export type EventId = `evt_${string}`;
+export type EndpointId = `wh_${string}`;
+export type DeliveryId = `dlv_${string}`;
+export type KeyId = `key_${string}`;
+export type CustomerId = `cust_${string}`;
+export type NumberId = `num_${string}`;
+export type InstanceId = `inst_${string}`;
+
+/** Gives `size` random bytes. An argument wherever chance matters, so that a simulation can repeat it. */
+export type Random = (size: number) => Uint8Array;
+
+/** Makes the id of a new record: `newId("msg")`. */
+export type NewId = <Prefix extends string>(prefix: Prefix) => `${Prefix}_${string}`;
+
+/**
+ * A source of ids of the real time `realNow()` (epoch milliseconds). What it makes one after the other sorts in that
+ * order, also within a millisecond: the 12 bits behind the time count (RFC 9562, 6.2 method 1).
+ */
+export function createIdSource(realNow: () => number, random: Random): NewId {
+  let lastMs = 0;
+  let count = 0;
+  return (prefix) => {
+    const bytes = random(16);
+    const nowMs = realNow();
+    count += 1;
+    if (nowMs > lastMs || count > COUNT_MAX) {
+      lastMs = Math.max(nowMs, lastMs + 1);
+      count = ((bytes[6] ?? 0) & 0x07) * 256 + (bytes[7] ?? 0);
+    }
+    return `${prefix}_${formatUuid(lastMs, count, bytes)}`;
+  };
+}
+
+const COUNT_MAX = 0xfff;
+
+/** A UUID of version 7 whose time is `atMs` and whose rest is a hash of `parts`: the same input makes the same id. */
+export function hashedId<Prefix extends string>(
+  prefix: Prefix,
+  atMs: number,
+  ...parts: string[]
+): `${Prefix}_${string}` {
+  const digest = createHash("sha256").update(parts.join("\n")).digest();
+  const count = ((digest[0] ?? 0) & 0x0f) * 256 + (digest[1] ?? 0);
+  return `${prefix}_${formatUuid(atMs, count, digest.subarray(0, 16))}`;
+}
+
+/** The least id of a kind that could have been made at `atMs`: those before it are older. */
+export function firstIdAt(prefix: string, atMs: number): string {
+  const time = Math.max(0, atMs).toString(16).padStart(12, "0");
+  return `${prefix}_${time.slice(0, 8)}-${time.slice(8)}-7`;
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+function formatUuid(atMs: number, count: number, random: Uint8Array): string {
+  const time = atMs.toString(16).padStart(12, "0");
+  const variant = 0x80 | ((random[8] ?? 0) & 0x3f);
+  let tail = "";
+  for (let index = 10; index < 16; index += 1) tail += HEX[random[index] ?? 0];
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, "0")}-${HEX[variant]}${HEX[random[9] ?? 0]}-${tail}`;
+}

@@ -1,0 +1,16 @@
+/** Instants as callers write them: ISO 8601 with an offset or `Z`. Pure. */
+
+const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
+const INSTANT = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** Epoch milliseconds of an instant, or null when it is none: `2026-02-30T…` does not exist. */
+export function parseInstant(text: string): number | null {
+  const date = DATE.exec(text);
+  if (date === null || !INSTANT.test(text)) return null;
+  const [, year = "", month = "", day = ""] = date;
+  // A day that its month does not have would roll over into the next.
+  const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
+  if (midnight.getUTCDate() !== Number(day)) return null;
+  const at = Date.parse(text);
+  return Number.isFinite(at) ? at : null;
+}

@@ -1,0 +1,76 @@
+/** What of a message goes out: its record, the answer to sending it, the data of its events. */
+
+import type { AcceptedMessage, MessageEventData, Message as WireMessage } from "../../sdk/wire.ts";
+import type { Message } from "./message.ts";
+
+/** `data` of a `message.*` event: inapplicable fields are absent (contract 4). */
+export function messageEventData(message: Message): MessageEventData {
+  const { errorCode } = message;
+  return {
+    messageId: message.id,
+    ...(message.externalMessageId === null ? {} : { externalMessageId: message.externalMessageId }),
+    from: message.from,
+    to: message.to,
+    text: message.text,
+    channel: message.channel,
+    ...(message.metadata === null ? {} : { metadata: message.metadata }),
+    status: message.status,
+    sequence: message.sequence,
+    correlationId: message.correlationId,
+    ...(message.scheduledAt === null ? {} : { scheduledAt: iso(message.scheduledAt) }),
+    ...(message.deliveredAt === null ? {} : { deliveredAt: iso(message.deliveredAt) }),
+    ...(message.readAt === null ? {} : { readAt: iso(message.readAt) }),
+    ...(errorCode === null ? {} : { errorCode, error: { code: errorCode, message: message.errorMessage ?? "" } }),
+  };
+}
+
+/** The answer of `POST /v1/messages` (contract 3). */
+export function acceptedRecord(message: Message): AcceptedMessage {
+  return {
+    id: message.id,
+    status: message.status,
+    to: message.to,
+    from: message.from,
+    channel: message.channel,
+    scheduledAt: isoOrNull(message.scheduledAt),
+    externalMessageId: message.externalMessageId,
+    createdAt: iso(message.createdAt),
+  };
+}
+
+/** The whole record of contract 3. */
+export function messageRecord(message: Message): WireMessage {
+  return {
+    ...acceptedRecord(message),
+    direction: message.direction,
+    chatId: null,
+    messageType: "text",
+    content: { text: message.text, mediaUrls: [] },
+    attachments: [],
+    metadata: message.metadata,
+    effect: null,
+    replyTo: null,
+    parentMessageId: null,
+    fallbackTriggered: message.fallbackTriggered,
+    providerMessageId: message.providerMessageId,
+    errorCode: message.errorCode,
+    errorMessage: message.errorMessage,
+    providerErrorCode: message.providerErrorCode,
+    segments: message.segments,
+    encoding: message.encoding,
+    sentAt: isoOrNull(message.sentAt),
+    deliveredAt: isoOrNull(message.deliveredAt),
+    readAt: isoOrNull(message.readAt),
+    updatedAt: iso(message.updatedAt),
+    retryCount: message.retryCount,
+    timeline: message.timeline.map((entry) => ({ ...entry, at: iso(entry.at) })),
+  };
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
+function isoOrNull(at: number | null): string | null {
+  return at === null ? null : iso(at);
+}

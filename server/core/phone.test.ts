@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { maskAddress, parseAddress } from "./phone.ts";
+
+test("contract 2: a number in E.164 is a phone, as it came", () => {
+  for (const text of ["+15005550100", "+12", "+999999999999999", "+4915112345678"]) {
+    assert.deepEqual(parseAddress(text), { kind: "phone", address: text });
+  }
+});
+
+test("contract 2: what is not quite E.164 is no address", () => {
+  const wrong = [
+    "",
+    "+",
+    "+1",
+    "15005550100",
+    "+05005550100",
+    "+1234567890123456",
+    "+1 500 555 0100",
+    "+1-500-555-0100",
+  ];
+  for (const text of [
+    ...wrong,
+    " +15005550100",
+    "+15005550100\n",
+    "+1500555010a",
+    "+١٥٠٠٥٥٥٠١٠٠",
+    "tel:+15005550100",
+  ]) {
+    assert.equal(parseAddress(text), null, JSON.stringify(text));
+  }
+});
+
+test("an iMessage e-mail is one address whatever its case", () => {
+  assert.deepEqual(parseAddress("Ada.Lovelace+tb@Example.COM"), {
+    kind: "email",
+    address: "ada.lovelace+tb@example.com",
+  });
+  for (const text of ["a@b.co", "o'neil@mail.example", "x_y-z@a-b.example.org", "1@2.io"]) {
+    assert.equal(parseAddress(text)?.kind, "email", text);
+  }
+});
+
+test("what only looks like an e-mail is no address", () => {
+  const wrong = [
+    "@",
+    "a@",
+    "@b.co",
+    "a@b",
+    "a@@b.co",
+    "a b@c.co",
+    "a@b..co",
+    ".a@b.co",
+    "a.@b.co",
+    "a..b@c.co",
+    "a@-b.co",
+  ];
+  for (const text of [
+    ...wrong,
+    "a@b-.co",
+    "a@127.0.0.1",
+    "a@[127.0.0.1]",
+    "a@b.co\n",
+    '"a b"@c.co',
+    "a@b_c.co",
+    "ä@b.co",
+  ]) {
+    assert.equal(parseAddress(text), null, JSON.stringify(text));
+  }
+});
+
+test("an e-mail has at most 254 characters, 64 of them before the @, 63 in a label", () => {
+  const label = "d".repeat(63);
+  const local = "l".repeat(64);
+  const longest = `${local}@${label}.${label}.${"d".repeat(58)}.cc`;
+  assert.equal(longest.length, 254);
+  assert.equal(parseAddress(longest)?.kind, "email");
+  assert.equal(parseAddress(`${local}@${label}.${label}.${"d".repeat(59)}.cc`), null);
+  assert.equal(parseAddress(`${local}l@example.com`), null);
+  assert.equal(parseAddress(`a@${label}d.com`), null);
+});
+
+test("an address that was parsed parses to itself, and no text takes long", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.emailAddress(), fc.stringMatching(/^\+\d{0,20}$/)), (text) => {
+      const parsed = parseAddress(text);
+      if (parsed !== null) assert.deepEqual(parseAddress(parsed.address), parsed);
+    }),
+  );
+  const startedAt = performance.now();
+  for (const text of ["a.".repeat(127), `a@${"a.".repeat(126)}`, `a@${"a-".repeat(126)}`, "+1".repeat(5_000_000)]) {
+    assert.equal(parseAddress(text), null);
+  }
+  assert.ok(performance.now() - startedAt < 1_000);
+});
+
+test("a log shows four characters of an address at most, and none of a short one", () => {
+  assert.equal(maskAddress("+15005550100"), "…0100");
+  assert.equal(maskAddress("ada@example.com"), "….com");
+  assert.equal(maskAddress("+12"), "…");
+});

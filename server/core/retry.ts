@@ -1,0 +1,33 @@
+/** When a failed delivery and a refused hand-over are tried again. Pure. */
+
+/** Delays before the seven retries of a delivery, in milliseconds (specification 6.4). */
+export const RETRY_SCHEDULE_MS: readonly number[] = [
+  30_000, 300_000, 1_800_000, 7_200_000, 28_800_000, 86_400_000, 86_400_000,
+];
+
+const JITTER_SHARE = 0.1;
+const JITTER_MS_MAX = 30_000;
+
+/**
+ * When retry number `retry` (0 is the first) is due, or null when the schedule has none left. The delay is a
+ * floor counted from `endedAt`; jitter only adds, at most 10 % and never more than 30 s (contract 5). `chance` is in [0, 1).
+ */
+export function nextRetryAt(
+  schedule: readonly number[],
+  retry: number,
+  endedAt: number,
+  chance: number,
+): number | null {
+  const delayMs = schedule[retry];
+  if (delayMs === undefined) return null;
+  return endedAt + delayMs + Math.floor(Math.min(delayMs * JITTER_SHARE, JITTER_MS_MAX) * chance);
+}
+
+const BACKOFF_FIRST_MS = 1_000;
+const BACKOFF_MS_MAX = 300_000;
+
+/** Delay before hand-over number `attempt` + 1 after a transient error: 1 s doubling to 5 min, plus up to 10 %. */
+export function backoffMs(attempt: number, chance: number): number {
+  const delayMs = Math.min(BACKOFF_FIRST_MS * 2 ** Math.max(0, attempt - 1), BACKOFF_MS_MAX);
+  return delayMs + Math.floor(delayMs * JITTER_SHARE * chance);
+}

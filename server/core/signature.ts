@@ -1,0 +1,88 @@
+/** Webhook signatures: made for each sending, and checked by the built-in inbox. Pure; HMAC is node:crypto's. */
+
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Random } from "./id.ts";
+
+const SECRET_PREFIX = "whsec_";
+const SECRET_BYTES = 32;
+const STANDARD_KEY_BYTES_MIN = 24;
+const STANDARD_KEY_BYTES_MAX = 64;
+
+/** One sending: `sentAtSeconds` is the Unix time of this attempt, `previousSecret` the old one during a rotation's grace. */
+export interface Sending {
+  eventId: string;
+  body: string | Buffer;
+  secret: string;
+  previousSecret: string | null;
+  sentAtSeconds: number;
+}
+
+/** A new signing secret: `whsec_` and the base64 of 32 random bytes (contract 5). */
+export function newSigningSecret(random: Random): string {
+  return SECRET_PREFIX + Buffer.from(random(SECRET_BYTES)).toString("base64");
+}
+
+/**
+ * The headers that sign one sending: `X-Signature` and `X-Timestamp` (specification 5.2), made with the old secret
+ * while there is one, and the three of Standard Webhooks with every secret whose key they can carry, new first; for
+ * other secrets those three are left out. Throws on an empty secret: an empty key never signs.
+ */
+export function signatureHeaders(sending: Sending): Record<string, string> {
+  const { eventId, body, secret, previousSecret } = sending;
+  if (secret === "" || previousSecret === "") throw new Error("an empty secret cannot sign a webhook");
+  const timestamp = String(sending.sentAtSeconds);
+  const digest = hmac(previousSecret ?? secret, `${timestamp}.`, body).toString("hex");
+  const headers: Record<string, string> = { "X-Signature": `sha256=${digest}`, "X-Timestamp": timestamp };
+  const keys = standardKeys(secret, previousSecret);
+  if (keys.length === 0) return headers;
+  const signatures = keys.map((key) => `v1,${hmac(key, `${eventId}.${timestamp}.`, body).toString("base64")}`);
+  headers["webhook-id"] = eventId;
+  headers["webhook-timestamp"] = timestamp;
+  headers["webhook-signature"] = signatures.join(" ");
+  return headers;
+}
+
+/** A request as it was received; header names in lower case, as node:http gives them. */
+export interface Received {
+  body: string | Buffer;
+  headers: Record<string, string | string[] | undefined>;
+  secret: string;
+  /** 300 in specification 5.2. */
+  toleranceSeconds: number;
+  nowSeconds: number;
+}
+
+/**
+ * Whether `X-Signature` is that of the body and `X-Timestamp`, and the time within the tolerance of now. Compares in
+ * constant time; anything but `sha256=` and 64 lower-case hex digits is false, and so is an empty secret.
+ */
+export function verifySignature(received: Received): boolean {
+  const signature = received.headers["x-signature"];
+  const timestamp = received.headers["x-timestamp"];
+  if (typeof signature !== "string" || !/^sha256=[0-9a-f]{64}$/.test(signature)) return false;
+  if (typeof timestamp !== "string" || !/^\d{1,12}$/.test(timestamp)) return false;
+  if (received.secret === "") return false;
+  const expected = hmac(received.secret, `${timestamp}.`, received.body);
+  if (!timingSafeEqual(expected, Buffer.from(signature.slice("sha256=".length), "hex"))) return false;
+  return Math.abs(received.nowSeconds - Number(timestamp)) <= received.toleranceSeconds;
+}
+
+function hmac(key: string | Buffer, prefix: string, body: string | Buffer): Buffer {
+  const mac = createHmac("sha256", key);
+  if (typeof body === "string") return mac.update(prefix + body).digest();
+  return mac.update(prefix).update(body).digest();
+}
+
+function standardKeys(secret: string, previousSecret: string | null): Buffer[] {
+  const keys = [standardKey(secret), previousSecret === null ? null : standardKey(previousSecret)];
+  return keys.filter((key) => key !== null);
+}
+
+/** The key of Standard Webhooks in a secret; null unless it is `whsec_` and exact base64 of 24 to 64 bytes. */
+function standardKey(secret: string): Buffer | null {
+  if (!secret.startsWith(SECRET_PREFIX)) return null;
+  const encoded = secret.slice(SECRET_PREFIX.length);
+  const key = Buffer.from(encoded, "base64");
+  if (key.length < STANDARD_KEY_BYTES_MIN || key.length > STANDARD_KEY_BYTES_MAX) return null;
+  return key.toString("base64") === encoded ? key : null;
+}

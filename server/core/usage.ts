@@ -1,0 +1,33 @@
+/** Usage: counters by the hour, of a key and of a customer. */
+
+import type { UsageCounts } from "../../sdk/wire.ts";
+import type { CustomerId, KeyId } from "./id.ts";
+
+/** What is counted for whom in one hour; `at` is the hour's start (epoch milliseconds, UTC). */
+export interface UsageHour extends UsageCounts {
+  subject: KeyId | CustomerId;
+  at: number;
+}
+
+export const USAGE_FIELDS = [
+  "requests",
+  "rateLimited",
+  "messagesSent",
+  "segments",
+  "messagesReceived",
+  "webhooksDelivered",
+  "webhooksFailed",
+] as const satisfies readonly (keyof UsageCounts)[];
+
+/** Counts of nothing. */
+export function noUsage(): UsageCounts {
+  return {
+    requests: 0,
+    rateLimited: 0,
+    messagesSent: 0,
+    segments: 0,
+    messagesReceived: 0,
+    webhooksDelivered: 0,
+    webhooksFailed: 0,
+  };
+}

@@ -1,0 +1,46 @@
+/** Endpoints: where a customer's events go, and the records of them on the wire. */
+
+import type { EventType, Webhook } from "../../sdk/wire.ts";
+import type { CustomerId, EndpointId } from "./id.ts";
+
+/** The configuration of `PUT /v1/webhooks`, a further endpoint, or the sandbox's built-in inbox (in no list). */
+export type EndpointKind = "primary" | "extra" | "inbox";
+
+export interface Endpoint {
+  id: EndpointId;
+  version: number;
+  customerId: CustomerId;
+  kind: EndpointKind;
+  name: string | null;
+  url: string;
+  events: (EventType | "*")[];
+  active: boolean;
+  /** Sealed; null for the configuration, which signs with its customer's secret. */
+  secret: string | null;
+  /** Sealed: signs along with `secret` until `previousSecretUntil` (real time). */
+  previousSecret: string | null;
+  previousSecretUntil: number | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** Whether an event of `type` goes to the endpoint. A test event goes whatever the filter says. */
+export function subscribes(endpoint: Pick<Endpoint, "active" | "events">, type: EventType): boolean {
+  if (!endpoint.active) return false;
+  return endpoint.events.includes("*") || endpoint.events.includes(type);
+}
+
+/** The record of contract 5; `secret` only where this answer generated it. */
+export function webhookRecord(endpoint: Endpoint, secret?: string): Webhook {
+  return {
+    id: endpoint.id,
+    name: endpoint.name,
+    url: endpoint.url,
+    events: endpoint.events,
+    active: endpoint.active,
+    primary: endpoint.kind === "primary",
+    createdAt: new Date(endpoint.createdAt).toISOString(),
+    updatedAt: new Date(endpoint.updatedAt).toISOString(),
+    ...(secret === undefined ? {} : { secret }),
+  };
+}

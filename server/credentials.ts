@@ -1,0 +1,52 @@
+/** `credentials.json` in the data directory: where the service is, and the keys that its first start generated. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ConfigError } from "./config.ts";
+import { replacePrivateFile } from "./private-file.ts";
+
+const FILE = "credentials.json";
+
+/** What the file holds. A key that came from a setting is absent (contract 6). */
+export interface Credentials {
+  baseUrl: string;
+  apiKey?: string;
+  adminKey?: string;
+}
+
+/** The credentials of a data directory, null when it has none. Throws `ConfigError` when it cannot be used. */
+export function readCredentials(dataDir: string): Credentials | null {
+  const path = join(dataDir, FILE);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new ConfigError(`${path} cannot be read: ${(error as Error).message}.`);
+  }
+  const credentials = parseCredentials(text);
+  if (credentials === null) throw new ConfigError(`${path} is not a credentials file: move it away and start again.`);
+  return credentials;
+}
+
+/** Writes the credentials of a data directory, in place of those it has: mode 0600, whole or not at all. */
+export function writeCredentials(dataDir: string, { baseUrl, apiKey, adminKey }: Credentials): void {
+  replacePrivateFile(join(dataDir, FILE), `${JSON.stringify({ baseUrl, apiKey, adminKey }, null, 2)}\n`);
+}
+
+function parseCredentials(text: string): Credentials | null {
+  const { baseUrl, apiKey, adminKey } = parseObject(text);
+  if (typeof baseUrl !== "string") return null;
+  if (apiKey !== undefined && typeof apiKey !== "string") return null;
+  if (adminKey !== undefined && typeof adminKey !== "string") return null;
+  return { baseUrl, ...(apiKey === undefined ? {} : { apiKey }), ...(adminKey === undefined ? {} : { adminKey }) };
+}
+
+function parseObject(text: string): Partial<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}

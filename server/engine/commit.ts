@@ -1,0 +1,71 @@
+/** Commits decisions: decided from fresh records, committed, and decided again when a record had changed in between. */
+
+import { ApiError } from "../core/error.ts";
+import { type Store, StoreFull, type Unit } from "../store/store.ts";
+import type { Context } from "./context.ts";
+
+/** Times a decision is made on records that keep changing before it is given up (design: five, then 503). */
+const DECISIONS_MAX = 5;
+const BUSY_RETRY_AFTER_SECONDS = 1;
+const FULL_RETRY_AFTER_SECONDS = 10;
+
+/** A unit to commit and what it comes to; without a unit there is nothing to change. */
+export interface Decision<Value> {
+  unit: Unit | null;
+  value: Value;
+}
+
+/** What a decision came to: its value once it is on disk, or `taken` when its `once` record was there already. */
+export type Decided<Value> = { taken: false; value: Value } | { taken: true };
+
+/**
+ * Makes a decision and commits it. `decide` reads what it decides on, each time anew. Throws a 503 when the records
+ * never hold still, or when the disk is full.
+ */
+export async function decide<Value>(
+  context: Pick<Context, "store" | "wake">,
+  decision: () => Decision<Value> | Promise<Decision<Value>>,
+): Promise<Decided<Value>> {
+  for (let round = 0; round < DECISIONS_MAX; round += 1) {
+    const { unit, value } = await decision();
+    if (unit === null) return { taken: false, value };
+    const answer = await commitUnit(context.store, unit);
+    if (answer.answer === "taken") return { taken: true };
+    if (answer.answer === "stale") continue;
+    context.wake.deliveries(answer.lanes);
+    return { taken: false, value };
+  }
+  throw new ApiError("SERVICE_UNAVAILABLE", "The record is being changed by many at once; try again.", {
+    retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
+  });
+}
+
+/** `decide` for a decision that has no `once` record: its value. */
+export async function change<Value>(
+  context: Pick<Context, "store" | "wake">,
+  decision: () => Decision<Value> | Promise<Decision<Value>>,
+): Promise<Value> {
+  const decided = await decide(context, decision);
+  if (decided.taken) throw new Error("a unit without a once record was answered taken");
+  return decided.value;
+}
+
+async function commitUnit(store: Store, unit: Unit) {
+  try {
+    return await store.commit(unit);
+  } catch (error) {
+    if (!(error instanceof StoreFull)) throw error;
+    throw new ApiError("SERVICE_UNAVAILABLE", "The disk is full; nothing was changed. Try again when there is room.", {
+      retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
+    });
+  }
+}
+
+/** The properties in which `after` differs from `before`: what an update has to set. */
+export function difference<Record_ extends object>(before: Record_, after: Record_): Partial<Record_> {
+  const set: Partial<Record_> = {};
+  for (const property of Object.keys(after) as (keyof Record_)[]) {
+    if (!Object.is(after[property], before[property])) set[property] = after[property];
+  }
+  return set;
+}

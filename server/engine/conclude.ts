@@ -1,0 +1,84 @@
+/** Concludes a hand-over: commits what its outcome means for the message. */
+
+import type { FallbackReason } from "../../sdk/wire.ts";
+import {
+  becomeUnknown,
+  type ChangeContext,
+  canFallBack,
+  climb,
+  defer,
+  type FailureCause,
+  type Message,
+} from "../core/message.ts";
+import { backoffMs } from "../core/retry.ts";
+import type { Outbound, Outcome } from "../providers/provider.ts";
+import type { Operation } from "../store/store.ts";
+import { changeMessage, type Verdict } from "./change-message.ts";
+import { type Context, changeContext } from "./context.ts";
+import { giveUp } from "./give-up.ts";
+
+/** The message as its provider is given it. */
+export function outbound(message: Message): Outbound {
+  return {
+    messageId: message.id,
+    from: message.from,
+    to: message.to,
+    channel: message.channel,
+    text: message.text ?? "",
+    attempt: message.handOvers,
+  };
+}
+
+/** Commits the outcome of a hand-over, or of asking for it later. Answers the message as it then stands. */
+export async function conclude(context: Context, handed: Message, outcome: Outcome): Promise<Message> {
+  const changed = await changeMessage(context, handed, (fresh) => afterOutcome(context, fresh, handed, outcome));
+  if (outcome.outcome === "accepted") {
+    context.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
+  } else if (outcome.outcome === "unknown") context.observer.unknownOutcome();
+  return changed;
+}
+
+function afterOutcome(context: Context, message: Message, handed: Message, outcome: Outcome): Verdict {
+  const told = changeContext(context);
+  const { now } = told;
+  // A receipt may have been faster, and may have ended this hand-over already.
+  if (message.handOvers !== handed.handOvers || message.channel !== handed.channel) return null;
+  if (message.status !== "pending" && outcome.outcome !== "accepted") return null;
+  switch (outcome.outcome) {
+    case "accepted":
+      return taken(message, outcome.reference, told);
+    case "rejected":
+      return giveUp(message, ...refusal(outcome), context.settings.messageTtlMs, told);
+    case "deferred": {
+      const waitMs = outcome.retryAfterMs ?? backoffMs(message.handOvers, context.chance());
+      const dueAt = Math.min(now + waitMs, message.expiresAt ?? Number.POSITIVE_INFINITY);
+      const deferred = defer(message, outcome.reason, dueAt, now);
+      return deferred === null ? null : { message: deferred, events: [] };
+    }
+    case "unknown": {
+      const waitMs = context.providers.get(message.instanceId)?.capabilities.settleAfterMs ?? 0;
+      return { message: becomeUnknown(message, now + waitMs, outcome.reason, now), events: [] };
+    }
+  }
+}
+
+/** The provider took it: `sent`, and its reference is where receipts will find it. */
+function taken(message: Message, reference: string, context: ChangeContext): Verdict {
+  const { id: messageId, instanceId, channel } = message;
+  const also: Operation[] = [
+    { op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: context.now } },
+  ];
+  const referenced = { ...message, providerMessageId: reference, claimedUntil: null };
+  const change = climb(referenced, "sent", context) ?? { message: referenced, events: [] };
+  const waits = change.message.status === "sent" && canFallBack(message) && message.fallbackAfterMs !== null;
+  const dueAt = waits ? context.now + (message.fallbackAfterMs ?? 0) : null;
+  return { message: { ...change.message, dueAt }, events: change.events, also };
+}
+
+function refusal(outcome: Extract<Outcome, { outcome: "rejected" }>): [FallbackReason, FailureCause] {
+  const { code, reason } = outcome;
+  if (outcome.notReachable === true) {
+    return ["NOT_REACHABLE", { code: "NO_CHANNEL_AVAILABLE", message: reason, providerErrorCode: code }];
+  }
+  return ["REJECTED", { code: "REJECTED", message: reason, providerErrorCode: code }];
+}

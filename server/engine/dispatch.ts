@@ -1,0 +1,138 @@
+/** Hands due messages to their provider, and commits what came of it: the loop from `queued` to `sent`. */
+
+import type { InstanceId } from "../core/id.ts";
+import { becomeDue, canFallBack, fail, handOver, type Message } from "../core/message.ts";
+import type { Outcome, Provider } from "../providers/provider.ts";
+import { changeMessage, type Verdict } from "./change-message.ts";
+import { conclude, outbound } from "./conclude.ts";
+import { type Context, changeContext } from "./context.ts";
+import { giveUp } from "./give-up.ts";
+import { Lanes, type RunResult } from "./lanes.ts";
+import { settle } from "./settle.ts";
+
+/** Length of a lease in real milliseconds (design: 45 s). A hand-over that takes longer is cut off before. */
+const LEASE_MS = 45_000;
+/** A provider has this long for one hand-over, in real milliseconds: less than the lease. */
+const HAND_OVER_MS_MAX = 40_000;
+const HAND_OVERS_AT_ONCE_MAX = 256;
+
+/** The loop that drains due messages; a lane is a provider instance. */
+export function createDispatch(context: Context, slotsPerLane: number): Lanes<Message> {
+  const dispatch = new Dispatch(context);
+  return new Lanes<Message>({
+    clock: context.clock,
+    claim: (lanes) =>
+      context.store.claimMessages({ lanes, now: context.clock.now(), until: context.clock.real() + LEASE_MS }),
+    dueLanes: async () => (await context.store.dueLanes("messages", context.clock.now())).map(({ lane }) => lane),
+    laneOf: (message) => message.instanceId,
+    run: (message) => dispatch.inOrder(message),
+    fault: (error) => context.observer.fault("dispatch", error),
+    inFlight: (count) => context.observer.inFlight("dispatch", count),
+    slotsPerLane,
+    slotsMax: HAND_OVERS_AT_ONCE_MAX,
+  });
+}
+
+class Dispatch {
+  readonly #context: Context;
+  /** The last message in hand from each number to each recipient. */
+  readonly #tails = new Map<string, Promise<unknown>>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Handles a message after those before it from the same number to the same recipient (contract 3). */
+  async inOrder(message: Message): Promise<RunResult> {
+    const pair = `${message.from} ${message.to}`;
+    const before = this.#tails.get(pair) ?? Promise.resolve();
+    const handled = before.then(() => lookAgain(this.#context, message));
+    const tail = handled.catch(() => {});
+    this.#tails.set(pair, tail);
+    try {
+      return await handled;
+    } finally {
+      if (this.#tails.get(pair) === tail) this.#tails.delete(pair);
+    }
+  }
+}
+
+/** What there is to do for a claimed message, by its status. */
+async function lookAgain(context: Context, message: Message): Promise<RunResult> {
+  switch (message.status) {
+    case "scheduled":
+      await changeMessage(context, message, (fresh) =>
+        becomeDue(fresh, context.settings.messageTtlMs, changeContext(context)),
+      );
+      return "good";
+    case "queued":
+      return handOverTo(context, message);
+    case "pending":
+      return settle(context, message);
+    case "sent":
+      await changeMessage(context, message, (fresh) => noDelivery(context, fresh, message));
+      return "good";
+    default:
+      await changeMessage(context, message, (fresh) => released(fresh, message));
+      return "good";
+  }
+}
+
+/** The time to wait for a delivery is over: the channel is given up, unless a receipt came first. */
+function noDelivery(context: Context, message: Message, leased: Message): Verdict {
+  if (message.status !== "sent" || !canFallBack(message)) return released(message, leased);
+  const cause = { code: "NO_CHANNEL_AVAILABLE", message: "No channel delivered it in time." } as const;
+  return giveUp(message, "NO_DELIVERY", cause, context.settings.messageTtlMs, changeContext(context));
+}
+
+/** Nothing to do after all: the lease is given back, where it still is the one that was taken. */
+function released(message: Message, leased: Message): Verdict {
+  if (message.claimedUntil === null || message.claimedUntil !== leased.claimedUntil) return null;
+  return { message: { ...message, claimedUntil: null }, events: [] };
+}
+
+async function handOverTo(context: Context, message: Message): Promise<RunResult> {
+  const now = context.clock.now();
+  if (message.expiresAt !== null && message.expiresAt <= now) {
+    const hours = Math.round(context.settings.messageTtlMs / 3_600_000);
+    const cause = { code: "EXPIRED", message: `It waited for ${hours} hours and no provider could take it.` } as const;
+    await changeMessage(context, message, (fresh) => fail(fresh, cause, changeContext(context)));
+    return "bad";
+  }
+  let begun = false;
+  const handed = await changeMessage(context, message, (fresh) => {
+    const change = handOver(fresh, changeContext(context));
+    begun = change !== null;
+    if (change === null) return released(fresh, message);
+    // It may have waited its turn for long: the lease begins with the hand-over.
+    return { ...change, message: { ...change.message, claimedUntil: context.clock.real() + LEASE_MS } };
+  });
+  if (!begun) return "bad";
+  const provider = context.providers.get(handed.instanceId);
+  const outcome = provider === undefined ? notRunning(handed.instanceId) : await send(context, provider, handed);
+  await conclude(context, handed, outcome);
+  return outcome.outcome === "accepted" ? "good" : "bad";
+}
+
+function notRunning(instanceId: InstanceId): Outcome {
+  return { outcome: "deferred", retryAfterMs: null, reason: `${instanceId} is not running` };
+}
+
+/** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */
+async function send(context: Context, provider: Provider, message: Message): Promise<Outcome> {
+  const abort = new AbortController();
+  const stopTimer = context.clock.after(HAND_OVER_MS_MAX, () => abort.abort());
+  const timedOut = new Promise<Outcome>((resolve) => {
+    abort.signal.addEventListener("abort", () =>
+      resolve({ outcome: "unknown", reason: "the provider did not answer in time" }),
+    );
+  });
+  try {
+    return await Promise.race([provider.send(outbound(message), abort.signal), timedOut]);
+  } catch (error) {
+    context.observer.fault("provider.send", error);
+    return { outcome: "unknown", reason: "the hand-over broke off" };
+  } finally {
+    stopTimer();
+  }
+}

@@ -1,0 +1,80 @@
+/** The engine as one thing: its context, its loops and its providers, started and stopped in order. */
+
+import type { Clock } from "../clock.ts";
+import { createIdSource, type InstanceId, type NewId, type Random } from "../core/id.ts";
+import type { Message } from "../core/message.ts";
+import type { Provider } from "../providers/provider.ts";
+import { createProvider } from "../providers/registry.ts";
+import type { Sealer } from "../secrets.ts";
+import type { ClaimedDelivery, Store } from "../store/store.ts";
+import { apply } from "./apply.ts";
+import type { Context, EngineSettings } from "./context.ts";
+import { createDeliver, type Sender } from "./deliver.ts";
+import { createDispatch } from "./dispatch.ts";
+import { Known } from "./known.ts";
+import type { Lanes } from "./lanes.ts";
+import { memoryOf } from "./memory.ts";
+import type { Observer } from "./observer.ts";
+import { Sweep } from "./sweep.ts";
+
+/** What an engine is made of. */
+export interface EngineParts {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  chance: () => number;
+  sealer: Sealer;
+  settings: EngineSettings;
+  observer: Observer;
+}
+
+/** The engine of one process. `context` is what its verbs are called with, before and after `start`. */
+export class Engine {
+  readonly context: Context;
+  readonly #providers = new Map<InstanceId, Provider>();
+  readonly #sweep: Sweep;
+  #dispatch: Lanes<Message> | null = null;
+  #deliver: Lanes<ClaimedDelivery> | null = null;
+
+  constructor(parts: EngineParts) {
+    const newId: NewId = createIdSource(() => parts.clock.real(), parts.random);
+    this.context = {
+      ...parts,
+      newId,
+      known: new Known(parts.store.db),
+      providers: this.#providers,
+      wake: {
+        messages: (lanes) => this.#dispatch?.wake(lanes),
+        deliveries: (lanes) => this.#deliver?.wake(lanes),
+      },
+    };
+    this.#sweep = new Sweep(this.context);
+  }
+
+  /** Takes up what the last process left, starts the providers, then the loops. */
+  async start(sender: Sender): Promise<void> {
+    const { context } = this;
+    await context.store.release(Number.POSITIVE_INFINITY, context.clock.now());
+    for (const instance of await context.known.instances()) {
+      const memory = memoryOf(context.store, instance.id);
+      this.#providers.set(
+        instance.id,
+        createProvider(instance.provider, { instanceId: instance.id, memory, clock: context.clock }),
+      );
+    }
+    const concurrency = [...this.#providers.values()].map(({ capabilities }) => capabilities.concurrency);
+    this.#dispatch = createDispatch(context, Math.max(1, ...concurrency));
+    this.#deliver = createDeliver(context, sender);
+    for (const [id, provider] of this.#providers) await provider.start((signal) => apply(context, id, signal));
+    this.#deliver.start();
+    this.#dispatch.start();
+    this.#sweep.start();
+  }
+
+  /** Takes up nothing more, and resolves when what is in hand has ended. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
+    for (const provider of this.#providers.values()) await provider.stop();
+    await this.#deliver?.stop();
+  }
+}

@@ -1,0 +1,83 @@
+/** Idempotent commands: the first use of a key does the work, every other is answered with what that came to. */
+
+import { createHash } from "node:crypto";
+import { ApiError } from "../core/error.ts";
+import type { CustomerId } from "../core/id.ts";
+import { findIdempotency } from "../store/idempotency.ts";
+import type { Operation } from "../store/store.ts";
+import { type Decision, decide } from "./commit.ts";
+import type { Context } from "./context.ts";
+
+/** A command as idempotency sees it. `key` null: none was given, and every use does the work. */
+export interface Command {
+  key: string | null;
+  /** Null for an admin key: all of them share one scope. */
+  customerId: CustomerId | null;
+  /** Method and path with its parameters: the same key elsewhere is another request. */
+  route: string;
+  /** The body, defaults filled in. */
+  body: unknown;
+}
+
+/** What a command came to: `value` of the first use, or of a repeat the `result` that the first one left. */
+export type Commanded<Value> = { repeated: false; value: Value } | { repeated: true; result: string };
+
+/**
+ * Runs `decision` once for a key. Its `result` (an id, mostly) is committed with the work, so that a repeat can
+ * be answered from the record as it then is. A refusal does not use the key up. Throws 409 `IDEMPOTENCY_KEY_REUSED`
+ * when the key came with another request, and what `taken` makes when a `once` record of the decision's own was there.
+ */
+export async function once<Value>(
+  context: Context,
+  command: Command,
+  decision: () => Promise<Decision<Value> & { result: string }>,
+  taken: () => Error = () => new Error("a unit without a once record was answered taken"),
+): Promise<Commanded<Value>> {
+  const { key } = command;
+  if (key === null) {
+    const decided = await decide(context, decision);
+    if (decided.taken) throw taken();
+    return { repeated: false, value: decided.value };
+  }
+  const scope = command.customerId ?? "admin";
+  const fingerprint = fingerprintOf(command);
+  const before = await repeated(context, scope, key, fingerprint);
+  if (before !== null) return before;
+  const decided = await decide(context, async () => {
+    const { unit, value, result } = await decision();
+    const record = { scope, key, fingerprint, result, createdAt: context.clock.real() };
+    const operation: Operation = { op: "once", table: "idempotency", record };
+    return { unit: [operation, ...(unit ?? [])], value };
+  });
+  if (!decided.taken) return { repeated: false, value: decided.value };
+  const winner = await repeated(context, scope, key, fingerprint);
+  if (winner === null) throw taken();
+  return winner;
+}
+
+async function repeated(context: Context, scope: string, key: string, fingerprint: string) {
+  const first = await findIdempotency(context.store.db, scope, key);
+  if (first === null) return null;
+  if (first.fingerprint === fingerprint) return { repeated: true as const, result: first.result };
+  throw new ApiError(
+    "IDEMPOTENCY_KEY_REUSED",
+    `The idempotency key ${key} was used with another request; use a new key for a new request.`,
+  );
+}
+
+/** SHA-256 of route and body with its keys in order (contract 3: same route and equal JSON after defaults). */
+function fingerprintOf(command: Command): string {
+  const { route, body } = command;
+  return createHash("sha256")
+    .update(`${route}\n${canonicalJson(body)}`)
+    .digest("hex");
+}
+
+function canonicalJson(value: unknown): string {
+  return (
+    JSON.stringify(value, (_, part: unknown) => {
+      if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
+      return Object.fromEntries(Object.entries(part).sort(([left], [right]) => (left < right ? -1 : 1)));
+    }) ?? ""
+  );
+}

@@ -1,0 +1,91 @@
+/** What every request needs and rarely changes, kept at hand: keys, customers' numbers, instances. Cleared on change. */
+
+import type { CustomerId, InstanceId } from "../core/id.ts";
+import type { Instance } from "../core/instance.ts";
+import type { ApiKey } from "../core/key.ts";
+import type { CustomerNumber } from "../core/number.ts";
+import { listCustomers } from "../store/customers.ts";
+import { findInstances } from "../store/instances.ts";
+import { findKeyByHash } from "../store/keys.ts";
+import { findNumbers } from "../store/numbers.ts";
+import type { Store } from "../store/store.ts";
+
+/** Entries of each kind kept at the most; beyond it the oldest goes. */
+const KEPT_MAX = 10_000;
+
+export class Known {
+  readonly #db: Store["db"];
+  readonly #keys = new Map<string, ApiKey>();
+  readonly #numbers = new Map<CustomerId, readonly CustomerNumber[]>();
+  #instances: readonly Instance[] | null = null;
+  #severalCustomers: boolean | null = null;
+  /** Grows with `clear`: what was read before it must not be kept after it. */
+  #age = 0;
+
+  constructor(db: Store["db"]) {
+    this.#db = db;
+  }
+
+  /** The key at hand with this hash; undefined when it has to be read (`findKey`). */
+  key(hash: string): ApiKey | undefined {
+    return this.#keys.get(hash);
+  }
+
+  /** The key with this hash, or null. An unknown one is not remembered: it would let anybody fill the memory. */
+  async findKey(hash: string): Promise<ApiKey | null> {
+    const known = this.#keys.get(hash);
+    if (known !== undefined) return known;
+    const age = this.#age;
+    const key = await findKeyByHash(this.#db, hash);
+    if (key !== null && age === this.#age) keep(this.#keys, hash, key);
+    return key;
+  }
+
+  /** Numbers of a customer, the default first. */
+  async numbers(customerId: CustomerId): Promise<readonly CustomerNumber[]> {
+    const known = this.#numbers.get(customerId);
+    if (known !== undefined) return known;
+    const age = this.#age;
+    const numbers = await findNumbers(this.#db, customerId);
+    if (age === this.#age) keep(this.#numbers, customerId, numbers);
+    return numbers;
+  }
+
+  async instances(): Promise<readonly Instance[]> {
+    if (this.#instances !== null) return this.#instances;
+    const age = this.#age;
+    const instances = await findInstances(this.#db);
+    if (age === this.#age) this.#instances = instances;
+    return instances;
+  }
+
+  /** Whether there is more than one customer. */
+  async hasSeveralCustomers(): Promise<boolean> {
+    if (this.#severalCustomers !== null) return this.#severalCustomers;
+    const age = this.#age;
+    const several = (await listCustomers(this.#db, null, 2)).length > 1;
+    if (age === this.#age) this.#severalCustomers = several;
+    return several;
+  }
+
+  async instance(id: InstanceId): Promise<Instance | null> {
+    return (await this.instances()).find((instance) => instance.id === id) ?? null;
+  }
+
+  /** Forgets everything: after a key, number, customer or instance changed. */
+  clear(): void {
+    this.#age += 1;
+    this.#keys.clear();
+    this.#numbers.clear();
+    this.#instances = null;
+    this.#severalCustomers = null;
+  }
+}
+
+function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  if (map.size >= KEPT_MAX) {
+    const [oldest] = map.keys();
+    if (oldest !== undefined) map.delete(oldest);
+  }
+  map.set(key, value);
+}

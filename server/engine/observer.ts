@@ -1,0 +1,19 @@
+/** What the engine tells of itself: to metrics, usage and the log. Everything here returns at once and never throws. */
+
+import type { CustomerId, KeyId } from "../core/id.ts";
+
+/** How an attempt ended, for the metric of that name. */
+export type AttemptOutcome = "succeeded" | "failed" | "refused" | "timeout";
+
+export interface Observer {
+  accepted(): void;
+  /** A provider took a message. */
+  sent(customerId: CustomerId, keyId: KeyId | null, segments: number): void;
+  unknownOutcome(): void;
+  attempted(customerId: CustomerId, outcome: AttemptOutcome): void;
+  /** How long after it was due a delivery was taken up, in milliseconds. */
+  dueLag(lagMs: number): void;
+  inFlight(loop: "dispatch" | "deliver", count: number): void;
+  /** A fault that a person should know of; the work goes on. */
+  fault(where: string, error: unknown): void;
+}

@@ -1,0 +1,91 @@
+/** What a customer does to a message it has sent: cancel its schedule, try a failed one again, delete it. */
+
+import { ApiError } from "../core/error.ts";
+import type { CustomerId, MessageId } from "../core/id.ts";
+import { cancel, erase, type Message, retry } from "../core/message.ts";
+import { findMessage, findMessageOf } from "../store/messages.ts";
+import { changeMessage, unitOf } from "./change-message.ts";
+import { type Context, changeContext } from "./context.ts";
+import { once } from "./idempotency.ts";
+
+/** A customer's message that is not deleted; throws 404 `NOT_FOUND`. */
+export async function requireMessage(context: Context, customerId: CustomerId, id: string): Promise<Message> {
+  const message = await findMessageOf(context.store.db, customerId, id);
+  if (message !== null && message.deletedAt === null) return message;
+  throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
+}
+
+/**
+ * Cancels a scheduled message and answers it. Cancelling and sending never both happen: whichever commits first
+ * wins, and a message that is no longer scheduled is refused with `NOT_SCHEDULED`.
+ */
+export async function cancelSchedule(context: Context, customerId: CustomerId, id: string): Promise<Message> {
+  const message = await requireMessage(context, customerId, id);
+  return changeMessage(context, message, (fresh) => {
+    const change = cancel(fresh, changeContext(context));
+    if (change !== null) return change;
+    throw new ApiError(
+      "NOT_SCHEDULED",
+      `${id} is ${fresh.status}, not scheduled; only a scheduled message can be cancelled.`,
+    );
+  });
+}
+
+/** What a retry needs to know beside the message. */
+export interface Retrying {
+  customerId: CustomerId;
+  id: string;
+  mayDuplicate: boolean;
+  idempotencyKey: string | null;
+}
+
+/** Queues a failed message again and answers it (contract 3). `repeated` when its idempotency key had done it before. */
+export async function retryMessage(
+  context: Context,
+  retrying: Retrying,
+): Promise<{ repeated: boolean; message: Message }> {
+  const { customerId, id, mayDuplicate, idempotencyKey: key } = retrying;
+  const command = { key, customerId, route: `POST /v1/messages/${id}/retry`, body: { mayDuplicate } };
+  const commanded = await once(context, command, async () => {
+    const message = await requireMessage(context, customerId, id);
+    if (message.errorCode === "OUTCOME_UNKNOWN" && !mayDuplicate) {
+      throw new ApiError(
+        "OUTCOME_UNKNOWN",
+        `${id} may have been sent; to send it all the same, retry with {"mayDuplicate":true}.`,
+      );
+    }
+    const change = retry(message, context.settings.messageTtlMs, changeContext(context));
+    if (change === null)
+      throw new ApiError("INVALID_STATUS", `${id} is ${message.status}; only a failed message can be retried.`);
+    return { unit: unitOf(message, change), value: change.message, result: id };
+  });
+  if (!commanded.repeated) {
+    context.wake.messages([commanded.value.instanceId]);
+    return { repeated: false, message: commanded.value };
+  }
+  const message = await findMessage(context.store.db, commanded.result as MessageId);
+  if (message === null) throw new Error(`${commanded.result} is gone`);
+  return { repeated: true, message };
+}
+
+/** Statuses in which a message is under way: it cannot be deleted then. */
+const UNDER_WAY: readonly Message["status"][] = ["queued", "pending"];
+
+/** Deletes a message softly: a scheduled one is cancelled first, its text is erased (contract 3). */
+export async function deleteMessage(context: Context, customerId: CustomerId, id: string): Promise<void> {
+  const message = await findMessageOf(context.store.db, customerId, id);
+  if (message === null) throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
+  await changeMessage(context, message, (fresh) => {
+    if (fresh.deletedAt !== null) throw new ApiError("ALREADY_DELETED", `${id} is deleted already.`);
+    if (UNDER_WAY.includes(fresh.status)) {
+      throw new ApiError(
+        "INVALID_STATUS",
+        `${id} is ${fresh.status}; it can be deleted once it was sent or has failed.`,
+      );
+    }
+    const told = changeContext(context);
+    const cancelled = cancel(fresh, told);
+    const erased = erase(cancelled?.message ?? fresh, told);
+    return { message: erased.message, events: [...(cancelled?.events ?? []), ...erased.events] };
+  });
+}

@@ -1,0 +1,13 @@
+/** Where signing secrets live: what a sealed one is bound to. A previous secret keeps the place of the present one. */
+
+import type { CustomerId, EndpointId } from "../core/id.ts";
+
+/** Place of `secret` and `previousSecret` of a customer: they sign the configuration's deliveries and callbacks. */
+export function customerSecretPlace(id: CustomerId): string {
+  return `customers|${id}|secret`;
+}
+
+/** Place of `secret` and `previousSecret` of a further endpoint or an inbox. */
+export function endpointSecretPlace(id: EndpointId): string {
+  return `endpoints|${id}|secret`;
+}

@@ -1,0 +1,106 @@
+/** Work that is due by the calendar: leases that ran out, records past their keeping, texts to be erased. */
+
+import type { Event } from "../core/event.ts";
+import type { Message } from "../core/message.ts";
+import { listEventsOfMessage } from "../store/events.ts";
+import { listToErase } from "../store/messages.ts";
+import type { Operation } from "../store/store.ts";
+import type { Context } from "./context.ts";
+
+/** How often leases are looked at, in real milliseconds. */
+const RELEASE_EVERY_MS = 5_000;
+/** How often old records are looked for, in real milliseconds; as long as some are found it goes on at once. */
+const PRUNE_EVERY_MS = 60_000;
+/** How often deleted messages are looked for whose events can be erased, in real milliseconds. */
+const ERASE_EVERY_MS = 2_000;
+const PRUNED_AT_ONCE = 200;
+const ERASED_AT_ONCE = 50;
+
+interface Chore {
+  everyMs: number;
+  /** Answers whether there is more to do at once. */
+  run(context: Context): Promise<boolean>;
+}
+
+const CHORES: readonly Chore[] = [
+  { everyMs: RELEASE_EVERY_MS, run: release },
+  { everyMs: PRUNE_EVERY_MS, run: prune },
+  { everyMs: ERASE_EVERY_MS, run: eraseDeleted },
+];
+
+/** Runs the chores, each by itself, until it is stopped. */
+export class Sweep {
+  readonly #context: Context;
+  readonly #cancels = new Map<Chore, () => void>();
+  readonly #running = new Set<Promise<void>>();
+  #stopped = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  start(): void {
+    for (const chore of CHORES) this.#later(chore, chore.everyMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const cancel of this.#cancels.values()) cancel();
+    await Promise.all(this.#running);
+  }
+
+  #later(chore: Chore, ms: number): void {
+    if (this.#stopped) return;
+    const begin = () => {
+      const run = this.#run(chore);
+      this.#running.add(run);
+      void run.finally(() => this.#running.delete(run));
+    };
+    this.#cancels.set(chore, this.#context.clock.after(ms, begin));
+  }
+
+  async #run(chore: Chore): Promise<void> {
+    let more = false;
+    try {
+      more = await chore.run(this.#context);
+    } catch (error) {
+      this.#context.observer.fault("sweep", error);
+    }
+    this.#later(chore, more ? 0 : chore.everyMs);
+  }
+}
+
+/** Leases that ran out: their holder threw, or could not write. */
+async function release(context: Context): Promise<boolean> {
+  await context.store.release(context.clock.real(), context.clock.now());
+  return false;
+}
+
+/** Events, deliveries, attempts and idempotency keys past `TB_RETENTION` (contract 4). */
+async function prune(context: Context): Promise<boolean> {
+  const { retentionMs } = context.settings;
+  if (retentionMs === null) return false;
+  return (await context.store.prune(context.clock.real() - retentionMs, PRUNED_AT_ONCE)) >= PRUNED_AT_ONCE;
+}
+
+/** The text of deleted messages, out of stored events that nobody waits for any more (contract 3). */
+async function eraseDeleted(context: Context): Promise<boolean> {
+  const messages = await listToErase(context.store.db, ERASED_AT_ONCE);
+  for (const message of messages) await eraseEvents(context, message);
+  return messages.length === ERASED_AT_ONCE;
+}
+
+async function eraseEvents(context: Context, message: Message): Promise<void> {
+  const events = await listEventsOfMessage(context.store.db, message.id);
+  const rewritten = events.map((event): Operation => ({ op: "rewrite", eventId: event.id, bytes: withoutText(event) }));
+  const set = { erasedAt: context.clock.now() };
+  const { id, version } = message;
+  // Stale: it changed in between, and is found again at the next look.
+  await context.store.commit([{ op: "update", table: "messages", id, version, set }, ...rewritten]);
+}
+
+function withoutText(event: Event): string {
+  const envelope = JSON.parse(event.bytes) as { data: Record<string, unknown> };
+  if ("text" in envelope.data) envelope.data.text = null;
+  return JSON.stringify(envelope);
+}

@@ -1,0 +1,90 @@
+/** Bodies: what is JSON within the limits comes through unchanged, and the rest is refused for what it is. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ApiError } from "../core/error.ts";
+import { DEPTH_MAX, FIELDS_MAX, parseJson, quote } from "./body.ts";
+
+function refusal(source: string | Buffer): { code: string; paths: string[] | undefined } {
+  try {
+    parseJson(Buffer.from(source));
+  } catch (error) {
+    if (error instanceof ApiError) return { code: error.code, paths: error.details?.map(({ path }) => path) };
+    throw error;
+  }
+  return { code: "none", paths: undefined };
+}
+
+test("any JSON within the limits is parsed as JSON.parse would", () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 8, stringUnit: "grapheme" }), fc.constantFrom("", " ", "\n"), (source, space) => {
+      assert.deepEqual(parseJson(Buffer.from(space + source)), JSON.parse(source));
+    }),
+  );
+});
+
+test("contract 1: JSON may be 32 levels deep and no deeper, brackets in strings not counted", () => {
+  const nested = (depth: number, inner = "") => "[".repeat(depth) + inner + "]".repeat(depth);
+  assert.equal(refusal(nested(DEPTH_MAX)).code, "none");
+  assert.equal(refusal(nested(DEPTH_MAX + 1)).code, "PAYLOAD_TOO_LARGE");
+  assert.equal(refusal(`${'{"a":['.repeat(16)}${"]}".repeat(16)}`).code, "none");
+  assert.equal(refusal(`${'{"a":['.repeat(16)}{}${"]}".repeat(16)}`).code, "PAYLOAD_TOO_LARGE");
+  assert.equal(refusal(JSON.stringify(["[".repeat(100), '\\"[['.repeat(40), "\\"])).code, "none");
+  assert.equal(refusal(nested(DEPTH_MAX, '"[[[\\\\"')).code, "none");
+  assert.equal(refusal(nested(200_000)).code, "PAYLOAD_TOO_LARGE");
+  assert.equal(refusal(`[${"[],".repeat(1000)}[]]`).code, "none");
+});
+
+test("a body has a bounded number of fields and items", () => {
+  assert.equal(refusal(`[${"1,".repeat(FIELDS_MAX - 1)}1]`).code, "none");
+  assert.equal(refusal(`[${"1,".repeat(FIELDS_MAX)}1]`).code, "PAYLOAD_TOO_LARGE");
+});
+
+test("contract 1: what is no JSON is INVALID_JSON and never anything else", () => {
+  for (const bad of [
+    "{",
+    '{"a":}',
+    "",
+    " ",
+    "undefined",
+    "'a'",
+    '{"a":1,}',
+    "NaN",
+    '"\t"',
+    '"\0"',
+    '"',
+    '"\\',
+    "\ufeff{}",
+    "{}x",
+  ]) {
+    assert.equal(refusal(bad).code, "INVALID_JSON", JSON.stringify(bad));
+  }
+  assert.equal(refusal(Buffer.from([0x22, 0xff, 0x22])).code, "INVALID_JSON");
+  assert.equal(refusal(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])).code, "INVALID_JSON");
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'[]{}",:\\ua0n1\n'.split("")), maxLength: 200 }), (source) => {
+      assert.ok(["none", "INVALID_JSON", "PAYLOAD_TOO_LARGE", "VALIDATION_ERROR"].includes(refusal(source).code));
+    }),
+  );
+});
+
+test("design 4: NUL and halves of surrogate pairs are refused wherever they stand, each named; metadata may have them", () => {
+  const rows: [string, string[]][] = [
+    ['{"content":{"text":"a\\u0000b"}}', ["content.text"]],
+    ['{"a":["x","\\ud83d"],"b":"\\uDE00"}', ["a[1]", "b"]],
+    ['{"a\\u0000":1}', ["body"]],
+    ['{"a":{"\\ud800":1}}', ["a"]],
+    ['"\\u0000"', ["body"]],
+  ];
+  for (const [source, paths] of rows) {
+    assert.deepEqual({ ...refusal(source), paths: refusal(source).paths?.sort() }, { code: "VALIDATION_ERROR", paths });
+  }
+  assert.equal(refusal('{"text":"\\ud83d\\ude00 \\\\u0000","metadata":{"a":"\\u0000","b":["\\ud83d"]}}').code, "none");
+});
+
+test("a quoted value is short and harmless", () => {
+  assert.equal(quote('a"\n\u001b[31m'), '"a\\"\\n\\u001b[31m"');
+  assert.ok(quote("x".repeat(1000)).length < 70);
+  assert.ok(quote("\ud800").isWellFormed());
+});

@@ -1,0 +1,80 @@
+/** Routes of deliveries: the log with every attempt, one of them, and another attempt by hand (contract 5). */
+
+import type { DeliveryList, Delivery as WireDelivery } from "../../sdk/wire.ts";
+import { checkAddress, parseAllowList } from "../core/address.ts";
+import { type Attempt, type Delivery, deliveryRecord } from "../core/delivery.ts";
+import type { Context } from "../engine/context.ts";
+import { requireDelivery, retryDelivery } from "../engine/redeliver.ts";
+import { listCustomers } from "../store/customers.ts";
+import { findAttempts, listDeliveries } from "../store/deliveries.ts";
+import { pageOf } from "./page.ts";
+import { type Route, route } from "./route.ts";
+import { ListDeliveries } from "./schemas/webhooks.ts";
+
+/** `/v1/webhooks/deliveries` and what is under it. */
+export function deliveryRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/webhooks/deliveries",
+      scope: "messages",
+      query: ListDeliveries,
+      async handle({ caller, query }) {
+        const { limit, cursor, ...filter } = query;
+        const read = (before: string | null, count: number) =>
+          listDeliveries(context.store.db, caller.customerId, filter, { before, limit: count });
+        const { records, pagination } = await pageOf("dlv_", query, read);
+        const data: DeliveryList = { deliveries: await deliveryRecords(context, records), pagination };
+        return { data };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/webhooks/deliveries/:id",
+      scope: "messages",
+      async handle({ caller, params }) {
+        const delivery = await requireDelivery(context, caller.customerId, params.id);
+        return { data: await oneRecord(context, delivery) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/webhooks/deliveries/:id/retry",
+      scope: "messages",
+      async handle({ caller: { customerId }, params: { id }, idempotencyKey: key }) {
+        const command = { key, customerId, route: `POST /v1/webhooks/deliveries/${id}/retry`, body: {} };
+        const commanded = await retryDelivery(context, command, customerId, id);
+        if (!commanded.repeated) return { status: 202, data: await oneRecord(context, commanded.value) };
+        return { data: await oneRecord(context, await requireDelivery(context, customerId, commanded.result)) };
+      },
+    }),
+  ];
+}
+
+/** The record of one delivery with its attempts. */
+export async function oneRecord(context: Context, delivery: Delivery): Promise<WireDelivery> {
+  const attempts = await findAttempts(context.store.db, [delivery.id]);
+  return deliveryRecord(delivery, await shown(context, delivery, attempts.get(delivery.id) ?? []));
+}
+
+async function deliveryRecords(context: Context, deliveries: readonly Delivery[]): Promise<WireDelivery[]> {
+  const attempts = await findAttempts(
+    context.store.db,
+    deliveries.map(({ id }) => id),
+  );
+  return Promise.all(
+    deliveries.map(async (delivery) =>
+      deliveryRecord(delivery, await shown(context, delivery, attempts.get(delivery.id) ?? [])),
+    ),
+  );
+}
+
+const NOTHING_ALLOWED = parseAllowList("");
+
+/** Attempts without what the operator's own network answered, where several customers share the service (contract 5). */
+async function shown(context: Context, { url }: Delivery, attempts: readonly Attempt[]): Promise<readonly Attempt[]> {
+  if (checkAddress(url, NOTHING_ALLOWED) === null || !attempts.some(({ response }) => response !== null))
+    return attempts;
+  const customers = await listCustomers(context.store.db, null, 2);
+  return customers.length < 2 ? attempts : attempts.map((attempt) => ({ ...attempt, response: null }));
+}

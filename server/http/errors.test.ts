@@ -1,0 +1,46 @@
+/** Errors as they go out: every code with its status, and nothing of the inside. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ERROR_STATUS, type ErrorCode } from "../../sdk/wire.ts";
+import { failureOf } from "../../test/support/edge.ts";
+import { ApiError } from "../core/error.ts";
+import { DETAILS_MAX, renderError } from "./errors.ts";
+
+test("specification 2.2, contract 3: every code is rendered in the envelope with its status", () => {
+  for (const code of Object.keys(ERROR_STATUS) as ErrorCode[]) {
+    const { status, body, isBug } = renderError(new ApiError(code, "Because."), "req_1");
+    assert.deepEqual(JSON.parse(body), { success: false, error: { code, message: "Because." }, requestId: "req_1" });
+    failureOf(status, body);
+    assert.equal(isBug, false);
+  }
+});
+
+test("whatever else is thrown is a 500 without a word of it", () => {
+  for (const thrown of [new Error("SELECT 1"), "text", null, undefined, { code: "NOT_FOUND", message: "x" }]) {
+    const { status, body, isBug } = renderError(thrown, "req_1");
+    assert.equal(failureOf(status, body).error.code, "INTERNAL_ERROR");
+    assert.ok(isBug && status === 500 && !body.includes("SELECT"));
+  }
+});
+
+test("contract 1: at most 100 details, and none of them as long as what was sent", () => {
+  const details = Array.from({ length: 5_000 }, (_, index) => ({
+    path: `${index}${"x".repeat(10_000)}\ud800`,
+    message: "m",
+  }));
+  const { body } = renderError(new ApiError("VALIDATION_ERROR", "m", { details }), "req_1");
+  assert.equal(JSON.parse(body).error.details.length, DETAILS_MAX);
+  assert.ok(body.length < 30_000 && !body.includes("\\ud800"));
+});
+
+test("contract 1: 429 and 503 always say when to try again, in whole seconds", () => {
+  const of = (code: ErrorCode, retryAfterSeconds?: number) =>
+    renderError(new ApiError(code, "m", retryAfterSeconds === undefined ? {} : { retryAfterSeconds }), "r").headers[
+      "retry-after"
+    ];
+  assert.deepEqual(
+    [of("RATE_LIMITED", 7), of("SERVICE_UNAVAILABLE"), of("SERVICE_UNAVAILABLE", 0.2), of("NOT_FOUND")],
+    ["7", "1", "1", undefined],
+  );
+});

@@ -1,0 +1,343 @@
+/** One request on its way through the checks of contract 1, in their order, to the one answer that is written. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RateLimit } from "../../sdk/wire.ts";
+import type { Clock } from "../clock.ts";
+import { ApiError, invalidField } from "../core/error.ts";
+import type { CustomerId, KeyId, NewId, Random } from "../core/id.ts";
+import { type ApiKey, isUsable, isWellFormedKey } from "../core/key.ts";
+import { type RateLimitResult, type RateLimitState, retryAfterSeconds, take } from "../core/rate-limit.ts";
+import type { Log } from "../log.ts";
+import { admitJson, BodyAborted, mayHaveBody, parseJson, readBody } from "./body.ts";
+import { checkHead, noteEarlyAnswer } from "./connection.ts";
+import { renderError } from "./errors.ts";
+import type { Call, Reply, Route } from "./route.ts";
+import { type Check, compileCheck, invalidFields } from "./validate.ts";
+
+/** A request that was answered, for metrics and usage. `route` is its pattern, null where none matched. */
+export interface Answered {
+  method: string;
+  route: string | null;
+  /** 499 when the client had gone before there was an answer. */
+  status: number;
+  durationMs: number;
+  /** Null for a request without a valid key. */
+  keyId: KeyId | null;
+  customerId: CustomerId | null;
+  /** Refused for its rate limit. */
+  limited: boolean;
+}
+
+/** What the edge needs of the service behind it. */
+export interface Edge {
+  /** The key with this secret, or null. Whether it is revoked or expired is judged here. At once where it can. */
+  authenticate(secret: string): ApiKey | null | Promise<ApiKey | null>;
+  /** Told of each use of a key. */
+  touch(key: ApiKey): void;
+  /** Of keys without one of their own; null: no limit. */
+  rateLimit: RateLimit | null;
+  /** Null when work can be taken on; else in how many seconds to try again. Asked for whatever writes, but not for admins' routes. */
+  available(): number | null;
+  isClosing(): boolean;
+  counted(answered: Answered): void;
+  log: Log;
+  clock: Clock;
+  newId: NewId;
+  random: Random;
+}
+
+/** A route with its schemas compiled. */
+export interface CompiledRoute {
+  route: Route;
+  checkBody: Check;
+  checkQuery: Check;
+}
+
+/** Compiles the schemas of a route; throws for one that is not closed. */
+export function compileRoute(route: Route): CompiledRoute {
+  return { route, checkBody: compileCheck("body", route.body), checkQuery: compileCheck("query", route.query) };
+}
+
+/** Why no route takes a request. */
+export interface Refusal {
+  error: ApiError;
+  /** Value of `Allow`, with a 405. */
+  allow?: string;
+}
+
+/** Where a request leads: to a route, or nowhere. `isPublic` refuses without asking for a key. */
+export type Target =
+  | { compiled: CompiledRoute; query: unknown; params: unknown }
+  | { compiled: null; isPublic: boolean; refuse(): Refusal };
+
+interface Exchange {
+  edge: Edge;
+  request: IncomingMessage;
+  response: ServerResponse;
+  requestId: string;
+  correlationId: string;
+  startedAt: number;
+  compiled: CompiledRoute | null;
+  key: ApiKey | null;
+  rate: RateLimitResult | null;
+  allow: string | null;
+  closing: boolean;
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+const CORRELATION_ID = /^cor_[0-9a-f]{32}$/i;
+
+/** The caller's `X-Request-Id` where it is 1 to 128 of `[A-Za-z0-9._:-]`, else `req_<uuid>` (contract 1). */
+export function requestIdOf(request: IncomingMessage, newId: NewId): string {
+  const given = request.headers["x-request-id"];
+  return typeof given === "string" && REQUEST_ID.test(given) ? given : newId("req");
+}
+
+function correlationIdOf(request: IncomingMessage, random: Random): string {
+  const given = request.headers["x-correlation-id"];
+  if (typeof given === "string" && CORRELATION_ID.test(given)) return given;
+  return `cor_${Buffer.from(random(16)).toString("hex")}`;
+}
+
+/** Takes a request to its answer. Never rejects. Does not yield before the handler where there is no body to wait for. */
+export async function serve(
+  edge: Edge,
+  windows: RateLimitState,
+  request: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+  target: Target,
+): Promise<void> {
+  const exchange: Exchange = {
+    edge,
+    request,
+    response,
+    requestId,
+    correlationId: correlationIdOf(request, edge.random),
+    startedAt: performance.now(),
+    compiled: target.compiled,
+    key: null,
+    rate: null,
+    allow: null,
+    closing: edge.isClosing(),
+  };
+  try {
+    const badHead = checkHead(request);
+    if (badHead !== null) throw badHead;
+    if (target.compiled !== null || !target.isPublic) {
+      checkAvailable(exchange);
+      const found = edge.authenticate(bearerOf(request));
+      const key = found instanceof Promise ? await found : found;
+      admitKey(exchange, usable(key, edge.clock.real()), windows);
+    }
+    if (target.compiled === null) {
+      const { error, allow = null } = target.refuse();
+      exchange.allow = allow;
+      throw error;
+    }
+    const { route } = target.compiled;
+    checkScope(route, exchange);
+    const body = mayHaveBody(request) ? await readJson(exchange, route.bodyBytesMax) : undefined;
+    const reply = route.handle(makeCall(exchange, target, body));
+    sendReply(exchange, reply instanceof Promise ? await reply : reply);
+  } catch (error) {
+    sendError(exchange, error);
+  }
+}
+
+function checkAvailable({ edge, request, compiled, closing }: Exchange): void {
+  if (closing) {
+    throw new ApiError("SERVICE_UNAVAILABLE", "The service is shutting down. Try again in 5 s.", {
+      retryAfterSeconds: 5,
+    });
+  }
+  const reads = request.method === "GET" || request.method === "HEAD";
+  if (reads || compiled?.route.scope === "admin") return;
+  const retryAfterSeconds = edge.available();
+  if (retryAfterSeconds === null) return;
+  const message = `The service is overloaded. Try again in ${retryAfterSeconds} s.`;
+  throw new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds });
+}
+
+const BEARER = /^bearer +([^ ]+) *$/i;
+
+function bearerOf(request: IncomingMessage): string {
+  const { authorization } = request.headers;
+  if (authorization === undefined) throw unauthorized("There is no key.");
+  const secret = BEARER.exec(authorization)?.[1];
+  if (secret === undefined || !isWellFormedKey(secret)) throw unauthorized("That is not the form of a key.");
+  return secret;
+}
+
+function unauthorized(what: string): ApiError {
+  return new ApiError("UNAUTHORIZED", `${what} Send yours in the header Authorization: Bearer tb_…`);
+}
+
+function usable(key: ApiKey | null, now: number): ApiKey {
+  if (key === null || !isUsable(key, now)) throw unauthorized("The key is unknown, revoked or expired.");
+  return key;
+}
+
+/** The usable key that a request carries at the real time `now`; throws a 401 `ApiError` when there is none. */
+export async function keyOf(
+  request: IncomingMessage,
+  authenticate: Edge["authenticate"],
+  now: number,
+): Promise<ApiKey> {
+  return usable(await authenticate(bearerOf(request)), now);
+}
+
+function admitKey(exchange: Exchange, key: ApiKey, windows: RateLimitState): void {
+  const { edge } = exchange;
+  const now = edge.clock.real();
+  exchange.key = key;
+  edge.touch(key);
+  const limit = key.rateLimit ?? edge.rateLimit;
+  if (limit === null) return;
+  exchange.rate = take(windows, key.id, limit, now);
+  if (exchange.rate.allowed) return;
+  const seconds = retryAfterSeconds(exchange.rate, now);
+  const message = `The rate limit of ${limit.limit} requests per ${limit.windowSeconds} s is used up. Try again in ${seconds} s.`;
+  throw new ApiError("RATE_LIMITED", message, { retryAfterSeconds: seconds });
+}
+
+function checkScope(route: Route, { key }: Exchange): void {
+  if (key === null || route.scope === "any" || route.scope === key.scope) return;
+  const needed = route.scope === "admin" ? "an admin key" : "a key of a customer, with the scope messages";
+  throw new ApiError("FORBIDDEN", `This key has the scope ${key.scope}; here ${needed} is needed.`);
+}
+
+type Routed = Extract<Target, { params: unknown }>;
+
+/** The call as its route promises it. Every bad field of query and body is named at once. */
+function makeCall(exchange: Exchange, { compiled, query, params }: Routed, body: unknown): Call {
+  const { request, key } = exchange;
+  const { route, checkBody, checkQuery } = compiled;
+  if (key === null) throw new Error("a route was reached without a key");
+  const given = body === undefined && route.body !== null ? {} : body;
+  const badQuery = checkQuery(query);
+  const badBody = given === undefined ? [] : checkBody(given);
+  if (badQuery.length + badBody.length > 0) throw invalidFields(badQuery.concat(badBody));
+  return {
+    caller: { key, customerId: key.customerId },
+    body: route.body === null ? undefined : given,
+    query: route.query === null ? undefined : query,
+    params,
+    requestId: exchange.requestId,
+    correlationId: exchange.correlationId,
+    idempotencyKey: route.method === "POST" ? idempotencyKeyOf(request, given) : null,
+    header: (name) => {
+      const value = request.headers[name];
+      return Array.isArray(value) ? value.join(", ") : value;
+    },
+  };
+}
+
+async function readJson({ request, response }: Exchange, bytesMax: number): Promise<unknown> {
+  const bytes = await readBody(request, response, bytesMax, () => admitJson(request));
+  return bytes.length === 0 ? undefined : parseJson(bytes);
+}
+
+/** Printable ASCII, 1 to 255 characters (contract 3). */
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+
+function idempotencyKeyOf(request: IncomingMessage, body: unknown): string | null {
+  const inHeader = request.headers["idempotency-key"];
+  const inBody = (body as { idempotencyKey?: unknown } | undefined)?.idempotencyKey;
+  const fromBody = typeof inBody === "string" ? inBody : null;
+  if (typeof inHeader !== "string") return fromBody;
+  if (!IDEMPOTENCY_KEY.test(inHeader)) {
+    throw invalidField("Idempotency-Key", "must have 1 to 255 printable ASCII characters");
+  }
+  if (fromBody !== null && fromBody !== inHeader) {
+    throw invalidField("idempotencyKey", "differs from the header Idempotency-Key; give one, or both alike");
+  }
+  return inHeader;
+}
+
+function sendReply(exchange: Exchange, reply: Reply): void {
+  const { status = 200 } = reply;
+  if ("stream" in reply) {
+    const { request, response } = exchange;
+    if (response.destroyed) {
+      finish(exchange, CLIENT_GONE);
+      return;
+    }
+    response.writeHead(status, [...head(exchange), ...Object.entries(reply.headers).flat()]);
+    if (request.method === "HEAD") response.end();
+    else reply.stream(response);
+    finish(exchange, status);
+    return;
+  }
+  const data = "rawData" in reply ? reply.rawData : (JSON.stringify(reply.data) ?? "null");
+  send(exchange, status, `{"success":true,"data":${data},"requestId":"${exchange.requestId}"}`, {});
+}
+
+/** The status that stands in the log for a client that went away, as nginx has it. */
+const CLIENT_GONE = 499;
+
+function sendError(exchange: Exchange, error: unknown): void {
+  if (error instanceof BodyAborted) {
+    finish(exchange, CLIENT_GONE);
+    return;
+  }
+  const { status, headers, body, isBug } = renderError(error, exchange.requestId);
+  if (isBug) {
+    const { requestId, correlationId, compiled, edge } = exchange;
+    edge.log.error("request failed", { requestId, correlationId, ...named(compiled), error });
+  }
+  send(exchange, status, body, exchange.allow === null ? headers : { ...headers, allow: exchange.allow });
+}
+
+function send(exchange: Exchange, status: number, body: string, headers: Record<string, string>): void {
+  const { request, response } = exchange;
+  if (response.destroyed || response.headersSent) {
+    finish(exchange, CLIENT_GONE);
+    return;
+  }
+  const lines = head(exchange);
+  lines.push("Content-Type", "application/json; charset=utf-8", "Content-Length", String(Buffer.byteLength(body)));
+  for (const name in headers) lines.push(name, headers[name] ?? "");
+  if (mayHaveBody(request) && !request.complete) {
+    // The rest is read and thrown away, within the request's time: to close at once could cost the client the answer.
+    noteEarlyAnswer(request);
+    request.resume();
+  }
+  response.writeHead(status, lines);
+  response.end(body);
+  finish(exchange, status);
+}
+
+function head({ requestId, correlationId, rate, closing }: Exchange): string[] {
+  const lines = ["X-Request-Id", requestId, "X-Correlation-Id", correlationId];
+  if (rate !== null) {
+    lines.push("X-RateLimit-Limit", String(rate.limit), "X-RateLimit-Remaining", String(rate.remaining));
+    lines.push("X-RateLimit-Reset", String(Math.ceil(rate.resetAt / 1000)));
+  }
+  if (closing) lines.push("Connection", "close");
+  return lines;
+}
+
+function finish(exchange: Exchange, status: number): void {
+  const { edge, request, requestId, correlationId, startedAt, compiled, key, rate } = exchange;
+  const method = request.method ?? "";
+  const route = compiled?.route.path ?? null;
+  const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+  const keyId = key?.id ?? null;
+  const customerId = key?.customerId ?? null;
+  edge.counted({ method, route, status, durationMs, keyId, customerId, limited: rate?.allowed === false });
+  edge.log.info("request", {
+    requestId,
+    correlationId,
+    method,
+    ...named(compiled),
+    status,
+    durationMs,
+    keyId,
+    customerId,
+  });
+}
+
+function named(compiled: CompiledRoute | null): { route?: string } {
+  return compiled === null ? {} : { route: compiled.route.path };
+}

@@ -1,0 +1,116 @@
+/** The routes beside /v1: who may see what, and that what they throw is enveloped too. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ADMIN, AUTH, failureOf, http, KEYS, startEdge } from "../../test/support/edge.ts";
+import { ask } from "../../test/support/socket.ts";
+import { systemClock } from "../clock.ts";
+import { ApiError } from "../core/error.ts";
+import { addHealthRoutes, type HealthOptions } from "./health.ts";
+import type { ServerOptions } from "./server.ts";
+
+const KEY = {
+  version: 1,
+  name: "",
+  hash: "",
+  last4: "",
+  rateLimit: null,
+  createdAt: 0,
+  lastUsedAt: null,
+  expiresAt: null,
+  revokedAt: null,
+  replacedBy: null,
+};
+
+function extra(options: Partial<HealthOptions> = {}): Pick<ServerOptions, "extra"> {
+  return {
+    extra(app) {
+      addHealthRoutes(app, {
+        authenticate: (secret) => {
+          if (secret === KEYS.admin) return { ...KEY, id: "key_a", customerId: null, scope: "admin" };
+          return secret === KEYS.customer ? { ...KEY, id: "key_c", customerId: "cust_1", scope: "messages" } : null;
+        },
+        clock: systemClock(),
+        checks: () => ({ store: { status: "ok" } }),
+        isReady: () => true,
+        metrics: { contentType: "text/plain; version=0.0.4", render: async () => "up 1\n" },
+        ...options,
+      });
+      app.get("/broken", () => {
+        throw new Error("inside");
+      });
+      app.post("/refused", async () => {
+        throw new ApiError("PAYLOAD_TOO_LARGE", "No.");
+      });
+    },
+  };
+}
+
+test("contract 6: /health is {status, timestamp, checks}, degraded when any part is", async (t) => {
+  const { port, lines } = await startEdge(t, extra());
+  const well = await ask(port, http("GET /health", ["X-Request-Id: mine"]));
+  const { timestamp, ...rest } = JSON.parse(well.body);
+  assert.deepEqual([well.status, rest], [200, { status: "ok", checks: { store: { status: "ok" } } }]);
+  assert.equal(new Date(timestamp).toISOString(), timestamp);
+  assert.equal(well.headers["x-request-id"], "mine");
+  assert.deepEqual(
+    lines.map(({ fields }) => [fields.route, fields.status]),
+    [["/health", 200]],
+  );
+  const ill = await startEdge(
+    t,
+    extra({ checks: async () => ({ store: { status: "ok" }, disk: { status: "degraded", message: "full" } }) }),
+  );
+  const answer = await ask(ill.port, http("GET /health"));
+  assert.deepEqual([answer.status, JSON.parse(answer.body).status], [200, "degraded"]);
+});
+
+test("contract 6: /healthz answers while the process lives, /readyz only when requests are taken", async (t) => {
+  const { port } = await startEdge(t, {
+    ...extra({ isReady: () => false }),
+    isClosing: () => true,
+    available: () => 1,
+  });
+  assert.equal((await ask(port, http("GET /healthz"))).status, 200);
+  const notReady = await ask(port, http("GET /readyz"));
+  assert.equal(failureOf(notReady.status, notReady.body).error.code, "SERVICE_UNAVAILABLE");
+  assert.equal(notReady.headers["retry-after"], "1");
+  const ready = await startEdge(t, extra());
+  assert.equal((await ask(ready.port, http("GET /readyz"))).status, 200);
+});
+
+test("contract 6: /metrics is for this machine, and for admin keys from elsewhere", async (t) => {
+  const { port } = await startEdge(t, extra());
+  const near = await ask(port, http("GET /metrics"));
+  assert.deepEqual(
+    [near.status, near.body, near.headers["content-type"]],
+    [200, "up 1\n", "text/plain; version=0.0.4"],
+  );
+  for (const proxied of ["X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1", "Via: 1.1 x", "X-Real-IP: ::1"]) {
+    const unknown = await ask(port, http("GET /metrics", [proxied]));
+    assert.equal(failureOf(unknown.status, unknown.body).error.code, "UNAUTHORIZED");
+    const customer = await ask(port, http("GET /metrics", [proxied, AUTH]));
+    assert.equal(failureOf(customer.status, customer.body).error.code, "FORBIDDEN");
+    assert.equal((await ask(port, http("GET /metrics", [proxied, ADMIN]))).status, 200);
+  }
+});
+
+test("contract 1: routes beside /v1 refuse in the envelope: faults, other methods, no host, too large a head", async (t) => {
+  const { port, lines } = await startEdge(t, extra());
+  const rows: [string, number, string][] = [
+    [http("GET /broken"), 500, "INTERNAL_ERROR"],
+    [http("POST /refused", ["Content-Type: text/plain"], "x"), 413, "PAYLOAD_TOO_LARGE"],
+    [http("POST /health", [], "{"), 405, "METHOD_NOT_ALLOWED"],
+    ["GET /health HTTP/1.1\r\n\r\n", 400, "VALIDATION_ERROR"],
+    [http("GET /health", [`X-A: ${"a".repeat(17_000)}`]), 431, "HEADERS_TOO_LARGE"],
+  ];
+  for (const [request, status, code] of rows) {
+    const answer = await ask(port, request);
+    const failure = failureOf(answer.status, answer.body);
+    assert.deepEqual([answer.status, failure.error.code], [status, code], request);
+    assert.equal(answer.headers["x-request-id"], failure.requestId);
+    assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
+  }
+  assert.equal(lines.filter(({ event }) => event === "request failed").length, 1);
+  assert.ok((await ask(port, http("HEAD /health"), { head: true })).status === 200);
+});

@@ -1,0 +1,60 @@
+/** Admin routes of keys. */
+
+import type { KeyList } from "../../sdk/wire.ts";
+import { keyRecord } from "../core/key.ts";
+import type { Context } from "../engine/context.ts";
+import { createKey, type Issued, revokeKey, rotateKey } from "../engine/issue.ts";
+import { listKeys } from "../store/keys.ts";
+import { pageOf } from "./page.ts";
+import { type Reply, type Route, route } from "./route.ts";
+import { closed, page } from "./schemas/common.ts";
+import { CreateKey, RotateKey } from "./schemas/keys.ts";
+
+/** `/v1/admin/keys` and what is under it (contract 2). */
+export function keyRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/admin/keys",
+      scope: "admin",
+      body: CreateKey,
+      async handle({ body, idempotencyKey }) {
+        return issued(await createKey(context, { idempotencyKey, body }));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/admin/keys",
+      scope: "admin",
+      query: closed(page),
+      async handle({ query }) {
+        const read = (before: string | null, limit: number) => listKeys(context.store.db, before, limit);
+        const { records, pagination } = await pageOf("key_", query, read);
+        const data: KeyList = { keys: records.map((apiKey) => keyRecord(apiKey)), pagination };
+        return { data };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/admin/keys/:id",
+      scope: "admin",
+      async handle({ params }) {
+        return { data: keyRecord(await revokeKey(context, params.id)) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/admin/keys/:id/rotate",
+      scope: "admin",
+      body: RotateKey,
+      async handle({ params, body, idempotencyKey }) {
+        return issued(await rotateKey(context, params.id, { idempotencyKey, body }));
+      },
+    }),
+  ];
+}
+
+/** The one answer that shows the key; a repeat has its record only. */
+function issued({ repeated, apiKey, key }: Issued): Reply {
+  return { status: repeated ? 200 : 201, data: keyRecord(apiKey, key) };
+}

@@ -1,0 +1,141 @@
+/** Routes of messages: send, list, get, cancel, retry, delete (contract 3). */
+
+import type { Message as WireMessage } from "../../sdk/wire.ts";
+import { invalidField } from "../core/error.ts";
+import type { Message } from "../core/message.ts";
+import { messageRecord } from "../core/message-record.ts";
+import { parseAddress } from "../core/phone.ts";
+import { accept } from "../engine/accept.ts";
+import type { Context } from "../engine/context.ts";
+import { cancelSchedule, deleteMessage, requireMessage, retryMessage } from "../engine/revise.ts";
+import { listMessages, listScheduled, type ScheduledPlace } from "../store/messages.ts";
+import { type Route, route } from "./route.ts";
+import { decodeCursor, encodeCursor } from "./schemas/common.ts";
+import { ListMessages, ListScheduled, RetryMessage, SendMessage } from "./schemas/messages.ts";
+
+export function messageRoutes(context: Context): Route[] {
+  return [sendRoute(context), listRoute(context), scheduledRoute(context), ...oneMessageRoutes(context)];
+}
+
+function sendRoute(context: Context): Route {
+  return route({
+    method: "POST",
+    path: "/v1/messages",
+    scope: "messages",
+    body: SendMessage,
+    async handle({ caller, body, correlationId, idempotencyKey }) {
+      const { customerId, key } = caller;
+      const accepted = await accept(context, { customerId, keyId: key.id, correlationId, idempotencyKey, body });
+      return { status: accepted.repeated ? 200 : 202, data: accepted.record };
+    },
+  });
+}
+
+function listRoute(context: Context): Route {
+  return route({
+    method: "GET",
+    path: "/v1/messages",
+    scope: "messages",
+    query: ListMessages,
+    async handle({ caller, query }) {
+      const { limit, cursor, offset, to, from, createdAfter, createdBefore, ...filter } = query;
+      if (cursor !== undefined && offset !== undefined)
+        throw invalidField("offset", "cannot be used together with cursor");
+      const times = { createdAfter: instantOf(createdAfter), createdBefore: instantOf(createdBefore) };
+      const addresses = { to: addressOf(to), from: addressOf(from) };
+      const page = {
+        before: cursor === undefined ? null : decodeCursor(cursor, isId),
+        offset: offset ?? 0,
+        limit: limit + 1,
+      };
+      const found = await listMessages(
+        context.store.db,
+        caller.customerId,
+        { ...filter, ...addresses, ...times },
+        page,
+      );
+      return { data: pageOf(found, limit, ({ id }) => id) };
+    },
+  });
+}
+
+function scheduledRoute(context: Context): Route {
+  return route({
+    method: "GET",
+    path: "/v1/messages/scheduled",
+    scope: "messages",
+    query: ListScheduled,
+    async handle({ caller, query: { limit, cursor } }) {
+      const after = cursor === undefined ? null : decodeCursor(cursor, isScheduledPlace);
+      const found = await listScheduled(context.store.db, caller.customerId, after, limit + 1);
+      return { data: pageOf(found, limit, ({ id, scheduledAt }) => ({ id, scheduledAt })) };
+    },
+  });
+}
+
+function oneMessageRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/messages/:id",
+      scope: "messages",
+      async handle({ caller, params }) {
+        return { data: messageRecord(await requireMessage(context, caller.customerId, params.id)) };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/messages/:id",
+      scope: "messages",
+      async handle({ caller, params }) {
+        await deleteMessage(context, caller.customerId, params.id);
+        return { data: { id: params.id, deleted: true } };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/messages/:id/schedule",
+      scope: "messages",
+      async handle({ caller, params }) {
+        return { data: messageRecord(await cancelSchedule(context, caller.customerId, params.id)) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/messages/:id/retry",
+      scope: "messages",
+      body: RetryMessage,
+      async handle({ caller: { customerId }, params: { id }, body, idempotencyKey }) {
+        const mayDuplicate = body.mayDuplicate ?? false;
+        const { repeated, message } = await retryMessage(context, { customerId, id, mayDuplicate, idempotencyKey });
+        return { status: repeated ? 200 : 202, data: messageRecord(message) };
+      },
+    }),
+  ];
+}
+
+/** A page of the `limit` first of what was found; one more was asked for, to know whether there is more. */
+function pageOf(found: readonly Message[], limit: number, place: (last: Message) => unknown) {
+  const messages: WireMessage[] = found.slice(0, limit).map(messageRecord);
+  const last = found[limit - 1];
+  const hasMore = found.length > limit && last !== undefined;
+  return { messages, pagination: { hasMore, nextCursor: hasMore ? encodeCursor(place(last)) : null } };
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isScheduledPlace(value: unknown): value is ScheduledPlace {
+  if (typeof value !== "object" || value === null || !("id" in value) || !("scheduledAt" in value)) return false;
+  return typeof value.id === "string" && typeof value.scheduledAt === "number";
+}
+
+function instantOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text);
+}
+
+/** The form that addresses are stored in. */
+function addressOf(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : (parseAddress(text)?.address ?? text);
+}

@@ -1,0 +1,235 @@
+/** The sandbox's built-in inbox: its address, where signed webhooks arrive, and the routes that show and steer it. */
+
+import { isUtf8 } from "node:buffer";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
+import { ERROR_STATUS, type ErrorCode, type Failure, type Inbox, type Success } from "../../sdk/wire.ts";
+import { ApiError } from "../core/error.ts";
+import type { CustomerId } from "../core/id.ts";
+import {
+  emptyInbox,
+  type InboxAnswer,
+  type InboxState,
+  inboxRequests,
+  openInbox,
+  receiveInInbox,
+  setInboxBehaviour,
+} from "../core/inbox.ts";
+import { verifySignature } from "../core/signature.ts";
+import type { Endpoint } from "../core/webhook.ts";
+import { INBOX_PATH } from "../engine/admit.ts";
+import type { Context } from "../engine/context.ts";
+import { endpointSecretPlace } from "../engine/secret-places.ts";
+import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
+import { readBody } from "./body.ts";
+import { noteEarlyAnswer } from "./connection.ts";
+import { type Route, route } from "./route.ts";
+import { InboxBehaviour } from "./schemas/sandbox.ts";
+
+/** Largest body that an inbox takes, in bytes: four times the largest event. */
+const BODY_BYTES_MAX = 1_048_576;
+/** How far a signature's time may be off, in seconds (specification 5.2). */
+const TOLERANCE_SECONDS = 300;
+/** Inboxes that are remembered; beyond it the one that was not used for longest starts anew. */
+const INBOXES_MAX = 1_000;
+/** Characters kept in all inboxes together; beyond it the fullest one loses the older half of its requests. */
+const KEPT_LENGTH_MAX = 64 * 1_048_576;
+
+const TOKEN = /^[0-9a-f]{32}$/;
+
+interface Kept {
+  endpoint: Endpoint;
+  inbox: InboxState;
+}
+
+/** What all inboxes of this process got, in memory: a restart empties them. `url` makes a full address of a path. */
+export class Inboxes {
+  readonly #context: Context;
+  readonly #url: (path: string) => string;
+  /** By address; the one used last comes last. */
+  readonly #kept = new Map<string, Kept>();
+  /** Characters received since they were counted last, on top of what was there. */
+  #length = 0;
+  /** Ends of the delays that answers are in. */
+  readonly #delays = new Set<() => void>();
+  #stopped = false;
+
+  constructor(context: Context, url: (path: string) => string) {
+    this.#context = context;
+    this.#url = url;
+  }
+
+  /** The inbox of a customer as it now is, after `change`. Throws 404 `NOT_FOUND` when inboxes are off. */
+  async ofCustomer(customerId: CustomerId, change: (inbox: InboxState) => void = () => {}): Promise<Inbox> {
+    const endpoint = await findInbox(this.#context.store.db, customerId);
+    if (endpoint === null || !endpoint.active) throw new ApiError("NOT_FOUND", "This customer has no inbox.");
+    const { inbox } = this.#keep(endpoint);
+    change(inbox);
+    const { behaviour } = inbox;
+    return { url: this.#url(endpoint.url), secret: this.#secret(endpoint), behaviour, requests: inboxRequests(inbox) };
+  }
+
+  /** Keeps a request and says how to answer it; null when there is no inbox with this token. */
+  async receive(token: string, headers: IncomingHttpHeaders, body: Buffer): Promise<InboxAnswer | null> {
+    if (!TOKEN.test(token)) return null;
+    const url = INBOX_PATH + token;
+    const endpoint = this.#kept.get(url)?.endpoint ?? (await findInboxByUrl(this.#context.store.db, url));
+    if (endpoint === null || !endpoint.active) return null;
+    const { clock } = this.#context;
+    const verified = verifySignature({
+      body,
+      headers,
+      secret: this.#secret(endpoint),
+      toleranceSeconds: TOLERANCE_SECONDS,
+      nowSeconds: Math.floor(clock.real() / 1_000),
+    });
+    const request = {
+      receivedAt: new Date(clock.now()).toISOString(),
+      verified,
+      headers: joined(headers),
+      // What is no UTF-8 is shown a character a byte, so that nothing of it is lost.
+      body: body.toString(isUtf8(body) ? "utf8" : "latin1"),
+    };
+    const answer = receiveInInbox(this.#keep(endpoint).inbox, request);
+    this.#length += lengthOf(request);
+    if (this.#length > KEPT_LENGTH_MAX) this.#trim();
+    return answer;
+  }
+
+  /** Waits as told, or until the client is gone or the process stops. */
+  delay(ms: number, response: ServerResponse): Promise<void> {
+    if (ms === 0 || this.#stopped || response.destroyed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        response.off("close", end);
+        this.#delays.delete(end);
+        resolve();
+      };
+      const cancel = this.#context.clock.after(ms, end);
+      response.once("close", end);
+      this.#delays.add(end);
+    });
+  }
+
+  /** Answers at once whatever waits, and from now on without delay. */
+  stop(): void {
+    this.#stopped = true;
+    for (const end of [...this.#delays]) end();
+  }
+
+  #secret(endpoint: Endpoint): string {
+    if (endpoint.secret === null) throw new Error(`the inbox ${endpoint.id} has no secret`);
+    return this.#context.sealer.open(endpoint.secret, endpointSecretPlace(endpoint.id));
+  }
+
+  #keep(endpoint: Endpoint): Kept {
+    const { url } = endpoint;
+    const kept = this.#kept.get(url) ?? { endpoint, inbox: openInbox() };
+    this.#kept.delete(url);
+    if (this.#kept.size >= INBOXES_MAX) {
+      const [oldest] = this.#kept.keys();
+      if (oldest !== undefined) this.#kept.delete(oldest);
+    }
+    this.#kept.set(url, kept);
+    return kept;
+  }
+
+  #trim(): void {
+    const inboxes = [...this.#kept.values()].map(({ inbox }) => ({ inbox, length: keptLength(inbox) }));
+    this.#length = inboxes.reduce((sum, { length }) => sum + length, 0);
+    while (this.#length > KEPT_LENGTH_MAX) {
+      const fullest = inboxes.reduce((most, one) => (one.length > most.length ? one : most));
+      const { inbox } = fullest;
+      inbox.kept = inbox.kept.slice(Math.ceil(inbox.kept.length / 2));
+      this.#length -= fullest.length;
+      fullest.length = keptLength(inbox);
+      this.#length += fullest.length;
+    }
+  }
+}
+
+function keptLength(inbox: InboxState): number {
+  return inbox.kept.reduce((sum, request) => sum + lengthOf(request), 0);
+}
+
+/** Characters of a request's body and headers. */
+function lengthOf({ body, headers }: { body: string; headers: Record<string, string> }): number {
+  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, body.length);
+}
+
+function joined(headers: IncomingHttpHeaders): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value = ""]) => [name, [value].flat().join(", ")] as const);
+  return Object.fromEntries(entries);
+}
+
+/** `/v1/sandbox/inbox` (contract 7): what arrived, and how it is answered. */
+export function inboxRoutes(inboxes: Inboxes): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/sandbox/inbox",
+      scope: "messages",
+      async handle({ caller }) {
+        return { data: await inboxes.ofCustomer(caller.customerId) };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/sandbox/inbox",
+      scope: "messages",
+      async handle({ caller }) {
+        return { data: await inboxes.ofCustomer(caller.customerId, emptyInbox) };
+      },
+    }),
+    route({
+      method: "PUT",
+      path: "/v1/sandbox/inbox/behaviour",
+      scope: "messages",
+      body: InboxBehaviour,
+      async handle({ caller, body }) {
+        return { data: await inboxes.ofCustomer(caller.customerId, (inbox) => void setInboxBehaviour(inbox, body)) };
+      },
+    }),
+  ];
+}
+
+/** The address of every inbox, beside `/v1` and without a key: the token in it and the signature take its place. */
+export function registerInbox(app: FastifyInstance, inboxes: Inboxes): void {
+  app.addHook("preClose", async () => inboxes.stop());
+  app.post<{ Params: { token: string } }>(`${INBOX_PATH}:token`, async (request, reply) => {
+    const body = await read(request.raw, reply.raw);
+    const answer = await inboxes.receive(request.params.token, request.headers, body);
+    if (answer === null) throw new ApiError("NOT_FOUND", "There is no inbox at this address.");
+    await inboxes.delay(answer.delayMs, reply.raw);
+    return reply
+      .code(answer.status)
+      .type("application/json; charset=utf-8")
+      .send(JSON.stringify(envelope(answer.status, request.id)));
+  });
+}
+
+async function read(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+  try {
+    return await readBody(request, response, BODY_BYTES_MAX);
+  } catch (error) {
+    // The rest is read and thrown away, so that the answer reaches a client that is still sending.
+    noteEarlyAnswer(request);
+    request.resume();
+    throw error;
+  }
+}
+
+function envelope(status: number, requestId: string): Success<{ received: true }> | Failure {
+  if (status < 400) return { success: true, data: { received: true }, requestId };
+  const message =
+    status === 401 ? "The request is not rightly signed." : `The inbox answers ${status}, as it was told.`;
+  return { success: false, error: { code: codeOf(status), message }, requestId };
+}
+
+/** A code with this status, or with that of its class. */
+function codeOf(status: number): ErrorCode {
+  const codes = Object.entries(ERROR_STATUS) as [ErrorCode, number][];
+  const found = codes.find(([, one]) => one === status);
+  return found?.[0] ?? (status < 500 ? "VALIDATION_ERROR" : "INTERNAL_ERROR");
+}

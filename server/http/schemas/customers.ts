@@ -1,0 +1,29 @@
+/** Bodies of the admin routes of customers and their numbers. */
+
+import { Type } from "typebox";
+import {
+  type AddNumber as AddNumberBody,
+  type CreateCustomer as CreateCustomerBody,
+  PROVIDERS,
+} from "../../../sdk/wire.ts";
+import { closed, Email, Phone, text, wire } from "./common.ts";
+
+/** Longest name of a customer, a company, a key, in characters. */
+const NAME_LENGTH_MAX = 200;
+
+/** What people call a thing. */
+export const Name = text(1, NAME_LENGTH_MAX);
+
+export const CreateCustomer = wire<CreateCustomerBody>()(
+  closed({ name: Name, email: Type.Optional(Email), company: Type.Optional(Name) }),
+);
+
+/** Exactly one of `phoneNumber` and `email` is for the engine to see to. */
+export const AddNumber = wire<AddNumberBody>()(
+  closed({
+    phoneNumber: Type.Optional(Phone),
+    email: Type.Optional(Email),
+    provider: Type.Enum([...PROVIDERS]),
+    instanceId: Type.Optional(text(1, 128)),
+  }),
+);

@@ -1,0 +1,66 @@
+/** Schemas of requests about webhooks and deliveries, proven equal to the wire contract. */
+
+import { Type } from "typebox";
+import {
+  DELIVERY_STATUSES,
+  EVENT_TYPES,
+  type CreateWebhook as WireCreateWebhook,
+  type Replay as WireReplay,
+  type RotateSecret as WireRotateSecret,
+  type SetWebhook as WireSetWebhook,
+  type UpdateWebhook as WireUpdateWebhook,
+} from "../../../sdk/wire.ts";
+import { closed, HttpsUrl, Instant, page, text, wire } from "./common.ts";
+
+/** Items that a list of event types may have: more than there are types, since doubles are taken out later. */
+const EVENTS_MAX = 100;
+const NAME_LENGTH_MAX = 255;
+/** Longest id that a filter takes, as in a path (contract 1). */
+const ID_LENGTH_MAX = 512;
+/** Longest grace of a rotation: 7 days (contract 5). */
+const GRACE_SECONDS_MAX = 604_800;
+
+const Events = Type.Array(Type.Enum([...EVENT_TYPES, "*"]), { minItems: 1, maxItems: EVENTS_MAX });
+
+/** At most 256 of printable ASCII; "" counts as left out (contract 5). */
+const Secret = Type.String({ maxLength: 256, pattern: "^[ -~]*$" });
+
+const Name = text(1, NAME_LENGTH_MAX);
+
+export const SetWebhook = wire<WireSetWebhook>()(
+  closed({ url: HttpsUrl, events: Events, secret: Type.Optional(Secret) }),
+);
+
+export const CreateWebhook = wire<WireCreateWebhook>()(
+  closed({ url: HttpsUrl, events: Events, secret: Type.Optional(Secret), name: Type.Optional(Name) }),
+);
+
+export const UpdateWebhook = wire<WireUpdateWebhook>()(
+  closed({
+    url: Type.Optional(HttpsUrl),
+    events: Type.Optional(Events),
+    name: Type.Optional(Type.Union([Name, Type.Null()])),
+    secret: Type.Optional(Secret),
+    active: Type.Optional(Type.Boolean()),
+  }),
+);
+
+export const RotateSecret = wire<WireRotateSecret>()(
+  closed({ gracePeriodSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: GRACE_SECONDS_MAX })) }),
+);
+
+export const Replay = wire<WireReplay>()(
+  closed({
+    since: Instant,
+    until: Type.Optional(Instant),
+    types: Type.Optional(Type.Array(Type.Enum([...EVENT_TYPES]), { minItems: 1, maxItems: EVENTS_MAX })),
+  }),
+);
+
+export const ListDeliveries = closed({
+  ...page,
+  status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
+  webhookId: Type.Optional(text(1, ID_LENGTH_MAX)),
+  eventId: Type.Optional(text(1, ID_LENGTH_MAX)),
+  messageId: Type.Optional(text(1, ID_LENGTH_MAX)),
+});

@@ -1,0 +1,175 @@
+/** The HTTP server: hands every request to the edge, whatever the router makes of it, and carries the routes beside it. */
+
+import type { IncomingMessage } from "node:http";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { ApiError } from "../core/error.ts";
+import type { RateLimitState } from "../core/rate-limit.ts";
+import { BodyAborted } from "./body.ts";
+import { checkHead, createHttpServer, TIMEOUTS, type Timeouts } from "./connection.ts";
+import { renderError } from "./errors.ts";
+import { type CompiledRoute, compileRoute, type Edge, type Refusal, requestIdOf, serve } from "./exchange.ts";
+import { METHODS, type Route } from "./route.ts";
+
+/** What `buildServer` is given. */
+export interface ServerOptions extends Edge {
+  routes: readonly Route[];
+  /** Routes beside `/v1`: bare Fastify ones. Their bodies are not parsed: `readBody` reads them. What they throw is rendered. */
+  extra?(app: FastifyInstance): void;
+  timeouts?: Timeouts;
+}
+
+/** Longest path parameter, in characters (contract 1). */
+const PARAM_LENGTH_MAX = 512;
+
+/** Words of paths that are never ids (contract 1). */
+const RESERVED: ReadonlySet<string> = new Set([
+  "scheduled",
+  "carousel",
+  "bulk",
+  "groups",
+  "list",
+  "deliveries",
+  "test",
+  "rotate-secret",
+]);
+
+/** A server that is not listening yet: `listen({ host, port })`, `inject`, `close`. Throws for a route that is declared twice. */
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const windows: RateLimitState = new Map();
+  const app = newFastify(options, windows);
+  // Bodies are read by the edge, after the checks that come first, so the framework must not touch any.
+  for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  app.setErrorHandler((error, request, reply) => sendFault(options, error, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    serveUnrouted(options, windows, request, reply, () => missing(app, request));
+  });
+  for (const route of options.routes) addRoute(app, options, windows, compileRoute(route));
+  addExtra(app, options);
+  return app;
+}
+
+function newFastify(options: ServerOptions, windows: RateLimitState): FastifyInstance {
+  const { clock, newId, log, timeouts = TIMEOUTS } = options;
+  const answered = ({ requestId, status, method }: { requestId: string; status: number; method: string | null }) => {
+    log.info("request", { requestId, status, ...(method === null ? {} : { method }) });
+  };
+  return fastify({
+    serverFactory: (handler) => createHttpServer(handler, { clock, newId, timeouts, answered }),
+    clientErrorHandler: () => {},
+    genReqId: (request: IncomingMessage) => requestIdOf(request, newId),
+    routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => {
+      serveUnrouted(options, windows, request, reply, () => ({ error: routingError(error.code) }));
+    },
+  });
+}
+
+function routingError(code: string): ApiError {
+  if (code === "FST_ERR_MAX_PARAM_LENGTH") {
+    return new ApiError("URI_TOO_LONG", `A part of the path is longer than ${PARAM_LENGTH_MAX} characters.`);
+  }
+  const message = "The path is not valid: a % must be followed by two hex digits that make up UTF-8.";
+  return new ApiError("VALIDATION_ERROR", message, {
+    details: [{ path: "path", message: "must be percent-encoded UTF-8" }],
+  });
+}
+
+function addRoute(app: FastifyInstance, edge: Edge, windows: RateLimitState, compiled: CompiledRoute): void {
+  const { method, path } = compiled.route;
+  const hasParams = path.includes(":");
+  app.route({
+    method,
+    url: path,
+    handler(request, reply) {
+      if (hasParams && !areIds(request.params)) {
+        serveUnrouted(edge, windows, request, reply, () => missing(app, request));
+        return;
+      }
+      const { query, params } = request;
+      void serve(edge, windows, request.raw, reply.raw, request.id, { compiled, query, params });
+    },
+  });
+}
+
+/** Whether the parameters can be ids. NUL is in none, and some stores choke on it. */
+function areIds(params: unknown): boolean {
+  for (const value of Object.values(params as Record<string, string>)) {
+    if (RESERVED.has(value) || value.includes("\0") || value === "") return false;
+  }
+  return true;
+}
+
+/** Answers what no route takes. Under `/v1` only to those who have a key. */
+function serveUnrouted(
+  edge: Edge,
+  windows: RateLimitState,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refuse: () => Refusal,
+): void {
+  const target = { compiled: null, isPublic: !isUnderV1(request.raw.url ?? ""), refuse };
+  void serve(edge, windows, request.raw, reply.raw, request.id, target);
+}
+
+const UNDER_V1 = /^\/v1(\/|$)/;
+
+function isUnderV1(url: string): boolean {
+  const [path = ""] = url.replace(/^https?:\/\/[^/]*/i, "").split(/[?#;]/, 1);
+  return UNDER_V1.test(decoded(path));
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+function missing(app: FastifyInstance, request: FastifyRequest): Refusal {
+  const { method = "", url = "" } = request.raw;
+  const allowed = METHODS.filter((candidate) => {
+    const found = app.findRoute({ method: candidate, url });
+    return found !== null && areIds(found.params);
+  });
+  if (allowed.length === 0) {
+    return { error: new ApiError("NOT_FOUND", "There is nothing at this address. Check the path and the method.") };
+  }
+  const allow = allowed.flatMap((name) => (name === "GET" ? ["GET", "HEAD"] : [name])).join(", ");
+  const message = `${method} is not possible here. Possible: ${allow}.`;
+  return { error: new ApiError("METHOD_NOT_ALLOWED", message), allow };
+}
+
+function addExtra(app: FastifyInstance, options: ServerOptions): void {
+  const { extra, log, counted } = options;
+  if (extra === undefined) return;
+  app.register((child, _, done) => {
+    child.addHook("onRequest", (request, reply, next) => {
+      reply.header("X-Request-Id", request.id);
+      next(checkHead(request.raw) ?? undefined);
+    });
+    child.addHook("onResponse", (request, reply, next) => {
+      const route = request.routeOptions.url ?? null;
+      const { method, id: requestId } = request;
+      const { statusCode: status, elapsedTime: durationMs } = reply;
+      counted({ method, route, status, durationMs, keyId: null, customerId: null, limited: false });
+      log.info("request", { requestId, method, ...(route === null ? {} : { route }), status, durationMs });
+      next();
+    });
+    extra(child);
+    done();
+  });
+}
+
+/** Renders what a route beside `/v1` threw. */
+function sendFault({ log }: Edge, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (error instanceof BodyAborted) {
+    reply.hijack();
+    return;
+  }
+  const { status, headers, body, isBug } = renderError(error, request.id);
+  const { url: route } = request.routeOptions;
+  if (isBug) log.error("request failed", { requestId: request.id, ...(route === undefined ? {} : { route }), error });
+  reply.code(status).headers(headers).type("application/json; charset=utf-8").send(body);
+}

@@ -1,0 +1,158 @@
+/** What was used: by a key, a customer or everybody, in points of a day or an hour. */
+
+import type { ErrorDetail, Usage, UsageCounts } from "../../sdk/wire.ts";
+import { ApiError, invalidField } from "../core/error.ts";
+import type { CustomerId, KeyId } from "../core/id.ts";
+import type { ApiKey } from "../core/key.ts";
+import { noUsage, USAGE_FIELDS } from "../core/usage.ts";
+import type { Context } from "../engine/context.ts";
+import type { UsageCounters } from "../engine/usage.ts";
+import { findCustomer } from "../store/customers.ts";
+import { findKey } from "../store/keys.ts";
+import { sumUsage, type UsageOf } from "../store/usage.ts";
+import { type Caller, type Route, route } from "./route.ts";
+import { isInstant } from "./schemas/common.ts";
+import { UsageQuery } from "./schemas/usage.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const;
+
+/** Points answered without a `from`: 30 days (contract 2), or 7 days by the hour. */
+const POINTS = { hour: 168, day: 30 } as const;
+/** Most points of one answer (contract 2). */
+const POINTS_MAX = 400;
+
+type Granularity = keyof typeof STEP_MS;
+
+interface Query {
+  keyId?: string;
+  customerId?: string;
+  from?: string;
+  to?: string;
+  granularity: Granularity;
+}
+
+/** `GET /v1/admin/usage` (contract 2). What `counters` still holds is written first, so that it counts. */
+export function usageRoutes(context: Context, counters: Pick<UsageCounters, "flush">): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/admin/usage",
+      scope: "any",
+      query: UsageQuery,
+      async handle({ caller, query }) {
+        const period = periodOf(query, context.clock.now());
+        const { key, whose } = await subjectOf(context, caller, query);
+        await counters.flush();
+        const { fromAt, toAt } = period;
+        const stepMs = STEP_MS[query.granularity];
+        const sums = await sumUsage(context.store.db, whose, { fromAt: floor(fromAt, HOUR_MS), toAt, stepMs });
+        const series = pointsOf(period, stepMs).map((at) => ({ at, counts: sums.get(at) ?? noUsage() }));
+        const data: Usage = {
+          key: key === null ? null : { id: key.id, name: key.name },
+          period: { from: new Date(fromAt).toISOString(), to: new Date(toAt).toISOString() },
+          totals: total(series.map(({ counts }) => counts)),
+          series: series.map(({ at, counts }) => ({ at: new Date(at).toISOString(), ...counts })),
+        };
+        return { data };
+      },
+    }),
+  ];
+}
+
+/** Instants; `toAt` is exclusive. */
+interface Period {
+  fromAt: number;
+  toAt: number;
+}
+
+/** A date is a day in UTC: `from` its start on, `to` its end. */
+function periodOf({ from, to, granularity }: Query, now: number): Period {
+  const problems: ErrorDetail[] = [];
+  const read = (path: "from" | "to", text: string | undefined): number | null => {
+    if (text === undefined) return null;
+    const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
+    const instant = isDate ? `${text}T00:00:00Z` : text;
+    if (isInstant(instant)) return Date.parse(instant) + (isDate && path === "to" ? DAY_MS : 0);
+    problems.push({ path, message: "must be a date, such as 2026-01-31, or an instant with an offset or Z" });
+    return null;
+  };
+  const stepMs = STEP_MS[granularity];
+  const givenFrom = read("from", from);
+  // The present moment is part of what is asked for when no end is named.
+  const toAt = read("to", to) ?? now + 1;
+  const fromAt = givenFrom ?? floor(toAt - 1, stepMs) - (POINTS[granularity] - 1) * stepMs;
+  const [problem] = problems;
+  if (problem !== undefined) {
+    throw new ApiError("VALIDATION_ERROR", `${problem.path} ${problem.message}`, { details: problems });
+  }
+  if (fromAt >= toAt) throw invalidField("from", `must be before ${to === undefined ? "now" : "to"}`);
+  const points = Math.ceil((toAt - floor(fromAt, stepMs)) / stepMs);
+  if (points > POINTS_MAX) {
+    throw invalidField("from", `asks for ${points} points by the ${granularity}; at most ${POINTS_MAX} are answered`);
+  }
+  return { fromAt, toAt };
+}
+
+function floor(at: number, stepMs: number): number {
+  return Math.floor(at / stepMs) * stepMs;
+}
+
+/** Every step of the period, those without any usage included. */
+function pointsOf({ fromAt, toAt }: Period, stepMs: number): number[] {
+  const points: number[] = [];
+  for (let at = floor(fromAt, stepMs); at < toAt; at += stepMs) points.push(at);
+  return points;
+}
+
+function total(all: readonly UsageCounts[]): UsageCounts {
+  const sum = noUsage();
+  for (const counts of all) {
+    for (const field of USAGE_FIELDS) sum[field] += counts[field];
+  }
+  return sum;
+}
+
+interface Subject {
+  /** The one key that is asked about. */
+  key: ApiKey | null;
+  whose: UsageOf;
+}
+
+async function subjectOf(context: Context, { key, customerId }: Caller, query: Query): Promise<Subject> {
+  if (customerId !== null) return ownUsage(key, customerId, query);
+  const { db } = context.store;
+  if (query.keyId !== undefined && query.customerId !== undefined) {
+    throw invalidField("customerId", "must be left out where keyId is given");
+  }
+  if (query.keyId !== undefined) {
+    const found = await findKey(db, query.keyId as KeyId);
+    if (found === null) throw noKey(query.keyId);
+    return usageOfKey(found);
+  }
+  if (query.customerId !== undefined) {
+    const customer = await findCustomer(db, query.customerId as CustomerId);
+    if (customer === null) throw new ApiError("NOT_FOUND", `There is no customer ${query.customerId}.`);
+    return { key: null, whose: { of: "customer", customerId: customer.id } };
+  }
+  return { key: null, whose: { of: "all" } };
+}
+
+/** A key of a customer sees itself only; anything else it names is not there for it (contract 2). */
+function ownUsage(key: ApiKey, customerId: CustomerId, query: Query): Subject {
+  if (query.keyId !== undefined && query.keyId !== key.id) throw noKey(query.keyId);
+  if (query.customerId === customerId) {
+    throw new ApiError("FORBIDDEN", "The usage of a whole customer takes an admin key; leave customerId out.");
+  }
+  if (query.customerId !== undefined) throw new ApiError("NOT_FOUND", `There is no customer ${query.customerId}.`);
+  return usageOfKey(key);
+}
+
+function usageOfKey(key: ApiKey): Subject {
+  return { key, whose: { of: "key", keyId: key.id, customerId: key.customerId } };
+}
+
+function noKey(id: string): ApiError {
+  return new ApiError("NOT_FOUND", `There is no key ${id}.`);
+}

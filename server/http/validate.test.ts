@@ -1,0 +1,112 @@
+/** Bad fields are named by path, all at once, in sentences that say what is expected. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Type } from "typebox";
+import { Sample } from "../../test/support/edge.ts";
+import { closed, Phone, page } from "./schemas/common.ts";
+import { compileCheck, invalidFields } from "./validate.ts";
+
+const checkSample = compileCheck("body", Sample);
+const GOOD = { to: "+15005550100", content: { text: "hi" } };
+
+function found(value: unknown): Record<string, string> {
+  return Object.fromEntries(checkSample(value).map(({ path, message }) => [path, message]));
+}
+
+test("contract 1: each bad field is named with what it should be", () => {
+  const rows: [unknown, Record<string, string>][] = [
+    [GOOD, {}],
+    [{}, { to: "is required", content: "is required" }],
+    [[], { body: "must be an object, not a list" }],
+    [null, { body: "must be an object, not null" }],
+    ["x", { body: 'must be an object, not the string "x"' }],
+    [{ ...GOOD, content: { text: 1 } }, { "content.text": "must be a string, not a number" }],
+    [{ ...GOOD, content: { text: "" } }, { "content.text": "must have 1 to 10 characters" }],
+    [{ ...GOOD, content: { text: "x".repeat(11) } }, { "content.text": "must have 1 to 10 characters" }],
+    [{ ...GOOD, content: { text: "😀".repeat(10) } }, {}],
+    [
+      { ...GOOD, content: { text: "a", mediaUrls: ["x", 2, ""] } },
+      {
+        "content.mediaUrls[1]": "must be a string, not a number",
+        "content.mediaUrls[2]": "must have 1 to 2,048 characters",
+      },
+    ],
+    [
+      { ...GOOD, content: { text: "a", mediaUrls: ["a", "b", "c", "d"] } },
+      { "content.mediaUrls": "must have at most 3 items" },
+    ],
+    [{ ...GOOD, channels: ["sms", "telegram"] }, { "channels[1]": 'must be one of imessage, sms; got "telegram"' }],
+    [{ ...GOOD, channels: [] }, { channels: "must have at least 1 item" }],
+    [{ ...GOOD, limit: 9 }, { limit: "must be 10 to 20; got 9" }],
+    [{ ...GOOD, limit: "10" }, { limit: 'must be a whole number, not the string "10"' }],
+    [{ ...GOOD, limit: 10.5 }, { limit: "must be a whole number, not a number" }],
+    [
+      { ...GOOD, to: "555" },
+      { to: 'must be a phone number in E.164 form, such as +15005550100, or an e-mail address; got "555"' },
+    ],
+    [{ ...GOOD, name: null }, {}],
+    [{ ...GOOD, name: "toolong" }, { name: "must have 1 to 5 characters" }],
+    [{ ...GOOD, name: 5 }, { name: "must be a string or null" }],
+    [{ ...GOOD, amount: 0 }, { amount: "must be at least 1; got 0" }],
+    [{ ...GOOD, amount: [] }, { amount: "must be a number or a string" }],
+    [{ ...GOOD, metadata: [] }, { metadata: "must be an object, not a list" }],
+    [{ ...GOOD, metadata: { a: "x".repeat(16_376) } }, {}],
+    [{ ...GOOD, metadata: { a: "x".repeat(16_377) } }, { metadata: "must be at most 16,384 bytes as JSON" }],
+    [
+      { ...GOOD, metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [i, i])) },
+      { metadata: "must have at most 50 fields" },
+    ],
+  ];
+  for (const [value, expected] of rows) assert.deepEqual(found(value), expected, JSON.stringify(value));
+});
+
+test("contract 1: unknown fields are named, those of a prototype too, and what is known is said", () => {
+  const odd = checkSample(
+    JSON.parse('{"to":"+12","content":{"text":"a","colour":1},"__proto__":1,"constructor":2,"toString":3}'),
+  );
+  assert.deepEqual(
+    odd.map(({ path }) => path),
+    ["__proto__", "constructor", "toString", "content.colour"],
+  );
+  assert.equal(odd.at(-1)?.message, "is unknown; known are text, mediaUrls");
+  assert.equal(Object.hasOwn(Object.prototype, "colour"), false);
+});
+
+test("contract 1: a query reads numbers and booleans from text, fills defaults in, and reads a leading space of an address as +", () => {
+  const check = compileCheck(
+    "query",
+    closed({ ...page, phone: Type.Optional(Phone), live: Type.Optional(Type.Boolean()) }),
+  );
+  const query = { limit: "7", live: "false", phone: " 15005550100" };
+  assert.deepEqual(check(query), []);
+  assert.deepEqual(query, { limit: 7, live: false, phone: "+15005550100" });
+  const empty = {};
+  assert.deepEqual(check(empty), []);
+  assert.deepEqual(empty, { limit: 50 });
+  assert.deepEqual(
+    check({ limit: ["1", "2"] }).map(({ path }) => path),
+    ["limit"],
+  );
+  assert.deepEqual(check({ cursor: "a\0" }), [{ path: "cursor", message: "must not contain NUL" }]);
+});
+
+test("a schema that would let unknown fields through, or is quadratic, does not compile", () => {
+  assert.throws(() => compileCheck("body", Type.Object({ a: Type.String() })), /not closed/);
+  assert.throws(() => compileCheck("body", closed({ a: Type.Array(Type.Object({ b: Type.String() })) })), /not closed/);
+  assert.throws(
+    () => compileCheck("body", closed({ a: Type.Array(Type.String(), { uniqueItems: true }) })),
+    /quadratic/,
+  );
+});
+
+test("contract 1: a 400 says the first in its message and all in its details", () => {
+  const one = invalidFields([{ path: "to", message: "is required" }]);
+  assert.equal(one.message, "to: is required");
+  const two = invalidFields([
+    { path: "to", message: "is required" },
+    { path: "x", message: "is unknown" },
+  ]);
+  assert.equal(two.message, "to: is required (and 1 more, see details)");
+  assert.equal(two.details?.length, 2);
+});

@@ -1,0 +1,201 @@
+/** Routes of webhooks: the configuration, further endpoints, their secrets, tests and replays (contract 5). */
+
+import type { Replayed, Replay as WireReplay } from "../../sdk/wire.ts";
+import { invalidField } from "../core/error.ts";
+import type { CustomerId } from "../core/id.ts";
+import { webhookRecord } from "../core/webhook.ts";
+import {
+  type Configured,
+  createWebhook,
+  deleteWebhook,
+  rotateSecret,
+  setWebhook,
+  updateWebhook,
+} from "../engine/configure.ts";
+import type { Context } from "../engine/context.ts";
+import { requireEndpoint, type Target } from "../engine/endpoints.ts";
+import type { Commanded } from "../engine/idempotency.ts";
+import { requireDelivery, testWebhook } from "../engine/redeliver.ts";
+import { type ReplayWish, replay } from "../engine/replay.ts";
+import { findConfiguration, listWebhooks } from "../store/webhooks.ts";
+import { oneRecord } from "./deliveries.ts";
+import { type Reply, type Route, route } from "./route.ts";
+import { CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "./schemas/webhooks.ts";
+
+/** `/v1/webhooks` and what is under it, but for deliveries. */
+export function webhookRoutes(context: Context): Route[] {
+  return [
+    ...configurationRoutes(context),
+    ...endpointsRoutes(context),
+    ...oneEndpointRoutes(context),
+    ...secretRoutes(context),
+    ...testRoutes(context),
+    replayRoute(context),
+  ];
+}
+
+function configurationRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "PUT",
+      path: "/v1/webhooks",
+      scope: "messages",
+      body: SetWebhook,
+      async handle({ caller, body }) {
+        return { data: configuredRecord(await setWebhook(context, caller.customerId, body)) };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/webhooks",
+      scope: "messages",
+      async handle({ caller }) {
+        const endpoint = await findConfiguration(context.store.db, caller.customerId);
+        return { data: endpoint === null ? null : webhookRecord(endpoint) };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/webhooks",
+      scope: "messages",
+      async handle({ caller }) {
+        return { data: { id: await deleteWebhook(context, caller.customerId, null), deleted: true } };
+      },
+    }),
+  ];
+}
+
+function endpointsRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/webhooks",
+      scope: "messages",
+      body: CreateWebhook,
+      async handle({ caller: { customerId }, body, idempotencyKey: key }) {
+        const command = { key, customerId, route: "POST /v1/webhooks", body };
+        const created = await createWebhook(context, command, customerId, body);
+        return configuredReply(context, customerId, created, 201);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/webhooks/list",
+      scope: "messages",
+      async handle({ caller }) {
+        const endpoints = await listWebhooks(context.store.db, caller.customerId);
+        return { data: endpoints.map((endpoint) => webhookRecord(endpoint)) };
+      },
+    }),
+  ];
+}
+
+function oneEndpointRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/webhooks/:id",
+      scope: "messages",
+      async handle({ caller, params }) {
+        return { data: webhookRecord(await requireEndpoint(context, caller.customerId, params.id)) };
+      },
+    }),
+    route({
+      method: "PATCH",
+      path: "/v1/webhooks/:id",
+      scope: "messages",
+      body: UpdateWebhook,
+      async handle({ caller, params, body }) {
+        return { data: webhookRecord(await updateWebhook(context, caller.customerId, params.id, body)) };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/webhooks/:id",
+      scope: "messages",
+      async handle({ caller, params }) {
+        return { data: { id: await deleteWebhook(context, caller.customerId, params.id), deleted: true } };
+      },
+    }),
+  ];
+}
+
+/** The two ways to name an endpoint of a POST: the configuration by none, any by its id. */
+const WAYS = ["/v1/webhooks", "/v1/webhooks/:id"] as const;
+
+function targetOf(params: { id?: string }): { target: Target; path: string } {
+  const { id } = params;
+  return id === undefined ? { target: null, path: "/v1/webhooks" } : { target: id, path: `/v1/webhooks/${id}` };
+}
+
+function secretRoutes(context: Context): Route[] {
+  return WAYS.map((way) =>
+    route({
+      method: "POST",
+      path: `${way}/rotate-secret`,
+      scope: "messages",
+      body: RotateSecret,
+      async handle({ caller: { customerId }, params, body, idempotencyKey: key }) {
+        const { target, path } = targetOf(params);
+        const graceSeconds = body.gracePeriodSeconds ?? 0;
+        const command = { key, customerId, route: `POST ${path}/rotate-secret`, body: { graceSeconds } };
+        const rotated = await rotateSecret(context, command, customerId, { target, graceSeconds });
+        return configuredReply(context, customerId, rotated, 200);
+      },
+    }),
+  );
+}
+
+function testRoutes(context: Context): Route[] {
+  return WAYS.map((way) =>
+    route({
+      method: "POST",
+      path: `${way}/test`,
+      scope: "messages",
+      async handle({ caller: { customerId }, params, correlationId, idempotencyKey: key }) {
+        const { target, path } = targetOf(params);
+        const command = { key, customerId, route: `POST ${path}/test`, body: {} };
+        const tested = await testWebhook(context, command, customerId, { target, correlationId });
+        const delivery = tested.repeated ? await requireDelivery(context, customerId, tested.result) : tested.value;
+        return { data: await oneRecord(context, delivery) };
+      },
+    }),
+  );
+}
+
+function replayRoute(context: Context): Route {
+  return route({
+    method: "POST",
+    path: "/v1/webhooks/:id/replay",
+    scope: "messages",
+    body: Replay,
+    async handle({ caller: { customerId }, params: { id }, body, idempotencyKey: key }) {
+      const command = { key, customerId, route: `POST /v1/webhooks/${id}/replay`, body };
+      const { repeated, deliveries } = await replay(context, command, customerId, wishOf(id, body));
+      const data: Replayed = { deliveries };
+      return { status: repeated ? 200 : 202, data };
+    },
+  });
+}
+
+function wishOf(endpointId: string, body: WireReplay): ReplayWish {
+  const since = Date.parse(body.since);
+  const until = body.until === undefined ? null : Date.parse(body.until);
+  if (until !== null && until <= since) throw invalidField("until", "must be later than since");
+  return { endpointId, since, until, types: body.types ?? null };
+}
+
+function configuredRecord({ endpoint, secret }: Configured) {
+  return webhookRecord(endpoint, secret ?? undefined);
+}
+
+/** The endpoint with what was generated for it; for a repeat as it now is, and never again with its secret. */
+async function configuredReply(
+  context: Context,
+  customerId: CustomerId,
+  commanded: Commanded<Configured>,
+  status: number,
+): Promise<Reply> {
+  if (!commanded.repeated) return { status, data: configuredRecord(commanded.value) };
+  return { data: webhookRecord(await requireEndpoint(context, customerId, commanded.result)) };
+}

@@ -1,0 +1,182 @@
+/** The metrics of one process in a registry of its own, as Prometheus reads them. Counts what it is told; decides nothing. */
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** A request that was answered. `route` is the pattern of its route, null where it matched none. */
+export interface AnsweredRequest {
+  method: string;
+  route: string | null;
+  status: number;
+  durationMs: number;
+}
+
+/** Handles of all metrics, and their text. */
+export interface Metrics {
+  /** Messages that were answered with a 202 for the first time. */
+  messagesAccepted: Counter;
+  /** Units of work that a commit put on disk. */
+  unitsCommitted: Counter;
+  /** Units of one commit. */
+  commitGroupUnits: Histogram;
+  /** Seconds that one commit took, its fsync included. */
+  commitSeconds: Histogram;
+  /** Seconds between the time a row was due and its claim. */
+  dueLagSeconds: Histogram<"loop">;
+  /** Attempts to deliver that ended: `succeeded`, `failed`, `refused` (an address webhooks may not go to) or `timeout`. */
+  deliveryAttempts: Counter<"outcome">;
+  /** Rows that a loop has claimed and not finished. */
+  inFlight: Gauge<"loop">;
+  /** Seconds for which the row that has waited longest is due; 0 when none is. */
+  oldestDueSeconds: Gauge<"queue">;
+  /** Hand-overs of which nobody could say whether they had worked. */
+  outcomesUnknown: Counter;
+  countRequest(request: AnsweredRequest): void;
+  /** Content type of `render`. */
+  contentType: string;
+  /** The text that Prometheus reads. */
+  render(): Promise<string>;
+  /** Ends the measuring of the event loop. */
+  stop(): void;
+}
+
+const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const LAG_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 7_200];
+const GROUP_UNITS = [1, 2, 4, 8, 16, 32, 64];
+/** The two loops, each with a queue of due rows: messages to hand over, and deliveries to send. */
+const LOOPS = ["dispatch", "deliver"] as const;
+const OUTCOMES = ["succeeded", "failed", "refused", "timeout"] as const;
+
+/** New metrics, all at zero, with those of the process and the run time under their usual names. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const stop = measureEventLoop(registry);
+  const metrics = {
+    ...storeMetrics(registers),
+    ...loopMetrics(registers),
+    messagesAccepted: new Counter({
+      name: "tightbeam_messages_accepted_total",
+      help: "Messages accepted, repeats of an idempotent request not counted.",
+      registers,
+    }),
+    countRequest: requestMetrics(registers),
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+    stop,
+  };
+  for (const outcome of OUTCOMES) metrics.deliveryAttempts.inc({ outcome }, 0);
+  for (const loop of LOOPS) {
+    metrics.inFlight.set({ loop }, 0);
+    metrics.oldestDueSeconds.set({ queue: loop }, 0);
+  }
+  return metrics;
+}
+
+type Registers = Registry[];
+
+function storeMetrics(registers: Registers) {
+  return {
+    unitsCommitted: new Counter({
+      name: "tightbeam_units_committed_total",
+      help: "Units of work committed to disk.",
+      registers,
+    }),
+    commitGroupUnits: new Histogram({
+      name: "tightbeam_commit_group_units",
+      help: "Units of work that shared one commit.",
+      buckets: GROUP_UNITS,
+      registers,
+    }),
+    commitSeconds: new Histogram({
+      name: "tightbeam_commit_duration_seconds",
+      help: "Time one commit took, its fsync included.",
+      buckets: FAST_SECONDS,
+      registers,
+    }),
+  };
+}
+
+function loopMetrics(registers: Registers) {
+  return {
+    dueLagSeconds: new Histogram({
+      name: "tightbeam_due_lag_seconds",
+      help: "How late a due row was claimed, by loop.",
+      labelNames: ["loop"],
+      buckets: LAG_SECONDS,
+      registers,
+    }),
+    deliveryAttempts: new Counter({
+      name: "tightbeam_delivery_attempts_total",
+      help: "Attempts to deliver an event that ended, by outcome.",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    inFlight: new Gauge({
+      name: "tightbeam_in_flight_rows",
+      help: "Rows claimed and not finished, by loop.",
+      labelNames: ["loop"],
+      registers,
+    }),
+    oldestDueSeconds: new Gauge({
+      name: "tightbeam_oldest_due_seconds",
+      help: "For how long the oldest due row has been due, by queue.",
+      labelNames: ["queue"],
+      registers,
+    }),
+    outcomesUnknown: new Counter({
+      name: "tightbeam_outcomes_unknown_total",
+      help: "Hand-overs to a provider whose outcome was unknown.",
+      registers,
+    }),
+  } as const;
+}
+
+function requestMetrics(registers: Registers): (request: AnsweredRequest) => void {
+  const requests = new Counter({
+    name: "tightbeam_http_requests_total",
+    help: "HTTP requests answered, by method, route pattern and class of status.",
+    labelNames: ["method", "route", "status"],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "tightbeam_http_request_duration_seconds",
+    help: "Time from a request's headers to the end of its answer, by method and route pattern.",
+    labelNames: ["method", "route"],
+    buckets: FAST_SECONDS,
+    registers,
+  });
+  return ({ method, route: pattern, status, durationMs }) => {
+    const route = pattern ?? "unmatched";
+    requests.inc({ method, route, status: `${Math.floor(status / 100)}xx` });
+    seconds.observe({ method, route }, durationMs / 1000);
+  };
+}
+
+const NANOSECONDS = 1e9;
+const SAMPLE_MS = 20;
+
+/** Delay of timers beyond the time they asked for, since the metrics were read last. */
+function measureEventLoop(registry: Registry): () => void {
+  const delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });
+  delays.enable();
+  new Gauge({
+    name: "tightbeam_event_loop_delay_seconds",
+    help: "How late timers run because the event loop is busy, since the last reading, by quantile.",
+    labelNames: ["quantile"],
+    registers: [registry],
+    collect() {
+      for (const [quantile, seconds] of Object.entries(readDelays(delays))) this.set({ quantile }, seconds);
+      delays.reset();
+    },
+  });
+  return () => void delays.disable();
+}
+
+/** Seconds by quantile, the sample interval itself taken off. */
+function readDelays(delays: ReturnType<typeof monitorEventLoopDelay>): Record<string, number> {
+  if (delays.count === 0) return { "0.5": 0, "0.99": 0, "1": 0 };
+  const beyond = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - SAMPLE_MS / 1000);
+  return { "0.5": beyond(delays.percentile(50)), "0.99": beyond(delays.percentile(99)), "1": beyond(delays.max) };
+}

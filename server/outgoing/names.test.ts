@@ -1,0 +1,155 @@
+/** Names against a small name server on loopback, and the cache with a clock of the test's own. */
+
+import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { cachedNames, nameServers, type Resolution, systemNames } from "./names.ts";
+
+const TYPE_A = 1;
+
+interface Zone {
+  a: string[];
+  aaaa: Buffer[];
+  ttlSeconds: number;
+}
+
+/** A DNS server that answers from `zone`, NXDOMAIN for other names, and for names that begin with "mute" nothing. */
+async function nameServer(
+  zone: Record<string, Zone>,
+): Promise<{ address: string; asked: string[]; close: () => void }> {
+  const server = createSocket("udp4");
+  const asked: string[] = [];
+  server.on("message", (query, from) => {
+    const labels: string[] = [];
+    let at = 12;
+    for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+      labels.push(query.toString("latin1", at + 1, at + 1 + length));
+      at += length + 1;
+    }
+    const name = labels.join(".");
+    const type = query.readUInt16BE(at + 1);
+    asked.push(`${name} ${type}`);
+    if (name.startsWith("mute")) return;
+    const found = zone[name];
+    const data =
+      type === TYPE_A ? (found?.a ?? []).map((ip) => Buffer.from(ip.split(".").map(Number))) : (found?.aaaa ?? []);
+    const header = Buffer.alloc(12);
+    query.copy(header, 0, 0, 2);
+    header.writeUInt16BE(found === undefined ? 0x8183 : 0x8180, 2);
+    header.writeUInt16BE(1, 4);
+    header.writeUInt16BE(data.length, 6);
+    const answers = data.map((bytes) => {
+      const record = Buffer.alloc(12);
+      record.writeUInt16BE(0xc00c, 0);
+      record.writeUInt16BE(type, 2);
+      record.writeUInt16BE(1, 4);
+      record.writeUInt32BE(found?.ttlSeconds ?? 0, 6);
+      record.writeUInt16BE(bytes.length, 10);
+      return Buffer.concat([record, bytes]);
+    });
+    server.send(Buffer.concat([header, query.subarray(12, at + 5), ...answers]), from.port, from.address);
+  });
+  await new Promise<void>((resolve) => server.bind(0, "127.0.0.1", resolve));
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, asked, close: () => server.close() };
+}
+
+test("a name leads to all its addresses, IPv4 first, for the shortest time to live", async (t) => {
+  const v6 = Buffer.from("20010db8000000000000000000000001", "hex");
+  const server = await nameServer({
+    "both.test": { a: ["203.0.113.1", "10.0.0.1"], aaaa: [v6], ttlSeconds: 42 },
+    "four.test": { a: ["203.0.113.2"], aaaa: [], ttlSeconds: 7 },
+    "six.test": { a: [], aaaa: [v6], ttlSeconds: 0 },
+  });
+  t.after(server.close);
+  const resolve = nameServers([server.address]);
+  const both = await resolve("both.test");
+  assert.deepEqual(both.addresses.slice().sort(), ["10.0.0.1", "2001:db8::1", "203.0.113.1"]);
+  assert.equal(both.addresses.at(-1), "2001:db8::1");
+  assert.equal(both.ttlSeconds, 42);
+  assert.deepEqual(await resolve("four.test"), { addresses: ["203.0.113.2"], ttlSeconds: 7 });
+  assert.deepEqual(await resolve("six.test"), { addresses: ["2001:db8::1"], ttlSeconds: 0 });
+  await assert.rejects(resolve("none.test"));
+});
+
+test("a name server that does not answer costs 2 seconds, and nobody else any", async (t) => {
+  const server = await nameServer({ "four.test": { a: ["203.0.113.2"], aaaa: [], ttlSeconds: 7 } });
+  t.after(server.close);
+  const addressesOf = cachedNames(nameServers([server.address]), () => performance.now());
+  const startedAt = performance.now();
+  const mute = Promise.allSettled(Array.from({ length: 20 }, (_, at) => addressesOf(`mute${at}.test`)));
+  assert.deepEqual(await addressesOf("four.test"), ["203.0.113.2"]);
+  const otherMs = performance.now() - startedAt;
+  const results = await mute;
+  const muteMs = performance.now() - startedAt;
+  assert.ok(results.every((result) => result.status === "rejected"));
+  assert.ok(otherMs < 1_000, `the other name took ${otherMs} ms`);
+  assert.ok(muteMs < 3_000, `the mute names took ${muteMs} ms`);
+});
+
+test("a lookup without end is given up after 2 seconds", async () => {
+  const startedAt = performance.now();
+  const addressesOf = cachedNames(
+    () => new Promise<Resolution>(() => {}),
+    () => performance.now(),
+  );
+  await assert.rejects(addressesOf("never.test"), /did not answer in time/);
+  assert.ok(performance.now() - startedAt < 3_000);
+});
+
+test("a name is asked once while it is believed, by those who wait as well, and again after that", async () => {
+  let now = 0;
+  let asked = 0;
+  const addressesOf = cachedNames(
+    async () => {
+      asked += 1;
+      return { addresses: [`203.0.113.${asked}`], ttlSeconds: 600 };
+    },
+    () => now,
+  );
+  await Promise.all(Array.from({ length: 10 }, () => addressesOf("a.test")));
+  now = 59_999;
+  assert.deepEqual(await addressesOf("a.test"), ["203.0.113.1"]);
+  now = 60_000;
+  assert.deepEqual(await addressesOf("a.test"), ["203.0.113.2"]);
+  assert.equal(asked, 2);
+});
+
+test("neither a failure nor an answer without time to live is kept", async () => {
+  let asked = 0;
+  const addressesOf = cachedNames(
+    async (host) => {
+      asked += 1;
+      if (host === "bad.test") throw new Error("no such name");
+      return { addresses: ["203.0.113.1"], ttlSeconds: 0 };
+    },
+    () => 0,
+  );
+  for (let round = 1; round <= 2; round += 1) {
+    await assert.rejects(addressesOf("bad.test"), /no such name/);
+    await addressesOf("a.test");
+    assert.equal(asked, round * 2);
+  }
+});
+
+test("at most 1,000 names are kept, the oldest goes first", async () => {
+  let asked = 0;
+  const addressesOf = cachedNames(
+    async () => {
+      asked += 1;
+      return { addresses: ["203.0.113.1"], ttlSeconds: 60 };
+    },
+    () => 0,
+  );
+  for (let at = 0; at < 1_001; at += 1) await addressesOf(`${at}.test`);
+  await addressesOf("1000.test");
+  await addressesOf("1.test");
+  assert.equal(asked, 1_001);
+  await addressesOf("0.test");
+  assert.equal(asked, 1_002);
+});
+
+test("the operator's names are found as other programs of the machine find them", async () => {
+  const { addresses } = await systemNames("localhost");
+  assert.ok(addresses.includes("127.0.0.1") || addresses.includes("::1"), addresses.join());
+});

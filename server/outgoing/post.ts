@@ -1,0 +1,271 @@
+/** The one POST: sends a webhook by the guarded connector, under one deadline, and says how it ended. */
+
+import type { Agent, Dispatcher } from "undici";
+import type { AllowList } from "../core/address.ts";
+import { ConnectError, type ConnectFailure, guardedAgent, type Line, type OnLine } from "./connection.ts";
+import { cachedNames, nameServers, type Resolve, systemNames } from "./names.ts";
+import { responseText } from "./response.ts";
+
+/**
+ * Why an attempt got no answer; the words that an attempt's `error` carries.
+ *
+ * | Word                 | Meaning                                                                          |
+ * | -------------------- | -------------------------------------------------------------------------------- |
+ * | `ADDRESS_REFUSED`    | the address is not one this server sends to; the same for every reason            |
+ * | `DNS_FAILED`         | the name has no address, or none was found within 2 s                             |
+ * | `TIMEOUT`            | no connection within 5 s for each address, or no answer before the deadline       |
+ * | `CONNECTION_REFUSED` | nothing listens there                                                             |
+ * | `CONNECTION_RESET`   | the receiver closed the connection before it answered                             |
+ * | `CONNECTION_FAILED`  | no way to the address, or another fault of the network                            |
+ * | `TLS_FAILED`         | no TLS, or a certificate that is expired, of another name or not to be trusted    |
+ * | `PROTOCOL_ERROR`     | the answer is not HTTP/1.1, or its headers are larger than 16 KiB                 |
+ * | `SEND_FAILED`        | the request could not be sent, for a reason on this side                          |
+ * | `STOPPED`            | this server stopped meanwhile; not the receiver's fault, not to be counted        |
+ */
+export type PostError = ConnectFailure | "PROTOCOL_ERROR" | "SEND_FAILED" | "STOPPED";
+
+/** How an attempt ended. Exactly one of `status` and `error` is null. */
+export interface Posted {
+  /** HTTP status of the answer; only 200 to 299 is success. Redirects are not followed. */
+  status: number | null;
+  durationMs: number;
+  /** At most the first 1 KiB of the answer's body, as text; null when there was no answer. */
+  response: string | null;
+  error: PostError | null;
+  /** Whether the receiver let time pass: `error` is `TIMEOUT`. */
+  timedOut: boolean;
+  /** Whether only the operator's allow list opened the address: it is not a public one. */
+  opened: boolean;
+}
+
+export interface PostRequest {
+  url: string;
+  body: string | Buffer;
+  /** Beside `Content-Type: application/json` and `User-Agent`, which are always ours and sent once, whatever is given. */
+  headers: Record<string, string>;
+  /** Skips the guard. For this server's own inbox only. */
+  trusted?: boolean;
+}
+
+export interface PosterOptions {
+  allow: AllowList;
+  userAgent: string;
+  /** Over a whole attempt: names, connecting, sending and the answer. 30 s unless a test says otherwise (contract 5). */
+  deadlineMs?: number;
+  /** A clock that only goes forward, in milliseconds. */
+  now?: () => number;
+  /** Finds the addresses of all names but `localhost`. */
+  resolve?: Resolve;
+  /** PEM of the only authority to trust, for tests. */
+  tlsCa?: string;
+}
+
+const DEADLINE_MS = 30_000;
+const OWN_HEADERS = new Set(["content-type", "user-agent"]);
+
+/** Contract 5: how much of the answer's body is read, and for how long. */
+const BODY_BYTES_MAX = 1_024;
+const BODY_LIMIT_MS = 1_000;
+
+/** Answers of 1xx before the real one; a receiver that sends more than this plays with us. */
+const INTERIM_ANSWERS_MAX = 16;
+const SWITCHING_PROTOCOLS = 101;
+
+/** Sends webhooks. Holds the connections; everything else of an attempt ends with it. */
+export class Poster {
+  readonly #open = new Set<Attempt>();
+  readonly #agents: { guarded: Agent; fresh: Agent; trusted: Agent };
+  readonly #baseHeaders: string[];
+  readonly #deadlineMs: number;
+  readonly #now: () => number;
+  #closed = false;
+
+  constructor(options: PosterOptions) {
+    const now = options.now ?? (() => performance.now());
+    const connector = {
+      names: cachedNames(options.resolve ?? nameServers(), now),
+      listedNames: cachedNames(options.resolve ?? systemNames, now),
+      ...(options.tlsCa === undefined ? {} : { tlsCa: options.tlsCa }),
+    };
+    this.#agents = {
+      guarded: guardedAgent({ ...connector, allow: options.allow, keepAlive: true }),
+      fresh: guardedAgent({ ...connector, allow: options.allow, keepAlive: false }),
+      trusted: guardedAgent({ ...connector, allow: null, keepAlive: true }),
+    };
+    this.#baseHeaders = ["Content-Type", "application/json", "User-Agent", options.userAgent];
+    this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+    this.#now = now;
+  }
+
+  /**
+   * Sends one request and resolves when it ended, at the latest at the deadline; never rejects. Sends it a second time
+   * only when a kept connection turns out to have been closed before any byte of an answer came.
+   */
+  post(request: PostRequest): Promise<Posted> {
+    return new Promise((resolve) => {
+      const attempt = new Attempt(this.#now, (posted) => {
+        this.#open.delete(attempt);
+        resolve(posted);
+      });
+      this.#open.add(attempt);
+      const target = URL.parse(request.url);
+      if (this.#closed) return attempt.end("STOPPED");
+      if (target === null || (target.protocol !== "https:" && target.protocol !== "http:")) {
+        return attempt.end("ADDRESS_REFUSED");
+      }
+      const headers = this.#baseHeaders.slice();
+      for (const name of Object.keys(request.headers)) {
+        if (!OWN_HEADERS.has(name.toLowerCase())) headers.push(name, request.headers[name] ?? "");
+      }
+      const { origin, pathname, search } = target;
+      const { body } = request;
+      const agent = request.trusted === true ? this.#agents.trusted : this.#agents.guarded;
+      attempt.start(
+        { origin, path: pathname + search, method: "POST", headers, body },
+        { agent, again: request.trusted === true ? agent : this.#agents.fresh, deadlineMs: this.#deadlineMs },
+      );
+    });
+  }
+
+  /** Ends open attempts as `STOPPED` and closes all connections. Later posts are `STOPPED` at once. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const attempt of this.#open) attempt.end("STOPPED");
+    await Promise.all(Object.values(this.#agents).map((agent) => agent.destroy()));
+  }
+}
+
+/** One sending, as undici's handler: it hears of each step, and ends once. */
+class Attempt implements Dispatcher.DispatchHandler, OnLine {
+  line: Line | null = null;
+  readonly #now: () => number;
+  readonly #ended: (posted: Posted) => void;
+  readonly #startedAt: number;
+  #options: Dispatcher.DispatchOptions | null = null;
+  /** Where a second try goes; null when there is none left. */
+  #again: Agent | null = null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #deadline: NodeJS.Timeout | undefined;
+  #bodyTimer: NodeJS.Timeout | undefined;
+  #done = false;
+  /** The connection had answered a request before this one was written to it. */
+  #reused = false;
+  /** A byte of the answer came. */
+  #answering = false;
+  #interim = 0;
+  #status: number | null = null;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(now: () => number, ended: (posted: Posted) => void) {
+    this.#now = now;
+    this.#ended = ended;
+    this.#startedAt = now();
+  }
+
+  start(options: Dispatcher.DispatchOptions, how: { agent: Agent; again: Agent; deadlineMs: number }): void {
+    this.#options = options;
+    this.#again = how.again;
+    this.#deadline = setTimeout(onDeadline, how.deadlineMs, this);
+    how.agent.dispatch(options, this);
+  }
+
+  /** Ends the attempt, with its status if there is one, else with `error`. What is still open of it is cut. */
+  end(error: PostError): void {
+    this.#settle(error);
+    if (this.#controller === null) this.line?.hangUp();
+    else this.#cut();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#reused = this.line?.answered === true;
+    if (this.#done) this.#cut();
+  }
+
+  onResponseStarted(): void {
+    this.#answering = true;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    if (status < 200) {
+      this.#interim += 1;
+      if (status === SWITCHING_PROTOCOLS || this.#interim > INTERIM_ANSWERS_MAX) this.end("PROTOCOL_ERROR");
+      return;
+    }
+    this.#status = status;
+    this.#bodyTimer = setTimeout(onDeadline, BODY_LIMIT_MS, this);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#done) return;
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes <= BODY_BYTES_MAX) return;
+    this.#settle(null);
+    // A body that ended within this chunk leaves the connection fit for use; that is known when the parser returns.
+    queueMicrotask(() => this.#cut());
+  }
+
+  onResponseEnd(): void {
+    if (this.line !== null) this.line.answered = true;
+    this.#settle(null);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.#done) return;
+    const again = this.#again;
+    if (again !== null && this.#options !== null && this.#reused && !this.#answering && isReset(error)) {
+      this.#again = null;
+      this.#controller = null;
+      again.dispatch(this.#options, this);
+      return;
+    }
+    this.#settle(errorOf(error, this.#answering));
+  }
+
+  /** Closes the connection unless the exchange is complete. */
+  #cut(): void {
+    this.#controller?.abort(new Error("the attempt has ended"));
+  }
+
+  #settle(error: PostError | null): void {
+    if (this.#done) return;
+    this.#done = true;
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#bodyTimer);
+    const status = this.#status;
+    const failed = status === null ? (error ?? "SEND_FAILED") : null;
+    this.#ended({
+      status,
+      durationMs: Math.round(this.#now() - this.#startedAt),
+      response: status === null ? null : responseText(this.#chunks, BODY_BYTES_MAX),
+      error: failed,
+      timedOut: failed === "TIMEOUT",
+      opened: this.line?.opened === true,
+    });
+    this.#chunks = [];
+  }
+}
+
+function onDeadline(attempt: Attempt): void {
+  attempt.end("TIMEOUT");
+}
+
+/** undici's word for a connection that ended, by its message: it uses the code for bad answers as well. */
+const CLOSED_MESSAGES = new Set(["other side closed", "closed"]);
+
+function isReset(error: Error): boolean {
+  const { code } = error as { code?: unknown };
+  return code === "ECONNRESET" || code === "EPIPE" || (code === "UND_ERR_SOCKET" && CLOSED_MESSAGES.has(error.message));
+}
+
+function errorOf(error: Error, answering: boolean): PostError {
+  if (error instanceof ConnectError) return error.code;
+  if (isReset(error)) return "CONNECTION_RESET";
+  const code = String((error as { code?: unknown }).code);
+  if (code === "ETIMEDOUT") return "TIMEOUT";
+  if (code === "EPROTO" || code.startsWith("ERR_SSL") || code.startsWith("ERR_TLS")) return "TLS_FAILED";
+  if (code === "EHOSTUNREACH" || code === "ENETUNREACH" || code === "ENETDOWN") return "CONNECTION_FAILED";
+  return answering ? "PROTOCOL_ERROR" : "SEND_FAILED";
+}

@@ -1,0 +1,53 @@
+/** Files that only the owner of the process may read. Written whole or not at all, and on disk before it is said so. */
+
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+
+const OWNER_ONLY = 0o600;
+const OWNER_ONLY_DIRECTORY = 0o700;
+
+/** Writes `text` to `path` with mode 0600, in place of what was there; a crash leaves the old file or the new one. */
+export function replacePrivateFile(path: string, text: string): void {
+  const temporary = writeTemporary(path, text);
+  renameSync(temporary, path);
+  syncDirectory(dirname(path));
+}
+
+/** Writes `text` to a new file at `path` with mode 0600; false, and nothing changed, when there is one already. */
+export function createPrivateFile(path: string, text: string): boolean {
+  const temporary = writeTemporary(path, text);
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  syncDirectory(dirname(path));
+  return true;
+}
+
+/** A file beside `path` with the text in it and on disk. One process writes in a directory, so its name is fixed. */
+function writeTemporary(path: string, text: string): string {
+  mkdirSync(dirname(path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
+  const temporary = `${path}.new`;
+  rmSync(temporary, { force: true });
+  const file = openSync(temporary, "wx", OWNER_ONLY);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return temporary;
+}
+
+function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { CHANNELS } from "../../../sdk/wire.ts";
+import { lineOf, stepsFor } from "./phones.ts";
+
+function idOf(index: number): string {
+  const hex = createHash("md5").update(String(index)).digest("hex");
+  return `msg_${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+}
+
+test("contract 7: of messages to 0116 three in ten fail, the same ones each time and on each channel", () => {
+  let failures = 0;
+  for (let index = 0; index < 10_000; index += 1) {
+    const receipts = CHANNELS.map((channel) => {
+      const line = lineOf("+15005550116", channel);
+      assert.ok(line.takes);
+      assert.deepEqual(stepsFor(line, idOf(index)), stepsFor(line, idOf(index)));
+      return stepsFor(line, idOf(index)).map(({ receipt }) => receipt);
+    });
+    assert.deepEqual(receipts[0], receipts[1]);
+    if (receipts[0]?.includes("failed")) failures += 1;
+  }
+  // Six standard deviations of a binomial of 10,000 at 0.3 are 275.
+  assert.ok(Math.abs(failures - 3_000) < 275, `${failures} of 10,000 failed`);
+});
+
+test("contract 7: any other number works on both channels and does not read; an e-mail has iMessage only", () => {
+  for (const to of ["+15005550100", "+15005550117", "+4915112345678"]) {
+    for (const channel of CHANNELS) assert.deepEqual(lineOf(to, channel), lineOf("+15005550100", "imessage"));
+  }
+  assert.deepEqual(lineOf("ada@example.com", "imessage"), lineOf("+15005550100", "imessage"));
+  const sms = lineOf("ada@example.com", "sms");
+  assert.ok(!sms.takes && sms.notReachable);
+});
+
+test("every phone that takes a message owes a receipt, so that nothing taken is forgotten before it is known of", () => {
+  for (let number = 100; number < 200; number += 1) {
+    for (const channel of CHANNELS) {
+      const line = lineOf(`+15005550${number}`, channel);
+      if (line.takes) assert.ok(line.steps.length > 0, `0${number} ${channel}`);
+    }
+  }
+});
+
+test("specification 6.2: there are no read receipts on SMS", () => {
+  for (let number = 100; number < 200; number += 1) {
+    const line = lineOf(`+15005550${number}`, "sms");
+    if (line.takes) assert.ok(line.steps.every(({ receipt }) => receipt !== "read"));
+  }
+});

@@ -1,0 +1,330 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { getEventListeners } from "node:events";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import type { Channel } from "../../../sdk/wire.ts";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Outbound, Outcome } from "../provider.ts";
+import { createProvider } from "../registry.ts";
+import { owedKey } from "./owed.ts";
+
+const NEVER = new AbortController().signal;
+
+/** A memory that counts its writes and fails them on demand, and a sandbox on it whose signals are kept with their time. */
+async function stage(entries = new Map<string, string>()) {
+  const clock = new SimulatedClock(0);
+  const writes = { puts: 0, deletes: 0, failing: 0 };
+  const refusing = { signals: 0 };
+  const attempted = () => {
+    if (writes.failing === 0) return;
+    writes.failing -= 1;
+    throw new Error("the disk is full");
+  };
+  const sandbox = createProvider("sandbox", {
+    instanceId: "inst_test",
+    clock,
+    memory: {
+      list: async (prefix) =>
+        [...entries].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
+      put: async (key, value) => {
+        attempted();
+        writes.puts += 1;
+        entries.set(key, value);
+      },
+      delete: async (key) => {
+        attempted();
+        writes.deletes += 1;
+        entries.delete(key);
+      },
+    },
+  });
+  const told: string[] = [];
+  const signals: unknown[] = [];
+  await sandbox.start(async (signal) => {
+    if (refusing.signals > 0) {
+      refusing.signals -= 1;
+      throw new Error("the store is busy");
+    }
+    told.push(`${signal.receipt}@${clock.real()}`);
+    signals.push(signal);
+  });
+  const send = async (message: Outbound, abort = NEVER): Promise<Outcome> => {
+    let outcome: Outcome | null = null;
+    const sending = sandbox.send(message, abort).then((answer) => {
+      outcome = answer;
+      return answer;
+    });
+    await clock.advanceUntil(() => outcome !== null, 60_000);
+    return await sending;
+  };
+  return { clock, sandbox, entries, writes, refusing, told, signals, send };
+}
+
+const ID: MessageId = "msg_01890000-0000-7000-8000-000000000001";
+
+function message(to: string, channel: Channel = "imessage", attempt = 1): Outbound {
+  const address = to.includes("@") ? to : `+1500555${to}`;
+  return { messageId: ID, from: "+15005550006", to: address, channel, text: "Hello", attempt };
+}
+
+type Row = [to: string, channel: Channel, outcome: string, told: string[]];
+
+/** Contract 7's table as the provider shows it: the answer, then receipts with their time after the hand-over began. */
+const ROWS: Row[] = [
+  ["0100", "imessage", "accepted", ["delivered@5"]],
+  ["0100", "sms", "accepted", ["delivered@5"]],
+  ["0101", "imessage", "accepted", ["delivered@5", "read@205"]],
+  ["0101", "sms", "accepted", ["delivered@5"]],
+  ["0102", "imessage", "not reachable", []],
+  ["0102", "sms", "accepted", ["delivered@5"]],
+  ["0103", "imessage", "accepted", ["sent@5"]],
+  ["0103", "sms", "accepted", ["delivered@5"]],
+  ["0104", "imessage", "not reachable", []],
+  ["0104", "sms", "SANDBOX_REFUSED", []],
+  ["0105", "imessage", "not reachable", []],
+  ["0105", "sms", "not reachable", []],
+  ["0106", "imessage", "deferred", []],
+  ["0108", "imessage", "accepted", ["read@5", "read@10", "delivered@15", "delivered@20"]],
+  ["0108", "sms", "accepted", ["delivered@5", "delivered@10"]],
+  ["0109", "imessage", "accepted", ["delivered@10000"]],
+  ["0117", "imessage", "accepted", ["delivered@5"]],
+  ["ada@example.com", "imessage", "accepted", ["delivered@5"]],
+  ["ada@example.com", "sms", "not reachable", []],
+];
+
+function wordOf(outcome: Outcome): string {
+  if (outcome.outcome !== "rejected") return outcome.outcome;
+  return outcome.notReachable ? "not reachable" : outcome.code;
+}
+
+for (const [to, channel, outcome, receipts] of ROWS) {
+  test(`contract 7: ${to} over ${channel} is ${outcome}, then ${receipts.join(", ") || "nothing"}`, async () => {
+    const { clock, send, told, entries } = await stage();
+    assert.equal(wordOf(await send(message(to, channel))), outcome);
+    await clock.advance(3_000_000);
+    assert.deepEqual(told, receipts);
+    assert.equal(entries.size, 0);
+    assert.equal(clock.pending, 0);
+  });
+}
+
+test("contract 7: 0106 puts off two hand-overs, leaving the wait to the engine, and takes the third", async () => {
+  const { send } = await stage();
+  for (const attempt of [1, 2]) {
+    const outcome = await send(message("0106", "sms", attempt));
+    assert.ok(outcome.outcome === "deferred" && outcome.retryAfterMs === null);
+  }
+  assert.equal((await send(message("0106", "sms", 3))).outcome, "accepted");
+});
+
+test("contract 7: 0107 takes the message and answers unknown; its receipts wait until it is asked", async () => {
+  const { clock, sandbox, send, told, entries } = await stage();
+  assert.equal((await send(message("0107"))).outcome, "unknown");
+  await clock.advance(60_000);
+  assert.deepEqual(told, []);
+  assert.deepEqual(await sandbox.settle?.(message("0107")), {
+    outcome: "accepted",
+    reference: `sbx_${ID.slice(4)}_imessage`,
+  });
+  await clock.advance(3_000_000);
+  assert.deepEqual(told, ["delivered@60005"]);
+  assert.equal(entries.size, 0);
+});
+
+test("a lost answer that nobody asks about is told by its receipts after ten minutes, and kept no longer", async () => {
+  const { clock, send, told, entries } = await stage();
+  await send(message("0107"));
+  await clock.advance(700_000);
+  assert.deepEqual(told, ["delivered@600005"]);
+  assert.equal(entries.size, 0);
+});
+
+test("contract 7: a failing message of 0116 is taken, then fails with the phone's own code; a retry is a new hand-over", async () => {
+  const { clock, send, told, signals, writes } = await stage();
+  let failing: Outbound | null = null;
+  for (let index = 100; index < 200; index += 1) {
+    const candidate: Outbound = { ...message("0116"), messageId: `msg_01890000-0000-7000-8000-000000000${index}` };
+    assert.equal((await send(candidate)).outcome, "accepted");
+    await clock.advance(100);
+    if (told.at(-1)?.startsWith("failed")) failing ??= candidate;
+  }
+  assert.ok(failing !== null);
+  const failures = told.filter((word) => word.startsWith("failed")).length;
+  assert.ok(failures > 10 && failures < 50, `${failures} of 100`);
+  assert.equal((await send(failing)).outcome, "accepted");
+  await clock.advance(100);
+  assert.equal(writes.puts, 101);
+  assert.deepEqual(signals.at(-1), {
+    kind: "receipt",
+    reference: `sbx_${failing.messageId.slice(4)}_imessage`,
+    messageId: failing.messageId,
+    channel: "imessage",
+    receipt: "failed",
+    code: "SANDBOX_FAILED",
+    reason: "the recipient's phone failed, as it does with three messages in ten",
+  });
+});
+
+test("a hand-over costs one write before its answer and one after its last receipt, however many there are", async () => {
+  for (const to of ["0100", "0101", "0108", "0109"]) {
+    const { clock, send, writes, entries } = await stage();
+    await send(message(to));
+    assert.deepEqual([writes.puts, writes.deletes, entries.size], [1, 0, 1]);
+    await clock.advance(10_000);
+    assert.deepEqual([writes.puts, writes.deletes, entries.size], [1, 1, 0]);
+  }
+});
+
+test("a message over both channels is two hand-overs with references of their own", async () => {
+  const { send } = await stage();
+  const [imessage, sms] = [await send(message("0100")), await send(message("0100", "sms"))];
+  assert.deepEqual(imessage, { outcome: "accepted", reference: `sbx_${ID.slice(4)}_imessage` });
+  assert.deepEqual(sms, { outcome: "accepted", reference: `sbx_${ID.slice(4)}_sms` });
+});
+
+test("what could not be stored is unknown, and asking finds out that it was never taken", async () => {
+  const { clock, sandbox, send, told, writes } = await stage();
+  writes.failing = 1;
+  assert.equal((await send(message("0100"))).outcome, "unknown");
+  await clock.advance(1_000);
+  assert.equal(await sandbox.settle?.(message("0100")), "absent");
+  assert.deepEqual(told, []);
+  assert.equal((await send(message("0100", "imessage", 2))).outcome, "accepted");
+  await clock.advance(1_000);
+  assert.equal(told.length, 1);
+});
+
+test("what was stored although storing it failed is found by asking, and its receipts are told", async () => {
+  const { clock, sandbox, send, told, writes, entries } = await stage();
+  writes.failing = 1;
+  assert.equal((await send(message("0100"))).outcome, "unknown");
+  entries.set(owedKey(ID, "imessage"), '{"beginsAt":0,"steps":[{"receipt":"delivered","afterMs":5}]}');
+  assert.ok((await sandbox.settle?.(message("0100"))) !== "absent");
+  await clock.advance(1_000);
+  assert.equal(told.length, 1);
+  assert.equal(entries.size, 0);
+});
+
+test("an entry that could not be deleted is deleted later; no receipt is told again for it", async () => {
+  const { clock, send, told, writes, entries } = await stage();
+  await send(message("0100"));
+  writes.failing = 3;
+  await clock.advance(60_000);
+  assert.deepEqual(told, ["delivered@5"]);
+  assert.equal(entries.size, 0);
+  assert.equal(clock.pending, 0);
+});
+
+test("a hand-over that is called off before the phone took it provably was not taken", async () => {
+  const { clock, sandbox, entries } = await stage();
+  const abort = new AbortController();
+  const sending = sandbox.send(message("0109"), abort.signal);
+  await clock.advance(4_000);
+  abort.abort();
+  assert.equal((await sending).outcome, "deferred");
+  assert.equal((await sandbox.send(message("0109"), abort.signal)).outcome, "deferred");
+  assert.equal(entries.size, 0);
+  assert.equal(clock.pending, 0);
+});
+
+test("hand-overs leave no listener on the signal that could call them off", async () => {
+  const { send } = await stage();
+  const { signal } = new AbortController();
+  assert.equal((await send(message("0109"), signal)).outcome, "accepted");
+  assert.equal(getEventListeners(signal, "abort").length, 0);
+});
+
+test("receipts that could not be told are told again after 50 ms, doubling; the next keeps its own time", async () => {
+  const { clock, send, told, refusing } = await stage();
+  refusing.signals = 2;
+  await send(message("0101"));
+  await clock.advance(10_000);
+  assert.deepEqual(told, ["delivered@155", "read@355"]);
+});
+
+test("a retry that comes while the last hand-over is being forgotten is put off, and not lost with it", async () => {
+  const { clock, send, told, writes, entries } = await stage();
+  await send(message("0100"));
+  writes.failing = 1;
+  await clock.advance(10);
+  assert.deepEqual(told, ["delivered@5"]);
+  assert.deepEqual((await send(message("0100"))).outcome, "deferred");
+  await clock.advance(100);
+  assert.equal((await send(message("0100"))).outcome, "accepted");
+  await clock.advance(100);
+  assert.equal(told.length, 2);
+  assert.equal(entries.size, 0);
+});
+
+test("with receipts of 100,000 messages owed a further one is put off, until some are told", async () => {
+  const { clock, sandbox } = await stage();
+  const outcomes = new Map<string, number>();
+  for (let index = 0; index < 100_010; index += 1) {
+    const messageId: MessageId = `msg_01890000-0000-7000-8000-${String(index).padStart(12, "0")}`;
+    const { outcome } = await sandbox.send({ ...message("0107"), messageId }, NEVER);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  }
+  assert.deepEqual(
+    [...outcomes],
+    [
+      ["unknown", 100_000],
+      ["deferred", 10],
+    ],
+  );
+  const first: Outbound = { ...message("0107"), messageId: "msg_01890000-0000-7000-8000-000000000000" };
+  await sandbox.settle?.(first);
+  await clock.advance(1_000);
+  assert.equal((await sandbox.send(message("0100"), NEVER)).outcome, "accepted");
+  await sandbox.stop();
+});
+
+test("entries of another version still prove that a message was taken, and what is no entry is left alone", async () => {
+  const entries = new Map([
+    [owedKey(ID, "sms"), "what is this"],
+    [owedKey(ID, "imessage"), '{"beginsAt":0,"steps":[]}'],
+    ["owed/nonsense", "{}"],
+    ["another/key", "kept"],
+  ]);
+  const { clock, told } = await stage(entries);
+  await clock.advance(1_000);
+  assert.deepEqual(
+    told.map((word) => word.split("@")[0]),
+    ["sent", "sent"],
+  );
+  assert.deepEqual([...entries.keys()], ["owed/nonsense", "another/key"]);
+});
+
+test("a restart with much owed tells four a millisecond, not all at once", async () => {
+  const entries = new Map<string, string>();
+  for (let index = 1_000; index < 3_000; index += 1) {
+    const key = owedKey(`msg_01890000-0000-7000-8000-00000000${index}`, "sms");
+    entries.set(key, '{"beginsAt":0,"steps":[{"receipt":"delivered","afterMs":5}]}');
+  }
+  const { clock, told } = await stage(entries);
+  await clock.advance(104);
+  assert.equal(told.length, 400);
+  await clock.advance(1_000);
+  assert.equal(told.length, 2_000);
+  assert.equal(entries.size, 0);
+});
+
+test("a stopped sandbox says so, and keeps no process alive although receipts are owed", async () => {
+  const script = `
+    const { createProvider } = await import(${JSON.stringify(new URL("../registry.ts", import.meta.url).href)});
+    const { systemClock } = await import(${JSON.stringify(new URL("../../clock.ts", import.meta.url).href)});
+    const memory = { list: async () => [], put: async () => {}, delete: async () => {} };
+    const sandbox = createProvider("sandbox", { instanceId: "inst_test", memory, clock: systemClock() });
+    await sandbox.start(async () => {});
+    const signal = new AbortController().signal;
+    const message = { messageId: "msg_1", from: "+15005550006", text: "Hello", attempt: 1, channel: "imessage" };
+    await sandbox.send({ ...message, to: "+15005550107" }, signal);
+    const slow = sandbox.send({ ...message, messageId: "msg_2", to: "+15005550109" }, signal);
+    await sandbox.stop();
+    console.log((await slow).outcome, (await sandbox.health()).status);
+  `;
+  const args = ["--input-type=module", "--eval", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
+  assert.equal(stdout.trim(), "deferred unhealthy");
+});

@@ -1,0 +1,28 @@
+/** Reads of customers. */
+
+import type { Kysely } from "kysely";
+import type { Customer } from "../core/customer.ts";
+import type { CustomerId } from "../core/id.ts";
+import { type Database, decode } from "./schema.ts";
+
+export async function findCustomer(db: Kysely<Database>, id: CustomerId): Promise<Customer | null> {
+  const row = await db.selectFrom("customers").selectAll().where("id", "=", id).executeTakeFirst();
+  return row === undefined ? null : decode("customers", row);
+}
+
+/** The oldest customer with this e-mail address, compared without case. */
+export async function findCustomerByEmail(db: Kysely<Database>, email: string): Promise<Customer | null> {
+  const query = db
+    .selectFrom("customers")
+    .selectAll()
+    .where((where) => where(where.fn("lower", ["email"]), "=", email.toLowerCase()));
+  const row = await query.orderBy("id").executeTakeFirst();
+  return row === undefined ? null : decode("customers", row);
+}
+
+/** Customers older than `before` (an id; all when null), newest first. */
+export async function listCustomers(db: Kysely<Database>, before: string | null, limit: number): Promise<Customer[]> {
+  let query = db.selectFrom("customers").selectAll().orderBy("id", "desc").limit(limit);
+  if (before !== null) query = query.where("id", "<", before as CustomerId);
+  return (await query.execute()).map((row) => decode("customers", row));
+}

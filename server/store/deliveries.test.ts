@@ -1,0 +1,74 @@
+/** Reads of deliveries, attempts and positions, on the real store. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commitAll, testContext } from "../../test/support/context.ts";
+import { addInbox, eventOf } from "../../test/support/webhooks.ts";
+import type { Attempt } from "../core/delivery.ts";
+import type { DeliveryId } from "../core/id.ts";
+import { findAttempts, findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./deliveries.ts";
+import { findLastPosition, findPositionAt } from "./replays.ts";
+
+test("attempts come in the order they were made, each with its delivery", async (t) => {
+  const made = await testContext();
+  t.after(() => made.close());
+  const { db } = made.context.store;
+  const attempt = (deliveryId: DeliveryId, number: number): Attempt => {
+    return { deliveryId, number, at: 5, status: 200, durationMs: 1, response: "ok", error: null };
+  };
+  const [a2, b1, a1] = [attempt("dlv_a", 2), attempt("dlv_b", 1), attempt("dlv_a", 1)];
+  await commitAll(
+    made.context,
+    [a2, b1, a1].map((record) => ({ op: "insert", table: "attempts", record })),
+  );
+  const found = await findAttempts(db, ["dlv_a", "dlv_b", "dlv_c"]);
+  assert.deepEqual(
+    [...found],
+    [
+      ["dlv_a", [a1, a2]],
+      ["dlv_b", [b1]],
+    ],
+  );
+  assert.equal((await findAttempts(db, [])).size, 0);
+});
+
+test("a delivery to the inbox is found only by those who do not ask for a customer", async (t) => {
+  const made = await testContext();
+  t.after(() => made.close());
+  const { db } = made.context.store;
+  const inbox = await addInbox(made);
+  await commitAll(made.context, [{ op: "event", event: eventOf(made), callbackUrl: "https://c.example.com/cb" }]);
+  const rows = await db.selectFrom("deliveries").select(["id", "endpoint_id"]).execute();
+  const toInbox = rows.find((row) => row.endpoint_id === inbox.id);
+  const callback = rows.find((row) => row.endpoint_id === null);
+  assert.ok(toInbox !== undefined && callback !== undefined && rows.length === 2);
+  assert.equal((await findDelivery(db, toInbox.id))?.endpointId, inbox.id);
+  assert.equal(await findDeliveryOf(db, made.customer.id, toInbox.id), null);
+  assert.equal((await findDeliveryOf(db, made.customer.id, callback.id))?.id, callback.id);
+  const listed = await listDeliveries(db, made.customer.id, {}, { before: null, limit: 10 });
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [callback.id],
+  );
+  assert.deepEqual([...(await findExisting(db, [toInbox.id, "dlv_none"]))], [toInbox.id]);
+});
+
+test("a replay's first position is that of the oldest event of a time, its last the customer's newest", async (t) => {
+  const made = await testContext();
+  t.after(() => made.close());
+  const { db } = made.context.store;
+  assert.deepEqual([await findPositionAt(db, 0), await findLastPosition(db, made.customer.id)], [null, 0]);
+  const tell = () => commitAll(made.context, [{ op: "event", event: eventOf(made), callbackUrl: null }]);
+  await tell();
+  await made.clock.advance(1_000);
+  const at = made.clock.real();
+  await tell();
+  await tell();
+  assert.deepEqual(
+    [await findPositionAt(db, 0), await findPositionAt(db, at), await findPositionAt(db, at + 1)],
+    [1, 2, null],
+  );
+  assert.equal(await findLastPosition(db, made.customer.id), 3);
+  const other = await made.addTenant("Other");
+  assert.equal(await findLastPosition(db, other.customer.id), 0);
+});

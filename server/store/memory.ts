@@ -1,0 +1,20 @@
+/** Reads of provider instances' memory. */
+
+import type { Kysely } from "kysely";
+import type { Database } from "./schema.ts";
+
+/** Entries of an instance whose key begins with `prefix`, in the order of their keys. */
+export async function listMemory(
+  db: Kysely<Database>,
+  instanceId: string,
+  prefix: string,
+): Promise<{ key: string; value: string }[]> {
+  return db
+    .selectFrom("memory")
+    .select(["key", "value"])
+    .where("instance_id", "=", instanceId)
+    .where("key", ">=", prefix)
+    .where("key", "<", `${prefix}\u{10ffff}`)
+    .orderBy("key")
+    .execute();
+}

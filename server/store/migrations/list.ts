@@ -1,0 +1,8 @@
+/** All migrations in order: a static list, run in process before anything else opens the database. */
+
+import type { Migration } from "kysely/migration";
+import { up as mainJob } from "./0001-main-job.ts";
+
+export const MIGRATIONS: Record<string, Migration> = {
+  "0001-main-job": { up: mainJob },
+};

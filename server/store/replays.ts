@@ -1,0 +1,22 @@
+/** Reads that find where in the events a replay begins and ends, without reading through them. */
+
+import type { Kysely } from "kysely";
+import { type CustomerId, type EventId, firstIdAt } from "../core/id.ts";
+import type { Database } from "./schema.ts";
+
+/** Position of the oldest event, whoever's, whose id was made at `at` (real time) or later; null when there is none. */
+export async function findPositionAt(db: Kysely<Database>, at: number): Promise<number | null> {
+  const query = db
+    .selectFrom("events")
+    .select("position")
+    .where("id", ">=", firstIdAt("evt", at) as EventId);
+  const row = await query.orderBy("id").limit(1).executeTakeFirst();
+  return row?.position ?? null;
+}
+
+/** Position of a customer's newest event; 0 when there is none. */
+export async function findLastPosition(db: Kysely<Database>, customerId: CustomerId): Promise<number> {
+  const query = db.selectFrom("events").select("position").where("customer_id", "=", customerId);
+  const row = await query.orderBy("position", "desc").limit(1).executeTakeFirst();
+  return row?.position ?? 0;
+}

@@ -1,0 +1,71 @@
+/** Kysely on a SQLite connection that lives elsewhere: it compiles here, the query runs there. Reads only. */
+
+import type { DatabaseSync } from "node:sqlite";
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
+import type { Database, Value } from "../schema.ts";
+
+export interface Query {
+  sql: string;
+  parameters: Value[];
+}
+
+/** Runs one query on a connection and answers its rows. */
+export function runQuery(database: DatabaseSync, query: Query): unknown[] {
+  const statement = database.prepare(query.sql);
+  return statement.all(...query.parameters).map((row) => ({ ...row }));
+}
+
+/** Kysely over `run`. Transactions are not for readers: only migrations begin one, on a connection of their own. */
+export function queryDatabase<Schema = Database>(run: (query: Query) => Promise<unknown[]>): Kysely<Schema> {
+  return new Kysely<Schema>({ dialect: dialectOver(run) });
+}
+
+/** Kysely's own adapter serializes all queries behind one mutex; readers need none. */
+class UnlockedAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+function dialectOver(run: (query: Query) => Promise<unknown[]>): Dialect {
+  return {
+    createAdapter: () => new UnlockedAdapter(),
+    createDriver: () => driverOver(run),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}
+
+function driverOver(run: (query: Query) => Promise<unknown[]>): Driver {
+  const connection: DatabaseConnection = {
+    async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+      return { rows: (await run({ sql: query.sql, parameters: query.parameters as Value[] })) as Row[] };
+    },
+    streamQuery() {
+      throw new Error("queries are not streamed");
+    },
+  };
+  const exec = (sql: string) => async () => void (await run({ sql, parameters: [] }));
+  return {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    beginTransaction: exec("begin immediate"),
+    commitTransaction: exec("commit"),
+    rollbackTransaction: exec("rollback"),
+    releaseConnection: async () => {},
+    destroy: async () => {},
+  };
+}

@@ -1,0 +1,237 @@
+/** The one writer of a database: runs a group of jobs in one transaction, and answers after it is on disk. Synchronous. */
+
+import type { DatabaseSync } from "node:sqlite";
+import { deliveriesOf } from "../../core/delivery.ts";
+import { firstIdAt } from "../../core/id.ts";
+import type { Endpoint } from "../../core/webhook.ts";
+import { LAYOUT, TABLES, type TableName, type Value } from "../schema.ts";
+import type { Answer, Claim } from "../store.ts";
+import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
+import { Statements } from "./statements.ts";
+import { type ClaimedRows, decodeRecord, encodeRecord, type Job, type Result, type Step } from "./steps.ts";
+
+/** Messages of one sender and recipient that one claim may take: they are sent one after the other. */
+const RUN_MAX = 8;
+/** Rows a claim looks at for each slot before it gives up finding one that is free. */
+const LOOKED_AT_PER_SLOT = 16;
+/** Customers whose endpoints are kept at hand. */
+const CUSTOMERS_KEPT_MAX = 1_000;
+
+interface KnownCustomer {
+  endpoints: Endpoint[];
+  endpointRows: Value[][];
+  row: Value[] | null;
+}
+
+/** An error after which what is on disk is not known: the process has to end, and recover at its next start. */
+export class DiskFailed extends Error {}
+
+export class SqliteEngine {
+  readonly #database: DatabaseSync;
+  readonly #statements: Statements;
+  /** Endpoints and secrets by customer, as of the last commit. Cleared when either is written. */
+  readonly #customers = new Map<string, KnownCustomer>();
+
+  constructor(path: string) {
+    this.#database = openWriter(path);
+    this.#statements = new Statements(this.#database);
+  }
+
+  /** The connection, for the simulation, which reads where it writes. */
+  get database(): DatabaseSync {
+    return this.#database;
+  }
+
+  /**
+   * Runs jobs in one transaction. A full disk refuses all of them and changes nothing. A job that fails otherwise is a
+   * bug: the others are run again without it. Throws `DiskFailed` when the disk does not do what it is told.
+   */
+  run(jobs: readonly Job[]): Result[] {
+    try {
+      return this.#transaction(() => jobs.map((job) => ({ value: this.#do(job) })));
+    } catch (error) {
+      const refused = refusal(error);
+      if (refused.error === "full" || jobs.length === 1) return jobs.map(() => refused);
+    }
+    return jobs.flatMap((job) => this.run([job]));
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #transaction<Outcome>(work: () => Outcome): Outcome {
+    this.#database.exec("begin immediate");
+    try {
+      const outcome = work();
+      this.#database.exec("commit");
+      return outcome;
+    } catch (error) {
+      this.#customers.clear();
+      if (this.#database.isTransaction) this.#database.exec("rollback");
+      throw error;
+    }
+  }
+
+  #do(job: Job): unknown {
+    switch (job[0]) {
+      case "commit":
+        return this.#commit(job[1]);
+      case "claimMessages":
+        return this.#claimMessages(job[1]);
+      case "claimDeliveries":
+        return this.#claimDeliveries(job[1]);
+      case "release":
+        return this.#release(job[1], job[2]);
+      case "cancelDeliveries":
+        return Number(this.#statements.cancelDeliveries().run(job[1], job[2]).changes);
+      case "prune":
+        return this.#prune(job[1], job[2]);
+      case "addUsage":
+        for (const values of job[1]) this.#statements.addUsage().run(...values);
+        return null;
+    }
+  }
+
+  #commit(steps: readonly Step[]): Answer {
+    for (const step of steps) {
+      if (step[0] === "once" && this.#isTaken(step[1], step[2])) return { answer: "taken" };
+      if (step[0] === "update" && this.#isStale(step[1], step[4], step[5])) return { answer: "stale" };
+    }
+    const lanes = new Set<string>();
+    for (const step of steps) this.#apply(step, lanes);
+    return { answer: "ok", lanes: [...lanes] };
+  }
+
+  #isTaken(table: TableName, values: readonly Value[]): boolean {
+    const unique: readonly string[] = TABLES[table].unique;
+    const key = LAYOUT[table].flatMap(({ property }, index) =>
+      unique.includes(property) ? [values[index] ?? null] : [],
+    );
+    return this.#statements.exists(table).get(...key) !== undefined;
+  }
+
+  #isStale(table: TableName, id: string, version: number): boolean {
+    const row = this.#statements.version(table).get(id) as unknown as Value[] | undefined;
+    return row?.[0] !== version;
+  }
+
+  #apply(step: Step, lanes: Set<string>): void {
+    switch (step[0]) {
+      case "insert":
+      case "once":
+        this.#statements.insert(step[1]).run(...step[2]);
+        break;
+      case "put":
+        this.#statements.put(step[1]).run(...step[2]);
+        break;
+      case "update":
+        this.#statements.update(step[1], step[2]).run(...step[3], step[4]);
+        break;
+      case "delete":
+        this.#statements.delete(step[1], step[2]).run(...step[3]);
+        break;
+      case "event":
+        this.#addEvent(step[1], step[2], lanes);
+        return;
+      case "rewrite":
+        this.#statements.rewriteEvent().run(step[2], step[1]);
+        return;
+    }
+    if (step[1] === "endpoints" || step[1] === "customers") this.#customers.clear();
+  }
+
+  /** Event and deliveries, in the transaction of the change they tell of. */
+  #addEvent(values: Value[], callbackUrl: string | null, lanes: Set<string>): void {
+    this.#statements.insert("events").run(...values);
+    const event = decodeRecord("events", values);
+    const { endpoints } = this.#customer(event.customerId);
+    for (const delivery of deliveriesOf(event, endpoints, callbackUrl)) {
+      this.#statements.insert("deliveries").run(...encodeRecord("deliveries", delivery));
+      lanes.add(delivery.lane);
+    }
+  }
+
+  #customer(id: string): KnownCustomer {
+    const known = this.#customers.get(id);
+    if (known !== undefined) return known;
+    if (this.#customers.size >= CUSTOMERS_KEPT_MAX) this.#customers.clear();
+    const endpointRows = this.#statements.endpointsOf().all(id) as unknown as Value[][];
+    const row = (this.#statements.customer().get(id) as unknown as Value[] | undefined) ?? null;
+    const endpoints = endpointRows.map((values) => decodeRecord("endpoints", values));
+    const customer = { endpoints, endpointRows, row };
+    this.#customers.set(id, customer);
+    return customer;
+  }
+
+  #claimMessages(claim: Claim): Value[][] {
+    const rows: Value[][] = [];
+    for (const { lane, slots } of claim.lanes) {
+      const leased = this.#statements.leasedPairs().all(lane) as unknown as string[][];
+      const busy = new Set(leased.map(([from, to]) => `${from} ${to}`));
+      const runs = new Map<string, number>();
+      let free = slots;
+      const due = this.#statements
+        .dueMessages()
+        .all(lane, claim.now, slots * LOOKED_AT_PER_SLOT) as unknown as string[][];
+      for (const [id = "", from, to] of due) {
+        if (free === 0) break;
+        const pair = `${from} ${to}`;
+        const taken = runs.get(pair) ?? 0;
+        if (busy.has(pair) || taken === RUN_MAX) continue;
+        runs.set(pair, taken + 1);
+        free -= 1;
+        rows.push(this.#statements.leaseMessage().get(claim.until, id) as unknown as Value[]);
+      }
+    }
+    return rows;
+  }
+
+  #claimDeliveries(claim: Claim): ClaimedRows {
+    const claimed: ClaimedRows = { deliveries: [], endpoints: [], customers: [] };
+    const seen = new Set<string>();
+    for (const { lane, slots } of claim.lanes) {
+      const due = this.#statements.dueDeliveries().all(lane, claim.now, slots) as unknown as [string, number][];
+      for (const [id, dueAt] of due) {
+        const values = this.#statements.leaseDelivery().get(claim.until, id) as unknown as Value[];
+        const delivery = decodeRecord("deliveries", values);
+        const event = this.#statements.eventBytes().get(delivery.eventId) as unknown as string[] | undefined;
+        const [bytes = "", correlationId = ""] = event ?? [];
+        claimed.deliveries.push({ values, dueAt, bytes, correlationId });
+        if (seen.has(delivery.customerId)) continue;
+        seen.add(delivery.customerId);
+        const { endpointRows, row } = this.#customer(delivery.customerId);
+        claimed.endpoints.push(...endpointRows);
+        if (row !== null) claimed.customers.push(row);
+      }
+    }
+    return claimed;
+  }
+
+  #release(until: number, now: number): number {
+    const end = Math.min(until, Number.MAX_SAFE_INTEGER);
+    const released = (["messages", "deliveries"] as const).map(
+      (table) => this.#statements.release(table).run(now, end).changes,
+    );
+    return released.reduce<number>((sum, changes) => sum + Number(changes), 0);
+  }
+
+  #prune(before: number, limit: number): number {
+    const old = this.#statements.oldEvents().all(firstIdAt("evt", before), limit) as unknown as string[][];
+    for (const [id = ""] of old) {
+      this.#statements.deleteAttemptsOfEvent().run(id);
+      this.#statements.delete("deliveries", "eventId").run(id);
+      this.#statements.delete("events", "id").run(id);
+    }
+    return old.length + Number(this.#statements.deleteOldIdempotency().run(before, limit).changes);
+  }
+}
+
+/** What a job is told of an error. Throws `DiskFailed` for the ones that nothing may go on after. */
+function refusal(error: unknown): { error: "full" } | { error: "failed"; message: string } {
+  const code = errorCode(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (isLost(error)) throw new DiskFailed(message);
+  if (code === SQLITE_FULL || code === SQLITE_IOERR) return { error: "full" };
+  return { error: "failed", message };
+}

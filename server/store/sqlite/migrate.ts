@@ -1,0 +1,23 @@
+/** Brings a database file to this version's tables, in process, before any thread opens it. */
+
+import type { DatabaseSync } from "node:sqlite";
+import { Migrator } from "kysely/migration";
+import { MIGRATIONS } from "../migrations/list.ts";
+import { StoreUnusable } from "./connection.ts";
+import { queryDatabase, runQuery } from "./driver.ts";
+
+/** Runs the migrations that are missing. Throws `StoreUnusable` when a newer version of the service wrote the database. */
+export async function migrate(database: DatabaseSync): Promise<void> {
+  const db = queryDatabase<never>(async (query) => runQuery(database, query));
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
+  const { error } = await migrator.migrateToLatest();
+  await db.destroy();
+  if (error === undefined) return;
+  const message = error instanceof Error ? error.message : String(error);
+  if (message.includes("corrupted migrations")) {
+    throw new StoreUnusable(
+      "the database was written by a newer version of Tightbeam; install that version, or restore a backup made with this one",
+    );
+  }
+  throw new StoreUnusable(`the database could not be brought up to date: ${message}`);
+}

@@ -1,0 +1,188 @@
+/** The SQL that the writer runs, made from the tables or written by hand, each prepared once. */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { columnOf, LAYOUT, TABLES, type TableName } from "../schema.ts";
+
+const quote = (property: string) => `"${columnOf(property)}"`;
+const columnsOf = (table: TableName, alias = "") => LAYOUT[table].map(({ column }) => `${alias}"${column}"`).join(", ");
+const matching = (properties: readonly string[]) =>
+  properties.map((property) => `${quote(property)} = ?`).join(" and ");
+
+/** Prepared statements of one connection. Rows come as arrays, in the order of the table's columns. */
+export class Statements {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** The statement named `name`, made by `write` the first time it is asked for. */
+  #get(name: string, write: () => string): StatementSync {
+    const known = this.#prepared.get(name);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(write());
+    statement.setReturnArrays(true);
+    this.#prepared.set(name, statement);
+    return statement;
+  }
+
+  insert(table: TableName): StatementSync {
+    return this.#get(`insert ${table}`, () => {
+      const marks = LAYOUT[table].map(() => "?").join(", ");
+      return `insert into ${TABLES[table].name} (${columnsOf(table)}) values (${marks})`;
+    });
+  }
+
+  put(table: TableName): StatementSync {
+    return this.#get(`put ${table}`, () => {
+      const marks = LAYOUT[table].map(() => "?").join(", ");
+      return `insert or replace into ${TABLES[table].name} (${columnsOf(table)}) values (${marks})`;
+    });
+  }
+
+  /** Whether there is a record with these unique properties already. */
+  exists(table: TableName): StatementSync {
+    return this.#get(`exists ${table}`, () => {
+      const { name, unique } = TABLES[table];
+      return `select 1 from ${name} where ${matching(unique)}`;
+    });
+  }
+
+  version(table: TableName): StatementSync {
+    return this.#get(`version ${table}`, () => `select version from ${TABLES[table].name} where id = ?`);
+  }
+
+  update(table: TableName, properties: string): StatementSync {
+    return this.#get(`update ${table} ${properties}`, () => {
+      const sets = properties === "" ? [] : properties.split(",").map((property) => `${quote(property)} = ?`);
+      return `update ${TABLES[table].name} set ${[...sets, "version = version + 1"].join(", ")} where id = ?`;
+    });
+  }
+
+  delete(table: TableName, properties: string): StatementSync {
+    const write = () => `delete from ${TABLES[table].name} where ${matching(properties.split(","))}`;
+    return this.#get(`delete ${table} ${properties}`, write);
+  }
+
+  /** Senders and recipients of leased messages of a lane. */
+  leasedPairs(): StatementSync {
+    return this.#get(
+      "leasedPairs",
+      () => `select "from", "to" from messages where instance_id = ? and claimed_until is not null`,
+    );
+  }
+
+  /** Due messages of a lane: id, sender, recipient. */
+  dueMessages(): StatementSync {
+    return this.#get(
+      "dueMessages",
+      () => `select id, "from", "to" from messages where instance_id = ? and due_at is not null and due_at <= ?
+             order by due_at, id limit ?`,
+    );
+  }
+
+  /** Leases a message and answers it whole. */
+  leaseMessage(): StatementSync {
+    return this.#get(
+      "leaseMessage",
+      () => `update messages set due_at = null, claimed_until = ?, version = version + 1 where id = ?
+             returning ${columnsOf("messages")}`,
+    );
+  }
+
+  /** Due deliveries of a lane that no earlier event of their message holds up. */
+  dueDeliveries(): StatementSync {
+    return this.#get(
+      "dueDeliveries",
+      () => `select id, due_at from deliveries d where lane = ? and due_at is not null and due_at <= ?
+             and (attempt_count > 0 or message_id is null or not exists (
+               select 1 from deliveries e where e.message_id = d.message_id and e.lane = d.lane and e.sequence < d.sequence
+               and e.attempt_count = 0 and e.status = 'pending'))
+             order by due_at, id limit ?`,
+    );
+  }
+
+  /** Leases a delivery and answers it whole. */
+  leaseDelivery(): StatementSync {
+    return this.#get(
+      "leaseDelivery",
+      () => `update deliveries set due_at = null, claimed_until = ?, version = version + 1 where id = ?
+             returning ${columnsOf("deliveries")}`,
+    );
+  }
+
+  eventBytes(): StatementSync {
+    return this.#get("eventBytes", () => "select bytes, correlation_id from events where id = ?");
+  }
+
+  rewriteEvent(): StatementSync {
+    return this.#get("rewriteEvent", () => "update events set bytes = ? where id = ?");
+  }
+
+  endpointsOf(): StatementSync {
+    return this.#get(
+      "endpointsOf",
+      () => `select ${columnsOf("endpoints")} from endpoints where customer_id = ? order by id`,
+    );
+  }
+
+  customer(): StatementSync {
+    return this.#get("customer", () => `select ${columnsOf("customers")} from customers where id = ?`);
+  }
+
+  release(table: "messages" | "deliveries"): StatementSync {
+    return this.#get(
+      `release ${table}`,
+      () => `update ${table} set due_at = ?, claimed_until = null, version = version + 1
+             where claimed_until is not null and claimed_until < ?`,
+    );
+  }
+
+  /** Takes what is due from an endpoint's lane, unless it is active (again). What had succeeded before stays so. */
+  cancelDeliveries(): StatementSync {
+    return this.#get(
+      "cancelDeliveries",
+      () => `with given (lane) as (values (?))
+             update deliveries set status = case status when 'pending' then 'cancelled' else status end, due_at = null,
+               by_hand = 0, resume_at = null, version = version + 1
+             where id in (
+               select id from deliveries where due_at is not null and lane = (
+                 select lane from given
+                 where not exists (select 1 from endpoints e where e.id = given.lane and e.active = 1)
+               ) limit ?)`,
+    );
+  }
+
+  /** Events older than an id that no open delivery needs. */
+  oldEvents(): StatementSync {
+    return this.#get(
+      "oldEvents",
+      () => `select id from events e where id < ? and not exists (select 1 from deliveries d where d.event_id = e.id
+             and (d.due_at is not null or d.claimed_until is not null)) order by id limit ?`,
+    );
+  }
+
+  deleteAttemptsOfEvent(): StatementSync {
+    return this.#get(
+      "deleteAttemptsOfEvent",
+      () => "delete from attempts where delivery_id in (select id from deliveries where event_id = ?)",
+    );
+  }
+
+  deleteOldIdempotency(): StatementSync {
+    return this.#get(
+      "deleteOldIdempotency",
+      () => `delete from idempotency where rowid in (select rowid from idempotency where created_at < ? limit ?)`,
+    );
+  }
+
+  addUsage(): StatementSync {
+    return this.#get("addUsage", () => {
+      const marks = LAYOUT.usage.map(() => "?").join(", ");
+      const counts = LAYOUT.usage.filter(({ property }) => property !== "subject" && property !== "at");
+      const sums = counts.map(({ column }) => `${column} = ${column} + excluded.${column}`).join(", ");
+      return `insert into usage (${columnsOf("usage")}) values (${marks}) on conflict (subject, at) do update set ${sums}`;
+    });
+  }
+}

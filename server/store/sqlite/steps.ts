@@ -1,0 +1,84 @@
+/** Units as SQLite gets them: flat values, so that crossing to the writer's thread costs little. */
+
+import { decode, encodeValue, LAYOUT, type Records, TABLES, type TableName, type Value } from "../schema.ts";
+import type { Claim, Operation, Unit } from "../store.ts";
+
+/** One operation of a unit, encoded. Properties are comma-separated: with the table they name one prepared statement. */
+export type Step =
+  | ["insert" | "once" | "put", TableName, Value[]]
+  | ["update", TableName, properties: string, Value[], id: string, version: number]
+  | ["delete", TableName, properties: string, Value[]]
+  | ["event", Value[], callbackUrl: string | null]
+  | ["rewrite", eventId: string, bytes: string];
+
+/** What the writer is asked for. All jobs of one group commit together. */
+export type Job =
+  | ["commit", Step[]]
+  | ["claimMessages", Claim]
+  | ["claimDeliveries", Claim]
+  | ["release", until: number, now: number]
+  | ["cancelDeliveries", endpointId: string, limit: number]
+  | ["prune", before: number, limit: number]
+  | ["addUsage", Value[][]];
+
+/** What became of a job: its value, or the error that kept it from being done. */
+export type Result = { value: unknown } | { error: "full" } | { error: "failed"; message: string };
+
+/** Claimed deliveries as they cross: rows as values, endpoints and customers once each. */
+export interface ClaimedRows {
+  deliveries: { values: Value[]; dueAt: number; bytes: string; correlationId: string }[];
+  endpoints: Value[][];
+  customers: Value[][];
+}
+
+/** The values of a record in the order of its table's columns. */
+export function encodeRecord<Name extends TableName>(table: Name, record: Records[Name]): Value[] {
+  const values = record as unknown as Record<string, unknown>;
+  return LAYOUT[table].map(({ property, kind }) => encodeValue(kind, values[property]));
+}
+
+/** The record of values that came in the order of its table's columns. */
+export function decodeRecord<Name extends TableName>(table: Name, values: readonly Value[]): Records[Name] {
+  const row: Record<string, Value> = {};
+  for (const [index, { column }] of LAYOUT[table].entries()) row[column] = values[index] ?? null;
+  return decode(table, row);
+}
+
+/** Encodes a unit. */
+export function encodeUnit(unit: Unit): Step[] {
+  return unit.map(encodeOperation);
+}
+
+function encodeOperation(operation: Operation): Step {
+  switch (operation.op) {
+    case "insert":
+    case "once":
+    case "put":
+      return [operation.op, operation.table, encodeRecord(operation.table, operation.record)];
+    case "update": {
+      const { table, id, version, set } = operation;
+      const [properties, values] = encodePart(table, set);
+      return ["update", table, properties, values, id, version];
+    }
+    case "delete":
+      return ["delete", operation.table, ...encodePart(operation.table, operation.where)];
+    case "event":
+      return ["event", encodeRecord("events", operation.event), operation.callbackUrl];
+    case "rewrite":
+      return ["rewrite", operation.eventId, operation.bytes];
+  }
+}
+
+function encodePart(table: TableName, part: object): [string, Value[]] {
+  const columns = TABLES[table].columns as Record<string, "text" | "number" | "flag" | "json">;
+  const properties: string[] = [];
+  const values: Value[] = [];
+  for (const [property, value] of Object.entries(part)) {
+    const kind = columns[property];
+    if (kind === undefined) throw new Error(`${table} has no ${property}`);
+    if (property === "version") continue;
+    properties.push(property);
+    values.push(encodeValue(kind, value));
+  }
+  return [properties.join(","), values];
+}

@@ -1,0 +1,218 @@
+/** The embedded store: groups what arrives while the last commit runs, and hands it to the one writer. */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Kysely, sql } from "kysely";
+import type { EndpointId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import type { UsageHour } from "../../core/usage.ts";
+import type { Database } from "../schema.ts";
+import {
+  type Answer,
+  type Claim,
+  type ClaimedDelivery,
+  type CommitObserver,
+  type Queue,
+  type Store,
+  StoreFull,
+  type Unit,
+} from "../store.ts";
+import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
+import { type Query, queryDatabase, runQuery } from "./driver.ts";
+import { SqliteEngine } from "./engine.ts";
+import { migrate } from "./migrate.ts";
+import { type ClaimedRows, decodeRecord, encodeRecord, encodeUnit, type Job, type Result } from "./steps.ts";
+import { Thread } from "./thread.ts";
+
+/** Jobs that commit together at the most (design: a larger group gains nothing and waits longer). */
+const GROUP_MAX = 64;
+/** Groups handed to the writer at once: one being committed, one ready to follow. */
+const GROUPS_MAX = 2;
+
+/** Where groups and queries go: threads in the service, the same process in a simulation. */
+export interface Ports {
+  write(jobs: Job[]): Promise<Result[]>;
+  read(query: Query): Promise<unknown[]>;
+  close(): Promise<void>;
+}
+
+interface Pending {
+  job: Job;
+  resolve: (value: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * Opens the database in a data directory: takes the directory, migrates, starts the threads. Throws `StoreUnusable`
+ * with one line when it cannot. `lost` is called when the database thread is gone: the process has to end.
+ */
+export async function openSqlite(
+  dataDir: string,
+  lost: (reason: string) => void,
+  observe: CommitObserver = () => {},
+): Promise<Store> {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StoreUnusable(`the data directory ${dataDir} cannot be made: ${(error as Error).message}`);
+  }
+  const lock = lockDirectory(join(dataDir, "lock.db"));
+  const path = join(dataDir, "tightbeam.db");
+  const first = openWriter(path);
+  try {
+    await migrate(first);
+  } finally {
+    first.close();
+  }
+  const writer = new Thread({ role: "writer", path }, lost);
+  const reader = new Thread({ role: "reader", path }, lost);
+  return new SqliteStore(
+    {
+      write: (jobs) => writer.ask(jobs) as Promise<Result[]>,
+      read: (query) => reader.ask(query) as Promise<unknown[]>,
+      async close() {
+        await Promise.all([reader.stop(), writer.stop()]);
+        lock.close();
+      },
+    },
+    observe,
+  );
+}
+
+/** The same store in this process, on a file or `:memory:`, for tests that own the time. */
+export async function openSqliteInProcess(path = ":memory:", observe: CommitObserver = () => {}): Promise<Store> {
+  const engine = new SqliteEngine(path);
+  await migrate(engine.database);
+  return new SqliteStore(
+    {
+      write: async (jobs) => engine.run(jobs),
+      read: async (query) => runQuery(engine.database, query),
+      close: async () => engine.close(),
+    },
+    observe,
+  );
+}
+
+class SqliteStore implements Store {
+  readonly db: Kysely<Database>;
+  readonly #ports: Ports;
+  readonly #observe: CommitObserver;
+  #pending: Pending[] = [];
+  #groups = 0;
+  #idle: (() => void) | null = null;
+
+  constructor(ports: Ports, observe: CommitObserver) {
+    this.#ports = ports;
+    this.#observe = observe;
+    this.db = queryDatabase((query) => ports.read(query));
+  }
+
+  get backlog(): number {
+    return this.#pending.length;
+  }
+
+  commit(unit: Unit): Promise<Answer> {
+    return this.#ask(["commit", encodeUnit(unit)]);
+  }
+
+  async claimMessages(claim: Claim): Promise<Message[]> {
+    const rows = await this.#ask<(string | number | null)[][]>(["claimMessages", claim]);
+    return rows.map((values) => decodeRecord("messages", values));
+  }
+
+  async claimDeliveries(claim: Claim): Promise<ClaimedDelivery[]> {
+    const rows = await this.#ask<ClaimedRows>(["claimDeliveries", claim]);
+    const endpoints = new Map(
+      rows.endpoints.map((values) => decodeRecord("endpoints", values)).map((one) => [one.id, one]),
+    );
+    const customers = new Map(
+      rows.customers.map((values) => decodeRecord("customers", values)).map((one) => [one.id, one]),
+    );
+    return rows.deliveries.flatMap(({ values, dueAt, bytes, correlationId }) => {
+      const delivery = decodeRecord("deliveries", values);
+      const endpoint = delivery.endpointId === null ? null : (endpoints.get(delivery.endpointId) ?? null);
+      const customer = customers.get(delivery.customerId);
+      return customer === undefined ? [] : [{ delivery, dueAt, bytes, correlationId, endpoint, customer }];
+    });
+  }
+
+  async dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]> {
+    const [table, lane] = queue === "messages" ? ["messages", "instance_id"] : ["deliveries", "lane"];
+    const from = sql.raw(table);
+    const column = sql.raw(lane);
+    // A loose index scan: one step a lane, however many rows it has.
+    const { rows } = await sql<{ lane: string; due_at: number }>`
+      with recursive lanes (lane) as (
+        select min(${column}) from ${from} where due_at is not null
+        union all
+        select (select min(${column}) from ${from} where ${column} > lanes.lane and due_at is not null)
+        from lanes where lanes.lane is not null
+      )
+      select lane, due_at from (
+        select lane, (select min(due_at) from ${from} where ${column} = lanes.lane and due_at is not null) as due_at
+        from lanes where lane is not null
+      ) where due_at <= ${now}`.execute(this.db);
+    return rows.map((row) => ({ lane: row.lane, dueAt: row.due_at }));
+  }
+
+  release(until: number, now: number): Promise<number> {
+    return this.#ask(["release", until, now]);
+  }
+
+  cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number> {
+    return this.#ask(["cancelDeliveries", endpointId, limit]);
+  }
+
+  prune(before: number, limit: number): Promise<number> {
+    return this.#ask(["prune", before, limit]);
+  }
+
+  async addUsage(hours: readonly UsageHour[]): Promise<void> {
+    await this.#ask(["addUsage", hours.map((hour) => encodeRecord("usage", hour))]);
+  }
+
+  async close(): Promise<void> {
+    if (this.#groups > 0 || this.#pending.length > 0) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+    }
+    await this.#ports.close();
+  }
+
+  #ask<Value>(job: Job): Promise<Value> {
+    return new Promise<Value>((resolve, reject) => {
+      this.#pending.push({ job, resolve: resolve as (value: unknown) => void, reject });
+      // What else this turn of the event loop brings goes along.
+      if (this.#pending.length === 1) queueMicrotask(() => this.#send());
+    });
+  }
+
+  #send(): void {
+    if (this.#pending.length === 0 || this.#groups >= GROUPS_MAX) return;
+    const group = this.#pending.splice(0, GROUP_MAX);
+    this.#groups += 1;
+    void this.#commitGroup(group);
+  }
+
+  async #commitGroup(group: readonly Pending[]): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      const results = await this.#ports.write(group.map(({ job }) => job));
+      this.#observe({ units: group.length, durationMs: performance.now() - startedAt });
+      for (const [index, pending] of group.entries()) settle(pending, results[index]);
+    } catch (error) {
+      for (const { reject } of group) reject(error as Error);
+    }
+    this.#groups -= 1;
+    this.#send();
+    if (this.#groups === 0 && this.#pending.length === 0) this.#idle?.();
+  }
+}
+
+function settle(pending: Pending, result: Result | undefined): void {
+  if (result === undefined) pending.reject(new Error("the writer gave no answer"));
+  else if ("value" in result) pending.resolve(result.value);
+  else if (result.error === "full") pending.reject(new StoreFull("the disk is full"));
+  else pending.reject(new Error(result.message));
+}

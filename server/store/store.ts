@@ -1,0 +1,111 @@
+/** The contract of a store: units of work in, answers after they are on disk; claims of due work; reads beside them. */
+
+import type { Kysely } from "kysely";
+import type { Customer } from "../core/customer.ts";
+import type { Delivery } from "../core/delivery.ts";
+import type { Event } from "../core/event.ts";
+import type { EndpointId, EventId } from "../core/id.ts";
+import type { Message } from "../core/message.ts";
+import type { UsageHour } from "../core/usage.ts";
+import type { Endpoint } from "../core/webhook.ts";
+import type { Database, Records, TableName } from "./schema.ts";
+
+/** Tables whose records carry a `version`, and change only from the version that was decided on. */
+export type Versioned = "customers" | "keys" | "messages" | "endpoints" | "deliveries";
+
+type InsertInto<Name extends TableName> = { op: "insert" | "once" | "put"; table: Name; record: Records[Name] };
+type UpdateOf<Name extends Versioned> = {
+  op: "update";
+  table: Name;
+  id: string;
+  version: number;
+  set: Partial<Records[Name]>;
+};
+type DeleteFrom<Name extends TableName> = { op: "delete"; table: Name; where: Partial<Records[Name]> };
+
+/**
+ * One step of a unit. `insert`: a new record. `once`: a new record that must be the first with its key, else the
+ * unit is `taken`. `put`: a record, in place of the one with its key. `update`: only from `version`, which grows by
+ * one, else the unit is `stale`. `delete`: whatever matches. `event`: an event and, made in the commit, its deliveries. `rewrite`: an event whose text had to be erased.
+ */
+export type Operation =
+  | { [Name in TableName]: InsertInto<Name> }[TableName]
+  | { [Name in Versioned]: UpdateOf<Name> }[Versioned]
+  | { [Name in TableName]: DeleteFrom<Name> }[TableName]
+  | { op: "event"; event: Event; callbackUrl: string | null }
+  | { op: "rewrite"; eventId: EventId; bytes: string };
+
+/** What changes together or not at all. It is data, so it can be sent to a thread, repeated, and compared. */
+export type Unit = readonly Operation[];
+
+/**
+ * Answered only once the unit is on disk. `stale`: a record had changed, decide again from fresh ones. `taken`: a
+ * `once` record was there already. Nothing of a refused unit is kept. `lanes`: where deliveries became due.
+ */
+export type Answer = { answer: "ok"; lanes: string[] } | { answer: "stale" } | { answer: "taken" };
+
+/** The queues that loops drain. */
+export type Queue = "messages" | "deliveries";
+
+/** At most `slots` records of each lane. `now` is shifted time, `until` the end of the lease in real time. */
+export interface Claim {
+  lanes: readonly { lane: string; slots: number }[];
+  now: number;
+  until: number;
+}
+
+/** A delivery with all that one attempt of it needs, read in the claim. */
+export interface ClaimedDelivery {
+  delivery: Delivery;
+  /** When it became due: `delivery.dueAt` is null now. */
+  dueAt: number;
+  /** The event's envelope, and its correlation id. */
+  bytes: string;
+  correlationId: string;
+  /** Null for a `callbackUrl`, and for an endpoint that is gone. */
+  endpoint: Endpoint | null;
+  customer: Pick<Customer, "id" | "secret" | "previousSecret" | "previousSecretUntil">;
+}
+
+/** The write could not be made and changed nothing: no room on the disk. It may work later. */
+export class StoreFull extends Error {}
+
+/** What an engine counts of one group commit. */
+export type CommitObserver = (group: { units: number; durationMs: number }) => void;
+
+export interface Store {
+  /** Reads, beside the writer: they see what was committed when they began. */
+  readonly db: Kysely<Database>;
+  /** Commits a unit. Throws `StoreFull` when there is no room. */
+  commit(unit: Unit): Promise<Answer>;
+  /**
+   * Leases due messages of the lanes named, oldest due first. Of one sender and recipient it takes a run of a few in
+   * order of acceptance, and none while one of them is leased: whoever has the run sends it one after the other.
+   */
+  claimMessages(claim: Claim): Promise<Message[]>;
+  /** Leases due deliveries of the lanes named. One waits while an earlier one of its message there has not ended its first attempt. */
+  claimDeliveries(claim: Claim): Promise<ClaimedDelivery[]>;
+  /** Lanes of a queue with something due at `now` (shifted time), and since when. */
+  dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]>;
+  /**
+   * Ends leases that ran out before `until` (real time; Infinity: all, at start): their records are due at `now`. A
+   * message whose hand-over was recorded stays `pending`: its outcome is unknown.
+   */
+  release(until: number, now: number): Promise<number>;
+  /**
+   * Cancels up to `limit` pending deliveries, not in flight, of an endpoint that is paused or gone. Answers how many:
+   * none when it is active.
+   */
+  cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number>;
+  /**
+   * Removes up to `limit` events older than `before` (real time) with their deliveries and attempts, and as many
+   * idempotency keys. An event with an open delivery stays. Answers how many went.
+   */
+  prune(before: number, limit: number): Promise<number>;
+  /** Adds counters to the hours they name. */
+  addUsage(hours: readonly UsageHour[]): Promise<void>;
+  /** Units waiting to be committed. */
+  readonly backlog: number;
+  /** Finishes what was handed in, and gives the database back. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,51 @@
+/** Reads of endpoints. The sandbox's inbox is an endpoint too, and is found only by `findInbox`. */
+
+import type { Kysely } from "kysely";
+import type { CustomerId, EndpointId } from "../core/id.ts";
+import type { Endpoint } from "../core/webhook.ts";
+import { type Database, decode } from "./schema.ts";
+
+/** The configuration of a customer. */
+export function findConfiguration(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {
+  return findKind(db, customerId, "primary");
+}
+
+/** The built-in inbox of a customer. */
+export function findInbox(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {
+  return findKind(db, customerId, "inbox");
+}
+
+async function findKind(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  kind: Endpoint["kind"],
+): Promise<Endpoint | null> {
+  const query = db.selectFrom("endpoints").selectAll().where("customer_id", "=", customerId).where("kind", "=", kind);
+  const row = await query.executeTakeFirst();
+  return row === undefined ? null : decode("endpoints", row);
+}
+
+/** An endpoint of a customer, the configuration or a further one; null for another customer's and for the inbox. */
+export async function findWebhook(db: Kysely<Database>, customerId: CustomerId, id: string): Promise<Endpoint | null> {
+  const row = await db
+    .selectFrom("endpoints")
+    .selectAll()
+    .where("id", "=", id as EndpointId)
+    .where("customer_id", "=", customerId)
+    .where("kind", "<>", "inbox")
+    .executeTakeFirst();
+  return row === undefined ? null : decode("endpoints", row);
+}
+
+/** All endpoints of a customer without its inbox: the configuration first, then by age. */
+export async function listWebhooks(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint[]> {
+  const rows = await db
+    .selectFrom("endpoints")
+    .selectAll()
+    .where("customer_id", "=", customerId)
+    .where("kind", "<>", "inbox")
+    .orderBy("kind", "desc")
+    .orderBy("id")
+    .execute();
+  return rows.map((row) => decode("endpoints", row));
+}

@@ -1,0 +1,236 @@
+/** The delivery log, attempts by hand and replay (contract 5). */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Delivery, DeliveryList, Replayed } from "../../sdk/wire.ts";
+import type { DeliveryId, MessageId } from "../../server/core/id.ts";
+import { commitAll } from "../support/context.ts";
+import { create, eventOf, log, serveWebhooks, tell, URL_A } from "../support/webhooks.ts";
+
+const eventIds = ({ deliveries }: DeliveryList) => deliveries.map(({ eventId }) => eventId);
+
+test("contract 5: the log filters by status, endpoint, event and message, newest first", async (t) => {
+  const api = await serveWebhooks(t);
+  const a = await create(api, { url: URL_A, events: ["*"] });
+  const b = await create(api, { url: "https://b.example.com/", events: ["message.read"] });
+  const m1 = { messageId: "msg_1" as MessageId };
+  const first = await tell(api, { ...m1, sequence: 1, callbackUrl: "https://c.example.com/cb" });
+  const second = await tell(api, { ...m1, sequence: 2, type: "message.read" });
+  const third = await tell(api, { messageId: "msg_2" });
+  assert.deepEqual(eventIds(await log(api)).slice(0, 1), [third]);
+  assert.equal((await log(api)).deliveries.length, 5);
+  assert.deepEqual(eventIds(await log(api, `?webhookId=${a.id}`)), [third, second, first]);
+  assert.deepEqual(eventIds(await log(api, `?webhookId=${b.id}`)), [second]);
+  assert.deepEqual(new Set(eventIds(await log(api, "?messageId=msg_1"))), new Set([first, second]));
+  assert.equal((await log(api, "?messageId=msg_1")).deliveries.length, 4);
+  const ofFirst = (await log(api, `?eventId=${first}`)).deliveries;
+  assert.deepEqual(ofFirst.map(({ webhookId, url }) => [webhookId, url]).sort(), [
+    [null, "https://c.example.com/cb"],
+    [a.id, URL_A],
+  ]);
+  assert.equal((await log(api, "?status=pending")).deliveries.length, 5);
+  assert.equal((await log(api, "?status=exhausted")).deliveries.length, 0);
+  assert.deepEqual((await log(api, "?eventId=evt_none&messageId=msg_1")).deliveries, []);
+});
+
+test("contract 1: pages of the log neither miss nor double a delivery while others are added", async (t) => {
+  const api = await serveWebhooks(t);
+  await create(api, { url: URL_A, events: ["*"] });
+  const told: string[] = [];
+  for (let index = 0; index < 5; index += 1) told.unshift(await tell(api));
+  const seen: string[] = [];
+  let query = "?limit=2";
+  for (;;) {
+    const page = await log(api, query);
+    seen.push(...eventIds(page));
+    await tell(api);
+    const { hasMore, nextCursor } = page.pagination;
+    assert.equal(hasMore, nextCursor !== null);
+    if (nextCursor === null) break;
+    query = `?limit=2&cursor=${nextCursor}`;
+  }
+  assert.deepEqual(seen, told);
+});
+
+test("a bad filter, cursor or limit of the log is a 400 that names it", async (t) => {
+  const api = await serveWebhooks(t);
+  const foreign = Buffer.from(JSON.stringify("key_1")).toString("base64url");
+  const rows: [query: string, path: string][] = [
+    ["status=done", "status"],
+    ["cursor=x", "cursor"],
+    [`cursor=${foreign}`, "cursor"],
+    ["limit=0", "limit"],
+    ["limit=101", "limit"],
+    ["endpoint=wh_1", "endpoint"],
+  ];
+  for (const [query, path] of rows) {
+    const paths = await api.refused("VALIDATION_ERROR", "GET", `/v1/webhooks/deliveries?${query}`);
+    assert.deepEqual(paths, [path]);
+  }
+});
+
+test("contract 5: a retry by hand is due at once, twice is still one, and asked again after it ended is another", async (t) => {
+  const api = await serveWebhooks(t);
+  const { id: lane } = await create(api, { url: URL_A, events: ["*"] });
+  await tell(api);
+  const [delivery] = (await log(api)).deliveries;
+  assert.ok(delivery !== undefined);
+  await api.clock.advance(10_000);
+  const path = `/v1/webhooks/deliveries/${delivery.id}/retry`;
+  const now = new Date(api.clock.now()).toISOString();
+  const asked = await api.data<Delivery>(202, "POST", path, { idempotencyKey: "r" });
+  assert.deepEqual(asked, { ...delivery, nextAttemptAt: now });
+  assert.deepEqual(api.woken.deliveries, [lane]);
+  assert.deepEqual(await api.data(202, "POST", path), asked);
+  assert.deepEqual(await api.data(200, "POST", path, { idempotencyKey: "r" }), asked);
+  await api.refused("NOT_FOUND", "POST", "/v1/webhooks/deliveries/dlv_none/retry");
+});
+
+test("a delivery of a paused or deleted endpoint is not retried; one of a callback is", async (t) => {
+  const api = await serveWebhooks(t);
+  const { id } = await create(api, { url: URL_A, events: ["*"] });
+  await tell(api, { callbackUrl: "https://c.example.com/cb" });
+  const { deliveries } = await log(api);
+  const own = deliveries.find(({ webhookId }) => webhookId === id);
+  const callback = deliveries.find(({ webhookId }) => webhookId === null);
+  const retry = (delivery: Delivery | undefined) => `/v1/webhooks/deliveries/${delivery?.id}/retry`;
+  await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
+  await api.refused("INVALID_STATUS", "POST", retry(own));
+  await api.data(200, "DELETE", `/v1/webhooks/${id}`);
+  await api.refused("INVALID_STATUS", "POST", retry(own));
+  await api.data(202, "POST", retry(callback));
+});
+
+test("contract 2: another customer's deliveries are not there", async (t) => {
+  const api = await serveWebhooks(t);
+  const { key } = await api.addTenant("Other");
+  await create(api, { url: URL_A, events: ["*"] });
+  const eventId = await tell(api, { messageId: "msg_1" });
+  const [delivery] = (await log(api)).deliveries;
+  assert.deepEqual((await log(api, "", { key })).deliveries, []);
+  assert.deepEqual((await log(api, "?messageId=msg_1", { key })).deliveries, []);
+  assert.deepEqual((await log(api, `?eventId=${eventId}`, { key })).deliveries, []);
+  await api.refused("NOT_FOUND", "GET", `/v1/webhooks/deliveries/${delivery?.id}`, { key });
+  await api.refused("NOT_FOUND", "POST", `/v1/webhooks/deliveries/${delivery?.id}/retry`, { key });
+});
+
+test("contract 5: what an address answered that only the operator opened is withheld as soon as there are two customers", async (t) => {
+  const api = await serveWebhooks(t);
+  await create(api, { url: "http://127.0.0.1:9/", events: ["*"] });
+  await create(api, { url: URL_A, events: ["*"] });
+  await tell(api);
+  const { deliveries } = await log(api);
+  const attempt = { number: 1, at: api.clock.now(), status: 500, durationMs: 3, response: "inside", error: null };
+  await commitAll(
+    api.context,
+    deliveries.flatMap(({ id }) => [
+      { op: "insert", table: "attempts", record: { ...attempt, deliveryId: id as DeliveryId } },
+      {
+        op: "insert",
+        table: "attempts",
+        record: { ...attempt, deliveryId: id as DeliveryId, number: 2, status: null, error: "TIMEOUT", response: null },
+      },
+    ]),
+  );
+  const responses = async () =>
+    Object.fromEntries(
+      (await log(api)).deliveries.map(({ url, attempts }) => [url, attempts.map((one) => one.response)]),
+    );
+  assert.deepEqual(await responses(), { "http://127.0.0.1:9/": ["inside", null], [URL_A]: ["inside", null] });
+  await api.addTenant("Other");
+  assert.deepEqual(await responses(), { "http://127.0.0.1:9/": [null, null], [URL_A]: ["inside", null] });
+  const [first] = (await log(api)).deliveries;
+  assert.deepEqual(first?.attempts[1], {
+    at: new Date(attempt.at).toISOString(),
+    status: null,
+    durationMs: 3,
+    response: null,
+    error: "TIMEOUT",
+  });
+});
+
+test("contract 5: replay sends the events of a time to one endpoint again, in new deliveries", async (t) => {
+  const api = await serveWebhooks(t);
+  const { id } = await create(api, { url: URL_A, events: ["message.sent", "message.read"] });
+  await create(api, { url: "https://b.example.com/", events: ["*"] });
+  const early = await tell(api);
+  const since = new Date(api.clock.now() + 1).toISOString();
+  const sent = await tell(api);
+  const read = await tell(api, { type: "message.read" });
+  await tell(api, { type: "message.failed" });
+  const until = new Date(api.clock.now()).toISOString();
+  const late = await tell(api);
+  await api.data(200, "POST", `/v1/webhooks/${id}/test`);
+  const replayed = async (body: object) => {
+    const before = new Set((await log(api, `?webhookId=${id}`)).deliveries.map((one) => one.id));
+    const answer = await api.data<Replayed>(202, "POST", `/v1/webhooks/${id}/replay`, { body });
+    const after = (await log(api, `?webhookId=${id}`)).deliveries.filter((one) => !before.has(one.id));
+    assert.equal(after.length, answer.deliveries);
+    for (const { status, url } of after) assert.deepEqual([status, url], ["pending", URL_A]);
+    return new Set(after.map(({ eventId }) => eventId));
+  };
+  await api.clock.advance(1_000);
+  assert.deepEqual(await replayed({ since }), new Set([sent, read, late]));
+  assert.equal(api.woken.deliveries.at(-1), id);
+  assert.deepEqual(await replayed({ since, until }), new Set([sent, read]));
+  assert.deepEqual(await replayed({ since, types: ["message.read", "message.failed"] }), new Set([read]));
+  assert.deepEqual(await replayed({ since: "2020-01-01T00:00:00+02:00" }), new Set([early, sent, read, late]));
+  assert.deepEqual(await replayed({ since: "2030-01-01T00:00:00Z" }), new Set());
+});
+
+test("replay finds events by their record time also when the sandbox's clock was moved in between", async (t) => {
+  const api = await serveWebhooks(t);
+  await tell(api);
+  api.clock.shift(40 * 86_400_000);
+  const since = new Date(api.clock.now()).toISOString();
+  const shifted = await tell(api);
+  const { id } = await create(api, { url: URL_A, events: ["*"] });
+  await api.data(202, "POST", `/v1/webhooks/${id}/replay`, { body: { since } });
+  assert.deepEqual(eventIds(await log(api)), [shifted]);
+});
+
+test("replay of more than a page makes each delivery once, and a repeat finishes what was cut short", async (t) => {
+  const api = await serveWebhooks(t);
+  const { id } = await create(api, { url: URL_A, events: ["message.read"] });
+  const { context, clock } = api;
+  const events = Array.from({ length: 1_203 }, () => eventOf(api));
+  await commitAll(
+    context,
+    events.map((event) => ({ op: "event", event, callbackUrl: null })),
+  );
+  await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { events: ["message.sent"] } });
+  const ask = { body: { since: "2026-01-01T00:00:00Z" }, idempotencyKey: "r" };
+  const path = `/v1/webhooks/${id}/replay`;
+  assert.deepEqual(await api.data(202, "POST", path, ask), { deliveries: 1_203 });
+  const rows = () => context.store.db.selectFrom("deliveries").selectAll().orderBy("id").execute();
+  const all = await rows();
+  assert.deepEqual(new Set(all.map((row) => row.event_id)), new Set(events.map((event) => event.id)));
+  assert.equal(all.length, 1_203);
+  // As if the process had ended after the first page and a bit.
+  const lost = all.slice(700).map((row) => ({ op: "delete", table: "deliveries", where: { id: row.id } }) as const);
+  await commitAll(context, lost);
+  await clock.advance(5_000);
+  await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { url: "https://moved.example.com/" } });
+  assert.deepEqual(await api.data(200, "POST", path, ask), { deliveries: 1_203 });
+  assert.deepEqual(await rows(), all);
+  assert.deepEqual(await api.data(202, "POST", path, { body: ask.body }), { deliveries: 1_203 });
+  assert.equal((await rows()).length, 2_406);
+});
+
+test("a bad replay is refused by the field, one of a paused endpoint by its status", async (t) => {
+  const api = await serveWebhooks(t);
+  const { id } = await create(api, { url: URL_A, events: ["*"] });
+  const path = `/v1/webhooks/${id}/replay`;
+  const since = "2026-01-01T00:00:00Z";
+  const rows: [body: object, at: string][] = [
+    [{}, "since"],
+    [{ since: "yesterday" }, "since"],
+    [{ since: "2026-02-30T00:00:00Z" }, "since"],
+    [{ since, until: since }, "until"],
+    [{ since, types: [] }, "types"],
+    [{ since, types: ["*"] }, "types[0]"],
+  ];
+  for (const [body, at] of rows) assert.deepEqual(await api.refused("VALIDATION_ERROR", "POST", path, { body }), [at]);
+  await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
+  await api.refused("INVALID_STATUS", "POST", path, { body: { since } });
+});

@@ -1,0 +1,30 @@
+/** Whatever is asked of the edge, it answers in its envelope and with no fault of its own. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { KEYS, STUBS, startEdge } from "../support/edge.ts";
+import { anyRequest, checkAnswered } from "../support/requests.ts";
+
+/** `TB_PROPERTY_RUNS` sets how many requests are tried. */
+const RUNS = Number(process.env.TB_PROPERTY_RUNS ?? 3_000);
+
+test("contract 1: no request, however malformed, gets a 5xx or an answer without the envelope", async (t) => {
+  const { port, lines } = await startEdge(t);
+  const routes = STUBS.filter(({ path }) => path !== "/v1/broken");
+  const statuses = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(anyRequest(routes, { messages: KEYS.customer, admin: KEYS.admin }), async (request) => {
+      statuses.add((await checkAnswered(port, request)).status);
+    }),
+    { numRuns: RUNS },
+  );
+  assert.deepEqual(
+    lines.filter(({ event }) => event !== "request"),
+    [],
+  );
+  assert.equal(Object.hasOwn(Object.prototype, "polluted"), false);
+  for (const status of [200, 400, 401, 403, 404, 405, 413, 414, 415, 431]) {
+    assert.ok(statuses.has(status), `the generator never got a ${status}`);
+  }
+});

@@ -1,0 +1,94 @@
+/** Events over HTTP: as webhooks carry them, as the list answers them. */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { isSigned, type Receiver, startReceiver } from "../support/receiver.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+const SECRET = "a secret of my own";
+
+let api: TestService;
+let receiver: Receiver;
+
+before(async () => {
+  api = await startTestService();
+  receiver = await startReceiver();
+  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"], secret: SECRET } });
+});
+
+after(async () => {
+  await api.stop();
+  await receiver.stop();
+});
+
+const send = (to: string, more: object = {}) =>
+  api.ask("POST", "/v1/messages", { body: { to, content: { text: "Hello" }, ...more } });
+const told = (id: string, count: number) =>
+  until(() => receiver.types(id).length >= count, {
+    what: `${count} events of ${id}; there are ${receiver.types(id)}`,
+  });
+
+test("specification 5.2: every webhook is signed with the secret over timestamp and raw body", async () => {
+  const { data } = await send("+15005550100");
+  await told(data.id, 3);
+  for (const received of receiver.received) assert.ok(isSigned(received, SECRET));
+});
+
+test("specification 2.5, 2.6: an event carries id, type, timestamp and the message's data, as the sender gave it", async () => {
+  const metadata = { order: 7, nested: { a: [1, null] } };
+  const { data } = await send("+15005550100", { metadata, externalMessageId: "mine-1" });
+  await told(data.id, 3);
+  const event = receiver.received.find(
+    ({ event }) => event.data.messageId === data.id && event.type === "message.delivered",
+  )?.event;
+  assert.match(event?.id ?? "", /^evt_[0-9a-f-]{36}$/);
+  assert.match(event?.timestamp ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  const { deliveredAt, correlationId, ...rest } = event?.data ?? {};
+  assert.equal(typeof deliveredAt, "string");
+  assert.match(String(correlationId), /^cor_[0-9a-f]{32}$/);
+  assert.deepEqual(rest, {
+    messageId: data.id,
+    externalMessageId: "mine-1",
+    from: data.from,
+    to: "+15005550100",
+    text: "Hello",
+    channel: "imessage",
+    metadata,
+    status: "delivered",
+    sequence: 3,
+  });
+});
+
+test("contract 4: events list newest first, after an event oldest first, and one by one, byte for byte as delivered", async () => {
+  const { data } = await send("+15005550101");
+  await told(data.id, 4);
+  const newest = await api.ask("GET", `/v1/events?messageId=${data.id}`);
+  const types = newest.data.events.map(({ type }: { type: string }) => type);
+  assert.deepEqual(types, ["message.read", "message.delivered", "message.sent", "message.queued"]);
+  const [first] = newest.data.events.toReversed();
+  const after = await api.ask("GET", `/v1/events?messageId=${data.id}&after=${first.id}`);
+  assert.deepEqual(
+    after.data.events.map(({ type }: { type: string }) => type),
+    types.toReversed().slice(1),
+  );
+  const raw = await (
+    await fetch(`${api.url}/v1/events/${first.id}`, { headers: { authorization: `Bearer ${api.key}` } })
+  ).text();
+  const delivered = receiver.received.find(({ event }) => event.id === first.id);
+  assert.ok(raw.includes(`"data":${delivered?.body}`));
+});
+
+test("contract 5: a callbackUrl gets every event of its message; the same address as the webhook's gets one delivery", async () => {
+  const callback = await startReceiver();
+  const { data } = await send("+15005550100", { callbackUrl: callback.url });
+  await until(() => callback.received.length === 3);
+  assert.deepEqual(callback.types(), ["message.queued", "message.sent", "message.delivered"]);
+  for (const received of callback.received) assert.ok(isSigned(received, SECRET));
+  await told(data.id, 3);
+  const same = await send("+15005550100", { callbackUrl: receiver.url });
+  await told(same.data.id, 3);
+  const { data: list } = await api.ask("GET", `/v1/webhooks/deliveries?messageId=${same.data.id}`);
+  assert.equal(list.deliveries.length, 3);
+  await callback.stop();
+});

@@ -1,0 +1,361 @@
+/** Messages over HTTP: the whole service, its sandbox, and a receiver. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+const SECRET = "a secret of my own";
+const ALL = ["*"];
+
+let api: TestService;
+let receiver: Receiver;
+
+before(async () => {
+  api = await startTestService();
+  receiver = await startReceiver();
+  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ALL, secret: SECRET } });
+});
+
+after(async () => {
+  await api.stop();
+  await receiver.stop();
+});
+
+const send = (to: string, more: object = {}) =>
+  api.ask("POST", "/v1/messages", { body: { to, content: { text: "Hello" }, ...more } });
+const get = (id: string) => api.ask("GET", `/v1/messages/${id}`);
+const reaches = (id: string, status: string) =>
+  until(async () => (await get(id)).data?.status === status, { what: `${id} to be ${status}` });
+const told = (id: string, count: number) =>
+  until(() => receiver.types(id).length >= count, {
+    what: `${count} events of ${id}; there are ${receiver.types(id)}`,
+  });
+
+/** Contract 7: recipient, how it ends, and the events after `message.queued`. */
+const SANDBOX: [last4: string, status: string, channel: string, events: string[], errorCode?: string][] = [
+  ["0100", "delivered", "imessage", ["sent", "delivered"]],
+  ["0101", "read", "imessage", ["sent", "delivered", "read"]],
+  ["0102", "delivered", "sms", ["fallback", "sent", "delivered"]],
+  ["0103", "sent", "imessage", ["sent"]],
+  ["0104", "failed", "sms", ["fallback", "failed"], "REJECTED"],
+  ["0105", "failed", "sms", ["fallback", "failed"], "NO_CHANNEL_AVAILABLE"],
+  ["0106", "delivered", "imessage", ["sent", "delivered"]],
+  ["0107", "delivered", "imessage", ["sent", "delivered"]],
+  ["0108", "read", "imessage", ["sent", "delivered", "read"]],
+];
+
+describe("contract 7: the sandbox's recipients", { concurrency: true }, () => {
+  for (const [last4, status, channel, events, errorCode] of SANDBOX) {
+    test(`+1500555${last4} ends ${status} by ${channel}, told in order, each event once`, async () => {
+      const { data } = await send(`+1500555${last4}`);
+      assert.equal(data.status, "queued");
+      await reaches(data.id, status);
+      const expected = ["queued", ...events].map((name) => `message.${name}`);
+      await told(data.id, expected.length);
+      assert.deepEqual(receiver.types(data.id), expected);
+      const sequences = receiver.received.filter(({ event }) => event.data.messageId === data.id);
+      assert.deepEqual(
+        sequences.map(({ event }) => event.data.sequence),
+        expected.map((_, index) => index + 1),
+      );
+      const record = (await get(data.id)).data;
+      assert.equal(record.channel, channel);
+      assert.equal(record.errorCode, errorCode ?? null);
+      assert.equal(record.fallbackTriggered, events.includes("fallback"));
+    });
+  }
+});
+
+test("contract 3: a message nobody reads in time falls back after fallbackAfterSeconds, and only then", async () => {
+  const { data } = await send("+15005550103", { routing: { fallbackAfterSeconds: 10 } });
+  await reaches(data.id, "sent");
+  await until(async () => (await get(data.id)).data.status === "delivered", { limitMs: 20_000 });
+  await told(data.id, 5);
+  assert.deepEqual(receiver.types(data.id), [
+    "message.queued",
+    "message.sent",
+    "message.fallback",
+    "message.sent",
+    "message.delivered",
+  ]);
+  const fallback = receiver.received.find(
+    ({ event }) => event.data.messageId === data.id && event.type === "message.fallback",
+  );
+  assert.equal(fallback?.event.data.fallbackFrom, "imessage");
+  assert.equal(fallback?.event.data.reason, "NO_DELIVERY");
+  assert.equal(fallback?.event.data.channel, "sms");
+});
+
+test("contract 3: fallback:false fails on the first channel", async () => {
+  const { data } = await send("+15005550102", { routing: { fallback: false } });
+  await reaches(data.id, "failed");
+  assert.equal((await get(data.id)).data.errorCode, "NO_CHANNEL_AVAILABLE");
+  await told(data.id, 2);
+  assert.deepEqual(receiver.types(data.id), ["message.queued", "message.failed"]);
+});
+
+test("contract 3: preference decides the order of channels", async () => {
+  const { data } = await send("+15005550100", { routing: { preference: ["sms", "imessage"] } });
+  assert.equal(data.channel, "sms");
+  await reaches(data.id, "delivered");
+});
+
+const REFUSALS: [title: string, body: object, status: number, code: string, path?: string][] = [
+  ["no recipient", { content: { text: "x" } }, 400, "INVALID_RECIPIENT", "to"],
+  ["an empty recipient", { to: "", content: { text: "x" } }, 400, "INVALID_RECIPIENT", "to"],
+  ["a recipient that is no number", { to: "5005550100", content: { text: "x" } }, 400, "INVALID_PHONE_NUMBER", "to"],
+  ["no content", { to: "+15005550100" }, 400, "VALIDATION_ERROR", "content"],
+  ["an empty text", { to: "+15005550100", content: { text: "" } }, 400, "VALIDATION_ERROR", "content.text"],
+  [
+    "a text of 10,001",
+    { to: "+15005550100", content: { text: "x".repeat(10_001) } },
+    400,
+    "VALIDATION_ERROR",
+    "content.text",
+  ],
+  ["a text with NUL", { to: "+15005550100", content: { text: "a\0b" } }, 400, "VALIDATION_ERROR", "content.text"],
+  ["a lone surrogate", { to: "+15005550100", content: { text: "a\ud800b" } }, 400, "VALIDATION_ERROR", "content.text"],
+  ["an unknown field", { to: "+15005550100", content: { text: "x" }, colour: 1 }, 400, "VALIDATION_ERROR", "colour"],
+  [
+    "a number of somebody else",
+    { to: "+15005550100", from: "+15005559999", content: { text: "x" } },
+    403,
+    "ADDRESS_NOT_AUTHORIZED",
+  ],
+  [
+    "a schedule without offset",
+    { to: "+15005550100", content: { text: "x" }, scheduledAt: "2031-01-01T00:00:00" },
+    400,
+    "INVALID_SCHEDULED_AT",
+    "scheduledAt",
+  ],
+  [
+    "a schedule in the past",
+    { to: "+15005550100", content: { text: "x" }, scheduledAt: "2020-01-01T00:00:00Z" },
+    400,
+    "SCHEDULED_IN_PAST",
+    "scheduledAt",
+  ],
+  [
+    "a schedule too far",
+    { to: "+15005550100", content: { text: "x" }, scheduledAt: "2099-01-01T00:00:00Z" },
+    400,
+    "SCHEDULED_TOO_FAR",
+    "scheduledAt",
+  ],
+  [
+    "SMS to an e-mail",
+    { to: "a@example.com", content: { text: "x" }, routing: { preference: ["sms"] } },
+    400,
+    "NO_CHANNEL_AVAILABLE",
+  ],
+  [
+    "a callback without TLS",
+    { to: "+15005550100", content: { text: "x" }, callbackUrl: "http://example.com/" },
+    400,
+    "VALIDATION_ERROR",
+    "callbackUrl",
+  ],
+  [
+    "a callback to a private address",
+    { to: "+15005550100", content: { text: "x" }, callbackUrl: "https://10.0.0.1/" },
+    400,
+    "VALIDATION_ERROR",
+    "callbackUrl",
+  ],
+  [
+    "metadata of 51 keys",
+    {
+      to: "+15005550100",
+      content: { text: "x" },
+      metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 1])),
+    },
+    400,
+    "VALIDATION_ERROR",
+    "metadata",
+  ],
+  [
+    "metadata of 17 KiB",
+    { to: "+15005550100", content: { text: "x" }, metadata: { a: "x".repeat(17_000) } },
+    400,
+    "VALIDATION_ERROR",
+    "metadata",
+  ],
+];
+
+describe("contract 3: what cannot be sent is refused by name", () => {
+  for (const [title, body, status, code, path] of REFUSALS) {
+    test(`${title}: ${code}`, async () => {
+      const { status: answered, error } = await api.ask("POST", "/v1/messages", { body });
+      assert.equal(answered, status);
+      assert.equal(error?.code, code);
+      if (path !== undefined) assert.equal(error?.details?.[0]?.path, path);
+    });
+  }
+});
+
+describe("contract 3: idempotency", () => {
+  test("a repeat answers 200 with the first message as it now is, and sends nothing", async () => {
+    const first = await send("+15005550100", { idempotencyKey: "once-1" });
+    assert.equal(first.status, 202);
+    await reaches(first.data.id, "delivered");
+    const second = await send("+15005550100", { idempotencyKey: "once-1", routing: { fallback: true } });
+    assert.equal(second.status, 200);
+    assert.equal(second.data.id, first.data.id);
+    assert.equal(second.data.status, "delivered");
+  });
+
+  test("the header is the same key as the field; two that differ are refused", async () => {
+    const first = await send("+15005550100", { idempotencyKey: "once-2" });
+    const body = { to: "+15005550100", content: { text: "Hello" } };
+    const again = await api.ask("POST", "/v1/messages", { body, headers: { "idempotency-key": "once-2" } });
+    assert.equal(again.data.id, first.data.id);
+    const differ = await api.ask("POST", "/v1/messages", {
+      body: { ...body, idempotencyKey: "a" },
+      headers: { "idempotency-key": "b" },
+    });
+    assert.equal(differ.status, 400);
+  });
+
+  test("another request with a used key is 409 IDEMPOTENCY_KEY_REUSED", async () => {
+    await send("+15005550100", { idempotencyKey: "once-3" });
+    const other = await send("+15005550101", { idempotencyKey: "once-3" });
+    assert.equal(other.status, 409);
+    assert.equal(other.error?.code, "IDEMPOTENCY_KEY_REUSED");
+  });
+
+  test("a refusal does not use the key up", async () => {
+    assert.equal((await send("nobody", { idempotencyKey: "once-4" })).status, 400);
+    assert.equal((await send("+15005550100", { idempotencyKey: "once-4" })).status, 202);
+  });
+
+  test("twenty at once make one message", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => send("+15005550100", { idempotencyKey: "once-5" })),
+    );
+    assert.equal(new Set(answers.map(({ data }) => data.id)).size, 1);
+    assert.equal(answers.filter(({ status }) => status === 202).length, 1);
+  });
+});
+
+describe("contract 3: schedules", () => {
+  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
+
+  test("a scheduled message is told of, queued when due, and delivered", async () => {
+    const { data } = await send("+15005550100", { scheduledAt: inSeconds(1) });
+    assert.equal(data.status, "scheduled");
+    await reaches(data.id, "delivered");
+    await told(data.id, 4);
+    assert.deepEqual(receiver.types(data.id), [
+      "message.scheduled",
+      "message.queued",
+      "message.sent",
+      "message.delivered",
+    ]);
+    const queued = receiver.received.find(
+      ({ event }) => event.data.messageId === data.id && event.type === "message.queued",
+    );
+    assert.ok(Date.parse(queued?.event.timestamp ?? "") >= Date.parse(data.scheduledAt));
+  });
+
+  test("a cancelled one is never sent, and cannot be cancelled twice", async () => {
+    const { data } = await send("+15005550100", { scheduledAt: inSeconds(3_600) });
+    const cancelled = await api.ask("DELETE", `/v1/messages/${data.id}/schedule`);
+    assert.equal(cancelled.status, 200);
+    assert.equal(cancelled.data.status, "cancelled");
+    await told(data.id, 2);
+    assert.deepEqual(receiver.types(data.id), ["message.scheduled", "message.schedule_cancelled"]);
+    const again = await api.ask("DELETE", `/v1/messages/${data.id}/schedule`);
+    assert.equal(again.error?.code, "NOT_SCHEDULED");
+  });
+
+  test("the list of scheduled messages is soonest first and pages without a gap", async () => {
+    const late = await send("+15005550100", { scheduledAt: inSeconds(9_000) });
+    const soon = await send("+15005550100", { scheduledAt: inSeconds(8_000) });
+    const first = await api.ask("GET", "/v1/messages/scheduled?limit=1");
+    assert.deepEqual(
+      first.data.messages.map(({ id }: { id: string }) => id),
+      [soon.data.id],
+    );
+    const next = await api.ask("GET", `/v1/messages/scheduled?limit=1&cursor=${first.data.pagination.nextCursor}`);
+    assert.deepEqual(
+      next.data.messages.map(({ id }: { id: string }) => id),
+      [late.data.id],
+    );
+    assert.equal(next.data.pagination.hasMore, false);
+  });
+});
+
+describe("contract 3: retry and delete", () => {
+  test("a failed message is queued again by hand, any other is INVALID_STATUS", async () => {
+    const { data } = await send("+15005550105");
+    await reaches(data.id, "failed");
+    const retried = await api.ask("POST", `/v1/messages/${data.id}/retry`);
+    assert.equal(retried.status, 202);
+    assert.equal(retried.data.status, "queued");
+    assert.equal(retried.data.retryCount, 1);
+    assert.equal(retried.data.errorCode, null);
+    await reaches(data.id, "failed");
+    const fine = await send("+15005550100");
+    await reaches(fine.data.id, "delivered");
+    assert.equal((await api.ask("POST", `/v1/messages/${fine.data.id}/retry`)).error?.code, "INVALID_STATUS");
+  });
+
+  test("a deleted message is gone from GET and lists, its text from its events, and 409 the second time", async () => {
+    const { data } = await send("+15005550100", { content: { text: "forget me" }, externalMessageId: "to-delete" });
+    await reaches(data.id, "delivered");
+    await told(data.id, 3);
+    const deleted = await api.ask("DELETE", `/v1/messages/${data.id}`);
+    assert.deepEqual(deleted.data, { id: data.id, deleted: true });
+    assert.equal((await get(data.id)).status, 404);
+    assert.deepEqual((await api.ask("GET", "/v1/messages?externalMessageId=to-delete")).data.messages, []);
+    assert.equal((await api.ask("DELETE", `/v1/messages/${data.id}`)).error?.code, "ALREADY_DELETED");
+    await told(data.id, 4);
+    await until(async () => {
+      const { data: list } = await api.ask("GET", `/v1/events?messageId=${data.id}`);
+      return (
+        list.events.length === 4 && list.events.every((event: { data: { text: unknown } }) => event.data.text === null)
+      );
+    });
+  });
+
+  test("deleting a scheduled message cancels it first", async () => {
+    const { data } = await send("+15005550100", { scheduledAt: new Date(Date.now() + 60_000).toISOString() });
+    await api.ask("DELETE", `/v1/messages/${data.id}`);
+    await told(data.id, 3);
+    assert.deepEqual(receiver.types(data.id), ["message.scheduled", "message.schedule_cancelled", "message.deleted"]);
+  });
+});
+
+describe("contract 1, 3: lists", () => {
+  test("messages page newest first, stable while others are added, by cursor", async () => {
+    const sent: string[] = [];
+    for (let index = 0; index < 5; index += 1)
+      sent.push((await send("+15005550100", { externalMessageId: "page" })).data.id);
+    const seen: string[] = [];
+    let cursor = "";
+    do {
+      const { data } = await api.ask("GET", `/v1/messages?externalMessageId=page&limit=2${cursor}`);
+      seen.push(...data.messages.map(({ id }: { id: string }) => id));
+      await send("+15005550100", { externalMessageId: "page" });
+      cursor = data.pagination.hasMore ? `&cursor=${data.pagination.nextCursor}` : "";
+    } while (cursor !== "");
+    assert.deepEqual(seen, sent.toReversed());
+  });
+
+  test("filters narrow, a leading space of an address is a plus, an unknown parameter is named", async () => {
+    const { data } = await send("+15005550142", { externalMessageId: "filter" });
+    const found = await api.ask("GET", "/v1/messages?to=+15005550142&direction=outbound");
+    assert.deepEqual(
+      found.data.messages.map(({ id }: { id: string }) => id),
+      [data.id],
+    );
+    assert.deepEqual((await api.ask("GET", "/v1/messages?to=+15005550142&status=failed")).data.messages, []);
+    const unknown = await api.ask("GET", "/v1/messages?colour=red");
+    assert.equal(unknown.error?.details?.[0]?.path, "colour");
+    assert.equal((await api.ask("GET", "/v1/messages?limit=101")).status, 400);
+    assert.equal((await api.ask("GET", "/v1/messages?cursor=nonsense")).status, 400);
+  });
+});

@@ -1,0 +1,357 @@
+/** What every provider must hold to, whatever its peer is: run against each by a harness that knows the peer. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { CHANNELS, HEALTH_STATUSES } from "../../sdk/wire.ts";
+import type { Outbound } from "../../server/providers/provider.ts";
+import {
+  acceptedReference,
+  have,
+  LIMIT_MS,
+  type Life,
+  NEVER_ABORTED,
+  ProviderDisk,
+  type ProviderHarness,
+  quiet,
+  type Stage,
+  send,
+  stageOf,
+} from "./provider-stage.ts";
+
+/** Runs the suite; `makeHarness` is called for every test. */
+export function providerConformance(name: string, makeHarness: (disk: ProviderDisk) => Promise<ProviderHarness>): void {
+  const promise = (title: string, run: (stage: Stage, context: TestContext) => Promise<void>) =>
+    test(`${name}: ${title}`, async (context) => {
+      const disk = new ProviderDisk();
+      const harness = await makeHarness(disk);
+      const lives: Life[] = [];
+      try {
+        await run(stageOf(harness, disk, lives), context);
+      } finally {
+        for (const life of lives) if (!life.dead) await life.provider.stop();
+        await harness.stop();
+      }
+    });
+  outcomes(promise);
+  unknownOutcomes(promise);
+  receipts(promise);
+  restarts(promise);
+  endings(promise);
+}
+
+type Promises = (title: string, run: (stage: Stage, context: TestContext) => Promise<void>) => void;
+
+function outcomes(promise: Promises): void {
+  promise("offers at least one channel, and room for at least one hand-over", async (stage) => {
+    const { capabilities } = (await stage.live()).provider;
+    assert.ok(capabilities.channels.length > 0);
+    for (const channel of capabilities.channels) assert.ok(CHANNELS.includes(channel));
+    assert.ok(capabilities.concurrency >= 1);
+    assert.ok(capabilities.settleAfterMs >= 0);
+  });
+
+  promise(
+    "a message that is taken is accepted, and all its receipts are told under its reference",
+    async (stage, t) => {
+      const scenario = have(stage.harness.scenarios.delivers, t);
+      if (scenario === null) return;
+      const life = await stage.live();
+      const message = stage.message(scenario);
+      const reference = acceptedReference(await send(stage, life, message));
+      await stage.toldInTheEnd(life, message, scenario.receipts);
+      assert.equal(stage.harness.taken(message), 1);
+      for (const signal of life.told) {
+        assert.equal(signal.reference, reference);
+        assert.equal(signal.channel, scenario.channel);
+      }
+    },
+  );
+
+  for (const [which, notReachable] of [
+    ["rejects", false],
+    ["notReachable", true],
+  ] as const) {
+    const what = notReachable ? "a recipient who is not on the channel" : "a recipient who refuses";
+    promise(`${what} is a rejection with a code and a reason, and nothing is handed over`, async (stage, t) => {
+      const scenario = have(stage.harness.scenarios[which], t);
+      if (scenario === null) return;
+      const life = await stage.live();
+      const message = stage.message(scenario);
+      const outcome = await send(stage, life, message);
+      assert.ok(outcome.outcome === "rejected", `answered ${outcome.outcome}`);
+      assert.match(outcome.code, /./);
+      assert.match(outcome.reason, /./);
+      assert.equal(outcome.notReachable ?? false, notReachable);
+      await stage.toldInTheEnd(life, message, []);
+      assert.equal(stage.harness.taken(message), 0);
+    });
+  }
+
+  promise(
+    "a transient error is a deferral, and provably nothing was handed over before the one that works",
+    async (stage, t) => {
+      const scenario = have(stage.harness.scenarios.defers, t);
+      if (scenario === null) return;
+      const life = await stage.live();
+      const message = stage.message(scenario);
+      for (let attempt = 1; attempt <= scenario.times; attempt += 1) {
+        const outcome = await send(stage, life, { ...message, attempt });
+        assert.ok(outcome.outcome === "deferred", `attempt ${attempt} answered ${outcome.outcome}`);
+        assert.ok(outcome.retryAfterMs === null || outcome.retryAfterMs >= 0);
+        assert.equal(stage.harness.taken(message), 0);
+      }
+      acceptedReference(await send(stage, life, { ...message, attempt: scenario.times + 1 }));
+      await stage.toldInTheEnd(life, message, scenario.receipts);
+      assert.equal(stage.harness.taken(message), 1);
+    },
+  );
+
+  promise("a hand-over that is called off answers at once, and says truly whether it was taken", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.slow, t);
+    if (scenario === null) return;
+    const life = await stage.live();
+    const message = stage.message(scenario);
+    const abort = new AbortController();
+    const sending = life.provider.send(message, abort.signal);
+    await stage.harness.advanceUntil(() => false, 1);
+    abort.abort();
+    const { outcome } = await sending;
+    if (outcome === "deferred" || outcome === "rejected") assert.equal(stage.harness.taken(message), 0);
+    if (outcome === "accepted") assert.equal(stage.harness.taken(message), 1);
+  });
+}
+
+function unknownOutcomes(promise: Promises): void {
+  promise("a lost answer is unknown, asking settles it, and the message is handed over once", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.losesAnswer, t);
+    if (scenario === null) return;
+    const life = await stage.live();
+    const message = stage.message(scenario);
+    assert.equal((await send(stage, life, message)).outcome, "unknown");
+    const reference = acceptedReference(await life.provider.settle?.(message));
+    assert.equal(acceptedReference(await life.provider.settle?.(message)), reference);
+    await stage.toldInTheEnd(life, message, scenario.receipts);
+    assert.ok(life.told.every((signal) => signal.reference === reference));
+    assert.equal(stage.harness.taken(message), 1);
+  });
+
+  promise("a lost answer is settled by the next process too, after a death", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.losesAnswer, t);
+    if (scenario === null) return;
+    const first = await stage.live();
+    const message = stage.message(scenario);
+    assert.equal((await send(stage, first, message)).outcome, "unknown");
+    first.die();
+    const second = await stage.live();
+    acceptedReference(await second.provider.settle?.(message));
+    await stage.toldInTheEnd(second, message, scenario.receipts);
+    assert.equal(stage.harness.taken(message), 1);
+  });
+
+  promise("a message that was never handed over is absent, and may be sent after that", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.delivers, t);
+    if (scenario === null) return;
+    const life = await stage.live();
+    const message = stage.message(scenario);
+    if (life.provider.settle === undefined) return t.skip("the peer cannot be asked");
+    assert.equal(await life.provider.settle(message), "absent");
+    acceptedReference(await send(stage, life, { ...message, attempt: 2 }));
+    await stage.toldInTheEnd(life, message, scenario.receipts);
+    assert.equal(stage.harness.taken(message), 1);
+  });
+
+  promise("a repeated hand-over is recognised: the same reference, taken once", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.delivers, t);
+    if (scenario === null) return;
+    if (stage.harness.knowsRepeats !== true) return t.skip(stage.harness.knowsRepeats.skip);
+    const life = await stage.live();
+    const message = stage.message(scenario);
+    const both = await Promise.all([send(stage, life, message), life.provider.send(message, NEVER_ABORTED)]);
+    assert.equal(acceptedReference(both[0]), acceptedReference(both[1]));
+    await stage.toldInTheEnd(life, message, scenario.receipts);
+    assert.equal(stage.harness.taken(message), 1);
+  });
+}
+
+function receipts(promise: Promises): void {
+  promise("receipts that come twice and reversed are each told, and then there is silence", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.jumbles, t);
+    if (scenario === null) return;
+    const life = await stage.live();
+    const message = stage.message(scenario);
+    acceptedReference(await send(stage, life, message));
+    await stage.toldInTheEnd(life, message, scenario.receipts);
+  });
+
+  promise("a receipt of a message that nobody sent does no harm", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.delivers, t);
+    const { strayReceipt } = stage.harness;
+    if (scenario === null) return;
+    if (typeof strayReceipt !== "function") return t.skip(strayReceipt.skip);
+    const life = await stage.live();
+    await strayReceipt();
+    const message = stage.message(scenario);
+    acceptedReference(await send(stage, life, message));
+    await stage.toldInTheEnd(life, message, scenario.receipts);
+  });
+
+  promise("a signal that threw is told again until it is taken, and those after it wait", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.jumbles, t);
+    if (scenario === null) return;
+    const life = await stage.live();
+    let failures = 0;
+    life.listen = async () => {
+      failures += 1;
+      if (failures % 4 !== 0) throw new Error("the store is busy");
+    };
+    const message = stage.message(scenario);
+    acceptedReference(await send(stage, life, message));
+    await stage.toldInTheEnd(life, message, scenario.receipts);
+    assert.equal(failures, scenario.receipts.length * 4);
+  });
+
+  promise("receipts of one message wait for no other's", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.delivers, t);
+    if (scenario === null) return;
+    const life = await stage.live();
+    const stuck = stage.message(scenario);
+    const free = stage.message(scenario);
+    let release = () => {};
+    life.listen = (signal) => {
+      if (signal.messageId !== stuck.messageId) return Promise.resolve();
+      return new Promise((resolve) => {
+        release = resolve;
+      });
+    };
+    acceptedReference(await send(stage, life, stuck));
+    acceptedReference(await send(stage, life, free));
+    await stage.toldInTheEnd(life, free, scenario.receipts);
+    assert.deepEqual(life.receipts(stuck), []);
+    life.listen = () => Promise.resolve();
+    release();
+    await stage.toldInTheEnd(life, stuck, scenario.receipts);
+  });
+}
+
+function restarts(promise: Promises): void {
+  for (const how of ["stop", "die"] as const) {
+    const word = how === "stop" ? "a stop" : "a death";
+    promise(`after ${word} the next process tells all that is owed of what was accepted`, async (stage, t) => {
+      const scenario = have(stage.harness.scenarios.delivers, t);
+      if (scenario === null) return;
+      const first = await stage.live();
+      const messages: Outbound[] = [];
+      for (let index = 0; index < 20; index += 1) messages.push(stage.message(scenario));
+      first.listen = () => Promise.reject(new Error("the store is busy"));
+      for (const message of messages) acceptedReference(await send(stage, first, message));
+      if (how === "die") first.die();
+      else await first.provider.stop();
+      if (how === "stop") assert.equal(first.timers, 0);
+      assert.equal(first.told.length, 0);
+      const second = await stage.live();
+      for (const message of messages) await stage.toldInTheEnd(second, message, scenario.receipts);
+      for (const message of messages) assert.equal(stage.harness.taken(message), 1);
+    });
+  }
+
+  promise("a death between two receipts loses neither", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.jumbles, t);
+    if (scenario === null) return;
+    for (let survived = 0; survived <= scenario.receipts.length; survived += 1) {
+      const first = await stage.live();
+      const message = stage.message(scenario);
+      first.listen = () => {
+        if (first.told.length === survived) first.die();
+        return Promise.resolve();
+      };
+      acceptedReference(await send(stage, first, message));
+      await quiet(stage.harness);
+      const second = await stage.live();
+      await quiet(stage.harness);
+      const told = [...first.receipts(message), ...second.receipts(message)];
+      for (const receipt of scenario.receipts) assert.ok(told.includes(receipt), `${receipt} after ${survived}`);
+      assert.equal(stage.harness.taken(message), 1);
+      first.die();
+      await second.provider.stop();
+    }
+  });
+
+  for (const side of ["before", "after"] as const) {
+    promise(
+      `a death ${side} any write of a hand-over: settle says the truth, nothing is taken twice`,
+      async (stage, t) => {
+        const scenario = have(stage.harness.scenarios.delivers, t);
+        if (scenario === null) return;
+        for (let write = 0, reached = true; reached; write += 1) {
+          const first = await stage.live();
+          if (first.provider.settle === undefined) return t.skip("the peer cannot be asked");
+          first.dieAt(write, side);
+          const message = stage.message(scenario);
+          void first.provider.send(message, NEVER_ABORTED);
+          await quiet(stage.harness);
+          reached = first.dead;
+          first.die();
+          if (first.receipts(message).length > 0) continue;
+          const second = await stage.live();
+          const settled = await second.provider.settle?.(message);
+          if (settled === "absent") acceptedReference(await send(stage, second, { ...message, attempt: 2 }));
+          else acceptedReference(settled);
+          await stage.toldInTheEnd(second, message, scenario.receipts);
+          assert.equal(stage.harness.taken(message), 1);
+          await second.provider.stop();
+        }
+      },
+    );
+  }
+}
+
+function endings(promise: Promises): void {
+  promise("says that it is healthy while it runs", async (stage) => {
+    const { provider } = await stage.live();
+    const health = await provider.health();
+    assert.ok(HEALTH_STATUSES.includes(health.status));
+    assert.equal(health.status, "healthy");
+  });
+
+  promise("a stop waits for signals in flight, leaves no timer, and is silent from then on", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.jumbles, t);
+    if (scenario === null) return;
+    const life = await stage.live();
+    const releases: (() => void)[] = [];
+    life.listen = () => new Promise((resolve) => void releases.push(resolve));
+    acceptedReference(await send(stage, life, stage.message(scenario)));
+    assert.ok(await stage.harness.advanceUntil(() => releases.length > 0, LIMIT_MS));
+    let stopped = false;
+    const stopping = life.provider.stop().then(() => {
+      stopped = true;
+    });
+    await quiet(stage.harness);
+    assert.equal(stopped, false, "the stop did not wait");
+    const inFlight = releases.length;
+    for (const release of releases) release();
+    await stopping;
+    assert.equal(life.timers, 0);
+    await quiet(stage.harness);
+    assert.equal(releases.length, inFlight, "a signal was told after the stop");
+  });
+
+  promise("a stop ends hand-overs that wait, and what comes after it is not taken", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.slow, t);
+    if (scenario === null) return;
+    const life = await stage.live();
+    const waiting = stage.message(scenario);
+    const sending = life.provider.send(waiting, NEVER_ABORTED);
+    await stage.harness.advanceUntil(() => false, 1);
+    await life.provider.stop();
+    const late = stage.message(scenario);
+    const outcomes = [await sending, await life.provider.send(late, NEVER_ABORTED)];
+    for (const [index, message] of [waiting, late].entries()) {
+      const taken = stage.harness.taken(message);
+      const { outcome } = outcomes[index] ?? assert.fail();
+      if (outcome === "accepted") assert.equal(taken, 1);
+      else if (outcome !== "unknown") assert.equal(taken, 0);
+    }
+    assert.equal(stage.harness.taken(late), 0);
+    assert.equal(life.timers, 0);
+  });
+}

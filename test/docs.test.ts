@@ -1,0 +1,162 @@
+/** The documentation under test: what there is, is documented, and nothing else is documented as being there. */
+
+import assert from "node:assert/strict";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { ERROR_STATUS, EVENT_TYPES, MESSAGE_ERROR_CODES, MESSAGE_STATUSES } from "../sdk/wire.ts";
+import { SETTINGS } from "../server/config.ts";
+import { parseDuration } from "../server/core/duration.ts";
+import { TRANSITIONS } from "../server/core/message.ts";
+import { RETRY_SCHEDULE_MS } from "../server/core/retry.ts";
+import { newSigningSecret, signatureHeaders } from "../server/core/signature.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
+
+/** The rows of the first table below a heading, their cells without backticks. */
+function tableUnder(path: string, heading: string): string[][] {
+  const after = read(path).split(new RegExp(`^#+ ${heading}$`, "m"))[1] ?? assert.fail(`${path} has no "${heading}"`);
+  const lines = after.split("\n");
+  const first = lines.findIndex((line) => line.startsWith("|"));
+  const last = lines.findIndex((line, index) => index > first && !line.startsWith("|"));
+  return lines.slice(first + 2, last).map((line) =>
+    line
+      .slice(1, line.lastIndexOf("|"))
+      .split("|")
+      .map((cell) => cell.trim().replace(/^`([^`]*)`$/, "$1")),
+  );
+}
+
+/** Whether a word stands in quotes anywhere in the server: what is reserved does not. */
+const SERVER_TEXT = globSync("server/**/*.ts", { cwd: ROOT })
+  .filter((path) => !path.endsWith(".test.ts"))
+  .map(read)
+  .join("\n");
+
+function isInServer(word: string): boolean {
+  return SERVER_TEXT.includes(`"${word}"`);
+}
+
+function assertEachOnce(rows: string[][]): void {
+  const names = rows.map(([name]) => name);
+  assert.deepEqual(names, [...new Set(names)], "something is documented twice");
+  for (const row of rows) assert.match(row.at(-1) ?? "", /^[A-Za-z`].*\.$/, `${row[0]} has no sentence`);
+}
+
+test("every setting is documented with its flag, default and sentence, and no other is", () => {
+  assert.deepEqual(
+    tableUnder("docs/configuration.md", "Settings"),
+    SETTINGS.map((row) => [row.name, row.flag, row.default ?? "", row.description]),
+  );
+});
+
+test("no document speaks of a setting that does not exist", () => {
+  const known = SETTINGS.map((row) => row.name);
+  const documents = globSync("{*.md,docs/**/*.md}", { cwd: ROOT });
+  const mentioned = documents.flatMap((path) => [...read(path).matchAll(/\bTB_[A-Z_]*[A-Z]\b/g)].map(([name]) => name));
+  assert.deepEqual(
+    mentioned.filter((name) => !known.includes(name)),
+    [],
+  );
+});
+
+test("every error code is documented with its status, and none that does not exist", () => {
+  const used = tableUnder("docs/errors.md", "Codes");
+  const reserved = tableUnder("docs/errors.md", "Reserved codes");
+  assertEachOnce([...used, ...reserved]);
+  const documented = [...used, ...reserved].map(([code = "", status]) => [code, Number(status)]);
+  assert.deepEqual(documented.sort(), Object.entries(ERROR_STATUS).sort());
+});
+
+test("an error code is called reserved as long as nothing answers it", () => {
+  for (const [code = ""] of tableUnder("docs/errors.md", "Codes")) assert.ok(isInServer(code), `${code} is not used`);
+  for (const [code = ""] of tableUnder("docs/errors.md", "Reserved codes"))
+    assert.ok(!isInServer(code), `${code} is used`);
+});
+
+test("every errorCode of a failed message is documented, and none that does not exist", () => {
+  const rows = tableUnder("docs/errors.md", "Why a message failed");
+  assertEachOnce(rows);
+  assert.deepEqual(rows.map(([code]) => code).sort(), [...MESSAGE_ERROR_CODES].sort());
+});
+
+test("every error of a delivery attempt is documented, and none that does not exist", () => {
+  const documented = tableUnder("docs/errors.md", "Why a delivery attempt failed");
+  assertEachOnce(documented);
+  const outgoing = ["server/outgoing/post.ts", "server/outgoing/connection.ts"].map(read).join("\n");
+  const unions = [...outgoing.matchAll(/type (?:PostError|ConnectFailure) =([^;]+);/g)].map(([, union]) => union ?? "");
+  const words = unions.flatMap((union) => [...union.matchAll(/"([A-Z_]+)"/g)].map(([, word]) => word ?? ""));
+  // A stop of the service is not counted as an attempt, so nobody sees its word.
+  assert.deepEqual(documented.map(([word]) => word).sort(), words.filter((word) => word !== "STOPPED").sort());
+});
+
+test("specification 6.2: every event type is documented, and none that does not exist", () => {
+  const sent = tableUnder("docs/events.md", "Types");
+  const reserved = tableUnder("docs/events.md", "Reserved types");
+  assertEachOnce([...sent, ...reserved]);
+  assert.deepEqual([...sent, ...reserved].map(([type]) => type).sort(), [...EVENT_TYPES].sort());
+});
+
+test("an event type is called reserved as long as nothing sends it", () => {
+  for (const [type = ""] of tableUnder("docs/events.md", "Types")) assert.ok(isInServer(type), `${type} is not sent`);
+  for (const [type = ""] of tableUnder("docs/events.md", "Reserved types"))
+    assert.ok(!isInServer(type), `${type} is sent`);
+});
+
+test("specification 6.4: the retries that are documented are those that are made", () => {
+  const rows = tableUnder("docs/events.md", "Success, failure, repeats");
+  assert.deepEqual(
+    rows.map(([retry, delay = ""]) => [Number(retry), parseDuration(delay)]),
+    RETRY_SCHEDULE_MS.map((delayMs, index) => [index + 1, delayMs]),
+  );
+});
+
+test("contract 3: every status is documented, and the transitions are those of the code", () => {
+  const statuses = tableUnder("docs/lifecycle.md", "The life of a message").map(([status]) => status);
+  assert.deepEqual(statuses, [...MESSAGE_STATUSES]);
+  const transitions = Object.entries(TRANSITIONS).flatMap(([signal, moves]) =>
+    Object.entries(moves).map(([from, to]) => [signal, from, to]),
+  );
+  assert.deepEqual(tableUnder("docs/lifecycle.md", "Transitions"), transitions);
+});
+
+test("specification 5.2: the documented receiver takes what is signed as here, and nothing else", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "tightbeam-docs-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const code = /```js\n(.*?)```/s.exec(read("docs/events.md"))?.[1] ?? assert.fail("there is no example");
+  const file = join(directory, "receiver.mjs");
+  writeFileSync(file, code);
+  const { isGenuine } = (await import(file)) as {
+    isGenuine(headers: Record<string, string>, body: Buffer, secret: string): boolean;
+  };
+  const secret = newSigningSecret((size) => new Uint8Array(size).fill(7));
+  const body = Buffer.from('{"id":"evt_1"}');
+  const signed = (sentAtSeconds: number) => {
+    const headers = signatureHeaders({ eventId: "evt_1", body, secret, previousSecret: null, sentAtSeconds });
+    return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  };
+  const now = Math.floor(Date.now() / 1000);
+  assert.equal(isGenuine(signed(now), body, secret), true);
+  assert.equal(isGenuine(signed(now), Buffer.from('{"id":"evt_2"}'), secret), false);
+  assert.equal(isGenuine(signed(now), body, `${secret}x`), false);
+  assert.equal(isGenuine(signed(now - 310), body, secret), false);
+  assert.equal(isGenuine({ ...signed(now), "x-signature": "sha256=" }, body, secret), false);
+  assert.equal(isGenuine({ ...signed(now), "x-timestamp": "soon" }, body, secret), false);
+  assert.equal(isGenuine({}, body, secret), false);
+});
+
+test("links between documents lead somewhere", () => {
+  const broken = globSync("{*.md,docs/**/*.md}", { cwd: ROOT }).flatMap((path) =>
+    [...read(path).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)]
+      .map(([, target = ""]) => join(dirname(path), target))
+      .filter((target) => globSync(target, { cwd: ROOT }).length === 0)
+      .map((target) => `${path} → ${target}`),
+  );
+  assert.deepEqual(broken, []);
+});

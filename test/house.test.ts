@@ -1,0 +1,296 @@
+/** The rules of the house, held by tests: who imports whom, how long a file is, what is never written, what is pinned. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, posix } from "node:path";
+import test, { type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+
+interface Layer {
+  name: string;
+  /** Which files are in it: the first layer that matches counts. */
+  files: RegExp;
+  /** Files of ours that it may import, by their path from the root. */
+  imports: RegExp;
+  /** Libraries and parts of Node that it may import. */
+  libraries: RegExp;
+  /** An import that would break the law, by which the linter is tried. */
+  refused: string;
+}
+
+const NODE = "node:[a-z_/]+";
+const CORE = "server/core/[^/]+|sdk/wire";
+const BESIDE_APP = "server/(clock|log|metrics)";
+
+const LAYERS: readonly Layer[] = [
+  layer("sdk", "sdk/", "sdk/", "", "node:fs"),
+  layer("core", "server/core/", CORE, "node:(crypto|net|zlib)|libphonenumber-js(/\\w+)?", "../clock.ts"),
+  layer("store", "server/store/", `server/store/|${CORE}`, `${NODE}|kysely(/.+)?`, "../engine/commit.ts"),
+  layer("registry", "server/providers/registry.ts", `server/providers/|server/clock|${CORE}`, "", "../store/store.ts"),
+  layer("provider.ts", "server/providers/[^/]+$", `server/clock|${CORE}`, "", "./sandbox/sandbox.ts"),
+  layer("sandbox", "server/providers/sandbox/", ownProvider("sandbox"), NODE, "../twilio/twilio.ts"),
+  layer("outgoing", "server/outgoing/", `server/outgoing/|server/clock|${CORE}`, `${NODE}|undici`, "../store/store.ts"),
+  layer(
+    "engine",
+    "server/engine/",
+    `server/(engine|outgoing)/|server/store/[^/]+$|server/providers/[^/]+$|server/secrets|${BESIDE_APP}|${CORE}`,
+    NODE,
+    "../http/server.ts",
+  ),
+  layer(
+    "http",
+    "server/http/",
+    `server/(http|engine)/|server/store/[^/]+$|${BESIDE_APP}|${CORE}`,
+    `${NODE}|(ajv|fastify|typebox)(/.+)?`,
+    "../config.ts",
+  ),
+  layer("app", "server/app/", "server/|sdk/wire", `${NODE}|fastify`, "../../sdk/client.ts"),
+  layer("beside app", "server/[^/]+$", `server/[^/]+$|${CORE}`, `${NODE}|pino|prom-client`, "./engine/accept.ts"),
+  layer(
+    "cli",
+    "cli/",
+    "cli/|sdk/|server/(app/serve|config|core/duration)\\.ts",
+    `${NODE}|commander`,
+    "../server/store/store.ts",
+  ),
+];
+
+function layer(name: string, files: string, imports: string, libraries: string, refused: string): Layer {
+  const whole = new RegExp(`^(${libraries || "(?!)"})$`);
+  return { name, files: new RegExp(`^${files}`), imports: new RegExp(`^(${imports})`), libraries: whole, refused };
+}
+
+function ownProvider(name: string): string {
+  return `server/providers/(${name}/|provider\\.ts)|server/clock|${CORE}`;
+}
+
+const SOURCES = globSync("{sdk,server,cli,bench,test}/**/*.{ts,js}", { cwd: ROOT }).filter(
+  (path) => !/(^|\/)(node_modules|dist)\//.test(path),
+);
+const PRODUCT = SOURCES.filter((path) => !/\.test\.ts$|^(bench|test)\//.test(path));
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
+
+/** The lines of some files that match, for a message that says where. */
+function linesMatching(paths: readonly string[], pattern: RegExp): string[] {
+  return paths.flatMap((path) =>
+    read(path)
+      .split("\n")
+      .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+  );
+}
+
+const IMPORTS = [
+  /^import\b[^;"(]*"([^"]+)"/gm,
+  /^export\b[^;"=(]*\bfrom "([^"]+)"/gm,
+  /\bimport\("([^"]+)"\)/g,
+  /\bnew URL\("(\.[^"]+\.(?:ts|js))"/g,
+];
+
+/** What a file imports, by `import`, `export … from` and `import()`, and the files that it starts as workers. */
+function importsOf(path: string): string[] {
+  const text = read(path);
+  return IMPORTS.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ""));
+}
+
+test("imports point down: cli → app → http → engine → {store, provider.ts, outgoing} → core → sdk/wire.ts", () => {
+  const broken: string[] = [];
+  for (const path of PRODUCT) {
+    const own = LAYERS.find((candidate) => candidate.files.test(path));
+    if (own === undefined) broken.push(`${path} is in no layer: name it in this test and in biome.jsonc`);
+    for (const target of own === undefined ? [] : importsOf(path)) {
+      const inside = target.startsWith(".");
+      const resolved = inside ? posix.join(posix.dirname(path), target) : target;
+      if (!(inside ? own?.imports : own?.libraries)?.test(resolved)) broken.push(`${path} imports ${resolved}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+test("every provider has a layer of its own, so that none imports another", () => {
+  const providers = globSync("server/providers/*/", { cwd: ROOT }).map((path) => basename(path));
+  assert.deepEqual(
+    providers.filter((name) => !LAYERS.some((candidate) => candidate.files.test(`server/providers/${name}/x.ts`))),
+    [],
+  );
+});
+
+interface Example {
+  path: string;
+  source: string;
+  /** The rule that refuses it; null: none does. */
+  rule: string | null;
+}
+
+/** A path of a file that is in the layer. */
+function fileOf({ files }: Layer): string {
+  const path = files.source.replace(/^\^/, "").replaceAll("\\", "");
+  if (path.endsWith("/")) return `${path}example.ts`;
+  return path.endsWith(".ts") ? path : path.replace("[^/]+$", "example.ts");
+}
+
+const LINES_61 = "  void 0;\n".repeat(61);
+
+const EXAMPLES: readonly Example[] = [
+  ...LAYERS.map((own) => ({ path: fileOf(own), source: `import "${own.refused}";\n`, rule: "noRestrictedImports" })),
+  { path: "sdk/sibling.ts", source: 'import "./wire.ts";\n', rule: null },
+  { path: "server/core/down.ts", source: 'import "../../sdk/wire.ts";\nimport "node:crypto";\n', rule: null },
+  { path: "server/core/clock.ts", source: 'import "node:fs";\n', rule: "noRestrictedImports" },
+  { path: "server/store/sqlite/down.ts", source: 'import "../../core/id.ts";\nimport "../store.ts";\n', rule: null },
+  { path: "server/store/up.ts", source: 'import "../log.ts";\n', rule: "noRestrictedImports" },
+  { path: "server/store/worker.ts", source: 'await import("../http/server.ts");\n', rule: "noRestrictedImports" },
+  { path: "server/engine/again.ts", source: 'export { x } from "../http/x.ts";\n', rule: "noRestrictedImports" },
+  { path: "server/engine/sqlite.ts", source: 'import "../store/sqlite/engine.ts";\n', rule: "noRestrictedImports" },
+  { path: "server/engine/down.ts", source: 'import "../store/store.ts";\nimport "../core/id.ts";\n', rule: null },
+  { path: "server/http/schemas/down.ts", source: 'import "../../../sdk/wire.ts";\nimport "typebox";\n', rule: null },
+  { path: "server/http/secrets.ts", source: 'import "../secrets.ts";\n', rule: "noRestrictedImports" },
+  { path: "server/http/pool.ts", source: 'import "undici";\n', rule: "noRestrictedImports" },
+  { path: "cli/down.ts", source: 'import "../sdk/client.ts";\nimport "../server/app/serve.ts";\n', rule: null },
+  { path: "server/env.ts", source: "void process.env.PORT;\n", rule: "noProcessEnv" },
+  { path: "sdk/env.ts", source: "void process.env.PORT;\n", rule: "noProcessEnv" },
+  { path: "cli/env.ts", source: "void process.env.PORT;\n", rule: null },
+  { path: "server/core/long-file.ts", source: "void 0;\n".repeat(401), rule: "noExcessiveLinesPerFile" },
+  { path: "server/core/long.test.ts", source: "void 0;\n".repeat(401), rule: "noExcessiveLinesPerFile" },
+  { path: "server/core/long.ts", source: `export function f() {\n${LINES_61}}\n`, rule: "noExcessiveLinesPerFunction" },
+  { path: "server/core/suite.test.ts", source: `export function f() {\n${LINES_61}}\n`, rule: null },
+  { path: "server/core/any.ts", source: "export function f(x: any): void {\n  void x;\n}\n", rule: "noExplicitAny" },
+  { path: "server/core/non-null.ts", source: "void [1][0]!;\n", rule: "noNonNullAssertion" },
+  { path: "server/core/default.ts", source: "export default 1;\n", rule: "noDefaultExport" },
+  { path: "server/core/barrel.ts", source: 'export { x } from "./x.ts";\n', rule: "noBarrelFile" },
+  { path: "server/core/BadName.ts", source: "void 0;\n", rule: "useFilenamingConvention" },
+  { path: "server/core/id.ts", source: "export const x = 1;\n", rule: null },
+  { path: "server/core/no-extension.ts", source: 'import "./id";\n', rule: "useImportExtensions" },
+  { path: "server/core/unused.ts", source: 'import { x } from "./id.ts";\n', rule: "noUnusedImports" },
+  { path: "server/core/say.ts", source: 'console.log("x");\n', rule: "noConsole" },
+  {
+    path: "server/core/floating.ts",
+    source: "async function f(): Promise<void> {}\nf();\n",
+    rule: "noFloatingPromises",
+  },
+];
+
+test("the linter refuses what the house forbids, an import that points up from each layer included", async (t) => {
+  const directory = scratch(t);
+  for (const name of ["biome.jsonc", "package.json"]) cpSync(join(ROOT, name), join(directory, name));
+  const found = new Map<string, Set<string>>();
+  for (const { path, source } of EXAMPLES) {
+    assert.ok(!found.has(path), `${path} is the path of two examples`);
+    found.set(path, new Set());
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), source);
+  }
+  for (const { category, location } of await lint(directory)) {
+    found.get(location.path)?.add(category.replace(/^.*\//, ""));
+  }
+  for (const { path, source, rule } of EXAMPLES) {
+    const rules = [...(found.get(path) ?? [])];
+    if (rule === null) assert.deepEqual(rules, [], `${path}: ${source}`);
+    else assert.ok(rules.includes(rule), `${path} is not refused by ${rule}, but by ${rules}: ${source.slice(0, 200)}`);
+  }
+});
+
+interface Diagnostic {
+  category: string;
+  location: { path: string };
+}
+
+async function lint(directory: string): Promise<Diagnostic[]> {
+  const biome = join(ROOT, "node_modules/.bin/biome");
+  const args = ["lint", "--reporter=json", "--max-diagnostics=none", "--error-on-warnings", "."];
+  const { stdout } = await promisify(execFile)(biome, args, { cwd: directory }).catch((error) => error);
+  const { diagnostics } = JSON.parse(stdout) as { diagnostics: Diagnostic[] };
+  return diagnostics;
+}
+
+function scratch(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), "tightbeam-house-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+test("a file has at most 400 lines; only sdk/wire.ts, every shape once, may have more", () => {
+  const long = SOURCES.map((path) => ({ path, lines: read(path).split("\n").length - 1 }));
+  assert.deepEqual(
+    long.filter(({ path, lines }) => lines > 400 && path !== "sdk/wire.ts"),
+    [],
+  );
+});
+
+test("every file of the product says in its first line what may happen in it", () => {
+  const silent = PRODUCT.filter((path) => !/^(#!.*\n)?\/\*\*[ \n]/.test(read(path)));
+  assert.deepEqual(silent, []);
+});
+
+test("a file is named for its noun or verb, never for its pattern", () => {
+  const patterns = /(-(service|manager)|(^|[/-])(utils?|helpers?|types|constants|impl|base|index))\.(test\.)?ts$/;
+  assert.deepEqual(
+    SOURCES.filter((path) => patterns.test(path) && path !== "sdk/index.ts"),
+    [],
+  );
+});
+
+const SERVER = PRODUCT.filter((path) => path.startsWith("server/"));
+
+test("the environment reaches the server as an argument only", () => {
+  const outside = PRODUCT.filter((path) => !path.startsWith("cli/"));
+  assert.deepEqual(linesMatching(outside, /\bprocess\.env\b/), []);
+});
+
+test("time and chance are made in app/ and clock.ts only, and are arguments everywhere else", () => {
+  const others = SERVER.filter((path) => !/^server\/(app\/|clock\.ts$)/.test(path));
+  const made = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom(Bytes|UUID|Int|FillSync)\(|\bgetRandomValues\b/;
+  assert.deepEqual(linesMatching(others, made), []);
+});
+
+test("nothing is left for later, and no test is skipped or todo without being run", () => {
+  const later = new RegExp(`\\b(${["TO", "FIX"].join("DO|")}ME)\\b`);
+  assert.deepEqual(linesMatching(SOURCES, later), []);
+  const tests = SOURCES.filter((path) => path.startsWith("test/") || path.endsWith(".test.ts"));
+  assert.deepEqual(linesMatching(tests, /\b(test|it|describe|suite)\.(only|skip|todo)\(/), []);
+});
+
+const PACKAGE = JSON.parse(read("package.json")) as {
+  scripts: Record<string, string>;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  engines: { node: string };
+};
+
+test("every dependency is pinned to one version, in package.json and in the lock", () => {
+  const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, { version?: string }> };
+  for (const [name, version] of Object.entries({ ...PACKAGE.dependencies, ...PACKAGE.devDependencies })) {
+    assert.match(version, /^\d+\.\d+\.\d+$/, name);
+    assert.equal(packages[`node_modules/${name}`]?.version, version, name);
+  }
+});
+
+test("the lock names no registry, so that an install asks the one it is told to", () => {
+  assert.doesNotMatch(read("package-lock.json"), /"resolved"|https?:\/\/[^"]*registry/);
+});
+
+test("npm start hands its process over, so that SIGTERM reaches the service and leaves no orphan", () => {
+  assert.match(PACKAGE.scripts.start ?? "", /^exec node /);
+});
+
+test("npm run check is lint, types and dead code, and npm test runs every test", () => {
+  assert.equal(PACKAGE.scripts.check, "biome check . && tsc && knip");
+  assert.equal(PACKAGE.scripts.test, "node test/support/run.ts");
+});
+
+test("the pinned Node is one that the package says it runs on", () => {
+  const [wanted = 0, wantedMinor = 0] = PACKAGE.engines.node.replace(/^>=/, "").split(".").map(Number);
+  const [major = 0, minor = 0] = (PACKAGE.devDependencies.node ?? "").split(".").map(Number);
+  assert.ok(major > wanted || (major === wanted && minor >= wantedMinor));
+});
+
+test("what continuous integration runs can be run", () => {
+  assert.equal(statSync(join(ROOT, ".ci/run")).mode & 0o100, 0o100);
+  assert.match(read(".ci/run"), /^#!.*\n(#.*\n)*set -euo pipefail$/m);
+});

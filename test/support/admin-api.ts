@@ -1,0 +1,102 @@
+/** Admin routes, usage and the inbox behind a real edge, with a real store and simulated time: what their tests speak to. */
+
+import assert from "node:assert/strict";
+import type { TestContext as Test } from "node:test";
+import type { Key } from "../../sdk/wire.ts";
+import { hashKey } from "../../server/core/key.ts";
+import { UsageCounters } from "../../server/engine/usage.ts";
+import { customerRoutes } from "../../server/http/customers.ts";
+import { keyRoutes } from "../../server/http/keys.ts";
+import { numberRoutes } from "../../server/http/numbers.ts";
+import { Inboxes, inboxRoutes, registerInbox } from "../../server/http/sandbox.ts";
+import { usageRoutes } from "../../server/http/usage.ts";
+import { commitAll, type TestContext, type TestContextOptions, testContext, testKey } from "./context.ts";
+import { failureOf, startEdge } from "./edge.ts";
+
+/** One request: with the admin key unless another is given, null for none. */
+export interface Asking {
+  key?: string | null;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface AdminApi extends TestContext {
+  url: string;
+  /** The admin key in clear, and its id. */
+  admin: string;
+  adminId: string;
+  usage: UsageCounters;
+  /** The `data` of an answer that must have this status; 200 unless given. */
+  // biome-ignore lint/suspicious/noExplicitAny: what an answer holds is what the test looks at
+  data(line: string, asking?: Asking, status?: number): Promise<any>;
+  /** The code of an answer that must be a failure with this status, and the paths that it names. */
+  failure(line: string, asking: Asking, status: number): Promise<{ code: string; paths: string[] }>;
+  ask(line: string, asking?: Asking): Promise<{ status: number; text: string }>;
+  /** A key of the context's customer, made by the API. */
+  makeKey(body?: Record<string, unknown>): Promise<Required<Key>>;
+}
+
+/** Serves the routes on a free port until the test ends. `line` of a request is `GET /v1/numbers`. */
+export async function startAdminApi(t: Test, options: TestContextOptions = {}): Promise<AdminApi> {
+  const test = await testContext(options);
+  const { context } = test;
+  const { apiKey, key: admin } = testKey(context, null);
+  await commitAll(context, [{ op: "insert", table: "keys", record: apiKey }]);
+  const usage = new UsageCounters({ ...context, fault: context.observer.fault });
+  let url = "";
+  const inboxes = new Inboxes(context, (path) => url + path);
+  const { port } = await startEdge(t, {
+    authenticate: (secret) => context.known.findKey(hashKey(secret)),
+    touch: (used) => usage.used(used.id),
+    counted: ({ keyId }) => {
+      if (keyId !== null) usage.count([keyId], "requests");
+    },
+    clock: context.clock,
+    newId: context.newId,
+    random: context.random,
+    routes: [
+      ...customerRoutes(context),
+      ...keyRoutes(context),
+      ...numberRoutes(context),
+      ...usageRoutes(context, usage),
+      ...inboxRoutes(inboxes),
+    ],
+    extra: (app) => registerInbox(app, inboxes),
+  });
+  url = `http://127.0.0.1:${port}`;
+  t.after(() => test.close());
+  const ask: AdminApi["ask"] = async (line, { key = admin, body, headers = {} } = {}) => {
+    const [method = "", path = ""] = line.split(" ");
+    const authorization: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+    const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...authorization, ...type, ...headers },
+      ...content,
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  const data: AdminApi["data"] = async (line, asking, status = 200) => {
+    const answer = await ask(line, asking);
+    assert.equal(answer.status, status, `${line}: ${answer.text}`);
+    return JSON.parse(answer.text).data;
+  };
+  return {
+    ...test,
+    url,
+    admin,
+    adminId: apiKey.id,
+    usage,
+    ask,
+    data,
+    async failure(line, asking, status) {
+      const answer = await ask(line, asking);
+      assert.equal(answer.status, status, `${line}: ${answer.text}`);
+      const { error } = failureOf(status, answer.text);
+      return { code: error.code, paths: (error.details ?? []).map(({ path }) => path) };
+    },
+    makeKey: (body = {}) =>
+      data("POST /v1/admin/keys", { body: { name: "made", customerId: test.customer.id, ...body } }, 201),
+  };
+}

@@ -1,0 +1,220 @@
+/** A whole small context for tests: the real store in this process, simulated time, repeatable chance, one customer. */
+
+import { createHash } from "node:crypto";
+import { parseAllowList } from "../../server/core/address.ts";
+import type { Customer } from "../../server/core/customer.ts";
+import { type CustomerId, createIdSource, type InstanceId, type NewId, type Random } from "../../server/core/id.ts";
+import type { Instance } from "../../server/core/instance.ts";
+import { type ApiKey, hashKey, last4Of, newKey } from "../../server/core/key.ts";
+import type { CustomerNumber } from "../../server/core/number.ts";
+import { RETRY_SCHEDULE_MS } from "../../server/core/retry.ts";
+import { newSigningSecret } from "../../server/core/signature.ts";
+import type { Context, EngineSettings } from "../../server/engine/context.ts";
+import { Known } from "../../server/engine/known.ts";
+import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
+import { customerSecretPlace } from "../../server/engine/secret-places.ts";
+import type { Provider } from "../../server/providers/provider.ts";
+import { createSealer } from "../../server/secrets.ts";
+import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
+import type { Unit } from "../../server/store/store.ts";
+import { SimulatedClock } from "./clock.ts";
+
+/** A customer with one number on the sandbox instance, and a key of its own. */
+export interface Tenant {
+  customer: Customer;
+  number: CustomerNumber;
+  /** The stored key, and the key itself as it goes into `Authorization: Bearer`. */
+  apiKey: ApiKey;
+  key: string;
+}
+
+/** What the engine told its observer. */
+export interface Observed {
+  accepted: number;
+  sent: number;
+  unknownOutcomes: number;
+  attempts: AttemptOutcome[];
+  faults: { where: string; error: unknown }[];
+}
+
+/** A context and what was put into it. Nothing runs in it: waking a loop only adds its lanes to `woken`. */
+export interface TestContext extends Tenant {
+  context: Context;
+  clock: SimulatedClock;
+  instance: Instance;
+  /** Add an instance's provider here; it is `context.providers`. */
+  providers: Map<InstanceId, Provider>;
+  woken: { messages: string[]; deliveries: string[] };
+  observed: Observed;
+  /** Another customer; its number is the next one up. */
+  addTenant(name: string): Promise<Tenant>;
+  /** Closes the store. */
+  close(): Promise<void>;
+}
+
+/** What a test wants otherwise: settings, parts of the context, or a database file in place of memory. */
+export interface TestContextOptions {
+  settings?: Partial<EngineSettings>;
+  /** Parts put in place of the ordinary ones. */
+  context?: Partial<Context>;
+  path?: string;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Ordinary settings: loopback receivers are allowed, the specification's retry schedule, no fallback time. */
+const TEST_SETTINGS: EngineSettings = {
+  webhookAllow: parseAllowList("loopback"),
+  webhookRetryScheduleMs: RETRY_SCHEDULE_MS,
+  fallbackAfterMs: null,
+  messageTtlMs: 72 * HOUR_MS,
+  retentionMs: 30 * 24 * HOUR_MS,
+  sandboxInbox: true,
+};
+
+/** Bytes that look random and are the same in every run with this seed. */
+function repeatableRandom(seed = "tightbeam"): Random {
+  let drawn = 0;
+  return (size) => {
+    const chunks: Buffer[] = [];
+    for (let length = 0; length < size; length += 32) {
+      drawn += 1;
+      chunks.push(createHash("sha256").update(`${seed} ${drawn}`).digest());
+    }
+    return Buffer.concat(chunks).subarray(0, size);
+  };
+}
+
+/**
+ * Makes a context with one customer (`secretKnown` false), its default number `+15550000001`, the sandbox instance it
+ * is on, and a `messages` key. Jitter is 0. The test closes it.
+ */
+export async function testContext(options: TestContextOptions = {}): Promise<TestContext> {
+  const clock = new SimulatedClock();
+  const random = repeatableRandom();
+  const store = await openSqliteInProcess(options.path);
+  const providers = new Map<InstanceId, Provider>();
+  const woken: TestContext["woken"] = { messages: [], deliveries: [] };
+  const observed: Observed = { accepted: 0, sent: 0, unknownOutcomes: 0, attempts: [], faults: [] };
+  const context: Context = {
+    store,
+    clock,
+    newId: createIdSource(() => clock.real(), random),
+    random,
+    chance: () => 0,
+    sealer: createSealer(Buffer.alloc(32, 7), random),
+    settings: { ...TEST_SETTINGS, ...options.settings },
+    known: new Known(store.db),
+    providers,
+    observer: observerOf(observed),
+    wake: {
+      messages: (lanes) => void woken.messages.push(...lanes),
+      deliveries: (lanes) => void woken.deliveries.push(...lanes),
+    },
+    ...options.context,
+  };
+  const instance: Instance = {
+    id: context.newId("inst"),
+    name: "Sandbox",
+    provider: "sandbox",
+    createdAt: clock.now(),
+  };
+  await commitAll(context, [{ op: "insert", table: "instances", record: instance }]);
+  let tenants = 0;
+  const addTenant = (name: string) => {
+    tenants += 1;
+    return insertTenant(context, { name, instance, address: `+1555${String(tenants).padStart(7, "0")}` });
+  };
+  const tenant = await addTenant("Test customer");
+  const close = () => context.store.close();
+  return { ...tenant, context, clock, instance, providers, woken, observed, addTenant, close };
+}
+
+/** Commits a unit of records that a test lays out; throws unless it was taken in. */
+export async function commitAll(context: Pick<Context, "store">, unit: Unit): Promise<void> {
+  const { answer } = await context.store.commit(unit);
+  if (answer !== "ok") throw new Error(`the test's own records were refused: ${answer}`);
+}
+
+/** A usable key: the record, and the key in clear. An admin key when `customerId` is null. */
+export function testKey(
+  { newId, random, clock }: { newId: NewId; random: Random; clock: { real(): number } },
+  customerId: CustomerId | null,
+): { apiKey: ApiKey; key: string } {
+  const key = newKey(random);
+  const apiKey: ApiKey = {
+    id: newId("key"),
+    version: 1,
+    name: "Test key",
+    customerId,
+    scope: customerId === null ? "admin" : "messages",
+    hash: hashKey(key),
+    last4: last4Of(key),
+    rateLimit: null,
+    createdAt: clock.real(),
+    lastUsedAt: null,
+    expiresAt: null,
+    revokedAt: null,
+    replacedBy: null,
+  };
+  return { apiKey, key };
+}
+
+async function insertTenant(
+  context: Context,
+  { name, instance, address }: { name: string; instance: Instance; address: string },
+): Promise<Tenant> {
+  const { newId, random, clock, sealer } = context;
+  const id = newId("cust");
+  const customer: Customer = {
+    id,
+    version: 1,
+    name,
+    email: null,
+    company: null,
+    secret: sealer.seal(newSigningSecret(random), customerSecretPlace(id)),
+    secretKnown: false,
+    previousSecret: null,
+    previousSecretUntil: null,
+    createdAt: clock.now(),
+    updatedAt: clock.now(),
+  };
+  const number: CustomerNumber = {
+    id: newId("num"),
+    customerId: id,
+    address,
+    provider: instance.provider,
+    instanceId: instance.id,
+    isDefault: true,
+    createdAt: clock.now(),
+  };
+  const { apiKey, key } = testKey(context, id);
+  await commitAll(context, [
+    { op: "insert", table: "customers", record: customer },
+    { op: "insert", table: "numbers", record: number },
+    { op: "insert", table: "keys", record: apiKey },
+  ]);
+  return { customer, number, apiKey, key };
+}
+
+function observerOf(observed: Observed): Observer {
+  return {
+    accepted() {
+      observed.accepted += 1;
+    },
+    sent() {
+      observed.sent += 1;
+    },
+    unknownOutcome() {
+      observed.unknownOutcomes += 1;
+    },
+    attempted(_, outcome) {
+      observed.attempts.push(outcome);
+    },
+    dueLag() {},
+    inFlight() {},
+    fault(where, error) {
+      observed.faults.push({ where, error });
+    },
+  };
+}

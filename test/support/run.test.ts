@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { findTests } from "./run.ts";
+
+const OK = 'import test from "node:test";\ntest("works", () => {});\n';
+
+/** Runs the runner on a project of these files; the environment is that of a machine outside of any other run. */
+async function runOn(t: TestContext, files: Record<string, string>, env: Record<string, string> = {}) {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "tightbeam-run-")));
+  t.after(() => rmSync(root, { recursive: true }));
+  const runner = join(root, "test/support/run.ts");
+  mkdirSync(join(root, "test/support"), { recursive: true });
+  await copyFile(fileURLToPath(new URL("./run.ts", import.meta.url)), runner);
+  writeFileSync(join(root, "package.json"), '{"type":"module"}');
+  for (const [name, source] of Object.entries(files)) {
+    mkdirSync(join(root, name, ".."), { recursive: true });
+    writeFileSync(join(root, name), source);
+  }
+  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    const options = { env: { PATH: process.env.PATH ?? "", ...env }, cwd: tmpdir() };
+    execFile(process.execPath, [runner], options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+test("a run of tests that pass succeeds, from any directory, and ends with the totals of Node's runner", async (t) => {
+  const { code, stdout, stderr } = await runOn(t, { "a.test.ts": OK, "deep/er/b.test.ts": OK });
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+  assert.match(
+    stdout,
+    /\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\nℹ duration_ms [\d.]+\n$/,
+  );
+});
+
+test("a test that fails fails the run", async (t) => {
+  const failing = `${OK}test("breaks", () => { throw new Error("broken"); });\n`;
+  const { code, stdout } = await runOn(t, { "a.test.ts": OK, "b.test.ts": failing });
+  assert.equal(code, 1);
+  assert.match(stdout, /\nℹ tests 3\n.*\nℹ fail 1\n/s);
+});
+
+test("a file that cannot be loaded, or holds no test, fails the run and is named", async (t) => {
+  const files = { "a.test.ts": OK, "broken.test.ts": 'import "./missing.ts";\n', "empty.test.ts": "export {};\n" };
+  const { code, stderr } = await runOn(t, files);
+  assert.equal(code, 1);
+  assert.match(stderr, /^✖ broken\.test\.ts ran no test to its end\n✖ empty\.test\.ts ran no test to its end\n$/);
+});
+
+test("a project without a test file fails", async (t) => {
+  const { code, stderr } = await runOn(t, { "a.ts": OK });
+  assert.equal(code, 1);
+  assert.match(stderr, /there is no such test file/);
+});
+
+test("a todo fails the run, whether or not it would pass", async (t) => {
+  const { code, stderr } = await runOn(t, { "a.test.ts": `${OK}test("later", { todo: true }, () => {});\n` });
+  assert.equal(code, 1);
+  assert.match(stderr, /todo: a\.test\.ts: later/);
+});
+
+test("under CI a skip without a reason fails the run, and one with a reason does not", async (t) => {
+  const skipping = `${OK}test("bare", { skip: true }, () => {});\n`;
+  assert.equal((await runOn(t, { "a.test.ts": skipping })).code, 0);
+  const strict = await runOn(t, { "a.test.ts": skipping }, { CI: "true" });
+  assert.equal(strict.code, 1);
+  assert.match(strict.stderr, /skipped without a reason: a\.test\.ts: bare/);
+  const reasoned = `${OK}test("reasoned", (t) => t.skip("there is no phone here"));\n`;
+  assert.equal((await runOn(t, { "a.test.ts": reasoned }, { CI: "true" })).code, 0);
+});
+
+test("tests below node_modules and dist are not ours to run", async (t) => {
+  const failing = 'import test from "node:test";\ntest("x", () => { throw new Error(); });\n';
+  const files = { "a.test.ts": OK, "node_modules/x/b.test.ts": failing, "dist/c.test.ts": failing };
+  assert.equal((await runOn(t, files)).code, 0);
+});
+
+test("this repository's tests are found, and by a part of their path", () => {
+  const all = findTests([]);
+  assert.ok(all.includes(fileURLToPath(import.meta.url)));
+  assert.ok(all.every((path) => existsSync(path) && !path.includes("node_modules")));
+  assert.deepEqual(findTests(["support/run.test"]), [fileURLToPath(import.meta.url)]);
+});

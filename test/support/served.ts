@@ -1,0 +1,67 @@
+/** Real routes behind the real edge, on a test context's store: what API tests speak to, by `fetch`. */
+
+import assert from "node:assert/strict";
+import type { TestContext as NodeTest } from "node:test";
+import type { ErrorCode } from "../../sdk/wire.ts";
+import { hashKey } from "../../server/core/key.ts";
+import type { Route } from "../../server/http/route.ts";
+import { type TestContext, type TestContextOptions, testContext } from "./context.ts";
+import { failureOf, startEdge } from "./edge.ts";
+
+/** What a test asks for; `key` is that of the context's customer unless it is given. */
+export interface Ask {
+  body?: unknown;
+  key?: string;
+  idempotencyKey?: string;
+  headers?: Record<string, string>;
+}
+
+export interface Served extends TestContext {
+  /** Asks, and gives the answer's `data`; fails the test when the status is not `status`. */
+  data<Data>(status: number, method: string, path: string, ask?: Ask): Promise<Data>;
+  /** Asks, and checks that it is refused with `code`; gives the paths of its details. */
+  refused(code: ErrorCode, method: string, path: string, ask?: Ask): Promise<string[]>;
+}
+
+/** Serves the routes made of a new test context, on a free port, until the test ends. */
+export async function served(
+  t: NodeTest,
+  routesOf: (context: TestContext["context"]) => Route[],
+  options: TestContextOptions = {},
+): Promise<Served> {
+  const made = await testContext(options);
+  const { context } = made;
+  const { port } = await startEdge(t, {
+    routes: routesOf(context),
+    authenticate: (secret) => context.known.findKey(hashKey(secret)),
+    clock: context.clock,
+    newId: context.newId,
+    random: context.random,
+  });
+  t.after(() => made.close());
+  const send = async (method: string, path: string, ask: Ask = {}) => {
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${ask.key ?? made.key}`,
+      "content-type": "application/json",
+      ...(ask.idempotencyKey === undefined ? {} : { "idempotency-key": ask.idempotencyKey }),
+      ...ask.headers,
+    };
+    const body = ask.body === undefined ? null : JSON.stringify(ask.body);
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, body });
+    return { status: response.status, text: await response.text() };
+  };
+  return {
+    ...made,
+    async data<Data>(status: number, method: string, path: string, ask?: Ask) {
+      const answer = await send(method, path, ask);
+      assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);
+      return JSON.parse(answer.text).data as Data;
+    },
+    async refused(code, method, path, ask) {
+      const answer = await send(method, path, ask);
+      const { error } = failureOf(answer.status, answer.text);
+      assert.equal(error.code, code, `${method} ${path}: ${answer.text}`);
+      return (error.details ?? []).map((detail) => detail.path);
+    },
+  };
+}

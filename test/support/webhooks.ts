@@ -1,0 +1,81 @@
+/** Endpoints and events as tests of webhooks lay them out, on the routes and the store of a test context. */
+
+import type { TestContext as NodeTest } from "node:test";
+import type { DeliveryList, EventType, Webhook } from "../../sdk/wire.ts";
+import { type Event, makeEvent } from "../../server/core/event.ts";
+import type { MessageId } from "../../server/core/id.ts";
+import type { Endpoint } from "../../server/core/webhook.ts";
+import { endpointSecretPlace } from "../../server/engine/secret-places.ts";
+import { deliveryRoutes } from "../../server/http/deliveries.ts";
+import { webhookRoutes } from "../../server/http/webhooks.ts";
+import { commitAll, type TestContext } from "./context.ts";
+import { type Ask, type Served, served } from "./served.ts";
+
+export const URL_A = "https://a.example.com/hooks";
+export const URL_B = "https://b.example.com/hooks";
+
+/** The routes of webhooks and deliveries, until the test ends. */
+export function serveWebhooks(t: NodeTest): Promise<Served> {
+  return served(t, (context) => [...webhookRoutes(context), ...deliveryRoutes(context)]);
+}
+
+/** Makes or changes the configuration. */
+export function put(api: Served, body: object): Promise<Webhook> {
+  return api.data<Webhook>(200, "PUT", "/v1/webhooks", { body });
+}
+
+/** Makes a further endpoint. */
+export function create(api: Served, body: object): Promise<Webhook> {
+  return api.data<Webhook>(201, "POST", "/v1/webhooks", { body });
+}
+
+/** A page of the delivery log; `query` with its question mark. */
+export function log(api: Served, query = "", ask: Ask = {}): Promise<DeliveryList> {
+  return api.data<DeliveryList>(200, "GET", `/v1/webhooks/deliveries${query}`, ask);
+}
+
+/** What an event is to be; `message.sent` of no message unless told. */
+export interface Told {
+  type?: EventType;
+  messageId?: MessageId;
+  sequence?: number;
+}
+
+/** An event of the context's customer, not committed. */
+export function eventOf({ context, customer }: TestContext, told: Told = {}): Event {
+  const { type = "message.sent", messageId = null, sequence = 0 } = told;
+  const id = context.newId("evt");
+  const fields = { id, customerId: customer.id, type, messageId, sequence, correlationId: "cor_1" };
+  return makeEvent({ ...fields, createdAt: context.clock.now() }, {});
+}
+
+/** Commits an event with its deliveries, a millisecond after the one before it; gives its id. */
+export async function tell(made: TestContext, told: Told & { callbackUrl?: string } = {}): Promise<string> {
+  await made.clock.advance(1);
+  const event = eventOf(made, told);
+  await commitAll(made.context, [{ op: "event", event, callbackUrl: told.callbackUrl ?? null }]);
+  return event.id;
+}
+
+/** Adds the built-in inbox of the context's customer, as the service makes it. */
+export async function addInbox({ context, customer }: TestContext): Promise<Endpoint> {
+  const id = context.newId("wh");
+  const now = context.clock.now();
+  const inbox: Endpoint = {
+    id,
+    version: 1,
+    customerId: customer.id,
+    kind: "inbox",
+    name: null,
+    url: "/sandbox/inbox/token",
+    events: ["*"],
+    active: true,
+    secret: context.sealer.seal("whsec_inbox", endpointSecretPlace(id)),
+    previousSecret: null,
+    previousSecretUntil: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  await commitAll(context, [{ op: "insert", table: "endpoints", record: inbox }]);
+  return inbox;
+}
