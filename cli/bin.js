@@ -5,6 +5,10 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
+import v8 from "node:v8";
+
+/** By then the service is loaded, and the nursery may grow with the load. */
+const LOADING_MS = 3_000;
 
 const root = new URL("../", import.meta.url);
 const { version, engines } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
@@ -19,7 +23,8 @@ function isNewEnough(current, range) {
 }
 
 function start() {
-  module.enableCompileCache();
+  keepCompiled();
+  keepSmall();
   const source = new URL("cli/main.ts", root);
   const main = existsSync(source) ? source : new URL("dist/cli/main.js", root);
   process.stdout.on("error", endQuietly);
@@ -40,6 +45,23 @@ function start() {
       console.error(error);
       process.exit(1);
     });
+}
+
+/** Keeps compiled code on disk. By the environment, since that is how threads come to know of it. */
+function keepCompiled() {
+  const { directory } = module.enableCompileCache();
+  if (directory && !process.env.NODE_COMPILE_CACHE) process.env.NODE_COMPILE_CACHE = directory;
+}
+
+/** Loading makes much garbage: it must not blow up the nursery (by 24 MB) that a service at rest then sits in. */
+function keepSmall() {
+  v8.setFlagsFromString("--semi-space-growth-factor=1");
+  const loaded = () => {
+    v8.setFlagsFromString("--semi-space-growth-factor=2");
+    // Not only at the end: a process that is killed should start as fast the next time.
+    module.flushCompileCache();
+  };
+  setTimeout(loaded, LOADING_MS).unref();
 }
 
 /** A reader that has seen enough (`| head`) is no failure. */

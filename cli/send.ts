@@ -50,7 +50,7 @@ export function addSend(program: Command, cli: Cli): void {
         'tightbeam send +15005550100 "Hello"': "iMessage, by SMS where there is none",
         'tightbeam send +15005550102 "Hello" --channel sms': "SMS only",
         'tightbeam send +15005550101 "Hello" --until read': "wait for the read receipt",
-        'tightbeam send +15005550100 "Later" --at 2031-05-01T09:00:00Z': "schedule it",
+        [`tightbeam send +15005550100 "Later" --at ${tomorrow()}`]: "schedule it, at most 30 days ahead",
         'tightbeam send +15005550100 "Hello" --no-follow | jq -r .id': "just the id",
       })}\n\nExit codes: 0 it got as far as --until, or was accepted and not followed; 1 it was refused, failed, or the` +
         " time was\nup first (it goes on: see `tightbeam messages get <id>`); 2 wrong usage.",
@@ -170,4 +170,9 @@ function complainUnlessDone(message: Message, options: SendOptions): void {
   throw new Failure("NOT_YET", `The message is ${message.status} after ${options.timeout} s, and goes on.`, [
     `Look again with: tightbeam messages get ${message.id}`,
   ]);
+}
+
+/** This time tomorrow, to the minute: an example that can be tried. */
+function tomorrow(): string {
+  return `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 16)}Z`;
 }

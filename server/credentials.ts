@@ -29,9 +29,17 @@ export function readCredentials(dataDir: string): Credentials | null {
   return credentials;
 }
 
-/** Writes the credentials of a data directory, in place of those it has: mode 0600, whole or not at all. */
+/**
+ * Writes the credentials of a data directory, in place of those it has: mode 0600, whole or not at all. Throws
+ * `ConfigError` when that cannot be done.
+ */
 export function writeCredentials(dataDir: string, { baseUrl, apiKey, adminKey }: Credentials): void {
-  replacePrivateFile(join(dataDir, FILE), `${JSON.stringify({ baseUrl, apiKey, adminKey }, null, 2)}\n`);
+  const path = join(dataDir, FILE);
+  try {
+    replacePrivateFile(path, `${JSON.stringify({ baseUrl, apiKey, adminKey }, null, 2)}\n`);
+  } catch (error) {
+    throw new ConfigError(`${path} cannot be written: ${(error as Error).message}.`);
+  }
 }
 
 function parseCredentials(text: string): Credentials | null {

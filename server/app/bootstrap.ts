@@ -36,9 +36,15 @@ export interface Bootstrapped {
 
 /**
  * Makes sure that the secrets can be opened with this key (by its fingerprint), and that there is a customer to work
- * with. Throws `ConfigError` when the secrets were sealed with another key.
+ * with. `generate` gives a key that nobody knows yet; the service's own keeps it first. Throws `ConfigError` when the secrets were
+ * sealed with another key.
  */
-export async function bootstrap(context: Context, config: Config, keyFingerprint: string): Promise<Bootstrapped> {
+export async function bootstrap(
+  context: Context,
+  config: Config,
+  keyFingerprint: string,
+  generate: (name: keyof Generated) => string = () => newKey(context.random),
+): Promise<Bootstrapped> {
   const { store } = context;
   const sealedWith = await findSetting(store.db, SECRET_KEY);
   if (sealedWith !== null && sealedWith !== keyFingerprint) {
@@ -49,8 +55,16 @@ export async function bootstrap(context: Context, config: Config, keyFingerprint
   const customerId = await findSetting(store.db, FIRST_CUSTOMER);
   const isFirst = customerId === null;
   const first = isFirst ? await makeFirst(context, keyFingerprint) : (customerId as CustomerId);
-  const apiKey = await ensureKey(context, READY_KEY, config.apiKey, { name: "First key", customerId: first });
-  const adminKey = await ensureKey(context, READY_ADMIN_KEY, config.adminKey, { name: "Admin key", customerId: null });
+  const apiKey = await ensureKey(context, READY_KEY, config.apiKey, {
+    name: "First key",
+    customerId: first,
+    generate: () => generate("apiKey"),
+  });
+  const adminKey = await ensureKey(context, READY_ADMIN_KEY, config.adminKey, {
+    name: "Admin key",
+    customerId: null,
+    generate: () => generate("adminKey"),
+  });
   await switchInboxes(context);
   context.known.clear();
   return {
@@ -92,13 +106,13 @@ async function ensureKey(
   context: Context,
   setting: string,
   wanted: string | null,
-  owner: { name: string; customerId: CustomerId | null },
+  { generate, ...owner }: { name: string; customerId: CustomerId | null; generate: () => string },
 ): Promise<string | null> {
   const { db } = context.store;
   const id = await findSetting(db, setting);
   const present = id === null ? null : await findKey(db, id as KeyId);
   if (present !== null && (wanted === null || isAlready(present, wanted))) return null;
-  const key = wanted ?? newKey(context.random);
+  const key = wanted ?? generate();
   const scope = owner.customerId === null ? "admin" : "messages";
   const unit: Operation[] = [];
   const known = await findKeyByHash(db, hashKey(key));

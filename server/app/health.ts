@@ -46,6 +46,7 @@ async function check(context: Context): Promise<Health["checks"]> {
 }
 
 async function checkDatabase(context: Context): Promise<Health["checks"][string]> {
+  if (context.store.isFull) return { status: "degraded", message: "the disk is full: nothing new is accepted" };
   try {
     await findSetting(context.store.db, "first-customer");
     return { status: "ok" };

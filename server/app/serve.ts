@@ -9,11 +9,15 @@ const STOP_MS_MAX = 29_500;
 /** The recipient that the sandbox delivers to. */
 const SANDBOX_RECIPIENT = "+15005550100";
 
+/** Log levels at which the log itself says where the service listens. */
+const LEVELS_WITH_START: readonly Config["logLevel"][] = ["info", "debug", "trace"];
+
 /** Starts the service and keeps it until SIGTERM or SIGINT. Throws `ConfigError` when it cannot start. */
 export async function serve(config: Config, version: string): Promise<void> {
+  // What is made here is this user's alone: database, keys, credentials.
+  process.umask(0o077);
   const service = await startService(config, { version, lost: die });
-  const shown = process.stdout.isTTY ? process.stdout : process.stderr.isTTY ? process.stderr : null;
-  shown?.write(welcome(service, config));
+  greet(service, config);
   let isStopping = false;
   const stop = () => {
     if (isStopping) return;
@@ -26,6 +30,13 @@ export async function serve(config: Config, version: string): Promise<void> {
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
+}
+
+/** To a terminal, all that a person needs; to anything else where it listens, unless the log says so. */
+function greet(service: Service, config: Config): void {
+  const terminal = [process.stdout, process.stderr].find(({ isTTY }) => isTTY);
+  if (terminal !== undefined) terminal.write(welcome(service, config));
+  else if (!LEVELS_WITH_START.includes(config.logLevel)) process.stderr.write(`listening on ${service.url}\n`);
 }
 
 /** Ends the process where nothing more can be promised: what was acknowledged is on disk, the rest was not. */

@@ -5,7 +5,8 @@ import { mkdirSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { type Clock, systemClock } from "../clock.ts";
 import { baseUrl, type Config, ConfigError } from "../config.ts";
-import { hashKey } from "../core/key.ts";
+import type { Random } from "../core/id.ts";
+import { hashKey, isWellFormedKey, newKey } from "../core/key.ts";
 import { readCredentials, writeCredentials } from "../credentials.ts";
 import { Engine } from "../engine/engine.ts";
 import { UsageCounters } from "../engine/usage.ts";
@@ -19,8 +20,8 @@ import { Poster } from "../outgoing/post.ts";
 import { createSealer, fingerprint, loadSecretKey } from "../secrets.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
-import type { Store } from "../store/store.ts";
-import { type Bootstrapped, bootstrap } from "./bootstrap.ts";
+import { type Store, StoreFull } from "../store/store.ts";
+import { type Bootstrapped, bootstrap, type Generated } from "./bootstrap.ts";
 import { createHealth } from "./health.ts";
 import { createObserver } from "./observe.ts";
 
@@ -28,7 +29,7 @@ import { createObserver } from "./observe.ts";
 const BACKLOG_MAX = 2_000;
 /** What a refused caller is told to wait, in seconds. */
 const BUSY_RETRY_AFTER_SECONDS = 1;
-/** How long open deliveries may take to end at a stop, in milliseconds (contract 6). */
+/** How long open deliveries and hand-overs may take to end at a stop, in milliseconds (contract 6). */
 const DRAIN_MS = 25_000;
 
 /** A service that runs. */
@@ -61,6 +62,7 @@ export async function startService(config: Config, options: StartOptions): Promi
   } catch (error) {
     await store.close();
     metrics.stop();
+    if (error instanceof StoreFull) throw new ConfigError(`The data directory ${config.dataDir} has no room left.`);
     throw error;
   }
 }
@@ -115,7 +117,7 @@ class Composition {
     this.#engine = new Engine({
       store,
       clock,
-      random: randomBytes,
+      random: pooledRandom(),
       chance: Math.random,
       sealer: createSealer(secretKey, randomBytes),
       settings: config,
@@ -126,12 +128,23 @@ class Composition {
   }
 
   async start(): Promise<Service> {
-    const { log } = this.#parts;
-    const started = await bootstrap(this.#engine.context, this.#config, fingerprint(this.#parts.secretKey));
     const app = this.#buildServer();
+    // Before anything is made, so that a start without a port makes no keys; what is asked meanwhile gets a 503.
     const port = await listen(app, this.#config);
+    try {
+      return await this.#begin(app, port);
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+  }
+
+  async #begin(app: FastifyInstance, port: number): Promise<Service> {
+    const { log, secretKey } = this.#parts;
     const url = baseUrl(this.#config, port);
     this.#url = url;
+    const generate = (name: keyof Generated) => generateKey(this.#config.dataDir, url, name);
+    const started = await bootstrap(this.#engine.context, this.#config, fingerprint(secretKey), generate);
     keepCredentials(this.#config, url, started);
     this.#usage.start();
     await this.#engine.start({ poster: this.#poster, inboxUrl: (path) => `${ownUrl(app)}${path}` });
@@ -154,7 +167,7 @@ class Composition {
       touch: (key) => this.#usage.used(key.id),
       rateLimit: this.#config.rateLimit,
       available: () => (store.backlog > BACKLOG_MAX ? BUSY_RETRY_AFTER_SECONDS : null),
-      isClosing: () => this.#state === "closing",
+      isClosing: () => this.#state !== "ready",
       counted: (answered) => {
         metrics.countRequest(answered);
         if (answered.keyId === null) return;
@@ -177,7 +190,10 @@ class Composition {
     const { clock, log, metrics, store } = this.#parts;
     log.info("stopping");
     this.#inboxes.stop();
-    const giveBack = clock.after(DRAIN_MS, () => void this.#poster.close());
+    const giveBack = clock.after(DRAIN_MS, () => {
+      this.#engine.cutOff();
+      void this.#poster.close();
+    });
     await this.#engine.stop();
     giveBack();
     await app.close();
@@ -187,6 +203,24 @@ class Composition {
     metrics.stop();
     log.info("stopped");
   }
+}
+
+/** Bytes drawn from the kernel at a time. */
+const POOL_BYTES = 8_192;
+
+/** Random bytes of the kernel, drawn in large helpings: two ids a request would otherwise cost a tenth of it. */
+function pooledRandom(): Random {
+  let pool = randomBytes(POOL_BYTES);
+  let used = 0;
+  return (size) => {
+    if (size > POOL_BYTES) return randomBytes(size);
+    if (used + size > POOL_BYTES) {
+      pool = randomBytes(POOL_BYTES);
+      used = 0;
+    }
+    used += size;
+    return pool.subarray(used - size, used);
+  };
 }
 
 async function listen(app: FastifyInstance, { host, port }: Config): Promise<number> {
@@ -218,6 +252,15 @@ function ownUrl(app: FastifyInstance): string {
   if (typeof address !== "object" || address === null) return "";
   const host = address.address === "0.0.0.0" ? "127.0.0.1" : address.address === "::" ? "::1" : address.address;
   return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+}
+
+/** A new key, kept before anything knows of it: a start that dies now leaves no key that nobody has. */
+function generateKey(dataDir: string, url: string, name: keyof Generated): string {
+  const kept = readCredentials(dataDir);
+  const left = kept?.[name];
+  const key = left !== undefined && isWellFormedKey(left) ? left : newKey(randomBytes);
+  writeCredentials(dataDir, { ...kept, baseUrl: url, [name]: key });
+  return key;
 }
 
 /** Keeps the keys that were generated, and only those, where the command line finds them (contract 6). */

@@ -230,6 +230,8 @@ const AT_OF = { sent: "sentAt", delivered: "deliveredAt", read: "readAt" } as co
  */
 export function climb(message: Message, rung: Rung, context: ChangeContext): Change | null {
   if (transition(message.status, rung) === null) return null;
+  // That the channel had taken it is no news about a message that the channel then could not deliver.
+  if (rung === "sent" && message.errorCode === sendFailedCode(message.channel)) return null;
   const cleared = {
     errorCode: null,
     errorMessage: null,
@@ -237,15 +239,18 @@ export function climb(message: Message, rung: Rung, context: ChangeContext): Cha
     unknownSince: null,
     claimedUntil: null,
   };
-  const done = rung === "sent" ? {} : { dueAt: null };
-  let change: Change = { message: { ...message, ...cleared, ...done }, events: [] };
+  const dueAt = rung === "sent" ? giveUpAt(message, context.now) : null;
+  let change: Change = { message: { ...message, ...cleared, dueAt }, events: [] };
   for (const step of RUNGS.slice(0, RUNGS.indexOf(rung) + 1)) {
     if (change.message[AT_OF[step]] !== null) continue;
     change = enter({ ...change, message: { ...change.message, [AT_OF[step]]: context.now } }, step, context);
   }
-  if (change.message.status === rung) return change;
-  // Every rung was told of before it failed: it only gets its status back.
-  return { ...change, message: { ...change.message, status: rung, updatedAt: context.now } };
+  return change;
+}
+
+/** When the channel is given up for want of a delivery (contract 3, `fallbackAfterSeconds`); null: never. */
+function giveUpAt(message: Message, now: number): number | null {
+  return canFallBack(message) && message.fallbackAfterMs !== null ? now + message.fallbackAfterMs : null;
 }
 
 /** Why a message failed. */

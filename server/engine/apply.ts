@@ -1,10 +1,9 @@
 /** Applies what providers tell of their own accord: receipts, early, late, twice and reversed. */
 
-import type { InstanceId } from "../core/id.ts";
+import type { InstanceId, MessageId } from "../core/id.ts";
 import { climb, type Message, note, sendFailedCode } from "../core/message.ts";
 import type { ReceiptSignal, Signal } from "../providers/provider.ts";
 import { findHandOver, findMessage } from "../store/messages.ts";
-import type { HandOver } from "../store/schema.ts";
 import type { Operation } from "../store/store.ts";
 import { changeMessage, type Verdict } from "./change-message.ts";
 import { type Context, changeContext } from "./context.ts";
@@ -12,19 +11,42 @@ import { giveUp } from "./give-up.ts";
 
 /** Applies a signal of an instance; resolves when what came of it is on disk. A receipt for nobody changes nothing. */
 export async function apply(context: Context, instanceId: InstanceId, signal: Signal): Promise<void> {
-  const handOver = await findHandOver(context.store.db, instanceId, signal.reference);
-  const messageId = handOver?.messageId ?? signal.messageId;
-  const message = messageId === undefined ? null : await findMessage(context.store.db, messageId as Message["id"]);
-  if (message === null)
-    return context.observer.fault("receipt", new Error("a receipt names no message of this service"));
-  await changeMessage(context, message, (fresh) => receiptOf(context, fresh, instanceId, handOver, signal));
+  const subject = await findSubject(context, instanceId, signal);
+  const forgets = forgetting(instanceId, signal);
+  if (subject === null) {
+    context.observer.fault("receipt", new Error("a receipt names no message of this service"));
+    if (forgets.length > 0) await context.store.commit(forgets);
+    return;
+  }
+  const { message, isRecorded } = subject;
+  await changeMessage(context, message, (fresh) => {
+    const verdict = receiptOf(context, fresh, instanceId, isRecorded, signal);
+    if (forgets.length === 0) return verdict;
+    const { also = [], ...change } = verdict ?? { message: fresh, events: [] };
+    return { ...change, also: [...also, ...forgets] };
+  });
+}
+
+/** What the provider need not remember any more, deleted with what the signal changes. */
+function forgetting(instanceId: InstanceId, { forget }: Signal): Operation[] {
+  return forget === undefined ? [] : [{ op: "delete", table: "memory", where: { instanceId, key: forget } }];
+}
+
+/** The message that a signal is about, and whether its reference is on record. */
+async function findSubject(context: Context, instanceId: InstanceId, { messageId, reference }: Signal) {
+  const recent = messageId === undefined ? null : context.recent.get(messageId);
+  if (recent?.providerMessageId === reference) return { message: recent, isRecorded: true };
+  const handOver = await findHandOver(context.store.db, instanceId, reference);
+  const id = (handOver?.messageId as MessageId | undefined) ?? messageId;
+  const message = id === undefined ? null : (context.recent.get(id) ?? (await findMessage(context.store.db, id)));
+  return message === null ? null : { message, isRecorded: handOver !== null };
 }
 
 function receiptOf(
   context: Context,
   message: Message,
   instanceId: InstanceId,
-  handOver: HandOver | null,
+  isRecorded: boolean,
   signal: ReceiptSignal,
 ): Verdict {
   const told = changeContext(context);
@@ -35,10 +57,9 @@ function receiptOf(
   }
   const { reference } = signal;
   const { id: messageId, channel } = message;
-  const also: Operation[] =
-    handOver !== null
-      ? []
-      : [{ op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: told.now } }];
+  const also: Operation[] = isRecorded
+    ? []
+    : [{ op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: told.now } }];
   const referenced = { ...message, providerMessageId: reference };
   const change =
     signal.receipt === "failed" ? refused(context, referenced, signal) : climb(referenced, signal.receipt, told);

@@ -28,13 +28,19 @@ export async function changeMessage(
 ): Promise<Message> {
   let fresh: Message | null = known;
   const changed = await change(context, async () => {
-    const before = fresh ?? (await reread(context, known.id));
+    let before = fresh ?? (await reread(context, known.id));
+    let decided = verdict(before);
+    if (decided === null && fresh !== null) {
+      // Only a commit would have shown that what the caller has is out of date.
+      before = await reread(context, known.id);
+      decided = verdict(before);
+    }
     fresh = null;
-    const decided = verdict(before);
     if (decided === null) return { unit: null, value: before };
     const message = { ...decided.message, version: before.version + 1 };
     return { unit: unitOf(before, decided, decided.also), value: message };
   });
+  context.recent.keep(changed);
   const { dueAt } = changed;
   if (dueAt !== null && dueAt <= context.clock.now()) context.wake.messages([changed.instanceId]);
   return changed;

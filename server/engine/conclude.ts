@@ -1,15 +1,7 @@
 /** Concludes a hand-over: commits what its outcome means for the message. */
 
 import type { FallbackReason } from "../../sdk/wire.ts";
-import {
-  becomeUnknown,
-  type ChangeContext,
-  canFallBack,
-  climb,
-  defer,
-  type FailureCause,
-  type Message,
-} from "../core/message.ts";
+import { becomeUnknown, type ChangeContext, climb, defer, type FailureCause, type Message } from "../core/message.ts";
 import { backoffMs } from "../core/retry.ts";
 import type { Outbound, Outcome } from "../providers/provider.ts";
 import type { Operation } from "../store/store.ts";
@@ -70,9 +62,7 @@ function taken(message: Message, reference: string, context: ChangeContext): Ver
   ];
   const referenced = { ...message, providerMessageId: reference, claimedUntil: null };
   const change = climb(referenced, "sent", context) ?? { message: referenced, events: [] };
-  const waits = change.message.status === "sent" && canFallBack(message) && message.fallbackAfterMs !== null;
-  const dueAt = waits ? context.now + (message.fallbackAfterMs ?? 0) : null;
-  return { message: { ...change.message, dueAt }, events: change.events, also };
+  return { ...change, also };
 }
 
 function refusal(outcome: Extract<Outcome, { outcome: "rejected" }>): [FallbackReason, FailureCause] {

@@ -9,6 +9,7 @@ import type { Sealer } from "../secrets.ts";
 import type { Store } from "../store/store.ts";
 import type { Known } from "./known.ts";
 import type { Observer } from "./observer.ts";
+import type { Recent } from "./recent.ts";
 
 /** Settings that the engine goes by; times in milliseconds. */
 export interface EngineSettings {
@@ -32,6 +33,7 @@ export interface Context {
   readonly settings: EngineSettings;
   /** Keys, customers' numbers and instances, kept at hand. */
   readonly known: Known;
+  readonly recent: Recent;
   readonly providers: ReadonlyMap<InstanceId, Provider>;
   readonly observer: Observer;
   /** Tells the loops that lanes may have something due. */

@@ -19,7 +19,7 @@ const ATTEMPTS_AT_ONCE_MAX = 2_048;
 
 /** What sending needs beside the context. `inboxUrl` is where this process itself listens. */
 export interface Sender {
-  poster: Poster;
+  poster: Pick<Poster, "post">;
   inboxUrl(path: string): string;
 }
 

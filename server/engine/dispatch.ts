@@ -3,6 +3,7 @@
 import type { InstanceId } from "../core/id.ts";
 import { becomeDue, canFallBack, fail, handOver, type Message } from "../core/message.ts";
 import type { Outcome, Provider } from "../providers/provider.ts";
+import { answerOf } from "./answer.ts";
 import { changeMessage, type Verdict } from "./change-message.ts";
 import { conclude, outbound } from "./conclude.ts";
 import { type Context, changeContext } from "./context.ts";
@@ -12,41 +13,50 @@ import { settle } from "./settle.ts";
 
 /** Length of a lease in real milliseconds (design: 45 s). A hand-over that takes longer is cut off before. */
 const LEASE_MS = 45_000;
-/** A provider has this long for one hand-over, in real milliseconds: less than the lease. */
-const HAND_OVER_MS_MAX = 40_000;
 const HAND_OVERS_AT_ONCE_MAX = 256;
 
 /** The loop that drains due messages; a lane is a provider instance. */
-export function createDispatch(context: Context, slotsPerLane: number): Lanes<Message> {
-  const dispatch = new Dispatch(context);
-  return new Lanes<Message>({
-    clock: context.clock,
-    claim: (lanes) =>
-      context.store.claimMessages({ lanes, now: context.clock.now(), until: context.clock.real() + LEASE_MS }),
-    dueLanes: async () => (await context.store.dueLanes("messages", context.clock.now())).map(({ lane }) => lane),
-    laneOf: (message) => message.instanceId,
-    run: (message) => dispatch.inOrder(message),
-    fault: (error) => context.observer.fault("dispatch", error),
-    inFlight: (count) => context.observer.inFlight("dispatch", count),
-    slotsPerLane,
-    slotsMax: HAND_OVERS_AT_ONCE_MAX,
-  });
-}
-
-class Dispatch {
+export class Dispatch {
+  readonly lanes: Lanes<Message>;
   readonly #context: Context;
   /** The last message in hand from each number to each recipient. */
   readonly #tails = new Map<string, Promise<unknown>>();
+  /** Each ends the waiting for one hand-over. */
+  readonly #handOvers = new Set<AbortController>();
+  #stopped = false;
 
-  constructor(context: Context) {
+  constructor(context: Context, slotsPerLane: number) {
+    const { clock, observer, store } = context;
     this.#context = context;
+    this.lanes = new Lanes<Message>({
+      clock,
+      claim: (lanes) => store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS }),
+      dueLanes: async () => (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane),
+      laneOf: (message) => message.instanceId,
+      run: (message) => this.#inOrder(message),
+      fault: (error) => observer.fault("dispatch", error),
+      inFlight: (count) => observer.inFlight("dispatch", count),
+      slotsPerLane,
+      slotsMax: HAND_OVERS_AT_ONCE_MAX,
+    });
+  }
+
+  /** Begins no further hand-over, and resolves when those under way have ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.lanes.stop();
+  }
+
+  /** Waits no longer for the hand-overs under way: their outcome is unknown. */
+  cutOff(): void {
+    for (const abort of this.#handOvers) abort.abort();
   }
 
   /** Handles a message after those before it from the same number to the same recipient (contract 3). */
-  async inOrder(message: Message): Promise<RunResult> {
+  async #inOrder(message: Message): Promise<RunResult> {
     const pair = `${message.from} ${message.to}`;
     const before = this.#tails.get(pair) ?? Promise.resolve();
-    const handled = before.then(() => lookAgain(this.#context, message));
+    const handled = before.then(() => this.#handle(message));
     const tail = handled.catch(() => {});
     this.#tails.set(pair, tail);
     try {
@@ -55,10 +65,22 @@ class Dispatch {
       if (this.#tails.get(pair) === tail) this.#tails.delete(pair);
     }
   }
+
+  async #handle(message: Message): Promise<RunResult> {
+    // It waited its turn while the process began to stop: its lease is ended by the next start.
+    if (this.#stopped) return "bad";
+    const abort = new AbortController();
+    this.#handOvers.add(abort);
+    try {
+      return await lookAgain(this.#context, message, abort);
+    } finally {
+      this.#handOvers.delete(abort);
+    }
+  }
 }
 
 /** What there is to do for a claimed message, by its status. */
-async function lookAgain(context: Context, message: Message): Promise<RunResult> {
+async function lookAgain(context: Context, message: Message, abort: AbortController): Promise<RunResult> {
   switch (message.status) {
     case "scheduled":
       await changeMessage(context, message, (fresh) =>
@@ -66,9 +88,9 @@ async function lookAgain(context: Context, message: Message): Promise<RunResult>
       );
       return "good";
     case "queued":
-      return handOverTo(context, message);
+      return handOverTo(context, message, abort);
     case "pending":
-      return settle(context, message);
+      return settle(context, message, abort);
     case "sent":
       await changeMessage(context, message, (fresh) => noDelivery(context, fresh, message));
       return "good";
@@ -85,23 +107,30 @@ function noDelivery(context: Context, message: Message, leased: Message): Verdic
   return giveUp(message, "NO_DELIVERY", cause, context.settings.messageTtlMs, changeContext(context));
 }
 
+/** Whether the lease that was taken is still the message's; one that waited its turn for too long has lost it. */
+function isHeld(message: Message, leased: Message): boolean {
+  return message.claimedUntil !== null && message.claimedUntil === leased.claimedUntil;
+}
+
 /** Nothing to do after all: the lease is given back, where it still is the one that was taken. */
 function released(message: Message, leased: Message): Verdict {
-  if (message.claimedUntil === null || message.claimedUntil !== leased.claimedUntil) return null;
+  if (!isHeld(message, leased)) return null;
   return { message: { ...message, claimedUntil: null }, events: [] };
 }
 
-async function handOverTo(context: Context, message: Message): Promise<RunResult> {
+async function handOverTo(context: Context, message: Message, abort: AbortController): Promise<RunResult> {
   const now = context.clock.now();
   if (message.expiresAt !== null && message.expiresAt <= now) {
     const hours = Math.round(context.settings.messageTtlMs / 3_600_000);
     const cause = { code: "EXPIRED", message: `It waited for ${hours} hours and no provider could take it.` } as const;
-    await changeMessage(context, message, (fresh) => fail(fresh, cause, changeContext(context)));
+    await changeMessage(context, message, (fresh) =>
+      isHeld(fresh, message) ? fail(fresh, cause, changeContext(context)) : null,
+    );
     return "bad";
   }
   let begun = false;
   const handed = await changeMessage(context, message, (fresh) => {
-    const change = handOver(fresh, changeContext(context));
+    const change = isHeld(fresh, message) ? handOver(fresh, changeContext(context)) : null;
     begun = change !== null;
     if (change === null) return released(fresh, message);
     // It may have waited its turn for long: the lease begins with the hand-over.
@@ -109,7 +138,7 @@ async function handOverTo(context: Context, message: Message): Promise<RunResult
   });
   if (!begun) return "bad";
   const provider = context.providers.get(handed.instanceId);
-  const outcome = provider === undefined ? notRunning(handed.instanceId) : await send(context, provider, handed);
+  const outcome = provider === undefined ? notRunning(handed.instanceId) : await send(context, provider, handed, abort);
   await conclude(context, handed, outcome);
   return outcome.outcome === "accepted" ? "good" : "bad";
 }
@@ -119,20 +148,14 @@ function notRunning(instanceId: InstanceId): Outcome {
 }
 
 /** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */
-async function send(context: Context, provider: Provider, message: Message): Promise<Outcome> {
-  const abort = new AbortController();
-  const stopTimer = context.clock.after(HAND_OVER_MS_MAX, () => abort.abort());
-  const timedOut = new Promise<Outcome>((resolve) => {
-    abort.signal.addEventListener("abort", () =>
-      resolve({ outcome: "unknown", reason: "the provider did not answer in time" }),
-    );
-  });
+async function send(context: Context, provider: Provider, message: Message, abort: AbortController): Promise<Outcome> {
+  if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service stopped before it" };
+  if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "called off before it began" };
+  const late: Outcome = { outcome: "unknown", reason: "the provider did not answer in time" };
   try {
-    return await Promise.race([provider.send(outbound(message), abort.signal), timedOut]);
+    return await answerOf(context.clock, abort, (signal) => provider.send(outbound(message), signal), late);
   } catch (error) {
     context.observer.fault("provider.send", error);
     return { outcome: "unknown", reason: "the hand-over broke off" };
-  } finally {
-    stopTimer();
   }
 }

@@ -2,7 +2,6 @@
 
 import type { Clock } from "../clock.ts";
 import { createIdSource, type InstanceId, type NewId, type Random } from "../core/id.ts";
-import type { Message } from "../core/message.ts";
 import type { Provider } from "../providers/provider.ts";
 import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
@@ -10,11 +9,12 @@ import type { ClaimedDelivery, Store } from "../store/store.ts";
 import { apply } from "./apply.ts";
 import type { Context, EngineSettings } from "./context.ts";
 import { createDeliver, type Sender } from "./deliver.ts";
-import { createDispatch } from "./dispatch.ts";
+import { Dispatch } from "./dispatch.ts";
 import { Known } from "./known.ts";
 import type { Lanes } from "./lanes.ts";
 import { memoryOf } from "./memory.ts";
 import type { Observer } from "./observer.ts";
+import { Recent } from "./recent.ts";
 import { Sweep } from "./sweep.ts";
 
 /** What an engine is made of. */
@@ -26,25 +26,30 @@ export interface EngineParts {
   sealer: Sealer;
   settings: EngineSettings;
   observer: Observer;
+  /** Makes the providers of instances: the registry, unless something else is wanted. */
+  createProvider?: typeof createProvider;
 }
 
 /** The engine of one process. `context` is what its verbs are called with, before and after `start`. */
 export class Engine {
   readonly context: Context;
+  readonly #createProvider: typeof createProvider;
   readonly #providers = new Map<InstanceId, Provider>();
   readonly #sweep: Sweep;
-  #dispatch: Lanes<Message> | null = null;
+  #dispatch: Dispatch | null = null;
   #deliver: Lanes<ClaimedDelivery> | null = null;
 
   constructor(parts: EngineParts) {
+    this.#createProvider = parts.createProvider ?? createProvider;
     const newId: NewId = createIdSource(() => parts.clock.real(), parts.random);
     this.context = {
       ...parts,
       newId,
       known: new Known(parts.store.db),
+      recent: new Recent(),
       providers: this.#providers,
       wake: {
-        messages: (lanes) => this.#dispatch?.wake(lanes),
+        messages: (lanes) => this.#dispatch?.lanes.wake(lanes),
         deliveries: (lanes) => this.#deliver?.wake(lanes),
       },
     };
@@ -59,15 +64,15 @@ export class Engine {
       const memory = memoryOf(context.store, instance.id);
       this.#providers.set(
         instance.id,
-        createProvider(instance.provider, { instanceId: instance.id, memory, clock: context.clock }),
+        this.#createProvider(instance.provider, { instanceId: instance.id, memory, clock: context.clock }),
       );
     }
     const concurrency = [...this.#providers.values()].map(({ capabilities }) => capabilities.concurrency);
-    this.#dispatch = createDispatch(context, Math.max(1, ...concurrency));
+    this.#dispatch = new Dispatch(context, Math.max(1, ...concurrency));
     this.#deliver = createDeliver(context, sender);
     for (const [id, provider] of this.#providers) await provider.start((signal) => apply(context, id, signal));
     this.#deliver.start();
-    this.#dispatch.start();
+    this.#dispatch.lanes.start();
     this.#sweep.start();
   }
 
@@ -76,5 +81,10 @@ export class Engine {
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
     for (const provider of this.#providers.values()) await provider.stop();
     await this.#deliver?.stop();
+  }
+
+  /** Waits no longer for open hand-overs, so that a stop under way can end: their outcome is unknown. */
+  cutOff(): void {
+    this.#dispatch?.cutOff();
   }
 }

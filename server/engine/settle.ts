@@ -2,6 +2,7 @@
 
 import { becomeUnknown, defer, fail, type Message } from "../core/message.ts";
 import type { Outcome } from "../providers/provider.ts";
+import { answerOf } from "./answer.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude, outbound } from "./conclude.ts";
 import { type Context, changeContext } from "./context.ts";
@@ -12,18 +13,20 @@ const UNKNOWN_MS_MAX = 300_000;
 /** How often a provider is asked that does not know yet, in shifted milliseconds. */
 const ASK_AGAIN_MS = 15_000;
 
-/** Asks about a message whose hand-over was recorded and whose outcome nobody knows. */
-export async function settle(context: Context, message: Message): Promise<RunResult> {
+/** Asks about a message whose hand-over was recorded and whose outcome nobody knows. `abort` ends the asking. */
+export async function settle(context: Context, message: Message, abort: AbortController): Promise<RunResult> {
   const provider = context.providers.get(message.instanceId);
   if (provider === undefined) return wait(context, message, "its instance is not running");
   // A lease that ran out: what died with it may have been in the middle of the hand-over, so the peer gets its time.
-  if (message.unknownSince === null && provider.settle === undefined) {
+  if (message.unknownSince === null) {
     return wait(context, message, "the hand-over was interrupted", provider.capabilities.settleAfterMs);
   }
-  const outcome = provider.settle === undefined ? null : await ask(context, provider.settle.bind(provider), message);
+  const outcome =
+    provider.settle === undefined ? null : await ask(context, provider.settle.bind(provider), message, abort);
   if (outcome === "absent") {
     const sendAgain = "the provider never took it: it is sent again";
     await changeMessage(context, message, (fresh) => {
+      if (fresh.handOvers !== message.handOvers) return null;
       const deferred = defer(fresh, sendAgain, context.clock.now(), context.clock.now());
       return deferred === null ? null : { message: deferred, events: [] };
     });
@@ -40,9 +43,11 @@ async function ask(
   context: Context,
   question: (message: ReturnType<typeof outbound>) => Promise<Outcome | "absent">,
   message: Message,
+  abort: AbortController,
 ): Promise<Outcome | "absent"> {
+  const late: Outcome = { outcome: "unknown", reason: "the provider did not say in time" };
   try {
-    return await question(outbound(message));
+    return await answerOf<Outcome | "absent">(context.clock, abort, () => question(outbound(message)), late);
   } catch (error) {
     context.observer.fault("provider.settle", error);
     return { outcome: "unknown", reason: "the provider could not be asked" };
@@ -51,6 +56,7 @@ async function ask(
 
 /** Nobody knows yet: look again later, and after five minutes fail it with the truth (contract 3). */
 async function wait(context: Context, message: Message, reason: string, waitMs = ASK_AGAIN_MS): Promise<RunResult> {
+  if (message.unknownSince === null) context.observer.unknownOutcome();
   await changeMessage(context, message, (fresh) => {
     if (fresh.status !== "pending") return null;
     const now = context.clock.now();

@@ -147,7 +147,7 @@ export async function serve(
 
 function checkAvailable({ edge, request, compiled, closing }: Exchange): void {
   if (closing) {
-    throw new ApiError("SERVICE_UNAVAILABLE", "The service is shutting down. Try again in 5 s.", {
+    throw new ApiError("SERVICE_UNAVAILABLE", "The service is starting or shutting down. Try again in 5 s.", {
       retryAfterSeconds: 5,
     });
   }

@@ -21,6 +21,8 @@ const OPTIONS = {
   strictRequired: false,
 } as const;
 const AJV = { body: ajv(false), query: ajv(true) };
+/** What was compiled, by the schema's JSON: many routes share one, and every further server in this process all. */
+const COMPILED = { body: new Map<string, ValidateFunction>(), query: new Map<string, ValidateFunction>() };
 
 function ajv(coerceTypes: boolean): Ajv {
   const instance = new Ajv({ ...OPTIONS, coerceTypes });
@@ -41,9 +43,11 @@ function ajv(coerceTypes: boolean): Ajv {
  */
 export function compileCheck(part: Part, schema: TSchema | null): Check {
   // As JSON: what the compiler knows of a schema beyond that is no concern of the validator.
-  const plain: JsonSchema = JSON.parse(JSON.stringify(schema ?? closed({})));
+  const text = JSON.stringify(schema ?? closed({}));
+  const plain: JsonSchema = JSON.parse(text);
   refuseOpen(plain);
-  const validate = AJV[part].compile(plain);
+  const validate = COMPILED[part].get(text) ?? AJV[part].compile(plain);
+  COMPILED[part].set(text, validate);
   if (part === "body") return (value) => details(validate, value);
   const addresses = addressNames(plain);
   return (value) => queryDetails(validate, addresses, value);

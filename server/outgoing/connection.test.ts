@@ -5,38 +5,11 @@ import { createServer as createHttp } from "node:http";
 import { createServer as createHttps } from "node:https";
 import { type AddressInfo, createServer, isIP, type Server } from "node:net";
 import { type TestContext, test } from "node:test";
+import { EXPIRED_CERTIFICATE, TLS_CERTIFICATE, TLS_KEY } from "../../test/support/certificate.ts";
 import { until } from "../../test/support/wait.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
 import type { Resolve } from "./names.ts";
 import { type Posted, Poster, type PosterOptions } from "./post.ts";
-
-/** For these tests only, of hooks.test and 127.0.0.1; made by openssl, valid from 2020 to 2120. */
-const TLS_KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgkJ50BhGoLFhqnnis
-sMfxfkSnHleOWcqH0gVxjHWMawuhRANCAASyl3bCOOvUIID2xuQBDH6paKL5NFYI
-cynqnQcCUfguKEXbvT1wSW+5QspJhW6L3/GTSNfrbYUgvnGfpOnLY0tV
------END PRIVATE KEY-----`;
-const TLS_CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBaTCCARCgAwIBAgIBATAKBggqhkjOPQQDAjAVMRMwEQYDVQQDDApob29rcy50
-ZXN0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAVMRMwEQYDVQQD
-DApob29rcy50ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEspd2wjjr1CCA
-9sbkAQx+qWii+TRWCHMp6p0HAlH4LihF2709cElvuULKSYVui9/xk0jX622FIL5x
-n6Tpy2NLVaNPME0wGwYDVR0RBBQwEoIKaG9va3MudGVzdIcEfwAAATAPBgNVHRMB
-Af8EBTADAQH/MB0GA1UdDgQWBBTjolPvwdk0pfJAZP9oPyyAz0ZSwjAKBggqhkjO
-PQQDAgNHADBEAiA8EG20MjWZ7xsczOGsgLJX1h1bEFev+WpqgcghWf+XGQIgFxJH
-w0cVm47NdgqKvjDRjh0zCdoR2yJ78tkl7XBEjLU=
------END CERTIFICATE-----`;
-/** The same key, valid for the first day of 2020. */
-const EXPIRED_CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBZzCCAQ6gAwIBAgIBAjAKBggqhkjOPQQDAjAVMRMwEQYDVQQDDApob29rcy50
-ZXN0MB4XDTIwMDEwMTAwMDAwMFoXDTIwMDEwMjAwMDAwMFowFTETMBEGA1UEAwwK
-aG9va3MudGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABLKXdsI469QggPbG
-5AEMfqloovk0VghzKeqdBwJR+C4oRdu9PXBJb7lCykmFbovf8ZNI1+tthSC+cZ+k
-6ctjS1WjTzBNMBsGA1UdEQQUMBKCCmhvb2tzLnRlc3SHBH8AAAEwDwYDVR0TAQH/
-BAUwAwEB/zAdBgNVHQ4EFgQU46JT78HZNKXyQGT/aD8sgM9GUsIwCgYIKoZIzj0E
-AwIDRwAwRAIgS39KEkrpL8exy2J+YCINsezcj1me+aLM8cO9T44rjFsCIF/Z4iSV
-uq3gH74i1xESGEKEjSiYUiqpaM13Vw7Z1X6F
------END CERTIFICATE-----`;
 
 interface Receiver {
   port: number;

@@ -45,6 +45,8 @@ export interface ReceiptSignal {
   /** The provider's own error code, with `failed`. */
   code?: string;
   reason?: string;
+  /** A key of the instance's memory that this signal ends: it is deleted in the unit of what the signal changes. */
+  forget?: string;
 }
 
 export type Signal = ReceiptSignal;

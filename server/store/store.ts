@@ -106,6 +106,8 @@ export interface Store {
   addUsage(hours: readonly UsageHour[]): Promise<void>;
   /** Units waiting to be committed. */
   readonly backlog: number;
+  /** Whether the last group was refused for want of room. */
+  readonly isFull: boolean;
   /** Finishes what was handed in, and gives the database back. */
   close(): Promise<void>;
 }

@@ -82,11 +82,13 @@ export class Life {
   /** What becomes of a signal; may be replaced. A signal counts as told when this resolves. */
   listen: (signal: Signal) => Promise<void> = async () => {};
   timers = 0;
+  readonly #disk: ProviderDisk;
   #dead = false;
   #writes = 0;
   #diesAt: { write: number; side: Write } | null = null;
 
   constructor(harness: ProviderHarness, disk: ProviderDisk) {
+    this.#disk = disk;
     this.provider = harness.create({
       instanceId: "inst_conformance",
       memory: this.#memory(disk),
@@ -99,6 +101,7 @@ export class Life {
       await this.#alive();
       await this.listen(signal);
       await this.#alive();
+      if (signal.forget !== undefined) this.#disk.entries.delete(signal.forget);
       this.told.push(signal);
     });
     return this;

@@ -12,6 +12,7 @@ import { newSigningSecret } from "../../server/core/signature.ts";
 import type { Context, EngineSettings } from "../../server/engine/context.ts";
 import { Known } from "../../server/engine/known.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
+import { Recent } from "../../server/engine/recent.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { createSealer } from "../../server/secrets.ts";
@@ -105,6 +106,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     sealer: createSealer(Buffer.alloc(32, 7), random),
     settings: { ...TEST_SETTINGS, ...options.settings },
     known: new Known(store.db),
+    recent: new Recent(),
     providers,
     observer: observerOf(observed),
     wake: {

@@ -18,6 +18,8 @@ export interface Owed {
   steps: readonly Step[];
   /** Receipts told so far. Not in the entry: after a restart they are told again, which changes nothing. */
   told: number;
+  /** The last receipt is being told, and with it the entry forgotten. */
+  isEnding: boolean;
   /** Failed tries in a row at what comes next. */
   failures: number;
   /** Whether the entry came to be in memory. */
@@ -44,6 +46,7 @@ export function newOwed(
     beginsAt,
     steps,
     told: 0,
+    isEnding: false,
     failures: 0,
     stored: Promise.resolve(true),
     stopTimer: () => {},

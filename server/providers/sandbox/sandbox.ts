@@ -17,7 +17,7 @@ import { lineOf, type Step, stepsFor, type Taking } from "./phones.ts";
 /** Both channels, and no rate of its own; `concurrency` bounds what a crash leaves half done. */
 export const SANDBOX_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
-  concurrency: 256,
+  concurrency: 64,
   settleAfterMs: 1_000,
 };
 
@@ -31,7 +31,7 @@ const ASKED_WITHIN_MS = 600_000;
 /** Receipts found owed at a start are told this many a millisecond, so that a full memory is no flood. */
 const RESUMED_PER_MS = 4;
 
-/** What could not be told or forgotten is tried again after this, doubling to the most. */
+/** What could not be told is tried again after this, doubling to the most. */
 const RETRY_AFTER_MS = 50;
 const RETRY_AFTER_MS_MAX = 5_000;
 
@@ -82,7 +82,7 @@ class Sandbox implements Provider {
     if (this.#stopped || abort.aborted) return deferred("called off before the recipient's phone took it");
     const known = this.#owed.get(owedKey(message.messageId, message.channel));
     if (known === undefined) return this.#take(message, line);
-    if (isTold(known)) return deferred("the hand-over before this one is being forgotten", RETRY_AFTER_MS);
+    if (known.isEnding) return deferred("the hand-over before this one is being forgotten", RETRY_AFTER_MS);
     return this.#confirm(known);
   }
 
@@ -153,36 +153,31 @@ class Sandbox implements Provider {
     }
   }
 
-  /** Sets the time of the next receipt; when all are told, the message is forgotten at once. */
+  /** Sets the time of the next receipt. The last one also ends the entry in memory. */
   #arm(owed: Owed): void {
-    if (this.#stopped) return;
     const step = owed.steps[owed.told];
+    if (this.#stopped || step === undefined) return;
     const next = () => void this.#track(this.#proceed(owed, step));
-    if (step === undefined && owed.failures === 0) next();
-    else owed.stopTimer = this.#clock.after(this.#waitMs(owed, step), next);
+    owed.stopTimer = this.#clock.after(this.#waitMs(owed, step), next);
   }
 
-  #waitMs(owed: Owed, step: Step | undefined): number {
+  #waitMs(owed: Owed, { afterMs }: Step): number {
     if (owed.failures > 0) return Math.min(RETRY_AFTER_MS * 2 ** (owed.failures - 1), RETRY_AFTER_MS_MAX);
-    const afterMs = step?.afterMs ?? 0;
     if (owed.told > 0) return afterMs;
     return Math.min(Math.max(0, owed.beginsAt + afterMs - this.#clock.real()), WAIT_MS_MAX);
   }
 
-  async #proceed(owed: Owed, step: Step | undefined): Promise<void> {
+  async #proceed(owed: Owed, step: Step): Promise<void> {
+    owed.isEnding = owed.told === owed.steps.length - 1;
     try {
-      if (step === undefined) {
-        await this.#memory.delete(owed.key);
-        this.#owed.delete(owed.key);
-        return;
-      }
-      await this.#signals(receiptOf(owed, step));
+      await this.#signals({ ...receiptOf(owed, step), ...(owed.isEnding ? { forget: owed.key } : {}) });
       owed.told += 1;
       owed.failures = 0;
     } catch {
       owed.failures += 1;
     }
-    this.#arm(owed);
+    if (owed.told === owed.steps.length) this.#owed.delete(owed.key);
+    else this.#arm(owed);
   }
 
   /** Resolves after `ms`, or as soon as the hand-over is called off or the sandbox stops. */
@@ -207,10 +202,6 @@ class Sandbox implements Provider {
     work.then(done, done);
     return work;
   }
-}
-
-function isTold(owed: Owed): boolean {
-  return owed.told === owed.steps.length;
 }
 
 function accepted(owed: Owed): Outcome {

@@ -11,10 +11,23 @@ const SQLITE_MIN = [3, 51, 3] as const;
 const WAL_PAGES_BEFORE_CHECKPOINT = 4_000;
 const WAL_BYTES_KEPT_MAX = 64 * 1024 * 1024;
 const CACHE_KIB = 16 * 1024;
+/** Whoever opens a database after a crash holds it while its log is read back; the others wait this long for that. */
+const BUSY_MS_MAX = 10_000;
 
 /** Opens the writer's connection: WAL, and an fsync at every commit (`synchronous=FULL`), read back before use. */
 export function openWriter(path: string): DatabaseSync {
-  const database = open(path, false);
+  const database = open(path, { readOnly: false, timeout: BUSY_MS_MAX });
+  try {
+    makeDurable(database, path);
+    return database;
+  } catch (error) {
+    database.close();
+    if (error instanceof StoreUnusable) throw error;
+    throw new StoreUnusable(`${path} cannot be used: ${reason(error)}`);
+  }
+}
+
+function makeDurable(database: DatabaseSync, path: string): void {
   requireVersion(database);
   database.exec(`
     pragma journal_mode = wal;
@@ -34,12 +47,11 @@ export function openWriter(path: string): DatabaseSync {
       `${path}: SQLite runs with journal_mode=${mode}, synchronous=${synchronous}; a file system with WAL and fsync is needed`,
     );
   }
-  return database;
 }
 
 /** Opens a connection that only reads; it sees what was committed when each query began. */
 export function openReader(path: string): DatabaseSync {
-  const database = open(path, true);
+  const database = open(path, { readOnly: true, timeout: BUSY_MS_MAX });
   database.exec(`pragma temp_store = memory; pragma cache_size = -${CACHE_KIB};`);
   return database;
 }
@@ -49,7 +61,7 @@ export function openReader(path: string): DatabaseSync {
  * gives back when the process ends, however it ends.
  */
 export function lockDirectory(path: string): DatabaseSync {
-  const lock = open(path, false);
+  const lock = open(path, { readOnly: false, timeout: 0 });
   try {
     lock.exec("pragma journal_mode = delete; begin exclusive;");
   } catch (error) {
@@ -64,9 +76,9 @@ export function lockDirectory(path: string): DatabaseSync {
   return lock;
 }
 
-function open(path: string, readOnly: boolean): DatabaseSync {
+function open(path: string, options: { readOnly: boolean; timeout: number }): DatabaseSync {
   try {
-    return new DatabaseSync(path, { readOnly, timeout: 0, enableForeignKeyConstraints: false });
+    return new DatabaseSync(path, { ...options, enableForeignKeyConstraints: false });
   } catch (error) {
     throw new StoreUnusable(`${path} cannot be opened: ${reason(error)}; the data directory must be writable`);
   }

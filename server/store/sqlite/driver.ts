@@ -1,6 +1,5 @@
 /** Kysely on a SQLite connection that lives elsewhere: it compiles here, the query runs there. Reads only. */
 
-import type { DatabaseSync } from "node:sqlite";
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -13,17 +12,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import type { Database, Value } from "../schema.ts";
-
-export interface Query {
-  sql: string;
-  parameters: Value[];
-}
-
-/** Runs one query on a connection and answers its rows. */
-export function runQuery(database: DatabaseSync, query: Query): unknown[] {
-  const statement = database.prepare(query.sql);
-  return statement.all(...query.parameters).map((row) => ({ ...row }));
-}
+import type { Query } from "./query.ts";
 
 /** Kysely over `run`. Transactions are not for readers: only migrations begin one, on a connection of their own. */
 export function queryDatabase<Schema = Database>(run: (query: Query) => Promise<unknown[]>): Kysely<Schema> {

@@ -165,26 +165,25 @@ export class SqliteEngine {
   }
 
   #claimMessages(claim: Claim): Value[][] {
-    const rows: Value[][] = [];
-    for (const { lane, slots } of claim.lanes) {
-      const leased = this.#statements.leasedPairs().all(lane) as unknown as string[][];
-      const busy = new Set(leased.map(([from, to]) => `${from} ${to}`));
-      const runs = new Map<string, number>();
-      let free = slots;
-      const due = this.#statements
-        .dueMessages()
-        .all(lane, claim.now, slots * LOOKED_AT_PER_SLOT) as unknown as string[][];
-      for (const [id = "", from, to] of due) {
-        if (free === 0) break;
-        const pair = `${from} ${to}`;
-        const taken = runs.get(pair) ?? 0;
-        if (busy.has(pair) || taken === RUN_MAX) continue;
-        runs.set(pair, taken + 1);
-        free -= 1;
-        rows.push(this.#statements.leaseMessage().get(claim.until, id) as unknown as Value[]);
-      }
+    const due = claim.lanes.flatMap(({ lane, slots }) => this.#freeMessages(lane, slots, claim.now));
+    return due.map((id) => this.#statements.leaseMessage().get(claim.until, id) as unknown as Value[]);
+  }
+
+  /** Due messages of a lane, at most `slots`, whose sender and recipient have none leased. */
+  #freeMessages(lane: string, slots: number, now: number): string[] {
+    const leased = this.#statements.leasedPairs().all(lane) as unknown as string[][];
+    const busy = new Set(leased.map(([from, to]) => `${from} ${to}`));
+    const runs = new Map<string, number>();
+    const free: { id: string; pair: string }[] = [];
+    const due = this.#statements.dueMessages().iterate(lane, now, slots * LOOKED_AT_PER_SLOT);
+    for (const [id = "", from, to] of due as unknown as Iterable<string[]>) {
+      const pair = `${from} ${to}`;
+      const taken = runs.get(pair) ?? 0;
+      if (busy.has(pair) || taken === RUN_MAX) continue;
+      runs.set(pair, taken + 1);
+      if (free.push({ id, pair }) === slots) break;
     }
-    return rows;
+    return inOrderOfAcceptance(free);
   }
 
   #claimDeliveries(claim: Claim): ClaimedRows {
@@ -225,6 +224,15 @@ export class SqliteEngine {
     }
     return old.length + Number(this.#statements.deleteOldIdempotency().run(before, limit).changes);
   }
+}
+
+/** Ids of due messages, those of each pair in the order of acceptance, which is that of their ids. */
+function inOrderOfAcceptance(due: readonly { id: string; pair: string }[]): string[] {
+  const runs = Map.groupBy(
+    due.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    ({ pair }) => pair,
+  );
+  return due.map(({ id, pair }) => runs.get(pair)?.shift()?.id ?? id);
 }
 
 /** What a job is told of an error. Throws `DiskFailed` for the ones that nothing may go on after. */

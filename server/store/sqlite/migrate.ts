@@ -4,11 +4,17 @@ import type { DatabaseSync } from "node:sqlite";
 import { Migrator } from "kysely/migration";
 import { MIGRATIONS } from "../migrations/list.ts";
 import { StoreUnusable } from "./connection.ts";
-import { queryDatabase, runQuery } from "./driver.ts";
+import { queryDatabase } from "./driver.ts";
+import { createReader } from "./query.ts";
 
 /** Runs the migrations that are missing. Throws `StoreUnusable` when a newer version of the service wrote the database. */
 export async function migrate(database: DatabaseSync): Promise<void> {
-  const db = queryDatabase<never>(async (query) => runQuery(database, query));
+  const read = createReader(database);
+  const db = queryDatabase<never>(async (query) => {
+    // A full disk makes SQLite roll back by itself; to ask for it again would hide why.
+    if (query.sql === "rollback" && !database.isTransaction) return [];
+    return read(query);
+  });
   const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
   const { error } = await migrator.migrateToLatest();
   await db.destroy();

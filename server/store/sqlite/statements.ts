@@ -36,8 +36,11 @@ export class Statements {
 
   put(table: TableName): StatementSync {
     return this.#get(`put ${table}`, () => {
+      const { name, key } = TABLES[table];
       const marks = LAYOUT[table].map(() => "?").join(", ");
-      return `insert or replace into ${TABLES[table].name} (${columnsOf(table)}) values (${marks})`;
+      const sets = LAYOUT[table].map(({ column }) => `"${column}" = excluded."${column}"`).join(", ");
+      const taken = `on conflict (${key.map(quote).join(", ")}) do update set ${sets}`;
+      return `insert into ${name} (${columnsOf(table)}) values (${marks}) ${taken}`;
     });
   }
 

@@ -2,7 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { EndpointId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageHour } from "../../core/usage.ts";
@@ -18,16 +18,17 @@ import {
   type Unit,
 } from "../store.ts";
 import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
-import { type Query, queryDatabase, runQuery } from "./driver.ts";
+import { queryDatabase } from "./driver.ts";
 import { SqliteEngine } from "./engine.ts";
 import { migrate } from "./migrate.ts";
+import { createReader, type Query } from "./query.ts";
 import { type ClaimedRows, decodeRecord, encodeRecord, encodeUnit, type Job, type Result } from "./steps.ts";
 import { Thread } from "./thread.ts";
 
 /** Jobs that commit together at the most (design: a larger group gains nothing and waits longer). */
 const GROUP_MAX = 64;
 /** Groups handed to the writer at once: one being committed, one ready to follow. */
-const GROUPS_MAX = 2;
+const GROUPS_MAX = 1;
 
 /** Where groups and queries go: threads in the service, the same process in a simulation. */
 export interface Ports {
@@ -58,11 +59,11 @@ export async function openSqlite(
   }
   const lock = lockDirectory(join(dataDir, "lock.db"));
   const path = join(dataDir, "tightbeam.db");
-  const first = openWriter(path);
   try {
-    await migrate(first);
-  } finally {
-    first.close();
+    await prepare(path);
+  } catch (error) {
+    lock.close();
+    throw error;
   }
   const writer = new Thread({ role: "writer", path }, lost);
   const reader = new Thread({ role: "reader", path }, lost);
@@ -79,18 +80,51 @@ export async function openSqlite(
   );
 }
 
-/** The same store in this process, on a file or `:memory:`, for tests that own the time. */
-export async function openSqliteInProcess(path = ":memory:", observe: CommitObserver = () => {}): Promise<Store> {
+async function prepare(path: string): Promise<void> {
+  const first = openWriter(path);
+  try {
+    await migrate(first);
+  } finally {
+    first.close();
+  }
+}
+
+/**
+ * The same store in this process, on a file or `:memory:`, for tests that own the time. `through` may put something
+ * between the store and its database: delays, faults, a death.
+ */
+export async function openSqliteInProcess(
+  path = ":memory:",
+  observe: CommitObserver = () => {},
+  through: (ports: Ports) => Ports = (ports) => ports,
+): Promise<Store> {
   const engine = new SqliteEngine(path);
   await migrate(engine.database);
-  return new SqliteStore(
-    {
-      write: async (jobs) => engine.run(jobs),
-      read: async (query) => runQuery(engine.database, query),
-      close: async () => engine.close(),
-    },
-    observe,
-  );
+  const read = createReader(engine.database);
+  const ports: Ports = {
+    write: async (jobs) => engine.run(jobs),
+    read: async (query) => read(query),
+    close: async () => engine.close(),
+  };
+  return new SqliteStore(through(ports), observe);
+}
+
+/** Reads the lanes of `dueLanes` by a loose index scan: one step a lane, however many rows it has. */
+export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: string; due_at: number }> {
+  const [table, lane] = queue === "messages" ? ["messages", "instance_id"] : ["deliveries", "lane"];
+  const from = sql.raw(table);
+  const column = sql.raw(lane);
+  return sql`
+    with recursive lanes (lane) as (
+      select min(${column}) from ${from} where due_at is not null
+      union all
+      select (select min(${column}) from ${from} where ${column} > lanes.lane and due_at is not null)
+      from lanes where lanes.lane is not null
+    )
+    select lane, due_at from (
+      select lane, (select min(due_at) from ${from} where ${column} = lanes.lane and due_at is not null) as due_at
+      from lanes where lane is not null
+    ) where due_at <= ${now}`;
 }
 
 class SqliteStore implements Store {
@@ -99,6 +133,7 @@ class SqliteStore implements Store {
   readonly #observe: CommitObserver;
   #pending: Pending[] = [];
   #groups = 0;
+  #isFull = false;
   #idle: (() => void) | null = null;
 
   constructor(ports: Ports, observe: CommitObserver) {
@@ -109,6 +144,10 @@ class SqliteStore implements Store {
 
   get backlog(): number {
     return this.#pending.length;
+  }
+
+  get isFull(): boolean {
+    return this.#isFull;
   }
 
   commit(unit: Unit): Promise<Answer> {
@@ -137,21 +176,7 @@ class SqliteStore implements Store {
   }
 
   async dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]> {
-    const [table, lane] = queue === "messages" ? ["messages", "instance_id"] : ["deliveries", "lane"];
-    const from = sql.raw(table);
-    const column = sql.raw(lane);
-    // A loose index scan: one step a lane, however many rows it has.
-    const { rows } = await sql<{ lane: string; due_at: number }>`
-      with recursive lanes (lane) as (
-        select min(${column}) from ${from} where due_at is not null
-        union all
-        select (select min(${column}) from ${from} where ${column} > lanes.lane and due_at is not null)
-        from lanes where lanes.lane is not null
-      )
-      select lane, due_at from (
-        select lane, (select min(due_at) from ${from} where ${column} = lanes.lane and due_at is not null) as due_at
-        from lanes where lane is not null
-      ) where due_at <= ${now}`.execute(this.db);
+    const { rows } = await dueLanesQuery(queue, now).execute(this.db);
     return rows.map((row) => ({ lane: row.lane, dueAt: row.due_at }));
   }
 
@@ -184,7 +209,7 @@ class SqliteStore implements Store {
     return new Promise<Value>((resolve, reject) => {
       this.#pending.push({ job, resolve: resolve as (value: unknown) => void, reject });
       // What else this turn of the event loop brings goes along.
-      if (this.#pending.length === 1) queueMicrotask(() => this.#send());
+      if (this.#pending.length === 1) setImmediate(() => this.#send());
     });
   }
 
@@ -200,6 +225,7 @@ class SqliteStore implements Store {
     try {
       const results = await this.#ports.write(group.map(({ job }) => job));
       this.#observe({ units: group.length, durationMs: performance.now() - startedAt });
+      this.#isFull = results.some((result) => "error" in result && result.error === "full");
       for (const [index, pending] of group.entries()) settle(pending, results[index]);
     } catch (error) {
       for (const { reject } of group) reject(error as Error);

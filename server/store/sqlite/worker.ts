@@ -3,8 +3,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { openReader } from "./connection.ts";
-import { type Query, runQuery } from "./driver.ts";
 import { DiskFailed, SqliteEngine } from "./engine.ts";
+import { createReader, type Query } from "./query.ts";
 import type { Job } from "./steps.ts";
 import type { Reply, ThreadStart } from "./thread.ts";
 
@@ -40,8 +40,9 @@ function hostWriter(engine: SqliteEngine) {
 }
 
 function hostReader(database: DatabaseSync) {
+  const read = createReader(database);
   return {
-    run: (question: unknown) => runQuery(database, question as Query),
+    run: (question: unknown) => read(question as Query),
     close: () => database.close(),
   };
 }

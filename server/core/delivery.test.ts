@@ -1,0 +1,243 @@
+/** Deliveries: which an event makes, and what attempts, by schedule and by hand, make of them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { DeliveryStatus } from "../../sdk/wire.ts";
+import {
+  type Attempt,
+  afterAttempt,
+  askAgain,
+  type Delivery,
+  deliveriesOf,
+  deliveryRecord,
+  deliveryTo,
+} from "./delivery.ts";
+import { type Event, makeEvent } from "./event.ts";
+import { RETRY_SCHEDULE_MS } from "./retry.ts";
+import type { Endpoint } from "./webhook.ts";
+
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+const CALLBACK = "https://callback.example:8443/hook?x=1";
+
+function event(changes: Partial<Event> = {}): Event {
+  const facts = { id: "evt_1", customerId: "cust_1", messageId: "msg_1", correlationId: "cor_1" } as const;
+  return makeEvent({ ...facts, type: "message.sent", sequence: 2, createdAt: NOW, ...changes }, {});
+}
+
+function endpoint(id: Endpoint["id"], changes: Partial<Endpoint> = {}): Endpoint {
+  return {
+    id,
+    version: 1,
+    customerId: "cust_1",
+    kind: "extra",
+    name: null,
+    url: `https://${id.replace("_", "-")}.example/`,
+    events: ["*"],
+    active: true,
+    secret: null,
+    previousSecret: null,
+    previousSecretUntil: null,
+    createdAt: NOW,
+    updatedAt: NOW,
+    ...changes,
+  };
+}
+
+function delivery(changes: Partial<Delivery> = {}): Delivery {
+  return { ...deliveryTo(event(), endpoint("wh_1"), NOW), ...changes };
+}
+
+test("specification 6.1: an event goes to active endpoints that subscribe to its type, and to its callback", () => {
+  const endpoints = [
+    endpoint("wh_1"),
+    endpoint("wh_2", { events: ["message.queued", "message.sent"] }),
+    endpoint("wh_3", { events: ["message.queued"] }),
+    endpoint("wh_4", { active: false }),
+    endpoint("wh_5", { events: [] }),
+  ];
+  const made = deliveriesOf(event(), endpoints, CALLBACK);
+  assert.deepEqual(
+    made.map(({ endpointId, url, lane }) => ({ endpointId, url, lane })),
+    [
+      { endpointId: "wh_1", url: "https://wh-1.example/", lane: "wh_1" },
+      { endpointId: "wh_2", url: "https://wh-2.example/", lane: "wh_2" },
+      { endpointId: null, url: CALLBACK, lane: "cust_1 https://callback.example:8443" },
+    ],
+  );
+  for (const one of made) assert.partialDeepStrictEqual(one, { status: "pending", dueAt: NOW, sequence: 2 });
+  assert.deepEqual(deliveriesOf(event(), [], null), []);
+});
+
+test("contract 5: a callback whose address is that of a subscribed endpoint is one delivery, not two", () => {
+  const same = { url: CALLBACK };
+  const endpointsOf = (changes: Partial<Endpoint>) => [endpoint("wh_1", { ...same, ...changes })];
+  const idsOf = (changes: Partial<Endpoint>) =>
+    deliveriesOf(event(), endpointsOf(changes), CALLBACK).map(({ endpointId }) => endpointId);
+  assert.deepEqual(idsOf({}), ["wh_1"]);
+  assert.deepEqual(idsOf({ events: ["message.sent"] }), ["wh_1"]);
+  assert.deepEqual(idsOf({ events: ["message.read"] }), [null], "an endpoint that does not get it covers nothing");
+  assert.deepEqual(idsOf({ active: false }), [null]);
+  assert.deepEqual(idsOf({ url: `${CALLBACK}2` }), ["wh_1", null]);
+});
+
+test("the same event makes the same deliveries, and each target another id", () => {
+  const endpoints = [endpoint("wh_1"), endpoint("wh_2", { url: endpoint("wh_1").url })];
+  const made = deliveriesOf(event(), endpoints, CALLBACK);
+  assert.deepEqual(deliveriesOf(event(), endpoints, CALLBACK), made);
+  const others = [...deliveriesOf(event({ id: "evt_2" }), endpoints, CALLBACK)];
+  const repeat = deliveryTo(event(), endpoint("wh_1"), NOW, "replay_1");
+  const ids = [...made, ...others, repeat].map(({ id }) => id);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test("specification 6.4: a delivery that always fails is tried eight times, each after its delay, and is exhausted", () => {
+  let now = NOW;
+  let failing = delivery();
+  const waits: number[] = [];
+  for (;;) {
+    const endedAt = now + 30_000;
+    failing = { ...failing, dueAt: null, claimedUntil: 1 };
+    failing = { ...failing, ...afterAttempt(failing, false, RETRY_SCHEDULE_MS, endedAt, 0) };
+    assert.equal(failing.claimedUntil, null);
+    if (failing.dueAt === null) break;
+    assert.equal(failing.status, "pending");
+    waits.push(failing.dueAt - endedAt);
+    now = failing.dueAt;
+  }
+  assert.deepEqual(waits, RETRY_SCHEDULE_MS);
+  assert.equal(failing.status, "exhausted");
+  assert.equal(failing.attemptCount, 8);
+});
+
+interface Row {
+  is: string;
+  before: Partial<Delivery>;
+  succeeded: boolean;
+  after: Partial<Delivery>;
+}
+
+const ENDED_AT = NOW + 5_000;
+const RESUME_AT = NOW + 60_000;
+const DONE = { dueAt: null, byHand: false, resumeAt: null, owed: false };
+const RETRIED = { ...DONE, status: "pending", retryCount: 2, dueAt: ENDED_AT + 300_000 } as const;
+const BY_HAND = { byHand: true, owed: false, dueAt: ENDED_AT } as const;
+
+const ROWS: readonly Row[] = [
+  { is: "one that succeeds", before: {}, succeeded: true, after: { ...DONE, status: "succeeded", retryCount: 1 } },
+  { is: "one that fails", before: {}, succeeded: false, after: RETRIED },
+  {
+    is: "the last one of the schedule",
+    before: { retryCount: 7 },
+    succeeded: false,
+    after: { ...DONE, status: "exhausted", retryCount: 7 },
+  },
+  {
+    is: "one by hand that fails leaves the schedule as it is",
+    before: { byHand: true, resumeAt: RESUME_AT },
+    succeeded: false,
+    after: { ...DONE, status: "pending", retryCount: 1, dueAt: RESUME_AT },
+  },
+  {
+    is: "one by hand that succeeds ends the schedule",
+    before: { byHand: true, resumeAt: RESUME_AT },
+    succeeded: true,
+    after: { ...DONE, status: "succeeded", retryCount: 1 },
+  },
+  ...(["exhausted", "cancelled", "succeeded"] as const).flatMap((status): Row[] => [
+    {
+      is: `one by hand of what is ${status}, and fails, changes nothing`,
+      before: { status, byHand: true },
+      succeeded: false,
+      after: { ...DONE, status, retryCount: 1 },
+    },
+    {
+      is: `one by hand of what is ${status}, and succeeds`,
+      before: { status, byHand: true },
+      succeeded: true,
+      after: { ...DONE, status: "succeeded", retryCount: 1 },
+    },
+  ]),
+  {
+    is: "one in flight when its delivery was cancelled",
+    before: { status: "cancelled" },
+    succeeded: false,
+    after: { ...DONE, status: "cancelled", retryCount: 1 },
+  },
+  {
+    is: "one that fails while another was asked for: that one follows at once, then the schedule",
+    before: { owed: true },
+    succeeded: false,
+    after: { ...RETRIED, ...BY_HAND, resumeAt: RETRIED.dueAt },
+  },
+  {
+    is: "one that succeeds while another was asked for",
+    before: { owed: true },
+    succeeded: true,
+    after: { ...BY_HAND, status: "succeeded", retryCount: 1, resumeAt: null },
+  },
+  {
+    is: "one by hand that fails while another was asked for",
+    before: { owed: true, byHand: true, resumeAt: RESUME_AT },
+    succeeded: false,
+    after: { ...BY_HAND, status: "pending", retryCount: 1, resumeAt: RESUME_AT },
+  },
+];
+
+for (const { is, before, succeeded, after } of ROWS) {
+  test(`contract 5: an attempt that ended: ${is}`, () => {
+    const inFlight = delivery({ attemptCount: 3, retryCount: 1, dueAt: null, claimedUntil: 1, ...before });
+    const ended = { ...inFlight, ...afterAttempt(inFlight, succeeded, RETRY_SCHEDULE_MS, ENDED_AT, 0) };
+    assert.deepEqual(ended, { ...inFlight, attemptCount: 4, claimedUntil: null, ...after });
+  });
+}
+
+test("contract 5: jitter of a retry only adds, and is counted from the end of the attempt", () => {
+  const { dueAt } = afterAttempt(delivery(), false, RETRY_SCHEDULE_MS, ENDED_AT, 0.5);
+  assert.equal(dueAt, ENDED_AT + 30_000 + 1_500);
+});
+
+test("contract 5: an attempt asked for by hand is made at once, and the schedule goes on where it was", () => {
+  const waiting = delivery({ dueAt: RESUME_AT, attemptCount: 1, retryCount: 1 });
+  assert.deepEqual(askAgain(waiting, NOW), { byHand: true, resumeAt: RESUME_AT, dueAt: NOW });
+  const statuses: DeliveryStatus[] = ["succeeded", "exhausted", "cancelled"];
+  for (const status of statuses) {
+    assert.deepEqual(askAgain(delivery({ status, dueAt: null }), NOW), { byHand: true, resumeAt: null, dueAt: NOW });
+  }
+});
+
+test("contract 5: asked for while one is in flight, another follows it; asked for twice before it began, it is one", () => {
+  assert.deepEqual(askAgain(delivery({ dueAt: null, claimedUntil: 1 }), NOW), { owed: true });
+  assert.deepEqual(askAgain(delivery({ dueAt: null, claimedUntil: 1, byHand: true }), NOW), { owed: true });
+  const asked = { ...delivery({ dueAt: RESUME_AT }), byHand: true, resumeAt: RESUME_AT, dueAt: NOW };
+  assert.deepEqual({ ...asked, ...askAgain(asked, NOW + 1) }, asked);
+});
+
+test("contract 5: the record of a delivery has every field, its attempts in order, and null where there is no value", () => {
+  const attempt: Attempt = {
+    deliveryId: "dlv_1",
+    number: 1,
+    at: NOW,
+    status: 503,
+    durationMs: 12,
+    response: "busy",
+    error: null,
+  };
+  const failed: Attempt = { ...attempt, number: 2, at: NOW + 1, status: null, response: null, error: "TIMEOUT" };
+  const record = deliveryRecord(delivery({ id: "dlv_1", dueAt: RESUME_AT, endpointId: null }), [attempt, failed]);
+  assert.deepEqual(record, {
+    id: "dlv_1",
+    eventId: "evt_1",
+    eventType: "message.sent",
+    messageId: "msg_1",
+    webhookId: null,
+    url: "https://wh-1.example/",
+    status: "pending",
+    attempts: [
+      { at: "2026-01-02T03:04:05.678Z", status: 503, durationMs: 12, response: "busy", error: null },
+      { at: "2026-01-02T03:04:05.679Z", status: null, durationMs: 12, response: null, error: "TIMEOUT" },
+    ],
+    nextAttemptAt: "2026-01-02T03:05:05.678Z",
+    createdAt: "2026-01-02T03:04:05.678Z",
+  });
+  assert.equal(deliveryRecord(delivery({ dueAt: null }), []).nextAttemptAt, null);
+});

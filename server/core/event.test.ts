@@ -1,0 +1,44 @@
+/** An event's bytes are its envelope as compact JSON, made once. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type Event, makeEvent } from "./event.ts";
+
+const FACTS: Omit<Event, "bytes"> = {
+  id: "evt_018fd2c5-6f7a-7000-8000-000000000001",
+  customerId: "cust_1",
+  type: "message.delivered",
+  messageId: "msg_1",
+  sequence: 3,
+  correlationId: "cor_1",
+  createdAt: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
+};
+
+test("specification 2.5: the envelope is id, type, timestamp with milliseconds in UTC, and data, and nothing else", () => {
+  const event = makeEvent(FACTS, { messageId: "msg_1", text: "Grüße \u{1F44B}", metadata: { a: null } });
+  assert.equal(
+    event.bytes,
+    '{"id":"evt_018fd2c5-6f7a-7000-8000-000000000001","type":"message.delivered",' +
+      '"timestamp":"2026-01-02T03:04:05.006Z","data":{"messageId":"msg_1","text":"Grüße \u{1F44B}","metadata":{"a":null}}}',
+  );
+  assert.deepEqual({ ...event, bytes: "" }, { ...FACTS, bytes: "" });
+});
+
+test("contract 4: the bytes are the compact JSON.stringify form of whatever the data is", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (data) => {
+      const { bytes } = makeEvent(FACTS, data);
+      const parsed = JSON.parse(bytes);
+      assert.deepEqual(Object.keys(parsed), ["id", "type", "timestamp", "data"]);
+      assert.equal(JSON.stringify(parsed), bytes);
+      assert.equal(JSON.stringify(parsed.data), JSON.stringify(data));
+      assert.doesNotMatch(bytes, /[\n\r]/);
+    }),
+  );
+});
+
+test("contract 4: a field that does not apply is absent, and one without a value is null", () => {
+  const { bytes } = makeEvent(FACTS, { readAt: undefined, text: null });
+  assert.equal(JSON.stringify(JSON.parse(bytes).data), '{"text":null}');
+});

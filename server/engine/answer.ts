@@ -1,0 +1,28 @@
+/** Waits for a provider's answer, but not for ever: what it was asked ends with a deadline, or when it is called off. */
+
+import type { Clock } from "../clock.ts";
+
+/** A provider has this long for one answer, in real milliseconds: less than the lease of the message it is about. */
+const ANSWER_MS_MAX = 40_000;
+
+/**
+ * What `question` comes to, or `late` where it does not come within 40 s or `abort` is aborted before; the question's
+ * signal tells the provider so. Throws what the question throws in time.
+ */
+export async function answerOf<Answer>(
+  clock: Clock,
+  abort: AbortController,
+  question: (signal: AbortSignal) => Promise<Answer>,
+  late: Answer,
+): Promise<Answer> {
+  const stopTimer = clock.after(ANSWER_MS_MAX, () => abort.abort());
+  const calledOff = new Promise<Answer>((resolve) => {
+    abort.signal.addEventListener("abort", () => resolve(late), { once: true });
+    if (abort.signal.aborted) resolve(late);
+  });
+  try {
+    return await Promise.race([question(abort.signal), calledOff]);
+  } finally {
+    stopTimer();
+  }
+}

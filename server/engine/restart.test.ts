@@ -1,0 +1,271 @@
+/** A process that dies at any of its writes: the next one finishes what it left, and hands nothing over twice. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { SendMessage } from "../../sdk/wire.ts";
+import { checkHandOvers, type EngineStage, engineStage } from "../../test/support/engine.ts";
+import { deferred, NOT_REACHABLE, ScriptedProvider, SETTLE_AFTER_MS, UNKNOWN } from "../../test/support/provider.ts";
+import type { MessageId } from "../core/id.ts";
+import type { Outbound, Outcome, Signal } from "../providers/provider.ts";
+import { apply } from "./apply.ts";
+
+type Side = "before" | "after";
+
+/** The far end: what it took, whichever process handed it over, and the receipts that it owes for it. */
+class Peer {
+  readonly taken: Outbound[] = [];
+  readonly owed: Signal[] = [];
+
+  takes(message: Outbound): Outcome {
+    this.taken.push(message);
+    const { messageId, channel } = message;
+    const reference = `${messageId} ${channel}`;
+    this.owed.push({ kind: "receipt", reference, messageId, channel, receipt: "delivered" });
+    return { outcome: "accepted", reference };
+  }
+
+  /** What became of a hand-over, as the peer knows it. */
+  knows({ messageId, channel }: Outbound): Outcome | "absent" {
+    const found = this.taken.some((one) => one.messageId === messageId && one.channel === channel);
+    return found ? { outcome: "accepted", reference: `${messageId} ${channel}` } : "absent";
+  }
+}
+
+interface Scenario {
+  title: string;
+  sent?: (stage: EngineStage) => Partial<SendMessage>;
+  /** What becomes of a hand-over; the peer takes it unless this says otherwise. */
+  answer?: (message: Outbound, peer: Peer) => Outcome | undefined;
+  told: string[];
+}
+
+const SCENARIOS: Scenario[] = [
+  { title: "a message that is delivered", told: ["queued", "sent", "delivered"] },
+  {
+    title: "a message that falls back",
+    answer: ({ channel }) => (channel === "imessage" ? NOT_REACHABLE : undefined),
+    told: ["queued", "fallback", "sent", "delivered"],
+  },
+  {
+    title: "a message that is put off twice",
+    answer: ({ attempt }) => (attempt < 3 ? deferred(1_000) : undefined),
+    told: ["queued", "sent", "delivered"],
+  },
+  {
+    title: "a message that is scheduled",
+    sent: (stage) => ({ scheduledAt: new Date(stage.clock.now() + 2_000).toISOString() }),
+    told: ["scheduled", "queued", "sent", "delivered"],
+  },
+  {
+    title: "a message whose answer got lost",
+    answer(message, peer) {
+      peer.takes(message);
+      return UNKNOWN;
+    },
+    told: ["queued", "sent", "delivered"],
+  },
+  {
+    title: "a message that got lost on its way, the first time",
+    answer: ({ attempt }) => (attempt === 1 ? UNKNOWN : undefined),
+    told: ["queued", "sent", "delivered"],
+  },
+];
+
+/** Seconds of shifted time after which every scenario has ended, settling and waiting included. */
+const SECONDS = 14;
+
+interface Death {
+  write: number;
+  side: Side;
+}
+
+/** Plays a scenario to its end through one death at most. Gives the writes of the first process, and whether it died. */
+async function play(t: TestContext, scenario: Scenario, death: Death | null, provider = new ScriptedProvider()) {
+  const peer = new Peer();
+  provider.onSend = (message) => scenario.answer?.(message, peer) ?? peer.takes(message);
+  provider.onSettle = (message) => peer.knows(message);
+  const stage = await engineStage(t, { provider });
+  const { life: first } = stage;
+  if (death !== null) first.dieAt(death.write, death.side);
+  const id = await stage.send(scenario.sent?.(stage));
+  for (let second = 0; second < SECONDS; second += 1) {
+    await stage.pass(1_000);
+    await tellOwed(stage, peer);
+    if (stage.life.dead) await stage.restart();
+  }
+  return { stage, id, peer, writes: first.writes, died: first.dead };
+}
+
+/** A receipt that was not heard to the end is told again, as providers must. */
+async function tellOwed(stage: EngineStage, peer: Peer): Promise<void> {
+  for (const signal of [...peer.owed]) {
+    let heard = false;
+    void apply(stage.life.context, stage.instance.id, signal).then(() => {
+      heard = true;
+    });
+    await stage.run();
+    if (heard) peer.owed.splice(peer.owed.indexOf(signal), 1);
+  }
+}
+
+function takenOnEach(peer: Peer, id: MessageId): string[] {
+  return peer.taken.filter(({ messageId }) => messageId === id).map(({ channel }) => channel);
+}
+
+describe("contract 3, design 4: whichever write a process dies at, the next one ends", () => {
+  for (const scenario of SCENARIOS) {
+    test(`${scenario.title} as if nothing had been, taken once, each event told once`, async (t) => {
+      // The first write is the acceptance, which has its own place: what was not answered was not promised.
+      const { writes } = await play(t, scenario, null);
+      let deaths = 0;
+      for (let write = 1; write < writes; write += 1) {
+        for (const side of ["before", "after"] as const) {
+          const { stage, id, peer, died } = await play(t, scenario, { write, side });
+          const message = await stage.message(id);
+          const at = `${side} write ${write}`;
+          assert.deepEqual(await stage.told(id), scenario.told, at);
+          assert.equal(message.status, "delivered", at);
+          assert.equal(takenOnEach(peer, id).length, 1, at);
+          assert.deepEqual([message.dueAt, message.claimedUntil], [null, null], at);
+          checkHandOvers(message, stage.provider.handed);
+          if (died) deaths += 1;
+        }
+      }
+      assert.ok(deaths >= 6, `only ${deaths} deaths: the windows were not hit`);
+      t.diagnostic(`${deaths} deaths`);
+    });
+  }
+});
+
+/** Windows of one hand-over, by what is on disk and what the peer has. */
+const WINDOWS: { title: string; taken: boolean; die: (stage: EngineStage) => void }[] = [
+  {
+    title: "recorded, and the peer never heard of it",
+    taken: false,
+    die(stage) {
+      stage.provider.onSend = () => {
+        stage.life.die();
+        return "never";
+      };
+    },
+  },
+  {
+    title: "recorded, and taken by the peer, unanswered",
+    taken: true,
+    die(stage) {
+      const { onSend } = stage.provider;
+      stage.provider.onSend = (message) => {
+        void onSend(message);
+        stage.life.die();
+        return "never";
+      };
+    },
+  },
+];
+
+describe("contract 3: a process that dies with a hand-over", () => {
+  for (const { title, taken, die } of WINDOWS) {
+    for (const asks of [true, false]) {
+      test(`${title}: ${asks ? "the next one asks" : "which cannot be asked about: it is not repeated"}`, async (t) => {
+        const peer = new Peer();
+        const provider = new ScriptedProvider({ asks });
+        provider.onSend = (message) => peer.takes(message);
+        provider.onSettle = (message) => peer.knows(message);
+        const stage = await engineStage(t, { provider });
+        const { onSend } = provider;
+        die(stage);
+        const id = await stage.send();
+        await stage.run();
+        assert.equal(stage.life.dead, true);
+        provider.onSend = onSend;
+        await stage.restart();
+        assert.equal((await stage.message(id)).status, "pending", "its outcome is unknown, so it is never queued");
+        assert.equal(provider.asked.length, 0, "the peer may still be at it: it gets its time");
+        await stage.pass(SETTLE_AFTER_MS);
+        assert.equal(stage.observed.unknownOutcomes, 1);
+        if (asks) {
+          assert.equal((await stage.message(id)).status, "sent");
+          assert.equal(provider.handed.length, taken ? 1 : 2);
+          assert.equal(peer.taken.length, 1);
+        } else {
+          for (let round = 0; round < 25; round += 1) await stage.pass(15_000);
+          assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
+          assert.equal(provider.handed.length, 1);
+          await tellOwed(stage, peer);
+          assert.equal((await stage.message(id)).status, taken ? "delivered" : "failed");
+        }
+        checkHandOvers(await stage.message(id), provider.handed);
+      });
+    }
+  }
+
+  test("and again while asking, and again: it is still handed over once", async (t) => {
+    const peer = new Peer();
+    const stage = await engineStage(t);
+    stage.provider.onSettle = (message) => peer.knows(message);
+    stage.provider.onSend = (message) => {
+      peer.takes(message);
+      stage.life.die();
+      return "never";
+    };
+    const id = await stage.send();
+    await stage.run();
+    for (let death = 0; death < 5; death += 1) {
+      await stage.restart();
+      stage.provider.settleNext.push("never");
+      await stage.pass(SETTLE_AFTER_MS);
+      stage.life.die();
+    }
+    await stage.restart();
+    await stage.pass(SETTLE_AFTER_MS);
+    assert.equal((await stage.message(id)).status, "sent");
+    assert.equal(stage.provider.handed.length, 1);
+  });
+});
+
+/** Messages to one recipient, due at the same moment, so that one claim takes them all; the first is being handed over. */
+async function leasedTogether(stage: EngineStage, texts: readonly string[]): Promise<MessageId[]> {
+  const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();
+  const ids: MessageId[] = [];
+  for (const text of texts) ids.push(await stage.send({ content: { text }, scheduledAt }));
+  await stage.pass(1_000);
+  for (const id of ids) assert.notEqual((await stage.message(id)).claimedUntil, null);
+  assert.equal(stage.provider.handed.length, 1);
+  return ids;
+}
+
+test("design 4: a lease that ran out while its message waited its turn is not used", async (t) => {
+  const stage = await engineStage(t);
+  stage.provider.sendNext.push("never", "never", "never");
+  const ids = await leasedTogether(stage, ["a", "b", "c", "d"]);
+  // What is behind them waits for longer than its lease lasts; the sweep gives such leases back every 5 s.
+  for (let seconds = 0; seconds < 150; seconds += 5) {
+    await stage.clock.advance(5_000);
+    await stage.context.store.release(stage.clock.real(), stage.clock.now());
+  }
+  assert.deepEqual(
+    stage.provider.handed.map(({ text }) => text),
+    ["a", "b", "c", "d"],
+  );
+  for (const id of ids) checkHandOvers(await stage.message(id), stage.provider.handed);
+  const last = await stage.message(ids[3] ?? "msg_");
+  assert.deepEqual([last.status, last.claimedUntil, last.dueAt], ["sent", null, null]);
+});
+
+test("design 4: a message that was leased twice, since its first lease ran out, is handed over once and waits as told", async (t) => {
+  const stage = await engineStage(t);
+  stage.provider.sendNext.push("never", deferred(60_000));
+  const [, id = "msg_"] = await leasedTogether(stage, ["first", "second"]);
+  await stage.clock.advance(1_000);
+  // As if both leases had run out while the first one's hand-over goes on.
+  await stage.context.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
+  await stage.run();
+  await stage.clock.advance(45_000);
+  assert.deepEqual(
+    stage.provider.handed.map(({ text }) => text),
+    ["first", "second"],
+  );
+  assert.equal((await stage.message(id)).status, "queued");
+  await stage.pass(60_000);
+  assert.deepEqual([(await stage.message(id)).status, stage.provider.handed.length], ["sent", 3]);
+});

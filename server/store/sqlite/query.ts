@@ -1,0 +1,27 @@
+/** Reads of a database: what a reader is asked, and how it answers. */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Value } from "../schema.ts";
+
+export interface Query {
+  sql: string;
+  parameters: Value[];
+}
+
+/** Prepared statements kept at the most; beyond it the oldest goes. */
+const STATEMENTS_MAX = 200;
+
+/** Runs queries on a connection and answers their rows. Each text is prepared once, and kept. */
+export function createReader(database: DatabaseSync): (query: Query) => unknown[] {
+  const statements = new Map<string, StatementSync>();
+  const prepare = (sql: string): StatementSync => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const [oldest] = statements.keys();
+    if (statements.size >= STATEMENTS_MAX && oldest !== undefined) statements.delete(oldest);
+    const statement = database.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  return ({ sql, parameters }) => prepare(sql).all(...parameters);
+}

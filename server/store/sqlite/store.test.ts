@@ -1,0 +1,118 @@
+/** The embedded store under the store's conformance suite, in threads and in one process; and what is SQLite's own. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import { storeConformance } from "../../../test/conformance/store.ts";
+import { openWriter } from "./connection.ts";
+import { queryDatabase } from "./driver.ts";
+import { migrate } from "./migrate.ts";
+import { Statements } from "./statements.ts";
+import { dueLanesQuery, openSqlite, openSqliteInProcess } from "./store.ts";
+
+function scratch() {
+  const path = mkdtempSync(join(tmpdir(), "tightbeam-store-"));
+  return { path, remove: async () => rmSync(path, { recursive: true }) };
+}
+
+storeConformance("SQLite in threads", async () => {
+  const { path, remove } = scratch();
+  const lost: string[] = [];
+  const open = () => openSqlite(path, (reason) => void lost.push(reason));
+  return {
+    store: await open(),
+    reopen: open,
+    async remove() {
+      await remove();
+      assert.deepEqual(lost, []);
+    },
+  };
+});
+
+storeConformance("SQLite in process", async () => {
+  const { path, remove } = scratch();
+  const open = () => openSqliteInProcess(join(path, "tightbeam.db"));
+  return { store: await open(), reopen: open, remove };
+});
+
+storeConformance("SQLite in memory", async () => ({ store: await openSqliteInProcess(), remove: async () => {} }));
+
+/** How SQLite goes about a statement, a line for each loop and sort. */
+function planOf(database: DatabaseSync, statement: string): string[] {
+  const rows = database.prepare(`explain query plan ${statement}`).all();
+  return rows.map((row) => String(row.detail));
+}
+
+async function emptyDatabase(t: TestContext): Promise<DatabaseSync> {
+  const database = openWriter(":memory:");
+  t.after(() => database.close());
+  await migrate(database);
+  return database;
+}
+
+test("whatever the writer looks for it finds by an index, and sorts nothing, however many rows there are", async (t) => {
+  const database = await emptyDatabase(t);
+  const statements = new Statements(database);
+  const lookUps: [StatementSync, RegExp][] = [
+    [statements.dueDeliveries(), /^SEARCH d USING (COVERING )?INDEX deliveries_due \(lane=\? AND due_at[<>]/],
+    [
+      statements.dueDeliveries(),
+      /^SEARCH e USING (COVERING )?INDEX deliveries_first \(message_id=\? AND lane=\? AND seq/,
+    ],
+    [statements.dueMessages(), /^SEARCH messages USING INDEX messages_due \(instance_id=\? AND due_at[<>]/],
+    [statements.leasedPairs(), /^SEARCH messages USING INDEX messages_claimed \(instance_id=\?/],
+    [statements.release("deliveries"), /USING (COVERING )?INDEX deliveries_claimed/],
+    [statements.release("messages"), /USING (COVERING )?INDEX messages_claimed/],
+    [statements.cancelDeliveries(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_due \(lane=\?/],
+    [statements.oldEvents(), /^SEARCH e USING (COVERING )?INDEX \S+ \(id<\?\)$/],
+    [statements.oldEvents(), /^SEARCH d USING INDEX deliveries_event \(event_id=\?\)$/],
+    [statements.deleteAttemptsOfEvent(), /^SEARCH deliveries USING (COVERING )?INDEX deliveries_event/],
+    [statements.deleteOldIdempotency(), /^SEARCH idempotency USING COVERING INDEX idempotency_age \(created_at<\?\)$/],
+    [statements.exists("numbers"), /^SEARCH numbers USING (COVERING )?INDEX numbers_address \(address=\?\)$/],
+    [statements.exists("keys"), /^SEARCH keys USING (COVERING )?INDEX keys_hash \(hash=\?\)$/],
+    [statements.exists("idempotency"), /^SEARCH idempotency USING (COVERING )?INDEX \S+ \(scope=\? AND key=\?\)$/],
+    [statements.version("messages"), /^SEARCH messages USING INDEX \S+ \(id=\?\)$/],
+  ];
+  for (const [{ sourceSQL }, wanted] of lookUps) {
+    const plan = planOf(database, sourceSQL);
+    assert.ok(
+      plan.some((line) => wanted.test(line)),
+      `${sourceSQL}\n${plan.join("\n")}`,
+    );
+    const slow = plan.filter((line) => /TEMP B-TREE|^SCAN \w+$/.test(line) && !/^SCAN (given|CONSTANT)/.test(line));
+    assert.deepEqual(slow, [], sourceSQL);
+  }
+});
+
+test("lanes with something due are found by steps from lane to lane, never by reading what is due", async (t) => {
+  const database = await emptyDatabase(t);
+  const db = queryDatabase(async () => []);
+  for (const [queue, index] of [
+    ["deliveries", "deliveries_due"],
+    ["messages", "messages_due"],
+  ] as const) {
+    const plan = planOf(database, dueLanesQuery(queue, 0).compile(db).sql);
+    const reads = plan.filter((line) => line.includes(queue));
+    assert.ok(reads.length >= 3);
+    for (const line of reads) assert.match(line, new RegExp(`^SEARCH ${queue} USING (COVERING )?INDEX ${index}`));
+    assert.ok(!plan.some((line) => line.includes("TEMP B-TREE")), plan.join("\n"));
+  }
+});
+
+test("units that come together are committed together, at most 64 at once", async (t) => {
+  const groups: number[] = [];
+  const store = await openSqliteInProcess(":memory:", ({ units }) => groups.push(units));
+  t.after(() => store.close());
+  const commits = Array.from({ length: 100 }, (_, index) =>
+    store.commit([{ op: "put", table: "settings", record: { name: `s${index}`, value: "" } }]),
+  );
+  assert.ok((await Promise.all(commits)).every(({ answer }) => answer === "ok"));
+  assert.equal(
+    groups.reduce((sum, units) => sum + units, 0),
+    100,
+  );
+  assert.ok(groups.length <= 4 && Math.max(...groups) <= 64, `groups of ${groups}`);
+});

@@ -1,0 +1,357 @@
+/** The store's suite: claims of due work lane by lane, the order they keep, and the leases they give. */
+
+import assert from "node:assert/strict";
+import type { Customer } from "../../server/core/customer.ts";
+import { type Delivery, deliveriesOf } from "../../server/core/delivery.ts";
+import type { Message } from "../../server/core/message.ts";
+import type { Operation } from "../../server/store/store.ts";
+import { LEASE_END, NOW, type Promises, type Stage } from "./store-stage.ts";
+
+/** Commits deliveries of their own event each, to lanes that are named. */
+async function addDeliveries(stage: Stage, customer: Customer, wanted: readonly Partial<Delivery>[]) {
+  const deliveries: Delivery[] = [];
+  const unit: Operation[] = [];
+  for (const changes of wanted) {
+    const event = stage.event(customer);
+    const delivery = stage.delivery(event, changes);
+    deliveries.push(delivery);
+    unit.push(
+      { op: "insert", table: "events", record: event },
+      { op: "insert", table: "deliveries", record: delivery },
+    );
+  }
+  await stage.ok(unit);
+  return deliveries;
+}
+
+const PAIR_COUNT = 3;
+const to = (index: number) => `+1500555${String(index).padStart(4, "0")}`;
+const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id);
+
+/** Deliveries are claimed by lane, in order, once, and with all that an attempt needs. */
+export function claimedDeliveries(promise: Promises): void {
+  promise("a claim takes the oldest due deliveries of the lanes named, at most the slots of each", async (stage) => {
+    const customer = await stage.addCustomer();
+    const dueAts = [NOW - 10, NOW - 30, NOW, NOW - 20];
+    const lanes = ["a", "b", "c"];
+    const wanted = lanes.flatMap((lane) => dueAts.map((dueAt) => ({ lane, dueAt })));
+    const [a0, a1, , a3, , b1] = idsOf(await addDeliveries(stage, customer, wanted));
+    const claim = {
+      lanes: [
+        { lane: "a", slots: 3 },
+        { lane: "b", slots: 1 },
+        { lane: "none", slots: 5 },
+      ],
+      now: NOW,
+      until: LEASE_END,
+    };
+    const claimed = (await stage.store.claimDeliveries(claim)).map(({ delivery }) => delivery);
+    assert.deepEqual(
+      lanes.map((lane) => idsOf(claimed.filter((delivery) => delivery.lane === lane))),
+      [[a1, a3, a0], [b1], []],
+    );
+  });
+
+  promise(
+    "what is claimed comes leased, with the event's bytes, its endpoint and the secrets that sign",
+    async (stage) => {
+      const secrets = { secret: "sealed: now", previousSecret: "sealed: before", previousSecretUntil: NOW + 1 };
+      const customer = await stage.addCustomer(secrets);
+      const endpoint = await stage.addEndpoint(customer, secrets);
+      const gone = await stage.addEndpoint(customer);
+      const correlationId = `cor_${"a".repeat(32)}`;
+      const callback = "https://callback.example/x";
+      const { event, deliveries } = await stage.addEvent(customer, { correlationId, createdAt: NOW - 5 }, callback);
+      await stage.ok([{ op: "delete", table: "endpoints", where: { id: gone.id } }]);
+      const paused = { active: false, secret: "sealed: newer" };
+      assert.equal(await stage.update("endpoints", endpoint, paused), "ok");
+      const lanes = deliveries.map(({ lane }) => ({ lane, slots: 4 }));
+      const claimed = await stage.store.claimDeliveries({ lanes, now: NOW, until: LEASE_END });
+      assert.equal(claimed.length, 3);
+      for (const one of claimed) {
+        const made = deliveries.find(({ id }) => id === one.delivery.id);
+        assert.ok(made);
+        assert.deepEqual(one.delivery, { ...made, version: 2, dueAt: null, claimedUntil: LEASE_END });
+        assert.deepEqual(await stage.one("deliveries", made.id), one.delivery);
+        assert.equal(one.dueAt, NOW - 5);
+        assert.equal(one.bytes, event.bytes);
+        assert.equal(one.correlationId, correlationId);
+        assert.partialDeepStrictEqual(one.customer, { id: customer.id, ...secrets });
+        const changed = { ...endpoint, ...paused, version: 2 };
+        assert.deepEqual(one.endpoint, made.endpointId === endpoint.id ? changed : null);
+      }
+    },
+  );
+
+  promise("what is leased is not claimed again, and what is due later not before its time", async (stage) => {
+    const customer = await stage.addCustomer();
+    const wanted = [NOW, NOW + 1, NOW + 1_000, null].map((dueAt) => ({ lane: "a", dueAt }));
+    const [now, soon, later] = idsOf(await addDeliveries(stage, customer, wanted));
+    assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9)), [now]);
+    assert.deepEqual(await stage.claimDeliveries("a", 9), []);
+    assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9, { now: NOW + 1 })), [soon]);
+    assert.deepEqual(idsOf(await stage.claimDeliveries("a", 9, { now: NOW + 1_000 })), [later]);
+    assert.deepEqual(await stage.claimDeliveries("a", 9, { now: NOW + 86_400_000 }), []);
+  });
+
+  promise("of claims that race, each delivery goes to one", async (stage) => {
+    const customer = await stage.addCustomer();
+    const wanted = Array.from({ length: 60 }, (_, index) => ({ lane: index % 2 === 0 ? "a" : "b" }));
+    const deliveries = await addDeliveries(stage, customer, wanted);
+    const claims = Array.from({ length: 20 }, (_, index) => stage.claimDeliveries(index % 2 === 0 ? "a" : "b", 4));
+    const claimed = (await Promise.all(claims)).flat();
+    assert.deepEqual(idsOf(claimed).sort(), idsOf(deliveries).sort());
+  });
+
+  promise(
+    "contract 5: within a message, an event waits at an endpoint until the one before was tried there",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const [here, there] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
+      const [message, other] = [await stage.addMessage(customer), await stage.addMessage(customer)];
+      for (const sequence of [2, 1, 3]) await stage.addEvent(message, { sequence, createdAt: NOW - sequence });
+      await stage.addEvent(other, { sequence: 7 });
+      const claim = async ({ id }: { id: string }) =>
+        (await stage.claimDeliveries(id, 16)).sort((a, b) => a.sequence - b.sequence);
+      const [first, unrelated, ...none] = await claim(here);
+      assert.ok(first !== undefined && unrelated !== undefined);
+      assert.deepEqual([first.sequence, unrelated.sequence, none], [1, 7, []]);
+      assert.deepEqual(await claim(here), []);
+      const retryAt = NOW + 30_000;
+      const failed = { attemptCount: 1, retryCount: 1, claimedUntil: null, dueAt: retryAt };
+      assert.equal(await stage.update("deliveries", first, failed), "ok");
+      const [second, ...later] = await claim(here);
+      assert.deepEqual([second?.sequence, later], [2, []]);
+      assert.deepEqual(
+        (await stage.claimDeliveries(here.id, 16, { now: retryAt })).map(({ sequence }) => sequence),
+        [1],
+        "a retry waits for nothing, and nothing waits for it",
+      );
+      assert.deepEqual(
+        (await claim(there)).map(({ sequence }) => sequence),
+        [1, 7],
+      );
+      const cancelled = { status: "cancelled", claimedUntil: null } as const;
+      assert.equal(await stage.update("deliveries", await stage.one("deliveries", second?.id ?? ""), cancelled), "ok");
+      assert.deepEqual(
+        (await claim(here)).map(({ sequence }) => sequence),
+        [3],
+      );
+    },
+  );
+
+  promise("events of no message wait for nothing", async (stage) => {
+    const customer = await stage.addCustomer();
+    const endpoint = await stage.addEndpoint(customer);
+    for (let count = 0; count < 3; count += 1) await stage.addEvent(customer);
+    assert.equal((await stage.claimDeliveries(endpoint.id, 16)).length, 3);
+  });
+
+  promise("of 20,000 deliveries half wait at one lane, and every other lane is served all the same", async (stage) => {
+    const customer = await stage.addCustomer();
+    const event = stage.event(customer);
+    await stage.ok([{ op: "insert", table: "events", record: event }]);
+    const [template] = deliveriesOf(event, [], "https://callback.example/");
+    assert.ok(template);
+    for (let page = 0; page < 20; page += 1) {
+      const records = Array.from({ length: 1_000 }, (_, index): Delivery => {
+        const lane = index % 2 === 0 ? "hanging" : `lane ${((index - 1) / 2) % 100}`;
+        const dueAt = lane === "hanging" ? NOW - 1_000_000 + index : NOW - index;
+        return { ...template, id: stage.newId("dlv"), lane, dueAt };
+      });
+      await stage.ok(records.map((record) => ({ op: "insert", table: "deliveries", record })));
+    }
+    const due = await stage.store.dueLanes("deliveries", NOW);
+    assert.equal(due.length, 101);
+    const lanes = Array.from({ length: 64 }, (_, index) => ({ lane: `lane ${index}`, slots: 4 }));
+    const claimed = await stage.store.claimDeliveries({ lanes, now: NOW, until: LEASE_END });
+    assert.equal(claimed.length, 64 * 4);
+    assert.ok(claimed.every(({ delivery }) => delivery.lane !== "hanging"));
+  });
+}
+
+/** Messages are claimed by lane, and those of one number to one recipient in the order of acceptance. */
+export function claimedMessages(promise: Promises): void {
+  promise("a claim takes the oldest due messages of the lanes named, at most the slots of each", async (stage) => {
+    const customer = await stage.addCustomer();
+    const instanceId = stage.newId("inst");
+    const dueAts = [NOW - 10, NOW - 30, NOW, NOW + 1, NOW - 20];
+    const messages: Message[] = [];
+    for (const [index, dueAt] of dueAts.entries()) {
+      messages.push(await stage.addMessage(customer, { dueAt, to: to(index) }));
+      await stage.addMessage(customer, { dueAt, to: to(index), instanceId });
+    }
+    const [first, second, , future, fourth] = messages;
+    assert.ok(first && second && future && fourth);
+    const claimed = await stage.claimMessages(stage.instanceId, 3);
+    const leased = (message: Message) => ({ ...message, version: 2, dueAt: null, claimedUntil: LEASE_END });
+    assert.deepEqual(claimed, [second, fourth, first].map(leased));
+    assert.deepEqual(await stage.one("messages", second.id), leased(second));
+    assert.equal((await stage.claimMessages(stage.instanceId, 9)).length, 1);
+    assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 9, { now: NOW + 1 })), [future.id]);
+    assert.deepEqual(await stage.claimMessages("inst_none", 9), []);
+    assert.equal((await stage.claimMessages(instanceId, 9)).length, 4);
+  });
+
+  promise("a message of any status is claimed when it is due: to be queued, settled, or given up", async (stage) => {
+    const customer = await stage.addCustomer();
+    const statuses = ["scheduled", "queued", "pending", "sent"] as const;
+    for (const [index, status] of statuses.entries()) {
+      await stage.addMessage(customer, { status, dueAt: NOW, to: to(index) });
+    }
+    const claimed = await stage.claimMessages(stage.instanceId, 9);
+    assert.deepEqual(
+      claimed.map(({ status }) => status),
+      statuses,
+    );
+  });
+
+  promise(
+    "contract 3: of one number and recipient a run is taken in order, and none while one is leased",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const accepted: string[] = [];
+      for (let index = 0; index < 30; index += 1) accepted.push((await stage.addMessage(customer, { dueAt: NOW })).id);
+      const handedOver: string[] = [];
+      for (let round = 0; handedOver.length < accepted.length; round += 1) {
+        assert.ok(round < accepted.length);
+        const run = await stage.claimMessages(stage.instanceId, 16);
+        assert.ok(run.length > 0);
+        handedOver.push(...idsOf(run));
+        for (const message of run) {
+          assert.deepEqual(await stage.claimMessages(stage.instanceId, 16), []);
+          assert.equal(await stage.update("messages", message, { status: "pending", claimedUntil: null }), "ok");
+        }
+      }
+      assert.deepEqual(handedOver, accepted);
+    },
+  );
+
+  promise("contract 3: in a run, one that had to wait comes before those accepted after it", async (stage) => {
+    const customer = await stage.addCustomer();
+    const deferred = await stage.addMessage(customer, { dueAt: NOW - 1 });
+    const elsewhere = await stage.addMessage(customer, { dueAt: NOW - 2, to: to(1) });
+    const next = await stage.addMessage(customer, { dueAt: NOW - 3 });
+    const claimed = idsOf(await stage.claimMessages(stage.instanceId, 16));
+    assert.deepEqual(
+      claimed.filter((id) => id !== elsewhere.id),
+      [deferred.id, next.id],
+    );
+    assert.equal(claimed.length, 3);
+  });
+
+  promise("contract 3: a message that waits does not hold up the next, nor one recipient another", async (stage) => {
+    const customer = await stage.addCustomer();
+    await stage.addMessage(customer, { dueAt: NOW + 60_000 });
+    const next = await stage.addMessage(customer, { dueAt: NOW });
+    const others = [
+      await stage.addMessage(customer, { dueAt: NOW, to: to(1) }),
+      await stage.addMessage(customer, { dueAt: NOW, from: "+15550000002" }),
+    ];
+    assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1)), [next.id]);
+    assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 9)), idsOf(others));
+  });
+
+  promise("of claims that race, each message goes to one, and a recipient's only to one of them", async (stage) => {
+    const customer = await stage.addCustomer();
+    const unit = Array.from({ length: 60 }, (_, index): Operation => {
+      return {
+        op: "insert",
+        table: "messages",
+        record: stage.message(customer, { dueAt: NOW, to: to(index % PAIR_COUNT) }),
+      };
+    });
+    await stage.ok(unit);
+    const claims = await Promise.all(Array.from({ length: 20 }, () => stage.claimMessages(stage.instanceId, 4)));
+    const ids = idsOf(claims.flat());
+    assert.equal(new Set(ids).size, ids.length);
+    for (let index = 0; index < PAIR_COUNT; index += 1) {
+      const holders = claims.filter((claim) => claim.some((message) => message.to === to(index)));
+      assert.equal(holders.length, 1);
+    }
+  });
+}
+
+/** Lanes with something due are found, and a lease ends by time or at a start. */
+export function leases(promise: Promises): void {
+  promise(
+    "lanes with something due are named with the time since when, leased and later ones are not",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const wanted: Partial<Delivery>[] = [];
+      for (let index = 0; index < 200; index += 1) {
+        const lane = `lane ${String(index).padStart(3, "0")}`;
+        const dueAt = NOW - 1_000 + index * 10;
+        wanted.push({ lane, dueAt }, { lane, dueAt: dueAt + 5 }, { lane, dueAt: null });
+      }
+      await addDeliveries(stage, customer, [
+        ...wanted,
+        { lane: "leased", dueAt: null, claimedUntil: LEASE_END },
+        { lane: "over", dueAt: null, status: "succeeded" },
+      ]);
+      const found = await stage.store.dueLanes("deliveries", NOW);
+      assert.deepEqual(
+        found.sort((a, b) => (a.lane < b.lane ? -1 : 1)),
+        Array.from({ length: 101 }, (_, index) => ({
+          lane: `lane ${String(index).padStart(3, "0")}`,
+          dueAt: NOW - 1_000 + index * 10,
+        })),
+      );
+      assert.deepEqual(await stage.store.dueLanes("messages", NOW), []);
+      const instances = Array.from({ length: 20 }, () => stage.newId("inst"));
+      for (const [index, instanceId] of instances.entries())
+        await stage.addMessage(customer, { instanceId, dueAt: index % 2 === 0 ? NOW - index : NOW + index });
+      await stage.addMessage(customer);
+      assert.deepEqual(
+        (await stage.store.dueLanes("messages", NOW)).sort((a, b) => b.dueAt - a.dueAt),
+        instances.flatMap((lane, index) => (index % 2 === 0 ? [{ lane, dueAt: NOW - index }] : [])),
+      );
+    },
+  );
+
+  promise("a lease that ran out is given back, due at once, and its old holder can complete nothing", async (stage) => {
+    const customer = await stage.addCustomer();
+    const status = "pending" as const;
+    await stage.addMessage(customer, { status, dueAt: NOW, handOvers: 1 });
+    await addDeliveries(stage, customer, [{ lane: "a", byHand: true, resumeAt: NOW + 9, owed: true }]);
+    const [message] = await stage.claimMessages(stage.instanceId, 1);
+    const [delivery] = await stage.claimDeliveries("a", 1);
+    assert.ok(message && delivery);
+    assert.equal(await stage.store.release(LEASE_END, NOW), 0);
+    const later = NOW + 60_000;
+    assert.equal(await stage.store.release(LEASE_END + 1, later), 2);
+    const givenBack = { dueAt: later, claimedUntil: null, version: 3 };
+    assert.deepEqual(await stage.one("messages", message.id), { ...message, ...givenBack });
+    assert.deepEqual(await stage.one("deliveries", delivery.id), { ...delivery, ...givenBack });
+    assert.equal(await stage.update("messages", message, { status: "sent" }), "stale");
+    assert.equal(await stage.update("deliveries", delivery, { status: "succeeded" }), "stale");
+    assert.equal(await stage.store.release(LEASE_END + 1, later), 0);
+    assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1, { now: later })), [message.id]);
+    assert.deepEqual(idsOf(await stage.claimDeliveries("a", 1, { now: later })), [delivery.id]);
+  });
+
+  promise("only leases that ran out are given back, and all of them at a start", async (stage) => {
+    const customer = await stage.addCustomer();
+    const untils = [NOW + 1, NOW + 2, NOW + 3];
+    const deliveries = await addDeliveries(
+      stage,
+      customer,
+      untils.map((claimedUntil) => ({ lane: "a", dueAt: null, claimedUntil })),
+    );
+    for (const [index, claimedUntil] of untils.entries()) {
+      await stage.addMessage(customer, { status: "pending", claimedUntil, to: to(index) });
+    }
+    await stage.addMessage(customer, { status: "delivered" });
+    assert.equal(await stage.store.release(NOW + 3, NOW), 4);
+    assert.deepEqual(
+      (await stage.all("deliveries")).map(({ dueAt }) => dueAt),
+      [NOW, NOW, null],
+    );
+    assert.equal(await stage.store.release(Number.POSITIVE_INFINITY, NOW), 2);
+    assert.deepEqual(
+      (await stage.all("messages")).map(({ status, dueAt }) => `${status} ${dueAt}`),
+      [...untils.map(() => `pending ${NOW}`), "delivered null"],
+    );
+    assert.equal((await stage.claimDeliveries("a", 9)).length, deliveries.length);
+  });
+}

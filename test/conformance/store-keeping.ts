@@ -1,0 +1,154 @@
+/** The store's suite: what is cancelled, what is removed after its time, what is counted. */
+
+import assert from "node:assert/strict";
+import type { Delivery } from "../../server/core/delivery.ts";
+import { hashedId } from "../../server/core/id.ts";
+import type { UsageHour } from "../../server/core/usage.ts";
+import { attemptOf, idempotencyOf, LEASE_END, NOW, type Promises, type Stage } from "./store-stage.ts";
+
+/** Cancelling, pruning and counting do what they say and touch nothing else. */
+export function keeping(promise: Promises): void {
+  cancelling(promise);
+  pruning(promise);
+
+  promise("usage adds up by subject and hour", async (stage) => {
+    const hour = (subject: UsageHour["subject"], at: number, requests: number, segments: number): UsageHour => {
+      const none = { rateLimited: 0, messagesSent: 0, messagesReceived: 0, webhooksDelivered: 0, webhooksFailed: 0 };
+      return { ...none, subject, at, requests, segments };
+    };
+    await stage.store.addUsage([hour("key_1", 0, 1, 2), hour("cust_1", 0, 3, 0), hour("key_1", 3_600_000, 5, 0)]);
+    await Promise.all(Array.from({ length: 50 }, () => stage.store.addUsage([hour("key_1", 0, 1, 2)])));
+    await stage.store.addUsage([]);
+    assert.deepEqual(await stage.all("usage"), [
+      hour("cust_1", 0, 3, 0),
+      hour("key_1", 0, 51, 102),
+      hour("key_1", 3_600_000, 5, 0),
+    ]);
+  });
+}
+
+function cancelling(promise: Promises): void {
+  promise("contract 5: pausing cancels what waits at an endpoint, and leaves what is in flight", async (stage) => {
+    const customer = await stage.addCustomer();
+    const [paused, other] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
+    const event = stage.event(customer);
+    const at = (changes: Partial<Delivery>) =>
+      stage.delivery(event, { endpointId: paused.id, lane: paused.id, ...changes });
+    const waiting = [at({}), at({ dueAt: NOW + 86_400_000, attemptCount: 3, retryCount: 3 })];
+    const again = at({ status: "succeeded", byHand: true });
+    const extra = at({ status: "pending", byHand: true, resumeAt: NOW + 60_000 });
+    const untouched = [
+      at({ dueAt: null, claimedUntil: LEASE_END }),
+      at({ dueAt: null, status: "exhausted" }),
+      stage.delivery(event, { endpointId: other.id, lane: other.id }),
+    ];
+    const deliveries = [...waiting, again, extra, ...untouched];
+    await stage.ok(deliveries.map((record) => ({ op: "insert", table: "deliveries", record })));
+    assert.equal(await stage.store.cancelDeliveries(paused.id, 100), 0, "it is active");
+    assert.equal(await stage.update("endpoints", paused, { active: false }), "ok");
+    assert.equal(await stage.store.cancelDeliveries(paused.id, 100), 4);
+    const done = { dueAt: null, byHand: false, resumeAt: null, version: 2 };
+    const expected = [
+      ...[...waiting, extra].map((delivery) => ({ ...delivery, ...done, status: "cancelled" })),
+      { ...again, ...done },
+      ...untouched,
+    ];
+    const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+    assert.deepEqual((await stage.all("deliveries")).sort(byId), expected.sort(byId));
+    assert.equal(await stage.store.cancelDeliveries(paused.id, 100), 0);
+  });
+
+  promise("cancelling goes on by its limit, also for an endpoint that is gone", async (stage) => {
+    const customer = await stage.addCustomer();
+    const endpoint = await stage.addEndpoint(customer);
+    for (let count = 0; count < 5; count += 1) await stage.addEvent(customer);
+    await stage.ok([{ op: "delete", table: "endpoints", where: { id: endpoint.id } }]);
+    const counts = [];
+    for (let round = 0; round < 4; round += 1) counts.push(await stage.store.cancelDeliveries(endpoint.id, 2));
+    assert.deepEqual(counts, [2, 2, 1, 0]);
+    const statuses = (await stage.all("deliveries")).map(({ status }) => status);
+    assert.deepEqual(statuses, Array(5).fill("cancelled"));
+    assert.deepEqual(await stage.store.dueLanes("deliveries", NOW), []);
+  });
+}
+
+function pruning(promise: Promises): void {
+  const DAY_MS = 86_400_000;
+
+  /** Commits an event of that age with one delivery and its attempts. */
+  async function addOld(stage: Stage, ageMs: number, changes: Partial<Delivery> = {}) {
+    // The shifted clock may be far ahead: age goes by the real time in the id.
+    const id = hashedId("evt", NOW - ageMs, stage.newId("evt"));
+    const event = stage.event(stage.customer(), { id, createdAt: NOW + 365 * DAY_MS });
+    const delivery = stage.delivery(event, { status: "succeeded", dueAt: null, attemptCount: 2, ...changes });
+    const attempts = [attemptOf(delivery, 1), attemptOf(delivery, 2)];
+    await stage.ok([
+      { op: "insert", table: "events", record: event },
+      { op: "insert", table: "deliveries", record: delivery },
+      ...attempts.map((record) => ({ op: "insert", table: "attempts", record }) as const),
+    ]);
+    return { event, delivery, attempts };
+  }
+
+  promise("contract 4: events past their time go with deliveries and attempts, newer ones stay", async (stage) => {
+    await addOld(stage, 40 * DAY_MS);
+    await addOld(stage, 30 * DAY_MS + 1, { status: "cancelled" });
+    const kept = [await addOld(stage, 30 * DAY_MS), await addOld(stage, 0)];
+    assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 2);
+    assert.deepEqual(
+      await stage.all("events"),
+      kept.map(({ event }) => event),
+    );
+    const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+    assert.deepEqual((await stage.all("deliveries")).sort(byId), kept.map(({ delivery }) => delivery).sort(byId));
+    assert.equal((await stage.all("attempts")).length, 4);
+    assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 0);
+  });
+
+  promise("an event stays as long as a delivery of it is due or in flight", async (stage) => {
+    await addOld(stage, 40 * DAY_MS, { status: "pending", dueAt: NOW });
+    await addOld(stage, 40 * DAY_MS, { status: "pending", claimedUntil: LEASE_END });
+    const asked = await addOld(stage, 40 * DAY_MS, { status: "exhausted", byHand: true, dueAt: NOW });
+    await addOld(stage, 40 * DAY_MS, { status: "exhausted" });
+    assert.equal(await stage.store.prune(NOW, 100), 1);
+    assert.equal((await stage.all("events")).length, 3);
+    assert.equal(await stage.update("deliveries", asked.delivery, { dueAt: null, byHand: false }), "ok");
+    assert.equal(await stage.store.prune(NOW, 100), 1);
+    assert.equal((await stage.all("deliveries")).length, 2);
+  });
+
+  promise("idempotency keys past their time go, and messages and hand-overs stay", async (stage) => {
+    const customer = await stage.addCustomer();
+    const message = await stage.addMessage(customer, { createdAt: NOW - 400 * DAY_MS });
+    const handOver = {
+      instanceId: stage.instanceId,
+      reference: "r",
+      messageId: message.id,
+      channel: "sms",
+      createdAt: 0,
+    };
+    await stage.ok([{ op: "insert", table: "handOvers", record: handOver }]);
+    const keys = [NOW - 1, NOW, NOW + 1].map((createdAt, index) => idempotencyOf(`key ${index}`, { createdAt }));
+    await stage.ok(keys.map((record) => ({ op: "once", table: "idempotency", record })));
+    assert.equal(await stage.store.prune(NOW, 100), 1);
+    assert.deepEqual(await stage.all("idempotency"), keys.slice(1));
+    assert.deepEqual(await stage.all("messages"), [message]);
+    assert.deepEqual(await stage.all("handOvers"), [handOver]);
+  });
+
+  promise(
+    "pruning takes the oldest first, as many events and as many keys as its limit, and counts both",
+    async (stage) => {
+      for (const age of [5, 4, 3, 2, 1]) await addOld(stage, age * DAY_MS);
+      const keys = [1, 2, 3].map((index) => idempotencyOf(`key ${index}`, { createdAt: NOW - DAY_MS }));
+      await stage.ok(keys.map((record) => ({ op: "once", table: "idempotency", record })));
+      const events = await stage.all("events");
+      assert.equal(await stage.store.prune(NOW, 2), 4);
+      assert.deepEqual(await stage.all("events"), events.slice(2));
+      assert.equal(await stage.store.prune(NOW, 2), 3);
+      assert.equal(await stage.store.prune(NOW, 2), 1);
+      assert.equal(await stage.store.prune(NOW, 2), 0);
+      assert.deepEqual(await stage.all("attempts"), []);
+    },
+  );
+}

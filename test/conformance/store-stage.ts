@@ -1,0 +1,287 @@
+/** What the store's suite works with: whole records with ids of their own, and short ways to commit, claim and read. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import type { TestContext } from "node:test";
+import { sql } from "kysely";
+import type { EventType } from "../../sdk/wire.ts";
+import type { Customer } from "../../server/core/customer.ts";
+import { type Attempt, type Delivery, deliveriesOf } from "../../server/core/delivery.ts";
+import { type Event, makeEvent } from "../../server/core/event.ts";
+import { createIdSource, type EventId, type InstanceId, type NewId, type Random } from "../../server/core/id.ts";
+import type { ApiKey } from "../../server/core/key.ts";
+import type { Message } from "../../server/core/message.ts";
+import type { CustomerNumber } from "../../server/core/number.ts";
+import type { Endpoint } from "../../server/core/webhook.ts";
+import { columnOf, decode, type Idempotency, type Records, TABLES, type TableName } from "../../server/store/schema.ts";
+import type { Answer, Claim, Operation, Store, Unit, Versioned } from "../../server/store/store.ts";
+
+/** Registers one promise of a store as a test; `run` gets a store of its own. */
+export type Promises = (title: string, run: (stage: Stage, context: TestContext) => Promise<void>) => void;
+
+/** A store, and how it is opened again and taken away. */
+export interface StoreUnderTest {
+  store: Store;
+  /** Closes the store and opens it again on the same data; absent where data does not outlive the store. */
+  reopen?: () => Promise<Store>;
+  /** Removes what the data was kept in; the store is closed. */
+  remove(): Promise<void>;
+}
+
+/** The shifted time of every record, unless a test says otherwise, and the real time of every id. */
+export const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+/** The end of a lease taken at `NOW`. */
+export const LEASE_END = NOW + 45_000;
+
+/** One test's store, with makers of records. Makers only make; what begins with `add` also commits. */
+export class Stage {
+  store: Store;
+  readonly newId: NewId = createIdSource(() => NOW, repeatable());
+  readonly instanceId: InstanceId = this.newId("inst");
+
+  constructor(store: Store) {
+    this.store = store;
+  }
+
+  customer(changes: Partial<Customer> = {}): Customer {
+    return {
+      id: this.newId("cust"),
+      version: 1,
+      name: "Test customer",
+      email: null,
+      company: null,
+      secret: "sealed: customer",
+      secretKnown: false,
+      previousSecret: null,
+      previousSecretUntil: null,
+      createdAt: NOW,
+      updatedAt: NOW,
+      ...changes,
+    };
+  }
+
+  async addCustomer(changes: Partial<Customer> = {}): Promise<Customer> {
+    const record = this.customer(changes);
+    await this.ok([{ op: "insert", table: "customers", record }]);
+    return record;
+  }
+
+  endpoint(customer: Customer, changes: Partial<Endpoint> = {}): Endpoint {
+    const id = this.newId("wh");
+    return {
+      id,
+      version: 1,
+      customerId: customer.id,
+      kind: "extra",
+      name: null,
+      url: `https://${id.slice(-12)}.example/hook`,
+      events: ["*"],
+      active: true,
+      secret: "sealed: endpoint",
+      previousSecret: null,
+      previousSecretUntil: null,
+      createdAt: NOW,
+      updatedAt: NOW,
+      ...changes,
+    };
+  }
+
+  async addEndpoint(customer: Customer, changes: Partial<Endpoint> = {}): Promise<Endpoint> {
+    const record = this.endpoint(customer, changes);
+    await this.ok([{ op: "insert", table: "endpoints", record }]);
+    return record;
+  }
+
+  message(customer: Customer, changes: Partial<Message> = {}): Message {
+    return {
+      id: this.newId("msg"),
+      version: 1,
+      customerId: customer.id,
+      keyId: null,
+      direction: "outbound",
+      status: "queued",
+      from: "+15550000001",
+      to: "+15005550100",
+      channel: "imessage",
+      channelsLeft: ["sms"],
+      fallback: true,
+      fallbackAfterMs: null,
+      fallbackTriggered: false,
+      text: "Hello",
+      metadata: null,
+      externalMessageId: null,
+      callbackUrl: null,
+      correlationId: `cor_${"0".repeat(32)}`,
+      instanceId: this.instanceId,
+      dueAt: null,
+      claimedUntil: null,
+      expiresAt: null,
+      handOvers: 0,
+      unknownSince: null,
+      sequence: 0,
+      retryCount: 0,
+      providerMessageId: null,
+      errorCode: null,
+      errorMessage: null,
+      providerErrorCode: null,
+      segments: null,
+      encoding: null,
+      scheduledAt: null,
+      sentAt: null,
+      deliveredAt: null,
+      readAt: null,
+      createdAt: NOW,
+      updatedAt: NOW,
+      deletedAt: null,
+      erasedAt: null,
+      timeline: [],
+      ...changes,
+    };
+  }
+
+  async addMessage(customer: Customer, changes: Partial<Message> = {}): Promise<Message> {
+    const record = this.message(customer, changes);
+    await this.ok([{ op: "insert", table: "messages", record }]);
+    return record;
+  }
+
+  /** An event of a message, or of none; its `sequence` is the message's next where it is not given. */
+  event(owner: Customer | Message, changes: Partial<Omit<Event, "bytes">> = {}): Event {
+    const ofMessage = "customerId" in owner;
+    const type: EventType = ofMessage ? "message.queued" : "typing.indicator";
+    const event = {
+      id: this.newId("evt"),
+      customerId: ofMessage ? owner.customerId : owner.id,
+      type,
+      messageId: ofMessage ? owner.id : null,
+      sequence: ofMessage ? owner.sequence + 1 : 0,
+      correlationId: `cor_${"0".repeat(32)}`,
+      createdAt: NOW,
+      ...changes,
+    };
+    return makeEvent(event, { messageId: event.messageId });
+  }
+
+  /** A delivery of `event` as one to a callback is made, with an id of its own. */
+  delivery(event: Event, changes: Partial<Delivery> = {}): Delivery {
+    const url = "https://callback.example/";
+    const [made] = deliveriesOf(event, [], url);
+    assert.ok(made);
+    return { ...made, id: this.newId("dlv"), ...changes };
+  }
+
+  /** Commits an event by itself; answers it with the deliveries it made. */
+  async addEvent(
+    owner: Customer | Message,
+    changes: Partial<Omit<Event, "bytes">> = {},
+    callbackUrl: string | null = null,
+  ): Promise<{ event: Event; deliveries: Delivery[]; lanes: string[] }> {
+    const event = this.event(owner, changes);
+    const lanes = await this.ok([{ op: "event", event, callbackUrl }]);
+    return { event, deliveries: await this.deliveriesOf(event.id), lanes };
+  }
+
+  /** Commits a unit that must be taken in. Answers where deliveries became due. */
+  async ok(unit: Unit): Promise<string[]> {
+    const answer = await this.store.commit(unit);
+    assert.equal(answer.answer, "ok");
+    return answer.answer === "ok" ? answer.lanes : [];
+  }
+
+  /** Commits an update of a record; answers what the store says to it. */
+  async update<Name extends Versioned>(
+    table: Name,
+    { id, version }: { id: string; version: number },
+    set: Partial<Records[Name]>,
+  ): Promise<Answer["answer"]> {
+    const operation = { op: "update", table, id, version, set } as Operation;
+    return (await this.store.commit([operation])).answer;
+  }
+
+  claimMessages(lane: string, slots: number, changes: Partial<Claim> = {}): Promise<Message[]> {
+    return this.store.claimMessages({ lanes: [{ lane, slots }], now: NOW, until: LEASE_END, ...changes });
+  }
+
+  async claimDeliveries(lane: string, slots: number, changes: Partial<Claim> = {}): Promise<Delivery[]> {
+    const claimed = await this.store.claimDeliveries({
+      lanes: [{ lane, slots }],
+      now: NOW,
+      until: LEASE_END,
+      ...changes,
+    });
+    return claimed.map(({ delivery }) => delivery);
+  }
+
+  /** All records of a table in the order of their keys, events by position. */
+  async all<Name extends TableName>(table: Name): Promise<Records[Name][]> {
+    const columns = table === "events" ? ["position"] : TABLES[table].key.map(columnOf);
+    const order = sql.join(columns.map((column) => sql.ref(column)));
+    const query = sql<object>`select * from ${sql.table(TABLES[table].name)} order by ${order}`;
+    const { rows } = await query.execute(this.store.db);
+    return rows.map((row) => decode(table, row));
+  }
+
+  async one<Name extends Versioned>(table: Name, id: string): Promise<Records[Name]> {
+    const found = (await this.all(table)).find((record) => record.id === id);
+    assert.ok(found, `${table} has no ${id}`);
+    return found;
+  }
+
+  async deliveriesOf(eventId: EventId): Promise<Delivery[]> {
+    return (await this.all("deliveries")).filter((delivery) => delivery.eventId === eventId);
+  }
+}
+
+/** Bytes that look random, the same ones in every test. */
+function repeatable(): Random {
+  let drawn = 0;
+  return (size) => {
+    drawn += 1;
+    return createHash("sha512").update(String(drawn)).digest().subarray(0, size);
+  };
+}
+
+/** A key of `customer` that has never been used. */
+export function keyOf(stage: Stage, customer: Customer): ApiKey {
+  const id = stage.newId("key");
+  return {
+    id,
+    version: 1,
+    name: "Test key",
+    customerId: customer.id,
+    scope: "messages",
+    hash: `hash of ${id}`,
+    last4: id.slice(-4),
+    rateLimit: null,
+    createdAt: NOW,
+    lastUsedAt: null,
+    expiresAt: null,
+    revokedAt: null,
+    replacedBy: null,
+  };
+}
+
+/** A number of `customer`, `+15550000001` in each test's first one. */
+export function numberOf(stage: Stage, customer: Customer, address = "+15550000001"): CustomerNumber {
+  const { instanceId } = stage;
+  const provider = "sandbox" as const;
+  return {
+    id: stage.newId("num"),
+    customerId: customer.id,
+    address,
+    provider,
+    instanceId,
+    isDefault: true,
+    createdAt: NOW,
+  };
+}
+
+/** The first use of an idempotency key of the scope `cust_1`. */
+export function idempotencyOf(key: string, changes: Partial<Idempotency> = {}): Idempotency {
+  return { scope: "cust_1", key, fingerprint: "0".repeat(64), result: "msg_1", createdAt: NOW, ...changes };
+}
+
+/** One sending that ended, for `delivery`. */
+export function attemptOf(delivery: Delivery, number: number): Attempt {
+  return { deliveryId: delivery.id, number, at: NOW, status: 500, durationMs: 12, response: "no", error: null };
+}

@@ -1,0 +1,57 @@
+/** What every store must hold to, whatever database is under it: run against each by whoever knows how to open it. */
+
+import { test } from "node:test";
+import { claimedDeliveries, claimedMessages, leases } from "./store-claims.ts";
+import { keeping } from "./store-keeping.ts";
+import { model } from "./store-model.ts";
+import { reads } from "./store-reads.ts";
+import { type Promises, Stage, type StoreUnderTest } from "./store-stage.ts";
+import { eventsAndDeliveries, units } from "./store-units.ts";
+
+/** Runs the suite; `open` is called for every test, and opens a store with nothing in it. */
+export function storeConformance(name: string, open: () => Promise<StoreUnderTest>): void {
+  const promise: Promises = (title, run) =>
+    test(`${name}: ${title}`, async (context) => {
+      const opened = await open();
+      const stage = new Stage(opened.store);
+      try {
+        await run(stage, context);
+      } finally {
+        await stage.store.close();
+        await opened.remove();
+      }
+    });
+  units(promise);
+  eventsAndDeliveries(promise);
+  reads(promise);
+  claimedDeliveries(promise);
+  claimedMessages(promise);
+  leases(promise);
+  keeping(promise);
+  model(promise);
+  endings(name, open);
+}
+
+function endings(name: string, open: () => Promise<StoreUnderTest>): void {
+  test(`${name}: closing finishes what was handed in, and what was committed is there when it is opened again`, async (t) => {
+    const opened = await open();
+    try {
+      const stage = new Stage(opened.store);
+      const customer = await stage.addCustomer();
+      const handedIn = Array.from({ length: 300 }, () => stage.message(customer)).map((record) =>
+        stage.store.commit([{ op: "insert", table: "messages", record }]),
+      );
+      const usage = stage.store.addUsage([]);
+      await stage.store.close();
+      for (const answered of await Promise.all(handedIn)) t.assert.equal(answered.answer, "ok");
+      await usage;
+      if (opened.reopen === undefined) return t.diagnostic("not opened again: its data does not outlive it");
+      stage.store = await opened.reopen();
+      t.assert.equal((await stage.all("messages")).length, handedIn.length);
+      t.assert.deepEqual(await stage.all("customers"), [customer]);
+      await stage.store.close();
+    } finally {
+      await opened.remove();
+    }
+  });
+}

@@ -1,0 +1,343 @@
+/** `kill -9` under load: a process that dies at any moment loses nothing that it promised, and does nothing twice. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Delivery, Event, Message, TimelineEntry } from "../../sdk/wire.ts";
+import { emptyDirectory } from "../support/cli.ts";
+import { Load, type Order, seeded } from "../support/load.ts";
+import { allPages, KEY, type Running, spawnService, startProcess } from "../support/process.ts";
+import { isSigned, type Received, type Receiver, startReceiver } from "../support/receiver.ts";
+import { until } from "../support/wait.ts";
+
+const ROUNDS = Number(process.env.TB_CRASH_ROUNDS ?? 20);
+const SEED = Number(process.env.TB_CRASH_SEED ?? Date.now() % 2 ** 31);
+const SECRET = "a secret of the crash test";
+/** Of five rounds, one is killed before it is ready. */
+const EARLY_EVERY = 5;
+/** The goal is 3 s; a machine that does other things as well gets more. */
+const READY_MS_MAX = 10_000;
+/** How old the time of a signature may be when it arrives: the receiver shares its process with the load. */
+const TIMESTAMP_AGE_MAX_SECONDS = 15;
+const RETRIES_MS = [100, 200, 300, 400, 500, 600, 700];
+const NEVER_TAKEN = "the provider never took it";
+
+/** How each recipient ends (contract 7), and the events after `message.queued`. */
+const ENDS: Record<string, { status: string; events: string[] }> = {
+  "+15005550100": { status: "delivered", events: ["sent", "delivered"] },
+  "+15005550101": { status: "read", events: ["sent", "delivered", "read"] },
+  "+15005550102": { status: "delivered", events: ["fallback", "sent", "delivered"] },
+  "+15005550106": { status: "delivered", events: ["sent", "delivered"] },
+  "+15005550107": { status: "delivered", events: ["sent", "delivered"] },
+  "+15005550108": { status: "read", events: ["sent", "delivered", "read"] },
+};
+
+/** Moves of contract 3 that these recipients can make. `pending` after `pending` is a note on an unknown outcome. */
+const MOVES: Record<string, string[]> = {
+  scheduled: ["queued", "cancelled"],
+  queued: ["pending"],
+  pending: ["pending", "sent", "queued"],
+  sent: ["delivered"],
+  delivered: ["read"],
+};
+
+const name = `contract 3, 4, 5: ${ROUNDS} kills at random moments under load lose no message, no event and no delivery`;
+
+test(name, { timeout: 240_000 + ROUNDS * 12_000 }, async (t) => {
+  t.diagnostic(`TB_CRASH_SEED=${SEED}`);
+  const chance = seeded(SEED);
+  const dataDir = join(emptyDirectory(t), "data");
+  const receiver = await startReceiver();
+  t.after(() => receiver.stop());
+  // Now and then it fails, so that retries too are under way when the process dies.
+  receiver.answer = (_, response) => {
+    response.statusCode = chance() < 0.03 ? 500 : 200;
+    response.end();
+  };
+  const env = { TB_WEBHOOK_RETRY_SCHEDULE: RETRIES_MS.map((ms) => `${ms}ms`).join(",") };
+  const load = new Load({
+    chance,
+    recipients: Object.keys(ENDS),
+    callbackUrl: receiver.url.replace("/hook", "/callback"),
+    workers: 6,
+    pauseMs: 60,
+  });
+  const logs: string[] = [];
+  const readyMs: number[] = [];
+  let early = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    if (round % EARLY_EVERY === EARLY_EVERY - 1) {
+      const spawned = spawnService(t, { dataDir, env });
+      await afterMs(chance() * 900);
+      assert.equal((await spawned.end("SIGKILL")).signal, "SIGKILL");
+      early += 1;
+      continue;
+    }
+    const service = await startProcess(t, { dataDir, env });
+    readyMs.push(service.readyMs);
+    if (round === 0) await configure(service, receiver);
+    load.start(service.url);
+    await afterMs(50 + chance() * 1_500);
+    const killed = await service.end("SIGKILL");
+    assert.deepEqual(killed, { code: null, signal: "SIGKILL" });
+    await load.stop();
+    logs.push(service.output.stdout, service.output.stderr);
+  }
+  const service = await startProcess(t, { dataDir, env });
+  readyMs.push(service.readyMs);
+  assert.ok(Math.max(...readyMs) < READY_MS_MAX, `ready after ${readyMs} ms`);
+  await load.settle(service.url);
+  const found = await quiet(service, load.orders);
+  tell(t, load, found, { readyMs, early, received: receiver.received.length });
+
+  checkAccepted(load.orders, found.messages);
+  for (const message of found.messages.values()) checkMessage(message, orderOf(load.orders, message));
+  checkEvents(found, load.orders);
+  checkReceived(found, receiver.received, load.orders);
+  checkDeliveries(found, load.orders);
+  assert.deepEqual(await service.end("SIGTERM"), { code: 0, signal: null });
+  logs.push(service.output.stdout, service.output.stderr);
+  for (const text of ["Grüße", KEY, SECRET, ...Object.keys(ENDS)]) {
+    assert.ok(!logs.some((log) => log.includes(text)), `the log contains ${text}`);
+  }
+});
+
+/** Everything the service answers, when there is nothing left to do. */
+interface Found {
+  messages: Map<string, Message>;
+  events: Map<string, { event: Event; page: string }>;
+  deliveries: Delivery[];
+}
+
+async function configure(service: Running, receiver: Receiver): Promise<void> {
+  const set = await service.ask("PUT", "/v1/webhooks", { url: receiver.url, events: ["*"], secret: SECRET });
+  assert.equal(set.status, 200);
+}
+
+/** The moment of a kill: what it falls into is the chance that the test is about. */
+function afterMs(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Waits until every message has ended and every delivery too, then reads all there is. */
+async function quiet(service: Running, orders: readonly Order[]): Promise<Found> {
+  const isDone = (message: Message) =>
+    message.status === "cancelled" || message.status === orderEnd(orders, message).status;
+  await until(
+    async () => {
+      const open = await Promise.all([
+        ...["scheduled", "queued", "pending"].map((status) =>
+          service.ask("GET", `/v1/messages?status=${status}&limit=1`),
+        ),
+        service.ask("GET", "/v1/webhooks/deliveries?status=pending&limit=1"),
+      ]);
+      return open.every(({ data }) => (data.messages ?? data.deliveries).length === 0);
+    },
+    { limitMs: 120_000, what: "quiet: every message handed over, every delivery ended" },
+  );
+  const list = async () => (await allPages<Message>(service, "/v1/messages", "messages")).flatMap(({ items }) => items);
+  let messages: Message[] = [];
+  await until(
+    async () => {
+      messages = await list();
+      return messages.every(isDone);
+    },
+    { limitMs: 30_000, what: "I4: every message in its final state" },
+  );
+  const settled = async () =>
+    (await service.ask("GET", "/v1/webhooks/deliveries?status=pending&limit=1")).data.deliveries.length === 0;
+  await until(settled, { limitMs: 30_000, what: "every delivery to end" });
+  const events = await allPages<Event>(service, "/v1/events", "events");
+  const deliveries = await allPages<Delivery>(service, "/v1/webhooks/deliveries", "deliveries");
+  return {
+    messages: new Map(messages.map((message) => [message.id, message])),
+    events: new Map(events.flatMap(({ items, text }) => items.map((event) => [event.id, { event, page: text }]))),
+    deliveries: deliveries.flatMap(({ items }) => items),
+  };
+}
+
+function orderOf(orders: readonly Order[], message: Pick<Message, "externalMessageId">): Order {
+  const order = orders[Number(message.externalMessageId?.replace("order-", ""))];
+  assert.ok(order, `${message.externalMessageId} was never sent`);
+  return order;
+}
+
+function orderEnd(orders: readonly Order[], message: Message) {
+  const end = ENDS[orderOf(orders, message).body.to];
+  assert.ok(end);
+  return end;
+}
+
+/** I1, I2: what was acknowledged is there as it was sent, and once; what was refused is not. */
+function checkAccepted(orders: readonly Order[], messages: ReadonlyMap<string, Message>): void {
+  const byOrder = new Map<Order, Message[]>();
+  for (const message of messages.values()) {
+    const order = orderOf(orders, message);
+    byOrder.set(order, [...(byOrder.get(order) ?? []), message]);
+  }
+  for (const order of orders) {
+    assert.deepEqual(order.wrong, [], order.name);
+    const made = byOrder.get(order) ?? [];
+    if (order.refused) {
+      assert.deepEqual([order.id, made.length], [null, 0], `${order.name} was refused`);
+      continue;
+    }
+    assert.deepEqual(
+      made.map(({ id }) => id),
+      [order.id],
+      `${order.name} is one message, the one that was acknowledged`,
+    );
+    const [message] = made;
+    assert.equal(message?.content.text, order.body.content.text);
+    assert.equal(message?.to, order.body.to);
+    assert.deepEqual(message?.metadata, order.body.metadata);
+    assert.equal(message?.scheduledAt ?? undefined, order.body.scheduledAt);
+  }
+}
+
+/** I4, I6, I7, I8, by the record and its timeline. */
+function checkMessage(message: Message, order: Order): void {
+  const { timeline, id } = message;
+  const shown = `${id} ${order.body.to} ${JSON.stringify(timeline)}`;
+  assert.equal(timeline.at(-1)?.status, message.status, shown);
+  for (const [index, entry] of timeline.entries()) {
+    const next = timeline[index + 1];
+    if (next !== undefined)
+      assert.ok(MOVES[entry.status]?.includes(next.status), `${entry.status} → ${next.status}: ${shown}`);
+  }
+  const cancelled = message.status === "cancelled";
+  if (order.cancelling === "cancelled") assert.ok(cancelled, `I8: it was cancelled, that was acknowledged: ${shown}`);
+  else if (!order.cancelUnanswered) assert.ok(!cancelled, `nobody cancelled it: ${shown}`);
+  for (const channel of ["imessage", "sms"]) checkHandOvers(handOvers(timeline, channel), order, shown);
+  if (cancelled)
+    assert.ok(!timeline.some(({ status }) => status === "pending"), `I8: cancelled and handed over: ${shown}`);
+  for (const { at, status } of timeline) {
+    if (order.scheduledAt === null || status === "scheduled" || status === "cancelled") continue;
+    assert.ok(Date.parse(at) >= order.scheduledAt, `I8: before its time: ${shown}`);
+  }
+}
+
+/** The entries of a channel from which a hand-over began or was taken back. */
+function handOvers(timeline: readonly TimelineEntry[], channel: string): TimelineEntry[] {
+  return timeline.filter((entry) => entry.channel === channel && ["pending", "queued"].includes(entry.status));
+}
+
+/** I6: each hand-over but the first follows one that was put off, or whose unknown outcome was found to be none. */
+function checkHandOvers(entries: readonly TimelineEntry[], order: Order, shown: string): void {
+  let open = false;
+  for (const { status, reason } of entries) {
+    if (status === "queued") {
+      const known: boolean | undefined = order.body.to === "+15005550106" || !open || reason?.startsWith(NEVER_TAKEN);
+      assert.ok(known, `I6: taken back though it may have been sent: ${shown}`);
+      open = false;
+    } else if (reason === undefined) {
+      assert.ok(!open, `I6: handed over twice with no unknown outcome between: ${shown}`);
+      open = true;
+    }
+  }
+}
+
+/** I3, I7: every message's events are the ones of its recipient, each once, numbered from 1 without a gap. */
+function checkEvents({ messages, events }: Found, orders: readonly Order[]): void {
+  const byMessage = new Map<string, Event[]>([...messages.keys()].map((id) => [id, []]));
+  for (const { event } of events.values()) {
+    const of = byMessage.get(String(event.data.messageId));
+    assert.ok(of, `${event.id} is of a message that does not exist`);
+    of.push(event);
+  }
+  for (const message of messages.values()) {
+    const told = (byMessage.get(message.id) ?? []).sort((a, b) => Number(a.data.sequence) - Number(b.data.sequence));
+    assert.deepEqual(
+      told.map(({ type, data }) => [data.sequence, type]),
+      expectedEvents(message, orderOf(orders, message)).map((type, index) => [index + 1, `message.${type}`]),
+      message.id,
+    );
+  }
+}
+
+function expectedEvents(message: Message, order: Order): string[] {
+  const first = order.scheduledAt === null ? [] : ["scheduled"];
+  if (message.status === "cancelled") return [...first, "schedule_cancelled"];
+  return [...first, "queued", ...(ENDS[order.body.to]?.events ?? [])];
+}
+
+/** I5: every event came to each of its addresses, in order, signed, with the bytes that the event list has. */
+function checkReceived({ events }: Found, received: readonly Received[], orders: readonly Order[]): void {
+  const arrivals = new Map<string, number>();
+  const lastSequence = new Map<string, number>();
+  for (const webhook of received) {
+    const { event, path, body, headers, at } = webhook;
+    const known = events.get(event.id);
+    assert.ok(known, `${event.id} ${event.type} was delivered and is not in the list`);
+    assert.ok(known.page.includes(body), `I5: ${event.id} has other bytes in the list: ${body}`);
+    assert.equal(Number(headers["content-length"]), Buffer.byteLength(body));
+    assert.ok(isSigned(webhook, SECRET), `I5: the signature of ${event.id}`);
+    assert.equal(headers["webhook-id"] ?? event.id, event.id);
+    const ageSeconds = at / 1_000 - Number(headers["x-timestamp"]);
+    assert.ok(ageSeconds > -1 && ageSeconds < TIMESTAMP_AGE_MAX_SECONDS, `I5: a timestamp ${ageSeconds} s old`);
+    const key = `${path} ${event.id}`;
+    const stream = `${path} ${event.data.messageId}`;
+    if (!arrivals.has(key)) {
+      assert.equal(event.data.sequence, (lastSequence.get(stream) ?? 0) + 1, `${stream} in order`);
+      lastSequence.set(stream, Number(event.data.sequence));
+    }
+    arrivals.set(key, (arrivals.get(key) ?? 0) + 1);
+    const { scheduledAt } = orderOf(orders, { externalMessageId: String(event.data.externalMessageId) });
+    const early = scheduledAt !== null && at < scheduledAt;
+    if (early) assert.ok(/scheduled|schedule_cancelled/.test(event.type), `I8: ${event.type} before its time`);
+  }
+  for (const { event } of events.values()) {
+    assert.ok(arrivals.has(`/hook ${event.id}`), `I5: ${event.id} ${event.type} never came`);
+    const { body } = orderOf(orders, { externalMessageId: String(event.data.externalMessageId) });
+    assert.equal(arrivals.has(`/callback ${event.id}`), body.callbackUrl !== undefined, `${event.id} at its callback`);
+  }
+}
+
+/** I12: one delivery for each event and address, succeeded, with no more attempts than the schedule has. */
+function checkDeliveries({ events, deliveries }: Found, orders: readonly Order[]): void {
+  const seen = new Set<string>();
+  for (const { id, eventId, webhookId, status, attempts } of deliveries) {
+    const key = `${eventId} ${webhookId === null ? "callback" : "hook"}`;
+    assert.ok(events.has(eventId) && !seen.has(key), `${id}: one delivery of ${key}`);
+    seen.add(key);
+    assert.equal(status, "succeeded", id);
+    assert.equal(attempts.at(-1)?.status, 200);
+    assert.ok(attempts.length <= RETRIES_MS.length + 1, `${id} has ${attempts.length} attempts`);
+  }
+  const callbacks = [...events.values()].filter(({ event }) => {
+    return orderOf(orders, { externalMessageId: String(event.data.externalMessageId) }).body.callbackUrl !== undefined;
+  });
+  assert.equal(seen.size, events.size + callbacks.length);
+}
+
+/** What the numbers behind a pass are; fails when an operation never succeeded, since then nothing was tried. */
+function tell(
+  t: TestContext,
+  { orders, unanswered }: Load,
+  found: Found,
+  { readyMs, early, received }: { readyMs: number[]; early: number; received: number },
+): void {
+  const count = (is: (order: Order) => boolean) => orders.filter(is).length;
+  const resent = [...found.messages.values()].filter(({ timeline }) =>
+    timeline.some(({ reason }) => reason?.startsWith(NEVER_TAKEN)),
+  );
+  const counts = {
+    rounds: ROUNDS,
+    killedBeforeReady: early,
+    readyMsMax: Math.max(...readyMs),
+    messages: found.messages.size,
+    events: found.events.size,
+    webhooks: received,
+    unansweredMessages: unanswered.messages,
+    acceptedUnheard: count(({ id, created }) => id !== null && !created),
+    handOversCutAndSentAgain: resent.length,
+    scheduled: count(({ scheduledAt }) => scheduledAt !== null),
+    cancelled: count(({ cancelling }) => cancelling === "cancelled"),
+    unansweredCancels: unanswered.cancels,
+    refusedAsPast: count(({ refused }) => refused),
+  };
+  t.diagnostic(JSON.stringify(counts));
+  for (const operation of ["messages", "events", "scheduled", "cancelled", "unansweredMessages"] as const) {
+    assert.ok(counts[operation] > 0, `I13: ${operation} never happened: ${JSON.stringify(counts)}`);
+  }
+}

@@ -1,0 +1,356 @@
+/** The customers: what they ask of the service, at random, and every answer they got or did not get. */
+
+import type { Delivery, Message, SendMessage, Webhook } from "../../sdk/wire.ts";
+import type { SimulatedClock } from "../support/clock.ts";
+import type { Chance } from "./chance.ts";
+import { RECEIVERS, receiverUrl } from "./network.ts";
+import type { Answer, Request } from "./service.ts";
+
+/** One request and what came of it. */
+export interface Call {
+  order: number;
+  /** Place at which it was over. */
+  endedOrder: number;
+  at: number;
+  method: Request["method"];
+  path: string;
+  customer: string;
+  body: unknown;
+  idempotencyKey: string | null;
+  /** False when nobody listened: it certainly did nothing. */
+  reached: boolean;
+  /** Null when it was never answered: it may have been done or not. */
+  status: number | null;
+  answer: Envelope | null;
+}
+
+export interface Envelope {
+  success: boolean;
+  data?: unknown;
+  error?: { code: string; message: string };
+}
+
+/** A message that a customer wants sent, and the calls it made for that. `tag` is its `externalMessageId`. */
+export interface Wish {
+  tag: string;
+  customer: string;
+  body: SendMessage;
+  idempotencyKey: string | null;
+  calls: Call[];
+}
+
+export interface Customer {
+  name: string;
+  key: string;
+  numbers: string[];
+  /** Signs the configuration's deliveries and callbacks. */
+  secret: string;
+  endpoints: { id: string; url: string; secret: string; isStatic: boolean; kind: "primary" | "extra" }[];
+}
+
+export interface ClientParts {
+  clock: SimulatedClock;
+  chance: Chance;
+  order(): number;
+  /** Resolves with null when the process died before it answered; undefined when none was there. */
+  ask(request: Request): Promise<Answer | null | undefined>;
+}
+
+/** Key of the first customer and of the admin, as settings name them. */
+export const FIRST_KEY = `tb_${"f".repeat(36)}`;
+export const ADMIN_KEY = `tb_${"a".repeat(36)}`;
+
+/** Where scripted carriers' phones are; the sandbox's are in its table. */
+const PHONES = ["+15551230001", "+15551230002", "+15551230003", "+15551230004", "someone@example.com"];
+const SANDBOX_PHONES = ["0100", "0101", "0102", "0103", "0104", "0105", "0106", "0107", "0108", "0109", "0116"].map(
+  (end) => `+1500555${end}`,
+);
+
+/** All customers of a run. Each of its acts resolves when it was answered, or never will be. */
+export class Clients {
+  readonly calls: Call[] = [];
+  readonly wishes: Wish[] = [];
+  readonly customers: Customer[] = [];
+  readonly #parts: ClientParts;
+  readonly #phones: readonly string[];
+  readonly #open = new Set<Promise<unknown>>();
+
+  constructor(parts: ClientParts, kind: "scripted" | "sandbox") {
+    this.#parts = parts;
+    this.#phones = kind === "sandbox" ? SANDBOX_PHONES : PHONES;
+  }
+
+  /** Calls under way. */
+  get underWay(): number {
+    return this.#open.size;
+  }
+
+  /** Customers, numbers, keys and endpoints. In a life that nothing befalls. */
+  async setUp(): Promise<void> {
+    const { chance } = this.#parts;
+    const first: Customer = { name: "first", key: FIRST_KEY, numbers: ["+15005550001"], secret: "", endpoints: [] };
+    await this.#configure(first);
+    if (chance.flip(0.5)) await this.#configure(await this.#secondCustomer());
+  }
+
+  async #secondCustomer(): Promise<Customer> {
+    const admin = { name: "admin", key: ADMIN_KEY };
+    const { id } = await this.#must<{ id: string }>(admin, "POST", "/v1/admin/customers", { name: "Second" });
+    const numbers = ["+15005550011", "+15005550012"];
+    for (const phoneNumber of numbers) {
+      const body = { phoneNumber, provider: "sandbox" };
+      await this.#must(admin, "POST", `/v1/admin/customers/${id}/numbers`, body);
+    }
+    const body = { name: "second", customerId: id };
+    const { key } = await this.#must<{ key: string }>(admin, "POST", "/v1/admin/keys", body);
+    return { name: "second", key, numbers, secret: "", endpoints: [] };
+  }
+
+  async #configure(customer: Customer): Promise<void> {
+    const { chance } = this.#parts;
+    const secret = `secret of ${customer.name}`;
+    customer.secret = secret;
+    const url = receiverUrl("steady", `${customer.name}/primary`);
+    const primary = await this.#must<Webhook>(customer, "PUT", "/v1/webhooks", { url, events: ["*"], secret });
+    customer.endpoints.push({ id: primary.id, url, secret, isStatic: true, kind: "primary" });
+    for (const name of RECEIVERS) {
+      if (name === "steady" || !chance.flip(0.35)) continue;
+      const own = `secret of ${customer.name} at ${name}`;
+      const events = name === "dead" ? ["message.failed", "message.read", "message.fallback"] : ["*"];
+      const extra = { url: receiverUrl(name, `${customer.name}/extra`), events, secret: own };
+      const { id } = await this.#must<Webhook>(customer, "POST", "/v1/webhooks", extra);
+      customer.endpoints.push({ id, url: extra.url, secret: own, isStatic: chance.flip(0.6), kind: "extra" });
+    }
+    this.customers.push(customer);
+  }
+
+  async #must<Data>(by: { name: string; key: string }, method: Request["method"], path: string, body: unknown) {
+    const call = await this.call(by, method, path, body);
+    if (call.status === null || call.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(call)}`);
+    return call.answer?.data as Data;
+  }
+
+  /** One call; the record of it, when it is over. */
+  call(
+    by: { name: string; key: string },
+    method: Request["method"],
+    path: string,
+    body?: unknown,
+    idempotencyKey: string | null = null,
+  ): Promise<Call> {
+    const made = this.#call(by, method, path, body, idempotencyKey);
+    this.#open.add(made);
+    void made.finally(() => this.#open.delete(made));
+    return made;
+  }
+
+  async #call(
+    by: { name: string; key: string },
+    method: Request["method"],
+    path: string,
+    body: unknown,
+    idempotencyKey: string | null,
+  ): Promise<Call> {
+    const { clock, order } = this.#parts;
+    const call: Call = {
+      order: order(),
+      endedOrder: Number.POSITIVE_INFINITY,
+      at: clock.now(),
+      method,
+      path,
+      customer: by.name,
+      body,
+      idempotencyKey,
+      reached: true,
+      status: null,
+      answer: null,
+    };
+    this.calls.push(call);
+    const headers = idempotencyKey === null ? {} : { "idempotency-key": idempotencyKey };
+    const answer = await this.#parts.ask({
+      method,
+      path,
+      key: by.key,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    call.endedOrder = order();
+    if (answer === undefined) call.reached = false;
+    if (answer == null) return call;
+    call.status = answer.status;
+    call.answer = JSON.parse(answer.text) as Envelope;
+    return call;
+  }
+
+  /** Does one thing that a customer might do. */
+  act(): void {
+    const { chance } = this.#parts;
+    const customer = chance.pick(this.customers);
+    const act = chance.weighted({
+      send: 44,
+      burst: 6,
+      repeat: 10,
+      cancel: 7,
+      retry: 7,
+      erase: 4,
+      look: 12,
+      configure: 4,
+      redeliver: 4,
+      replay: 1,
+      test: 2,
+    });
+    if (act === "burst") {
+      for (let count = chance.between(2, 10); count > 0; count -= 1) void this.#send(customer);
+    } else void this.#one(act, customer);
+  }
+
+  async #one(act: string, customer: Customer): Promise<void> {
+    const message = this.#someMessage(customer);
+    switch (act) {
+      case "send":
+        return this.#send(customer);
+      case "repeat":
+        return this.#repeat();
+      case "configure":
+        return this.#reconfigure(customer);
+      case "redeliver":
+        return this.#redeliver(customer);
+      case "replay":
+        return this.#replay(customer);
+      case "test":
+        await this.call(customer, "POST", "/v1/webhooks/test");
+        return;
+      default:
+        if (message !== null) await this.#touch(act, customer, message);
+    }
+  }
+
+  async #touch(act: string, customer: Customer, id: string): Promise<void> {
+    const { chance } = this.#parts;
+    const path = `/v1/messages/${id}`;
+    if (act === "cancel") await this.call(customer, "DELETE", `${path}/schedule`);
+    else if (act === "erase") await this.call(customer, "DELETE", path);
+    else if (act === "retry") {
+      const body = chance.flip(0.5) ? { mayDuplicate: true } : {};
+      await this.call(customer, "POST", `${path}/retry`, body, chance.flip(0.3) ? `retry ${id}` : null);
+    } else await this.call(customer, "GET", path);
+  }
+
+  /** A message that the customer knows of; scheduled, failed and late ones are known as such by nobody. */
+  #someMessage(customer: Customer): string | null {
+    const known = this.wishes.filter((wish) => wish.customer === customer.name).flatMap((wish) => idOf(wish) ?? []);
+    return known.length === 0 ? null : this.#parts.chance.pick(known);
+  }
+
+  async #send(customer: Customer): Promise<void> {
+    const { chance, clock } = this.#parts;
+    const tag = `wish ${this.wishes.length + 1}`;
+    const body: SendMessage = {
+      to: chance.pick(this.#phones),
+      content: { text: `Text of ${tag}` },
+      externalMessageId: tag,
+      ...(chance.flip(0.3) ? { from: chance.pick(customer.numbers) } : {}),
+      ...(chance.flip(0.2) ? { callbackUrl: this.#callbackUrl(customer) } : {}),
+      ...(chance.flip(0.2) ? { metadata: { wish: tag, nested: { list: [1, null] } } } : {}),
+      ...(chance.flip(0.4) ? { routing: this.#routing() } : {}),
+      ...(chance.flip(0.2) ? { scheduledAt: new Date(clock.now() + this.#aheadMs()).toISOString() } : {}),
+    };
+    const idempotencyKey = chance.flip(0.6) ? `key of ${tag}` : null;
+    const wish: Wish = { tag, customer: customer.name, body, idempotencyKey, calls: [] };
+    this.wishes.push(wish);
+    await this.#ask(wish);
+    // An impatient customer sends the same thing twice at once.
+    if (idempotencyKey !== null && chance.flip(0.15)) await this.#ask(wish);
+  }
+
+  #aheadMs(): number {
+    return this.#parts.chance.flip(0.7) ? this.#parts.chance.between(1, 30_000) : 3_600_000;
+  }
+
+  #routing(): NonNullable<SendMessage["routing"]> {
+    const { chance } = this.#parts;
+    return {
+      ...(chance.flip(0.5)
+        ? { preference: chance.pick([["imessage"], ["sms", "imessage"], ["imessage", "sms"]]) }
+        : {}),
+      ...(chance.flip(0.3) ? { fallback: false } : {}),
+      ...(chance.flip(0.6) ? { fallbackAfterSeconds: chance.between(10, 90) } : {}),
+    };
+  }
+
+  #callbackUrl(customer: Customer): string {
+    const primary = customer.endpoints[0]?.url ?? "";
+    const { chance } = this.#parts;
+    return chance.flip(0.1) ? primary : receiverUrl(chance.pick(RECEIVERS), `${customer.name}/callback`);
+  }
+
+  async #ask(wish: Wish): Promise<void> {
+    const by = this.#customer(wish.customer);
+    const asked = this.call(by, "POST", "/v1/messages", wish.body, wish.idempotencyKey);
+    const call = this.calls.at(-1);
+    if (call !== undefined) wish.calls.push(call);
+    await asked;
+  }
+
+  #customer(name: string): Customer {
+    const customer = this.customers.find((one) => one.name === name);
+    if (customer === undefined) throw new Error(`there is no customer ${name}`);
+    return customer;
+  }
+
+  /** Asks again for what got no answer, and now and then for what got one. */
+  async #repeat(): Promise<void> {
+    const safe = this.wishes.filter((wish) => wish.idempotencyKey !== null);
+    const open = safe.filter((wish) => !isAnswered(wish));
+    const { chance } = this.#parts;
+    const candidates = open.length > 0 && chance.flip(0.8) ? open : safe;
+    if (candidates.length > 0) await this.#ask(chance.pick(candidates));
+  }
+
+  /** Asks for everything that can safely be asked again and got no answer yet. Whether there was anything. */
+  async insist(): Promise<boolean> {
+    const open = this.wishes.filter((wish) => wish.idempotencyKey !== null && !isAnswered(wish));
+    await Promise.all(open.map((wish) => this.#ask(wish)));
+    return open.length > 0;
+  }
+
+  async #reconfigure(customer: Customer): Promise<void> {
+    const { chance } = this.#parts;
+    const loose = customer.endpoints.filter(({ isStatic }) => !isStatic);
+    if (loose.length === 0) return;
+    const endpoint = chance.pick(loose);
+    const path = `/v1/webhooks/${endpoint.id}`;
+    const change = chance.weighted({ pause: 4, resume: 5, move: 2, remove: 1 });
+    if (change === "remove") await this.call(customer, "DELETE", path);
+    else if (change === "move") {
+      const url = receiverUrl(chance.pick(RECEIVERS), `${customer.name}/moved`);
+      await this.call(customer, "PATCH", path, { url });
+    } else await this.call(customer, "PATCH", path, { active: change === "resume" });
+  }
+
+  async #redeliver(customer: Customer): Promise<void> {
+    const listed = await this.call(customer, "GET", "/v1/webhooks/deliveries?limit=20");
+    const { deliveries = [] } = (listed.answer?.data ?? {}) as { deliveries?: Delivery[] };
+    if (deliveries.length === 0) return;
+    const { id } = this.#parts.chance.pick(deliveries);
+    await this.call(customer, "POST", `/v1/webhooks/deliveries/${id}/retry`, {});
+  }
+
+  async #replay(customer: Customer): Promise<void> {
+    const { chance, clock } = this.#parts;
+    const { id } = chance.pick(customer.endpoints);
+    const since = new Date(clock.now() - chance.between(1_000, 600_000)).toISOString();
+    await this.call(customer, "POST", `/v1/webhooks/${id}/replay`, { since }, chance.flip(0.5) ? `replay ${id}` : null);
+  }
+}
+
+/** Whether the customer knows what became of it. */
+export function isAnswered(wish: Wish): boolean {
+  return wish.calls.some(({ status }) => status !== null && status < 500);
+}
+
+/** The id of a wish's message, where an answer told it. */
+export function idOf(wish: Wish): string | null {
+  const told = wish.calls.find(({ status }) => status === 200 || status === 202);
+  return (told?.answer?.data as Message | undefined)?.id ?? null;
+}

@@ -1,0 +1,92 @@
+/** The disk: a real database file that outlives the processes, with delays, moments without room, and sudden death. */
+
+import type { Clock } from "../../server/clock.ts";
+import type { Job } from "../../server/store/sqlite/steps.ts";
+import { openSqliteInProcess, type Ports } from "../../server/store/sqlite/store.ts";
+import type { Store } from "../../server/store/store.ts";
+import type { Chance } from "./chance.ts";
+import type { Life } from "./life.ts";
+
+/** What goes wrong in one life. */
+export interface DiskFaults {
+  /** Operations until it dies around the one after them; null: not by this. Counts down. */
+  operationsLeft: number | null;
+  /** Whether the operation at which it dies was done: it is not answered either way. */
+  doneBeforeDeath: boolean;
+  /** Share of operations that take a while. */
+  slowShare: number;
+  /** Whether there is no room at this real time. */
+  isFull(real: number): boolean;
+  /** For tests of the oracle: what the disk makes of jobs that it was given. */
+  forge?: (jobs: Job[]) => Job[];
+}
+
+/** A store of one life on the file, and how to take the file from it. */
+export interface OpenDisk {
+  store: Store;
+  /** Closes the file; the life must be over or stopped. */
+  release(): Promise<void>;
+  /** The first value of a query, past all faults. Only to know when a run is over. */
+  peek(sql: string): Promise<number | null>;
+}
+
+/** Longest delay before and after an operation, in milliseconds. */
+const DELAY_MS_MAX = 40;
+
+/** Opens the file for a life. Writes are done one after the other in the order given, as by one writer; so are reads. */
+export async function openDisk(
+  path: string,
+  life: Life,
+  world: { clock: Clock; chance: Chance },
+  faults: DiskFaults,
+): Promise<OpenDisk> {
+  let file: Ports | null = null;
+  const queues = { read: Promise.resolve(), write: Promise.resolve() };
+
+  const delay = async () => {
+    if (!world.chance.flip(faults.slowShare)) return;
+    const ms = world.chance.between(1, DELAY_MS_MAX);
+    await new Promise<void>((resolve) => world.clock.after(ms, resolve));
+  };
+
+  const operate = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    await delay();
+    await life.lives();
+    const dies = faults.operationsLeft === 0;
+    if (faults.operationsLeft !== null) faults.operationsLeft -= 1;
+    if (dies && !faults.doneBeforeDeath) life.die();
+    await life.lives();
+    const value = await work();
+    if (dies) life.die();
+    await delay();
+    return await life.told(Promise.resolve(value));
+  };
+
+  const queued = <Value>(queue: keyof typeof queues, work: () => Promise<Value>): Promise<Value> => {
+    const turn = queues[queue].then(() => operate(work));
+    queues[queue] = turn.then(
+      () => {},
+      () => {},
+    );
+    return turn;
+  };
+
+  const through = (ports: Ports): Ports => {
+    file = ports;
+    return {
+      read: (query) => queued("read", () => ports.read(query)),
+      write: (jobs) =>
+        queued("write", async () => {
+          if (faults.isFull(world.clock.real())) return jobs.map(() => ({ error: "full" }) as const);
+          return await ports.write(faults.forge?.(jobs) ?? jobs);
+        }),
+      close: async () => {},
+    };
+  };
+  const store = await openSqliteInProcess(path, () => {}, through);
+  return {
+    store,
+    release: async () => await file?.close(),
+    peek: async (sql) => Object.values((await file?.read({ sql, parameters: [] }))?.[0] ?? {})[0] ?? null,
+  };
+}

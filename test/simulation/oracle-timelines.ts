@@ -1,0 +1,110 @@
+/** Judges what a message tells of itself: its timeline, its events, its status, and what was read of it on the way. */
+
+import type { EventType, Message, MessageStatus, TimelineEntry } from "../../sdk/wire.ts";
+import type { Judge, Story } from "./story.ts";
+
+/** Contract 3, "Transitions, and no others", with each rung of a receipt as a step of its own. */
+const NEXT: Readonly<Record<MessageStatus | "new", readonly MessageStatus[]>> = {
+  new: ["scheduled", "queued"],
+  scheduled: ["queued", "cancelled"],
+  queued: ["pending", "failed"],
+  pending: ["sent", "queued", "failed"],
+  sent: ["delivered", "queued", "failed"],
+  delivered: ["read"],
+  read: [],
+  failed: ["queued", "sent", "delivered", "read"],
+  cancelled: [],
+  unsent: [],
+};
+
+const EVENT_OF: Partial<Record<MessageStatus, EventType>> = {
+  scheduled: "message.scheduled",
+  queued: "message.queued",
+  sent: "message.sent",
+  delivered: "message.delivered",
+  read: "message.read",
+  failed: "message.failed",
+  cancelled: "message.schedule_cancelled",
+};
+
+/** Whether an entry only notes something, so that the status did not change. */
+export function isNote({ status, reason = "" }: TimelineEntry): boolean {
+  return reason.endsWith("receipt of a channel that was given up") || (status === "pending" && reason !== "");
+}
+
+/** The event that an entry was told by; null when by none. */
+function eventOf(entry: TimelineEntry): EventType | null {
+  const { status, reason = "" } = entry;
+  if (isNote(entry)) return null;
+  if (status !== "queued" || reason === "" || reason === "retry") return EVENT_OF[status] ?? null;
+  // What is left in the queue was deferred, which is nobody's business but the service's.
+  return reason.startsWith("fallback: ") ? "message.fallback" : null;
+}
+
+export function judgeTimelines(judge: Judge): void {
+  for (const story of judge.stories) {
+    judgeEvents(judge, story);
+    const { message } = story;
+    if (message === null) continue;
+    judgeSteps(judge, message);
+    judgePast(judge, story, message);
+  }
+}
+
+function judgeEvents({ report }: Judge, { id, events, message, wish }: Story): void {
+  const sequences = events.map(({ data }) => data.sequence);
+  if (sequences.some((sequence, index) => sequence !== index + 1)) {
+    report("every change has one event", `${id} has the sequences ${sequences.join(" ")}`);
+  }
+  for (const { type, data } of events) {
+    const text = data.text === wish.body.content.text || data.text === null;
+    const fits = text && data.to === wish.body.to && data.externalMessageId === wish.tag;
+    if (!fits) report("every change has one event", `${type} of ${id} tells of another: ${JSON.stringify(data)}`);
+  }
+  if (message === null) return;
+  const told = events.map(({ type }) => type).filter((type) => type !== "message.deleted");
+  const due = message.timeline.flatMap((entry) => eventOf(entry) ?? []);
+  if (told.join(" ") !== due.join(" ")) {
+    report("every change has one event", `${id} went through ${due.join(" ")} and told of ${told.join(" ")}`);
+  }
+}
+
+function judgeSteps({ report }: Judge, message: Message): void {
+  const { id, timeline } = message;
+  const shown = timeline.map(({ status, channel, reason }) => `${status} ${channel} ${reason ?? ""}`).join(", ");
+  let status: MessageStatus | "new" = "new";
+  /** Receipts of the present hand-over. */
+  let rungs: MessageStatus[] = [];
+  for (const entry of timeline.filter((one) => !isNote(one))) {
+    const next: readonly MessageStatus[] = NEXT[status];
+    if (!next.includes(entry.status)) report("the status never moves back", `${id}: ${status}, then ${shown}`);
+    if (entry.status === "queued") rungs = [];
+    if (rungs.includes(entry.status))
+      report("the status never moves back", `${id} was ${entry.status} twice: ${shown}`);
+    if (entry.status === "sent" || entry.status === "delivered" || entry.status === "read") rungs.push(entry.status);
+    status = entry.status;
+  }
+  if (message.status !== status) {
+    report("every change has one event", `${id} is ${message.status}, but its timeline ends with ${status}: ${shown}`);
+  }
+  const times = timeline.map(({ at }) => at);
+  if (times.some((at, index) => at < (times[index - 1] ?? at))) report("the past never changes", `${id}: ${shown}`);
+}
+
+/** What was read on the way is how the timeline begins. */
+function judgePast({ report }: Judge, story: Story, message: Message): void {
+  for (const { status, answer } of story.calls("GET")) {
+    if (status !== 200 || answer === null) continue;
+    const { timeline } = answer.data as Message;
+    const now = message.timeline.slice(0, timeline.length);
+    if (JSON.stringify(now) !== JSON.stringify(timeline)) {
+      report(
+        "the past never changes",
+        `${story.id} was read as ${JSON.stringify(timeline)}, is ${JSON.stringify(now)}`,
+      );
+    }
+  }
+  if (story.calls("schedule").some(({ status }) => status === 200) && message.status !== "cancelled") {
+    report("cancelled messages are never sent", `${story.id} was cancelled and is ${message.status}`);
+  }
+}

@@ -1,0 +1,138 @@
+/** Judges a run by what left the system, and by rules written down here anew: it trusts nothing that the service counts. */
+
+import type { MessageEventData } from "../../sdk/wire.ts";
+import { type Call, idOf, type Wish } from "./client.ts";
+import { judgeDeliveries, judgeSendings } from "./oracle-deliveries.ts";
+import { judgeCauses, judgeHandOvers, judgeOrder, judgeReceipts } from "./oracle-hand-overs.ts";
+import { judgeTimelines } from "./oracle-timelines.ts";
+import { fallbackAfterMs, type Judge, mayBeDone, type Rule, type Story, type Violation } from "./story.ts";
+import type { Observed, Rest } from "./world.ts";
+
+/** Every rule that the run broke; empty when it kept them all. */
+export function judge(run: Observed): Violation[] {
+  const violations: Violation[] = [];
+  const report = (rule: Rule, what: string) => void violations.push({ rule, what });
+  if (!run.cameToRest) report("everything comes to rest", "something is still due after all rounds");
+  judgeCalls(run, report);
+  const stories = run.wishes.flatMap((wish) => storyOf(run, wish, report) ?? []);
+  const made: Judge = { run, stories, report };
+  judgeStrangers(made);
+  judgeEnds(made);
+  judgeTimelines(made);
+  judgeDeliveries(made);
+  judgeSendings(made);
+  judgeHandOvers(made);
+  judgeCauses(made);
+  judgeReceipts(made);
+  judgeOrder(made);
+  return violations;
+}
+
+/** Faults that the service calls so itself, and that the simulated world was the cause of. */
+const EXPECTED_FAULTS = [
+  /the line to the carrier broke/,
+  /the carrier could not be asked/,
+  /The disk is full; nothing was changed/,
+  /the disk is full/,
+];
+
+function judgeCalls({ calls, faults, wasFull }: Observed, report: Judge["report"]): void {
+  for (const { method, path, status, answer, body } of calls) {
+    if (status === null || status < 500) continue;
+    if (status === 503 && wasFull) continue;
+    report("no answer is a fault", `${method} ${path} ${JSON.stringify(body)}: ${status} ${JSON.stringify(answer)}`);
+  }
+  for (const { where, message } of faults) {
+    if (!EXPECTED_FAULTS.some((expected) => expected.test(message))) {
+      report("no answer is a fault", `${where}: ${message}`);
+    }
+  }
+}
+
+const NOTHING: Rest = { messages: [], events: [], deliveries: [], endpoints: [] };
+
+/** What became of a wish; null when it came to no message. */
+function storyOf(run: Observed, wish: Wish, report: Judge["report"]): Story | null {
+  const { messages, events } = run.rest.get(wish.customer) ?? NOTHING;
+  const found = new Set<string>();
+  for (const { id, externalMessageId } of messages) if (externalMessageId === wish.tag) found.add(id);
+  for (const { data } of events) {
+    const { externalMessageId, messageId } = data as Partial<MessageEventData>;
+    if (externalMessageId === wish.tag && messageId !== undefined) found.add(messageId);
+  }
+  judgeWish(wish, found, report);
+  const [id] = found;
+  if (id === undefined) return null;
+  const about = (call: Call) => call.customer === wish.customer && call.path.startsWith(`/v1/messages/${id}`);
+  const calls = run.calls.filter(about);
+  return {
+    id,
+    customer: wish.customer,
+    wish,
+    message: messages.find((message) => message.id === id) ?? null,
+    events: events.filter(({ data }) => data.messageId === id) as unknown as Story["events"],
+    calls: (kind) => {
+      if (kind === "GET" || kind === "DELETE") {
+        return calls.filter(({ method, path }) => method === kind && path === `/v1/messages/${id}`);
+      }
+      return calls.filter(({ path }) => path === `/v1/messages/${id}/${kind}`);
+    },
+  };
+}
+
+function judgeWish(wish: Wish, found: ReadonlySet<string>, report: Judge["report"]): void {
+  const told = idOf(wish);
+  if (found.size > 1) report("one key makes one message", `${wish.tag} made ${[...found].join(", ")}`);
+  if (told !== null && !found.has(told)) report("accepted messages are kept", `${told} (${wish.tag}) is gone`);
+  let id: string | null = null;
+  for (const { status, answer } of wish.calls) {
+    const got = status === 200 || status === 202 ? ((answer?.data as { id: string } | undefined)?.id ?? null) : null;
+    if (id !== null && got !== null && got !== id) report("one key makes one message", `${wish.tag}: ${id}, ${got}`);
+    if (got === null && id !== null && status !== null && status < 500) {
+      report("one key makes one message", `${wish.tag} was ${id}, then ${JSON.stringify(answer)}`);
+    }
+    id ??= got;
+  }
+  const refused = wish.calls.every((call) => !mayBeDone(call));
+  if (refused && found.size > 0) report("refused requests do nothing", `${wish.tag} made ${[...found].join(", ")}`);
+}
+
+/** What is there and nobody wished for. */
+function judgeStrangers({ run, stories, report }: Judge): void {
+  const known = new Set(stories.map(({ id }) => id));
+  for (const { messages, events } of run.rest.values()) {
+    const ids = [...messages.map(({ id }) => id), ...events.map(({ data }) => data.messageId)];
+    for (const id of new Set(ids)) {
+      if (typeof id === "string" && !known.has(id)) report("one key makes one message", `nobody asked for ${id}`);
+    }
+  }
+}
+
+/** At rest every message has ended, or waits for a receipt that may yet come. */
+function judgeEnds({ run, stories, report }: Judge): void {
+  for (const story of stories) {
+    const { id, message, wish } = story;
+    if (message === null) {
+      if (!story.calls("DELETE").some(mayBeDone)) report("accepted messages are kept", `${id} is gone, undeleted`);
+      continue;
+    }
+    const { status, content, to, metadata } = message;
+    const same = content.text === wish.body.content.text && to === wish.body.to;
+    if (!same || JSON.stringify(metadata ?? undefined) !== JSON.stringify(wish.body.metadata)) {
+      report("accepted messages are kept", `${id} is not what was sent: ${JSON.stringify(message)}`);
+    }
+    if (status === "scheduled" || status === "queued" || status === "pending") {
+      report("everything comes to rest", `${id} stays ${status}: ${JSON.stringify(message.timeline)}`);
+    }
+    if (status === "sent" && hasFallbackLeft(run, story)) {
+      report("everything comes to rest", `${id} stays sent, though it has a fallback: ${JSON.stringify(message)}`);
+    }
+  }
+}
+
+function hasFallbackLeft(run: Observed, { wish, message }: Story): boolean {
+  const { routing, to = "" } = wish.body;
+  const wanted = routing?.fallback !== false && fallbackAfterMs(run, wish) !== null;
+  const channels = to.includes("@") ? 1 : (routing?.preference?.length ?? 2);
+  return wanted && channels > 1 && message?.fallbackTriggered === false;
+}

@@ -1,0 +1,152 @@
+/** The whole service of one life, put together as the product does it: real store, engine and handlers; all else simulated. */
+
+import type { FastifyInstance } from "fastify";
+import { bootstrap } from "../../server/app/bootstrap.ts";
+import { createObserver } from "../../server/app/observe.ts";
+import type { Config } from "../../server/config.ts";
+import type { Random } from "../../server/core/id.ts";
+import { hashKey } from "../../server/core/key.ts";
+import { Engine, type EngineParts } from "../../server/engine/engine.ts";
+import { UsageCounters } from "../../server/engine/usage.ts";
+import { allRoutes } from "../../server/http/routes.ts";
+import { Inboxes, registerInbox } from "../../server/http/sandbox.ts";
+import { buildServer } from "../../server/http/server.ts";
+import type { Log } from "../../server/log.ts";
+import { createMetrics, type Metrics } from "../../server/metrics.ts";
+import type { Posted, PostRequest } from "../../server/outgoing/post.ts";
+import { createSealer, fingerprint } from "../../server/secrets.ts";
+import type { Store } from "../../server/store/store.ts";
+import type { Life } from "./life.ts";
+
+/** How long open deliveries may take to end at a stop, in milliseconds (contract 6). */
+const DRAIN_MS = 25_000;
+
+/** The key that seals the database's secrets: the same in every life. */
+const SECRET_KEY = Buffer.alloc(32, 7);
+
+/** A request to the service. `key` null sends none. */
+export interface Request {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  path: string;
+  key: string | null;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  text: string;
+}
+
+/** What a life of the service is made from. */
+export interface ServiceParts {
+  life: Life;
+  store: Store;
+  config: Config;
+  random: Random;
+  chance: () => number;
+  createProvider: NonNullable<EngineParts["createProvider"]>;
+  poster: { post(request: PostRequest): Promise<Posted>; close(): void };
+  /** Told of whatever the service itself calls a fault. */
+  fault(where: string, error: unknown): void;
+}
+
+/** The service of one life, started. After its life ended it answers nothing. */
+export class Service {
+  readonly life: Life;
+  readonly #parts: ServiceParts;
+  readonly #engine: Engine;
+  readonly #usage: UsageCounters;
+  readonly #inboxes: Inboxes;
+  readonly #metrics: Metrics;
+  readonly #app: FastifyInstance;
+  #closing = false;
+
+  constructor(parts: ServiceParts) {
+    const { life, store, config, random, chance, createProvider, fault } = parts;
+    const { clock } = life;
+    this.life = life;
+    this.#parts = parts;
+    this.#metrics = createMetrics();
+    this.#usage = new UsageCounters({ store, clock, fault });
+    this.#engine = new Engine({
+      store,
+      clock,
+      random,
+      chance,
+      sealer: createSealer(SECRET_KEY, random),
+      settings: config,
+      observer: createObserver(this.#metrics, this.#usage, fault),
+      createProvider,
+    });
+    this.#inboxes = new Inboxes(this.#engine.context, (path) => path);
+    this.#app = this.#buildServer();
+  }
+
+  async start(): Promise<void> {
+    await bootstrap(this.#engine.context, this.#parts.config, fingerprint(SECRET_KEY));
+    await this.#app.ready();
+    this.#usage.start();
+    await this.#engine.start({ poster: this.#parts.poster, inboxUrl: (path) => `http://127.0.0.1${path}` });
+  }
+
+  /** Asks as a client would; rejects never, and answers only the living. */
+  async ask({ method, path, key, body, headers = {} }: Request): Promise<Answer> {
+    const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
+    const content = body === undefined ? {} : { "content-type": "application/json" };
+    const payload = body === undefined ? {} : { payload: typeof body === "string" ? body : JSON.stringify(body) };
+    const asked = this.#app.inject({
+      method,
+      url: path,
+      headers: { ...authorization, ...content, ...headers },
+      ...payload,
+    });
+    const { statusCode, body: text } = await this.life.told(asked);
+    return { status: statusCode, text };
+  }
+
+  /** Ends as at SIGTERM. */
+  async stop(): Promise<void> {
+    this.#closing = true;
+    this.#inboxes.stop();
+    const giveBack = this.life.clock.after(DRAIN_MS, () => this.#parts.poster.close());
+    await this.#engine.stop();
+    giveBack();
+    this.#parts.poster.close();
+    await this.#usage.stop();
+    await this.#parts.store.close();
+    this.dispose();
+  }
+
+  /** Gives back what is not part of the simulated world. */
+  dispose(): void {
+    this.#metrics.stop();
+  }
+
+  #buildServer(): FastifyInstance {
+    const { context } = this.#engine;
+    const { random, config, fault } = this.#parts;
+    return buildServer({
+      routes: allRoutes(context, this.#usage, this.#inboxes),
+      authenticate: (key) => context.known.key(hashKey(key)) ?? context.known.findKey(hashKey(key)),
+      touch: (key) => this.#usage.used(key.id),
+      rateLimit: config.rateLimit,
+      available: () => null,
+      isClosing: () => this.#closing,
+      counted: ({ keyId, limited }) => {
+        if (keyId !== null) this.#usage.count([keyId], limited ? "rateLimited" : "requests");
+      },
+      log: logTo(fault),
+      clock: context.clock,
+      newId: context.newId,
+      random,
+      extra: (app) => registerInbox(app, this.#inboxes),
+    });
+  }
+}
+
+/** A log that keeps nothing but what the service calls an error. */
+function logTo(fault: ServiceParts["fault"]): Log {
+  const nothing = () => {};
+  return { debug: nothing, info: nothing, warn: nothing, error: (event, fields) => fault(event, fields?.error) };
+}

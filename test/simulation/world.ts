@@ -1,0 +1,368 @@
+/** One run of the whole service in a world made from one seed: its time, disk, network, carriers, customers and deaths. */
+
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Delivery, Event, Message, Webhook } from "../../sdk/wire.ts";
+import { type Config, readConfig } from "../../server/config.ts";
+import type { Provider } from "../../server/providers/provider.ts";
+import { createProvider } from "../../server/providers/registry.ts";
+import type { Job } from "../../server/store/sqlite/steps.ts";
+import { SimulatedClock } from "../support/clock.ts";
+import { type CarrierLog, observed, ScriptedCarrier } from "./carrier.ts";
+import { Chance } from "./chance.ts";
+import { ADMIN_KEY, type Call, Clients, type Customer, FIRST_KEY, type Wish } from "./client.ts";
+import { type DiskFaults, type OpenDisk, openDisk } from "./disk.ts";
+import { Life } from "./life.ts";
+import { Network, type Sending } from "./network.ts";
+import { Service, type ServiceParts } from "./service.ts";
+
+/** What one customer can read when all has come to rest. */
+export interface Rest {
+  messages: Message[];
+  events: Event[];
+  deliveries: Delivery[];
+  endpoints: Webhook[];
+}
+
+/** Everything that left the system in one run. The oracle reads nothing else. */
+export interface Observed {
+  seed: string;
+  kind: "scripted" | "sandbox";
+  repeatsReceipts: boolean;
+  /** Settings that the rules depend on. */
+  settings: Pick<Config, "webhookRetryScheduleMs" | "fallbackAfterMs" | "messageTtlMs">;
+  calls: Call[];
+  wishes: Wish[];
+  customers: Customer[];
+  sendings: Sending[];
+  carrier: CarrierLog;
+  /** What the service itself called a fault, and in which life. */
+  faults: { life: number; where: string; message: string }[];
+  /** Whether there was a time without room on the disk. */
+  wasFull: boolean;
+  lives: number;
+  /** Whether everything came to an end. */
+  cameToRest: boolean;
+  /** By customer. */
+  rest: Map<string, Rest>;
+}
+
+/** Ways to make the service wrong, by which the oracle is tried. */
+export interface Sabotage {
+  disk?: (jobs: Job[]) => Job[];
+  provider?: (provider: Provider) => Provider;
+  poster?: (poster: ServiceParts["poster"]) => ServiceParts["poster"];
+  config?: Record<string, string>;
+}
+
+/** Where the files of a run are: in memory where the machine has that, since what a power cut leaves is tried elsewhere. */
+const FILES = process.env.TB_SIMULATION_DIR ?? tmpdir();
+
+/** Rounds after which a world that has not come to rest never will. */
+const ROUNDS_MAX = 4_000;
+const LIVES_MAX = 8;
+
+/** Runs the world of a seed to its rest. The same seed gives the same run, unless the product changed. */
+export async function simulate(seed: string, sabotage: Sabotage = {}): Promise<Observed> {
+  const directory = mkdtempSync(join(FILES, "tightbeam-simulation-"));
+  const world = new World(seed, join(directory, "world.db"), sabotage);
+  try {
+    return await world.run();
+  } finally {
+    await world.end();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** A hash of everything that was observed: equal for equal runs. */
+export function hashOf(run: Observed): string {
+  return createHash("sha256")
+    .update(JSON.stringify({ ...run, rest: [...run.rest] }))
+    .digest("hex");
+}
+
+class World {
+  readonly #seed: string;
+  readonly #path: string;
+  readonly #sabotage: Sabotage;
+  readonly #clock = new SimulatedClock();
+  readonly #chance: Chance;
+  readonly #ids: Chance;
+  readonly #jitter: Chance;
+  readonly #diskChance: Chance;
+  readonly #network: Network;
+  readonly #carrier: ScriptedCarrier;
+  readonly #clients: Clients;
+  readonly #kind: "scripted" | "sandbox";
+  readonly #repeatsReceipts: boolean;
+  readonly #config: Config;
+  readonly #faults: Observed["faults"] = [];
+  readonly #fullTimes: { from: number; to: number }[] = [];
+  readonly #disk: DiskFaults;
+  #order = 0;
+  #lives = 0;
+  #life: Life | null = null;
+  #service: Service | null = null;
+  #open: OpenDisk | null = null;
+
+  constructor(seed: string, path: string, sabotage: Sabotage) {
+    this.#seed = seed;
+    this.#path = path;
+    this.#sabotage = sabotage;
+    const chance = new Chance(seed);
+    this.#chance = chance;
+    this.#ids = chance.stream("ids");
+    this.#jitter = chance.stream("jitter");
+    this.#diskChance = chance.stream("disk");
+    const order = () => {
+      this.#order += 1;
+      return this.#order;
+    };
+    const clock = this.#clock;
+    this.#kind = chance.flip(0.7) ? "scripted" : "sandbox";
+    this.#repeatsReceipts = chance.flip(0.8);
+    this.#config = readConfig({
+      TB_API_KEY: FIRST_KEY,
+      TB_ADMIN_KEY: ADMIN_KEY,
+      TB_RATE_LIMIT: "off",
+      TB_SANDBOX_INBOX: chance.flip(0.25) ? "on" : "off",
+      TB_MESSAGE_TTL: chance.flip(0.3) ? "10m" : "72h",
+      TB_FALLBACK_AFTER: chance.flip(0.2) ? "45s" : "off",
+      ...sabotage.config,
+    });
+    this.#network = new Network({ clock, chance: chance.stream("network"), order });
+    const habits = {
+      canBeAsked: chance.flip(0.7),
+      repeatsReceipts: this.#repeatsReceipts,
+      concurrency: chance.pick([1, 4, 64]),
+    };
+    this.#carrier = new ScriptedCarrier({ clock, chance: chance.stream("carrier"), order }, habits);
+    const ask: ConstructorParameters<typeof Clients>[0]["ask"] = async (request) => {
+      const service = this.#service;
+      if (service === null || !service.life.alive) return undefined;
+      return await Promise.race([service.ask(request), service.life.death.then(() => null)]);
+    };
+    this.#clients = new Clients({ clock, chance: chance.stream("clients"), order, ask }, this.#kind);
+    this.#disk = {
+      operationsLeft: null,
+      doneBeforeDeath: true,
+      slowShare: chance.pick([0, 0.02, 0.2]),
+      isFull: (real) => this.#fullTimes.some(({ from, to }) => real >= from && real < to),
+      ...(sabotage.disk === undefined ? {} : { forge: sabotage.disk }),
+    };
+  }
+
+  async run(): Promise<Observed> {
+    // The first start of all is cut short now and then.
+    if (this.#chance.flip(0.15)) this.#arm(12);
+    await this.#revive();
+    this.#disk.operationsLeft = null;
+    await this.#revive();
+    await this.#until(this.#clients.setUp(), "the set-up");
+    await this.#live();
+    const cameToRest = await this.#rest();
+    const rest = new Map<string, Rest>();
+    for (const customer of this.#clients.customers) rest.set(customer.name, await this.#read(customer));
+    return {
+      seed: this.#seed,
+      kind: this.#kind,
+      repeatsReceipts: this.#repeatsReceipts,
+      settings: this.#config,
+      calls: this.#clients.calls,
+      wishes: this.#clients.wishes,
+      customers: this.#clients.customers,
+      sendings: this.#network.sendings,
+      carrier: this.#carrier.log,
+      faults: this.#faults,
+      wasFull: this.#fullTimes.length > 0,
+      lives: this.#lives,
+      cameToRest,
+      rest,
+    };
+  }
+
+  async end(): Promise<void> {
+    this.#life?.die();
+    this.#service?.dispose();
+    await this.#open?.release();
+  }
+
+  /** The eventful part: customers act, time passes, the process dies and comes back. */
+  async #live(): Promise<void> {
+    const chance = this.#chance;
+    this.#arm(400);
+    for (let acts = chance.between(25, 70); acts > 0; acts -= 1) {
+      const event = chance.weighted({ act: 80, crash: 2, stop: 2, shift: 4, full: 1 });
+      if (event === "act") this.#clients.act();
+      else if (event === "crash") this.#life?.die();
+      else if (event === "stop") await this.#stop();
+      else if (event === "shift") this.#clock.shift(chance.pick([5_000, 60_000, 400_000, 3_600_000, 30_000_000]));
+      else this.#runFull();
+      const pace = chance.weighted({ atOnce: 30, quick: 55, slow: 14, long: 3 });
+      if (pace === "quick") await this.#clock.advance(chance.between(1, 400));
+      else if (pace === "slow") await this.#clock.advance(chance.between(400, 5_000));
+      else if (pace === "long") await this.#clock.advance(chance.between(5_000, 50_000));
+      if (this.#life?.alive !== true && (this.#lives >= LIVES_MAX || chance.flip(0.4))) {
+        await this.#clock.advance(chance.between(0, 3_000));
+        await this.#revive();
+      }
+    }
+  }
+
+  #runFull(): void {
+    const from = this.#clock.real();
+    this.#fullTimes.push({ from, to: from + this.#chance.between(10, 3_000) });
+  }
+
+  /** Sets the next life, or this one, to die by itself within so many operations of the disk. */
+  #arm(operationsMax: number): void {
+    this.#disk.operationsLeft =
+      this.#lives < LIVES_MAX && this.#chance.flip(0.7) ? this.#chance.between(0, operationsMax) : null;
+    this.#disk.doneBeforeDeath = this.#chance.flip(0.5);
+  }
+
+  /** Starts the service, unless it runs, as often as it takes. */
+  async #revive(): Promise<void> {
+    while (this.#service === null || this.#life?.alive !== true) {
+      await this.#bury();
+      if (this.#lives > 0) this.#arm(400);
+      this.#lives += 1;
+      const life = new Life(this.#lives, this.#clock);
+      this.#life = life;
+      const world = { clock: this.#clock, chance: this.#diskChance };
+      this.#open = await openDisk(this.#path, life, world, this.#disk);
+      const service = this.#compose(life, this.#open);
+      const start = service.start().then(
+        () => true,
+        (error: unknown) => {
+          this.#fault("start", error);
+          life.die();
+          return false;
+        },
+      );
+      const started = Promise.race([start, life.death.then(() => false)]);
+      if (await this.#until(started, "the start")) {
+        this.#service = service;
+        return;
+      }
+      service.dispose();
+      await this.#clock.advance(this.#chance.between(1, 1_000));
+    }
+  }
+
+  async #bury(): Promise<void> {
+    this.#service?.dispose();
+    this.#service = null;
+    await this.#open?.release();
+    this.#open = null;
+  }
+
+  async #stop(): Promise<void> {
+    const service = this.#service;
+    if (service === null || !service.life.alive) return;
+    await this.#until(Promise.race([service.stop(), service.life.death]), "the stop");
+    service.life.die();
+    await this.#bury();
+  }
+
+  #compose(life: Life, { store }: OpenDisk): Service {
+    const sabotage = this.#sabotage;
+    let service: Service | null = null;
+    const poster = this.#network.poster(life, async ({ url, body, headers }) => {
+      const path = new URL(url).pathname;
+      const request = { method: "POST", path, key: null, body: String(body), headers } as const;
+      const { status, text } = (await service?.ask(request)) ?? { status: 404, text: "" };
+      return { status, body: text };
+    });
+    service = new Service({
+      life,
+      store,
+      config: this.#config,
+      random: (size) => this.#ids.bytes(size),
+      chance: () => this.#jitter.next(),
+      createProvider: (name, context) => {
+        const parts = { clock: this.#clock, chance: this.#chance, order: () => ++this.#order };
+        const inner =
+          this.#kind === "scripted"
+            ? this.#carrier.provider(life)
+            : observed(createProvider(name, context), life, this.#carrier.log, parts);
+        return sabotage.provider?.(inner) ?? inner;
+      },
+      poster: sabotage.poster?.(poster) ?? poster,
+      fault: (where, error) => {
+        if (life.alive) this.#fault(where, error);
+      },
+    });
+    return service;
+  }
+
+  #fault(where: string, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.#faults.push({ life: this.#lives, where, message });
+  }
+
+  /** Lets time pass until the work is done. */
+  async #until<Value>(work: Promise<Value>, what: string): Promise<Value> {
+    let done = false;
+    const end = () => {
+      done = true;
+    };
+    work.then(end, end);
+    if (!(await this.#clock.advanceUntil(() => done, 120_000))) throw new Error(`${what} takes longer than 2 min`);
+    return await work;
+  }
+
+  /** Lets everything come to its end: nothing fails any more but what is dead for good. Whether it did. */
+  async #rest(): Promise<boolean> {
+    this.#disk.slowShare = 0;
+    this.#disk.isFull = () => false;
+    this.#network.calm();
+    this.#carrier.calm();
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      await this.#revive();
+      this.#disk.operationsLeft = null;
+      if (this.#clients.underWay === 0) void this.#clients.insist();
+      const next = await this.#next();
+      if (next === null) return true;
+      if (next > this.#clock.now()) this.#clock.shift(next - this.#clock.now() + this.#chance.between(0, 2_000));
+      await this.#clock.advance(250);
+    }
+    return false;
+  }
+
+  /** Shifted time at which something is due; now when something is under way; null when all is at rest. */
+  async #next(): Promise<number | null> {
+    const now = this.#clock.now();
+    const underWay = this.#clients.underWay + this.#network.underWay + this.#carrier.owed;
+    const busy = await this.#open?.peek(
+      `select (select count(*) from messages where claimed_until is not null)
+            + (select count(*) from deliveries where claimed_until is not null) + (select count(*) from memory)`,
+    );
+    if (underWay + (busy ?? 0) > 0) return now;
+    const due = "select min(due_at) from messages union all select min(due_at) from deliveries";
+    return (await this.#open?.peek(`select min("min(due_at)") from (${due})`)) ?? null;
+  }
+
+  async #read(customer: Customer): Promise<Rest> {
+    const all = async <Item>(path: string, field: string): Promise<Item[]> => {
+      const items: Item[] = [];
+      for (let cursor: string | null = ""; cursor !== null; ) {
+        const query: string = `limit=100${cursor === "" ? "" : `&cursor=${cursor}`}`;
+        const call = await this.#until(this.#clients.call(customer, "GET", `${path}?${query}`), path);
+        const data = call.answer?.data as Record<string, unknown> & { pagination: { nextCursor: string | null } };
+        items.push(...(data[field] as Item[]));
+        cursor = data.pagination.nextCursor;
+      }
+      return items.reverse();
+    };
+    const listed = await this.#until(this.#clients.call(customer, "GET", "/v1/webhooks/list"), "the endpoints");
+    return {
+      messages: await all<Message>("/v1/messages", "messages"),
+      events: await all<Event>("/v1/events", "events"),
+      deliveries: await all<Delivery>("/v1/webhooks/deliveries", "deliveries"),
+      endpoints: listed.answer?.data as Webhook[],
+    };
+  }
+}

@@ -1,0 +1,254 @@
+/** The dispatch loop on a test context with a scripted provider: simulated time, deaths and restarts. No network. */
+
+import assert from "node:assert/strict";
+import type { TestContext as NodeTest } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { EventType, MessageEventData, SendMessage } from "../../sdk/wire.ts";
+import type { Clock } from "../../server/clock.ts";
+import type { MessageId } from "../../server/core/id.ts";
+import type { Message } from "../../server/core/message.ts";
+import { accept } from "../../server/engine/accept.ts";
+import { apply } from "../../server/engine/apply.ts";
+import type { Context, EngineSettings } from "../../server/engine/context.ts";
+import { Dispatch } from "../../server/engine/dispatch.ts";
+import { Recent } from "../../server/engine/recent.ts";
+import type { Signal } from "../../server/providers/provider.ts";
+import { listEventsOfMessage } from "../../server/store/events.ts";
+import { findMessage } from "../../server/store/messages.ts";
+import type { Store } from "../../server/store/store.ts";
+import type { SimulatedClock } from "./clock.ts";
+import { type TestContext, testContext } from "./context.ts";
+import { ScriptedProvider } from "./provider.ts";
+
+/** An event of a message as its receivers read it. */
+export interface ToldEvent {
+  type: EventType;
+  data: MessageEventData;
+}
+
+/** Lets the event loop turn `count` times. */
+export async function turns(count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1) await setImmediate();
+}
+
+/** Whole numbers from 0 to below `limit`, the same for the same seed (mulberry32). */
+export function seeded(seed: number): (limit: number) => number {
+  let state = seed >>> 0;
+  return (limit) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+  };
+}
+
+/** One process: what it did is on disk, what it holds in memory dies with it. */
+export class Life {
+  readonly context: Context;
+  readonly dispatch: Dispatch;
+  /** Writes so far: commits and claims. */
+  writes = 0;
+  commits = 0;
+  #dead = false;
+  #diesAt: { write: number; side: "before" | "after" } | null = null;
+  /** How many turns of the event loop each write waits first: makes the order of what happens at once. */
+  delay: () => number = () => 0;
+
+  constructor(made: TestContext) {
+    this.context = {
+      ...made.context,
+      store: this.#store(made.context.store),
+      clock: this.#clock(made.clock),
+      recent: new Recent(),
+      wake: {
+        messages: (lanes) => this.dispatch.lanes.wake(lanes),
+        deliveries: (lanes) => void made.woken.deliveries.push(...lanes),
+      },
+    };
+    this.dispatch = new Dispatch(this.context, 64);
+    this.dispatch.lanes.start();
+  }
+
+  get dead(): boolean {
+    return this.#dead;
+  }
+
+  /** From now on it changes nothing, and nothing that it waits for comes. */
+  die(): void {
+    this.#dead = true;
+  }
+
+  /** Dies around its write number `write` (0 is the first): before it reaches the disk, or after, unanswered. */
+  dieAt(write: number, side: "before" | "after"): void {
+    this.#diesAt = { write, side };
+  }
+
+  #alive(): Promise<void> {
+    return this.#dead ? new Promise(() => {}) : Promise.resolve();
+  }
+
+  async #write<Value>(write: () => Promise<Value>): Promise<Value> {
+    await turns(this.delay());
+    await this.#alive();
+    const side = this.#diesAt?.write === this.writes ? this.#diesAt.side : null;
+    this.writes += 1;
+    if (side === "before") this.die();
+    await this.#alive();
+    const value = await write();
+    if (side === "after") this.die();
+    await this.#alive();
+    return value;
+  }
+
+  #store(store: Store): Store {
+    const own: Partial<Store> = {
+      commit: (unit) => {
+        this.commits += 1;
+        return this.#write(() => store.commit(unit));
+      },
+      claimMessages: (claim) => this.#write(() => store.claimMessages(claim)),
+      claimDeliveries: (claim) => this.#write(() => store.claimDeliveries(claim)),
+      dueLanes: async (queue, now) => {
+        await this.#alive();
+        return store.dueLanes(queue, now);
+      },
+    };
+    return new Proxy(store, {
+      get(_, name) {
+        const value: unknown = Reflect.get(Object.hasOwn(own, name) ? own : store, name);
+        return typeof value === "function" ? value.bind(store) : value;
+      },
+    });
+  }
+
+  #clock(clock: SimulatedClock): Clock {
+    return {
+      now: () => clock.now(),
+      real: () => clock.real(),
+      after: (ms, action) => clock.after(ms, () => (this.#dead ? undefined : action())),
+    };
+  }
+}
+
+/** A dispatch loop that runs, and what a test does to it and sees of it. */
+export interface EngineStage extends TestContext {
+  provider: ScriptedProvider;
+  /** The process that runs now. */
+  readonly life: Life;
+  /** Accepts a message, to `+15550100001` unless told; the loop takes it up as soon as the test waits. */
+  send(more?: Partial<SendMessage>): Promise<MessageId>;
+  /** Lets be done what is due, while no time passes. */
+  run(): Promise<void>;
+  /** Lets shifted time pass in one go, then what is due be done: schedules and waits, but no lease and no deadline. */
+  pass(ms: number): Promise<void>;
+  /** Tells a signal, and lets be done what comes of it. */
+  tell(signal: Signal): Promise<void>;
+  message(id: MessageId): Promise<Message>;
+  events(id: MessageId): Promise<ToldEvent[]>;
+  /** Types of the events so far without `message.`, after a check that their sequence has no gap. */
+  told(id: MessageId): Promise<string[]>;
+  /** Ends the process where it stands, unless it is dead already, and starts the next one as the engine does. */
+  restart(): Promise<void>;
+}
+
+/** Opens a stage until the test ends; at the end no loop may have met a fault but those that `faults` names. */
+export async function engineStage(
+  t: NodeTest,
+  { settings = {}, provider = new ScriptedProvider(), faults = [] }: StageOptions = {},
+): Promise<EngineStage> {
+  const made = await testContext({ settings });
+  made.providers.set(made.instance.id, provider);
+  const { clock, instance, context } = made;
+  let life = new Life(made);
+  t.after(async () => {
+    life.die();
+    await made.close();
+    const odd = made.observed.faults.filter(({ where }) => !faults.includes(where));
+    assert.deepEqual(odd, []);
+  });
+  const run = async () => {
+    for (let commits = -1; commits !== life.commits; ) {
+      commits = life.commits;
+      life.dispatch.lanes.wake([instance.id]);
+      await clock.advance(0);
+    }
+  };
+  const message = async (id: MessageId) => {
+    const found = await findMessage(context.store.db, id);
+    assert.ok(found !== null, `${id} is lost`);
+    return found;
+  };
+  const events = async (id: MessageId) =>
+    (await listEventsOfMessage(context.store.db, id)).map(({ bytes }) => JSON.parse(bytes) as ToldEvent);
+  return {
+    ...made,
+    provider,
+    get life() {
+      return life;
+    },
+    send: (more = {}) => sendTo(life.context, made, more),
+    run,
+    async pass(ms) {
+      clock.shift(ms);
+      await run();
+    },
+    async tell(signal) {
+      await apply(life.context, instance.id, signal);
+      await run();
+    },
+    message,
+    events,
+    async told(id) {
+      const told = await events(id);
+      const sequences = told.map(({ data }) => data.sequence);
+      assert.deepEqual(
+        sequences,
+        [...sequences.keys()].map((index) => index + 1),
+      );
+      assert.equal((await message(id)).sequence, told.length);
+      return told.map(({ type }) => type.replace("message.", ""));
+    },
+    async restart() {
+      life.die();
+      await context.store.release(Number.POSITIVE_INFINITY, clock.now());
+      life = new Life(made);
+      await run();
+    },
+  };
+}
+
+/** What a stage is opened with. */
+export interface StageOptions {
+  settings?: Partial<EngineSettings>;
+  provider?: ScriptedProvider;
+  /** Where faults are part of the test. */
+  faults?: string[];
+}
+
+async function sendTo(context: Context, made: TestContext, more: Partial<SendMessage>): Promise<MessageId> {
+  const { record } = await accept(context, {
+    customerId: made.customer.id,
+    keyId: made.apiKey.id,
+    correlationId: `cor_${"0".repeat(32)}`,
+    idempotencyKey: more.idempotencyKey ?? null,
+    body: { to: "+15550100001", content: { text: "Hello" }, ...more },
+  });
+  return record.id as MessageId;
+}
+
+/**
+ * The rule that no test may see broken (contract 3): between two hand-overs of one message on one channel it was
+ * known that the first had not been sent, be it by a deferral or by asking. Reads it from the timeline.
+ */
+export function checkHandOvers(message: Message, handed: readonly { messageId: MessageId }[]): void {
+  const own = handed.filter(({ messageId }) => messageId === message.id).length;
+  const begun = message.timeline.filter(({ status, reason }) => status === "pending" && reason === undefined);
+  assert.ok(own <= begun.length, `${message.id}: ${own} hand-overs, ${begun.length} on record`);
+  let open = false;
+  for (const { status, reason } of message.timeline) {
+    const begins = status === "pending" && reason === undefined;
+    if (begins) assert.equal(open, false, `${message.id} was handed over while another hand-over was open`);
+    if (begins) open = true;
+    else if (status === "queued" || status === "failed") open = false;
+  }
+}

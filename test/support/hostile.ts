@@ -1,0 +1,89 @@
+/** Receivers that behave badly below or beside HTTP: they hang, drip, flood, reset, or have a bad certificate. */
+
+import { createServer as createTcp, type Server, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+import { createServer as createTls } from "node:tls";
+import { TLS_CERTIFICATE, TLS_KEY } from "./certificate.ts";
+
+/** A receiver that reads requests and answers in its own way. */
+export interface Hostile {
+  url: string;
+  port: number;
+  /** Connections made to it so far. */
+  connections(): number;
+  /** Requests whose head has come so far. */
+  requests(): number;
+  stop(): Promise<void>;
+}
+
+/** What is done on a connection when the head of a request has come. */
+export type Behaviour = (socket: Socket) => void;
+
+/** Takes the request, and never answers. */
+export const hang: Behaviour = () => {};
+
+/** Cuts the connection without a word. */
+export const reset: Behaviour = (socket) => socket.resetAndDestroy();
+
+/** Sends a byte of its answer's head each second, for ever. */
+export const drip: Behaviour = (socket) => {
+  socket.write("HTTP/1.1 200 OK\r\nX-Drip: ");
+  const timer = setInterval(() => socket.write("x"), 1_000);
+  socket.on("close", () => clearInterval(timer));
+};
+
+/** Answers 200 and then a body without an end, as fast as it is read. */
+export const flood: Behaviour = (socket) => {
+  const chunk = Buffer.alloc(64 * 1024, "x");
+  const pour = () => {
+    while (socket.writable && socket.write(chunk));
+  };
+  socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n");
+  socket.on("drain", pour);
+  pour();
+};
+
+/** Starts a receiver on a free port of loopback until the test ends; with TLS its certificate is one nobody trusts. */
+export async function startHostile(
+  t: TestContext,
+  behave: Behaviour,
+  { tls = false }: { tls?: boolean } = {},
+): Promise<Hostile> {
+  const sockets = new Set<Socket>();
+  const seen = { connections: 0, requests: 0 };
+  const take = (socket: Socket) => {
+    let received = "";
+    socket.on("error", () => {});
+    socket.on("data", (chunk: Buffer) => {
+      received += chunk.toString("latin1");
+      if (!received.includes("\r\n\r\n")) return;
+      // What follows the head on the same connection is its body, or the next request: both are small.
+      received = "";
+      seen.requests += 1;
+      behave(socket);
+    });
+  };
+  const server: Server = tls ? createTls({ key: TLS_KEY, cert: TLS_CERTIFICATE }, take) : createTcp(take);
+  server.on("tlsClientError", () => {});
+  server.on("connection", (socket) => {
+    seen.connections += 1;
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const stop = async () => {
+    for (const socket of sockets) socket.destroy();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  t.after(stop);
+  return {
+    url: `${tls ? "https" : "http"}://127.0.0.1:${port}/hook`,
+    port,
+    connections: () => seen.connections,
+    requests: () => seen.requests,
+    stop,
+  };
+}

@@ -1,0 +1,163 @@
+/** A load of messages that remembers what it was promised: the ack log that an oracle holds against the service. */
+
+import type { AcceptedMessage } from "../../sdk/wire.ts";
+import { ask, KEY } from "./process.ts";
+
+/** What was asked for once, by one idempotency key, and what the service has said to it so far. */
+export interface Order {
+  /** Also the `externalMessageId`, by which the message is found whether or not it was acknowledged. */
+  name: string;
+  body: { to: string; content: { text: string }; scheduledAt?: string; callbackUrl?: string; metadata: object };
+  scheduledAt: number | null;
+  /** What was acknowledged: the id of the 202, or of a 200 where the 202 never came. */
+  id: string | null;
+  /** A 202 came: there may be no other. */
+  created: boolean;
+  /** Answers that are not what a repeat of the same request may be told. */
+  wrong: string[];
+  /** It was told that its time has passed: then there must be no message. */
+  refused: boolean;
+  /** `asked`: it is to be cancelled. `cancelled`: that was acknowledged. `late`: it was not scheduled any more. */
+  cancelling: "no" | "asked" | "cancelled" | "late";
+  /** A request to cancel got no answer: it may have been done. */
+  cancelUnanswered: boolean;
+}
+
+/** How a load is made. */
+export interface LoadPlan {
+  chance: () => number;
+  recipients: readonly string[];
+  callbackUrl: string;
+  /** Requests at once. */
+  workers: number;
+  /** A worker waits up to this long after each request. */
+  pauseMs: number;
+}
+
+/** Sends messages until it is stopped, to one process after another. */
+export class Load {
+  /** Everything ever asked for. */
+  readonly orders: Order[] = [];
+  /** Requests that were on their way when the process died, by kind. */
+  readonly unanswered = { messages: 0, cancels: 0 };
+  readonly #plan: LoadPlan;
+  readonly #again: Order[] = [];
+  #workers: Promise<void>[] = [];
+  #stopped = true;
+
+  constructor(plan: LoadPlan) {
+    this.#plan = plan;
+  }
+
+  /** Begins to send to `url`: what was never answered first. */
+  start(url: string): void {
+    this.#stopped = false;
+    this.#workers = Array.from({ length: this.#plan.workers }, () => this.#work(url));
+  }
+
+  /** Sends nothing more, and resolves when each request was answered or failed. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#workers);
+  }
+
+  /** Asks again for what was never answered, until all of it is. */
+  async settle(url: string): Promise<void> {
+    for (let order = this.#again.shift(); order !== undefined; order = this.#again.shift())
+      await this.#send(url, order);
+    for (const order of this.orders) if (order.cancelling === "asked") await this.#cancel(url, order);
+  }
+
+  async #work(url: string): Promise<void> {
+    const { chance, pauseMs } = this.#plan;
+    while (!this.#stopped) {
+      const repeat = chance() < 0.05 ? this.orders[Math.floor(chance() * this.orders.length)] : undefined;
+      const order = this.#again.shift() ?? repeat ?? this.#order();
+      await this.#send(url, order);
+      if (order.cancelling === "asked" && order.id !== null) await this.#cancel(url, order);
+      // The load's own pace, not a wait for anything.
+      await new Promise((resolve) => setTimeout(resolve, chance() * pauseMs));
+    }
+  }
+
+  #order(): Order {
+    const { chance, recipients, callbackUrl } = this.#plan;
+    const number = this.orders.length;
+    const to = recipients[Math.floor(chance() * recipients.length)] ?? "";
+    const isScheduled = chance() < 0.15;
+    const scheduledAt = isScheduled ? Date.now() + 1_000 + Math.floor(chance() * 2_000) : null;
+    const order: Order = {
+      name: `order-${number}`,
+      body: {
+        to,
+        content: { text: `Grüße 👋 an ${number}` },
+        metadata: { number },
+        ...(scheduledAt === null ? {} : { scheduledAt: new Date(scheduledAt).toISOString() }),
+        ...(chance() < 0.2 ? { callbackUrl } : {}),
+      },
+      scheduledAt,
+      id: null,
+      created: false,
+      wrong: [],
+      refused: false,
+      cancelling: isScheduled && chance() < 0.4 ? "asked" : "no",
+      cancelUnanswered: false,
+    };
+    this.orders.push(order);
+    return order;
+  }
+
+  async #send(url: string, order: Order): Promise<void> {
+    const body = { ...order.body, externalMessageId: order.name, idempotencyKey: order.name };
+    const answer = await answered(() => ask(url, KEY, "POST", "/v1/messages", body));
+    if (answer === null) {
+      this.unanswered.messages += 1;
+      this.#again.push(order);
+      return;
+    }
+    if (answer.error?.code === "SCHEDULED_IN_PAST" && order.id === null) {
+      order.refused = true;
+      return;
+    }
+    if (answer.status !== 202 && answer.status !== 200) {
+      order.wrong.push(`${answer.status} ${answer.text}`);
+      return;
+    }
+    const { id } = answer.data as AcceptedMessage;
+    if (order.id !== null && order.id !== id) order.wrong.push(`accepted as ${order.id} and as ${id}`);
+    if (answer.status === 202 && order.created) order.wrong.push("answered 202 twice");
+    order.created ||= answer.status === 202;
+    order.id ??= id;
+  }
+
+  async #cancel(url: string, order: Order): Promise<void> {
+    if (order.id === null) return;
+    const answer = await answered(() => ask(url, KEY, "DELETE", `/v1/messages/${order.id}/schedule`));
+    if (answer === null) {
+      this.unanswered.cancels += 1;
+      order.cancelUnanswered = true;
+    } else if (answer.status === 200) order.cancelling = "cancelled";
+    else if (answer.error?.code === "NOT_SCHEDULED") order.cancelling = "late";
+    else order.wrong.push(`cancel: ${answer.status} ${answer.text}`);
+  }
+}
+
+/** An answer, or null when the process was gone before it came. */
+async function answered<Answer>(request: () => Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await request();
+  } catch {
+    return null;
+  }
+}
+
+/** Numbers in [0, 1) that a 32-bit seed decides (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

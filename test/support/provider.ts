@@ -1,0 +1,100 @@
+/** A provider that does as a test tells it: what it answers, what it was given, what it was asked. Talks to nobody. */
+
+import type { InstanceId } from "../../server/core/id.ts";
+import type {
+  Capabilities,
+  Health,
+  Outbound,
+  Outcome,
+  Provider,
+  ReceiptSignal,
+  Signal,
+} from "../../server/providers/provider.ts";
+
+/** What becomes of one hand-over: an outcome, at once or when the test says so, or no answer ever. */
+export type SendAnswer = Outcome | Promise<Outcome> | "throws" | "never";
+/** What asking about one comes to. */
+export type SettleAnswer = Outcome | "absent" | Promise<Outcome | "absent"> | "throws" | "never";
+
+/** How long the peer wants to be left alone before it is asked about an unknown outcome. */
+export const SETTLE_AFTER_MS = 2_000;
+
+/** Takes every message unless told otherwise, under the references `ref-1`, `ref-2` and so on. */
+export class ScriptedProvider implements Provider {
+  readonly name = "scripted";
+  readonly capabilities: Capabilities = {
+    channels: ["imessage", "sms"],
+    concurrency: 64,
+    settleAfterMs: SETTLE_AFTER_MS,
+  };
+  /** Every message that was handed over, repeats included. */
+  readonly handed: Outbound[] = [];
+  /** Every message that was asked about. */
+  readonly asked: Outbound[] = [];
+  /** Signals of the hand-overs, in their order: aborted when one was called off. */
+  readonly aborts: AbortSignal[] = [];
+  /** Answers of the next hand-overs and askings; then `send` and `ask` decide. */
+  readonly sendNext: SendAnswer[] = [];
+  readonly settleNext: SettleAnswer[] = [];
+  /** Decides what becomes of a hand-over that no answer is set for. */
+  onSend: (message: Outbound) => SendAnswer = () => this.accepted();
+  onSettle: (message: Outbound) => SettleAnswer = () => ({ outcome: "unknown", reason: "nobody knows" });
+  settle?: (message: Outbound) => Promise<Outcome | "absent">;
+  #references = 0;
+
+  /** `asks`: whether it can be asked about an unknown outcome. */
+  constructor({ asks = true }: { asks?: boolean } = {}) {
+    if (asks) this.settle = (message) => this.#ask(message);
+  }
+
+  /** Taken, under the next reference. */
+  accepted(): Outcome {
+    this.#references += 1;
+    return { outcome: "accepted", reference: `ref-${this.#references}` };
+  }
+
+  async start(): Promise<void> {}
+
+  async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
+    this.handed.push(message);
+    this.aborts.push(abort);
+    return play(this.sendNext.shift() ?? this.onSend(message));
+  }
+
+  async health(): Promise<Health> {
+    return { status: "healthy" };
+  }
+
+  async stop(): Promise<void> {}
+
+  async #ask(message: Outbound): Promise<Outcome | "absent"> {
+    this.asked.push(message);
+    return play(this.settleNext.shift() ?? this.onSettle(message));
+  }
+}
+
+function play<Answer>(answer: Answer | Promise<Answer> | "throws" | "never"): Promise<Answer> {
+  if (answer === "throws") return Promise.reject(new Error("the provider broke"));
+  if (answer === "never") return new Promise(() => {});
+  return Promise.resolve(answer as Answer | Promise<Answer>);
+}
+
+/** Refused for good. */
+export const REJECTED: Outcome = { outcome: "rejected", code: "E42", reason: "not wanted" };
+/** The recipient is not on the channel. */
+export const NOT_REACHABLE: Outcome = { outcome: "rejected", code: "E404", reason: "not there", notReachable: true };
+/** It may have been sent. */
+export const UNKNOWN: Outcome = { outcome: "unknown", reason: "the line went dead" };
+
+/** Provably not sent, later it may be. */
+export function deferred(retryAfterMs: number | null = null): Outcome {
+  return { outcome: "deferred", retryAfterMs, reason: "busy" };
+}
+
+/** A receipt on iMessage under `ref-1`, unless told otherwise. */
+export function receipt(kind: ReceiptSignal["receipt"], more: Partial<ReceiptSignal> = {}): Signal {
+  return { kind: "receipt", reference: "ref-1", channel: "imessage", receipt: kind, ...more };
+}
+
+/** Tells a signal as the provider of `instanceId` would. */
+export type Tell = (instanceId: InstanceId, signal: Signal) => Promise<void>;
