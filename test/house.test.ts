@@ -23,13 +23,13 @@ interface Layer {
   refused: string;
 }
 
-const NODE = "node:[a-z_/]+";
+const NODE = "node:[a-z0-9_/]+";
 const CORE = "server/core/[^/]+|sdk/wire";
 const BESIDE_APP = "server/(clock|log|metrics)";
 
 const LAYERS: readonly Layer[] = [
   layer("sdk", "sdk/", "sdk/", "", "node:fs"),
-  layer("core", "server/core/", CORE, "node:(crypto|net|zlib)|libphonenumber-js(/\\w+)?", "../clock.ts"),
+  layer("core", "server/core/", CORE, "node:(crypto|net|zlib)", "../clock.ts"),
   layer("store", "server/store/", `server/store/|${CORE}`, `${NODE}|kysely(/.+)?`, "../engine/commit.ts"),
   layer("registry", "server/providers/registry.ts", `server/providers/|server/clock|${CORE}`, "", "../store/store.ts"),
   layer("provider.ts", "server/providers/[^/]+$", `server/clock|${CORE}`, "", "./sandbox/sandbox.ts"),

@@ -2,7 +2,15 @@
 
 import type { DeliveryStatus, EventType, Attempt as WireAttempt, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import type { Event } from "./event.ts";
-import { type CustomerId, type DeliveryId, type EndpointId, type EventId, hashedId, type MessageId } from "./id.ts";
+import {
+  type CustomerId,
+  type DeliveryId,
+  type EndpointId,
+  type EventId,
+  hashedId,
+  type MessageId,
+  timeOfId,
+} from "./id.ts";
 import { nextRetryAt } from "./retry.ts";
 import { type Endpoint, subscribes } from "./webhook.ts";
 
@@ -71,7 +79,7 @@ export function deliveriesOf(event: Event, endpoints: readonly Endpoint[], callb
   return deliveries;
 }
 
-/** The delivery of `event` to `endpoint`, whatever its filter. `salt` sets a repeat (replay) apart from the first. */
+/** The delivery of `event` to `endpoint`, whatever its filter. `salt`, an id, sets a repeat (replay) apart from the first. */
 export function deliveryTo(event: Event, endpoint: Endpoint, now: number, salt = ""): Delivery {
   return newDelivery(event, { endpointId: endpoint.id, url: endpoint.url, lane: endpoint.id, salt }, now);
 }
@@ -82,7 +90,14 @@ function newDelivery(
   now: number,
 ): Delivery {
   return {
-    id: hashedId("dlv", now, event.id, target.lane, target.url, target.salt),
+    id: hashedId(
+      "dlv",
+      timeOfId(target.salt === "" ? event.id : target.salt),
+      event.id,
+      target.lane,
+      target.url,
+      target.salt,
+    ),
     version: 1,
     customerId: event.customerId,
     eventId: event.id,

@@ -49,6 +49,12 @@ export function hashedId<Prefix extends string>(
   return `${prefix}_${formatUuid(atMs, count, digest.subarray(0, 16))}`;
 }
 
+/** The real time at which an id was made, epoch milliseconds. */
+export function timeOfId(id: string): number {
+  const uuid = id.slice(id.indexOf("_") + 1);
+  return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
+}
+
 /** The least id of a kind that could have been made at `atMs`: those before it are older. */
 export function firstIdAt(prefix: string, atMs: number): string {
   const time = Math.max(0, atMs).toString(16).padStart(12, "0");

@@ -245,7 +245,7 @@ export function climb(message: Message, rung: Rung, context: ChangeContext): Cha
     if (change.message[AT_OF[step]] !== null) continue;
     change = enter({ ...change, message: { ...change.message, [AT_OF[step]]: context.now } }, step, context);
   }
-  return change;
+  return change.events.length === 0 ? null : change;
 }
 
 /** When the channel is given up for want of a delivery (contract 3, `fallbackAfterSeconds`); null: never. */

@@ -5,6 +5,7 @@ import { signatureHeaders } from "../core/signature.ts";
 import type { Posted, Poster } from "../outgoing/post.ts";
 import { findAnyDelivery } from "../store/deliveries.ts";
 import type { ClaimedDelivery, Unit } from "../store/store.ts";
+import { findWebhook } from "../store/webhooks.ts";
 import { change, difference } from "./commit.ts";
 import type { Context } from "./context.ts";
 import { Lanes, type RunResult } from "./lanes.ts";
@@ -67,11 +68,13 @@ async function deliver(context: Context, sender: Sender, claimed: ClaimedDeliver
     response,
     error: posted.error,
   });
-  await record(context, delivery, attempt, (fresh) => ({
+  const ended = (fresh: Delivery): Delivery => ({
     ...fresh,
     ...afterAttempt(fresh, succeeded, webhookRetryScheduleMs, endedAt, chance),
     url,
-  }));
+  });
+  const isLast = !succeeded && (await wasClosed(context, claimed));
+  await record(context, delivery, attempt, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
   context.observer.attempted(delivery.customerId, outcomeOf(posted, succeeded));
   if (succeeded) return "good";
   return posted.timedOut ? "slow" : "bad";
@@ -81,6 +84,12 @@ async function deliver(context: Context, sender: Sender, claimed: ClaimedDeliver
 async function shownResponse(context: Context, { endpoint }: ClaimedDelivery, posted: Posted): Promise<string | null> {
   if (!posted.opened || endpoint?.kind === "inbox") return posted.response;
   return (await context.known.hasSeveralCustomers()) ? null : posted.response;
+}
+
+/** Whether the endpoint was paused or deleted while the attempt was in flight. */
+async function wasClosed({ store }: Context, { delivery, endpoint }: ClaimedDelivery): Promise<boolean> {
+  if (endpoint === null || endpoint.kind === "inbox") return false;
+  return (await findWebhook(store.db, delivery.customerId, endpoint.id))?.active !== true;
 }
 
 /** A delivery whose endpoint is paused or gone: nothing more is tried. What had ended before stays as it was. */

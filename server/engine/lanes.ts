@@ -31,7 +31,7 @@ const LANES_PER_CLAIM_MAX = 64;
 const POLL_MS = 200;
 /** After a claim or a poll that failed (no room on the disk), the next is tried no sooner. Real milliseconds. */
 const PAUSE_AFTER_FAULT_MS = 500;
-/** Idle lanes remembered as slow. */
+/** Lanes whose pace is remembered; beyond it those that come to rest are forgotten. */
 const LANES_KEPT_MAX = 10_000;
 /** Share of a poll's own duration that may be spent polling: one tenth. */
 const POLL_COST_FACTOR = 10;
@@ -174,8 +174,7 @@ export class Lanes<Item> {
     this.#drain.inFlight(this.#inFlight);
     if (result === "slow") lane.slots = 1;
     else if (result === "good") lane.slots = Math.min(lane.slots + 1, this.#drain.slotsPerLane);
-    // Of an idle lane only that it is slow is worth remembering.
-    if (lane.running === 0 && (lane.slots > 1 || this.#lanes.size > LANES_KEPT_MAX)) this.#lanes.delete(name);
+    if (lane.running === 0 && this.#lanes.size > LANES_KEPT_MAX) this.#lanes.delete(name);
     this.wake([name]);
   }
 }

@@ -88,8 +88,9 @@ export interface Store {
   /** Lanes of a queue with something due at `now` (shifted time), and since when. */
   dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]>;
   /**
-   * Ends leases that ran out before `until` (real time; Infinity: all, at start): their records are due at `now`. A
-   * message whose hand-over was recorded stays `pending`: its outcome is unknown.
+   * Ends leases that ran out before `until` (real time; Infinity: all, at start): their records are due at `now`, a
+   * `queued` message since its last change, so that it keeps its place. A message whose hand-over was recorded stays
+   * `pending`: its outcome is unknown.
    */
   release(until: number, now: number): Promise<number>;
   /**

@@ -330,6 +330,19 @@ export function leases(promise: Promises): void {
     assert.deepEqual(idsOf(await stage.claimDeliveries("a", 1, { now: later })), [delivery.id]);
   });
 
+  promise("contract 3: a queued message whose lease ran out comes before those accepted after it", async (stage) => {
+    const customer = await stage.addCustomer();
+    const first = await stage.addMessage(customer, { dueAt: NOW - 20, updatedAt: NOW - 20 });
+    assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1)), [first.id]);
+    const next = await stage.addMessage(customer, { dueAt: NOW - 10, updatedAt: NOW - 10 });
+    assert.equal(await stage.store.release(Number.POSITIVE_INFINITY, NOW + 60_000), 1);
+    assert.equal((await stage.one("messages", first.id)).dueAt, NOW - 20);
+    assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1)), [first.id]);
+    assert.deepEqual(await stage.claimMessages(stage.instanceId, 1), []);
+    assert.equal(await stage.update("messages", await stage.one("messages", first.id), { claimedUntil: null }), "ok");
+    assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1)), [next.id]);
+  });
+
   promise("only leases that ran out are given back, and all of them at a start", async (stage) => {
     const customer = await stage.addCustomer();
     const untils = [NOW + 1, NOW + 2, NOW + 3];

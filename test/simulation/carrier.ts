@@ -157,18 +157,19 @@ export class ScriptedCarrier {
           throwMissed: 2,
           hang: 1,
         });
-    if (kind === "throwMissed" && chance.flip(0.5)) return this.#answer(handOver, { outcome: "threw" });
+    if (kind === "throwMissed" && chance.flip(0.5)) return this.#answer(life, handOver, { outcome: "threw" });
     await this.#wait(chance.flip(0.4) ? 0 : chance.between(1, SETTLE_AFTER_MS - 200));
     if (kind === "accept" || kind === "lose" || kind === "throwTaken" || (kind === "hang" && chance.flip(0.5))) {
       this.#take(handOver);
     }
     if (kind === "hang") return await new Promise<never>(() => {});
     await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, chance.flip(0.1) ? 15_000 : 500));
-    return this.#answer(handOver, outcomeFor(kind, handOver, chance));
+    return this.#answer(life, handOver, outcomeFor(kind, handOver, chance));
   }
 
-  #answer(handOver: HandOver, outcome: HandOver["outcome"]): Outcome {
-    handOver.outcome = outcome;
+  /** What the service is told; nobody tells the dead anything. */
+  #answer(life: Life, handOver: HandOver, outcome: HandOver["outcome"]): Outcome {
+    if (life.alive) handOver.outcome = outcome;
     handOver.answeredOrder = this.#parts.order();
     if (outcome === null || outcome.outcome === "threw") throw new Error("the line to the carrier broke");
     return outcome;

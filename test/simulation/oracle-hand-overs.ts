@@ -107,7 +107,8 @@ function hasFallbackCause(judge: Judge, story: Story, { data, timestamp }: Told)
       return isRefused(judge, story, there);
     default: {
       const afterMs = fallbackAfterMs(judge.run, story.wish);
-      const sent = story.events.filter(({ type, data: { channel: on } }) => type === "message.sent" && on === channel);
+      const before = story.events.filter(({ data: { sequence } }) => sequence < data.sequence);
+      const sent = before.filter(({ type, data: { channel: on } }) => type === "message.sent" && on === channel);
       const waitedMs = Date.parse(timestamp) - Date.parse(sent.at(-1)?.timestamp ?? timestamp);
       return afterMs !== null && waitedMs >= afterMs;
     }
@@ -133,7 +134,8 @@ function hasFailureCause(judge: Judge, story: Story, { data, timestamp }: Told):
         ({ messageId, signal }) => messageId === story.id && signal.receipt === "failed",
       );
     case "EXPIRED": {
-      const begun = story.events.filter(({ type }) => type === "message.queued" || type === "message.fallback");
+      const before = story.events.filter(({ data: { sequence } }) => sequence < data.sequence);
+      const begun = before.filter(({ type }) => type === "message.queued" || type === "message.fallback");
       return at - Date.parse(begun.at(-1)?.timestamp ?? timestamp) >= judge.run.settings.messageTtlMs;
     }
     case "OUTCOME_UNKNOWN":
@@ -159,6 +161,9 @@ export function judgeReceipts({ run, stories, report }: Judge): void {
     const { receipt, channel } = signal;
     if (takenInOrder === null || receipt === "failed" || story === undefined || story.message === null) continue;
     const told = story.events.some(({ type, data }) => type === `message.${receipt}` && data.channel === channel);
+    // Contract 3: that the channel had taken it is no news once the channel could not deliver it.
+    const undelivered = story.events.some(({ data }) => data.errorCode?.endsWith("_SEND_FAILED"));
+    if (receipt === "sent" && undelivered) continue;
     const noted = story.message.timeline.some(({ reason = "" }) =>
       reason.startsWith(`${receipt} receipt of a channel`),
     );
@@ -177,6 +182,8 @@ export function judgeOrder(judge: Judge): void {
     const [first] = handOversOf(judge, story);
     const accepted = story.wish.calls.find(({ status }) => status === 202);
     if (first === undefined || accepted === undefined || story.wish.body.scheduledAt !== undefined) return [];
+    // One whose first hand-over was cut off before it reached the carrier waits until that is settled.
+    if (first.attempt !== 1) return [];
     return [{ id: story.id, pair: `${first.from} ${first.to}`, handOver: first, accepted }];
   });
   for (const earlier of begun) {

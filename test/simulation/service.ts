@@ -5,7 +5,7 @@ import { bootstrap } from "../../server/app/bootstrap.ts";
 import { createObserver } from "../../server/app/observe.ts";
 import type { Config } from "../../server/config.ts";
 import type { Random } from "../../server/core/id.ts";
-import { hashKey } from "../../server/core/key.ts";
+import { hashKey, newKey } from "../../server/core/key.ts";
 import { Engine, type EngineParts } from "../../server/engine/engine.ts";
 import { UsageCounters } from "../../server/engine/usage.ts";
 import { allRoutes } from "../../server/http/routes.ts";
@@ -18,7 +18,7 @@ import { createSealer, fingerprint } from "../../server/secrets.ts";
 import type { Store } from "../../server/store/store.ts";
 import type { Life } from "./life.ts";
 
-/** How long open deliveries may take to end at a stop, in milliseconds (contract 6). */
+/** How long open deliveries and hand-overs may take to end at a stop, in milliseconds (contract 6). */
 const DRAIN_MS = 25_000;
 
 /** The key that seals the database's secrets: the same in every life. */
@@ -84,7 +84,8 @@ export class Service {
   }
 
   async start(): Promise<void> {
-    await bootstrap(this.#engine.context, this.#parts.config, fingerprint(SECRET_KEY));
+    const generate = () => newKey(this.#parts.random);
+    await bootstrap(this.#engine.context, this.#parts.config, fingerprint(SECRET_KEY), generate);
     await this.#app.ready();
     this.#usage.start();
     await this.#engine.start({ poster: this.#parts.poster, inboxUrl: (path) => `http://127.0.0.1${path}` });
@@ -109,7 +110,10 @@ export class Service {
   async stop(): Promise<void> {
     this.#closing = true;
     this.#inboxes.stop();
-    const giveBack = this.life.clock.after(DRAIN_MS, () => this.#parts.poster.close());
+    const giveBack = this.life.clock.after(DRAIN_MS, () => {
+      this.#engine.cutOff();
+      this.#parts.poster.close();
+    });
     await this.#engine.stop();
     giveBack();
     this.#parts.poster.close();

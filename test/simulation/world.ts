@@ -1,7 +1,7 @@
 /** One run of the whole service in a world made from one seed: its time, disk, network, carriers, customers and deaths. */
 
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Delivery, Event, Message, Webhook } from "../../sdk/wire.ts";
@@ -57,8 +57,9 @@ export interface Sabotage {
   config?: Record<string, string>;
 }
 
-/** Where the files of a run are: in memory where the machine has that, since what a power cut leaves is tried elsewhere. */
-const FILES = process.env.TB_SIMULATION_DIR ?? tmpdir();
+/** Where the files of a run are: in memory where Linux has it. What a power cut leaves on a disk is not tried here. */
+const MEMORY = "/dev/shm";
+const FILES = existsSync(MEMORY) ? MEMORY : tmpdir();
 
 /** Rounds after which a world that has not come to rest never will. */
 const ROUNDS_MAX = 4_000;

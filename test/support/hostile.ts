@@ -11,6 +11,8 @@ export interface Hostile {
   port: number;
   /** Connections made to it so far. */
   connections(): number;
+  /** Connections open now. */
+  open(): number;
   /** Requests whose head has come so far. */
   requests(): number;
   stop(): Promise<void>;
@@ -83,6 +85,7 @@ export async function startHostile(
     url: `${tls ? "https" : "http"}://127.0.0.1:${port}/hook`,
     port,
     connections: () => seen.connections,
+    open: () => sockets.size,
     requests: () => seen.requests,
     stop,
   };

@@ -8,7 +8,7 @@ import type { ErrorCode, ErrorDetail } from "../../sdk/wire.ts";
 import { until } from "./wait.ts";
 
 /** The root of the repository. */
-export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SERVE = [fileURLToPath(new URL("../../cli/bin.js", import.meta.url)), "serve"];
 
 /** Keys that processes are started with unless told otherwise. */

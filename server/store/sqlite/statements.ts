@@ -134,10 +134,14 @@ export class Statements {
     return this.#get("customer", () => `select ${columnsOf("customers")} from customers where id = ?`);
   }
 
+  /** Ends leases. A message that was never handed over keeps its place before those accepted after it. */
   release(table: "messages" | "deliveries"): StatementSync {
+    const now = "(select now from given)";
+    const due = table === "messages" ? `case status when 'queued' then min(updated_at, ${now}) else ${now} end` : now;
     return this.#get(
       `release ${table}`,
-      () => `update ${table} set due_at = ?, claimed_until = null, version = version + 1
+      () => `with given (now) as (values (?))
+             update ${table} set due_at = ${due}, claimed_until = null, version = version + 1
              where claimed_until is not null and claimed_until < ?`,
     );
   }

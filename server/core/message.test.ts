@@ -1,0 +1,400 @@
+/** The lifecycle is the contract's, no more and no less, and receipts in any order only ever move a message on. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  EVENT_TYPES,
+  type EventType,
+  FALLBACK_REASONS,
+  MESSAGE_ERROR_CODES,
+  MESSAGE_STATUSES,
+  type MessageStatus,
+} from "../../sdk/wire.ts";
+import {
+  becomeDue,
+  becomeUnknown,
+  begin,
+  type Change,
+  type ChangeContext,
+  cancel,
+  canFallBack,
+  climb,
+  defer,
+  erase,
+  fail,
+  fallBack,
+  handOver,
+  type Message,
+  type MessageSignal,
+  note,
+  retry,
+  sendFailedCode,
+  TRANSITIONS,
+} from "./message.ts";
+
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+const TTL_MS = 72 * 3_600_000;
+
+function message(changes: Partial<Message> = {}): Message {
+  return {
+    id: "msg_1",
+    version: 1,
+    customerId: "cust_1",
+    keyId: null,
+    direction: "outbound",
+    status: "queued",
+    from: "+15550000001",
+    to: "+15005550100",
+    channel: "imessage",
+    channelsLeft: ["sms"],
+    fallback: true,
+    fallbackAfterMs: null,
+    fallbackTriggered: false,
+    text: "Hello",
+    metadata: null,
+    externalMessageId: null,
+    callbackUrl: null,
+    correlationId: "cor_1",
+    instanceId: "inst_1",
+    dueAt: NOW,
+    claimedUntil: null,
+    expiresAt: NOW + TTL_MS,
+    handOvers: 0,
+    unknownSince: null,
+    sequence: 1,
+    retryCount: 0,
+    providerMessageId: null,
+    errorCode: null,
+    errorMessage: null,
+    providerErrorCode: null,
+    segments: null,
+    encoding: null,
+    scheduledAt: null,
+    sentAt: null,
+    deliveredAt: null,
+    readAt: null,
+    createdAt: NOW,
+    updatedAt: NOW,
+    deletedAt: null,
+    erasedAt: null,
+    timeline: [],
+    ...changes,
+  };
+}
+
+let made = 0;
+
+function at(now = NOW): ChangeContext {
+  return {
+    now,
+    eventId: () => {
+      made += 1;
+      return `evt_${made}`;
+    },
+  };
+}
+
+const typesOf = (change: Change | null) => (change?.events ?? []).map(({ type }) => type);
+const dataOf = (change: Change | null) => (change?.events ?? []).map(({ bytes }) => JSON.parse(bytes).data);
+
+/** How each signal is given to a message, and what comes of it. */
+const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
+  due: (before) => becomeDue(before, TTL_MS, at()),
+  cancel: (before) => cancel(before, at()),
+  handOver: (before) => handOver(before, at()),
+  defer: (before) => {
+    const deferred = defer(before, "busy", NOW + 1_000, NOW);
+    return deferred === null ? null : { message: deferred, events: [] };
+  },
+  fallback: (before) => fallBack(before, { channel: "sms", instanceId: "inst_2" }, "REJECTED", TTL_MS, at()),
+  fail: (before) => fail(before, { code: "REJECTED", message: "No." }, at()),
+  retry: (before) => retry(before, TTL_MS, at()),
+  sent: (before) => climb(before, "sent", at()),
+  delivered: (before) => climb(before, "delivered", at()),
+  read: (before) => climb(before, "read", at()),
+};
+
+/** Contract 3, "Transitions, and no others", by status: signal → status, and the events of it. */
+const LIFECYCLE: Record<MessageStatus, Partial<Record<MessageSignal, [MessageStatus, ...EventType[]]>>> = {
+  scheduled: { due: ["queued", "message.queued"], cancel: ["cancelled", "message.schedule_cancelled"] },
+  queued: { handOver: ["pending"], fail: ["failed", "message.failed"] },
+  pending: {
+    defer: ["queued"],
+    fallback: ["queued", "message.fallback"],
+    fail: ["failed", "message.failed"],
+    sent: ["sent", "message.sent"],
+    delivered: ["delivered", "message.sent", "message.delivered"],
+    read: ["read", "message.sent", "message.delivered", "message.read"],
+  },
+  sent: {
+    fallback: ["queued", "message.fallback"],
+    fail: ["failed", "message.failed"],
+    delivered: ["delivered", "message.delivered"],
+    read: ["read", "message.delivered", "message.read"],
+  },
+  delivered: { read: ["read", "message.read"] },
+  failed: {
+    retry: ["queued", "message.queued"],
+    sent: ["sent", "message.sent"],
+    delivered: ["delivered", "message.sent", "message.delivered"],
+    read: ["read", "message.sent", "message.delivered", "message.read"],
+  },
+  read: {},
+  cancelled: {},
+  unsent: {},
+};
+
+/** A message as it is when it has come to `status` in the ordinary way. */
+function messageIn(status: MessageStatus): Message {
+  const reached = { pending: 0, sent: 1, delivered: 2, read: 3 }[status as "pending"] ?? 0;
+  return message({
+    status,
+    sentAt: reached >= 1 ? NOW - 3 : null,
+    deliveredAt: reached >= 2 ? NOW - 2 : null,
+    readAt: reached >= 3 ? NOW - 1 : null,
+    errorCode: status === "failed" ? "OUTCOME_UNKNOWN" : null,
+    errorMessage: status === "failed" ? "Nobody knows." : null,
+    claimedUntil: NOW + 45_000,
+  });
+}
+
+for (const status of MESSAGE_STATUSES) {
+  for (const signal of Object.keys(SIGNALS) as MessageSignal[]) {
+    const cell = LIFECYCLE[status][signal];
+    const title = cell === undefined ? "changes nothing" : `leads to ${cell.join(", ")}`;
+    test(`specification 3, contract 3: ${signal} on ${status} ${title}`, () => {
+      const before = messageIn(status);
+      const frozen = structuredClone(before);
+      const change = SIGNALS[signal](before);
+      assert.deepEqual(before, frozen, "a message is never changed in place");
+      assert.equal(TRANSITIONS[signal][status] ?? null, cell?.[0] ?? null);
+      if (cell === undefined) return assert.equal(change, null);
+      const [after, ...events] = cell;
+      assert.equal(change?.message.status, after);
+      assert.deepEqual(typesOf(change), events);
+      assert.equal(change?.message.sequence, before.sequence + events.length);
+      assert.equal(change?.message.updatedAt, NOW);
+      assert.ok((change?.message.timeline.length ?? 0) > 0);
+      if (signal !== "handOver") assert.equal(change?.message.claimedUntil, null);
+    });
+  }
+}
+
+test("contract 3: a new message begins as queued or scheduled, with its event as the first", () => {
+  const fresh = message({ sequence: 0 });
+  const queued = begin(fresh, at());
+  assert.deepEqual([queued.message.status, typesOf(queued)], ["queued", ["message.queued"]]);
+  assert.deepEqual(queued.message.timeline, [{ status: "queued", at: NOW, channel: "imessage" }]);
+  const scheduled = begin(message({ sequence: 0, scheduledAt: NOW + 60_000 }), at());
+  assert.deepEqual([scheduled.message.status, typesOf(scheduled)], ["scheduled", ["message.scheduled"]]);
+  assert.partialDeepStrictEqual(dataOf(scheduled)[0], { sequence: 1, scheduledAt: "2026-01-02T03:05:05.678Z" });
+});
+
+const receipt = fc.constantFrom("sent" as const, "delivered" as const, "read" as const);
+const RANK: Partial<Record<MessageStatus, number>> = { pending: 0, failed: 0, sent: 1, delivered: 2, read: 3 };
+const LADDER: EventType[] = ["message.sent", "message.delivered", "message.read"];
+
+/** Gives a message receipts one after the other; checks that each step is a step on. */
+function climbAll(start: Message, receipts: readonly ("sent" | "delivered" | "read")[]): Change {
+  let all: Change = { message: start, events: [] };
+  for (const [index, rung] of receipts.entries()) {
+    const change = climb(all.message, rung, at(NOW + index + 1));
+    if (change === null) continue;
+    assert.ok((RANK[change.message.status] ?? -1) > (RANK[all.message.status] ?? 99));
+    all = { message: change.message, events: [...all.events, ...change.events] };
+  }
+  return all;
+}
+
+for (const status of ["pending", "sent", "failed"] as const) {
+  test(`contract 3: receipts to a ${status} message, late, twice and in any order, tell each step once and in order`, () => {
+    const start = messageIn(status);
+    fc.assert(
+      fc.property(fc.array(receipt, { maxLength: 12 }), (receipts) => {
+        const { message: end, events } = climbAll(start, receipts);
+        const highest = Math.max(RANK[start.status] ?? 0, ...receipts.map((rung) => RANK[rung] ?? 0));
+        assert.equal(RANK[end.status], highest);
+        assert.deepEqual(
+          events.map(({ type }) => type),
+          LADDER.slice(RANK[start.status] ?? 0, highest),
+        );
+        assert.deepEqual(
+          events.map(({ sequence }) => sequence),
+          events.map((_, index) => start.sequence + index + 1),
+        );
+        assert.equal(end.sequence, start.sequence + events.length);
+        const reached = [end.sentAt, end.deliveredAt, end.readAt].filter((time) => time !== null);
+        assert.equal(reached.length, highest);
+        assert.deepEqual(reached, reached.toSorted());
+        if (receipts.length > 0 && status === "failed") assert.equal(end.errorCode, null);
+      }),
+    );
+  });
+}
+
+test("contract 3: whatever happens to a message, its events count 1, 2, 3 and its status goes only where it may", () => {
+  const signal = fc.constantFrom(...(Object.keys(SIGNALS) as MessageSignal[]));
+  fc.assert(
+    fc.property(fc.array(signal, { maxLength: 40 }), fc.boolean(), (signals, isScheduled) => {
+      let all = begin(message({ sequence: 0, scheduledAt: isScheduled ? NOW + 1 : null }), at());
+      const told: EventType[] = typesOf(all);
+      for (const one of signals) {
+        const before = all.message;
+        const change = SIGNALS[one](before);
+        if (change === null) continue;
+        assert.equal(change.message.status, LIFECYCLE[before.status][one]?.[0]);
+        all = { message: change.message, events: [...all.events, ...change.events] };
+        // A channel begins anew with each fallback and each retry.
+        if (one === "fallback" || one === "retry") told.length = 0;
+        told.push(...typesOf(change));
+        for (const type of LADDER)
+          assert.ok(told.filter((name) => name === type).length <= 1, `${type} twice: ${told}`);
+        assert.deepEqual(
+          told.filter((type) => LADDER.includes(type)),
+          LADDER.filter((type) => told.includes(type)),
+        );
+      }
+      assert.deepEqual(
+        all.events.map(({ sequence }) => sequence),
+        all.events.map((_, index) => index + 1),
+      );
+      assert.equal(all.message.sequence, all.events.length);
+      for (const { bytes, type, sequence } of all.events) {
+        const envelope = JSON.parse(bytes);
+        assert.equal(envelope.type, type);
+        assert.ok(EVENT_TYPES.includes(type));
+        assert.equal(envelope.data.sequence, sequence);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("contract 3: a message that was sent and then failed stays failed at a late `sent`, and `delivered` is the proof", () => {
+  const before = message({ status: "failed", channel: "sms" });
+  for (const refused of [
+    { ...before, sentAt: NOW - 1, errorCode: sendFailedCode("sms") },
+    { ...before, sentAt: NOW - 1, errorCode: "REJECTED" as const },
+    { ...before, sentAt: null, errorCode: sendFailedCode("sms") },
+  ]) {
+    assert.equal(climb(refused, "sent", at()), null);
+    const corrected = climb(refused, "delivered", at());
+    const news = refused.sentAt === null ? ["message.sent", "message.delivered"] : ["message.delivered"];
+    assert.deepEqual([corrected?.message.status, typesOf(corrected)], ["delivered", news]);
+    assert.equal(corrected?.message.errorCode, null);
+  }
+});
+
+test("contract 3: a message that is sent is looked at again when its channel is to be given up, and only then", () => {
+  const waiting = { status: "pending", fallbackAfterMs: 30_000, dueAt: null } as const;
+  assert.equal(climb(message(waiting), "sent", at())?.message.dueAt, NOW + 30_000);
+  for (const never of [{ fallback: false }, { channelsLeft: [] }, { fallbackAfterMs: null }])
+    assert.equal(climb(message({ ...waiting, ...never }), "sent", at())?.message.dueAt, null);
+  assert.equal(climb(message({ ...waiting, dueAt: NOW + 30_000 }), "delivered", at())?.message.dueAt, null);
+});
+
+test("contract 3: a fallback names the channel it left and why, and begins anew on the next", () => {
+  for (const reason of FALLBACK_REASONS) {
+    const before = { ...messageIn("sent"), providerMessageId: "p-1", handOvers: 3, unknownSince: NOW };
+    const change = fallBack(before, { channel: "sms", instanceId: "inst_2" }, reason, TTL_MS, at());
+    assert.partialDeepStrictEqual(change?.message, {
+      status: "queued",
+      channel: "sms",
+      channelsLeft: [],
+      instanceId: "inst_2",
+      fallbackTriggered: true,
+      dueAt: NOW,
+      expiresAt: NOW + TTL_MS,
+      handOvers: 0,
+      unknownSince: null,
+      providerMessageId: null,
+      sentAt: null,
+    });
+    assert.partialDeepStrictEqual(dataOf(change)[0], {
+      channel: "sms",
+      fallbackFrom: "imessage",
+      reason,
+      status: "queued",
+    });
+    assert.equal(canFallBack(change?.message ?? before), false);
+  }
+  assert.equal(canFallBack(message({ fallback: false })), false);
+});
+
+test("contract 3: a failure carries its code and its words, and says where it may have been sent all the same", () => {
+  for (const code of MESSAGE_ERROR_CODES) {
+    const change = fail(messageIn("pending"), { code, message: "Why.", providerErrorCode: "30006" }, at());
+    const { errorCode, errorMessage, providerErrorCode, dueAt } = change?.message ?? message();
+    assert.deepEqual([errorCode, errorMessage, providerErrorCode, dueAt], [code, "Why.", "30006", null]);
+    const [data] = dataOf(change);
+    assert.deepEqual([data.errorCode, data.error], [code, { code, message: "Why." }]);
+    assert.equal(data.mayHaveBeenSent, code === "OUTCOME_UNKNOWN" ? true : undefined);
+    assert.equal(change?.message.timeline.at(-1)?.reason, code);
+  }
+});
+
+test("contract 3: a retry by hand begins anew, and is counted", () => {
+  const failed = { ...messageIn("failed"), sentAt: NOW - 1, handOvers: 2, retryCount: 1, providerMessageId: "p-1" };
+  const change = retry(failed, TTL_MS, at());
+  const fresh = {
+    handOvers: 0,
+    retryCount: 2,
+    providerMessageId: null,
+    errorCode: null,
+    errorMessage: null,
+    sentAt: null,
+  };
+  assert.partialDeepStrictEqual(change?.message, { ...fresh, dueAt: NOW, expiresAt: NOW + TTL_MS });
+  assert.equal("errorCode" in dataOf(change)[0], false);
+});
+
+test("contract 3: an unknown outcome stays pending, is noted once, and is looked at again", () => {
+  const pending = { ...messageIn("pending"), dueAt: null };
+  const unknown = becomeUnknown(pending, NOW + 1_000, "no answer", NOW);
+  assert.partialDeepStrictEqual(unknown, {
+    status: "pending",
+    unknownSince: NOW,
+    dueAt: NOW + 1_000,
+    claimedUntil: null,
+  });
+  assert.deepEqual(unknown.timeline, [{ status: "pending", at: NOW, channel: "imessage", reason: "no answer" }]);
+  const still = becomeUnknown(unknown, NOW + 9_000, "no answer", NOW + 5_000);
+  assert.deepEqual(still, { ...unknown, dueAt: NOW + 9_000 });
+  assert.equal(handOver(unknown, at()), null, "it is never handed over again as it is");
+});
+
+test("contract 3: a note changes the timeline and nothing else that its owner sees", () => {
+  const before = messageIn("queued");
+  const noted = note(before, "imessage", "queued", "late receipt", NOW + 1);
+  assert.deepEqual(noted.timeline, [{ status: "queued", at: NOW + 1, channel: "imessage", reason: "late receipt" }]);
+  assert.deepEqual(noted, { ...before, timeline: noted.timeline, updatedAt: NOW + 1 });
+});
+
+test("contract 3: a deleted message has no text, in its event either, and goes nowhere any more", () => {
+  const change = erase(messageIn("failed"), at());
+  assert.partialDeepStrictEqual(change.message, { text: null, dueAt: null, channelsLeft: [], deletedAt: NOW });
+  assert.deepEqual(typesOf(change), ["message.deleted"]);
+  assert.equal(dataOf(change)[0].text, null);
+});
+
+test("specification 2.6, contract 4: an event has every field that applies and none that does not", () => {
+  const rich = message({ externalMessageId: "order-1", metadata: { a: 1 }, status: "pending" });
+  const [sent, delivered, read] = dataOf(climb(rich, "read", at()));
+  const always = {
+    messageId: "msg_1",
+    externalMessageId: "order-1",
+    from: "+15550000001",
+    to: "+15005550100",
+    text: "Hello",
+    channel: "imessage",
+    metadata: { a: 1 },
+    correlationId: "cor_1",
+  };
+  const time = "2026-01-02T03:04:05.678Z";
+  assert.deepEqual(sent, { ...always, status: "sent", sequence: 2 });
+  assert.deepEqual(delivered, { ...always, status: "delivered", sequence: 3, deliveredAt: time });
+  assert.deepEqual(read, { ...always, status: "read", sequence: 4, deliveredAt: time, readAt: time });
+  const [bare] = dataOf(climb(message({ status: "pending" }), "sent", at()));
+  for (const absent of ["externalMessageId", "metadata", "errorCode", "error"]) assert.ok(!(absent in bare));
+});

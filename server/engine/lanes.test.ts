@@ -1,0 +1,400 @@
+/** The loop over lanes: every lane gets its turn, none more than its slots, and nothing is run twice or forgotten. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { SimulatedClock } from "../../test/support/clock.ts";
+import { type Drain, Lanes, type RunResult } from "./lanes.ts";
+
+const RESULTS = ["good", "bad", "slow", "throw"] as const;
+
+interface Item {
+  lane: string;
+  id: number;
+}
+
+/** A queue in memory, whose items run until the test ends them. */
+class Queue {
+  readonly clock = new SimulatedClock();
+  /** Due and not claimed. */
+  due: Item[] = [];
+  /** Every claim: what it asked for. */
+  readonly claims: { lane: string; slots: number }[][] = [];
+  readonly polls: number[] = [];
+  /** Ids in the order they began. */
+  readonly began: number[] = [];
+  readonly faults: unknown[] = [];
+  /** What runs, with what ends it. */
+  readonly running = new Map<number, { item: Item; end: (result: RunResult | Error) => void }>();
+  /** Ends items at once, where it answers a result. */
+  ending: (item: Item) => RunResult | Error | null = () => null;
+  /** Throws in a claim or in a poll, where it is set. */
+  failing: Error | null = null;
+  inFlight = 0;
+  #nextId = 1;
+  readonly lanes: Lanes<Item>;
+
+  constructor(options: Partial<Drain<Item>> = {}) {
+    this.lanes = new Lanes<Item>({
+      clock: this.clock,
+      claim: async (wanted) => this.claim(wanted),
+      dueLanes: async () => {
+        this.polls.push(this.clock.real());
+        if (this.failing !== null) throw this.failing;
+        return [...new Set(this.due.map(({ lane }) => lane))];
+      },
+      laneOf: ({ lane }) => lane,
+      run: (item) => this.#run(item),
+      fault: (error) => this.faults.push(error),
+      inFlight: (count) => {
+        this.inFlight = count;
+      },
+      slotsPerLane: 16,
+      slotsMax: 100,
+      ...options,
+    });
+  }
+
+  claim(wanted: { lane: string; slots: number }[]): Item[] {
+    this.claims.push(wanted);
+    if (this.failing !== null) throw this.failing;
+    const claimed: Item[] = [];
+    for (const { lane, slots } of wanted)
+      claimed.push(...this.due.filter((item) => item.lane === lane).slice(0, slots));
+    this.due = this.due.filter((item) => !claimed.includes(item));
+    return claimed;
+  }
+
+  #run(item: Item): Promise<RunResult> {
+    this.began.push(item.id);
+    return new Promise((resolve, reject) => {
+      const end = (result: RunResult | Error) => {
+        this.running.delete(item.id);
+        if (result instanceof Error) reject(result);
+        else resolve(result);
+      };
+      this.running.set(item.id, { item, end });
+      const result = this.ending(item);
+      if (result !== null) end(result);
+    });
+  }
+
+  add(lane: string, count: number): void {
+    for (let index = 0; index < count; index += 1) {
+      this.due.push({ lane, id: this.#nextId });
+      this.#nextId += 1;
+    }
+  }
+
+  /** Adds items and says so. */
+  async wake(lane: string, count: number): Promise<void> {
+    this.add(lane, count);
+    this.lanes.wake([lane]);
+    await this.turn();
+  }
+
+  async start(t?: TestContext): Promise<void> {
+    t?.after(() => this.end());
+    this.lanes.start();
+    await this.turn();
+  }
+
+  /** Lets everything happen that can happen now. */
+  turn(): Promise<void> {
+    return this.clock.advance(0);
+  }
+
+  runningOf(lane: string): number[] {
+    return [...this.running].flatMap(([id, { item }]) => (item.lane === lane ? [id] : []));
+  }
+
+  /** Ends the oldest run of a lane. */
+  async finish(lane: string, result: RunResult | Error): Promise<void> {
+    const [id] = this.runningOf(lane);
+    assert.ok(id !== undefined, `nothing of ${lane} runs`);
+    this.running.get(id)?.end(result);
+    await this.turn();
+  }
+
+  /** Stops the loop, with whatever still runs. */
+  async end(): Promise<void> {
+    const stopped = this.lanes.stop();
+    this.ending = () => "bad";
+    for (const { end } of this.running.values()) end("bad");
+    await this.turn();
+    await stopped;
+  }
+}
+
+test("contract 5: a lane that hangs never delays another, however much waits in it", async (t) => {
+  const queue = new Queue();
+  await queue.start(t);
+  queue.ending = ({ lane }) => (lane === "hanging" ? null : "good");
+  await queue.wake("hanging", 500);
+  assert.equal(queue.running.size, 4);
+  for (let round = 0; round < 5; round += 1) {
+    await queue.wake("well", 100);
+    await queue.turn();
+    assert.equal(queue.due.filter(({ lane }) => lane === "well").length, 0);
+  }
+  assert.equal(queue.began.length, 504);
+  assert.equal(queue.clock.real(), new SimulatedClock().real(), "not one timer was waited for");
+});
+
+test("contract 5: a lane starts with 4 slots, earns one with each good run, and has at most 16", async (t) => {
+  const queue = new Queue();
+  await queue.start(t);
+  await queue.wake("a", 200);
+  assert.equal(queue.running.size, 4);
+  for (let slots = 5; slots <= 16; slots += 1) {
+    await queue.finish("a", "good");
+    assert.equal(queue.running.size, slots);
+    assert.equal(queue.inFlight, slots);
+  }
+  await queue.finish("a", "good");
+  assert.equal(queue.running.size, 16);
+});
+
+test("a bad run earns nothing and costs nothing", async (t) => {
+  const queue = new Queue();
+  await queue.start(t);
+  await queue.wake("a", 50);
+  for (let count = 0; count < 10; count += 1) await queue.finish("a", "bad");
+  assert.equal(queue.running.size, 4);
+});
+
+test("a lane that timed out gets one slot until it succeeds, also after it was idle", async (t) => {
+  const queue = new Queue();
+  await queue.start(t);
+  await queue.wake("a", 4);
+  for (const result of ["slow", "bad", "slow", "slow"] as const) await queue.finish("a", result);
+  assert.equal(queue.running.size, 0);
+  await queue.wake("a", 50);
+  assert.equal(queue.running.size, 1);
+  await queue.finish("a", "bad");
+  assert.equal(queue.running.size, 1);
+  await queue.wake("b", 50);
+  assert.equal(queue.runningOf("b").length, 4, "another lane has all of its slots");
+  await queue.finish("a", "good");
+  assert.ok(queue.runningOf("a").length > 1);
+});
+
+test("all lanes together have no more than their cap, and each gets its turn as others end", async (t) => {
+  const queue = new Queue({ slotsMax: 10 });
+  await queue.start(t);
+  for (let lane = 0; lane < 20; lane += 1) queue.add(`lane ${lane}`, 3);
+  queue.lanes.wake(Array.from({ length: 20 }, (_, lane) => `lane ${lane}`));
+  await queue.turn();
+  while (queue.running.size > 0) {
+    assert.equal(queue.running.size, Math.min(10, queue.running.size + queue.due.length));
+    const [first] = queue.running.values();
+    await queue.finish(first?.item.lane ?? "none", "good");
+  }
+  assert.equal(new Set(queue.began).size, 60);
+});
+
+test("of a thousand lanes at most 64 are named in a claim, and all are served without waiting", async (t) => {
+  const queue = new Queue();
+  await queue.start(t);
+  queue.ending = () => "good";
+  for (let lane = 0; lane < 1_000; lane += 1) queue.add(`lane ${lane}`, 2);
+  queue.lanes.wake(new Set(queue.due.map(({ lane }) => lane)));
+  for (let round = 0; round < 50 && queue.due.length > 0; round += 1) await queue.turn();
+  assert.equal(queue.began.length, 2_000);
+  assert.ok(queue.claims.every((claim) => claim.length <= 64));
+  assert.ok(queue.claims.every((claim) => new Set(claim.map(({ lane }) => lane)).size === claim.length));
+});
+
+test("a lane that nobody woke is found within a fifth of a second", async (t) => {
+  const queue = new Queue();
+  await queue.start(t);
+  queue.add("a", 1);
+  await queue.turn();
+  assert.equal(queue.running.size, 0);
+  await queue.clock.advance(200);
+  assert.equal(queue.running.size, 1);
+});
+
+test("what is due at the start is found at once", async (t) => {
+  const queue = new Queue();
+  queue.add("a", 2);
+  await queue.start(t);
+  assert.equal(queue.running.size, 2);
+});
+
+test("looking for due lanes takes at most a tenth of the time, however slow it is", async (t) => {
+  const queue = new Queue({
+    dueLanes: async () => {
+      queue.polls.push(queue.clock.real());
+      await new Promise<void>((resolve) => queue.clock.after(300, resolve));
+      return [];
+    },
+  });
+  await queue.start(t);
+  await queue.clock.advance(20_000);
+  const [first = 0, second = 0] = queue.polls;
+  assert.equal(second - first, 300 + 3_000);
+});
+
+test("a lane that was woken while it was being claimed is claimed once more", async (t) => {
+  let waiting: (() => void) | null = null;
+  const queue = new Queue({
+    claim: async (wanted) => {
+      const claimed = queue.claim(wanted);
+      await new Promise<void>((resolve) => {
+        waiting = resolve;
+      });
+      return claimed;
+    },
+  });
+  const answer = async () => {
+    (waiting as (() => void) | null)?.();
+    await queue.turn();
+  };
+  await queue.start(t);
+  await queue.wake("a", 1);
+  await queue.wake("a", 1);
+  assert.equal(queue.claims.length, 1, "one claim at a time");
+  await answer();
+  assert.equal(queue.claims.length, 2);
+  await answer();
+  assert.equal(queue.running.size, 2);
+});
+
+test("a claim that fails is told of and tried again after half a second, with nothing forgotten", async (t) => {
+  const queue = new Queue();
+  await queue.start(t);
+  await queue.wake("a", 1);
+  queue.failing = new Error("no room on the disk");
+  await queue.wake("b", 3);
+  assert.deepEqual(queue.faults, [queue.failing]);
+  const tried = queue.claims.length;
+  await queue.wake("c", 3);
+  await queue.finish("a", "good");
+  await queue.clock.advance(199);
+  assert.equal(queue.claims.length, tried);
+  queue.failing = null;
+  await queue.clock.advance(300);
+  assert.equal(queue.claims.length, tried);
+  await queue.clock.advance(1);
+  assert.deepEqual([queue.runningOf("b").length, queue.runningOf("c").length], [3, 3]);
+});
+
+test("a poll that fails is told of, and the next one is made all the same", async (t) => {
+  const queue = new Queue();
+  queue.failing = new Error("the reader is gone");
+  await queue.start(t);
+  assert.deepEqual(queue.faults, [queue.failing]);
+  queue.failing = null;
+  queue.add("a", 1);
+  await queue.clock.advance(200);
+  assert.equal(queue.running.size, 1);
+});
+
+test("a run that throws is told of, and its slot is free again", async (t) => {
+  const queue = new Queue({ slotsPerLane: 1 });
+  await queue.start(t);
+  await queue.wake("a", 2);
+  assert.deepEqual(queue.began, [1]);
+  const bug = new Error("a bug");
+  await queue.finish("a", bug);
+  assert.deepEqual(queue.faults, [bug]);
+  assert.deepEqual(queue.began, [1, 2]);
+  assert.equal(queue.inFlight, 1);
+});
+
+test("stopping claims nothing more, and waits for what is in flight", async () => {
+  const queue = new Queue();
+  await queue.start();
+  await queue.wake("a", 6);
+  let isStopped = false;
+  const stopped = queue.lanes.stop().then(() => {
+    isStopped = true;
+  });
+  for (let left = 4; left > 0; left -= 1) {
+    assert.equal(isStopped, false);
+    assert.equal(queue.running.size, left);
+    await queue.finish("a", "good");
+    queue.lanes.wake(["a"]);
+  }
+  await stopped;
+  await queue.clock.advance(10_000);
+  assert.deepEqual([queue.began.length, queue.due.length], [4, 2]);
+  assert.equal(queue.clock.pending, 0, "no timer is left behind");
+});
+
+test("what a claim brings after the stop began is run to its end, since it is leased", async () => {
+  let answer: () => void = () => {};
+  const queue = new Queue({
+    claim: async (wanted) => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return queue.claim(wanted);
+    },
+  });
+  await queue.start();
+  await queue.wake("a", 9);
+  const stopped = queue.lanes.stop();
+  answer();
+  await queue.turn();
+  assert.equal(queue.running.size, 4);
+  for (let count = 0; count < 4; count += 1) await queue.finish("a", "good");
+  await stopped;
+  assert.equal(queue.began.length, 4);
+});
+
+test("a loop that pauses after a fault stops at once", async () => {
+  const queue = new Queue();
+  await queue.start();
+  queue.failing = new Error("no room on the disk");
+  await queue.wake("a", 1);
+  await queue.lanes.stop();
+  await queue.clock.advance(10_000);
+  assert.equal(queue.began.length, 0);
+  assert.equal(queue.clock.pending, 0);
+});
+
+test("whatever comes, fails and ends in whatever order, everything is run once and no lane exceeds its slots", async () => {
+  const lane = fc.constantFrom("a", "b", "c", "d");
+  const action = fc.oneof(
+    fc.record({ kind: fc.constant("add" as const), wakes: fc.boolean(), lane, count: fc.integer({ min: 1, max: 12 }) }),
+    fc.record({
+      kind: fc.constant("finish" as const),
+      result: fc.constantFrom(...RESULTS),
+    }),
+    fc.record({ kind: fc.constant("fail" as const), fails: fc.boolean() }),
+    fc.record({ kind: fc.constant("pass" as const), ms: fc.constantFrom(0, 200, 600) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { maxLength: 60 }), async (actions) => {
+      const queue = new Queue({ slotsPerLane: 6, slotsMax: 15 });
+      await queue.start();
+      let added = 0;
+      for (const one of actions) {
+        if (one.kind === "add") {
+          added += one.count;
+          if (one.wakes) await queue.wake(one.lane, one.count);
+          else queue.add(one.lane, one.count);
+        } else if (one.kind === "fail") queue.failing = one.fails ? new Error("failing") : null;
+        else if (one.kind === "pass") await queue.clock.advance(one.ms);
+        else {
+          const [first] = queue.running.values();
+          const result = one.result === "throw" ? new Error("thrown") : one.result;
+          if (first !== undefined) await queue.finish(first.item.lane, result);
+        }
+        assert.ok(queue.running.size <= 15);
+        for (const name of ["a", "b", "c", "d"]) assert.ok(queue.runningOf(name).length <= 6);
+      }
+      queue.failing = null;
+      queue.ending = () => "good";
+      for (const { end } of queue.running.values()) end("good");
+      await queue.clock.advance(2_000);
+      assert.equal(queue.began.length, added);
+      assert.equal(new Set(queue.began).size, added);
+      assert.equal(queue.inFlight, 0);
+      await queue.end();
+    }),
+    { numRuns: 60 },
+  );
+});

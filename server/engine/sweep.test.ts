@@ -1,0 +1,274 @@
+/** What goes by the calendar: what is kept and for how long, the texts of deleted messages, leases that ran out. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext as NodeTest, test } from "node:test";
+import { StoreFull } from "../../server/store/store.ts";
+import { commitAll, type TestContext, type TestContextOptions, testContext } from "../../test/support/context.ts";
+import { configure } from "../../test/support/deliver.ts";
+import { tell } from "../../test/support/webhooks.ts";
+import type { Delivery } from "../core/delivery.ts";
+import type { MessageId } from "../core/id.ts";
+import { findAttempts } from "../store/deliveries.ts";
+import { findEvent, listEvents, listEventsOfMessage } from "../store/events.ts";
+import { findMessage } from "../store/messages.ts";
+import { accept } from "./accept.ts";
+import { retryDelivery } from "./redeliver.ts";
+import { cancelSchedule, deleteMessage } from "./revise.ts";
+import { Sweep } from "./sweep.ts";
+
+const DAY_MS = 86_400_000;
+const PRUNE_EVERY_MS = 60_000;
+const ERASE_EVERY_MS = 2_000;
+
+/** A context until the test ends; `sweep` begins to sweep, which moves nothing by itself. */
+async function stageOf(t: NodeTest, options: TestContextOptions = {}) {
+  const made = await testContext(options);
+  const sweeper = new Sweep(made.context);
+  t.after(async () => {
+    await sweeper.stop();
+    await made.close();
+  });
+  return { ...made, sweep: () => sweeper.start(), stop: () => sweeper.stop() };
+}
+
+/** Takes the due deliveries of the context's customer in hand, so that the test may end them. */
+async function claim({ context, clock }: TestContext): Promise<Delivery[]> {
+  const due = await context.store.dueLanes("deliveries", clock.now());
+  const lanes = due.map(({ lane }) => ({ lane, slots: 16 }));
+  const claimed = await context.store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + 45_000 });
+  return claimed.map(({ delivery }) => delivery);
+}
+
+/** Ends a delivery in hand, with one attempt; `dueAt` null for good. */
+function ended({ context }: TestContext, { id, version }: Delivery, dueAt: number | null = null): Promise<void> {
+  const status = dueAt === null ? "succeeded" : "pending";
+  const attempt = { deliveryId: id, number: 1, at: 0, status: 200, durationMs: 1, response: "", error: null };
+  return commitAll(context, [
+    { op: "insert", table: "attempts", record: attempt },
+    { op: "update", table: "deliveries", id, version, set: { status, dueAt, claimedUntil: null, attemptCount: 1 } },
+  ]);
+}
+
+const eventsLeft = async ({ context, customer }: TestContext): Promise<string[]> =>
+  (await listEvents(context.store.db, customer.id, {}, { order: "oldest", from: null, limit: 1_000 })).map(
+    ({ id }) => id,
+  );
+
+describe("contract 4: TB_RETENTION", () => {
+  test("removes an event with its deliveries and attempts when it is 30 days old, and not before", async (t) => {
+    const stage = await stageOf(t);
+    const { context, clock, customer } = stage;
+    await configure(stage);
+    const id = await tell(stage);
+    const toldAt = clock.real();
+    const [delivery] = await claim(stage);
+    assert.ok(delivery !== undefined);
+    await ended(stage, delivery);
+    await clock.advance(toldAt + 30 * DAY_MS - PRUNE_EVERY_MS - clock.real() - 1);
+    stage.sweep();
+    await clock.advance(PRUNE_EVERY_MS);
+    assert.ok((await findEvent(context.store.db, customer.id, id)) !== null);
+    await clock.advance(PRUNE_EVERY_MS);
+    assert.deepEqual(await eventsLeft(stage), []);
+    assert.deepEqual(await context.store.db.selectFrom("deliveries").select("id").execute(), []);
+    assert.equal((await findAttempts(context.store.db, [delivery.id])).size, 0);
+  });
+
+  const OPEN: [title: string, open: (stage: TestContext, delivery: Delivery) => Promise<unknown>][] = [
+    ["is in flight", async () => {}],
+    ["waits for its next attempt", (stage, delivery) => ended(stage, delivery, stage.clock.now() + DAY_MS)],
+    [
+      "was asked for again by hand",
+      async (stage, delivery) => {
+        await ended(stage, delivery);
+        const { context, customer } = stage;
+        const command = { key: null, customerId: customer.id, route: "", body: {} };
+        await retryDelivery(context, command, customer.id, delivery.id);
+      },
+    ],
+  ];
+  for (const [title, open] of OPEN) {
+    test(`keeps an event whose delivery ${title}`, async (t) => {
+      const stage = await stageOf(t);
+      await configure(stage);
+      const id = await tell(stage);
+      const [delivery] = await claim(stage);
+      assert.ok(delivery !== undefined);
+      await open(stage, delivery);
+      await tell(stage);
+      for (const other of await claim(stage)) if (other.id !== delivery.id) await ended(stage, other);
+      await stage.clock.advance(31 * DAY_MS);
+      await stage.context.store.prune(stage.clock.real() - 30 * DAY_MS, 200);
+      assert.deepEqual(await eventsLeft(stage), [id], "the other one, which is done, is gone");
+    });
+  }
+
+  test("goes on at once as long as there is more", async (t) => {
+    const stage = await stageOf(t);
+    for (let index = 0; index < 450; index += 1) await tell(stage);
+    await stage.clock.advance(31 * DAY_MS);
+    stage.sweep();
+    await stage.clock.advance(PRUNE_EVERY_MS + 10);
+    assert.deepEqual(await eventsLeft(stage), []);
+  });
+
+  test("of 0 keeps all of them for ever", async (t) => {
+    const stage = await stageOf(t, { settings: { retentionMs: null } });
+    const id = await tell(stage);
+    await stage.clock.advance(4_000 * DAY_MS);
+    stage.sweep();
+    await stage.clock.advance(10 * PRUNE_EVERY_MS);
+    assert.deepEqual(await eventsLeft(stage), [id]);
+  });
+
+  test("leaves messages, and forgets idempotency keys", async (t) => {
+    const stage = await stageOf(t);
+    const first = await send(stage, { idempotencyKey: "k" });
+    assert.equal(await send(stage, { idempotencyKey: "k" }), first);
+    await stage.clock.advance(31 * DAY_MS);
+    stage.sweep();
+    await stage.clock.advance(PRUNE_EVERY_MS + 10);
+    assert.ok((await findMessage(stage.context.store.db, first)) !== null);
+    assert.deepEqual(await eventsLeft(stage), []);
+    assert.notEqual(await send(stage, { idempotencyKey: "k" }), first);
+  });
+
+  test("is counted in real time: the sandbox's clock ages nothing", async (t) => {
+    const stage = await stageOf(t);
+    const id = await tell(stage);
+    stage.clock.shift(1_000 * DAY_MS);
+    stage.sweep();
+    await stage.clock.advance(2 * PRUNE_EVERY_MS);
+    assert.deepEqual(await eventsLeft(stage), [id]);
+  });
+});
+
+/** Accepts a message that is scheduled for an hour from now. */
+async function send({ context, customer, apiKey, clock }: TestContext, more: { idempotencyKey?: string } = {}) {
+  const { record } = await accept(context, {
+    customerId: customer.id,
+    keyId: apiKey.id,
+    correlationId: "cor_1",
+    idempotencyKey: more.idempotencyKey ?? null,
+    body: {
+      to: "+15550100001",
+      content: { text: "forget me" },
+      ...(more.idempotencyKey === undefined ? { scheduledAt: new Date(clock.now() + 3_600_000).toISOString() } : {}),
+    },
+  });
+  return record.id as MessageId;
+}
+
+describe("contract 3: the text of a deleted message", () => {
+  const bytesOf = async ({ context }: TestContext, id: MessageId) =>
+    (await listEventsOfMessage(context.store.db, id)).map(({ bytes }) => bytes);
+
+  test("is erased from its stored events, which stay the same otherwise", async (t) => {
+    const stage = await stageOf(t);
+    const id = await send(stage);
+    await cancelSchedule(stage.context, stage.customer.id, id);
+    await deleteMessage(stage.context, stage.customer.id, id);
+    const before = await bytesOf(stage, id);
+    assert.equal(before.filter((bytes) => bytes.includes("forget me")).length, 2);
+    stage.sweep();
+    await stage.clock.advance(ERASE_EVERY_MS);
+    assert.deepEqual(
+      await bytesOf(stage, id),
+      before.map((bytes) => bytes.replace('"text":"forget me"', '"text":null')),
+    );
+    assert.ok((await findMessage(stage.context.store.db, id))?.erasedAt !== null);
+  });
+
+  test("stays while a delivery of one of them is open: its bytes are the same at each attempt", async (t) => {
+    const stage = await stageOf(t);
+    await configure(stage);
+    const id = await send(stage);
+    await deleteMessage(stage.context, stage.customer.id, id);
+    const before = await bytesOf(stage, id);
+    stage.sweep();
+    for (;;) {
+      const [delivery] = await claim(stage);
+      if (delivery === undefined) break;
+      await stage.clock.advance(2 * ERASE_EVERY_MS);
+      assert.deepEqual(await bytesOf(stage, id), before, "one is in flight, or waits");
+      await ended(stage, delivery);
+    }
+    await stage.clock.advance(2 * ERASE_EVERY_MS);
+    assert.deepEqual(
+      (await bytesOf(stage, id)).filter((bytes) => bytes.includes("forget me")),
+      [],
+    );
+  });
+
+  test("of a message that was not deleted stays", async (t) => {
+    const stage = await stageOf(t);
+    const id = await send(stage);
+    const before = await bytesOf(stage, id);
+    stage.sweep();
+    await stage.clock.advance(10 * ERASE_EVERY_MS);
+    assert.deepEqual(await bytesOf(stage, id), before);
+  });
+
+  test("is erased of more messages than one look takes", async (t) => {
+    const stage = await stageOf(t);
+    const ids: MessageId[] = [];
+    for (let index = 0; index < 120; index += 1) {
+      const id = await send(stage);
+      await deleteMessage(stage.context, stage.customer.id, id);
+      ids.push(id);
+    }
+    stage.sweep();
+    await stage.clock.advance(ERASE_EVERY_MS);
+    // One look takes longer than the clock waits for it; the next follows at once, not after two seconds.
+    for (let round = 0; round < 200; round += 1) await stage.clock.advance(1);
+    for (const id of ids)
+      assert.deepEqual(
+        (await bytesOf(stage, id)).filter((bytes) => bytes.includes("forget")),
+        [],
+      );
+  });
+});
+
+test("design 4: a lease that ran out is ended within 5 s, and its delivery is due again", async (t) => {
+  const stage = await stageOf(t);
+  await configure(stage);
+  await tell(stage);
+  assert.equal((await claim(stage)).length, 1);
+  stage.sweep();
+  await stage.clock.advance(44_000);
+  assert.deepEqual(await claim(stage), []);
+  await stage.clock.advance(6_000);
+  const again = await claim(stage);
+  assert.deepEqual(
+    again.map(({ attemptCount }) => attemptCount),
+    [0],
+  );
+});
+
+test("a chore that fails is told of and tried again; the others go on", async (t) => {
+  const stage = await stageOf(t);
+  const { store } = stage.context;
+  const { prune } = store;
+  const full = new StoreFull("no room");
+  store.prune = () => Promise.reject(full);
+  const id = await tell(stage);
+  await stage.clock.advance(31 * DAY_MS);
+  stage.sweep();
+  await stage.clock.advance(PRUNE_EVERY_MS);
+  assert.deepEqual(stage.observed.faults, [{ where: "sweep", error: full }]);
+  assert.deepEqual(await eventsLeft(stage), [id]);
+  store.prune = prune;
+  await stage.clock.advance(PRUNE_EVERY_MS);
+  assert.deepEqual(await eventsLeft(stage), []);
+});
+
+test("a sweep that was stopped does nothing more", async (t) => {
+  const stage = await stageOf(t);
+  const id = await tell(stage);
+  await stage.clock.advance(31 * DAY_MS);
+  stage.sweep();
+  await stage.stop();
+  assert.equal(stage.clock.pending, 0);
+  await stage.clock.advance(PRUNE_EVERY_MS);
+  assert.deepEqual(await eventsLeft(stage), [id]);
+});

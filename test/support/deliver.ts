@@ -1,0 +1,146 @@
+/** The deliver loop on a test context with receivers that a test plays itself: simulated time, no network. */
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import type { TestContext as NodeTest } from "node:test";
+import type { Attempt, Delivery } from "../../server/core/delivery.ts";
+import { setWebhook } from "../../server/engine/configure.ts";
+import type { EngineSettings } from "../../server/engine/context.ts";
+import { createDeliver } from "../../server/engine/deliver.ts";
+import type { Lanes } from "../../server/engine/lanes.ts";
+import type { Posted, PostRequest } from "../../server/outgoing/post.ts";
+import { findAttempts } from "../../server/store/deliveries.ts";
+import { decode } from "../../server/store/schema.ts";
+import type { ClaimedDelivery } from "../../server/store/store.ts";
+import { type TestContext, testContext } from "./context.ts";
+import { URL_A } from "./webhooks.ts";
+
+/** One sending, as the receiver sees it. `end` answers it where the answer was left to the test. */
+export interface Sent extends PostRequest {
+  /** Shifted time at which it began. */
+  at: number;
+  end(posted: Posted): void;
+}
+
+/** Answered with a status. */
+export function answered(status: number, more: Partial<Posted> = {}): Posted {
+  return { status, durationMs: 1, response: "", error: null, timedOut: false, opened: false, ...more };
+}
+
+/** Not answered. */
+export function unanswered(error: Posted["error"], more: Partial<Posted> = {}): Posted {
+  return { ...answered(0, more), status: null, response: null, error };
+}
+
+export const OK = answered(200);
+export const BROKEN = answered(500);
+export const TIMEOUT = unanswered("TIMEOUT", { timedOut: true });
+
+export interface DeliverStage extends TestContext {
+  /** Every sending so far. */
+  sent: Sent[];
+  /** What the next sendings come to; then `answer` decides. Null leaves it to the test. */
+  answers: (Posted | null)[];
+  answer: (request: PostRequest) => Posted | null;
+  lanes: Lanes<ClaimedDelivery>;
+  /** Lets be sent what is due, while no time passes. */
+  run(): Promise<void>;
+  /** Lets shifted time pass in one go, then what is due be sent. */
+  pass(ms: number): Promise<void>;
+  deliveries(): Promise<Delivery[]>;
+  /** The only delivery that there is. */
+  delivery(): Promise<Delivery>;
+  attempts(): Promise<Attempt[]>;
+}
+
+/** What a stage is opened with. */
+export interface DeliverOptions {
+  settings?: Partial<EngineSettings>;
+  chance?: () => number;
+}
+
+/** Opens a stage until the test ends. Nothing is configured; at the end the loop may have met no fault. */
+export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 0 }: DeliverOptions = {}) {
+  const waking: { lanes: Lanes<ClaimedDelivery> | null } = { lanes: null };
+  const woken: string[] = [];
+  const made = await testContext({
+    settings,
+    context: {
+      chance,
+      wake: {
+        messages: () => {},
+        deliveries: (names) => {
+          const lanes = [...names];
+          woken.push(...lanes);
+          waking.lanes?.wake(lanes);
+        },
+      },
+    },
+  });
+  const { clock, context } = made;
+  const sent: Sent[] = [];
+  const answers: (Posted | null)[] = [];
+  const post = (request: PostRequest) =>
+    new Promise<Posted>((resolve) => {
+      sent.push({ ...request, at: clock.now(), end: resolve });
+      const answer = answers.length > 0 ? answers.shift() : stage.answer(request);
+      if (answer !== null && answer !== undefined) resolve(answer);
+    });
+  const lanes = createDeliver(context, { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` });
+  waking.lanes = lanes;
+  lanes.start();
+  t.after(async () => {
+    await made.close();
+    assert.deepEqual(made.observed.faults, []);
+  });
+  const deliveries = async () =>
+    (await context.store.db.selectFrom("deliveries").selectAll().orderBy("id").execute()).map((row) =>
+      decode("deliveries", row),
+    );
+  const stage: DeliverStage = {
+    ...made,
+    woken: { messages: [], deliveries: woken },
+    sent,
+    answers,
+    answer: () => OK,
+    lanes,
+    async run() {
+      for (let before = -1; before !== sent.length; ) {
+        before = sent.length;
+        const due = await context.store.dueLanes("deliveries", clock.now());
+        lanes.wake(due.map(({ lane }) => lane));
+        await clock.advance(0);
+        await clock.advance(0);
+      }
+    },
+    async pass(ms) {
+      clock.shift(ms);
+      await stage.run();
+    },
+    deliveries,
+    async delivery() {
+      const [only, ...others] = await deliveries();
+      assert.ok(only !== undefined && others.length === 0);
+      return only;
+    },
+    async attempts() {
+      const { id } = await stage.delivery();
+      return (await findAttempts(context.store.db, [id])).get(id) ?? [];
+    },
+  };
+  return stage;
+}
+
+/** Secret of the configuration that `configure` makes. */
+export const SECRET = "a secret of my own";
+
+/** Makes the configuration: every event to `URL_A`, signed with `SECRET`. */
+export async function configure({ context, customer }: TestContext, url = URL_A): Promise<void> {
+  await setWebhook(context, customer.id, { url, events: ["*"], secret: SECRET });
+}
+
+/** Whether a sending has the signature of specification 5.2 made with `secret`. */
+export function isSignedWith({ headers, body }: PostRequest, secret: string): boolean {
+  const signed = `${headers["X-Timestamp"]}.${body}`;
+  return headers["X-Signature"] === `sha256=${createHmac("sha256", secret).update(signed).digest("hex")}`;
+}
