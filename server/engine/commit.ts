@@ -50,6 +50,29 @@ export async function change<Value>(
   return decided.value;
 }
 
+/** How often a write is tried again for which there is no room, in real milliseconds. */
+const ROOM_EVERY_MS = 1_000;
+
+/**
+ * Commits what already happened outside and cannot be asked for again: while the disk is full, `write` is tried again
+ * each second until the lease ends (`leasedUntil`, real time). Throws what `write` throws then, or for another reason.
+ */
+export async function commitInTime<Value>(
+  { clock }: Pick<Context, "clock">,
+  leasedUntil: number | null,
+  write: () => Promise<Value>,
+): Promise<Value> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      const isFull = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
+      if (!isFull || clock.real() + ROOM_EVERY_MS >= (leasedUntil ?? 0)) throw error;
+      await new Promise<void>((resolve) => clock.after(ROOM_EVERY_MS, resolve));
+    }
+  }
+}
+
 async function commitUnit(store: Store, unit: Unit) {
   try {
     return await store.commit(unit);

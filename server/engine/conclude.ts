@@ -6,6 +6,7 @@ import { backoffMs } from "../core/retry.ts";
 import type { Outbound, Outcome } from "../providers/provider.ts";
 import type { Operation } from "../store/store.ts";
 import { changeMessage, type Verdict } from "./change-message.ts";
+import { commitInTime } from "./commit.ts";
 import { type Context, changeContext } from "./context.ts";
 import { giveUp } from "./give-up.ts";
 
@@ -23,7 +24,9 @@ export function outbound(message: Message): Outbound {
 
 /** Commits the outcome of a hand-over, or of asking for it later. Answers the message as it then stands. */
 export async function conclude(context: Context, handed: Message, outcome: Outcome): Promise<Message> {
-  const changed = await changeMessage(context, handed, (fresh) => afterOutcome(context, fresh, handed, outcome));
+  const changed = await commitInTime(context, handed.claimedUntil, () =>
+    changeMessage(context, handed, (fresh) => afterOutcome(context, fresh, handed, outcome)),
+  );
   if (outcome.outcome === "accepted") {
     context.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
   } else if (outcome.outcome === "unknown") context.observer.unknownOutcome();

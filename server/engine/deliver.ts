@@ -6,7 +6,7 @@ import type { Posted, Poster } from "../outgoing/post.ts";
 import { findAnyDelivery } from "../store/deliveries.ts";
 import type { ClaimedDelivery, Unit } from "../store/store.ts";
 import { findWebhook } from "../store/webhooks.ts";
-import { change, difference } from "./commit.ts";
+import { change, commitInTime, difference } from "./commit.ts";
 import type { Context } from "./context.ts";
 import { Lanes, type RunResult } from "./lanes.ts";
 import type { AttemptOutcome } from "./observer.ts";
@@ -138,7 +138,7 @@ async function record(
   after: (fresh: Delivery) => Delivery,
 ): Promise<void> {
   let known: Delivery | null = claimed;
-  const ended = await change(context, async () => {
+  const decision = async () => {
     const fresh: Delivery | null = known ?? (await findAnyDelivery(context.store.db, claimed.id));
     known = null;
     if (fresh === null || fresh.claimedUntil !== claimed.claimedUntil) return { unit: null, value: null };
@@ -148,7 +148,8 @@ async function record(
     const unit: Unit =
       attempt === null ? [update] : [{ op: "insert", table: "attempts", record: attempt(fresh) }, update];
     return { unit, value: next };
-  });
+  };
+  const ended = await commitInTime(context, claimed.claimedUntil, () => change(context, decision));
   if (ended !== null && ended.dueAt !== null && ended.dueAt <= context.clock.now())
     context.wake.deliveries([ended.lane]);
 }

@@ -137,7 +137,9 @@ export class Load {
       this.unanswered.cancels += 1;
       order.cancelUnanswered = true;
     } else if (answer.status === 200) order.cancelling = "cancelled";
-    else if (answer.error?.code === "NOT_SCHEDULED") order.cancelling = "late";
+    // Two workers may ask for the same: then one of them is told that it is not scheduled any more.
+    else if (answer.error?.code === "NOT_SCHEDULED")
+      order.cancelling = order.cancelling === "asked" ? "late" : order.cancelling;
     else order.wrong.push(`cancel: ${answer.status} ${answer.text}`);
   }
 }

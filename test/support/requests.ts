@@ -197,7 +197,7 @@ const ODD_CURSORS = [
 
 function queryOf(schema: JsonSchema | null): fc.Arbitrary<string> {
   const known = Object.entries(schema?.properties ?? {}).map(([name, property]) =>
-    fc.option(likely(property), { freq: 1 }).map((json) => {
+    fc.option(likely(property), { freq: 2 }).map((json) => {
       return json === null ? [] : [`${name}=${encodeURIComponent(json.replace(/^"(.*)"$/, "$1"))}`];
     }),
   );
@@ -374,7 +374,7 @@ const LIKELY_TEXT = [
 function objectOf({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary<string> {
   const known = Object.entries(properties).map(([name, schema]) =>
     fc
-      .option(anyValue(schema), { freq: required.includes(name) ? 50 : 1 })
+      .option(anyValue(schema), { freq: required.includes(name) ? 50 : 2 })
       .map((value) => (value === null ? null : `${JSON.stringify(name)}:${value}`)),
   );
   const unknown = fc
