@@ -43,7 +43,8 @@ export async function accept(context: Context, sending: Sending): Promise<Accept
   const { idempotencyKey: key, customerId } = sending;
   const command = { key, customerId, route: "POST /v1/messages", body: withDefaults(sending.body) };
   const commanded = await once(context, command, async () => {
-    const change = begin(await newMessage(context, sending), changeContext(context));
+    const told = changeContext(context);
+    const change = begin(await newMessage(context, sending, told.now), told);
     const { message } = change;
     const unit: Operation[] = [{ op: "insert", table: "messages", record: message }];
     for (const event of change.events) unit.push({ op: "event", event, callbackUrl: message.callbackUrl });
@@ -67,9 +68,8 @@ function withDefaults({ idempotencyKey: _, ...body }: SendMessage): unknown {
   return { ...body, routing };
 }
 
-async function newMessage(context: Context, sending: Sending): Promise<Message> {
+async function newMessage(context: Context, sending: Sending, now: number): Promise<Message> {
   const { body } = sending;
-  const now = context.clock.now();
   const to = recipient(body.to);
   const scheduledAt = scheduleOf(body.scheduledAt, now);
   if (body.callbackUrl !== undefined) requireAddress(context, body.callbackUrl);

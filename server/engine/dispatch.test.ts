@@ -3,15 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SendMessage } from "../../sdk/wire.ts";
-import { checkHandOvers, type EngineStage, engineStage } from "../../test/support/engine.ts";
-import {
-  deferred,
-  NOT_REACHABLE,
-  REJECTED,
-  receipt,
-  type ScriptedProvider,
-  UNKNOWN,
-} from "../../test/support/provider.ts";
+import { checkHandOvers, engineStage } from "../../test/support/engine.ts";
+import { deferred, NOT_REACHABLE, REJECTED, receipt, UNKNOWN } from "../../test/support/provider.ts";
 import type { Message } from "../core/message.ts";
 import type { Outcome } from "../providers/provider.ts";
 
@@ -353,48 +346,5 @@ describe("contract 3: fallbackAfterSeconds", () => {
     assert.deepEqual(await stage.told(id), ["queued", "sent"]);
     await stage.pass(10_000);
     assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
-  });
-});
-
-/** Hand-overs that the test answers when it wants, by the text of the message. */
-function answeredByHand(stage: EngineStage): Map<string, (outcome: Outcome) => void> {
-  const open = new Map<string, (outcome: Outcome) => void>();
-  stage.provider.onSend = ({ text }) => new Promise((resolve) => open.set(text, resolve));
-  return open;
-}
-
-describe("contract 3: messages from one number to one recipient", () => {
-  const text = (content: string): Partial<SendMessage> => ({ content: { text: content } });
-  const texts = (provider: ScriptedProvider) => provider.handed.map((message) => message.text);
-
-  test("are handed over in the order of acceptance, each after the answer to the one before", async (t) => {
-    const stage = await engineStage(t);
-    const open = answeredByHand(stage);
-    const names = Array.from({ length: 20 }, (_, index) => `m${index}`);
-    for (const name of names) await stage.send(text(name));
-    for (const [index, name] of names.entries()) {
-      await stage.run();
-      assert.deepEqual(texts(stage.provider), names.slice(0, index + 1));
-      open.get(name)?.(stage.provider.accepted());
-    }
-  });
-
-  test("do not wait for one that was put off, nor for one whose outcome is unknown", async (t) => {
-    const stage = await engineStage(t);
-    stage.provider.sendNext.push(deferred(), UNKNOWN);
-    for (const name of ["put off", "unknown", "fine"]) await stage.send(text(name));
-    await stage.run();
-    assert.deepEqual(texts(stage.provider), ["put off", "unknown", "fine"]);
-    await stage.pass(1_000);
-    assert.deepEqual(texts(stage.provider), ["put off", "unknown", "fine", "put off"]);
-  });
-
-  test("hold up nobody else", async (t) => {
-    const stage = await engineStage(t);
-    answeredByHand(stage);
-    for (let index = 0; index < 40; index += 1) await stage.send(text(`a${index}`));
-    await stage.send({ ...text("other"), to: "+15550100002" });
-    await stage.run();
-    assert.deepEqual(texts(stage.provider), ["a0", "other"]);
   });
 });

@@ -150,7 +150,6 @@ function notRunning(instanceId: InstanceId): Outcome {
 /** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */
 async function send(context: Context, provider: Provider, message: Message, abort: AbortController): Promise<Outcome> {
   if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service stopped before it" };
-  if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "called off before it began" };
   const late: Outcome = { outcome: "unknown", reason: "the provider did not answer in time" };
   try {
     return await answerOf(context.clock, abort, (signal) => provider.send(outbound(message), signal), late);

@@ -113,7 +113,7 @@ const PLAUSIBLE: Readonly<Record<string, readonly unknown[]>> = {
   to: [..."0123456789"].map((last) => `+1500555010${last}`).concat("+15005550116", "a@example.com", "+19995550123"),
   from: ["+15005550001"],
   text: ["Hello", "\u{1f600}".repeat(5_000), "\u202e\ufeff", "x".repeat(10_000)],
-  scheduledAt: [inMs(1_200), inMs(60_000), inMs(29 * 86_400_000)],
+  scheduledAt: [inMs(30_000), inMs(86_400_000), inMs(29 * 86_400_000)],
   expiresAt: [inMs(86_400_000), "9999-12-31T23:59:59Z"],
   since: ["0000-01-01T00:00:00Z", inMs(-600_000)],
   until: [inMs(600_000), "9999-12-31T23:59:59Z"],
@@ -182,7 +182,8 @@ function shapesOf(routes: readonly RouteShape[]): RouteShape[] {
     const extreme = real.map((shape) => withValues(shape, extremesOf));
     const taken = real.map((shape) => withValues(shape, (name) => PLAUSIBLE[name] ?? []));
     const sparse = taken.map(sparseOf);
-    return [route, ...real, ...extreme, ...taken, ...sparse, ...sparse];
+    const often = route.method === "POST" ? [...sparse, ...sparse] : [];
+    return [route, ...real, ...extreme, ...taken, ...sparse, ...sparse, ...often];
   });
 }
 

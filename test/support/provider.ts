@@ -1,6 +1,5 @@
 /** A provider that does as a test tells it: what it answers, what it was given, what it was asked. Talks to nobody. */
 
-import type { InstanceId } from "../../server/core/id.ts";
 import type {
   Capabilities,
   Health,
@@ -95,6 +94,3 @@ export function deferred(retryAfterMs: number | null = null): Outcome {
 export function receipt(kind: ReceiptSignal["receipt"], more: Partial<ReceiptSignal> = {}): Signal {
   return { kind: "receipt", reference: "ref-1", channel: "imessage", receipt: kind, ...more };
 }
-
-/** Tells a signal as the provider of `instanceId` would. */
-export type Tell = (instanceId: InstanceId, signal: Signal) => Promise<void>;
