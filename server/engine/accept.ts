@@ -57,8 +57,10 @@ export async function accept(context: Context, sending: Sending): Promise<Accept
   }
   const { value: message } = commanded;
   context.observer.accepted();
-  context.recent.keep(message);
-  if (message.scheduledAt === null) context.wake.messages([message.instanceId]);
+  if (message.scheduledAt === null) {
+    context.recent.keep(message);
+    context.wake.messages([message.instanceId]);
+  }
   return { repeated: false, record: acceptedRecord(message) };
 }
 

@@ -32,7 +32,7 @@ export function createDeliver(context: Context, sender: Sender): Lanes<ClaimedDe
     claim: (lanes) => store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + LEASE_MS }),
     dueLanes: async () => (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane),
     laneOf: ({ delivery }) => delivery.lane,
-    run: (claimed) => deliver(context, sender, claimed),
+    run: (claimed, free) => deliver(context, sender, claimed, free),
     fault: (error) => observer.fault("deliver", error),
     inFlight: (count) => observer.inFlight("deliver", count),
     slotsPerLane: SLOTS_PER_ENDPOINT,
@@ -40,7 +40,12 @@ export function createDeliver(context: Context, sender: Sender): Lanes<ClaimedDe
   });
 }
 
-async function deliver(context: Context, sender: Sender, claimed: ClaimedDelivery): Promise<RunResult> {
+async function deliver(
+  context: Context,
+  sender: Sender,
+  claimed: ClaimedDelivery,
+  free: (result: RunResult) => void,
+): Promise<RunResult> {
   const { delivery, endpoint } = claimed;
   context.observer.dueLag(context.clock.now() - claimed.dueAt);
   if (delivery.endpointId !== null && endpoint?.active !== true) {
@@ -56,6 +61,9 @@ async function deliver(context: Context, sender: Sender, claimed: ClaimedDeliver
   }
   const endedAt = context.clock.now();
   const succeeded = posted.status !== null && posted.status >= 200 && posted.status < 300;
+  const result = succeeded ? "good" : posted.timedOut ? "slow" : "bad";
+  // The receiver is free for the next; what it answered is written meanwhile.
+  free(result);
   const { webhookRetryScheduleMs } = context.settings;
   const chance = context.chance();
   const response = await shownResponse(context, claimed, posted);
@@ -76,8 +84,7 @@ async function deliver(context: Context, sender: Sender, claimed: ClaimedDeliver
   const isLast = !succeeded && (await wasClosed(context, claimed));
   await record(context, delivery, attempt, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
   context.observer.attempted(delivery.customerId, outcomeOf(posted, succeeded));
-  if (succeeded) return "good";
-  return posted.timedOut ? "slow" : "bad";
+  return result;
 }
 
 /** A private address answers its own customer alone: with several, its answers are not kept (contract 5). */

@@ -13,8 +13,11 @@ export interface Drain<Item> {
   /** Lanes that have something due. */
   dueLanes(): Promise<string[]>;
   laneOf(item: Item): string;
-  /** Handles an item to its end. A throw is told to `fault`, and the item's lease runs out by itself. */
-  run(item: Item): Promise<RunResult>;
+  /**
+   * Handles an item to its end. It may `free` its slot before that, when only its own records are left to be written.
+   * A throw is told to `fault`, and the item's lease runs out by itself.
+   */
+  run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
   fault(error: unknown): void;
   inFlight(count: number): void;
   /** Items of one lane at once. */
@@ -163,12 +166,22 @@ export class Lanes<Item> {
   }
 
   async #run(name: string, lane: Lane, item: Item): Promise<void> {
-    let result: RunResult = "bad";
+    let isFree = false;
+    const free = (result: RunResult) => {
+      if (!isFree) this.#free(name, lane, result);
+      isFree = true;
+    };
     try {
-      result = await this.#drain.run(item);
+      free(await this.#drain.run(item, free));
     } catch (error) {
       this.#drain.fault(error);
+      free("bad");
     }
+    // What waited for this one to end may go now.
+    this.wake([name]);
+  }
+
+  #free(name: string, lane: Lane, result: RunResult): void {
     lane.running -= 1;
     this.#inFlight -= 1;
     this.#drain.inFlight(this.#inFlight);

@@ -60,7 +60,11 @@ export class UsageCounters {
   count(subjects: Iterable<KeyId | CustomerId>, field: keyof UsageCounts, n = 1): void {
     const now = this.#clock.now();
     const at = now - (now % HOUR_MS);
-    for (const subject of subjects) this.#add({ ...noUsage(), subject, at, [field]: n });
+    for (const subject of subjects) {
+      const hour = this.#hours.get(`${subject} ${at}`);
+      if (hour === undefined) this.#add({ ...noUsage(), subject, at, [field]: n });
+      else hour[field] += n;
+    }
   }
 
   /** Notes that a key was used now. Written at most once a minute, so that `lastUsedAt` is that exact. */

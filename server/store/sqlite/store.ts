@@ -231,7 +231,8 @@ class SqliteStore implements Store {
       for (const { reject } of group) reject(error as Error);
     }
     this.#groups -= 1;
-    this.#send();
+    // What the answers lead to goes along with what has come meanwhile.
+    if (this.#pending.length > 0) setImmediate(() => this.#send());
     if (this.#groups === 0 && this.#pending.length === 0) this.#idle?.();
   }
 }
