@@ -27,8 +27,6 @@ import { Thread } from "./thread.ts";
 
 /** Jobs that commit together at the most (design: a larger group gains nothing and waits longer). */
 const GROUP_MAX = 64;
-/** Groups handed to the writer at once: one being committed, one ready to follow. */
-const GROUPS_MAX = 1;
 
 /** Where groups and queries go: threads in the service, the same process in a simulation. */
 export interface Ports {
@@ -132,7 +130,7 @@ class SqliteStore implements Store {
   readonly #ports: Ports;
   readonly #observe: CommitObserver;
   #pending: Pending[] = [];
-  #groups = 0;
+  #isCommitting = false;
   #isFull = false;
   #idle: (() => void) | null = null;
 
@@ -197,7 +195,7 @@ class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
-    if (this.#groups > 0 || this.#pending.length > 0) {
+    if (this.#isCommitting || this.#pending.length > 0) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve;
       });
@@ -214,9 +212,9 @@ class SqliteStore implements Store {
   }
 
   #send(): void {
-    if (this.#pending.length === 0 || this.#groups >= GROUPS_MAX) return;
+    if (this.#pending.length === 0 || this.#isCommitting) return;
     const group = this.#pending.splice(0, GROUP_MAX);
-    this.#groups += 1;
+    this.#isCommitting = true;
     void this.#commitGroup(group);
   }
 
@@ -230,10 +228,10 @@ class SqliteStore implements Store {
     } catch (error) {
       for (const { reject } of group) reject(error as Error);
     }
-    this.#groups -= 1;
+    this.#isCommitting = false;
     // What the answers lead to goes along with what has come meanwhile.
     if (this.#pending.length > 0) setImmediate(() => this.#send());
-    if (this.#groups === 0 && this.#pending.length === 0) this.#idle?.();
+    else this.#idle?.();
   }
 }
 
