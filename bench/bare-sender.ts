@@ -1,0 +1,70 @@
+/** What delivering is measured against, a process of its own: a bare loop that signs a body and posts it by undici. */
+
+import { Agent } from "undici";
+import { signatureHeaders } from "../server/core/signature.ts";
+import { answerParent } from "./child.ts";
+import { nowMs } from "./clock.ts";
+
+/** So many posts to each of `urls` at once, for `ms`. */
+export interface Posting {
+  urls: readonly string[];
+  concurrency: number;
+  ms: number;
+}
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+/** As large as an event of the benchmark's messages. */
+const BODY = JSON.stringify({
+  id: "evt_019aa000-0000-7000-8000-000000000000",
+  type: "message.delivered",
+  timestamp: "2026-01-01T00:00:00.000Z",
+  data: {
+    messageId: "msg_019aa000-0000-7000-8000-000000000000",
+    externalMessageId: "bench-10000",
+    from: "+15005550001",
+    to: "+15005550234",
+    text: "Your order 10000 has left our warehouse and arrives tomorrow between 9 and 12.",
+    channel: "imessage",
+    metadata: { order: "A-10000", campaign: "autumn" },
+    status: "delivered",
+    sequence: 3,
+    correlationId: "cor_00000000000000000000000000000000",
+    deliveredAt: "2026-01-01T00:00:00.000Z",
+  },
+});
+
+/** Posts a second. The connections are kept from one question to the next. */
+answerParent<Posting, number>(async ({ urls, concurrency, ms }) => {
+  const startedAt = nowMs();
+  let posted = 0;
+  const loop = async (url: string) => {
+    while (nowMs() < startedAt + ms) {
+      await post(url);
+      posted += 1;
+    }
+  };
+  await Promise.all(urls.flatMap((url) => Array.from({ length: concurrency }, () => loop(url))));
+  return posted / ((nowMs() - startedAt) / 1_000);
+});
+
+const agent = new Agent();
+
+async function post(url: string): Promise<void> {
+  const eventId = "evt_019aa000-0000-7000-8000-000000000000";
+  const sentAtSeconds = Math.floor(Date.now() / 1_000);
+  const signed = signatureHeaders({ eventId, body: BODY, secret: SECRET, previousSecret: null, sentAtSeconds });
+  const { origin, pathname } = new URL(url);
+  const { body } = await agent.request({
+    origin,
+    path: pathname,
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "user-agent": "Tightbeam/bench",
+      "x-correlation-id": "cor_00000000000000000000000000000000",
+      ...signed,
+    },
+    body: BODY,
+  });
+  await body.dump();
+}

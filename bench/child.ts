@@ -1,0 +1,62 @@
+/** A process of the benchmark's own beside the server: starts one, asks it, ends it; and the other end of that line. */
+
+import { type ChildProcess, fork } from "node:child_process";
+
+interface Asked<Question> {
+  id: number;
+  question: Question;
+}
+
+type Told<Answer> = { id: number; answer: Answer } | { id: number; failed: string };
+
+/** A process that answers questions one at a time or several at once. Ends with its parent. */
+export class Child<Question, Answer> {
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>();
+  #nextId = 1;
+
+  /** Starts `file`, a script beside this one that calls `answerParent`. */
+  constructor(file: string) {
+    this.#process = fork(new URL(file, import.meta.url), { serialization: "advanced" });
+    this.#process.on("message", (told: Told<Answer>) => {
+      const waiting = this.#waiting.get(told.id);
+      this.#waiting.delete(told.id);
+      if ("failed" in told) waiting?.reject(new Error(`${file}: ${told.failed}`));
+      else waiting?.resolve(told.answer);
+    });
+    this.#process.on("exit", (code) => {
+      for (const { reject } of this.#waiting.values()) reject(new Error(`${file} ended with ${code}`));
+      this.#waiting.clear();
+    });
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** Rejects with the child's error, or when it ends before it answered. */
+  ask(question: Question): Promise<Answer> {
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#process.send({ id, question } satisfies Asked<Question>);
+    });
+  }
+
+  stop(): void {
+    this.#process.kill();
+  }
+}
+
+/** The child's end: answers each question of the parent by `answer`, and ends when the parent is gone. */
+export function answerParent<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
+  const tell = (told: Told<Answer>) => void process.send?.(told);
+  process.on("message", async ({ id, question }: Asked<Question>) => {
+    try {
+      tell({ id, answer: await answer(question) });
+    } catch (error) {
+      tell({ id, failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    }
+  });
+  process.on("disconnect", () => process.exit(0));
+}

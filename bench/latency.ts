@@ -1,0 +1,47 @@
+/** Benchmark: from a request to its first webhook, at 100 messages a second that arrive whether or not the last was answered. */
+
+import { Child } from "./child.ts";
+import type { Probe, Probed } from "./prober.ts";
+import { limitRow, type Row } from "./report.ts";
+import { type Service, subscribe } from "./service.ts";
+import type { Stage } from "./stage.ts";
+
+const PER_SECOND = 100;
+const P50_MS_MAX = 5;
+const P99_MS_MAX = 25;
+/** Before what is measured: code gets compiled, connections opened. */
+const WARM_SECONDS = 2;
+
+/** Latency on an idle service. */
+export async function measureLatency(stage: Stage): Promise<Row[]> {
+  const service = await stage.start("latency");
+  const rows = await latencyRows(stage, service, `at ${PER_SECOND} messages/s`);
+  await service.stop();
+  return rows;
+}
+
+/** Latency of a service whose first customer may be sent messages of. */
+export async function latencyRows(stage: Stage, service: Service, when: string): Promise<Row[]> {
+  const prober = new Child<Probe, Probed>("./prober.ts");
+  const probe = { port: service.port, key: service.apiKey, perSecond: PER_SECOND };
+  const { receivingPort } = await prober.ask({ ...probe, port: null, seconds: 0 });
+  await subscribe(service, service.apiKey, `http://127.0.0.1:${receivingPort}/hook`);
+  await prober.ask({ ...probe, seconds: WARM_SECONDS });
+  const probed = await prober.ask({ ...probe, seconds: stage.extent.latencySeconds });
+  prober.stop();
+  const answer = quantiles(probed.toAnswerMs);
+  const webhook = quantiles(probed.toWebhookMs);
+  return [
+    limitRow(`request to first webhook ${when}: p50`, " ms", [webhook.p50], P50_MS_MAX),
+    limitRow("  p99", " ms", [webhook.p99], P99_MS_MAX),
+    limitRow("  p99.9", " ms", [webhook.p999], null),
+    limitRow("  request to answer: p50", " ms", [answer.p50], null),
+    limitRow("  request to answer: p99", " ms", [answer.p99], null),
+  ];
+}
+
+function quantiles(values: readonly number[]): { p50: number; p99: number; p999: number } {
+  const sorted = [...values].sort((left, right) => left - right);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
+}

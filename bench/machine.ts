@@ -1,0 +1,65 @@
+/** What the machine itself can do, and what a process uses of it: fsyncs, resident memory, processor time. */
+
+import { execFileSync } from "node:child_process";
+import { closeSync, existsSync, fdatasyncSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { join } from "node:path";
+import { nowMs } from "./clock.ts";
+
+/** Times of appending 4 KiB and waiting until they are on disk, in milliseconds. */
+export interface FsyncFigures {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+const BLOCK = Buffer.alloc(4_096, 1);
+
+/** Measures, for `ms`, how fast the disk under `directory` takes small durable writes one after the other. */
+export function measureFsync(directory: string, ms: number): FsyncFigures {
+  const path = join(directory, "fsync");
+  const file = openSync(path, "w");
+  const times: number[] = [];
+  const endsAt = nowMs() + ms;
+  for (let startedAt = nowMs(); startedAt < endsAt; startedAt = nowMs()) {
+    writeSync(file, BLOCK);
+    fdatasyncSync(file);
+    times.push(nowMs() - startedAt);
+  }
+  closeSync(file);
+  rmSync(path);
+  times.sort((left, right) => left - right);
+  const at = (share: number) => times[Math.floor(times.length * share)] ?? 0;
+  return { perSecond: times.length / (ms / 1_000), p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+/** The processors, and how many processes want one at the moment: others on the machine show here. */
+export function describeMachine(): string {
+  const [first] = cpus();
+  const [load = 0] = loadavg();
+  return `${cpus().length} × ${first?.model.trim() ?? "processor"}, load ${load.toFixed(1)}, Node ${process.versions.node}`;
+}
+
+/** Resident memory of a process in MB (10⁶ bytes). */
+export function residentMb(pid: number): number {
+  const kib = existsSync("/proc/self/status")
+    ? Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1])
+    : Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" }));
+  return (kib * 1_024) / 1e6;
+}
+
+/** Clock ticks of `/proc` a second (getconf CLK_TCK: 100 on every Linux that Node runs on). */
+const TICKS_PER_SECOND = 100;
+
+/** Processor seconds that a process has used: the main thread's, and all threads'. Null where there is no `/proc`. */
+export function processorSeconds(pid: number): { main: number; all: number } | null {
+  if (!existsSync("/proc/self/stat")) return null;
+  const used = readdirSync(`/proc/${pid}/task`).map((task) => {
+    const stat = readFileSync(`/proc/${pid}/task/${task}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const seconds = (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+    return { isMain: task === String(pid), seconds };
+  });
+  const all = used.reduce((sum, { seconds }) => sum + seconds, 0);
+  return { main: used.find(({ isMain }) => isMain)?.seconds ?? 0, all };
+}

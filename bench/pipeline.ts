@@ -1,0 +1,102 @@
+/** Benchmark: the whole pipeline at once: accepts while it runs behind them, and webhooks from end to end. */
+
+import { type Row, rate, ratioRow } from "./report.ts";
+import { acceptRows, bareTarget, loadRound, type Round, type Target } from "./rounds.ts";
+import { addCustomer, type Service, subscribe } from "./service.ts";
+import type { Stage } from "./stage.ts";
+
+/** Each message becomes three events: queued, sent, delivered. */
+export const WEBHOOKS_PER_MESSAGE = 3;
+/** Attempts of one endpoint at once (contract 5). */
+const SLOTS_PER_ENDPOINT = 16;
+const DRAIN_MS_MAX = 300_000;
+/** Customers, each with an endpoint, of the run with several. */
+const CUSTOMERS = 4;
+/** One recipient's messages go one after the other: fewer of them take as long. */
+const ONE_PAIR_SHARE = 1 / 8;
+
+/** Accepts with the pipeline behind them, and webhooks of one endpoint, of several, and of one conversation. */
+export async function measurePipeline(stage: Stage): Promise<Row[]> {
+  const service = await stage.start("pipeline");
+  await subscribe(service, service.apiKey, await stage.webhookUrl());
+  const target = { ...service, keys: [service.apiKey] };
+  const rows = [
+    ...(await measureOneEndpoint(stage, target)),
+    await measureOnePair(stage, target),
+    await measureSeveral(stage, service),
+  ];
+  await service.stop();
+  return rows;
+}
+
+async function measureOneEndpoint(stage: Stage, target: Target): Promise<Row[]> {
+  const bare = await bareTarget(stage);
+  const accepts: { theirs: Round[]; ours: Round[] } = { theirs: [], ours: [] };
+  const webhooks: { theirs: number[]; ours: number[]; during: number[] } = { theirs: [], ours: [], during: [] };
+  for (let round = 0; round < stage.extent.rounds; round += 1) {
+    accepts.theirs.push(await loadRound(stage, bare, { kind: "queued" }));
+    await stage.resetReceived();
+    const ours = await loadRound(stage, target, { kind: "queued" });
+    accepts.ours.push(ours);
+    const { startedAt, endedAt, accepted } = ours.loaded;
+    const { count } = await stage.receiver.ask("count");
+    webhooks.during.push((count * 1_000) / (endedAt - startedAt));
+    const lastAt = await stage.received(accepted * WEBHOOKS_PER_MESSAGE, DRAIN_MS_MAX);
+    webhooks.ours.push((accepted * WEBHOOKS_PER_MESSAGE * 1_000) / (lastAt - startedAt));
+    webhooks.theirs.push(await postRound(stage, 1));
+  }
+  return [
+    ...acceptRows("accepts, pipeline behind them", accepts.ours, accepts.theirs, 0.2),
+    { what: "  webhooks at the same time", measured: rate(webhooks.during, "/s") },
+    ratioRow("webhooks end to end, 1 endpoint", "/s", webhooks.ours, webhooks.theirs, 0.4),
+  ];
+}
+
+/** Posts a second of the bare loop to so many endpoints. */
+async function postRound(stage: Stage, endpoints: number): Promise<number> {
+  const url = await stage.webhookUrl("bare");
+  const urls = Array.from({ length: endpoints }, () => url);
+  return stage.bareSender.ask({ urls, concurrency: SLOTS_PER_ENDPOINT, ms: stage.extent.roundMs });
+}
+
+/** Webhooks a second of `messages` messages, from the first request until the last webhook came. */
+export async function webhookRound(
+  stage: Stage,
+  target: Target,
+  messages: number,
+  recipients: "many" | "one" = "many",
+): Promise<{ perSecond: number; round: Round }> {
+  await stage.resetReceived();
+  const round = await loadRound(stage, target, { kind: "queued", recipients, until: { messages }, warmMs: 0 });
+  const webhooks = round.loaded.accepted * WEBHOOKS_PER_MESSAGE;
+  const lastAt = await stage.received(webhooks, DRAIN_MS_MAX);
+  return { perSecond: (webhooks * 1_000) / (lastAt - round.loaded.startedAt), round };
+}
+
+/** Messages of one number to one recipient are handed over one after the other: what that order costs. */
+async function measureOnePair(stage: Stage, target: Target): Promise<Row> {
+  const one: number[] = [];
+  const many: number[] = [];
+  const messages = stage.extent.messages * ONE_PAIR_SHARE;
+  for (let round = 0; round < stage.extent.rounds; round += 1) {
+    many.push((await webhookRound(stage, target, messages)).perSecond);
+    one.push((await webhookRound(stage, target, messages, "one")).perSecond);
+  }
+  return ratioRow("webhooks, one recipient against many", "/s", one, many, null);
+}
+
+async function measureSeveral(stage: Stage, service: Service): Promise<Row> {
+  const keys: string[] = [];
+  for (let index = 0; index < CUSTOMERS; index += 1) {
+    const key = await addCustomer(service, index);
+    await subscribe(service, key, await stage.webhookUrl(`hook-${index}`));
+    keys.push(key);
+  }
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  for (let round = 0; round < stage.extent.rounds; round += 1) {
+    theirs.push(await postRound(stage, CUSTOMERS));
+    ours.push((await webhookRound(stage, { ...service, keys }, stage.extent.messages)).perSecond);
+  }
+  return ratioRow(`webhooks end to end, ${CUSTOMERS} endpoints`, "/s", ours, theirs, 0.4);
+}

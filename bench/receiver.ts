@@ -1,0 +1,50 @@
+/** The receiver of webhooks, a process of its own: answers every request with a 200 and counts; a second port never answers. */
+
+import { createServer, type Server } from "node:net";
+import { answerParent } from "./child.ts";
+import { nowMs } from "./clock.ts";
+import { framing } from "./framing.ts";
+
+/** `reset` begins a new count. */
+export type ReceiverQuestion = "ports" | "count" | "reset";
+
+/** `lastAt` is when the newest one came, on the machine's monotonic clock. */
+export interface Received {
+  port: number;
+  /** Takes connections and requests, and answers none. */
+  hangingPort: number;
+  count: number;
+  lastAt: number;
+}
+
+const ANSWER = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+
+let count = 0;
+let lastAt = 0;
+
+const answering = createServer({ noDelay: true }, (socket) => {
+  const read = framing(() => {
+    count += 1;
+    socket.write(ANSWER);
+  });
+  socket
+    .on("error", () => {})
+    .on("data", (chunk: Buffer) => {
+      read(chunk);
+      lastAt = nowMs();
+    });
+});
+const hanging = createServer((socket) => void socket.on("error", () => {}).resume());
+
+async function portOf(server: Server): Promise<number> {
+  if (!server.listening) {
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", 4_096, resolve));
+  }
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+answerParent<ReceiverQuestion, Received>(async (question) => {
+  if (question === "reset") count = 0;
+  return { port: await portOf(answering), hangingPort: await portOf(hanging), count, lastAt };
+});

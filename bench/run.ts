@@ -1,0 +1,95 @@
+/** `npm run bench`: runs the benchmarks and prints what was measured, against what, and whether the goals are met. */
+
+import { parseArgs } from "node:util";
+import { measureAccepts } from "./accepts.ts";
+import { measureBacklog } from "./backlog.ts";
+import { measureLatency } from "./latency.ts";
+import { describeMachine, type FsyncFigures, measureFsync } from "./machine.ts";
+import { measureMemory } from "./memory.ts";
+import { measurePipeline } from "./pipeline.ts";
+import { profileService } from "./profile.ts";
+import { count, type Row, tableOf } from "./report.ts";
+import { type Extent, Stage } from "./stage.ts";
+
+const FULL: Extent = {
+  rounds: 3,
+  roundMs: 2_000,
+  warmMs: 500,
+  latencySeconds: 12,
+  messages: 4_000,
+  waiting: 1_000_000,
+};
+const QUICK: Extent = { rounds: 1, roundMs: 700, warmMs: 300, latencySeconds: 3, messages: 1_000, waiting: 20_000 };
+const FSYNC_MS = 500;
+
+const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
+  memory: measureMemory,
+  accepts: measureAccepts,
+  pipeline: measurePipeline,
+  latency: measureLatency,
+  backlog: measureBacklog,
+};
+
+const USAGE = `npm run bench -- [options]
+  --quick            less of everything, in under a minute
+  --only <names>     some of: ${Object.keys(BENCHMARKS).join(", ")} (commas between)
+  --rounds <n>       rounds of each side; medians count
+  --waiting <n>      deliveries that wait in "backlog"
+  --dir <path>       where the databases go: the disk that is measured (default: the system's directory for temporary files)
+  --profile          no table: runs the service under a profiler and says where its time goes`;
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    profile: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+    only: { type: "string", default: Object.keys(BENCHMARKS).join(",") },
+    rounds: { type: "string" },
+    waiting: { type: "string" },
+    dir: { type: "string" },
+  },
+});
+
+if (values.help) console.log(USAGE);
+else await run();
+
+async function run(): Promise<void> {
+  const extent = values.quick ? QUICK : FULL;
+  const rounds = Number(values.rounds ?? extent.rounds);
+  const waiting = Number(values.waiting ?? extent.waiting);
+  const stage = new Stage({ ...extent, rounds, waiting }, values.dir);
+  // Or the service would outlive it.
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stage.close().finally(() => process.exit(1)));
+  try {
+    if (values.profile) console.log(await profileService(stage));
+    else await measureAll(stage, values.only.split(","));
+  } finally {
+    await stage.close();
+  }
+}
+
+async function measureAll(stage: Stage, names: readonly string[]): Promise<void> {
+  const rows: Row[] = [];
+  const fsyncs: FsyncFigures[] = [measureFsync(stage.directory, FSYNC_MS)];
+  for (const name of names) {
+    const benchmark = BENCHMARKS[name];
+    if (benchmark === undefined) throw new Error(`there is no benchmark ${name}\n${USAGE}`);
+    process.stderr.write(`${name} …\n`);
+    rows.push(...(await benchmark(stage).catch((error: unknown) => [failed(name, error)])));
+    fsyncs.push(measureFsync(stage.directory, FSYNC_MS));
+  }
+  console.log(describeMachine());
+  for (const fsync of fsyncs) console.log(describeFsync(fsync));
+  console.log(`\n${tableOf(rows)}`);
+}
+
+/** One that breaks does not take the others' figures with it. */
+function failed(name: string, error: unknown): Row {
+  process.exitCode = 1;
+  console.error(error);
+  return { what: name, measured: "failed" };
+}
+
+function describeFsync({ perSecond, p50Ms, p99Ms }: FsyncFigures): string {
+  return `fsync of 4 KiB: ${count(perSecond)}/s, p50 ${count(p50Ms)} ms, p99 ${count(p99Ms)} ms`;
+}

@@ -1,0 +1,123 @@
+/** The service under test as a child process, started as a user starts it, and the few calls that set it up. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import { waitFor } from "./clock.ts";
+
+/** A service that is ready. */
+export interface Service {
+  readonly port: number;
+  readonly pid: number;
+  /** Of the first customer. */
+  readonly apiKey: string;
+  readonly adminKey: string;
+  /** How long it took from its start to ready, in milliseconds. */
+  readonly startMs: number;
+  /** Ends it by SIGTERM, and resolves when it has ended; by SIGKILL when open deliveries keep it for longer than 2 s. */
+  stop(): Promise<void>;
+}
+
+/** How a service is started. `nodeArgs` go to Node, before the program. */
+export interface ServiceOptions {
+  dataDir: string;
+  nodeArgs?: readonly string[];
+}
+
+const PROGRAM = fileURLToPath(new URL("../cli/bin.js", import.meta.url));
+const KEYS = { apiKey: `tb_${"a".repeat(32)}`, adminKey: `tb_${"b".repeat(32)}` };
+const READY_MS_MAX = 60_000;
+const STOP_MS_MAX = 2_000;
+
+/** Starts the service on a free port, without rate limit, inbox and request log. */
+export async function startService({ dataDir, nodeArgs = [] }: ServiceOptions): Promise<Service> {
+  mkdirSync(dataDir, { recursive: true });
+  const port = await freePort();
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [...nodeArgs, PROGRAM, "serve"], {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: {
+      ...process.env,
+      PORT: String(port),
+      TB_DATA_DIR: dataDir,
+      TB_API_KEY: KEYS.apiKey,
+      TB_ADMIN_KEY: KEYS.adminKey,
+      TB_RATE_LIMIT: "off",
+      TB_SANDBOX_INBOX: "off",
+      LOG_LEVEL: "warn",
+    },
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    // Where it listens is known here; whatever else it says is of interest.
+    const said = chunk.toString().replace(/^listening on .*\n/m, "");
+    if (said !== "") process.stderr.write(said);
+  });
+  await waitFor("the service gets ready", () => isReady(child, port), { limitMs: READY_MS_MAX });
+  const startMs = performance.now() - startedAt;
+  return { port, pid: child.pid ?? 0, ...KEYS, startMs, stop: () => stop(child) };
+}
+
+async function isReady(child: ChildProcess, port: number): Promise<boolean> {
+  if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`);
+  const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+  await answer?.arrayBuffer();
+  return answer?.ok === true;
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const kill = setTimeout(() => child.kill("SIGKILL"), STOP_MS_MAX);
+  child.kill("SIGTERM");
+  await ended;
+  clearTimeout(kill);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject).listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** Calls the service, and answers `data`. Throws for a refusal. */
+async function call(
+  service: Pick<Service, "port">,
+  { key, method, path, body }: { key: string; method: string; path: string; body?: unknown },
+): Promise<unknown> {
+  const response = await fetch(`http://127.0.0.1:${service.port}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const answer = (await response.json()) as { success: boolean; data?: unknown };
+  if (!answer.success) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+  return answer.data;
+}
+
+/** Sends all events of the key's customer to `url`. */
+export async function subscribe(service: Service, key: string, url: string): Promise<void> {
+  await call(service, { key, method: "PUT", path: "/v1/webhooks", body: { url, events: ["*"] } });
+}
+
+/** Makes a customer with a number of its own, and answers its key. */
+export async function addCustomer(service: Service, index: number): Promise<string> {
+  const admin = { key: service.adminKey, method: "POST" };
+  const customer = (await call(service, {
+    ...admin,
+    path: "/v1/admin/customers",
+    body: { name: `Customer ${index}` },
+  })) as { id: string };
+  await call(service, {
+    ...admin,
+    path: `/v1/admin/customers/${customer.id}/numbers`,
+    body: { phoneNumber: `+1500555${String(100 - index).padStart(4, "0")}`, provider: "sandbox" },
+  });
+  const key = { name: "bench", customerId: customer.id };
+  return ((await call(service, { ...admin, path: "/v1/admin/keys", body: key })) as { key: string }).key;
+}
