@@ -2,14 +2,7 @@
 
 import type { Channel } from "../../sdk/wire.ts";
 import type { Clock } from "../../server/clock.ts";
-import type {
-  Outbound,
-  Outcome,
-  Provider,
-  ProviderContext,
-  ReceiptSignal,
-  Signal,
-} from "../../server/providers/provider.ts";
+import type { Outbound, Outcome, Provider, ReceiptSignal, Signal } from "../../server/providers/provider.ts";
 import type { Chance } from "./chance.ts";
 import type { Life } from "./life.ts";
 
@@ -69,6 +62,8 @@ export interface CarrierHabits {
   canBeAsked: boolean;
   /** Whether it tells a receipt until it was taken in, or once. */
   repeatsReceipts: boolean;
+  /** Whether its receipts name the message by our id, or by its own reference alone. */
+  namesMessages: boolean;
   concurrency: number;
 }
 
@@ -99,6 +94,8 @@ export class ScriptedCarrier {
   readonly #parts: CarrierParts;
   readonly #habits: CarrierHabits;
   #listener: { life: Life; signals: (signal: Signal) => Promise<void> } | null = null;
+  /** Hand-overs that have not arrived, by a key of their own: the life that sent them. */
+  readonly #onTheWay = new Map<symbol, Life>();
   #references = 0;
   #untold = 0;
   #calm = false;
@@ -116,6 +113,11 @@ export class ScriptedCarrier {
   /** Receipts that it has yet to tell. */
   get owed(): number {
     return this.#untold;
+  }
+
+  /** Whether something that a dead process handed over is still on its way. */
+  isLate(alive: Life | null): boolean {
+    return [...this.#onTheWay.values()].some((life) => life !== alive);
   }
 
   /** The service's end of the line, for one life. */
@@ -158,7 +160,7 @@ export class ScriptedCarrier {
           hang: 1,
         });
     if (kind === "throwMissed" && chance.flip(0.5)) return this.#answer(life, handOver, { outcome: "threw" });
-    await this.#wait(chance.flip(0.4) ? 0 : chance.between(1, SETTLE_AFTER_MS - 200));
+    await this.#travel(life, chance.flip(0.4) ? 0 : chance.between(1, SETTLE_AFTER_MS - 200));
     if (kind === "accept" || kind === "lose" || kind === "throwTaken" || (kind === "hang" && chance.flip(0.5))) {
       this.#take(handOver);
     }
@@ -218,7 +220,7 @@ export class ScriptedCarrier {
     const signal: ReceiptSignal = {
       kind: "receipt",
       reference,
-      messageId: messageId as Outbound["messageId"],
+      ...(this.#habits.namesMessages ? { messageId: messageId as Outbound["messageId"] } : {}),
       channel,
       receipt,
       ...(receipt === "failed" ? failed : {}),
@@ -252,6 +254,13 @@ export class ScriptedCarrier {
     else if (last?.taken == null) question.answer = "absent";
     else question.answer = { outcome: "accepted", reference: last.taken.reference };
     return question.answer;
+  }
+
+  async #travel(life: Life, ms: number): Promise<void> {
+    const key = Symbol("on the way");
+    this.#onTheWay.set(key, life);
+    await this.#wait(ms);
+    this.#onTheWay.delete(key);
   }
 
   #wait(ms: number): Promise<void> {
@@ -323,6 +332,3 @@ export function observed(provider: Provider, life: Life, log: CarrierLog, parts:
     stop: () => provider.stop(),
   };
 }
-
-/** What a provider's maker is given, for whoever wraps one. */
-export type MakeProvider = (life: Life, context: ProviderContext) => Provider;

@@ -205,7 +205,7 @@ export class Clients {
   }
 
   async #one(act: string, customer: Customer): Promise<void> {
-    const message = this.#someMessage(customer);
+    const message = this.#someMessage(customer, act);
     switch (act) {
       case "send":
         return this.#send(customer);
@@ -236,10 +236,13 @@ export class Clients {
     } else await this.call(customer, "GET", path);
   }
 
-  /** A message that the customer knows of; scheduled, failed and late ones are known as such by nobody. */
-  #someMessage(customer: Customer): string | null {
-    const known = this.wishes.filter((wish) => wish.customer === customer.name).flatMap((wish) => idOf(wish) ?? []);
-    return known.length === 0 ? null : this.#parts.chance.pick(known);
+  /** A message that the customer knows of; to cancel, mostly one that was scheduled. */
+  #someMessage(customer: Customer, act: string): string | null {
+    const { chance } = this.#parts;
+    const own = this.wishes.filter((wish) => wish.customer === customer.name && idOf(wish) !== null);
+    const scheduled = own.filter(({ body }) => body.scheduledAt !== undefined);
+    const candidates = act === "cancel" && scheduled.length > 0 && chance.flip(0.8) ? scheduled : own;
+    return candidates.length === 0 ? null : idOf(chance.pick(candidates));
   }
 
   async #send(customer: Customer): Promise<void> {
@@ -345,7 +348,7 @@ export class Clients {
 }
 
 /** Whether the customer knows what became of it. */
-export function isAnswered(wish: Wish): boolean {
+function isAnswered(wish: Wish): boolean {
   return wish.calls.some(({ status }) => status !== null && status < 500);
 }
 

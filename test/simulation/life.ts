@@ -2,8 +2,10 @@
 
 import type { Clock } from "../../server/clock.ts";
 
-/** A promise that nobody keeps: whoever waits for the world of a dead process waits for ever. */
-const NEVER = new Promise<never>(() => {});
+/** A promise that nobody keeps: whoever waits for the world of a dead process waits for ever, and is forgotten. */
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
 
 export class Life {
   /** 1 for the first. */
@@ -43,15 +45,15 @@ export class Life {
   async told<Value>(work: Promise<Value>): Promise<Value> {
     try {
       const value = await work;
-      return this.#alive ? value : await NEVER;
+      return this.#alive ? value : await never();
     } catch (error) {
       if (this.#alive) throw error;
-      return await NEVER;
+      return await never();
     }
   }
 
   /** Resolves for the living only. */
   lives(): Promise<void> {
-    return this.#alive ? Promise.resolve() : NEVER;
+    return this.#alive ? Promise.resolve() : never();
   }
 }

@@ -14,14 +14,20 @@ interface Mail {
   customer: Customer;
   rest: Rest;
   sendings: Sending[];
+  /** By the event that they carried. */
+  byEvent: Map<string, Sending[]>;
 }
 
 function mailOf({ run }: Judge): Mail[] {
-  return run.customers.map((customer) => ({
-    customer,
-    rest: run.rest.get(customer.name) ?? { messages: [], events: [], deliveries: [], endpoints: [] },
-    sendings: run.sendings.filter(({ url }) => new URL(url).pathname.startsWith(`/${customer.name}/`)),
-  }));
+  return run.customers.map((customer) => {
+    const rest = run.rest.get(customer.name) ?? { messages: [], events: [], deliveries: [], endpoints: [] };
+    const sendings = run.sendings.filter(({ url }) => new URL(url).pathname.startsWith(`/${customer.name}/`));
+    return { customer, rest, sendings, byEvent: Map.groupBy(sendings, eventIdOf) };
+  });
+}
+
+function eventIdOf({ body }: Sending): string {
+  return (JSON.parse(body) as Event).id;
 }
 
 export function judgeDeliveries(judge: Judge): void {
@@ -80,7 +86,7 @@ function judgeAttempts(judge: Judge, mail: Mail, delivery: Delivery): void {
   const endpoint = mail.customer.endpoints.find((one) => one.id === webhookId);
   const isStatic = webhookId === null || endpoint?.isStatic === true;
   if (status === "cancelled" && isStatic) report("every event has its deliveries", shown);
-  const sent = mail.sendings.filter(({ body }) => body.includes(eventId));
+  const sent = mail.byEvent.get(eventId) ?? [];
   for (const attempt of attempts) {
     const match = sent.some((one) => one.at === Date.parse(attempt.at) && one.posted?.status === attempt.status);
     if (!match) report("attempts are what was sent", `${shown}; sent: ${showSendings(sent)}`);
@@ -157,7 +163,7 @@ function judgeRecords({ run, report }: Judge, { rest, sendings }: Mail): void {
   const ended = sendings.filter(
     ({ posted, life }) => life === run.lives && posted !== null && posted.error !== "STOPPED",
   );
-  const sent = Map.groupBy(ended, ({ body }) => (JSON.parse(body) as Event).id);
+  const sent = Map.groupBy(ended, eventIdOf);
   for (const [eventId, all] of sent) {
     if ((recorded.get(eventId) ?? 0) < all.length) {
       report("attempts are what was sent", `${eventId}: ${recorded.get(eventId)} on record; sent ${showSendings(all)}`);

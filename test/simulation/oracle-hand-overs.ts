@@ -156,6 +156,8 @@ function isLongUnknown({ run }: Judge, story: Story, handOvers: readonly HandOve
 
 /** A receipt that the service took in is an event of that channel, or a note that it came too late. */
 export function judgeReceipts({ run, stories, report }: Judge): void {
+  // One that names only a reference which is not on disk yet belongs to nobody.
+  if (!run.namesMessages) return;
   for (const { signal, messageId, takenInOrder } of run.carrier.receipts) {
     const story = stories.find(({ id }) => id === messageId);
     const { receipt, channel } = signal;
@@ -182,8 +184,9 @@ export function judgeOrder(judge: Judge): void {
     const [first] = handOversOf(judge, story);
     const accepted = story.wish.calls.find(({ status }) => status === 202);
     if (first === undefined || accepted === undefined || story.wish.body.scheduledAt !== undefined) return [];
-    // One whose first hand-over was cut off before it reached the carrier waits until that is settled.
-    if (first.attempt !== 1) return [];
+    // One whose first hand-over was cut off before it reached the carrier waits until that is settled; one that failed,
+    // until somebody asks again.
+    if (first.attempt !== 1 || story.calls("retry").some(mayBeDone)) return [];
     return [{ id: story.id, pair: `${first.from} ${first.to}`, handOver: first, accepted }];
   });
   for (const earlier of begun) {

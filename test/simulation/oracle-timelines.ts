@@ -28,7 +28,7 @@ const EVENT_OF: Partial<Record<MessageStatus, EventType>> = {
 };
 
 /** Whether an entry only notes something, so that the status did not change. */
-export function isNote({ status, reason = "" }: TimelineEntry): boolean {
+function isNote({ status, reason = "" }: TimelineEntry): boolean {
   return reason.endsWith("receipt of a channel that was given up") || (status === "pending" && reason !== "");
 }
 
@@ -86,6 +86,9 @@ function judgeSteps({ report }: Judge, message: Message): void {
   }
   if (message.status !== status) {
     report("every change has one event", `${id} is ${message.status}, but its timeline ends with ${status}: ${shown}`);
+  }
+  if (message.createdAt !== timeline[0]?.at) {
+    report("every change has one event", `${id} was made at ${message.createdAt}: ${JSON.stringify(timeline)}`);
   }
   const times = timeline.map(({ at }) => at);
   if (times.some((at, index) => at < (times[index - 1] ?? at))) report("the past never changes", `${id}: ${shown}`);

@@ -1,0 +1,216 @@
+/** Ways to make the service wrong, each by one thing that breaks a promise: what the oracle has to notice. */
+
+import { LAYOUT, type TableName, type Value } from "../../server/store/schema.ts";
+import type { Job, Step } from "../../server/store/sqlite/steps.ts";
+import type { Rule } from "./story.ts";
+import type { Sabotage } from "./world.ts";
+
+/** A wrong that is done now and then: a new one for each run, since it counts. */
+export interface Wrong {
+  name: string;
+  /** The rule that is broken by it. */
+  rule: Rule;
+  sabotage(): Sabotage;
+}
+
+/** True for each `every`th call. */
+function nowAndThen(every: number): () => boolean {
+  let calls = 0;
+  return () => {
+    calls += 1;
+    return calls % every === 0;
+  };
+}
+
+/** Changes the units that are committed; the answer stays "ok". */
+function forging(forge: (unit: Step[]) => Step[]): Sabotage {
+  return { disk: (jobs) => jobs.map((job): Job => (job[0] === "commit" ? ["commit", forge(job[1])] : job)) };
+}
+
+/** Takes steps out of the units that are committed. */
+function without(isLost: (step: Step, unit: readonly Step[]) => boolean): Sabotage {
+  return forging((unit) => unit.filter((step) => !isLost(step, unit)));
+}
+
+/** The values of a new record, one of them changed. */
+function withValue(table: TableName, values: readonly Value[], property: string, value: Value): Value[] {
+  const place = LAYOUT[table].findIndex((column) => column.property === property);
+  return values.with(place, value);
+}
+
+/** Whether a step makes a message. */
+function makesMessage(step: Step): boolean {
+  return step[0] === "insert" && step[1] === "messages";
+}
+
+/** Whether a step tells of an event of this type. */
+function tells(step: Step, type: string): boolean {
+  return step[0] === "event" && step[1].includes(type);
+}
+
+const taken = { status: 200, durationMs: 5, response: "", error: null, timedOut: false, opened: false };
+
+export const WRONGS: readonly Wrong[] = [
+  {
+    name: "a store that loses an event",
+    rule: "every change has one event",
+    sabotage() {
+      const isTime = nowAndThen(9);
+      return without((step) => step[0] === "event" && isTime());
+    },
+  },
+  {
+    name: "a store that answers before a message is on disk",
+    rule: "accepted messages are kept",
+    sabotage() {
+      const isTime = nowAndThen(6);
+      const lost = new Set<readonly Step[]>();
+      return without((step, unit) => {
+        if (makesMessage(step) && isTime()) lost.add(unit);
+        return lost.has(unit);
+      });
+    },
+  },
+  {
+    name: "a store that keeps no idempotency keys",
+    rule: "one key makes one message",
+    sabotage: () => without((step) => step[0] === "once" && step[1] === "idempotency"),
+  },
+  {
+    name: "a store that forgets what was cancelled",
+    rule: "cancelled messages are never sent",
+    sabotage: () => without((_, unit) => unit.some((step) => tells(step, "message.schedule_cancelled"))),
+  },
+  {
+    name: "a store that makes scheduled messages due at once",
+    rule: "nothing is sent before its time",
+    sabotage: () =>
+      forging((unit) =>
+        unit.map((step) =>
+          step[0] === "insert" && step[1] === "messages"
+            ? [step[0], step[1], withValue(step[1], step[2], "dueAt", 0)]
+            : step,
+        ),
+      ),
+  },
+  {
+    name: "a store that forgets callbacks",
+    rule: "every event has its deliveries",
+    sabotage: () => forging((unit) => unit.map((step) => (step[0] === "event" ? [step[0], step[1], null] : step))),
+  },
+  {
+    name: "a store that forgets when a delivery is to be tried again",
+    rule: "everything comes to rest",
+    sabotage: () =>
+      forging((unit) =>
+        unit.map((step) => {
+          if (step[0] !== "update" || step[1] !== "deliveries") return step;
+          const place = step[2].split(",").indexOf("dueAt");
+          return place < 0 ? step : [step[0], step[1], step[2], step[3].with(place, null), step[4], step[5]];
+        }),
+      ),
+  },
+  {
+    name: "a store that breaks",
+    rule: "no answer is a fault",
+    sabotage() {
+      const isTime = nowAndThen(12);
+      return forging((unit) => {
+        if (unit.some(makesMessage) && isTime()) throw new Error("the store broke");
+        return unit;
+      });
+    },
+  },
+  {
+    name: "a provider that sends twice",
+    rule: "no hand-over is repeated blindly",
+    sabotage() {
+      const isTime = nowAndThen(4);
+      return {
+        provider: (provider) => ({
+          ...provider,
+          async send(message, abort) {
+            if (isTime()) void provider.send(message, abort).catch(() => {});
+            return await provider.send(message, abort);
+          },
+        }),
+      };
+    },
+  },
+  {
+    name: "a provider that says of everything that it never took it",
+    rule: "no hand-over is repeated blindly",
+    sabotage: () => ({
+      provider: (provider) => ({
+        ...provider,
+        settle: async (message) => {
+          await provider.settle?.(message).catch(() => {});
+          return "absent";
+        },
+      }),
+    }),
+  },
+  {
+    name: "a provider whose receipts get lost",
+    rule: "no receipt is lost",
+    sabotage() {
+      const isTime = nowAndThen(3);
+      return {
+        provider: (provider) => ({
+          ...provider,
+          start: (signals) => provider.start(async (signal) => (isTime() ? undefined : await signals(signal))),
+        }),
+      };
+    },
+  },
+  {
+    name: "a poster that skips a delivery and says that it was taken",
+    rule: "attempts are what was sent",
+    sabotage() {
+      const isTime = nowAndThen(7);
+      return {
+        poster: (poster) => ({
+          post: async (request) => (isTime() ? taken : await poster.post(request)),
+          close: () => poster.close(),
+        }),
+      };
+    },
+  },
+  {
+    name: "a poster that says that a delivery was taken before it is sent",
+    rule: "first attempts keep the order",
+    sabotage: () => ({
+      poster: (poster) => ({
+        async post(request) {
+          void poster.post(request);
+          return taken;
+        },
+        close: () => poster.close(),
+      }),
+    }),
+  },
+  {
+    name: "a poster that changes a body",
+    rule: "what is sent is signed and whole",
+    sabotage() {
+      const isTime = nowAndThen(7);
+      const spoilt = (body: string | Buffer) => String(body).replace('"channel":', '"channel" :');
+      return {
+        poster: (poster) => ({
+          post: (request) => poster.post(isTime() ? { ...request, body: spoilt(request.body) } : request),
+          close: () => poster.close(),
+        }),
+      };
+    },
+  },
+  {
+    name: "a schedule whose first retry comes five seconds early",
+    rule: "attempts follow the schedule",
+    sabotage: () => ({ config: { TB_WEBHOOK_RETRY_SCHEDULE: "25s,5m,30m,2h,8h,24h,24h" } }),
+  },
+  {
+    name: "a schedule that ends one retry early",
+    rule: "attempts follow the schedule",
+    sabotage: () => ({ config: { TB_WEBHOOK_RETRY_SCHEDULE: "30s,5m,30m,2h,8h,24h" } }),
+  },
+];
