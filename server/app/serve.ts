@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { Config } from "../config.ts";
+import { type Config, ConfigError } from "../config.ts";
 import { type Service, startService } from "./service.ts";
 
 /** A stop that takes longer than this is cut off, in milliseconds (contract 6: within 30 s). */
@@ -18,21 +18,28 @@ const LEVELS_WITH_START: readonly Config["logLevel"][] = ["info", "debug", "trac
 export async function serve(config: Config, version: string): Promise<void> {
   // What is made here is this user's alone: database, keys, credentials.
   process.umask(0o077);
-  const service = await startService(config, { version, lost: die });
+  const starting = startService(config, { version, lost: die });
+  stopOnSignal(starting);
+  const service = await starting;
   collectLoading();
   greet(service, config);
+}
+
+/** Ends the process in good order on SIGTERM or SIGINT, also on one that comes while it still starts. */
+function stopOnSignal(starting: Promise<Service>): void {
   let isStopping = false;
-  const stop = () => {
+  const stop = async () => {
     if (isStopping) return;
     isStopping = true;
     setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
-    service.stop().then(
-      () => process.exit(0),
-      (error) => die(String(error)),
-    );
+    const service = await starting;
+    await service.stop();
+    process.exit(0);
   };
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
+  // A start that fails is told of by whoever waits for it.
+  const stopOrDie = () => void stop().catch((error) => (error instanceof ConfigError ? null : die(String(error))));
+  process.on("SIGTERM", stopOrDie);
+  process.on("SIGINT", stopOrDie);
 }
 
 /** Gives back what loading needed, once: by itself the engine would sit on those 10 MB until the first load comes. */
