@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "./config.ts";
 import type { Random } from "./core/id.ts";
+import { keep } from "./core/keep.ts";
 import { createPrivateFile } from "./private-file.ts";
 
 const ALGORITHM = "aes-256-gcm";
@@ -52,8 +53,7 @@ export function createSealer(key: Buffer, random: Random): Sealer {
       decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-TAG_BYTES));
       try {
         const plain = decipher.update(sealed.subarray(0, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
-        if (opened.size >= OPENED_MAX) opened.clear();
-        opened.set(`${place} ${text}`, plain);
+        keep(opened, `${place} ${text}`, plain, OPENED_MAX);
         return plain;
       } catch (cause) {
         throw new Error(`the secret at ${place} was sealed for another place, or altered`, { cause });

@@ -2,6 +2,7 @@
 
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { Instance } from "../core/instance.ts";
+import { keep } from "../core/keep.ts";
 import type { ApiKey } from "../core/key.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import { listCustomers } from "../store/customers.ts";
@@ -37,7 +38,7 @@ export class Known {
     if (known !== undefined) return known;
     const age = this.#age;
     const key = await findKeyByHash(this.#db, hash);
-    if (key !== null && age === this.#age) keep(this.#keys, hash, key);
+    if (key !== null && age === this.#age) keep(this.#keys, hash, key, KEPT_MAX);
     return key;
   }
 
@@ -47,7 +48,7 @@ export class Known {
     if (known !== undefined) return known;
     const age = this.#age;
     const numbers = await findNumbers(this.#db, customerId);
-    if (age === this.#age) keep(this.#numbers, customerId, numbers);
+    if (age === this.#age) keep(this.#numbers, customerId, numbers, KEPT_MAX);
     return numbers;
   }
 
@@ -80,12 +81,4 @@ export class Known {
     this.#instances = null;
     this.#severalCustomers = null;
   }
-}
-
-function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
-  if (map.size >= KEPT_MAX) {
-    const [oldest] = map.keys();
-    if (oldest !== undefined) map.delete(oldest);
-  }
-  map.set(key, value);
 }

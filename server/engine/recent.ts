@@ -1,6 +1,7 @@
 /** Messages as they were last committed here, so that what happens to them next need not read them first. */
 
 import type { MessageId } from "../core/id.ts";
+import { keep } from "../core/keep.ts";
 import type { Message } from "../core/message.ts";
 
 /** Messages kept at the most; beyond it the one that changed longest ago goes. */
@@ -18,11 +19,6 @@ export class Recent {
   }
 
   keep(message: Message): void {
-    this.#messages.delete(message.id);
-    if (this.#messages.size >= KEPT_MAX) {
-      const [oldest] = this.#messages.keys();
-      if (oldest !== undefined) this.#messages.delete(oldest);
-    }
-    this.#messages.set(message.id, message);
+    keep(this.#messages, message.id, message, KEPT_MAX);
   }
 }

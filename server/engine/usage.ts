@@ -3,6 +3,7 @@
 import type { UsageCounts } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
+import { keep } from "../core/keep.ts";
 import { noUsage, USAGE_FIELDS, type UsageHour } from "../core/usage.ts";
 import { findKey } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
@@ -76,8 +77,7 @@ export class UsageCounters {
       use.isWritten = false;
       return;
     }
-    if (this.#uses.size >= KEYS_MAX) this.#forgetOne();
-    this.#uses.set(keyId, { usedAt, writtenAt: Number.NEGATIVE_INFINITY, isWritten: false });
+    keep(this.#uses, keyId, { usedAt, writtenAt: Number.NEGATIVE_INFINITY, isWritten: false }, KEYS_MAX);
   }
 
   /** Begins to write each second. */
@@ -162,11 +162,6 @@ export class UsageCounters {
     }
     use.writtenAt = now;
     use.isWritten = use.usedAt === usedAt;
-  }
-
-  #forgetOne(): void {
-    const [oldest] = this.#uses.keys();
-    if (oldest !== undefined) this.#uses.delete(oldest);
   }
 
   /** Once for a row of failures, not each second of it. */

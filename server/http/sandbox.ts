@@ -15,6 +15,7 @@ import {
   receiveInInbox,
   setInboxBehaviour,
 } from "../core/inbox.ts";
+import { keep } from "../core/keep.ts";
 import { verifySignature } from "../core/signature.ts";
 import type { Endpoint } from "../core/webhook.ts";
 import { INBOX_PATH } from "../engine/admit.ts";
@@ -126,12 +127,7 @@ export class Inboxes {
   #keep(endpoint: Endpoint): Kept {
     const { url } = endpoint;
     const kept = this.#kept.get(url) ?? { endpoint, inbox: openInbox() };
-    this.#kept.delete(url);
-    if (this.#kept.size >= INBOXES_MAX) {
-      const [oldest] = this.#kept.keys();
-      if (oldest !== undefined) this.#kept.delete(oldest);
-    }
-    this.#kept.set(url, kept);
+    keep(this.#kept, url, kept, INBOXES_MAX);
     return kept;
   }
 

@@ -1,6 +1,7 @@
 /** Host names to addresses, with a limit and a small cache. Asks the network and judges nothing: the guard does. */
 
 import { lookup, Resolver } from "node:dns/promises";
+import { keep } from "../core/keep.ts";
 
 /** What a name leads to now, and for how long that may be believed. */
 export interface Resolution {
@@ -65,11 +66,6 @@ export function cachedNames(resolve: Resolve, now: () => number): (host: string)
   return (host) => {
     const known = entries.get(host);
     if (known !== undefined && known.expiresAt > now()) return known.addresses;
-    entries.delete(host);
-    for (const oldest of entries.keys()) {
-      if (entries.size < CACHED_NAMES_MAX) break;
-      entries.delete(oldest);
-    }
     const entry: Entry = { expiresAt: Number.POSITIVE_INFINITY, addresses: Promise.resolve([]) };
     const forget = () => {
       if (entries.get(host) === entry) entries.delete(host);
@@ -85,7 +81,7 @@ export function cachedNames(resolve: Resolve, now: () => number): (host: string)
         throw error;
       },
     );
-    entries.set(host, entry);
+    keep(entries, host, entry, CACHED_NAMES_MAX);
     return entry.addresses;
   };
 }

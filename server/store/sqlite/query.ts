@@ -1,6 +1,7 @@
 /** Reads of a database: what a reader is asked, and how it answers. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { keep } from "../../core/keep.ts";
 import type { Value } from "../schema.ts";
 
 export interface Query {
@@ -17,10 +18,8 @@ export function createReader(database: DatabaseSync): (query: Query) => unknown[
   const prepare = (sql: string): StatementSync => {
     const known = statements.get(sql);
     if (known !== undefined) return known;
-    const [oldest] = statements.keys();
-    if (statements.size >= STATEMENTS_MAX && oldest !== undefined) statements.delete(oldest);
     const statement = database.prepare(sql);
-    statements.set(sql, statement);
+    keep(statements, sql, statement, STATEMENTS_MAX);
     return statement;
   };
   return ({ sql, parameters }) => prepare(sql).all(...parameters);

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keep } from "./keep.ts";
+
+test("a bounded map keeps what came last, and never more than its bound", () => {
+  const map = new Map<string, number>();
+  for (const [index, key] of ["a", "b", "a", "c", "d"].entries()) keep(map, key, index, 3);
+  assert.deepEqual(
+    [...map],
+    [
+      ["a", 2],
+      ["c", 3],
+      ["d", 4],
+    ],
+  );
+});
+
+test("an entry that is put again goes last, and drives out no other", () => {
+  const map = new Map([
+    ["a", 1],
+    ["b", 2],
+  ]);
+  keep(map, "a", 3, 2);
+  assert.deepEqual(
+    [...map],
+    [
+      ["b", 2],
+      ["a", 3],
+    ],
+  );
+});
