@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Delivery, deliveryTo } from "../server/core/delivery.ts";
 import type { Event } from "../server/core/event.ts";
 import { type CustomerId, createIdSource, type InstanceId, type NewId } from "../server/core/id.ts";
-import { begin, climb, handOver, type Message } from "../server/core/message.ts";
+import { begin, climb, handOver, type Message, NEW_MESSAGE } from "../server/core/message.ts";
 import { newSigningSecret } from "../server/core/signature.ts";
 import type { Endpoint } from "../server/core/webhook.ts";
 import { customerSecretPlace } from "../server/engine/secret-places.ts";
@@ -180,36 +180,16 @@ class Filler {
 }
 
 const UNTOUCHED = {
-  version: 1,
+  ...NEW_MESSAGE,
   keyId: null,
-  direction: "outbound",
-  status: "queued",
   from: "+15005550002",
   channel: "imessage",
   channelsLeft: ["sms"],
   fallback: true,
   fallbackAfterMs: null,
-  fallbackTriggered: false,
   callbackUrl: null,
   instanceId: "inst_019aa000-0000-7000-8000-000000000000" as InstanceId,
   dueAt: null,
-  claimedUntil: null,
   expiresAt: null,
-  handOvers: 0,
-  unknownSince: null,
-  sequence: 0,
-  retryCount: 0,
-  providerMessageId: null,
-  errorCode: null,
-  errorMessage: null,
-  providerErrorCode: null,
-  segments: null,
-  encoding: null,
   scheduledAt: null,
-  sentAt: null,
-  deliveredAt: null,
-  readAt: null,
-  deletedAt: null,
-  erasedAt: null,
-  timeline: [],
 } satisfies Partial<Message>;

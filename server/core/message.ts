@@ -339,6 +339,22 @@ const FRESH = {
   readAt: null,
 } as const;
 
+/** What is the same for every outbound message that nothing has happened to yet. */
+export const NEW_MESSAGE = {
+  ...FRESH,
+  version: 1,
+  direction: "outbound",
+  status: "queued",
+  fallbackTriggered: false,
+  sequence: 0,
+  retryCount: 0,
+  segments: null,
+  encoding: null,
+  deletedAt: null,
+  erasedAt: null,
+  timeline: [] as TimelineEntry[],
+} as const satisfies Partial<Message>;
+
 /** Tries a failed message again on the channel it failed on, by hand. Null when it is not failed. */
 export function retry(message: Message, timeToLiveMs: number, context: ChangeContext): Change | null {
   const status = transition(message.status, "retry");

@@ -5,7 +5,7 @@ import { checkAddress } from "../core/address.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId, KeyId, MessageId } from "../core/id.ts";
 import { parseInstant } from "../core/instant.ts";
-import { begin, type Message } from "../core/message.ts";
+import { begin, type Message, NEW_MESSAGE } from "../core/message.ts";
 import { acceptedRecord } from "../core/message-record.ts";
 import { type CustomerNumber, channelsOf } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
@@ -80,7 +80,7 @@ async function newMessage(context: Context, sending: Sending, now: number): Prom
   const afterSeconds = body.routing?.fallbackAfterSeconds;
   const { fallbackAfterMs, messageTtlMs } = context.settings;
   return {
-    ...NEVER_HANDED_OVER,
+    ...NEW_MESSAGE,
     id: context.newId("msg"),
     customerId: sending.customerId,
     keyId: sending.keyId,
@@ -103,31 +103,6 @@ async function newMessage(context: Context, sending: Sending, now: number): Prom
     updatedAt: now,
   };
 }
-
-/** What is the same for every outbound message that nothing has happened to yet. */
-const NEVER_HANDED_OVER = {
-  version: 1,
-  direction: "outbound",
-  status: "queued",
-  fallbackTriggered: false,
-  claimedUntil: null,
-  handOvers: 0,
-  unknownSince: null,
-  sequence: 0,
-  retryCount: 0,
-  providerMessageId: null,
-  errorCode: null,
-  errorMessage: null,
-  providerErrorCode: null,
-  segments: null,
-  encoding: null,
-  sentAt: null,
-  deliveredAt: null,
-  readAt: null,
-  deletedAt: null,
-  erasedAt: null,
-  timeline: [] as Message["timeline"],
-} as const satisfies Partial<Message>;
 
 function recipient(text: string | undefined): string {
   if (text === undefined || text === "") {

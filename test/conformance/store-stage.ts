@@ -10,7 +10,7 @@ import { type Attempt, type Delivery, deliveriesOf } from "../../server/core/del
 import { type Event, makeEvent } from "../../server/core/event.ts";
 import { createIdSource, type EventId, type InstanceId, type NewId, type Random } from "../../server/core/id.ts";
 import type { ApiKey } from "../../server/core/key.ts";
-import type { Message } from "../../server/core/message.ts";
+import { type Message, NEW_MESSAGE } from "../../server/core/message.ts";
 import type { CustomerNumber } from "../../server/core/number.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
 import { columnOf, decode, type Idempotency, type Records, TABLES, type TableName } from "../../server/store/schema.ts";
@@ -95,18 +95,15 @@ export class Stage {
   message(customer: Customer, changes: Partial<Message> = {}): Message {
     return {
       id: this.newId("msg"),
-      version: 1,
+      ...NEW_MESSAGE,
       customerId: customer.id,
       keyId: null,
-      direction: "outbound",
-      status: "queued",
       from: "+15550000001",
       to: "+15005550100",
       channel: "imessage",
       channelsLeft: ["sms"],
       fallback: true,
       fallbackAfterMs: null,
-      fallbackTriggered: false,
       text: "Hello",
       metadata: null,
       externalMessageId: null,
@@ -114,27 +111,10 @@ export class Stage {
       correlationId: `cor_${"0".repeat(32)}`,
       instanceId: this.instanceId,
       dueAt: null,
-      claimedUntil: null,
       expiresAt: null,
-      handOvers: 0,
-      unknownSince: null,
-      sequence: 0,
-      retryCount: 0,
-      providerMessageId: null,
-      errorCode: null,
-      errorMessage: null,
-      providerErrorCode: null,
-      segments: null,
-      encoding: null,
       scheduledAt: null,
-      sentAt: null,
-      deliveredAt: null,
-      readAt: null,
       createdAt: NOW,
       updatedAt: NOW,
-      deletedAt: null,
-      erasedAt: null,
-      timeline: [],
       ...changes,
     };
   }
