@@ -36,8 +36,8 @@ export interface Bootstrapped {
 
 /**
  * Makes sure that the secrets can be opened with this key (by its fingerprint), and that there is a customer to work
- * with. `generate` gives a key that nobody knows yet; the service's own keeps it first. Throws `ConfigError` when the secrets were
- * sealed with another key.
+ * with. `generate` makes a key, and has kept it where a person finds it before the key counts: a start that dies in
+ * between must not leave keys that nobody knows. Throws `ConfigError` when the secrets were sealed with another key.
  */
 export async function bootstrap(
   context: Context,

@@ -89,23 +89,17 @@ function newDelivery(
   target: { endpointId: EndpointId | null; url: string; lane: string; salt: string },
   now: number,
 ): Delivery {
+  const { lane, url, salt } = target;
   return {
-    id: hashedId(
-      "dlv",
-      timeOfId(target.salt === "" ? event.id : target.salt),
-      event.id,
-      target.lane,
-      target.url,
-      target.salt,
-    ),
+    id: hashedId("dlv", timeOfId(salt || event.id), event.id, lane, url, salt),
     version: 1,
     customerId: event.customerId,
     eventId: event.id,
     eventType: event.type,
     messageId: event.messageId,
     endpointId: target.endpointId,
-    url: target.url,
-    lane: target.lane,
+    url,
+    lane,
     sequence: event.sequence,
     status: "pending",
     attemptCount: 0,

@@ -50,12 +50,12 @@ export async function change<Value>(
   return decided.value;
 }
 
-/** How often a write is tried again for which there is no room, in real milliseconds. */
-const ROOM_EVERY_MS = 1_000;
+/** How often a write is tried again that the store could not take, in real milliseconds. */
+const TRY_AGAIN_MS = 1_000;
 
 /**
- * Commits what already happened outside and cannot be asked for again: while the disk is full, `write` is tried again
- * each second until the lease ends (`leasedUntil`, real time). Throws what `write` throws then, or for another reason.
+ * Commits what already happened outside and cannot be asked for again: while the store cannot take it (a full disk,
+ * records that never hold still), `write` is tried again each second until the lease ends (`leasedUntil`, real time). Throws what `write` throws then, or for another reason.
  */
 export async function commitInTime<Value>(
   { clock }: Pick<Context, "clock">,
@@ -66,9 +66,9 @@ export async function commitInTime<Value>(
     try {
       return await write();
     } catch (error) {
-      const isFull = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
-      if (!isFull || clock.real() + ROOM_EVERY_MS >= (leasedUntil ?? 0)) throw error;
-      await new Promise<void>((resolve) => clock.after(ROOM_EVERY_MS, resolve));
+      const mayWork = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
+      if (!mayWork || clock.real() + TRY_AGAIN_MS >= (leasedUntil ?? 0)) throw error;
+      await new Promise<void>((resolve) => clock.after(TRY_AGAIN_MS, resolve));
     }
   }
 }
