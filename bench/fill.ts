@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { type Delivery, deliveryTo } from "../server/core/delivery.ts";
 import type { Event } from "../server/core/event.ts";
 import { type CustomerId, createIdSource, type InstanceId, type NewId } from "../server/core/id.ts";
-import { begin, climb, handOver, type Message, NEW_MESSAGE } from "../server/core/message.ts";
+import { type Message, NEW_MESSAGE } from "../server/core/message.ts";
+import { begin, climb, handOver } from "../server/core/message-lifecycle.ts";
 import { newSigningSecret } from "../server/core/signature.ts";
 import type { Endpoint } from "../server/core/webhook.ts";
 import { customerSecretPlace } from "../server/engine/secret-places.ts";
@@ -130,7 +131,7 @@ class Filler {
   }
 
   #deliveredMessage(customerId: CustomerId, index: number): { message: Message; events: Event[] } {
-    const context = { now: this.#at, eventId: () => this.#newId("evt") };
+    const context = { now: this.#at, eventId: () => this.#newId("evt"), link: (token: string) => token };
     const begun = begin(this.#newMessage(customerId, index), context);
     const handed = handOver(begun.message, context);
     const climbed = handed === null ? null : climb(handed.message, "delivered", context);

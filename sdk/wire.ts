@@ -142,17 +142,118 @@ export type FallbackReason = (typeof FALLBACK_REASONS)[number];
 /** JSON objects of the caller's own: kept and given back as they came. */
 export type Metadata = Record<string, unknown>;
 
-/** Body of `POST /v1/messages`. */
-export interface SendMessage {
-  to?: string;
+/** Effects of iMessage that a message can be sent with; ignored on SMS (contract 3). */
+export const EFFECTS = [
+  "slam",
+  "loud",
+  "gentle",
+  "invisibleInk",
+  "echo",
+  "spotlight",
+  "balloons",
+  "confetti",
+  "love",
+  "lasers",
+  "fireworks",
+] as const;
+export type Effect = (typeof EFFECTS)[number];
+
+/** Reactions of iMessage (contract 3). */
+export const REACTIONS = ["love", "like", "dislike", "laugh", "emphasize", "question"] as const;
+export type Reaction = (typeof REACTIONS)[number];
+
+/** What `POST /v1/messages/:id/reactions` takes: a reaction, or with a minus its removal. */
+export const REACTION_COMMANDS = [
+  ...REACTIONS,
+  "-love",
+  "-like",
+  "-dislike",
+  "-laugh",
+  "-emphasize",
+  "-question",
+] as const;
+export type ReactionCommand = (typeof REACTION_COMMANDS)[number];
+
+export const ATTACHMENT_SOURCES = ["url", "base64"] as const;
+
+/** A file to send (iMessage): by its HTTPS address, or its bytes as base64. */
+export interface AttachmentInput {
+  type: (typeof ATTACHMENT_SOURCES)[number];
+  url?: string;
+  data?: string;
+  mimeType?: string;
+  filename?: string;
+  isAudioMessage?: boolean;
+}
+
+/** A file of a message. `downloadUrl` needs no key; null where the file is not, or no longer, kept here. */
+export interface Attachment {
+  guid: string;
+  mimeType: string | null;
+  filename: string | null;
+  totalBytes: number | null;
+  downloadUrl: string | null;
+}
+
+/** A part of the text, in UTF-16 units, that names somebody in the conversation. */
+export interface Mention {
+  address: string;
+  start: number;
+  length: number;
+}
+
+/** What every request to send may say beside what it sends and to whom. */
+export interface SendOptions {
   from?: string;
-  content: { text: string };
   routing?: { preference?: Channel[]; fallback?: boolean; fallbackAfterSeconds?: number };
+  attachments?: AttachmentInput[];
+  /** The message that this one answers. */
+  replyTo?: string;
+  effect?: Effect;
+  mentions?: Mention[];
+  /** Makes a contact of the recipient, unless there is one. */
+  createContact?: boolean;
   scheduledAt?: string;
   idempotencyKey?: string;
   externalMessageId?: string;
   callbackUrl?: string;
   metadata?: Metadata;
+}
+
+/** Body of `POST /v1/messages`: exactly one of `to` and `chatId`. `conversationId` and `mediaUrl` are synonyms. */
+export interface SendMessage extends SendOptions {
+  to?: string;
+  chatId?: string;
+  conversationId?: string;
+  content?: { text?: string; mediaUrls?: string[]; mediaUrl?: string };
+}
+
+/** Body of `POST /v1/messages/carousel`. */
+export interface SendCarousel extends SendOptions {
+  to?: string;
+  chatId?: string;
+  conversationId?: string;
+  mediaUrls: string[];
+  text?: string;
+}
+
+/** Body of `PUT /v1/messages/:id`. `content.text` is a synonym of `text`. */
+export interface EditMessage {
+  text?: string;
+  content?: { text: string };
+  backwardsCompatibilityMessage?: string;
+}
+
+/** Body of `POST /v1/messages/:id/reactions`. `reaction` is a synonym of `type`. */
+export interface React {
+  type?: ReactionCommand;
+  reaction?: ReactionCommand;
+  idempotencyKey?: string;
+}
+
+export interface Reacted {
+  messageId: string;
+  reaction: ReactionCommand;
 }
 
 /** Body of `POST /v1/messages/:id/retry`. `mayDuplicate` is asked for where the first hand-over may have worked. */
@@ -173,6 +274,15 @@ export interface AcceptedMessage {
   createdAt: string;
 }
 
+export const MESSAGE_TYPES = ["text", "media", "carousel"] as const;
+export type MessageType = (typeof MESSAGE_TYPES)[number];
+
+/** Answer of `POST /v1/messages/carousel`. */
+export interface AcceptedCarousel extends AcceptedMessage {
+  messageType: MessageType;
+  imageCount: number;
+}
+
 export interface TimelineEntry {
   status: MessageStatus;
   at: string;
@@ -184,11 +294,11 @@ export interface TimelineEntry {
 export interface Message extends AcceptedMessage {
   direction: Direction;
   chatId: string | null;
-  messageType: "text" | "media" | "carousel";
+  messageType: MessageType;
   content: { text: string | null; mediaUrls: string[] };
-  attachments: unknown[];
+  attachments: Attachment[];
   metadata: Metadata | null;
-  effect: string | null;
+  effect: Effect | null;
   replyTo: string | null;
   parentMessageId: string | null;
   fallbackTriggered: boolean;
@@ -244,6 +354,61 @@ export interface MessageEventData {
   mayHaveBeenSent?: boolean;
   fallbackFrom?: Channel;
   reason?: string;
+  parentMessageId?: string;
+  attachments?: Attachment[];
+  editedAt?: string;
+}
+
+/** `data` of `message.inbound`; `chatId` only where the message came to a group. */
+export type InboundEventData = Omit<MessageEventData, "status" | "externalMessageId" | "metadata"> & {
+  chatId?: string;
+};
+
+/** `data` of `message.reaction`. `messageId` is the message reacted to, null where that is not known here. */
+export interface ReactionEventData {
+  messageId: string | null;
+  reaction: { type: Reaction | "remove"; emoji?: string; targetMessageId: string | null; content: string };
+  from: string;
+  to: string;
+  channel: Channel;
+  sequence: number;
+  correlationId: string;
+  externalMessageId?: string;
+  metadata?: Metadata;
+}
+
+/** `data` of `chat.*` events: `actor` is who did it, null where that is not known. */
+export interface ChatEventData {
+  chatId: string;
+  participant?: string;
+  title?: string | null;
+  actor: string | null;
+  to: string;
+  channel: Channel;
+}
+
+/** `data` of `typing.indicator`. */
+export interface TypingEventData {
+  chatId: string;
+  chatGuid: string;
+  from: string;
+  to: string;
+  channel: Channel;
+  typing: boolean;
+}
+
+/** `data` of `facetime.*` events. */
+export interface CallEventData {
+  callId: string;
+  callUuid: string;
+  from: string;
+  caller: string;
+  address: string;
+  to: string;
+  isAudio: boolean;
+  isVideo: boolean;
+  isOutgoing: boolean;
+  status: CallStatus;
 }
 
 export interface WebhookTestData {
@@ -338,7 +503,7 @@ export interface Deleted {
   deleted: true;
 }
 
-export const PROVIDERS = ["sandbox"] as const;
+export const PROVIDERS = ["sandbox", "bluebubbles", "smpp", "twilio"] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
 /** A number of a customer as admin routes answer it. */
@@ -393,6 +558,261 @@ export interface OwnNumber {
   instanceName: string;
   isDefault: boolean;
   healthStatus: HealthStatus;
+}
+
+/** Body of `POST /v1/admin/instances`. `config` is that of the provider (contract 2). */
+export interface CreateInstance {
+  name: string;
+  provider: ProviderName;
+  config: Record<string, unknown>;
+}
+
+/** Body of `PATCH /v1/admin/instances/:id`. What `config` names is changed, the rest stays. */
+export interface UpdateInstance {
+  name?: string;
+  config?: Record<string, unknown>;
+}
+
+/** A provider instance. `config` without its secrets, which are never answered. */
+export interface Instance {
+  id: string;
+  name: string;
+  provider: ProviderName;
+  config: Record<string, unknown>;
+  health: HealthStatus;
+  /** What an operator should do something about, in words. */
+  warnings: string[];
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface InstanceList {
+  instances: Instance[];
+  pagination: Pagination;
+}
+
+/** A conversation. `guid`, `chatId` and `conversationId` are `id`. */
+export interface Chat {
+  id: string;
+  guid: string;
+  chatId: string;
+  conversationId: string;
+  name: string | null;
+  participants: string[];
+  isGroup: boolean;
+  from: string;
+  channel: Channel;
+  lastMessageAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface ChatList {
+  chats: Chat[];
+  pagination: Pagination;
+}
+
+/** Body of `POST /v1/chats/groups`. */
+export interface CreateGroup {
+  name?: string;
+  participants: string[];
+  from?: string;
+  idempotencyKey?: string;
+}
+
+/** Body of `PUT /v1/chats/:id/name`. */
+export interface RenameChat {
+  name: string;
+}
+
+/** Body of `POST /v1/chats/:id/participants`. `phoneNumber` is a synonym of `participant`. */
+export interface AddParticipant {
+  participant?: string;
+  phoneNumber?: string;
+  idempotencyKey?: string;
+}
+
+export const TYPING_STATUSES = ["start", "stop"] as const;
+export type TypingStatus = (typeof TYPING_STATUSES)[number];
+
+/** Body of `POST /v1/chats/:id/typing`; without one: start. */
+export interface SetTyping {
+  status?: TypingStatus;
+  idempotencyKey?: string;
+}
+
+export interface Typing {
+  chatId: string;
+  status: TypingStatus;
+}
+
+/** Body of `POST /v1/contacts`: `phoneNumber` or `email` at least. */
+export interface CreateContact {
+  firstName?: string | null;
+  lastName?: string | null;
+  phoneNumber?: string | null;
+  email?: string | null;
+  company?: string | null;
+  tags?: string[];
+  metadata?: Metadata | null;
+  idempotencyKey?: string;
+}
+
+/** Body of `PUT /v1/contacts/:id`: what it names is changed. */
+export type UpdateContact = Omit<CreateContact, "idempotencyKey">;
+
+export interface Contact {
+  id: string;
+  firstName: string | null;
+  lastName: string | null;
+  phoneNumber: string | null;
+  email: string | null;
+  company: string | null;
+  tags: string[];
+  metadata: Metadata | null;
+  lastContactedAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface ContactList {
+  contacts: Contact[];
+  pagination: { total: number; limit: number; offset: number; hasMore: boolean };
+}
+
+/** Body of `POST /v1/contacts/bulk`. */
+export interface CreateContacts {
+  contacts: CreateContact[];
+  idempotencyKey?: string;
+}
+
+export interface CreatedContacts {
+  created: number;
+  failed: number;
+  errors: { index: number; error: string }[];
+}
+
+/** Body of `DELETE /v1/contacts/bulk`. */
+export interface DeleteContacts {
+  ids: string[];
+}
+
+export interface DeletedContacts {
+  deleted: number;
+}
+
+/** Answer of `GET /v1/contacts/:phone/focus`. `focusActive` is `focused`. */
+export interface Focus {
+  phoneNumber: string;
+  focused: boolean;
+  focusActive: boolean;
+  focusMode?: string;
+  cached: boolean;
+}
+
+/** Answer of `GET /v1/contacts/:phone/facetime`. */
+export interface FacetimeAvailability {
+  phoneNumber: string;
+  available: boolean;
+  cached: boolean;
+}
+
+/** Answer of `GET /v1/capabilities/:phone`. */
+export interface PhoneCapabilities {
+  phoneNumber: string;
+  capabilities: { imessage: boolean; sms: boolean; facetime: boolean };
+  iMessage: boolean;
+  recommendedChannel: Channel | null;
+  lastChecked: string;
+  cached: boolean;
+  focused: boolean;
+  focusMode?: string;
+}
+
+export const PAYMENT_STATUSES = ["pending", "paid", "cancelled", "expired"] as const;
+export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
+
+export const PAYMENT_EVIDENCE = ["apple_cash", "text"] as const;
+export type PaymentEvidence = (typeof PAYMENT_EVIDENCE)[number];
+
+/** Body of `POST /v1/payments/request`. `amount` in dollars, two decimals at most: a number or a decimal string. */
+export interface RequestPayment {
+  to: string;
+  from?: string;
+  amount: number | string;
+  currency?: "USD";
+  note?: string;
+  callbackUrl?: string;
+  metadata?: Metadata;
+  idempotencyKey?: string;
+  expiresInSeconds?: number;
+}
+
+export interface PaymentRequest {
+  id: string;
+  messageId: string;
+  to: string;
+  from: string;
+  amount: string;
+  currency: "USD";
+  note: string | null;
+  status: PaymentStatus;
+  metadata: Metadata | null;
+  paidBy: { messageId: string; evidence: PaymentEvidence } | null;
+  /** Why it was cancelled; null while it was not. */
+  reason: string | null;
+  expiresAt: string;
+  paidAt: string | null;
+  cancelledAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface PaymentRequestList {
+  requests: PaymentRequest[];
+  pagination: Pagination;
+}
+
+export const CALL_STATUSES = ["incoming", "answered", "disconnected", "missed", "rejected", "failed"] as const;
+export type CallStatus = (typeof CALL_STATUSES)[number];
+
+/** A detected FaceTime call. `caller` and `address` are the other end, `to` is the number that was called. */
+export interface Call {
+  id: string;
+  callUuid: string;
+  from: string;
+  caller: string;
+  address: string;
+  to: string;
+  isAudio: boolean;
+  isVideo: boolean;
+  isOutgoing: boolean;
+  status: CallStatus;
+  history: { status: CallStatus; at: string }[];
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface CallList {
+  calls: Call[];
+  pagination: Pagination;
+}
+
+export const OPT_OUT_SOURCES = ["keyword", "api"] as const;
+
+/** A contact that does not want messages from a number. */
+export interface OptOut {
+  number: string;
+  contact: string;
+  source: (typeof OPT_OUT_SOURCES)[number];
+  /** What the contact wrote, with `keyword`. */
+  keyword: string | null;
+  createdAt: string;
+}
+
+export interface OptOutList {
+  optOuts: OptOut[];
+  pagination: Pagination;
 }
 
 export const KEY_SCOPES = ["messages", "admin"] as const;
@@ -477,6 +897,76 @@ export interface InboxBehaviour {
   status: number;
   delayMs: number;
   failFirst: number;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/messages`. `to` is one of the customer's numbers; the default one otherwise. */
+export interface PhoneMessage {
+  text?: string;
+  attachments?: AttachmentInput[];
+  /** A message of the customer's, or one of this phone's, that it answers. */
+  replyTo?: string;
+  to?: string;
+  channel?: Channel;
+  idempotencyKey?: string;
+}
+
+export interface PhoneTyping {
+  typing: boolean;
+  to?: string;
+  idempotencyKey?: string;
+}
+
+export interface PhoneReaction {
+  messageId: string;
+  type: ReactionCommand;
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/payments`: `requestId` pays that request's amount when none is given. */
+export interface PhonePayment {
+  amount?: number | string;
+  requestId?: string;
+  to?: string;
+  idempotencyKey?: string;
+}
+
+export const CALL_ACTIONS = ["ring", "answer", "hangup", "miss"] as const;
+export type CallAction = (typeof CALL_ACTIONS)[number];
+
+export interface PhoneCall {
+  action: CallAction;
+  video?: boolean;
+  to?: string;
+  idempotencyKey?: string;
+}
+
+/** How a phone of the sandbox behaves, for one customer. */
+export interface PhoneSettings {
+  /** While it is not, messages to it are taken and not delivered; they are when it is again. */
+  online: boolean;
+  imessage: boolean;
+  readReceipts: boolean;
+  /** Time before each receipt, in milliseconds. */
+  latencyMs: number;
+  /** Share of messages that are lost, 0 to 100. */
+  lossPercent: number;
+}
+
+/** The clock of a sandbox: `offsetMs` ahead of the real one. */
+export interface SandboxClock {
+  now: string;
+  offsetMs: number;
+}
+
+/** Body of `POST /v1/sandbox/clock`: one of the two. `advance` is a duration such as `30s`, `5m`, `2h`, `1d`. */
+export interface SetClock {
+  advance?: string;
+  reset?: boolean;
+  idempotencyKey?: string;
+}
+
+export interface SandboxReset {
+  reset: true;
 }
 
 export interface Health {

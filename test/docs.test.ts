@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { ERROR_STATUS, EVENT_TYPES, MESSAGE_ERROR_CODES, MESSAGE_STATUSES } from "../sdk/wire.ts";
 import { SETTINGS } from "../server/config.ts";
 import { parseDuration } from "../server/core/duration.ts";
-import { TRANSITIONS } from "../server/core/message.ts";
+import { TRANSITIONS } from "../server/core/message-lifecycle.ts";
 import { RETRY_SCHEDULE_MS } from "../server/core/retry.ts";
 import { newSigningSecret, signatureHeaders } from "../server/core/signature.ts";
 

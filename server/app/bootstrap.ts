@@ -78,7 +78,15 @@ async function makeFirst(context: Context, keyFingerprint: string): Promise<Cust
   const { newId, clock, store } = context;
   const { customer, unit } = newCustomer(context, { name: "First customer" });
   const createdAt = clock.now();
-  const instance = { id: newId("inst"), name: "Sandbox", provider: "sandbox", createdAt } as const;
+  const instance = {
+    id: newId("inst"),
+    name: "Sandbox",
+    provider: "sandbox",
+    version: 1,
+    config: null,
+    createdAt,
+    updatedAt: createdAt,
+  } as const;
   const number = {
     id: newId("num"),
     customerId: customer.id,

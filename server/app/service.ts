@@ -122,6 +122,7 @@ class Composition {
       sealer: createSealer(secretKey, randomBytes),
       settings: config,
       observer: createObserver(metrics, this.#usage, fault),
+      link: (token) => `${this.#url}/v1/attachments/${token}`,
     });
     this.#inboxes = new Inboxes(this.#engine.context, (path) => `${this.#url}${path}`);
     this.#poster = new Poster({ allow: config.webhookAllow, userAgent: `Tightbeam/${options.version}` });

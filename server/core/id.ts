@@ -10,6 +10,11 @@ export type KeyId = `key_${string}`;
 export type CustomerId = `cust_${string}`;
 export type NumberId = `num_${string}`;
 export type InstanceId = `inst_${string}`;
+export type ChatId = `chat_${string}`;
+export type ContactId = `con_${string}`;
+export type PaymentId = `pay_${string}`;
+export type CallId = `call_${string}`;
+export type AttachmentId = `att_${string}`;
 
 /** Gives `size` random bytes. An argument wherever chance matters, so that a simulation can repeat it. */
 export type Random = (size: number) => Uint8Array;

@@ -5,7 +5,11 @@ import type { InstanceId } from "./id.ts";
 
 export interface Instance {
   id: InstanceId;
+  version: number;
   name: string;
   provider: ProviderName;
+  /** Sealed JSON of the provider's settings; null where it has none. */
+  config: string | null;
   createdAt: number;
+  updatedAt: number;
 }

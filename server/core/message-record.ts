@@ -1,11 +1,12 @@
 /** What of a message goes out: its record, the answer to sending it, the data of its events. */
 
 import type { AcceptedMessage, MessageEventData, Message as WireMessage } from "../../sdk/wire.ts";
+import { attachmentRecord, type Link } from "./attachment.ts";
 import type { Message } from "./message.ts";
 
 /** `data` of a `message.*` event: inapplicable fields are absent (contract 4). */
-export function messageEventData(message: Message): MessageEventData {
-  const { errorCode } = message;
+export function messageEventData(message: Message, link: Link): MessageEventData {
+  const { errorCode, parentMessageId, attachments } = message;
   return {
     messageId: message.id,
     ...(message.externalMessageId === null ? {} : { externalMessageId: message.externalMessageId }),
@@ -20,6 +21,9 @@ export function messageEventData(message: Message): MessageEventData {
     ...(message.scheduledAt === null ? {} : { scheduledAt: iso(message.scheduledAt) }),
     ...(message.deliveredAt === null ? {} : { deliveredAt: iso(message.deliveredAt) }),
     ...(message.readAt === null ? {} : { readAt: iso(message.readAt) }),
+    ...(parentMessageId === null ? {} : { parentMessageId }),
+    ...(attachments.length === 0 ? {} : { attachments: attachments.map((one) => attachmentRecord(one, link)) }),
+    ...(message.editedAt === null ? {} : { editedAt: iso(message.editedAt) }),
     ...(errorCode === null ? {} : { errorCode, error: { code: errorCode, message: message.errorMessage ?? "" } }),
   };
 }
@@ -39,18 +43,18 @@ export function acceptedRecord(message: Message): AcceptedMessage {
 }
 
 /** The whole record of contract 3. */
-export function messageRecord(message: Message): WireMessage {
+export function messageRecord(message: Message, link: Link): WireMessage {
   return {
     ...acceptedRecord(message),
     direction: message.direction,
-    chatId: null,
-    messageType: "text",
-    content: { text: message.text, mediaUrls: [] },
-    attachments: [],
+    chatId: message.chatId,
+    messageType: message.messageType,
+    content: { text: message.text, mediaUrls: message.mediaUrls },
+    attachments: message.attachments.map((attachment) => attachmentRecord(attachment, link)),
     metadata: message.metadata,
-    effect: null,
-    replyTo: null,
-    parentMessageId: null,
+    effect: message.effect,
+    replyTo: message.replyTo,
+    parentMessageId: message.parentMessageId,
     fallbackTriggered: message.fallbackTriggered,
     providerMessageId: message.providerMessageId,
     errorCode: message.errorCode,

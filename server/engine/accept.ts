@@ -5,7 +5,8 @@ import { checkAddress } from "../core/address.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId, KeyId, MessageId } from "../core/id.ts";
 import { parseInstant } from "../core/instant.ts";
-import { begin, type Message, NEW_MESSAGE } from "../core/message.ts";
+import { type Message, NEW_MESSAGE } from "../core/message.ts";
+import { begin } from "../core/message-lifecycle.ts";
 import { acceptedRecord } from "../core/message-record.ts";
 import { type CustomerNumber, channelsOf } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
@@ -90,7 +91,7 @@ async function newMessage(context: Context, sending: Sending, now: number): Prom
     channelsLeft,
     fallback: body.routing?.fallback ?? true,
     fallbackAfterMs: afterSeconds === undefined ? fallbackAfterMs : afterSeconds * 1_000,
-    text: body.content.text,
+    text: body.content?.text ?? null,
     metadata: body.metadata ?? null,
     externalMessageId: body.externalMessageId ?? null,
     callbackUrl: body.callbackUrl ?? null,

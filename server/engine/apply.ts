@@ -1,7 +1,8 @@
 /** Applies what providers tell of their own accord: receipts, early, late, twice and reversed. */
 
 import type { InstanceId, MessageId } from "../core/id.ts";
-import { climb, type Message, note, sendFailedCode } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
+import { climb, note, sendFailedCode } from "../core/message-lifecycle.ts";
 import type { ReceiptSignal, Signal } from "../providers/provider.ts";
 import { findHandOver, findMessage } from "../store/messages.ts";
 import type { Operation } from "../store/store.ts";
@@ -9,8 +10,18 @@ import { changeMessage, type Verdict } from "./change-message.ts";
 import { type Context, changeContext } from "./context.ts";
 import { giveUp } from "./give-up.ts";
 
-/** Applies a signal of an instance; resolves when what came of it is on disk. A receipt for nobody changes nothing. */
+/** Applies a signal of an instance; resolves when what came of it is on disk. */
 export async function apply(context: Context, instanceId: InstanceId, signal: Signal): Promise<void> {
+  switch (signal.kind) {
+    case "receipt":
+      return applyReceipt(context, instanceId, signal);
+    default:
+      context.observer.fault("signal", new Error(`nothing takes a signal of kind ${signal.kind}`));
+  }
+}
+
+/** A receipt for nobody changes nothing. */
+async function applyReceipt(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<void> {
   const subject = await findSubject(context, instanceId, signal);
   const forgets = forgetting(instanceId, signal);
   if (subject === null) {
@@ -28,12 +39,12 @@ export async function apply(context: Context, instanceId: InstanceId, signal: Si
 }
 
 /** What the provider need not remember any more, deleted with what the signal changes. */
-function forgetting(instanceId: InstanceId, { forget }: Signal): Operation[] {
+function forgetting(instanceId: InstanceId, { forget }: ReceiptSignal): Operation[] {
   return forget === undefined ? [] : [{ op: "delete", table: "memory", where: { instanceId, key: forget } }];
 }
 
 /** The message that a signal is about, and whether its reference is on record. */
-async function findSubject(context: Context, instanceId: InstanceId, { messageId, reference }: Signal) {
+async function findSubject(context: Context, instanceId: InstanceId, { messageId, reference }: ReceiptSignal) {
   const recent = messageId === undefined ? null : context.recent.get(messageId);
   if (recent?.providerMessageId === reference) return { message: recent, isRecorded: true };
   const handOver = await findHandOver(context.store.db, instanceId, reference);

@@ -1,7 +1,8 @@
 /** Commits one change to a message: its new state, its events and their deliveries, in one unit. */
 
 import type { MessageId } from "../core/id.ts";
-import type { Change, Message } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
+import type { Change } from "../core/message-lifecycle.ts";
 import { findMessage } from "../store/messages.ts";
 import type { Operation, Unit } from "../store/store.ts";
 import { change, difference } from "./commit.ts";

@@ -9,6 +9,9 @@ const DECISIONS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 const FULL_RETRY_AFTER_SECONDS = 10;
 
+/** What a commit needs of the context. */
+type Committing = Pick<Context, "store" | "wake" | "feeds">;
+
 /** A unit to commit and what it comes to; without a unit there is nothing to change. */
 export interface Decision<Value> {
   unit: Unit | null;
@@ -23,7 +26,7 @@ export type Decided<Value> = { taken: false; value: Value } | { taken: true };
  * never hold still, or when the disk is full.
  */
 export async function decide<Value>(
-  context: Pick<Context, "store" | "wake">,
+  context: Committing,
   decision: () => Decision<Value> | Promise<Decision<Value>>,
 ): Promise<Decided<Value>> {
   for (let round = 0; round < DECISIONS_MAX; round += 1) {
@@ -33,6 +36,7 @@ export async function decide<Value>(
     if (answer.answer === "taken") return { taken: true };
     if (answer.answer === "stale") continue;
     context.wake.deliveries(answer.lanes);
+    context.feeds.tell(unit);
     return { taken: false, value };
   }
   throw new ApiError("SERVICE_UNAVAILABLE", "The record is being changed by many at once; try again.", {
@@ -42,7 +46,7 @@ export async function decide<Value>(
 
 /** `decide` for a decision that has no `once` record: its value. */
 export async function change<Value>(
-  context: Pick<Context, "store" | "wake">,
+  context: Committing,
   decision: () => Decision<Value> | Promise<Decision<Value>>,
 ): Promise<Value> {
   const decided = await decide(context, decision);

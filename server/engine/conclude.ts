@@ -1,7 +1,8 @@
 /** Concludes a hand-over: commits what its outcome means for the message. */
 
 import type { FallbackReason } from "../../sdk/wire.ts";
-import { becomeUnknown, type ChangeContext, climb, defer, type FailureCause, type Message } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
+import { becomeUnknown, type ChangeContext, climb, defer, type FailureCause } from "../core/message-lifecycle.ts";
 import { backoffMs } from "../core/retry.ts";
 import type { Outbound, Outcome } from "../providers/provider.ts";
 import type { Operation } from "../store/store.ts";
@@ -14,10 +15,17 @@ import { giveUp } from "./give-up.ts";
 export function outbound(message: Message): Outbound {
   return {
     messageId: message.id,
+    customerId: message.customerId,
     from: message.from,
     to: message.to,
     channel: message.channel,
     text: message.text ?? "",
+    group: null,
+    attachments: [],
+    effect: message.effect,
+    replyTo: null,
+    mentions: message.mentions,
+    payment: message.payment,
     attempt: message.handOvers,
   };
 }

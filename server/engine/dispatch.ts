@@ -1,7 +1,8 @@
 /** Hands due messages to their provider, and commits what came of it: the loop from `queued` to `sent`. */
 
 import type { InstanceId } from "../core/id.ts";
-import { becomeDue, canFallBack, fail, handOver, type Message } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
+import { becomeDue, canFallBack, fail, handOver } from "../core/message-lifecycle.ts";
 import type { Outcome, Provider } from "../providers/provider.ts";
 import { answerOf } from "./answer.ts";
 import { changeMessage, type Verdict } from "./change-message.ts";

@@ -1,21 +1,25 @@
 /** The engine as one thing: its context, its loops and its providers, started and stopped in order. */
 
 import type { Clock } from "../clock.ts";
+import type { Link } from "../core/attachment.ts";
 import { createIdSource, type InstanceId, type NewId, type Random } from "../core/id.ts";
 import type { Provider } from "../providers/provider.ts";
 import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
 import { apply } from "./apply.ts";
+import { openConfig } from "./connect.ts";
 import type { Context, EngineSettings } from "./context.ts";
 import { createDeliver, type Sender } from "./deliver.ts";
 import { Dispatch } from "./dispatch.ts";
+import { Feeds } from "./feeds.ts";
 import { Known } from "./known.ts";
 import type { Lanes } from "./lanes.ts";
 import { memoryOf } from "./memory.ts";
 import type { Observer } from "./observer.ts";
 import { Recent } from "./recent.ts";
 import { Sweep } from "./sweep.ts";
+import { Threads } from "./threads.ts";
 
 /** What an engine is made of. */
 export interface EngineParts {
@@ -26,6 +30,7 @@ export interface EngineParts {
   sealer: Sealer;
   settings: EngineSettings;
   observer: Observer;
+  link: Link;
   /** Makes the providers of instances: the registry, unless something else is wanted. */
   createProvider?: typeof createProvider;
 }
@@ -47,6 +52,8 @@ export class Engine {
       newId,
       known: new Known(parts.store.db),
       recent: new Recent(),
+      threads: new Threads(),
+      feeds: new Feeds(),
       providers: this.#providers,
       wake: {
         messages: (lanes) => this.#dispatch?.lanes.wake(lanes),
@@ -61,11 +68,11 @@ export class Engine {
     const { context } = this;
     await context.store.release(Number.POSITIVE_INFINITY, context.clock.now());
     for (const instance of await context.known.instances()) {
-      const memory = memoryOf(context.store, instance.id);
-      this.#providers.set(
-        instance.id,
-        this.#createProvider(instance.provider, { instanceId: instance.id, memory, clock: context.clock }),
-      );
+      const { id: instanceId } = instance;
+      const memory = memoryOf(context.store, instanceId);
+      const config = openConfig(context, instance);
+      const provider = this.#createProvider(instance.provider, { instanceId, memory, clock: context.clock, config });
+      if (provider !== null) this.#providers.set(instanceId, provider);
     }
     const concurrency = [...this.#providers.values()].map(({ capabilities }) => capabilities.concurrency);
     this.#dispatch = new Dispatch(context, Math.max(1, ...concurrency));

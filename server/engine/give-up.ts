@@ -1,8 +1,9 @@
 /** Gives a channel up: on to the next one where there is one, else the message has failed. */
 
 import type { FallbackReason } from "../../sdk/wire.ts";
-import type { Change, ChangeContext, FailureCause, Message } from "../core/message.ts";
-import { canFallBack, fail, fallBack } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
+import type { Change, ChangeContext, FailureCause } from "../core/message-lifecycle.ts";
+import { canFallBack, fail, fallBack } from "../core/message-lifecycle.ts";
 
 /**
  * The change of a message whose channel is given up for `reason` (contract 3, Routing). `cause` is what it fails

@@ -2,7 +2,8 @@
 
 import { ApiError } from "../core/error.ts";
 import type { CustomerId, MessageId } from "../core/id.ts";
-import { cancel, erase, type Message, retry } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
+import { cancel, erase, retry } from "../core/message-lifecycle.ts";
 import { findMessage, findMessageOf } from "../store/messages.ts";
 import { changeMessage, unitOf } from "./change-message.ts";
 import { type Context, changeContext } from "./context.ts";

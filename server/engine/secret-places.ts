@@ -1,6 +1,6 @@
 /** Where signing secrets live: what a sealed one is bound to. A previous secret keeps the place of the present one. */
 
-import type { CustomerId, EndpointId } from "../core/id.ts";
+import type { CustomerId, EndpointId, InstanceId } from "../core/id.ts";
 
 /** Place of `secret` and `previousSecret` of a customer: they sign the configuration's deliveries and callbacks. */
 export function customerSecretPlace(id: CustomerId): string {
@@ -10,4 +10,9 @@ export function customerSecretPlace(id: CustomerId): string {
 /** Place of `secret` and `previousSecret` of a further endpoint or an inbox. */
 export function endpointSecretPlace(id: EndpointId): string {
   return `endpoints|${id}|secret`;
+}
+
+/** Place of the settings of a provider instance. */
+export function instanceSecretPlace(id: InstanceId): string {
+  return `instances|${id}|config`;
 }

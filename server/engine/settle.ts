@@ -1,6 +1,7 @@
 /** Settles unknown outcomes: asks the provider what became of a hand-over, and never sends blindly again. */
 
-import { becomeUnknown, defer, fail, type Message } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
+import { becomeUnknown, defer, fail } from "../core/message-lifecycle.ts";
 import type { Outcome } from "../providers/provider.ts";
 import { answerOf } from "./answer.ts";
 import { changeMessage } from "./change-message.ts";

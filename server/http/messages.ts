@@ -54,7 +54,7 @@ function listRoute(context: Context): Route {
         { ...filter, ...addresses, ...times },
         page,
       );
-      return { data: pageOf(found, limit, ({ id }) => id) };
+      return { data: pageOf(context, found, limit, ({ id }) => id) };
     },
   });
 }
@@ -68,7 +68,7 @@ function scheduledRoute(context: Context): Route {
     async handle({ caller, query: { limit, cursor } }) {
       const after = cursor === undefined ? null : decodeCursor(cursor, isScheduledPlace);
       const found = await listScheduled(context.store.db, caller.customerId, after, limit + 1);
-      return { data: pageOf(found, limit, ({ id, scheduledAt }) => ({ id, scheduledAt })) };
+      return { data: pageOf(context, found, limit, ({ id, scheduledAt }) => ({ id, scheduledAt })) };
     },
   });
 }
@@ -80,7 +80,7 @@ function oneMessageRoutes(context: Context): Route[] {
       path: "/v1/messages/:id",
       scope: "messages",
       async handle({ caller, params }) {
-        return { data: messageRecord(await requireMessage(context, caller.customerId, params.id)) };
+        return { data: messageRecord(await requireMessage(context, caller.customerId, params.id), context.link) };
       },
     }),
     route({
@@ -97,7 +97,7 @@ function oneMessageRoutes(context: Context): Route[] {
       path: "/v1/messages/:id/schedule",
       scope: "messages",
       async handle({ caller, params }) {
-        return { data: messageRecord(await cancelSchedule(context, caller.customerId, params.id)) };
+        return { data: messageRecord(await cancelSchedule(context, caller.customerId, params.id), context.link) };
       },
     }),
     route({
@@ -108,15 +108,15 @@ function oneMessageRoutes(context: Context): Route[] {
       async handle({ caller: { customerId }, params: { id }, body, idempotencyKey }) {
         const mayDuplicate = body.mayDuplicate ?? false;
         const { repeated, message } = await retryMessage(context, { customerId, id, mayDuplicate, idempotencyKey });
-        return { status: repeated ? 200 : 202, data: messageRecord(message) };
+        return { status: repeated ? 200 : 202, data: messageRecord(message, context.link) };
       },
     }),
   ];
 }
 
 /** A page of the `limit` first of what was found; one more was asked for, to know whether there is more. */
-function pageOf(found: readonly Message[], limit: number, place: (last: Message) => unknown) {
-  const messages: WireMessage[] = found.slice(0, limit).map(messageRecord);
+function pageOf({ link }: Context, found: readonly Message[], limit: number, place: (last: Message) => unknown) {
+  const messages: WireMessage[] = found.slice(0, limit).map((message) => messageRecord(message, link));
   const last = found[limit - 1];
   const hasMore = found.length > limit && last !== undefined;
   return { messages, pagination: { hasMore, nextCursor: hasMore ? encodeCursor(place(last)) : null } };

@@ -1,8 +1,18 @@
 /** What a provider is: something that takes messages for a channel and tells what became of them. */
 
-import type { Channel, HealthStatus } from "../../sdk/wire.ts";
+import type {
+  CallAction,
+  CallStatus,
+  Channel,
+  Effect,
+  HealthStatus,
+  Mention,
+  PhoneSettings,
+  Reaction,
+  ReactionCommand,
+} from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
-import type { InstanceId, MessageId } from "../core/id.ts";
+import type { ChatId, CustomerId, InstanceId, MessageId, PaymentId } from "../core/id.ts";
 
 /** Facts about a provider, not wishes. */
 export interface Capabilities {
@@ -11,15 +21,51 @@ export interface Capabilities {
   concurrency: number;
   /** How long to wait before `settle` is asked about an unknown outcome, in milliseconds. */
   settleAfterMs: number;
+  /** Whether it sees the payload of a payment, so that a sentence about one need not count (contract 3, Payments). */
+  seesPayments: boolean;
+}
+
+/** A conversation as a provider is told of it. */
+export interface Conversation {
+  chatId: ChatId;
+  customerId: CustomerId;
+  /** The customer's own address. */
+  from: string;
+  channel: Channel;
+  /** The other end of a one-to-one thread; null for a group. */
+  peer: string | null;
+  /** The provider's own name of a group; null while it has none, and for a one-to-one thread. */
+  reference: string | null;
+  participants: readonly string[];
+}
+
+/** A file as a provider sends it: its bytes were fetched before, and are of this type by their content. */
+export interface OutboundAttachment {
+  mimeType: string;
+  filename: string;
+  bytes: Uint8Array;
+  isAudioMessage: boolean;
 }
 
 /** A message as a provider is given it. */
 export interface Outbound {
   messageId: MessageId;
+  customerId: CustomerId;
   from: string;
+  /** The recipient's address; for a group, the id of its chat. */
   to: string;
+  /** The group that it goes to; null for one recipient. */
+  group: Conversation | null;
   channel: Channel;
   text: string;
+  /** Media of `content.mediaUrls`, then attachments. */
+  attachments: readonly OutboundAttachment[];
+  effect: Effect | null;
+  /** The provider's reference of the message that it answers; null where it does not, or the provider does not know it. */
+  replyTo: string | null;
+  mentions: readonly Mention[];
+  /** The payment that it asks for. */
+  payment: { id: PaymentId; amountCents: number } | null;
   /** 1 for the first hand-over on this channel. */
   attempt: number;
 }
@@ -49,11 +95,202 @@ export interface ReceiptSignal {
   forget?: string;
 }
 
-export type Signal = ReceiptSignal;
+/** What every signal but a receipt says: at which of our addresses, on which channel, and what to forget with it. */
+interface Heard {
+  /** The customer's address that it reached. */
+  to: string;
+  channel: Channel;
+  forget?: string;
+}
+
+/** A group as a provider tells of it: one that is not known here becomes a chat. */
+export interface GroupSighting {
+  reference: string;
+  name: string | null;
+  /** Everybody in it but the customer's own address. */
+  participants: readonly string[];
+}
+
+/** A file that came with a message: its bytes, or, where `data` is null, the reference to `fetch` them by. */
+export interface InboundAttachment {
+  reference: string;
+  mimeType: string | null;
+  filename: string | null;
+  totalBytes: number | null;
+  data: Uint8Array | null;
+}
+
+/** A contact wrote. `reference` is the provider's own name of the message: told again it changes nothing. */
+export interface InboundSignal extends Heard {
+  kind: "inbound";
+  reference: string;
+  from: string;
+  /** The group it was written to; null for a one-to-one thread. */
+  group: GroupSighting | null;
+  text: string | null;
+  attachments: readonly InboundAttachment[];
+  /** The provider's reference of the message that it answers. */
+  replyTo: string | null;
+  /** The payment that it carries, where the provider sees such payloads. */
+  payment: { amountCents: number; currency: "USD"; isRequest: boolean } | null;
+  effect: Effect | null;
+}
+
+/** A contact reacted to the message that the provider calls `target`, or took that back (`remove`). */
+export interface ReactionSignal extends Heard {
+  kind: "reaction";
+  reference: string;
+  from: string;
+  target: string;
+  type: Reaction | "remove";
+  emoji?: string;
+  /** As a phone shows it: `Loved “Hi”`. */
+  content: string;
+}
+
+/** A contact begins or ends typing. */
+export interface TypingSignal extends Heard {
+  kind: "typing";
+  from: string;
+  group: GroupSighting | null;
+  typing: boolean;
+}
+
+/** A FaceTime call changed. `callUuid` is the provider's own name of it. */
+export interface CallSignal extends Heard {
+  kind: "call";
+  callUuid: string;
+  /** The other end. */
+  caller: string;
+  isVideo: boolean;
+  isOutgoing: boolean;
+  status: CallStatus;
+}
+
+/** A contact changed (`text`) or took back (null) a message of its own. */
+export interface RevisionSignal extends Heard {
+  kind: "revision";
+  reference: string;
+  text: string | null;
+}
+
+/** A contact kept an audio message of ours. */
+export interface AudioKeptSignal extends Heard {
+  kind: "audioKept";
+  reference: string;
+}
+
+/** Something happened to a group. `actor` is who did it, null where that is not known. */
+export interface GroupSignal extends Heard {
+  kind: "group";
+  /** The provider's own name of what happened: told again it changes nothing. */
+  reference: string;
+  group: GroupSighting;
+  change: "participantAdded" | "participantLeft" | "titleChanged" | "photoChanged";
+  participant: string | null;
+  title: string | null;
+  actor: string | null;
+}
+
+export type Signal =
+  | ReceiptSignal
+  | InboundSignal
+  | ReactionSignal
+  | TypingSignal
+  | CallSignal
+  | RevisionSignal
+  | AudioKeptSignal
+  | GroupSignal;
 
 export interface Health {
   status: HealthStatus;
   message?: string;
+  /** What an operator should do something about, in words. */
+  warnings?: readonly string[];
+}
+
+/** A message that a command is about, as its provider knows it. */
+export interface Target {
+  messageId: MessageId;
+  reference: string;
+  text: string | null;
+  /** The conversation it is in. */
+  chat: Conversation;
+}
+
+/** What became of a command: it was done, or the peer refused it (`reason` in words). A throw counts as refused. */
+export type Ordered = { done: true } | { done: false; reason: string };
+
+/** What a provider knows of an address. Null: it cannot tell. */
+export interface Availability {
+  imessage: boolean | null;
+  facetime: boolean | null;
+}
+
+/** Whether a person has notifications silenced, and by which mode, where that is known. */
+export interface FocusState {
+  focused: boolean;
+  focusMode?: string;
+}
+
+/**
+ * Commands that only some providers have: a missing one is refused with `CHANNEL_NOT_SUPPORTED`. Each is given up with
+ * its `abort` signal, and then counts as timed out.
+ */
+export interface Commands {
+  react(target: Target, reaction: ReactionCommand, abort: AbortSignal): Promise<Ordered>;
+  edit(target: Target, text: string, backwardsCompatibilityMessage: string, abort: AbortSignal): Promise<Ordered>;
+  unsend(target: Target, abort: AbortSignal): Promise<Ordered>;
+  markRead(chat: Conversation, abort: AbortSignal): Promise<Ordered>;
+  markUnread(chat: Conversation, abort: AbortSignal): Promise<Ordered>;
+  setTyping(chat: Conversation, typing: boolean, abort: AbortSignal): Promise<Ordered>;
+  /** Makes a group. `reference` null: it comes to be with the first message to it. */
+  createGroup(
+    group: { customerId: CustomerId; from: string; name: string | null; participants: readonly string[] },
+    abort: AbortSignal,
+  ): Promise<{ done: true; reference: string | null } | { done: false; reason: string }>;
+  renameGroup(chat: Conversation, name: string, abort: AbortSignal): Promise<Ordered>;
+  addParticipant(chat: Conversation, participant: string, abort: AbortSignal): Promise<Ordered>;
+  removeParticipant(chat: Conversation, participant: string, abort: AbortSignal): Promise<Ordered>;
+  leaveGroup(chat: Conversation, abort: AbortSignal): Promise<Ordered>;
+  availability(customerId: CustomerId, address: string, abort: AbortSignal): Promise<Availability>;
+  focus(customerId: CustomerId, address: string, abort: AbortSignal): Promise<FocusState>;
+  /** The bytes of an inbound attachment; null when the peer no longer has them. */
+  fetch(reference: string, abort: AbortSignal): Promise<Uint8Array | null>;
+}
+
+/**
+ * Contacts' phones that the provider keeps itself: only the sandbox has them. Each action is what a person would do on
+ * the phone of `number`, towards the customer's address `to`; it resolves when the service has it on disk.
+ */
+export interface Phones {
+  /** Writes, and answers the reference of the inbound message. */
+  write(
+    phone: Phone,
+    message: {
+      text: string | null;
+      attachments: readonly InboundAttachment[];
+      replyTo: string | null;
+      channel: Channel;
+    },
+  ): Promise<{ reference: string }>;
+  type(phone: Phone, typing: boolean): Promise<void>;
+  react(phone: Phone, target: { reference: string; text: string | null }, reaction: ReactionCommand): Promise<void>;
+  /** Pays, and answers the reference of the inbound message that carries the payment. */
+  pay(phone: Phone, amountCents: number): Promise<{ reference: string }>;
+  /** Rings, answers, hangs up or misses; answers the call's own name. Null when there is no call to do it to. */
+  call(phone: Phone, action: CallAction, isVideo: boolean): Promise<{ callUuid: string } | null>;
+  settings(customerId: CustomerId, number: string): PhoneSettings;
+  change(customerId: CustomerId, number: string, settings: Partial<PhoneSettings>): Promise<PhoneSettings>;
+  /** Forgets what the phones did for a customer, what they still owe, and how they were set. */
+  reset(customerId: CustomerId): Promise<void>;
+}
+
+/** A contact's phone, towards one address of one customer. */
+export interface Phone {
+  customerId: CustomerId;
+  number: string;
+  to: string;
 }
 
 /**
@@ -71,11 +308,15 @@ export interface ProviderContext {
   instanceId: InstanceId;
   memory: Memory;
   clock: Clock;
+  /** The instance's settings as its administrator gave them, secrets in clear. */
+  config: Readonly<Record<string, unknown>>;
 }
 
 export interface Provider {
   readonly name: string;
   readonly capabilities: Capabilities;
+  readonly commands?: Partial<Commands>;
+  readonly phones?: Phones;
   /** Connects. `signals` resolves when what it was told is on disk; a signal that threw must be told again. */
   start(signals: (signal: Signal) => Promise<void>): Promise<void>;
   /** Never throws for what a peer does; a throw counts as `unknown`. */

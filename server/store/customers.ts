@@ -3,7 +3,7 @@
 import type { Kysely } from "kysely";
 import type { Customer } from "../core/customer.ts";
 import type { CustomerId } from "../core/id.ts";
-import { type Database, decode } from "./schema.ts";
+import { type Database, decode } from "./rows.ts";
 
 export async function findCustomer(db: Kysely<Database>, id: CustomerId): Promise<Customer | null> {
   const row = await db.selectFrom("customers").selectAll().where("id", "=", id).executeTakeFirst();

@@ -4,7 +4,7 @@ import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import type { DeliveryStatus } from "../../sdk/wire.ts";
 import type { Attempt, Delivery } from "../core/delivery.ts";
 import type { CustomerId, DeliveryId, EndpointId } from "../core/id.ts";
-import { type Database, decode, type Row } from "./schema.ts";
+import { type Database, decode, type Row } from "./rows.ts";
 
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined;

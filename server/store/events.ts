@@ -4,7 +4,7 @@ import type { Kysely } from "kysely";
 import type { EventType } from "../../sdk/wire.ts";
 import type { Event } from "../core/event.ts";
 import type { CustomerId, EventId, MessageId } from "../core/id.ts";
-import { type Database, decode } from "./schema.ts";
+import { type Database, decode } from "./rows.ts";
 
 /** An event and where it stands among all. */
 export interface PlacedEvent extends Event {

@@ -3,7 +3,7 @@
 import type { Kysely } from "kysely";
 import type { CustomerId } from "../core/id.ts";
 import type { Endpoint } from "../core/webhook.ts";
-import { type Database, decode } from "./schema.ts";
+import { type Database, decode } from "./rows.ts";
 
 /** The inbox of a customer, whether or not it is active. */
 export async function findInbox(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {

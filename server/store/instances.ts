@@ -2,7 +2,7 @@
 
 import type { Kysely } from "kysely";
 import type { Instance } from "../core/instance.ts";
-import { type Database, decode } from "./schema.ts";
+import { type Database, decode } from "./rows.ts";
 
 /** All instances, the oldest first. */
 export async function findInstances(db: Kysely<Database>): Promise<Instance[]> {

@@ -3,7 +3,7 @@
 import type { Kysely } from "kysely";
 import type { KeyId } from "../core/id.ts";
 import type { ApiKey } from "../core/key.ts";
-import { type Database, decode } from "./schema.ts";
+import { type Database, decode } from "./rows.ts";
 
 /** The key with this SHA-256, whether or not it is still good. */
 export async function findKeyByHash(db: Kysely<Database>, hash: string): Promise<ApiKey | null> {

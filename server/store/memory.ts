@@ -1,7 +1,7 @@
 /** Reads of provider instances' memory. */
 
 import type { Kysely } from "kysely";
-import type { Database } from "./schema.ts";
+import type { Database } from "./rows.ts";
 
 /** Entries of an instance whose key begins with `prefix`, in the order of their keys. */
 export async function listMemory(

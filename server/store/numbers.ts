@@ -3,7 +3,7 @@
 import type { Kysely } from "kysely";
 import type { CustomerId } from "../core/id.ts";
 import type { CustomerNumber } from "../core/number.ts";
-import { type Database, decode } from "./schema.ts";
+import { type Database, decode } from "./rows.ts";
 
 /** Numbers of a customer, the default first, then by age. */
 export async function findNumbers(db: Kysely<Database>, customerId: CustomerId): Promise<CustomerNumber[]> {

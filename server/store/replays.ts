@@ -2,7 +2,7 @@
 
 import type { Kysely } from "kysely";
 import { type CustomerId, type EventId, firstIdAt } from "../core/id.ts";
-import type { Database } from "./schema.ts";
+import type { Database } from "./rows.ts";
 
 /** Position of the oldest event, whoever's, whose id was made at `at` (real time) or later; null when there is none. */
 export async function findPositionAt(db: Kysely<Database>, at: number): Promise<number | null> {

@@ -1,5 +1,9 @@
 /** Every table as data: its columns, its key, and how a record becomes a row and back. Nothing else knows a column. */
 
+import type { Content } from "../core/attachment.ts";
+import type { Call } from "../core/call.ts";
+import type { Chat } from "../core/chat.ts";
+import type { Contact, ContactAddress } from "../core/contact.ts";
 import type { Customer } from "../core/customer.ts";
 import type { Attempt, Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
@@ -7,6 +11,8 @@ import type { Instance } from "../core/instance.ts";
 import type { ApiKey } from "../core/key.ts";
 import type { Message } from "../core/message.ts";
 import type { CustomerNumber } from "../core/number.ts";
+import type { OptOut } from "../core/opt-out.ts";
+import type { Payment } from "../core/payment.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
 
@@ -38,6 +44,13 @@ export interface MemoryEntry {
   value: string;
 }
 
+/** Something that a provider told once, by its own name of it: told again it changes nothing. */
+export interface Arrival {
+  instanceId: string;
+  reference: string;
+  createdAt: number;
+}
+
 /** One fact about the database itself: the schema of its secrets, the clock's shift. */
 export interface Setting {
   name: string;
@@ -60,12 +73,20 @@ export interface Records {
   usage: UsageHour;
   memory: MemoryEntry;
   settings: Setting;
+  chats: Chat;
+  contacts: Contact;
+  contactAddresses: ContactAddress;
+  payments: Payment;
+  calls: Call;
+  contents: Content;
+  arrivals: Arrival;
+  optOuts: OptOut;
 }
 
 export type TableName = keyof Records;
 
 /** How a value is kept: as it is, as 0 or 1, or as JSON text. */
-type Kind = "text" | "number" | "flag" | "json";
+export type Kind = "text" | "number" | "flag" | "json" | "bytes";
 
 type Columns<Record_> = { readonly [Property in keyof Record_]-?: Kind };
 
@@ -116,7 +137,15 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     revokedAt: "number",
     replacedBy: "text",
   }),
-  instances: table("instances", ["id"], ["id"], { id: "text", name: "text", provider: "text", createdAt: "number" }),
+  instances: table("instances", ["id"], ["id"], {
+    id: "text",
+    version: "number",
+    name: "text",
+    provider: "text",
+    config: "text",
+    createdAt: "number",
+    updatedAt: "number",
+  }),
   messages: table("messages", ["id"], ["id"], {
     id: "text",
     version: "number",
@@ -132,6 +161,16 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     fallbackAfterMs: "number",
     fallbackTriggered: "flag",
     text: "text",
+    messageType: "text",
+    mediaUrls: "json",
+    attachments: "json",
+    chatId: "text",
+    effect: "text",
+    replyTo: "text",
+    parentMessageId: "text",
+    mentions: "json",
+    payment: "json",
+    editedAt: "number",
     metadata: "json",
     externalMessageId: "text",
     callbackUrl: "text",
@@ -244,6 +283,109 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     value: "text",
   }),
   settings: table("settings", ["name"], ["name"], { name: "text", value: "text" }),
+  chats: table("chats", ["id"], ["key"], {
+    id: "text",
+    version: "number",
+    customerId: "text",
+    key: "text",
+    isGroup: "flag",
+    from: "text",
+    peer: "text",
+    instanceId: "text",
+    reference: "text",
+    channel: "text",
+    name: "text",
+    participants: "json",
+    leftAt: "number",
+    createdAt: "number",
+    updatedAt: "number",
+  }),
+  contacts: table("contacts", ["id"], ["id"], {
+    id: "text",
+    version: "number",
+    customerId: "text",
+    firstName: "text",
+    lastName: "text",
+    phoneNumber: "text",
+    email: "text",
+    company: "text",
+    tags: "json",
+    metadata: "json",
+    searchText: "text",
+    createdAt: "number",
+    updatedAt: "number",
+  }),
+  contactAddresses: table("contact_addresses", ["customerId", "address"], ["customerId", "address"], {
+    customerId: "text",
+    address: "text",
+    contactId: "text",
+  }),
+  payments: table("payments", ["id"], ["id"], {
+    id: "text",
+    version: "number",
+    customerId: "text",
+    keyId: "text",
+    messageId: "text",
+    from: "text",
+    to: "text",
+    amountCents: "number",
+    currency: "text",
+    note: "text",
+    status: "text",
+    metadata: "json",
+    callbackUrl: "text",
+    correlationId: "text",
+    paidBy: "json",
+    reason: "text",
+    expiresAt: "number",
+    dueAt: "number",
+    paidAt: "number",
+    cancelledAt: "number",
+    createdAt: "number",
+    updatedAt: "number",
+  }),
+  calls: table("calls", ["id"], ["instanceId", "callUuid"], {
+    id: "text",
+    version: "number",
+    customerId: "text",
+    instanceId: "text",
+    callUuid: "text",
+    from: "text",
+    caller: "text",
+    to: "text",
+    isAudio: "flag",
+    isVideo: "flag",
+    isOutgoing: "flag",
+    status: "text",
+    history: "json",
+    createdAt: "number",
+    updatedAt: "number",
+  }),
+  contents: table("contents", ["id"], ["id"], {
+    id: "text",
+    customerId: "text",
+    messageId: "text",
+    mimeType: "text",
+    filename: "text",
+    totalBytes: "number",
+    data: "bytes",
+    instanceId: "text",
+    reference: "text",
+    createdAt: "number",
+  }),
+  arrivals: table("arrivals", ["instanceId", "reference"], ["instanceId", "reference"], {
+    instanceId: "text",
+    reference: "text",
+    createdAt: "number",
+  }),
+  optOuts: table("opt_outs", ["number", "contact"], ["number", "contact"], {
+    customerId: "text",
+    number: "text",
+    contact: "text",
+    source: "text",
+    keyword: "text",
+    createdAt: "number",
+  }),
 };
 
 function table<Record_>(
@@ -253,73 +395,4 @@ function table<Record_>(
   columns: Columns<Record_>,
 ): Table<Record_> {
   return { name, key, unique, columns };
-}
-
-/** `createdAt` → `created_at`. */
-export function columnOf(property: string): string {
-  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** What a column can hold. */
-export type Value = string | number | null;
-
-/** The value of one property as its column keeps it. */
-export function encodeValue(kind: Kind, value: unknown): Value {
-  if (value === null || value === undefined) return null;
-  if (kind === "json") return JSON.stringify(value);
-  if (kind === "flag") return value ? 1 : 0;
-  return value as string | number;
-}
-
-function decodeValue(kind: Kind, value: Value): unknown {
-  if (value === null) return null;
-  if (kind === "json") return JSON.parse(String(value));
-  if (kind === "flag") return value !== 0;
-  return value;
-}
-
-/** Properties, columns and kinds of a table, ready to loop over. */
-export const LAYOUT = Object.fromEntries(
-  Object.entries(TABLES).map(([name, { columns }]) => [
-    name,
-    Object.entries(columns).map(([property, kind]) => ({ property, column: columnOf(property), kind })),
-  ]),
-) as Record<TableName, { property: string; column: string; kind: Kind }[]>;
-
-/** The record that a row holds. Columns which the row lacks are left out. */
-export function decode<Name extends TableName>(name: Name, row: object): Records[Name] {
-  const record: Record<string, unknown> = {};
-  const values = row as Record<string, Value | undefined>;
-  for (const { property, column, kind } of LAYOUT[name]) {
-    const value = values[column];
-    if (value !== undefined) record[property] = decodeValue(kind, value);
-  }
-  return record as unknown as Records[Name];
-}
-
-type SnakeCase<Text extends string> = Text extends `${infer Head}${infer Tail}`
-  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
-  : Text;
-
-type Cell<Type> = Type extends boolean ? number : Type extends string | number | null ? Type : string;
-
-/** The row of a record, as Kysely reads it. */
-export type Row<Record_> = { [Property in keyof Record_ & string as SnakeCase<Property>]: Cell<Record_[Property]> };
-
-/** The database as reads see it. `events.position` is drawn inside the commit and orders a customer's events. */
-export interface Database {
-  customers: Row<Customer>;
-  numbers: Row<CustomerNumber>;
-  keys: Row<ApiKey>;
-  instances: Row<Instance>;
-  messages: Row<Message>;
-  hand_overs: Row<HandOver>;
-  events: Row<Event> & { position: number };
-  endpoints: Row<Endpoint>;
-  deliveries: Row<Delivery>;
-  attempts: Row<Attempt>;
-  idempotency: Row<Idempotency>;
-  usage: Row<UsageHour>;
-  memory: Row<MemoryEntry>;
-  settings: Row<Setting>;
 }

@@ -8,10 +8,21 @@ import type { EndpointId, EventId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
-import type { Database, Records, TableName } from "./schema.ts";
+import type { Database } from "./rows.ts";
+import type { Records, TableName } from "./schema.ts";
 
 /** Tables whose records carry a `version`, and change only from the version that was decided on. */
-export type Versioned = "customers" | "keys" | "messages" | "endpoints" | "deliveries";
+export type Versioned =
+  | "customers"
+  | "keys"
+  | "messages"
+  | "endpoints"
+  | "deliveries"
+  | "instances"
+  | "chats"
+  | "contacts"
+  | "payments"
+  | "calls";
 
 type InsertInto<Name extends TableName> = { op: "insert" | "once" | "put"; table: Name; record: Records[Name] };
 type UpdateOf<Name extends Versioned> = {

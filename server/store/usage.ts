@@ -4,7 +4,7 @@ import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql
 import type { UsageCounts } from "../../sdk/wire.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import { noUsage } from "../core/usage.ts";
-import { columnOf, type Database } from "./schema.ts";
+import { columnOf, type Database } from "./rows.ts";
 
 /** Whose usage: of a key with its customer's part, of a customer with all its keys, or of everybody. */
 export type UsageOf =

@@ -3,7 +3,7 @@
 import type { Kysely } from "kysely";
 import type { CustomerId, EndpointId } from "../core/id.ts";
 import type { Endpoint } from "../core/webhook.ts";
-import { type Database, decode } from "./schema.ts";
+import { type Database, decode } from "./rows.ts";
 
 /** The configuration of a customer. */
 export function findConfiguration(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {

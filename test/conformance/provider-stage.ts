@@ -14,6 +14,7 @@ import type {
   ReceiptSignal,
   Signal,
 } from "../../server/providers/provider.ts";
+import { outboundMessage } from "../support/outbound.ts";
 
 /** A recipient that shows one behaviour on a channel, or why this provider's peer has none that does. */
 export type Scenario<More = unknown> = ({ to: string; channel: Channel } & More) | { skip: string };
@@ -93,6 +94,7 @@ export class Life {
       instanceId: "inst_conformance",
       memory: this.#memory(disk),
       clock: this.#clock(harness.clock),
+      config: {},
     });
   }
 
@@ -102,7 +104,7 @@ export class Life {
       await this.listen(signal);
       await this.#alive();
       if (signal.forget !== undefined) this.#disk.entries.delete(signal.forget);
-      this.told.push(signal);
+      if (signal.kind === "receipt") this.told.push(signal);
     });
     return this;
   }
@@ -200,14 +202,7 @@ export function stageOf(harness: ProviderHarness, disk: ProviderDisk, lives: Lif
       lives.push(life);
       return await life.start();
     },
-    message: ({ to, channel }, attempt = 1) => ({
-      messageId: nextMessageId(),
-      from: "+15005550006",
-      to,
-      channel,
-      text: "Hello",
-      attempt,
-    }),
+    message: ({ to, channel }, attempt = 1) => outboundMessage({ messageId: nextMessageId(), to, channel, attempt }),
     toldInTheEnd: async (life, message, wanted) => {
       await harness.advanceUntil(() => life.receipts(message).length >= wanted.length, LIMIT_MS);
       await quiet(harness);

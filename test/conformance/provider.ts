@@ -218,7 +218,7 @@ function receipts(promise: Promises): void {
     const free = stage.message(scenario);
     let release = () => {};
     life.listen = (signal) => {
-      if (signal.messageId !== stuck.messageId) return Promise.resolve();
+      if (signal.kind !== "receipt" || signal.messageId !== stuck.messageId) return Promise.resolve();
       return new Promise((resolve) => {
         release = resolve;
       });

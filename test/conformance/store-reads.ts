@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { findMessage } from "../../server/store/messages.ts";
 import type { Records, TableName } from "../../server/store/schema.ts";
 import type { Operation } from "../../server/store/store.ts";
+import { recordsBeside } from "./store-records.ts";
 import { attemptOf, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
 
 /** What was committed is read as it was put in. */
@@ -97,6 +98,13 @@ const FILLED = {
   readAt: NOW + 11,
   deletedAt: NOW + 12,
   erasedAt: NOW + 13,
+  messageType: "carousel",
+  chatId: "chat_1",
+  effect: "slam",
+  replyTo: "msg_1",
+  parentMessageId: "msg_2",
+  payment: { id: "pay_1", amountCents: 2_500 },
+  editedAt: NOW + 14,
   timeline: [{ status: "sent", at: NOW, channel: "sms", reason: "why", instanceId: "inst_1" }],
 } as const;
 
@@ -121,7 +129,7 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
       { ...key, rateLimit: { limit: 5, windowSeconds: 60 } },
       { ...keyOf(stage, customer), customerId: null, scope: "admin" },
     ],
-    instances: [1, 2].map(() => ({ ...instance, id: stage.newId("inst") })),
+    instances: [1, 2].map(() => ({ ...instance, version: 1, config: null, updatedAt: 1, id: stage.newId("inst") })),
     messages: [message, stage.message(customer, { text: null, channelsLeft: [], fallback: false })],
     handOvers: ["a", "b"].map((reference) => ({ ...handOver, reference })),
     events: [event, stage.event(customer)],
@@ -138,5 +146,12 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
     ],
     memory: ["a", "b"].map((name) => ({ instanceId: "inst_1", key: name, value: `{"${name}":1}` })),
     settings: ["a", "b"].map((name) => ({ name, value: name })),
+    ...recordsBeside({
+      newId: stage.newId,
+      customerId: customer.id,
+      messageId: message.id,
+      instanceId: stage.instanceId,
+      now: NOW,
+    }),
   };
 }

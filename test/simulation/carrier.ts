@@ -126,7 +126,7 @@ export class ScriptedCarrier {
     const ask = { settle: (message: Outbound) => life.told(this.#settle(message)) };
     return {
       name: "scripted",
-      capabilities: { channels: ["imessage", "sms"], concurrency, settleAfterMs: SETTLE_AFTER_MS },
+      capabilities: { channels: ["imessage", "sms"], concurrency, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true },
       start: async (signals) => {
         this.#listener = { life, signals };
       },
@@ -307,6 +307,7 @@ export function observed(provider: Provider, life: Life, log: CarrierLog, parts:
     capabilities: provider.capabilities,
     start: (signals) =>
       provider.start(async (signal) => {
+        if (signal.kind !== "receipt") return signals(signal);
         const { messageId = "" } = signal;
         const told: Receipt = { signal, messageId, at: parts.clock.now(), takenInOrder: null };
         log.receipts.push(told);

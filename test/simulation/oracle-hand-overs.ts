@@ -30,7 +30,7 @@ export function judgeHandOvers(judge: Judge): void {
     for (const [index, handOver] of handOvers.entries()) {
       const { text, to, from } = handOver;
       // What was deleted while it waited is not sent with its text any more, nor at all.
-      if (text !== wish.body.content.text || to !== wish.body.to || !own.includes(from)) {
+      if (text !== wish.body.content?.text || to !== wish.body.to || !own.includes(from)) {
         report("accepted messages are kept", `${id} was handed over as something else: ${JSON.stringify(handOver)}`);
       }
       const before = handOvers[index - 1];

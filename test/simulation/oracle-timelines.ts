@@ -57,7 +57,7 @@ function judgeEvents({ report }: Judge, { id, events, message, wish }: Story): v
     report("every change has one event", `${id} has the sequences ${sequences.join(" ")}`);
   }
   for (const { type, data } of events) {
-    const text = data.text === wish.body.content.text || data.text === null;
+    const text = data.text === wish.body.content?.text || data.text === null;
     const fits = text && data.to === wish.body.to && data.externalMessageId === wish.tag;
     if (!fits) report("every change has one event", `${type} of ${id} tells of another: ${JSON.stringify(data)}`);
   }

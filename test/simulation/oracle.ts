@@ -121,7 +121,7 @@ function judgeEnds({ run, stories, report }: Judge): void {
       continue;
     }
     const { status, content, to, metadata } = message;
-    const same = content.text === wish.body.content.text && to === wish.body.to;
+    const same = content.text === wish.body.content?.text && to === wish.body.to;
     if (!same || JSON.stringify(metadata ?? undefined) !== JSON.stringify(wish.body.metadata)) {
       report("accepted messages are kept", `${id} is not what was sent: ${JSON.stringify(message)}`);
     }

@@ -1,6 +1,7 @@
 /** Ways to make the service wrong, each by one thing that breaks a promise: what the oracle has to notice. */
 
-import { LAYOUT, type TableName, type Value } from "../../server/store/schema.ts";
+import { LAYOUT, type Value } from "../../server/store/rows.ts";
+import type { TableName } from "../../server/store/schema.ts";
 import type { Job, Step } from "../../server/store/sqlite/steps.ts";
 import type { Rule } from "./story.ts";
 import type { Sabotage } from "./world.ts";

@@ -77,6 +77,7 @@ export class Service {
       sealer: createSealer(SECRET_KEY, random),
       settings: config,
       observer: createObserver(this.#metrics, this.#usage, fault),
+      link: (token) => `/v1/attachments/${token}`,
       createProvider,
     });
     this.#inboxes = new Inboxes(this.#engine.context, (path) => path);

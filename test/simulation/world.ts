@@ -301,10 +301,10 @@ class World {
       chance: () => this.#jitter.next(),
       createProvider: (name, context) => {
         const parts = { clock: this.#clock, chance: this.#chance, order: () => ++this.#order };
+        const ordinary = createProvider(name, context);
+        if (ordinary === null) return null;
         const inner =
-          this.#kind === "scripted"
-            ? this.#carrier.provider(life)
-            : observed(createProvider(name, context), life, this.#carrier.log, parts);
+          this.#kind === "scripted" ? this.#carrier.provider(life) : observed(ordinary, life, this.#carrier.log, parts);
         return sabotage.provider?.(inner) ?? inner;
       },
       poster: sabotage.poster?.(poster) ?? poster,

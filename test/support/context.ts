@@ -10,10 +10,12 @@ import type { CustomerNumber } from "../../server/core/number.ts";
 import { RETRY_SCHEDULE_MS } from "../../server/core/retry.ts";
 import { newSigningSecret } from "../../server/core/signature.ts";
 import type { Context, EngineSettings } from "../../server/engine/context.ts";
+import { Feeds } from "../../server/engine/feeds.ts";
 import { Known } from "../../server/engine/known.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { Recent } from "../../server/engine/recent.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
+import { Threads } from "../../server/engine/threads.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { createSealer } from "../../server/secrets.ts";
 import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
@@ -66,11 +68,13 @@ const HOUR_MS = 3_600_000;
 /** Ordinary settings: loopback receivers are allowed, the specification's retry schedule, no fallback time. */
 const TEST_SETTINGS: EngineSettings = {
   webhookAllow: parseAllowList("loopback"),
+  fetchAllow: parseAllowList("loopback"),
   webhookRetryScheduleMs: RETRY_SCHEDULE_MS,
   fallbackAfterMs: null,
   messageTtlMs: 72 * HOUR_MS,
   retentionMs: 30 * 24 * HOUR_MS,
   sandboxInbox: true,
+  paymentText: false,
 };
 
 /** Bytes that look random and are the same in every run with this seed. */
@@ -107,6 +111,9 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     settings: { ...TEST_SETTINGS, ...options.settings },
     known: new Known(store.db),
     recent: new Recent(),
+    threads: new Threads(),
+    feeds: new Feeds(),
+    link: (token) => `http://127.0.0.1:8080/v1/attachments/${token}`,
     providers,
     observer: observerOf(observed),
     wake: {
@@ -119,7 +126,10 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     id: context.newId("inst"),
     name: "Sandbox",
     provider: "sandbox",
+    version: 1,
+    config: null,
     createdAt: clock.now(),
+    updatedAt: clock.now(),
   };
   await commitAll(context, [{ op: "insert", table: "instances", record: instance }]);
   let tenants = 0;

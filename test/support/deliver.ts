@@ -10,7 +10,7 @@ import { createDeliver } from "../../server/engine/deliver.ts";
 import type { Lanes } from "../../server/engine/lanes.ts";
 import type { Posted, PostRequest } from "../../server/outgoing/post.ts";
 import { findAttempts } from "../../server/store/deliveries.ts";
-import { decode } from "../../server/store/schema.ts";
+import { decode } from "../../server/store/rows.ts";
 import type { ClaimedDelivery } from "../../server/store/store.ts";
 import { type TestContext, testContext } from "./context.ts";
 import { URL_A } from "./webhooks.ts";

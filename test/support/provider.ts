@@ -25,6 +25,7 @@ export class ScriptedProvider implements Provider {
     channels: ["imessage", "sms"],
     concurrency: 64,
     settleAfterMs: SETTLE_AFTER_MS,
+    seesPayments: true,
   };
   /** Every message that was handed over, repeats included. */
   readonly handed: Outbound[] = [];

@@ -2,8 +2,10 @@
 
 import { Type } from "typebox";
 import {
+  ATTACHMENT_SOURCES,
   CHANNELS,
   DIRECTIONS,
+  EFFECTS,
   MESSAGE_STATUSES,
   type RetryMessage as WireRetryMessage,
   type SendMessage as WireSendMessage,
@@ -21,12 +23,38 @@ const Routing = closed({
   fallbackAfterSeconds: Type.Optional(Type.Integer({ minimum: 10, maximum: 86_400 })),
 });
 
+const AttachmentInput = closed({
+  type: Type.Enum(ATTACHMENT_SOURCES),
+  url: Type.Optional(HttpsUrl),
+  data: Type.Optional(Type.String()),
+  mimeType: Type.Optional(text(1, 255)),
+  filename: Type.Optional(text(1, 255)),
+  isAudioMessage: Type.Optional(Type.Boolean()),
+});
+
 /** Body of `POST /v1/messages`. Addresses and instants have error codes of their own, so the engine judges them. */
 export const SendMessage = wire<WireSendMessage>()(
   closed({
     to: Type.Optional(text(0, 512)),
+    chatId: Type.Optional(text(0, 512)),
+    conversationId: Type.Optional(text(0, 512)),
     from: Type.Optional(text(1, 512)),
-    content: closed({ text: text(1, TEXT_LENGTH_MAX) }),
+    content: Type.Optional(
+      closed({
+        text: Type.Optional(text(0, TEXT_LENGTH_MAX)),
+        mediaUrls: Type.Optional(Type.Array(HttpsUrl, { minItems: 1, maxItems: 20 })),
+        mediaUrl: Type.Optional(HttpsUrl),
+      }),
+    ),
+    attachments: Type.Optional(Type.Array(AttachmentInput)),
+    replyTo: Type.Optional(text(1, 512)),
+    effect: Type.Optional(Type.Enum(EFFECTS)),
+    mentions: Type.Optional(
+      Type.Array(
+        closed({ address: Address, start: Type.Integer({ minimum: 0 }), length: Type.Integer({ minimum: 1 }) }),
+      ),
+    ),
+    createContact: Type.Optional(Type.Boolean()),
     routing: Type.Optional(Routing),
     scheduledAt: Type.Optional(text(0, 100)),
     idempotencyKey: Type.Optional(IdempotencyKey),

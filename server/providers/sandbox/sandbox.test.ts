@@ -5,10 +5,11 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Channel } from "../../../sdk/wire.ts";
 import { SimulatedClock } from "../../../test/support/clock.ts";
+import { outboundMessage } from "../../../test/support/outbound.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Outbound, Outcome } from "../provider.ts";
-import { createProvider } from "../registry.ts";
 import { owedKey } from "./owed.ts";
+import { createSandbox } from "./sandbox.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -22,7 +23,8 @@ async function stage(entries = new Map<string, string>()) {
     writes.failing -= 1;
     throw new Error("the disk is full");
   };
-  const sandbox = createProvider("sandbox", {
+  const sandbox = createSandbox({
+    config: {},
     instanceId: "inst_test",
     clock,
     memory: {
@@ -48,7 +50,7 @@ async function stage(entries = new Map<string, string>()) {
       writes.deletes += 1;
       entries.delete(signal.forget);
     }
-    told.push(`${signal.receipt}@${clock.real()}`);
+    if (signal.kind === "receipt") told.push(`${signal.receipt}@${clock.real()}`);
     signals.push(signal);
   });
   const send = async (message: Outbound, abort = NEVER): Promise<Outcome> => {
@@ -67,7 +69,7 @@ const ID: MessageId = "msg_01890000-0000-7000-8000-000000000001";
 
 function message(to: string, channel: Channel = "imessage", attempt = 1): Outbound {
   const address = to.includes("@") ? to : `+1500555${to}`;
-  return { messageId: ID, from: "+15005550006", to: address, channel, text: "Hello", attempt };
+  return outboundMessage({ messageId: ID, to: address, channel, attempt });
 }
 
 type Row = [to: string, channel: Channel, outcome: string, told: string[]];
@@ -316,10 +318,10 @@ test("a restart with much owed tells four a millisecond, not all at once", async
 
 test("a stopped sandbox says so, and keeps no process alive although receipts are owed", async () => {
   const script = `
-    const { createProvider } = await import(${JSON.stringify(new URL("../registry.ts", import.meta.url).href)});
+    const { createSandbox } = await import(${JSON.stringify(new URL("./sandbox.ts", import.meta.url).href)});
     const { systemClock } = await import(${JSON.stringify(new URL("../../clock.ts", import.meta.url).href)});
     const memory = { list: async () => [], put: async () => {}, delete: async () => {} };
-    const sandbox = createProvider("sandbox", { instanceId: "inst_test", memory, clock: systemClock() });
+    const sandbox = createSandbox({ config: {}, instanceId: "inst_test", memory, clock: systemClock() });
     await sandbox.start(async () => {});
     const signal = new AbortController().signal;
     const message = { messageId: "msg_1", from: "+15005550006", text: "Hello", attempt: 1, channel: "imessage" };

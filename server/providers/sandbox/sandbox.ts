@@ -19,6 +19,7 @@ export const SANDBOX_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
   concurrency: 64,
   settleAfterMs: 1_000,
+  seesPayments: true,
 };
 
 /** Messages whose receipts are owed at once; beyond it further ones are put off. */

@@ -2,7 +2,9 @@
 
 import type { Migration } from "kysely/migration";
 import { up as mainJob } from "./0001-main-job.ts";
+import { up as wholeContract } from "./0002-whole-contract.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
+  "0002-whole-contract": { up: wholeContract },
 };

@@ -11,7 +11,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { Database, Value } from "../schema.ts";
+import type { Database, Value } from "../rows.ts";
 import type { Query } from "./query.ts";
 
 /** Kysely over `run`. Transactions are not for readers: only migrations begin one, on a connection of their own. */

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { keep } from "../../core/keep.ts";
-import type { Value } from "../schema.ts";
+import type { Value } from "../rows.ts";
 
 export interface Query {
   sql: string;

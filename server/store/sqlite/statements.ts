@@ -1,7 +1,8 @@
 /** The SQL that the writer runs, made from the tables or written by hand, each prepared once. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { columnOf, LAYOUT, TABLES, type TableName } from "../schema.ts";
+import { columnOf, LAYOUT } from "../rows.ts";
+import { TABLES, type TableName } from "../schema.ts";
 
 const quote = (property: string) => `"${columnOf(property)}"`;
 const columnsOf = (table: TableName, alias = "") => LAYOUT[table].map(({ column }) => `${alias}"${column}"`).join(", ");

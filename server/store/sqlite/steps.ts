@@ -1,6 +1,7 @@
 /** Units as SQLite gets them: flat values, so that crossing to the writer's thread costs little. */
 
-import { decode, encodeValue, LAYOUT, type Records, TABLES, type TableName, type Value } from "../schema.ts";
+import { decode, encodeValue, LAYOUT, type Value } from "../rows.ts";
+import { type Records, TABLES, type TableName } from "../schema.ts";
 import type { Claim, Operation, Unit } from "../store.ts";
 
 /** One operation of a unit, encoded. Properties are comma-separated: with the table they name one prepared statement. */
@@ -70,7 +71,7 @@ function encodeOperation(operation: Operation): Step {
 }
 
 function encodePart(table: TableName, part: object): [string, Value[]] {
-  const columns = TABLES[table].columns as Record<string, "text" | "number" | "flag" | "json">;
+  const columns = TABLES[table].columns as Record<string, "text" | "number" | "flag" | "json" | "bytes">;
   const properties: string[] = [];
   const values: Value[] = [];
   for (const [property, value] of Object.entries(part)) {

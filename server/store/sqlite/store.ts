@@ -6,7 +6,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { EndpointId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageHour } from "../../core/usage.ts";
-import type { Database } from "../schema.ts";
+import type { Database } from "../rows.ts";
 import {
   type Answer,
   type Claim,

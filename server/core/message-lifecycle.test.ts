@@ -11,6 +11,7 @@ import {
   MESSAGE_STATUSES,
   type MessageStatus,
 } from "../../sdk/wire.ts";
+import { type Message, NEW_MESSAGE } from "./message.ts";
 import {
   becomeDue,
   becomeUnknown,
@@ -25,32 +26,28 @@ import {
   fail,
   fallBack,
   handOver,
-  type Message,
   type MessageSignal,
   note,
   retry,
   sendFailedCode,
   TRANSITIONS,
-} from "./message.ts";
+} from "./message-lifecycle.ts";
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const TTL_MS = 72 * 3_600_000;
 
 function message(changes: Partial<Message> = {}): Message {
   return {
+    ...NEW_MESSAGE,
     id: "msg_1",
-    version: 1,
     customerId: "cust_1",
     keyId: null,
-    direction: "outbound",
-    status: "queued",
     from: "+15550000001",
     to: "+15005550100",
     channel: "imessage",
     channelsLeft: ["sms"],
     fallback: true,
     fallbackAfterMs: null,
-    fallbackTriggered: false,
     text: "Hello",
     metadata: null,
     externalMessageId: null,
@@ -60,25 +57,10 @@ function message(changes: Partial<Message> = {}): Message {
     dueAt: NOW,
     claimedUntil: null,
     expiresAt: NOW + TTL_MS,
-    handOvers: 0,
-    unknownSince: null,
     sequence: 1,
-    retryCount: 0,
-    providerMessageId: null,
-    errorCode: null,
-    errorMessage: null,
-    providerErrorCode: null,
-    segments: null,
-    encoding: null,
     scheduledAt: null,
-    sentAt: null,
-    deliveredAt: null,
-    readAt: null,
     createdAt: NOW,
     updatedAt: NOW,
-    deletedAt: null,
-    erasedAt: null,
-    timeline: [],
     ...changes,
   };
 }
@@ -92,6 +74,7 @@ function at(now = NOW): ChangeContext {
       made += 1;
       return `evt_${made}`;
     },
+    link: (token) => `https://tb.example/v1/attachments/${token}`,
   };
 }
 

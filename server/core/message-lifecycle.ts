@@ -1,0 +1,292 @@
+/** A message and its lifecycle: signal × status → status, as a table. Pure. Tells no one and stores nothing. */
+
+import type {
+  Channel,
+  EventType,
+  FallbackReason,
+  MessageErrorCode,
+  MessageEventData,
+  MessageStatus,
+} from "../../sdk/wire.ts";
+import type { Link } from "./attachment.ts";
+import { type Event, makeEvent } from "./event.ts";
+import type { EventId, InstanceId } from "./id.ts";
+import { FRESH, type Message, type TimelineEntry } from "./message.ts";
+import { messageEventData } from "./message-record.ts";
+
+/**
+ * What can happen to an outbound message. `due` its scheduled time came; `handOver` a provider is given it;
+ * `defer` the provider asks to wait; `fallback` the channel is given up and another is left; the last three are receipts.
+ */
+export type MessageSignal =
+  | "due"
+  | "cancel"
+  | "handOver"
+  | "defer"
+  | "fallback"
+  | "fail"
+  | "retry"
+  | "sent"
+  | "delivered"
+  | "read";
+
+/**
+ * The lifecycle (contract 3, "Transitions, and no others"). A pair that is not here changes nothing: that is how
+ * late, repeated and reversed receipts never move a message back.
+ */
+export const TRANSITIONS: Readonly<Record<MessageSignal, Readonly<Partial<Record<MessageStatus, MessageStatus>>>>> = {
+  due: { scheduled: "queued" },
+  cancel: { scheduled: "cancelled" },
+  handOver: { queued: "pending" },
+  defer: { pending: "queued" },
+  fallback: { pending: "queued", sent: "queued" },
+  fail: { queued: "failed", pending: "failed", sent: "failed" },
+  retry: { failed: "queued" },
+  sent: { pending: "sent", failed: "sent" },
+  delivered: { pending: "delivered", sent: "delivered", failed: "delivered" },
+  read: { pending: "read", sent: "read", delivered: "read", failed: "read" },
+};
+
+/** The status that `signal` leads to, or null when it changes nothing. */
+function transition(status: MessageStatus, signal: MessageSignal): MessageStatus | null {
+  return TRANSITIONS[signal][status] ?? null;
+}
+
+/** Event of reaching a status; `pending` has none of its own (contract 3). */
+const EVENT_OF: Partial<Record<MessageStatus, EventType>> = {
+  scheduled: "message.scheduled",
+  queued: "message.queued",
+  sent: "message.sent",
+  delivered: "message.delivered",
+  read: "message.read",
+  failed: "message.failed",
+  cancelled: "message.schedule_cancelled",
+};
+
+/** A message and the events of one change to it, to be committed together. */
+export interface Change {
+  message: Message;
+  events: Event[];
+}
+
+/** What a change needs from outside: the shifted time, and ids for its events. */
+export interface ChangeContext {
+  now: number;
+  eventId: () => EventId;
+  /** Makes the addresses of attachments. */
+  link: Link;
+}
+
+interface More {
+  reason?: string;
+  /** Extra fields of the event. */
+  data?: Partial<MessageEventData>;
+}
+
+/** Adds an event of the message as it now is; its `sequence` is the next one. */
+function withEvent(change: Change, type: EventType, context: ChangeContext, data: More["data"] = {}): Change {
+  const message = { ...change.message, sequence: change.message.sequence + 1 };
+  const event = makeEvent(
+    {
+      id: context.eventId(),
+      customerId: message.customerId,
+      type,
+      messageId: message.id,
+      sequence: message.sequence,
+      correlationId: message.correlationId,
+      createdAt: context.now,
+    },
+    { ...messageEventData(message, context.link), ...data },
+  );
+  return { message, events: [...change.events, event] };
+}
+
+function enter(change: Change, status: MessageStatus, context: ChangeContext, more: More = {}): Change {
+  const { message } = change;
+  const entry: TimelineEntry = { status, at: context.now, channel: message.channel };
+  if (more.reason !== undefined) entry.reason = more.reason;
+  if (status === "pending" || status === "sent") entry.instanceId = message.instanceId;
+  const timeline = [...message.timeline, entry];
+  const next = { ...change, message: { ...message, status, timeline, updatedAt: context.now } };
+  const type = EVENT_OF[status];
+  return type === undefined ? next : withEvent(next, type, context, more.data);
+}
+
+/** Notes something in the timeline that changes no status. */
+export function note(message: Message, channel: Channel, status: MessageStatus, reason: string, now: number): Message {
+  const entry: TimelineEntry = { status, at: now, channel, reason };
+  return { ...message, timeline: [...message.timeline, entry], updatedAt: now };
+}
+
+/** A new message's first change: `scheduled` or `queued`, with its event. */
+export function begin(message: Message, context: ChangeContext): Change {
+  const status = message.scheduledAt === null ? "queued" : "scheduled";
+  return enter({ message, events: [] }, status, context);
+}
+
+/** Its scheduled time came: queued, to be handed over at once. Null when it is no longer scheduled. */
+export function becomeDue(message: Message, timeToLiveMs: number, context: ChangeContext): Change | null {
+  const status = transition(message.status, "due");
+  if (status === null) return null;
+  const { now } = context;
+  const next = { ...message, dueAt: now, claimedUntil: null, expiresAt: now + timeToLiveMs };
+  return enter({ message: next, events: [] }, status, context);
+}
+
+/** Cancels a scheduled message. Null when it is not scheduled any more. */
+export function cancel(message: Message, context: ChangeContext): Change | null {
+  const status = transition(message.status, "cancel");
+  if (status === null) return null;
+  return enter({ message: { ...message, dueAt: null, claimedUntil: null }, events: [] }, status, context);
+}
+
+/** A hand-over begins. No event; recorded before the provider hears of it. Null when it is not queued. */
+export function handOver(message: Message, context: ChangeContext): Change | null {
+  const status = transition(message.status, "handOver");
+  if (status === null) return null;
+  const next = { ...message, handOvers: message.handOvers + 1, unknownSince: null };
+  return enter({ message: next, events: [] }, status, context);
+}
+
+/** The provider cannot take it now: back to queued until `dueAt`. No event: it never left the queue for its caller. */
+export function defer(message: Message, reason: string, dueAt: number, now: number): Message | null {
+  const status = transition(message.status, "defer");
+  if (status === null) return null;
+  const entry: TimelineEntry = { status, at: now, channel: message.channel, reason, instanceId: message.instanceId };
+  const timeline = [...message.timeline, entry];
+  return { ...message, status, dueAt, claimedUntil: null, unknownSince: null, timeline, updatedAt: now };
+}
+
+const RUNGS = ["sent", "delivered", "read"] as const;
+type Rung = (typeof RUNGS)[number];
+const AT_OF = { sent: "sentAt", delivered: "deliveredAt", read: "readAt" } as const;
+
+/**
+ * A receipt: the message climbs to `rung`, and each rung not yet reached on this channel is told of, once and in
+ * order (contract 3). A proof for a failed message corrects it. Null when it changes nothing.
+ */
+export function climb(message: Message, rung: Rung, context: ChangeContext): Change | null {
+  if (transition(message.status, rung) === null) return null;
+  // That the channel had taken it is no news about a message that the channel then could not deliver.
+  if (rung === "sent" && message.errorCode === sendFailedCode(message.channel)) return null;
+  const cleared = {
+    errorCode: null,
+    errorMessage: null,
+    providerErrorCode: null,
+    unknownSince: null,
+    claimedUntil: null,
+  };
+  const dueAt = rung === "sent" ? giveUpAt(message, context.now) : null;
+  let change: Change = { message: { ...message, ...cleared, dueAt }, events: [] };
+  for (const step of RUNGS.slice(0, RUNGS.indexOf(rung) + 1)) {
+    if (change.message[AT_OF[step]] !== null) continue;
+    change = enter({ ...change, message: { ...change.message, [AT_OF[step]]: context.now } }, step, context);
+  }
+  return change.events.length === 0 ? null : change;
+}
+
+/** When the channel is given up for want of a delivery (contract 3, `fallbackAfterSeconds`); null: never. */
+function giveUpAt(message: Message, now: number): number | null {
+  return canFallBack(message) && message.fallbackAfterMs !== null ? now + message.fallbackAfterMs : null;
+}
+
+/** Why a message failed. */
+export interface FailureCause {
+  code: MessageErrorCode;
+  message: string;
+  providerErrorCode?: string | null;
+}
+
+/** It will not get there. Null when it had already ended otherwise. */
+export function fail(message: Message, cause: FailureCause, context: ChangeContext): Change | null {
+  const status = transition(message.status, "fail");
+  if (status === null) return null;
+  const next: Message = {
+    ...message,
+    errorCode: cause.code,
+    errorMessage: cause.message,
+    providerErrorCode: cause.providerErrorCode ?? null,
+    dueAt: null,
+    claimedUntil: null,
+    unknownSince: null,
+  };
+  const data = cause.code === "OUTCOME_UNKNOWN" ? { mayHaveBeenSent: true } : {};
+  return enter({ message: next, events: [] }, status, context, { reason: cause.code, data });
+}
+
+const SEND_FAILED = { imessage: "IMESSAGE_SEND_FAILED", sms: "SMS_SEND_FAILED" } as const;
+
+/** Code of a message that a channel took and then could not deliver. */
+export function sendFailedCode(channel: Channel): MessageErrorCode {
+  return SEND_FAILED[channel];
+}
+
+/** Where a message goes when its channel is given up. */
+export interface NextChannel {
+  channel: Channel;
+  instanceId: InstanceId;
+}
+
+/** Whether giving up the present channel leads to another: fallback is wanted and one is left. */
+export function canFallBack(message: Message): boolean {
+  return message.fallback && message.channelsLeft.length > 0;
+}
+
+/** The channel is given up: `message.fallback`, then the next one (contract 3, Routing). */
+export function fallBack(
+  message: Message,
+  next: NextChannel,
+  reason: FallbackReason,
+  timeToLiveMs: number,
+  context: ChangeContext,
+): Change | null {
+  const status = transition(message.status, "fallback");
+  if (status === null) return null;
+  const { now } = context;
+  const timeline = [...message.timeline, { status, at: now, channel: next.channel, reason: `fallback: ${reason}` }];
+  const moved: Message = {
+    ...message,
+    ...next,
+    ...FRESH,
+    status,
+    channelsLeft: message.channelsLeft.filter((channel) => channel !== next.channel),
+    fallbackTriggered: true,
+    dueAt: now,
+    expiresAt: now + timeToLiveMs,
+    timeline,
+    updatedAt: now,
+  };
+  return withEvent({ message: moved, events: [] }, "message.fallback", context, {
+    fallbackFrom: message.channel,
+    reason,
+  });
+}
+
+/** Tries a failed message again on the channel it failed on, by hand. Null when it is not failed. */
+export function retry(message: Message, timeToLiveMs: number, context: ChangeContext): Change | null {
+  const status = transition(message.status, "retry");
+  if (status === null) return null;
+  const { now } = context;
+  const again: Message = {
+    ...message,
+    ...FRESH,
+    retryCount: message.retryCount + 1,
+    dueAt: now,
+    expiresAt: now + timeToLiveMs,
+  };
+  return enter({ message: again, events: [] }, status, context, { reason: "retry" });
+}
+
+/** Takes a message out of sight, and its text with it: `message.deleted`. Never sent again, nor by another channel. */
+export function erase(message: Message, context: ChangeContext): Change {
+  const { now } = context;
+  const erased: Message = { ...message, text: null, dueAt: null, channelsLeft: [], deletedAt: now, updatedAt: now };
+  return withEvent({ message: erased, events: [] }, "message.deleted", context);
+}
+
+/** The outcome of the hand-over is unknown: look again at `dueAt`. The status stays `pending`. */
+export function becomeUnknown(message: Message, dueAt: number, reason: string, now: number): Message {
+  const since = message.unknownSince ?? now;
+  const noted = message.unknownSince === null ? note(message, message.channel, "pending", reason, now) : message;
+  return { ...noted, unknownSince: since, dueAt, claimedUntil: null };
+}

@@ -1,0 +1,21 @@
+/** Messages as providers are given them, for tests: plain ones, unless they say otherwise. */
+
+import type { Outbound } from "../../server/providers/provider.ts";
+
+/** An outbound text: first hand-over, no attachments, to one recipient. */
+export function outboundMessage(message: Pick<Outbound, "messageId" | "to"> & Partial<Outbound>): Outbound {
+  return {
+    customerId: "cust_00000000-0000-7000-8000-000000000001",
+    from: "+15005550006",
+    group: null,
+    channel: "imessage",
+    text: "Hello",
+    attachments: [],
+    effect: null,
+    replyTo: null,
+    mentions: [],
+    payment: null,
+    attempt: 1,
+    ...message,
+  };
+}
