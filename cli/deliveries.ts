@@ -1,7 +1,8 @@
 /** `tightbeam webhooks deliveries` and `retry`: the delivery log, and one attempt by hand. */
 
 import { type Command, Option } from "commander";
-import type { DeliveryQuery, Tightbeam } from "../sdk/client.ts";
+import type { Tightbeam } from "../sdk/client.ts";
+import type { DeliveryQuery } from "../sdk/webhooks.ts";
 import { type Attempt, DELIVERY_STATUSES, type Delivery } from "../sdk/wire.ts";
 import { type Cli, examples, gather } from "./command.ts";
 import { Failure } from "./failure.ts";

@@ -1,7 +1,7 @@
 /** `tightbeam messages`: what was sent and received, and what can still be done about it. */
 
 import { type Command, Option } from "commander";
-import type { MessageQuery } from "../sdk/client.ts";
+import type { MessageQuery } from "../sdk/messages.ts";
 import { DIRECTIONS, MESSAGE_STATUSES, type Message } from "../sdk/wire.ts";
 import { type Cli, examples, gather } from "./command.ts";
 import { type Column, listing, type Paint, statusStyle, table } from "./output.ts";

@@ -1,14 +1,22 @@
-/** What the published package offers: the client, its errors and the shapes of the wire. Nothing is written here. */
+/** What the published package offers: the client, its errors, webhook signatures and the shapes of the wire. Nothing is written here. */
 
-export {
-  type CallOptions,
-  type DeliveryQuery,
-  type EventQuery,
-  type MessageQuery,
-  type Page,
-  Tightbeam,
-  type UsageQuery,
-} from "./client.ts";
+export { Tightbeam, type UsageQuery } from "./client.ts";
+export type { ContactQuery, OptOutQuery } from "./contacts.ts";
 export { type ClientErrorCode, TightbeamError } from "./errors.ts";
+export type { EventQuery, StreamQuery } from "./events.ts";
+export type { MessageQuery } from "./messages.ts";
+export type { CallOptions, Page } from "./paging.ts";
+export type { CallQuery, PaymentQuery } from "./payments.ts";
 export type { ClientOptions, RequestOptions } from "./request.ts";
+export type { WaitQuery } from "./sandbox.ts";
+export {
+  constructSignature,
+  type ReceivedWebhook,
+  type SignatureParts,
+  verifyWebhook,
+  type WebhookHeaders,
+  type WebhookRefusal,
+  WebhookVerificationError,
+} from "./webhook.ts";
+export type { DeliveryQuery } from "./webhooks.ts";
 export * from "./wire.ts";

@@ -1,4 +1,4 @@
-/** One request to the service: made, tried again where that is safe, and its envelope opened. Knows no route. */
+/** Requests to the service: made, tried again where that is safe, and their envelopes opened. Knows no route. */
 
 import { TightbeamError } from "./errors.ts";
 import type { ErrorDetail } from "./wire.ts";
@@ -15,10 +15,23 @@ export interface RequestOptions {
 /** Sends one request and answers the envelope's `data`; throws `TightbeamError`, or the signal's reason. */
 export type Request = <Data>(method: string, path: string, options?: RequestOptions) => Promise<Data>;
 
+/** Opens a stream of events; its response is not read. Throws `TightbeamError`, or the signal's reason. */
+export type OpenStream = (
+  path: string,
+  given: { query?: object | undefined; lastEventId: string | null; signal: AbortSignal },
+) => Promise<Response>;
+
+/** The ways to the service that a client has. */
+export interface Connection {
+  request: Request;
+  openStream: OpenStream;
+  wait: NonNullable<ClientOptions["wait"]>;
+}
+
 /** What a request is made with. */
 export interface ClientOptions {
-  /** `tb_…`; sent as a bearer token and nowhere else. */
-  apiKey: string;
+  /** `tb_…`; sent as a bearer token and nowhere else. A page has none: there the browser's cookie speaks for it. */
+  apiKey?: string;
   /** Where the service answers; default `http://127.0.0.1:8080`. A path in it is kept. */
   baseUrl?: string;
   /** Default: the platform's. */
@@ -35,12 +48,12 @@ const RETRIES_MAX = 3;
 const BACKOFF_SECONDS = 10;
 const TIMEOUT_MS = 60_000;
 
-/** A function that makes requests with these options. Throws `TypeError` for a missing key or a bad address. */
-export function requester(options: ClientOptions): Request {
-  if (!options.apiKey) throw new TypeError("apiKey is missing: it is the tb_… key of the service.");
+/** Connects with these options. Throws `TypeError` for a missing key, a key in a page, or a bad address. */
+export function connect(options: ClientOptions): Connection {
+  requireKeyInItsPlace(options.apiKey);
   const base = parseBase(options.baseUrl ?? "http://127.0.0.1:8080");
   const wait = options.wait ?? pause;
-  return async function request<Data>(method: string, path: string, given: RequestOptions = {}): Promise<Data> {
+  const request = async <Data>(method: string, path: string, given: RequestOptions = {}): Promise<Data> => {
     const { url, init, repeatable } = prepare(base, options.apiKey, method, path, given);
     for (let retry = 0; ; retry++) {
       const outcome = await attempt(options, url, init, given.signal);
@@ -50,6 +63,27 @@ export function requester(options: ClientOptions): Request {
       await wait(delaySeconds * 1000, outcome, given.signal);
     }
   };
+  const openStream: OpenStream = async (path, { query, lastEventId, signal }) => {
+    const headers = headersOf(options.apiKey, "text/event-stream");
+    if (lastEventId !== null) headers.set("Last-Event-ID", lastEventId);
+    const response = await fetched(options, addressOf(base, path, query), { headers, redirect: "manual" }, signal);
+    if (response instanceof TightbeamError) throw response;
+    if (response.ok && response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response;
+    const refused = open(response, await response.text());
+    throw refused instanceof TightbeamError ? refused : new TightbeamError("UNEXPECTED_RESPONSE", "This is no stream.");
+  };
+  return { request, openStream, wait };
+}
+
+/** A key that is in a page is everybody's: who reads the page has it. */
+function requireKeyInItsPlace(apiKey: string | undefined): void {
+  const isPage = "document" in globalThis && "window" in globalThis;
+  if (isPage && apiKey !== undefined) {
+    throw new TypeError(
+      "An apiKey must not be used in a browser: everybody who opens the page could read it. Call the service from your server.",
+    );
+  }
+  if (!isPage && !apiKey) throw new TypeError("apiKey is missing: it is the tb_… key of the service.");
 }
 
 function parseBase(baseUrl: string): string {
@@ -66,12 +100,27 @@ interface Prepared {
   repeatable: boolean;
 }
 
-function prepare(base: string, apiKey: string, method: string, path: string, given: RequestOptions): Prepared {
+function addressOf(base: string, path: string, query: object | undefined): URL {
   const url = new URL(base + path);
-  for (const [name, value] of Object.entries(given.query ?? {})) {
+  for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }
-  const headers = new Headers({ Accept: "application/json", Authorization: `Bearer ${apiKey}` });
+  return url;
+}
+
+function headersOf(apiKey: string | undefined, accept: string): Headers {
+  return new Headers({ Accept: accept, ...(apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` }) });
+}
+
+function prepare(
+  base: string,
+  apiKey: string | undefined,
+  method: string,
+  path: string,
+  given: RequestOptions,
+): Prepared {
+  const url = addressOf(base, path, given.query);
+  const headers = headersOf(apiKey, "application/json");
   const key = given.idempotencyKey ?? (method === "POST" && !carriesKey(given.body) ? randomKey() : undefined);
   if (key !== undefined) headers.set("Idempotency-Key", key);
   const init: RequestInit = { method, headers, redirect: "manual" };
@@ -101,17 +150,37 @@ async function attempt(
   signal?.throwIfAborted();
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   const deadline = AbortSignal.timeout(timeoutMs);
-  const send = options.fetch ?? fetch;
+  const either = signal ? AbortSignal.any([signal, deadline]) : deadline;
   try {
-    const response = await send(url, { ...init, signal: signal ? AbortSignal.any([signal, deadline]) : deadline });
-    return open(response, await response.text());
+    const response = await fetched(options, url, init, either);
+    return response instanceof TightbeamError ? response : open(response, await response.text());
   } catch (cause) {
     signal?.throwIfAborted();
     if (deadline.aborted) {
       return new TightbeamError("TIMEOUT", `No answer from ${url.origin} within ${timeoutMs} ms.`, { cause });
     }
-    return new TightbeamError("CONNECTION_FAILED", `No answer from ${url.origin}: ${reasonOf(cause)}.`, { cause });
+    return connectionFailed(url, cause);
   }
+}
+
+/** The answer's head, or why there is none. Throws only when the signal was aborted. */
+async function fetched(
+  options: ClientOptions,
+  url: URL,
+  init: RequestInit,
+  signal: AbortSignal,
+): Promise<Response | TightbeamError> {
+  const send = options.fetch ?? fetch;
+  try {
+    return await send(url, { ...init, signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    return connectionFailed(url, cause);
+  }
+}
+
+function connectionFailed(url: URL, cause: unknown): TightbeamError {
+  return new TightbeamError("CONNECTION_FAILED", `No answer from ${url.origin}: ${reasonOf(cause)}.`, { cause });
 }
 
 /** `fetch` says only "fetch failed"; what happened is in its cause (`ECONNREFUSED`, `ENOTFOUND`, …). */

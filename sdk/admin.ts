@@ -1,0 +1,85 @@
+/** What an administrator's key can do: customers, their numbers and keys, provider instances. */
+
+import { type CallOptions, type Page, pages, segment } from "./paging.ts";
+import type { Request } from "./request.ts";
+import type {
+  AddNumber,
+  CreateCustomer,
+  CreateInstance,
+  CreateKey,
+  Customer,
+  CustomerList,
+  CustomerNumber,
+  CustomerWithNumbers,
+  Deleted,
+  Instance,
+  InstanceList,
+  Key,
+  KeyList,
+  RotateKey,
+  UpdateInstance,
+} from "./wire.ts";
+
+/** The routes under `/v1/admin`. */
+export function adminRoutes(request: Request) {
+  return {
+    customers: customerRoutes(request),
+    numbers: numberRoutes(request),
+    keys: keyRoutes(request),
+    instances: instanceRoutes(request),
+  };
+}
+
+function customerRoutes(request: Request) {
+  const list = (query?: Page) => request<CustomerList>("GET", "/v1/admin/customers", { query });
+  return {
+    list,
+    listAll: (query: Page = {}) => pages(list, query, (page) => page.customers),
+    get: (id: string) => request<CustomerWithNumbers>("GET", `/v1/admin/customers/${segment(id)}`),
+    create: (customer: CreateCustomer, options?: CallOptions) =>
+      request<Customer>("POST", "/v1/admin/customers", { ...options, body: customer }),
+  };
+}
+
+function numberRoutes(request: Request) {
+  const all = (customerId: string) => `/v1/admin/customers/${segment(customerId)}/numbers`;
+  const one = (customerId: string, id: string) => `${all(customerId)}/${segment(id)}`;
+  return {
+    add: (customerId: string, number: AddNumber, options?: CallOptions) =>
+      request<CustomerNumber>("POST", all(customerId), { ...options, body: number }),
+    remove: (customerId: string, id: string) => request<Deleted>("DELETE", one(customerId, id)),
+    makeDefault: (customerId: string, id: string) => request<CustomerNumber>("PUT", `${one(customerId, id)}/default`),
+  };
+}
+
+function keyRoutes(request: Request) {
+  const path = (id: string) => `/v1/admin/keys/${segment(id)}`;
+  const list = (query?: Page) => request<KeyList>("GET", "/v1/admin/keys", { query });
+  return {
+    list,
+    listAll: (query: Page = {}) => pages(list, query, (page) => page.keys),
+    /** The answer is the only one that shows the key itself. */
+    create: (key: CreateKey, options?: CallOptions) =>
+      request<Key>("POST", "/v1/admin/keys", { ...options, body: key }),
+    /** A new key in the place of this one, which works on until the grace period ends (a day when none is given). */
+    rotate: (id: string, body?: RotateKey, options?: CallOptions) =>
+      request<Key>("POST", `${path(id)}/rotate`, { ...options, body }),
+    /** Takes effect at once. */
+    revoke: (id: string) => request<Key>("DELETE", path(id)),
+  };
+}
+
+function instanceRoutes(request: Request) {
+  const path = (id: string) => `/v1/admin/instances/${segment(id)}`;
+  const list = (query?: Page) => request<InstanceList>("GET", "/v1/admin/instances", { query });
+  return {
+    list,
+    listAll: (query: Page = {}) => pages(list, query, (page) => page.instances),
+    get: (id: string) => request<Instance>("GET", path(id)),
+    create: (instance: CreateInstance, options?: CallOptions) =>
+      request<Instance>("POST", "/v1/admin/instances", { ...options, body: instance }),
+    /** Changes what is named, and reconnects with it. */
+    update: (id: string, changes: UpdateInstance) => request<Instance>("PATCH", path(id), { body: changes }),
+    delete: (id: string) => request<Deleted>("DELETE", path(id)),
+  };
+}

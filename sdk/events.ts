@@ -1,0 +1,141 @@
+/** Events: the list, one, and the live stream that goes on where it broke off. */
+
+import { TightbeamError } from "./errors.ts";
+import { type Page, pages, segment } from "./paging.ts";
+import type { Connection } from "./request.ts";
+import type { Event, EventList, EventType } from "./wire.ts";
+
+/** Filters of the event list; `after` is an event id, and turns the list round: oldest first from there. */
+export interface EventQuery extends Page {
+  type?: EventType | undefined;
+  messageId?: string | undefined;
+  after?: string | undefined;
+}
+
+/** What to hear of, and from where on. */
+export interface StreamQuery {
+  /** Default: all of them. */
+  events?: readonly EventType[] | undefined;
+  messageId?: string | undefined;
+  /** The last event that was handled: the stream goes on behind it. Without it, with what happens from now on. */
+  lastEventId?: string | undefined;
+  /** Ends the stream; the iteration then throws its reason. */
+  signal?: AbortSignal | undefined;
+  /** Called when `lastEventId` is no longer kept: events between it and the oldest kept were missed. */
+  onGap?: (() => void) | undefined;
+}
+
+/** The service sends a sign of life every 15 s (contract 4); a stream silent for this long is dead. */
+const SILENCE_MS_MAX = 45_000;
+const RECONNECT_MS = 1_000;
+const RECONNECT_MS_MAX = 30_000;
+
+/** The routes under `/v1/events`. */
+export function eventRoutes(connection: Connection) {
+  const { request } = connection;
+  const list = (query?: EventQuery) => request<EventList>("GET", "/v1/events", { query });
+  return {
+    list,
+    /** Every event that matches, page by page. */
+    listAll: (query: EventQuery = {}) => pages(list, query, (page) => page.events),
+    get: (id: string) => request<Event>("GET", `/v1/events/${segment(id)}`),
+    /** Events as they happen, each once and in order; connects again and goes on when the connection is lost. */
+    stream: (query: StreamQuery = {}) => stream(connection, query),
+  };
+}
+
+/** One thing read from the stream: an event, or that some were missed. */
+type Told = { event: Event } | { gap: true };
+
+async function* stream(connection: Connection, query: StreamQuery): AsyncGenerator<Event, void, undefined> {
+  let lastEventId = query.lastEventId ?? null;
+  for (let failures = 0; ; ) {
+    const stop = new AbortController();
+    try {
+      for await (const told of connected(connection, query, lastEventId, stop)) {
+        failures = 0;
+        if ("gap" in told) query.onGap?.();
+        else if (told.event.id !== lastEventId) {
+          lastEventId = told.event.id;
+          yield told.event;
+        }
+      }
+    } catch (error) {
+      query.signal?.throwIfAborted();
+      if (isFinal(error)) throw error;
+      await connection.wait(delayMs(error, failures), asError(error), query.signal);
+      failures += 1;
+      continue;
+    } finally {
+      stop.abort();
+    }
+    await connection.wait(delayMs(null, failures), asError("the stream ended"), query.signal);
+    failures += 1;
+  }
+}
+
+/** What one connection tells, until it ends or has been silent for too long. */
+async function* connected(
+  connection: Connection,
+  query: StreamQuery,
+  lastEventId: string | null,
+  stop: AbortController,
+): AsyncGenerator<Told, void, undefined> {
+  const signal = query.signal === undefined ? stop.signal : AbortSignal.any([query.signal, stop.signal]);
+  const events = query.events === undefined ? "*" : query.events.join(",");
+  let silence = setTimeout(() => stop.abort(), SILENCE_MS_MAX);
+  try {
+    const asked = { events, messageId: query.messageId };
+    const response = await connection.openStream("/v1/events", { query: asked, lastEventId, signal });
+    for await (const frame of framesOf(response)) {
+      clearTimeout(silence);
+      silence = setTimeout(() => stop.abort(), SILENCE_MS_MAX);
+      const told = parse(frame);
+      if (told !== null) yield told;
+    }
+  } finally {
+    clearTimeout(silence);
+  }
+}
+
+/** The frames of a stream: what stands between empty lines. */
+async function* framesOf(response: Response): AsyncGenerator<string, void, undefined> {
+  if (response.body === null) return;
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  try {
+    for (let rest = ""; ; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const frames = (rest + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/);
+      rest = frames.pop() ?? "";
+      yield* frames;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** What a frame says; null for a sign of life. */
+function parse(frame: string): Told | null {
+  const lines = frame.split(/\r?\n/);
+  if (lines.some((line) => line === ": gap")) return { gap: true };
+  const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice("data:".length).trimStart());
+  return data.length === 0 ? null : { event: JSON.parse(data.join("\n")) as Event };
+}
+
+/** Refusals that a new try would only meet again: a bad key, a bad filter. */
+function isFinal(error: unknown): boolean {
+  if (!(error instanceof TightbeamError)) return false;
+  return error.status >= 400 && error.status < 500 && error.status !== 429 && error.status !== 408;
+}
+
+function delayMs(error: unknown, failures: number): number {
+  const asked = error instanceof TightbeamError ? error.retryAfterSeconds : null;
+  return asked === null ? Math.min(RECONNECT_MS * 2 ** failures, RECONNECT_MS_MAX) : asked * 1_000;
+}
+
+function asError(cause: unknown): TightbeamError {
+  if (cause instanceof TightbeamError) return cause;
+  return new TightbeamError("CONNECTION_FAILED", "The stream of events broke off.", { cause });
+}

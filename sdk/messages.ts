@@ -1,0 +1,60 @@
+/** Messages, and what the phones of their recipients can do. */
+
+import { type CallOptions, type Page, pages, segment } from "./paging.ts";
+import type { Request } from "./request.ts";
+import type {
+  AcceptedCarousel,
+  AcceptedMessage,
+  Deleted,
+  Direction,
+  EditMessage,
+  Message,
+  MessageList,
+  MessageStatus,
+  Reacted,
+  ReactionCommand,
+  SendCarousel,
+  SendMessage,
+} from "./wire.ts";
+
+/** Filters of the message list; instants are ISO 8601. */
+export interface MessageQuery extends Page {
+  status?: MessageStatus | undefined;
+  to?: string | undefined;
+  from?: string | undefined;
+  direction?: Direction | undefined;
+  externalMessageId?: string | undefined;
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+}
+
+/** The routes under `/v1/messages`. */
+export function messageRoutes(request: Request) {
+  const path = (id: string) => `/v1/messages/${segment(id)}`;
+  const list = (query?: MessageQuery) => request<MessageList>("GET", "/v1/messages", { query });
+  return {
+    list,
+    send: (message: SendMessage, options?: CallOptions) =>
+      request<AcceptedMessage>("POST", "/v1/messages", { ...options, body: message }),
+    /** Sends two to twenty images as one message. */
+    carousel: (carousel: SendCarousel, options?: CallOptions) =>
+      request<AcceptedCarousel>("POST", "/v1/messages/carousel", { ...options, body: carousel }),
+    get: (id: string) => request<Message>("GET", path(id)),
+    /** Every message that matches, newest first, page by page. */
+    listAll: (query: MessageQuery = {}) => pages(list, query, (page) => page.messages),
+    scheduled: (query?: Page) => request<MessageList>("GET", "/v1/messages/scheduled", { query }),
+    /** Stops one that is still scheduled. */
+    cancel: (id: string) => request<Message>("DELETE", `${path(id)}/schedule`),
+    /** Sends a failed one again; one whose outcome is unknown only with `mayDuplicate`. */
+    retry: (id: string, body?: { mayDuplicate?: boolean }, options?: CallOptions) =>
+      request<Message>("POST", `${path(id)}/retry`, { ...options, body }),
+    /** Changes the text on the recipient's phone (iMessage). */
+    edit: (id: string, edit: EditMessage) => request<Message>("PUT", path(id), { body: edit }),
+    /** Takes it back from the recipient's phone (iMessage). */
+    unsend: (id: string, options?: CallOptions) => request<Message>("POST", `${path(id)}/unsend`, { ...options }),
+    /** Reacts to it, or with a minus takes the reaction back (iMessage). */
+    react: (id: string, type: ReactionCommand, options?: CallOptions) =>
+      request<Reacted>("POST", `${path(id)}/reactions`, { ...options, body: { type } }),
+    delete: (id: string) => request<Deleted>("DELETE", path(id)),
+  };
+}

@@ -1,0 +1,53 @@
+/** Payment requests, and the FaceTime calls that were detected. */
+
+import { type CallOptions, type Page, pages, segment } from "./paging.ts";
+import type { Request } from "./request.ts";
+import type {
+  Call,
+  CallList,
+  CallStatus,
+  PaymentRequest,
+  PaymentRequestList,
+  PaymentStatus,
+  RequestPayment,
+} from "./wire.ts";
+
+/** Filters of the list of payment requests: `from` and `to` are ISO dates. */
+export interface PaymentQuery extends Page {
+  status?: PaymentStatus | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** The routes under `/v1/payments`. */
+export function paymentRoutes(request: Request) {
+  const path = (id: string) => `/v1/payments/requests/${segment(id)}`;
+  const list = (query?: PaymentQuery) => request<PaymentRequestList>("GET", "/v1/payments/requests", { query });
+  return {
+    list,
+    /** Every request that matches, newest first, page by page. */
+    listAll: (query: PaymentQuery = {}) => pages(list, query, (page) => page.requests),
+    get: (id: string) => request<PaymentRequest>("GET", path(id)),
+    /** Asks a contact for money, by a message. */
+    request: (payment: RequestPayment, options?: CallOptions) =>
+      request<PaymentRequest>("POST", "/v1/payments/request", { ...options, body: payment }),
+    cancel: (id: string, options?: CallOptions) =>
+      request<PaymentRequest>("POST", `${path(id)}/cancel`, { ...options }),
+  };
+}
+
+/** Filters of the list of calls. */
+export interface CallQuery extends Page {
+  status?: CallStatus | undefined;
+}
+
+/** The routes under `/v1/facetime`. */
+export function callRoutes(request: Request) {
+  const list = (query?: CallQuery) => request<CallList>("GET", "/v1/facetime/calls", { query });
+  return {
+    list,
+    /** Every call that matches, newest first, page by page. */
+    listAll: (query: CallQuery = {}) => pages(list, query, (page) => page.calls),
+    get: (id: string) => request<Call>("GET", `/v1/facetime/calls/${segment(id)}`),
+  };
+}

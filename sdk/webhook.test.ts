@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { signatureHeaders } from "../server/core/signature.ts";
+import { constructSignature, type ReceivedWebhook, verifyWebhook, WebhookVerificationError } from "./webhook.ts";
+
+interface Vector {
+  name: string;
+  body: string;
+  secrets: string[];
+  headers: Record<string, string>;
+  nowSeconds: number;
+  toleranceSeconds: number;
+  refusal: string | null;
+}
+
+const { vectors } = JSON.parse(readFileSync(new URL("vectors.json", import.meta.url), "utf8")) as { vectors: Vector[] };
+
+/** Null where the webhook is believed, else why it is not. */
+async function refusalOf(received: ReceivedWebhook): Promise<string | null> {
+  try {
+    await verifyWebhook(received);
+    return null;
+  } catch (error) {
+    assert.ok(error instanceof WebhookVerificationError, String(error));
+    assert.ok(error.message.length > 20, error.message);
+    return error.reason;
+  }
+}
+
+for (const { name, body, secrets, headers, nowSeconds, toleranceSeconds, refusal } of vectors) {
+  test(`published vector: ${name}`, async () => {
+    const received = { headers, secret: secrets, toleranceSeconds, now: nowSeconds * 1_000 };
+    assert.equal(await refusalOf({ ...received, body }), refusal);
+    assert.equal(await refusalOf({ ...received, body: Buffer.from(body) }), refusal);
+    assert.equal(await refusalOf({ ...received, body, headers: new Headers(headers) }), refusal);
+    assert.equal(await refusalOf({ ...received, body, now: new Date(nowSeconds * 1_000) }), refusal);
+  });
+}
+
+const body = '{"id":"evt_1","type":"message.sent","timestamp":"2026-01-01T00:00:00.000Z","data":{}}';
+const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+
+test("what the service signs, a receiver believes; what it constructs for tests is what the service sends", async () => {
+  const timestamp = 1_767_225_600_000;
+  const sent = signatureHeaders({
+    eventId: "evt_1",
+    body,
+    secret,
+    previousSecret: null,
+    sentAtSeconds: timestamp / 1_000,
+  });
+  assert.deepEqual(await constructSignature({ body, secret, timestamp, eventId: "evt_1" }), sent);
+  const event = await verifyWebhook({ body, headers: sent, secret, now: timestamp });
+  assert.equal(event.id, "evt_1");
+  const plain = await constructSignature({ body, secret: "plain", timestamp, eventId: "evt_1" });
+  const { "webhook-signature": none, ...own } = plain;
+  assert.equal(none, undefined);
+  assert.equal((await verifyWebhook({ body, headers: own, secret: "plain", now: timestamp })).type, "message.sent");
+});
+
+test("a body that was parsed already is refused with the reason", async () => {
+  const headers = await constructSignature({ body, secret });
+  for (const parsed of [JSON.parse(body), null, 42, [1]] as never[]) {
+    assert.equal(await refusalOf({ body: parsed, headers, secret }), "BODY_NOT_RAW");
+  }
+});
+
+test("node:http's headers fit as they are: lower case, and lists where a header came twice", async () => {
+  const headers = await constructSignature({ body, secret });
+  const raw = { "x-signature": headers["X-Signature"], "x-timestamp": headers["X-Timestamp"], accept: ["a", "b"] };
+  assert.equal(await refusalOf({ body, headers: raw, secret }), null);
+  const twice = { ...raw, "x-signature": [headers["X-Signature"] ?? "", headers["X-Signature"] ?? ""] };
+  assert.equal(await refusalOf({ body, headers: twice, secret }), "SIGNATURE_MALFORMED");
+});
+
+test("an empty secret neither signs nor verifies", async () => {
+  await assert.rejects(constructSignature({ body, secret: "" }), TypeError);
+  assert.equal(
+    await refusalOf({ body, headers: await constructSignature({ body, secret }), secret: [] }),
+    "SECRET_MISSING",
+  );
+});

@@ -1,0 +1,279 @@
+/** Webhook signatures: checked by who receives, made by who tests its receiver. Needs Web Crypto and nothing else. */
+
+import type { Event } from "./wire.ts";
+
+/** Farthest that a signature's time may be from now, in seconds (specification 5.2). */
+const TOLERANCE_SECONDS = 300;
+/** Bytes that the key of a `whsec_` secret may have (Standard Webhooks). */
+const STANDARD_KEY_BYTES = { min: 24, max: 64 };
+const SECRET_PREFIX = "whsec_";
+
+/** Why a webhook is refused. */
+export type WebhookRefusal =
+  | "BODY_NOT_RAW"
+  | "SECRET_MISSING"
+  | "SIGNATURE_MISSING"
+  | "SIGNATURE_MALFORMED"
+  | "TIMESTAMP_MALFORMED"
+  | "TIMESTAMP_TOO_OLD"
+  | "TIMESTAMP_IN_FUTURE"
+  | "SIGNATURE_WRONG"
+  | "BODY_NOT_AN_EVENT";
+
+/** A webhook that must not be believed; answer it with a 400 or 401. `reason` says why, `message` what to do about it. */
+export class WebhookVerificationError extends Error {
+  override readonly name = "WebhookVerificationError";
+  readonly reason: WebhookRefusal;
+
+  constructor(reason: WebhookRefusal, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** Headers as servers give them: a `Headers` object, or a record whose names may be in any case. */
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** A request that came to a receiver. */
+export interface ReceivedWebhook {
+  /** The body exactly as it came: text or bytes, not parsed. */
+  body: string | Uint8Array | ArrayBuffer;
+  headers: WebhookHeaders;
+  /** One secret, or several while one is being changed: one of them has to fit. */
+  secret: string | readonly string[];
+  /** Default 300 (specification 5.2). */
+  toleranceSeconds?: number;
+  /** Default: the present time. */
+  now?: Date | number;
+}
+
+/**
+ * The event of a webhook that is rightly signed: by `X-Signature`, or by the `webhook-signature` of Standard Webhooks.
+ * Compares in constant time. Throws `WebhookVerificationError`, which says why.
+ */
+export async function verifyWebhook(received: ReceivedWebhook): Promise<Event> {
+  const body = bytesOf(received.body);
+  const secrets = [received.secret].flat().filter((secret) => secret !== "" && secret !== undefined);
+  if (secrets.length === 0) throw refused("SECRET_MISSING", "No secret was given: an empty one verifies nothing.");
+  const claims = [ownClaim(received.headers), standardClaim(received.headers)].filter((claim) => claim !== null);
+  if (claims.length === 0) {
+    throw refused(
+      "SIGNATURE_MISSING",
+      "There is no X-Signature and no webhook-signature header: this came from elsewhere.",
+    );
+  }
+  const nowSeconds = Math.floor(Number(received.now ?? Date.now()) / 1_000);
+  const problems: WebhookVerificationError[] = [];
+  for (const claim of claims) {
+    const problem = await problemOf(claim, body, secrets, nowSeconds, received.toleranceSeconds ?? TOLERANCE_SECONDS);
+    if (problem === null) return eventOf(body);
+    problems.push(problem);
+  }
+  throw problems[0] ?? refused("SIGNATURE_MISSING", "Nothing was signed.");
+}
+
+/** What a set of headers claims: signatures over a prefix and the body, and when they were made. */
+interface Claim {
+  timestamp: string;
+  /** What is signed before the body. */
+  prefix: string;
+  /** Null: the header is not of its form. */
+  signatures: Uint8Array<ArrayBuffer>[] | null;
+  keyOf(secret: string): Uint8Array<ArrayBuffer> | null;
+}
+
+/** `X-Signature` and `X-Timestamp` (specification 5.2): the key is the secret's characters as they stand. */
+function ownClaim(headers: WebhookHeaders): Claim | null {
+  const signature = headerOf(headers, "x-signature");
+  if (signature === null) return null;
+  const timestamp = headerOf(headers, "x-timestamp") ?? "";
+  const [, hex = null] = /^sha256=([0-9a-f]{64})$/.exec(signature) ?? [];
+  return { timestamp, prefix: `${timestamp}.`, signatures: hex === null ? null : [fromHex(hex)], keyOf: utf8 };
+}
+
+/** The headers of Standard Webhooks: the key is what the secret's base64 holds. */
+function standardClaim(headers: WebhookHeaders): Claim | null {
+  const signature = headerOf(headers, "webhook-signature");
+  if (signature === null) return null;
+  const timestamp = headerOf(headers, "webhook-timestamp") ?? "";
+  const id = headerOf(headers, "webhook-id") ?? "";
+  const found = signature.split(" ").flatMap((part) => (part.startsWith("v1,") ? [fromBase64(part.slice(3))] : []));
+  const signatures = found.filter((one) => one !== null);
+  return {
+    timestamp,
+    prefix: `${id}.${timestamp}.`,
+    signatures: signatures.length === 0 ? null : signatures,
+    keyOf: standardKey,
+  };
+}
+
+async function problemOf(
+  claim: Claim,
+  body: Uint8Array,
+  secrets: readonly string[],
+  nowSeconds: number,
+  toleranceSeconds: number,
+): Promise<WebhookVerificationError | null> {
+  if (claim.signatures === null) {
+    return refused(
+      "SIGNATURE_MALFORMED",
+      "The signature header is not of the form sha256=<64 hex digits> or v1,<base64>.",
+    );
+  }
+  if (!/^\d{1,12}$/.test(claim.timestamp)) {
+    return refused("TIMESTAMP_MALFORMED", "The timestamp header is missing, or not a number of seconds.");
+  }
+  const signed = concatenated(utf8(claim.prefix), body);
+  let fits = false;
+  for (const secret of secrets) {
+    const key = claim.keyOf(secret);
+    // Every secret is tried, whichever fits: the time it takes says nothing.
+    if (key !== null && (await isSigned(key, claim.signatures, signed))) fits = true;
+  }
+  if (!fits) {
+    const message =
+      "The signature does not fit: another secret, or the body was changed on its way. Verify the raw body.";
+    return refused("SIGNATURE_WRONG", message);
+  }
+  const ageSeconds = nowSeconds - Number(claim.timestamp);
+  if (ageSeconds > toleranceSeconds) {
+    return refused(
+      "TIMESTAMP_TOO_OLD",
+      `It was signed ${ageSeconds} s ago, ${toleranceSeconds} s are allowed: a replay, or this clock is wrong.`,
+    );
+  }
+  if (-ageSeconds > toleranceSeconds) {
+    return refused(
+      "TIMESTAMP_IN_FUTURE",
+      `It was signed ${-ageSeconds} s ahead of this clock, ${toleranceSeconds} s are allowed.`,
+    );
+  }
+  return null;
+}
+
+/** Whether one of the signatures is that of `signed`. Web Crypto compares in constant time. */
+async function isSigned(
+  key: Uint8Array<ArrayBuffer>,
+  signatures: readonly Uint8Array<ArrayBuffer>[],
+  signed: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  const imported = await importKey(key, "verify");
+  const checks = signatures.map((signature) => crypto.subtle.verify("HMAC", imported, signature, signed));
+  return (await Promise.all(checks)).some((fits) => fits);
+}
+
+/** What to sign for a test of a receiver. */
+export interface SignatureParts {
+  body: string | Uint8Array | ArrayBuffer;
+  secret: string;
+  /** Default: the present time. */
+  timestamp?: Date | number;
+  /** With it, and a `whsec_` secret, the headers of Standard Webhooks come too. */
+  eventId?: string;
+}
+
+/** The headers that the service would send with this body: for tests of a receiver. Throws `TypeError` on an empty secret. */
+export async function constructSignature(parts: SignatureParts): Promise<Record<string, string>> {
+  const { secret, eventId } = parts;
+  if (secret === "") throw new TypeError("An empty secret signs nothing.");
+  const body = bytesOf(parts.body);
+  const timestamp = String(Math.floor(Number(parts.timestamp ?? Date.now()) / 1_000));
+  const digest = await signatureOf(utf8(secret), concatenated(utf8(`${timestamp}.`), body));
+  const headers: Record<string, string> = { "X-Signature": `sha256=${toHex(digest)}`, "X-Timestamp": timestamp };
+  const key = standardKey(secret);
+  if (key === null || eventId === undefined) return headers;
+  const standard = await signatureOf(key, concatenated(utf8(`${eventId}.${timestamp}.`), body));
+  return {
+    ...headers,
+    "webhook-id": eventId,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": `v1,${toBase64(standard)}`,
+  };
+}
+
+function eventOf(body: Uint8Array): Event {
+  try {
+    const event: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    if (typeof event === "object" && event !== null && "id" in event && "type" in event) return event as Event;
+  } catch {
+    // Told below: it was signed with this secret, and is all the same no event.
+  }
+  throw refused("BODY_NOT_AN_EVENT", "The signature fits, and yet the body is no event of this service.");
+}
+
+/** The body's bytes. What was parsed already has other bytes than what was signed. */
+function bytesOf(body: unknown): Uint8Array<ArrayBuffer> {
+  if (typeof body === "string") return utf8(body);
+  if (body instanceof Uint8Array) return Uint8Array.from(body);
+  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  const message = `The body is ${body === null ? "null" : `of type ${typeof body}`}, not the raw text or bytes: take it before anything parses it.`;
+  throw refused("BODY_NOT_RAW", message);
+}
+
+function headerOf(headers: WebhookHeaders, name: string): string | null {
+  if (isHeaders(headers)) return headers.get(name);
+  for (const [given, value] of Object.entries(headers)) {
+    if (given.toLowerCase() !== name || value === undefined) continue;
+    return typeof value === "string" ? value : value.join(" ");
+  }
+  return null;
+}
+
+function isHeaders(headers: WebhookHeaders): headers is { get(name: string): string | null } {
+  return typeof headers.get === "function";
+}
+
+/** The key in a `whsec_` secret; null unless it is base64 of 24 to 64 bytes (contract 5). */
+function standardKey(secret: string): Uint8Array<ArrayBuffer> | null {
+  if (!secret.startsWith(SECRET_PREFIX)) return null;
+  const key = fromBase64(secret.slice(SECRET_PREFIX.length));
+  if (key === null || key.length < STANDARD_KEY_BYTES.min || key.length > STANDARD_KEY_BYTES.max) return null;
+  return key;
+}
+
+function importKey(key: Uint8Array<ArrayBuffer>, use: "sign" | "verify") {
+  return crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, [use]);
+}
+
+async function signatureOf(key: Uint8Array<ArrayBuffer>, signed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.sign("HMAC", await importKey(key, "sign"), signed));
+}
+
+function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+function concatenated(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
+}
+
+function fromHex(hex: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The bytes of exact base64; null for anything that the encoder would not have written. */
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return toBase64(bytes) === text ? bytes : null;
+  } catch {
+    return null;
+  }
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
+}
+
+function refused(reason: WebhookRefusal, message: string): WebhookVerificationError {
+  return new WebhookVerificationError(reason, message);
+}
