@@ -85,7 +85,7 @@ class Filler {
     this.#insert = insert;
     this.#at = this.#startedAt - HOUR_MS;
     this.#newId = createIdSource(() => this.#at, pooled);
-    const sealer = createSealer(loadSecretKey(filling.dataDir, null, randomBytes), randomBytes);
+    const sealer = createSealer(loadSecretKey(filling.dataDir, null, randomBytes, null), randomBytes);
     for (let index = 0; index <= ENDPOINTS; index += 1) {
       this.#endpoints.push(this.#addEndpoint(index === 0 ? filling.hangingUrl : filling.healthyUrl, sealer));
     }

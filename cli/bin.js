@@ -35,6 +35,8 @@ function start() {
         stdout: process.stdout,
         stderr: process.stderr,
         sleep: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
+        onInterrupt,
+        ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
       }),
     )
     .then((code) => {
@@ -62,6 +64,30 @@ function keepSmall() {
     module.flushCompileCache();
   };
   setTimeout(loaded, LOADING_MS).unref();
+}
+
+/** Calls `act` on every signal that asks for an end, which then does not end the program by itself. */
+function onInterrupt(act) {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+  for (const signal of signals) process.on(signal, act);
+  return () => {
+    for (const signal of signals) process.removeListener(signal, act);
+  };
+}
+
+/** The answer typed on the terminal; none when it ends before. Not on stdout, which may go elsewhere. */
+function ask(question) {
+  return import("node:readline").then(
+    (readline) =>
+      new Promise((resolve) => {
+        const lines = readline.createInterface({ input: process.stdin, output: process.stderr });
+        lines.on("close", () => resolve(""));
+        lines.question(question, (answer) => {
+          resolve(answer);
+          lines.close();
+        });
+      }),
+  );
 }
 
 /** A reader that has seen enough (`| head`) is no failure. */

@@ -1,14 +1,26 @@
 /** What every command of the CLI is given: a client for the kind of key that it needs, and a place to print. */
 
+import { setTimeout as pause } from "node:timers/promises";
 import type { Command } from "commander";
 import { Tightbeam } from "../sdk/client.ts";
-import { findConnection, type KeyKind } from "./connection.ts";
-import { type Output, outputTo, type Terminal } from "./output.ts";
+import type { Pagination } from "../sdk/wire.ts";
+import { type Connection, findConnection, findServer, type KeyKind, type Server } from "./connection.ts";
+import { type Column, type Output, outputTo, type Terminal, table } from "./output.ts";
+import { wholeNumber } from "./values.ts";
+
+/** How long a server that is down is waited for: not at all, or until it is there again. */
+type Patience = "says so at once" | "waits";
 
 export interface Cli {
   terminal: Terminal;
-  /** A client for the server and key that the options name. Throws `UsageError` when no key is found. */
-  client(kind: KeyKind): Tightbeam;
+  /** That of the package. */
+  readonly version: string;
+  /** Which server the options name, key or not. Throws `UsageError` for an address that is none. */
+  server(): Server;
+  /** Which server and key the options name, and where they were found. Throws `UsageError` when no key is found. */
+  connection(kind: KeyKind): Connection;
+  /** A client for them. */
+  client(kind: KeyKind, patience?: Patience): Tightbeam;
   output(): Output;
 }
 
@@ -19,19 +31,33 @@ const WAIT_MS_MAX = 60_000;
 export function commandsOf(program: Command, terminal: Terminal): Cli {
   const options = () => program.opts<{ url?: string; key?: string; json?: boolean }>();
   const output = () => outputTo(terminal, options().json);
+  const connection = (kind: KeyKind) => findConnection(kind, options(), terminal.env);
   return {
     terminal,
     output,
-    client: (kind) =>
-      new Tightbeam({
-        ...findConnection(kind, options(), terminal.env),
-        // A server that is down is said at once; one that asks for patience is waited for, visibly.
-        async wait(delayMs, why) {
+    connection,
+    server: () => findServer(options(), terminal.env),
+    get version() {
+      return program.version() ?? "";
+    },
+    client(kind, patience = "says so at once") {
+      const { baseUrl, apiKey } = connection(kind);
+      return new Tightbeam({
+        baseUrl,
+        apiKey,
+        async wait(delayMs, why, signal) {
+          if (patience === "waits") {
+            output().note(`${why.code} ${why.message} Again in ${delayMs / 1000} s.`);
+            await pause(delayMs, undefined, signal === undefined ? {} : { signal });
+            return;
+          }
+          // A server that is down is said at once; one that asks for patience is waited for, visibly.
           if (why.status === 0 || delayMs > WAIT_MS_MAX) throw why;
           output().note(`${why.code}: waiting ${delayMs / 1000} s, as the server asks`);
           await terminal.sleep(delayMs);
         },
-      }),
+      });
+    },
   };
 }
 
@@ -53,4 +79,51 @@ export async function gather<List, Item>(
   const items: Item[] = [];
   for await (const item of listAll()) items.push(item);
   return items;
+}
+
+/** Which part of a list is wanted. */
+export interface Paging {
+  limit?: number;
+  cursor?: string;
+  all?: boolean;
+}
+
+/** Adds the options that every list of pages has. */
+export function addPaging(command: Command): Command {
+  return command
+    .option("--limit <n>", "how many, 1 to 100 (default: 50)", wholeNumber(1))
+    .option("--cursor <cursor>", "go on where a page ended")
+    .option("--all", "every page, not only the first");
+}
+
+/** A list of the API, and how its rows are shown. */
+interface Listed<Query, List, Item> {
+  list(query: Query): Promise<List>;
+  listAll(query: Query): AsyncIterable<Item>;
+  itemsOf(page: List): Item[];
+  columns: readonly Column<Item>[];
+  /** Shown where there is nothing. */
+  empty: string;
+}
+
+/** Prints the page of a list that `query` asks for, or, with `all`, every page; a terminal is told of the next one. */
+export async function showList<Query extends Paging, List extends { pagination: Pagination }, Item>(
+  cli: Cli,
+  { list, listAll, itemsOf, columns, empty }: Listed<Omit<Query, "all">, List, Item>,
+  query: Query,
+): Promise<void> {
+  const { all, ...asked } = query;
+  const output = cli.output();
+  let nextCursor: string | null = null;
+  const items = await gather(
+    all,
+    () => listAll({ limit: 100, ...asked }),
+    () => list(asked),
+    (page) => {
+      nextCursor = page.pagination.nextCursor;
+      return itemsOf(page);
+    },
+  );
+  output.show(items, (rows, paint, width) => table(rows, columns, paint, width, empty));
+  if (nextCursor !== null && !output.json) output.note(`More with --cursor ${nextCursor}, or --all.`);
 }

@@ -10,6 +10,8 @@ export type KeyKind = "messages" | "admin";
 export interface Connection {
   baseUrl: string;
   apiKey: string;
+  /** Where the two come from, in words: an option, a variable, a file, or what is tried when nothing is said. */
+  origin: { baseUrl: string; apiKey: string };
 }
 
 interface Credentials {
@@ -21,30 +23,53 @@ interface Credentials {
 const KEY_VARIABLE = { messages: "TIGHTBEAM_API_KEY", admin: "TIGHTBEAM_ADMIN_KEY" } as const;
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
+/** Which server is meant, and where that is said, in words: an option, a variable, a file, or nowhere. */
+export interface Server {
+  baseUrl: string;
+  origin: string;
+}
+
+/** What the options of a command name. */
+interface Given {
+  url?: string | undefined;
+  key?: string | undefined;
+}
+
+type Env = Record<string, string | undefined>;
+
+/** The server's address, found as `findConnection` finds it, whether there is a key or not. Throws `UsageError`. */
+export function findServer(given: Given, env: Env): Server {
+  const named = given.url || env.TIGHTBEAM_URL || undefined;
+  if (named !== undefined && !/^https?:/i.test(named)) throw new UsageError(`--url ${named} is not an http address.`);
+  if (named !== undefined && !URL.canParse(named)) throw new UsageError(`--url ${named} is not an address.`);
+  if (named !== undefined) return { baseUrl: named, origin: given.url ? "--url" : "TIGHTBEAM_URL" };
+  const path = credentialsPath(env);
+  const { baseUrl } = readCredentials(path);
+  return baseUrl === undefined ? { baseUrl: DEFAULT_URL, origin: "the default" } : { baseUrl, origin: path };
+}
+
 /**
  * Address and key from the options, else the environment, else the `credentials.json` of a server's first start here.
  * A key of that file is given to the server of that file only. Throws `UsageError` when there is none.
  */
-export function findConnection(
-  kind: KeyKind,
-  given: { url?: string | undefined; key?: string | undefined },
-  env: Record<string, string | undefined>,
-): Connection {
-  const path = join(env.TB_DATA_DIR || "data", "credentials.json");
-  const named = given.url || env.TIGHTBEAM_URL;
-  if (named !== undefined && !/^https?:/i.test(named)) throw new UsageError(`--url ${named} is not an http address.`);
-  if (named !== undefined && !URL.canParse(named)) throw new UsageError(`--url ${named} is not an address.`);
+export function findConnection(kind: KeyKind, given: Given, env: Env): Connection {
+  const { baseUrl, origin } = findServer(given, env);
   const key = given.key || env[KEY_VARIABLE[kind]];
-  if (named !== undefined && key) return { baseUrl: named, apiKey: key };
+  if (key)
+    return { baseUrl, apiKey: key, origin: { baseUrl: origin, apiKey: given.key ? "--key" : KEY_VARIABLE[kind] } };
+  const path = credentialsPath(env);
   const stored = readCredentials(path);
-  const baseUrl = named ?? stored.baseUrl ?? DEFAULT_URL;
-  if (key) return { baseUrl, apiKey: key };
   const storedKey = kind === "admin" ? stored.adminKey : stored.apiKey;
-  if (storedKey && isSameServer(baseUrl, stored.baseUrl ?? DEFAULT_URL)) return { baseUrl, apiKey: storedKey };
+  if (storedKey && isSameServer(baseUrl, stored.baseUrl ?? DEFAULT_URL))
+    return { baseUrl, apiKey: storedKey, origin: { baseUrl: origin, apiKey: path } };
   throw new UsageError(
     `no ${kind === "admin" ? "admin key" : "key"} for ${baseUrl}: pass --key or set ${KEY_VARIABLE[kind]}. A server ` +
       `started here (tightbeam serve; in the repository npm start) leaves one in ${path}.`,
   );
+}
+
+function credentialsPath(env: Env): string {
+  return join(env.TB_DATA_DIR || "data", "credentials.json");
 }
 
 function readCredentials(path: string): Credentials {

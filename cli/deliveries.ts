@@ -4,19 +4,15 @@ import { type Command, Option } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
 import type { DeliveryQuery } from "../sdk/webhooks.ts";
 import { type Attempt, DELIVERY_STATUSES, type Delivery } from "../sdk/wire.ts";
-import { type Cli, examples, gather } from "./command.ts";
+import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { type Column, listing, type Paint, statusStyle, type Terminal, table } from "./output.ts";
-import { wholeNumber } from "./values.ts";
 
-interface ListOptions {
+interface ListOptions extends Paging {
   status?: NonNullable<DeliveryQuery["status"]>;
   webhook?: string;
   event?: string;
   message?: string;
-  limit?: number;
-  cursor?: string;
-  all?: boolean;
 }
 
 const COLUMNS: readonly Column<Delivery>[] = [
@@ -31,17 +27,16 @@ const COLUMNS: readonly Column<Delivery>[] = [
 
 /** Adds `deliveries` and `retry` under `webhooks`. */
 export function addDeliveries(webhooks: Command, cli: Cli): void {
-  webhooks
-    .command("deliveries")
-    .description("List deliveries, the newest first; with an id, one with all its attempts.")
-    .argument("[id]", "delivery id (dlv_…)")
-    .addOption(new Option("--status <status>", "only those in this status").choices(DELIVERY_STATUSES))
-    .option("--webhook <id>", "only those to this endpoint (wh_…)")
-    .option("--event <id>", "only those of this event (evt_…)")
-    .option("--message <id>", "only those about this message (msg_…)")
-    .option("--limit <n>", "how many, 1 to 100 (default: 50)", wholeNumber(1))
-    .option("--cursor <cursor>", "go on where a page ended")
-    .option("--all", "every page, not only the first")
+  addPaging(
+    webhooks
+      .command("deliveries")
+      .description("List deliveries, the newest first; with an id, one with all its attempts.")
+      .argument("[id]", "delivery id (dlv_…)")
+      .addOption(new Option("--status <status>", "only those in this status").choices(DELIVERY_STATUSES))
+      .option("--webhook <id>", "only those to this endpoint (wh_…)")
+      .option("--event <id>", "only those of this event (evt_…)")
+      .option("--message <id>", "only those about this message (msg_…)"),
+  )
     .addHelpText(
       "after",
       examples({
@@ -65,22 +60,13 @@ export function addDeliveries(webhooks: Command, cli: Cli): void {
 }
 
 async function list(cli: Cli, options: ListOptions): Promise<void> {
-  const { deliveries } = cli.client("messages").webhooks;
-  const output = cli.output();
-  const { webhook, event, message, all, ...rest } = options;
-  const query = { ...rest, webhookId: webhook, eventId: event, messageId: message };
-  let nextCursor: string | null = null;
-  const items = await gather(
-    all,
-    () => deliveries.listAll({ limit: 100, ...query }),
-    () => deliveries.list(query),
-    (page) => {
-      nextCursor = page.pagination.nextCursor;
-      return page.deliveries;
-    },
+  const { list, listAll } = cli.client("messages").webhooks.deliveries;
+  const { webhook, event, message, ...rest } = options;
+  await showList(
+    cli,
+    { list, listAll, itemsOf: (page) => page.deliveries, columns: COLUMNS, empty: "No deliveries." },
+    { ...rest, webhookId: webhook, eventId: event, messageId: message },
   );
-  output.show(items, (rows, paint, width) => table(rows, COLUMNS, paint, width, "No deliveries."));
-  if (nextCursor !== null && !output.json) output.note(`More with --cursor ${nextCursor}, or --all.`);
 }
 
 async function show(cli: Cli, id: string): Promise<void> {
@@ -114,13 +100,19 @@ export function showAttempt(cli: Cli, delivery: Delivery): void {
   cli.output().show(delivery, detail);
   const last = delivery.attempts.at(-1);
   if (last === undefined) throw new Failure("NOT_YET", `No attempt within ${ATTEMPT_MS_MAX / 1000} s.`);
-  if (last.status === null || last.status < 200 || last.status > 299) {
+  if (!isAccepted(last)) {
     const verb = last.status === null ? "gave no answer:" : "answered";
     throw new Failure("DELIVERY_FAILED", `${delivery.url} ${verb} ${resultOf(last)}.`);
   }
 }
 
-function resultOf(attempt: Attempt | undefined): string | null {
+/** Whether the receiver took it: a 2xx, and nothing else (contract 5). */
+export function isAccepted(attempt: Pick<Attempt, "status"> | undefined): boolean {
+  return typeof attempt?.status === "number" && attempt.status >= 200 && attempt.status <= 299;
+}
+
+/** The status of an answer, or why there was none; null before the first attempt. */
+export function resultOf(attempt: Pick<Attempt, "status" | "error"> | undefined): string | null {
   if (attempt === undefined) return null;
   return attempt.status === null ? (attempt.error ?? "no answer") : String(attempt.status);
 }

@@ -1,28 +1,58 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { Command } from "commander";
 import { closedAddress, startApi } from "../test/support/api.ts";
 import { ADMIN_KEY, emptyDirectory, KEY, pagination, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
+import { buildProgram } from "./main.ts";
+
+/** Every command there is, the program itself included. */
+function commandsUnder(command: Command, path: readonly string[] = []): { path: string[]; command: Command }[] {
+  const under = command.commands.flatMap((each) => commandsUnder(each, [...path, each.name()]));
+  return [{ path: [...path], command }, ...under];
+}
+
+const NO_TERMINAL = { env: {}, stdout: process.stdout, stderr: process.stderr, onInterrupt: () => () => {}, ask: null };
+
+async function allCommands() {
+  return commandsUnder(await buildProgram([], "0.0.0", { ...NO_TERMINAL, sleep: async () => {} }));
+}
 
 test("--help teaches: every command has a description and examples", async () => {
-  const commands = ["", "serve", "send", "messages", "webhooks", "inbox", "usage", "keys"];
-  const nested = [
-    ...["list", "get", "cancel", "retry", "delete"].map((name) => `messages ${name}`),
-    ...["get", "list", "delete", "set", "test", "deliveries", "retry", "replay", "rotate-secret"].map(
-      (name) => `webhooks ${name}`,
-    ),
-    ...["create", "list", "rotate", "revoke"].map((name) => `keys ${name}`),
-    "inbox clear",
-  ];
-  for (const command of [...commands, ...nested]) {
-    const { code, stdout, stderr } = await runOnTerminal([...command.split(" ").filter(Boolean), "--help"]);
-    assert.equal(code, 0, command);
-    assert.equal(stderr, "", command);
-    assert.match(stdout, new RegExp(`Usage: tightbeam ${command}`), command);
-    assert.match(stdout, /\n(Examples|Begin):\n {2}\S*\s?tightbeam|\nExamples:\n.*tightbeam /, command);
+  const all = await allCommands();
+  assert.ok(all.length > 80);
+  for (const { path, command } of all) {
+    const words = path.join(" ");
+    const { code, stdout, stderr } = await runOnTerminal([...path, "--help"]);
+    assert.deepEqual([code, stderr], [0, ""], words);
+    assert.match(stdout, new RegExp(`Usage: tightbeam ${words}`), words);
+    assert.match(stdout, /\nBegin:\n {2}tightbeam|\nExamples:\n.*tightbeam /, words);
+    assert.match(command.description(), /^[A-Z].*\.$/, words);
+    const undescribed = command.options.filter(({ description }) => description === "");
+    assert.deepEqual(undescribed, [], words);
   }
 });
+
+test("docs/cli.md lists every command with what it does, and no other", async () => {
+  const documented = readFileSync(new URL("../docs/cli.md", import.meta.url), "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("| `"));
+  const groups = (await allCommands()).filter(({ path, command }) => path.length > 0 && isRunnable(command));
+  const rows = groups.map(({ path, command }) => {
+    const given = command.registeredArguments.map((argument) => {
+      const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
+      return argument.required ? ` <${name}>` : ` [${name}]`;
+    });
+    return `| \`${path.join(" ")}${given.join("")}\` | ${command.description()} |`;
+  });
+  assert.deepEqual(documented, rows);
+});
+
+/** Whether it does something itself, and is not only there for what is under it. */
+function isRunnable(command: Command): boolean {
+  return command.commands.length === 0 || ["inbox", "clock"].includes(command.name());
+}
 
 test("contract 6: serve has a flag for every setting, and one clear line for a value that cannot be", async () => {
   const help = await runCli(["serve", "--help"]);

@@ -2,14 +2,30 @@
 
 import { styleText } from "node:util";
 import { Command } from "commander";
+import { addCalls } from "./calls.ts";
+import { addCapabilities } from "./capabilities.ts";
+import { addChats } from "./chats.ts";
 import { commandsOf } from "./command.ts";
+import { addCompletion } from "./completion.ts";
+import { addContacts } from "./contacts.ts";
+import { addDoctor } from "./doctor.ts";
+import { addEvents } from "./events.ts";
 import { EXIT, type ExitCode, exitCodeOf, explain } from "./failure.ts";
 import { addInbox } from "./inbox.ts";
+import { addInstances } from "./instances.ts";
 import { addKeys } from "./keys.ts";
+import { addListen } from "./listen.ts";
 import { addMessages } from "./messages.ts";
+import { addNumbers } from "./numbers.ts";
+import { addOptOuts } from "./opt-outs.ts";
 import type { Terminal } from "./output.ts";
+import { addPayments } from "./payments.ts";
+import { addRevisions } from "./revisions.ts";
+import { addSandbox } from "./sandbox.ts";
+import { addSecretKey } from "./secret-key.ts";
 import { addSend } from "./send.ts";
 import { addServe, describeServe } from "./serve.ts";
+import { addTrigger } from "./trigger.ts";
 import { addUsage } from "./usage.ts";
 import { addWebhooks } from "./webhooks.ts";
 
@@ -28,7 +44,11 @@ export async function run(args: readonly string[], version: string, terminal: Te
   }
 }
 
-async function buildProgram(args: readonly string[], version: string, terminal: Terminal): Promise<Command> {
+/** Where no terminal says how wide it is. */
+const HELP_WIDTH = 80;
+
+/** All commands, ready to parse `args`; what a command needs only when it runs is left out unless they name it. */
+export async function buildProgram(args: readonly string[], version: string, terminal: Terminal): Promise<Command> {
   const program = new Command("tightbeam")
     .description("Send messages over iMessage and SMS, and get every event of them as a signed webhook.")
     .version(version, "-V, --version", "print the version")
@@ -44,17 +64,34 @@ async function buildProgram(args: readonly string[], version: string, terminal: 
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
+      getOutHelpWidth: () => terminal.stdout.columns ?? HELP_WIDTH,
+      getErrHelpWidth: () => terminal.stderr.columns ?? HELP_WIDTH,
     })
     .exitOverride();
   const cli = commandsOf(program, terminal);
-  if (args.includes("serve")) await addServe(program, cli);
+  if (args.includes("serve") || args.includes("completion")) await addServe(program, cli);
   else describeServe(program);
   addSend(program, cli);
-  addMessages(program, cli);
+  addRevisions(addMessages(program, cli), cli);
+  addChats(program, cli);
+  addContacts(program, cli);
+  addOptOuts(program, cli);
+  addPayments(program, cli);
+  addCalls(program, cli);
+  addCapabilities(program, cli);
+  addNumbers(program, cli);
   addWebhooks(program, cli);
+  addEvents(program, cli);
+  addListen(program, cli);
+  addTrigger(program, cli);
   addInbox(program, cli);
+  addSandbox(program, cli);
+  addDoctor(program, cli);
   addUsage(program, cli);
   addKeys(program, cli);
+  addInstances(program, cli);
+  addSecretKey(program, cli);
+  addCompletion(program, cli);
   return program;
 }
 
@@ -63,8 +100,11 @@ Begin:
   tightbeam serve                          run the service, here
   tightbeam send +15005550100 "Hello"      in another terminal: send, and follow it until it is delivered
   tightbeam inbox                          see its signed webhooks arrive
-  tightbeam webhooks set <url>             have them sent to you
+  tightbeam listen --forward-to <url>      have them sent to a receiver on your machine, signed
+  tightbeam webhooks set <url>             have them sent to your server
+  tightbeam doctor                         when something does not work
 
 Server and key: from --url and --key, else TIGHTBEAM_URL, TIGHTBEAM_API_KEY and TIGHTBEAM_ADMIN_KEY, else the
 credentials.json that a server's first start left in TB_DATA_DIR or ./data.
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage. Without a terminal, stdout is one JSON document.`;
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage. Without a terminal, stdout is one JSON document,
+of \`listen\` one a line, and nothing is ever asked.`;

@@ -3,11 +3,10 @@
 import { type Command, Option } from "commander";
 import type { MessageQuery } from "../sdk/messages.ts";
 import { DIRECTIONS, MESSAGE_STATUSES, type Message } from "../sdk/wire.ts";
-import { type Cli, examples, gather } from "./command.ts";
+import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
 import { type Column, listing, type Paint, statusStyle, table } from "./output.ts";
-import { wholeNumber } from "./values.ts";
 
-interface ListOptions {
+interface ListOptions extends Paging {
   status?: NonNullable<MessageQuery["status"]>;
   to?: string;
   from?: string;
@@ -15,12 +14,10 @@ interface ListOptions {
   externalId?: string;
   after?: string;
   before?: string;
-  limit?: number;
-  cursor?: string;
-  all?: boolean;
 }
 
-const COLUMNS: readonly Column<Message>[] = [
+/** The columns of every list of messages. */
+export const MESSAGE_COLUMNS: readonly Column<Message>[] = [
   { title: "ID", value: (message) => message.id },
   { title: "STATUS", value: (message) => message.status, style: (message) => statusStyle(message.status) },
   { title: "CHANNEL", value: (message) => message.channel },
@@ -30,11 +27,11 @@ const COLUMNS: readonly Column<Message>[] = [
   { title: "TEXT", value: (message) => message.content.text },
 ];
 
-/** Adds `messages` and what is under it. */
-export function addMessages(program: Command, cli: Cli): void {
+/** Adds `messages` and what is under it, and answers it. */
+export function addMessages(program: Command, cli: Cli): Command {
   const messages = program
     .command("messages")
-    .description("List messages, look at one, cancel, retry or delete it.")
+    .description("List messages, look at one, cancel, retry, edit, unsend or delete it.")
     .addHelpText(
       "after",
       examples({
@@ -50,13 +47,13 @@ export function addMessages(program: Command, cli: Cli): void {
     .description("Show one message with its timeline.")
     .argument("<id>", "message id (msg_…)")
     .addHelpText("after", examples({ "tightbeam messages get <id> | jq -r .status": "one field of it" }))
-    .action(async (id: string) => cli.output().show(await cli.client("messages").messages.get(id), detail));
+    .action(async (id: string) => cli.output().show(await cli.client("messages").messages.get(id), messageDetail));
   messages
     .command("cancel")
     .description("Cancel a scheduled message; once it is being sent, that is refused.")
     .argument("<id>", "message id (msg_…)")
     .addHelpText("after", examples({ "tightbeam messages list --status scheduled": "what can be cancelled" }))
-    .action(async (id: string) => cli.output().show(await cli.client("messages").messages.cancel(id), detail));
+    .action(async (id: string) => cli.output().show(await cli.client("messages").messages.cancel(id), messageDetail));
   addRetry(messages, cli);
   messages
     .command("delete")
@@ -66,22 +63,22 @@ export function addMessages(program: Command, cli: Cli): void {
     .action(async (id: string) =>
       cli.output().show(await cli.client("messages").messages.delete(id), (deleted) => `${deleted.id} deleted`),
     );
+  return messages;
 }
 
 function addList(messages: Command, cli: Cli): void {
-  messages
-    .command("list")
-    .description("List messages, the newest first.")
-    .addOption(new Option("--status <status>", "only those in this status").choices(MESSAGE_STATUSES))
-    .addOption(new Option("--direction <direction>", "only those sent, or received").choices(DIRECTIONS))
-    .option("--to <address>", "only those to this address")
-    .option("--from <address>", "only those from this address")
-    .option("--external-id <id>", "only those with your own identifier")
-    .option("--after <time>", "only those created after this time (ISO 8601)")
-    .option("--before <time>", "only those created before this time (ISO 8601)")
-    .option("--limit <n>", "how many, 1 to 100 (default: 50)", wholeNumber(1))
-    .option("--cursor <cursor>", "go on where a page ended")
-    .option("--all", "every page, not only the first")
+  addPaging(
+    messages
+      .command("list")
+      .description("List messages, the newest first.")
+      .addOption(new Option("--status <status>", "only those in this status").choices(MESSAGE_STATUSES))
+      .addOption(new Option("--direction <direction>", "only those sent, or received").choices(DIRECTIONS))
+      .option("--to <address>", "only those to this address")
+      .option("--from <address>", "only those from this address")
+      .option("--external-id <id>", "only those with your own identifier")
+      .option("--after <time>", "only those created after this time (ISO 8601)")
+      .option("--before <time>", "only those created before this time (ISO 8601)"),
+  )
     .addHelpText(
       "after",
       examples({
@@ -94,22 +91,14 @@ function addList(messages: Command, cli: Cli): void {
 }
 
 async function list(cli: Cli, options: ListOptions): Promise<void> {
-  const { messages } = cli.client("messages");
-  const output = cli.output();
-  const { externalId, after, before, all, ...rest } = options;
+  const { list, listAll } = cli.client("messages").messages;
+  const { externalId, after, before, ...rest } = options;
   const query = { ...rest, externalMessageId: externalId, createdAfter: after, createdBefore: before };
-  let nextCursor: string | null = null;
-  const items = await gather(
-    all,
-    () => messages.listAll({ limit: 100, ...query }),
-    () => messages.list(query),
-    (page) => {
-      nextCursor = page.pagination.nextCursor;
-      return page.messages;
-    },
+  await showList(
+    cli,
+    { list, listAll, itemsOf: (page) => page.messages, columns: MESSAGE_COLUMNS, empty: "No messages." },
+    query,
   );
-  output.show(items, (rows, paint, width) => table(rows, COLUMNS, paint, width, "No messages."));
-  if (nextCursor !== null && !output.json) output.note(`More with --cursor ${nextCursor}, or --all.`);
 }
 
 function addRetry(messages: Command, cli: Cli): void {
@@ -121,11 +110,12 @@ function addRetry(messages: Command, cli: Cli): void {
     .addHelpText("after", examples({ "tightbeam messages list --status failed": "what can be sent again" }))
     .action(async (id: string, options: { mayDuplicate?: boolean }) => {
       const body = options.mayDuplicate ? { mayDuplicate: true } : undefined;
-      cli.output().show(await cli.client("messages").messages.retry(id, body), detail);
+      cli.output().show(await cli.client("messages").messages.retry(id, body), messageDetail);
     });
 }
 
-function detail(message: Message, paint: Paint): string {
+/** One message with its timeline. */
+export function messageDetail(message: Message, paint: Paint): string {
   const { timeline, content, metadata, errorCode, errorMessage } = message;
   const facts = listing(
     {

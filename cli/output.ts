@@ -8,6 +8,10 @@ export interface Terminal {
   stdout: Stream;
   stderr: Stream;
   sleep(delayMs: number): Promise<void>;
+  /** Calls `act` on each Ctrl-C, and whatever else asks the program to end; answers how to leave that off. */
+  onInterrupt(act: () => void): () => void;
+  /** Asks the person at the terminal; null when there is none, so that nobody waits for an answer. */
+  ask: ((question: string) => Promise<string>) | null;
 }
 
 export type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
@@ -24,6 +28,8 @@ export interface Output {
   show<Data>(data: Data, render: (data: Data, paint: Paint, columns: number) => string): void;
   /** Prints one line for people while the command runs; nothing when the result is to be JSON. */
   progress(render: (paint: Paint) => string): void;
+  /** Prints one line of a result that comes piece by piece, whoever reads it. */
+  line(render: (paint: Paint) => string): void;
   /** Prints one line beside the result, to stderr. */
   note(text: string): void;
 }
@@ -40,6 +46,9 @@ export function outputTo(terminal: Terminal, json: boolean | undefined): Output 
     },
     progress(render) {
       if (!asJson) write(render(paint));
+    },
+    line(render) {
+      write(render(paint));
     },
     note(text) {
       terminal.stderr.write(`${text}\n`);
@@ -89,11 +98,11 @@ export function listing(pairs: Record<string, string | number | boolean | null |
   return shown.map(([name, value]) => `${paint("dim", name.padEnd(width))}  ${printable(String(value))}`).join("\n");
 }
 
-/** The colour of a status of a message, a delivery or an inbox request. */
+/** The colour of a status of a message, a delivery, a payment, a call, an instance or an inbox request. */
 export function statusStyle(status: string): Style {
-  if (/^(delivered|read|succeeded|active|2\d\d)$/.test(status)) return "green";
-  if (/^(failed|exhausted|revoked|[345]\d\d)$/.test(status)) return "red";
-  return /^(cancelled|unsent)$/.test(status) ? "dim" : "yellow";
+  if (/^(delivered|read|succeeded|active|paid|answered|healthy|2\d\d)$/.test(status)) return "green";
+  if (/^(failed|exhausted|revoked|rejected|missed|unhealthy|[345]\d\d)$/.test(status)) return "red";
+  return /^(cancelled|unsent|expired|disconnected)$/.test(status) ? "dim" : "yellow";
 }
 
 /** The text with control characters shown as `�`: what strangers wrote must not steer the terminal. */

@@ -49,3 +49,17 @@ export function rateLimit(text: string): RateLimit {
   }
   return { limit: wholeNumber(1)(limit), windowSeconds: seconds(window) };
 }
+
+/** Words with commas between; an empty text is none. */
+export function words(text: string): string[] {
+  return text
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+}
+
+/** `on` or `off`. */
+export function onOrOff(text: string): boolean {
+  if (text !== "on" && text !== "off") throw new InvalidArgumentError("It must be on or off.");
+  return text === "on";
+}

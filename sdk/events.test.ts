@@ -8,13 +8,22 @@ import type { Event } from "./wire.ts";
 
 const apiKey = "tb_0123456789abcdef0123456789abcdef";
 
-/** A service that only streams: `answer` gets each connection in turn. */
+/** A service whose newest event is `newest`, and that streams: `answer` gets each connection in turn. */
 async function startStream(
   t: TestContext,
   answer: (turn: number, request: IncomingMessage, out: ServerResponse) => void,
+  newest: string | null = null,
 ) {
   const asked: { url: string; lastEventId: string | undefined }[] = [];
   const server = createServer((request, out) => {
+    if (request.headers.accept === "application/json") {
+      const data = {
+        events: newest === null ? [] : [{ id: newest }],
+        pagination: { hasMore: false, nextCursor: null },
+      };
+      out.end(JSON.stringify({ success: true, data, requestId: "req_1" }));
+      return;
+    }
     const lastEventId = request.headers["last-event-id"];
     asked.push({ url: request.url ?? "", lastEventId: typeof lastEventId === "string" ? lastEventId : undefined });
     answer(asked.length, request, out);
@@ -59,8 +68,31 @@ test("contract 4: a lost connection is taken up behind the last event that was h
   assert.deepEqual(await take(client.events.stream(), 4), ["evt_1", "evt_3", "evt_5", "evt_7"]);
   assert.deepEqual(
     asked.map(({ lastEventId }) => lastEventId),
-    [undefined, "evt_1", "evt_3", "evt_5"],
+    ["evt_00000000-0000-7000-8000-000000000000", "evt_1", "evt_3", "evt_5"],
   );
+});
+
+test("nothing is missed when the connection breaks before the first event came: it begins behind the newest one", async (t) => {
+  const { client, asked } = await startStream(
+    t,
+    (turn, _, out) => {
+      if (turn === 1) begin(out).write(": still here\n\n", () => out.destroy());
+      else begin(out).write(frame(8));
+    },
+    "evt_7",
+  );
+  assert.deepEqual(await take(client.events.stream(), 1), ["evt_8"]);
+  assert.deepEqual(
+    asked.map(({ lastEventId }) => lastEventId),
+    ["evt_7", "evt_7"],
+  );
+});
+
+test("where there was no event yet, the service's word of a gap is no news", async (t) => {
+  const { client } = await startStream(t, (_, __, out) => void begin(out).write(`: gap\n\n${frame(1)}`));
+  let gaps = 0;
+  assert.deepEqual(await take(client.events.stream({ onGap: () => void gaps++ }), 1), ["evt_1"]);
+  assert.equal(gaps, 0);
 });
 
 test("frames cut anywhere on the wire, in the middle of a character too, come out whole", async (t) => {

@@ -44,18 +44,28 @@ export function eventRoutes(connection: Connection) {
   };
 }
 
+/** An id before every other: a stream behind it begins with the first event there is. */
+const BEFORE_ALL = "evt_00000000-0000-7000-8000-000000000000";
+
+/** The newest event: from behind it on nothing is missed, also when the connection breaks before the first event comes. */
+async function newestId({ request }: Connection, { signal }: StreamQuery): Promise<string> {
+  const { events } = await request<EventList>("GET", "/v1/events", { query: { limit: 1 }, signal });
+  return events[0]?.id ?? BEFORE_ALL;
+}
+
 /** One thing read from the stream: an event, or that some were missed. */
 type Told = { event: Event } | { gap: true };
 
 async function* stream(connection: Connection, query: StreamQuery): AsyncGenerator<Event, void, undefined> {
-  let lastEventId = query.lastEventId ?? null;
+  let lastEventId = query.lastEventId ?? (await newestId(connection, query));
   for (let failures = 0; ; ) {
     const stop = new AbortController();
     try {
       for await (const told of connected(connection, query, lastEventId, stop)) {
         failures = 0;
-        if ("gap" in told) query.onGap?.();
-        else if (told.event.id !== lastEventId) {
+        if ("gap" in told) {
+          if (lastEventId !== BEFORE_ALL) query.onGap?.();
+        } else if (told.event.id !== lastEventId) {
           lastEventId = told.event.id;
           yield told.event;
         }
@@ -78,7 +88,7 @@ async function* stream(connection: Connection, query: StreamQuery): AsyncGenerat
 async function* connected(
   connection: Connection,
   query: StreamQuery,
-  lastEventId: string | null,
+  lastEventId: string,
   stop: AbortController,
 ): AsyncGenerator<Told, void, undefined> {
   const signal = query.signal === undefined ? stop.signal : AbortSignal.any([query.signal, stop.signal]);

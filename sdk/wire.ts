@@ -427,6 +427,7 @@ export interface SetWebhook {
 /** Body of `POST /v1/webhooks`. */
 export interface CreateWebhook extends SetWebhook {
   name?: string;
+  idempotencyKey?: string;
 }
 
 /** Body of `PATCH /v1/webhooks/:id`. */
@@ -441,6 +442,7 @@ export interface UpdateWebhook {
 /** Body of `POST /v1/webhooks/rotate-secret` and `/v1/webhooks/:id/rotate-secret`. */
 export interface RotateSecret {
   gracePeriodSeconds?: number;
+  idempotencyKey?: string;
 }
 
 export interface Webhook {
@@ -492,6 +494,7 @@ export interface Replay {
   since: string;
   until?: string;
   types?: EventType[];
+  idempotencyKey?: string;
 }
 
 export interface Replayed {
@@ -523,12 +526,14 @@ export interface AddNumber {
   email?: string;
   provider: ProviderName;
   instanceId?: string;
+  idempotencyKey?: string;
 }
 
 export interface CreateCustomer {
   name: string;
   email?: string;
   company?: string;
+  idempotencyKey?: string;
 }
 
 export interface Customer {
@@ -565,6 +570,7 @@ export interface CreateInstance {
   name: string;
   provider: ProviderName;
   config: Record<string, unknown>;
+  idempotencyKey?: string;
 }
 
 /** Body of `PATCH /v1/admin/instances/:id`. What `config` names is changed, the rest stays. */
@@ -682,7 +688,7 @@ export interface ContactList {
 
 /** Body of `POST /v1/contacts/bulk`. */
 export interface CreateContacts {
-  contacts: CreateContact[];
+  contacts: UpdateContact[];
   idempotencyKey?: string;
 }
 
@@ -830,6 +836,7 @@ export interface CreateKey {
   scope?: KeyScope;
   rateLimit?: RateLimit;
   expiresAt?: string;
+  idempotencyKey?: string;
 }
 
 export interface Key {
@@ -855,6 +862,7 @@ export interface KeyList {
 
 export interface RotateKey {
   gracePeriodSeconds?: number;
+  idempotencyKey?: string;
 }
 
 export interface UsageCounts {

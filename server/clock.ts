@@ -9,10 +9,15 @@ export interface Clock {
   after(ms: number, action: () => void): () => void;
 }
 
-/** The machine's clock, `shiftMs` ahead. */
-export function systemClock(shiftMs = 0): Clock {
+/** How far the service is ahead of the real time, in milliseconds: whoever has it moves the clock that goes by it. */
+export interface Shift {
+  ms: number;
+}
+
+/** The machine's clock, ahead by `shift`. */
+export function systemClock(shift: Shift = { ms: 0 }): Clock {
   return {
-    now: () => Date.now() + shiftMs,
+    now: () => Date.now() + shift.ms,
     real: () => Date.now(),
     after(ms, action) {
       const timer = setTimeout(action, ms);

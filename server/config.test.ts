@@ -19,7 +19,7 @@ function refusedWith(pattern: RegExp): (error: unknown) => boolean {
 }
 
 test("contract 6: without any setting, the service is a sandbox on 127.0.0.1:8080 with its data in ./data", () => {
-  const { webhookAllow, fetchAllow, ...config } = readConfig({});
+  const { webhookAllow, webhookAllowReal, fetchAllow, ...config } = readConfig({});
   assert.deepEqual(config, {
     port: 8080,
     host: "127.0.0.1",
@@ -39,6 +39,7 @@ test("contract 6: without any setting, the service is a sandbox on 127.0.0.1:808
     warnings: [],
   });
   assert.equal(allows(webhookAllow, LOOPBACK_TARGET), true);
+  assert.equal(allows(webhookAllowReal, LOOPBACK_TARGET), false);
   assert.equal(allows(fetchAllow, LOOPBACK_TARGET), false);
 });
 
@@ -155,8 +156,8 @@ test("contract 6: a bad value stops the start with one line that names the setti
 
 test("an empty value counts as left out", () => {
   const empty = Object.fromEntries(SETTINGS.map((row) => [row.name, ""]));
-  const { webhookAllow: _, ...config } = readConfig({ ...empty });
-  const { webhookAllow: __, ...defaults } = readConfig({});
+  const { webhookAllow: _, webhookAllowReal: _real, ...config } = readConfig({ ...empty });
+  const { webhookAllow: __, webhookAllowReal: __real, ...defaults } = readConfig({});
   assert.deepEqual(config, defaults);
 });
 

@@ -26,7 +26,10 @@ export interface Config {
   adminKey: string | null;
   /** Of keys without a limit of their own; null: none. */
   rateLimit: RateLimit | null;
+  /** While every instance is a sandbox. */
   webhookAllow: AllowList;
+  /** From the first instance on that is none: what is allowed is what was said. */
+  webhookAllowReal: AllowList;
   fetchAllow: AllowList;
   /** Delays before the retries of a delivery, 1 to 20 of them. */
   webhookRetryScheduleMs: readonly number[];
@@ -134,7 +137,7 @@ const TABLE = {
   }),
   webhookAllow: setting("TB_WEBHOOK_ALLOW", null, {
     description:
-      "Private addresses that webhooks may go to; left out, `loopback` while HOST is a loopback address, else none.",
+      "Private addresses that webhooks may go to; left out, `loopback` while HOST is a loopback address and every instance a sandbox, else none.",
     allowed: ALLOW_RULE,
     parse: parseAllowList,
   }),
@@ -167,10 +170,11 @@ const TABLE = {
     description: "The key that seals stored secrets; left out, the first start makes one in the data directory.",
     allowed: "32 bytes, as 64 hexadecimal digits or as base64",
     secret: true,
-    parse: secretKey,
+    parse: parseSecretKey,
   }),
   paymentText: setting("TB_PAYMENT_TEXT", "off", {
-    description: "Whether a sentence alone counts as a payment; reserved, it changes nothing in this version.",
+    description:
+      "Whether a sentence over iMessage, such as “Jane sent you $25.00”, pays a request also where the provider sees payments themselves.",
     allowed: "on or off",
     parse: onOrOff,
   }),
@@ -219,6 +223,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     adminKey: readOptional(TABLE.adminKey),
     rateLimit: read(TABLE.rateLimit),
     webhookAllow: readAllowed(TABLE.webhookAllow, isLoopback(host) ? "loopback" : ""),
+    webhookAllowReal: readAllowed(TABLE.webhookAllow, ""),
     fetchAllow: readAllowed(TABLE.fetchAllow, ""),
     webhookRetryScheduleMs: read(TABLE.webhookRetryScheduleMs),
     fallbackAfterMs: read(TABLE.fallbackAfterMs),
@@ -345,7 +350,8 @@ function key(text: string): string | undefined {
   return /^tb_[A-Za-z0-9]{32,}$/.test(text) ? text : undefined;
 }
 
-function secretKey(text: string): Buffer | undefined {
+/** A key of 32 bytes, written as 64 hexadecimal digits or as base64; undefined for anything else. */
+export function parseSecretKey(text: string): Buffer | undefined {
   if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, "hex");
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;
   return Buffer.from(text, "base64");

@@ -42,6 +42,11 @@ export function writeCredentials(dataDir: string, { baseUrl, apiKey, adminKey }:
   }
 }
 
+/** Takes the keys out of the file, where there is one. Throws `ConfigError` when that cannot be done. */
+export function forgetKeys(dataDir: string, baseUrl: string): void {
+  if (readCredentials(dataDir) !== null) writeCredentials(dataDir, { baseUrl });
+}
+
 function parseCredentials(text: string): Credentials | null {
   const { baseUrl, apiKey, adminKey } = parseObject(text);
   if (typeof baseUrl !== "string") return null;

@@ -85,15 +85,15 @@ test("a fingerprint is the same for the same key only, and does not contain it",
 
 test("the first start makes a key file with mode 0600, and later starts find the same key", (t) => {
   const dir = join(directory(t), "data");
-  const made = loadSecretKey(dir, null, randomBytes);
+  const made = loadSecretKey(dir, null, randomBytes, null);
   assert.equal(statSync(join(dir, "secret.key")).mode & 0o777, 0o600);
   assert.equal(readFileSync(join(dir, "secret.key"), "utf8"), `${made.toString("base64")}\n`);
-  assert.deepEqual(loadSecretKey(dir, null, randomBytes), made);
+  assert.deepEqual(loadSecretKey(dir, null, randomBytes, null), made);
 });
 
 test("a key from the setting counts, and no file is made for it", (t) => {
   const dir = directory(t);
-  assert.deepEqual(loadSecretKey(dir, KEY, randomBytes), KEY);
+  assert.deepEqual(loadSecretKey(dir, KEY, randomBytes, null), KEY);
   assert.throws(() => statSync(join(dir, "secret.key")), /ENOENT/);
 });
 
@@ -101,10 +101,13 @@ test("a key file that is damaged or out of reach stops the start with one line, 
   const path = join(directory(t), "secret.key");
   for (const text of ["", "short", KEY.toString("hex"), `${KEY.toString("base64")}AAAA`]) {
     writeFileSync(path, text);
-    assert.throws(() => loadSecretKey(join(path, ".."), null, randomBytes), oneLine(/secret\.key does not hold a key/));
+    assert.throws(
+      () => loadSecretKey(join(path, ".."), null, randomBytes, null),
+      oneLine(/secret\.key does not hold a key/),
+    );
     assert.equal(readFileSync(path, "utf8"), text);
   }
-  assert.throws(() => loadSecretKey(path, null, randomBytes), oneLine(/can be neither read nor made/));
+  assert.throws(() => loadSecretKey(path, null, randomBytes, null), oneLine(/can be neither read nor made/));
 });
 
 function oneLine(pattern: RegExp): (error: unknown) => boolean {

@@ -1,12 +1,12 @@
 /** Sealing: secrets are stored encrypted, bound to their place. Knows the key and its file; stores nothing else. */
 
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "./config.ts";
 import type { Random } from "./core/id.ts";
 import { keep } from "./core/keep.ts";
-import { createPrivateFile } from "./private-file.ts";
+import { createPrivateFile, replacePrivateFile } from "./private-file.ts";
 
 const ALGORITHM = "aes-256-gcm";
 const VERSION = "v1";
@@ -18,6 +18,8 @@ const KEY_ID_LENGTH = 8;
 /** Secrets kept open: each is needed for every webhook that it signs. */
 const OPENED_MAX = 1_000;
 const KEY_FILE = "secret.key";
+/** Holds a key while secrets are being sealed with it: it becomes `secret.key` once they are. */
+const NEXT_KEY_FILE = "secret.key.next";
 
 /** Seals and opens texts with one key. `place` says where the text lives (`table|customer|row|column`). */
 export interface Sealer {
@@ -79,18 +81,41 @@ export function fingerprint(key: Buffer): string {
 
 /**
  * The key that seals: `fromConfig` where it is given, else that of `secret.key` in the data directory, which is made
- * (mode 0600, on disk, never overwritten) when there is none. Throws `ConfigError` when the file cannot be used.
+ * (mode 0600, on disk, never overwritten) when there is none. `sealedWith`, the fingerprint of the database, tells
+ * whether a change of the key had come to its end. Throws `ConfigError` when the file cannot be used.
  */
-export function loadSecretKey(dataDir: string, fromConfig: Buffer | null, random: Random): Buffer {
+export function loadSecretKey(
+  dataDir: string,
+  fromConfig: Buffer | null,
+  random: Random,
+  sealedWith: string | null,
+): Buffer {
   if (fromConfig !== null) return fromConfig;
   const path = join(dataDir, KEY_FILE);
   try {
+    const next = readNextKey(dataDir);
+    if (next !== null && fingerprint(next) === sealedWith) takeNextKey(dataDir);
     if (!existsSync(path)) createPrivateFile(path, `${Buffer.from(random(KEY_BYTES)).toString("base64")}\n`);
     return parseKeyFile(path, readFileSync(path, "utf8"));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError(`The secret key ${path} can be neither read nor made: ${(error as Error).message}.`);
   }
+}
+
+/** Keeps a key that secrets are going to be sealed with, on disk before the first one is. */
+export function keepNextKey(dataDir: string, key: Buffer): void {
+  replacePrivateFile(join(dataDir, NEXT_KEY_FILE), `${key.toString("base64")}\n`);
+}
+
+/** All secrets are sealed with the next key: it is the key now. */
+export function takeNextKey(dataDir: string): void {
+  renameSync(join(dataDir, NEXT_KEY_FILE), join(dataDir, KEY_FILE));
+}
+
+function readNextKey(dataDir: string): Buffer | null {
+  const path = join(dataDir, NEXT_KEY_FILE);
+  return existsSync(path) ? parseKeyFile(path, readFileSync(path, "utf8")) : null;
 }
 
 function parseKeyFile(path: string, text: string): Buffer {

@@ -54,7 +54,7 @@ const LAYERS: readonly Layer[] = [
   layer(
     "cli",
     "cli/",
-    "cli/|sdk/|server/(app/serve|config|core/duration)\\.ts",
+    "cli/|sdk/|server/(app/(serve|reseal)|config|core/duration)\\.ts",
     `${NODE}|commander`,
     "../server/store/store.ts",
   ),

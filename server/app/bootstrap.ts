@@ -7,6 +7,7 @@ import { type ApiKey, hashKey, newKey } from "../core/key.ts";
 import { newCustomer } from "../engine/admit.ts";
 import type { Context } from "../engine/context.ts";
 import { keyFor } from "../engine/issue.ts";
+import { LINK_KEY } from "../engine/links.ts";
 import { listInboxes } from "../store/inboxes.ts";
 import { findKey, findKeyByHash } from "../store/keys.ts";
 import { findSetting } from "../store/settings.ts";
@@ -16,7 +17,9 @@ import type { Operation } from "../store/store.ts";
 const FIRST_NUMBER = "+15005550001";
 
 /** Names in the settings table. */
-const SECRET_KEY = "secret-key";
+export const SECRET_KEY = "secret-key";
+/** Settings whose value is sealed. */
+export const SEALED_SETTINGS: readonly string[] = [LINK_KEY];
 const FIRST_CUSTOMER = "first-customer";
 const READY_KEY = "ready-key";
 const READY_ADMIN_KEY = "ready-admin-key";

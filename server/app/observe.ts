@@ -13,6 +13,7 @@ export function createObserver(metrics: Metrics, usage: UsageCounters, fault: Ob
       usage.count([keyId], "messagesSent");
       if (segments > 0) usage.count([keyId], "segments", segments);
     },
+    received: (customerId) => usage.count([customerId], "messagesReceived"),
     unknownOutcome: () => metrics.outcomesUnknown.inc(),
     attempted(customerId, outcome) {
       metrics.deliveryAttempts.inc({ outcome });

@@ -3,25 +3,35 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, type Shift, systemClock } from "../clock.ts";
 import { baseUrl, type Config, ConfigError } from "../config.ts";
+import type { AllowList } from "../core/address.ts";
 import type { Random } from "../core/id.ts";
+import { isReal } from "../core/instance.ts";
 import { hashKey, isWellFormedKey, newKey } from "../core/key.ts";
-import { readCredentials, writeCredentials } from "../credentials.ts";
+import { forgetKeys, readCredentials, writeCredentials } from "../credentials.ts";
+import { resetClock, restoreClock } from "../engine/clock.ts";
+import type { EngineSettings } from "../engine/context.ts";
+import type { Sender } from "../engine/deliver.ts";
 import { Engine } from "../engine/engine.ts";
+import { linkUnder } from "../engine/links.ts";
 import { UsageCounters } from "../engine/usage.ts";
 import { addHealthRoutes } from "../http/health.ts";
+import { Lasting } from "../http/lasting.ts";
+import { addReference } from "../http/reference.ts";
 import { allRoutes } from "../http/routes.ts";
 import { Inboxes, registerInbox } from "../http/sandbox.ts";
 import { buildServer } from "../http/server.ts";
 import { createLog, type Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
+import { Fetcher } from "../outgoing/fetch.ts";
 import { Poster } from "../outgoing/post.ts";
 import { createSealer, fingerprint, loadSecretKey } from "../secrets.ts";
+import { findSetting } from "../store/settings.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import { type Store, StoreFull } from "../store/store.ts";
-import { type Bootstrapped, bootstrap, type Generated } from "./bootstrap.ts";
+import { type Bootstrapped, bootstrap, type Generated, SECRET_KEY } from "./bootstrap.ts";
 import { createHealth } from "./health.ts";
 import { createObserver } from "./observe.ts";
 
@@ -53,12 +63,19 @@ export interface StartOptions {
 /** Starts the service. Throws `ConfigError` with one clear line when it cannot. */
 export async function startService(config: Config, options: StartOptions): Promise<Service> {
   const log = options.log ?? createLog(config.logLevel);
-  const clock = systemClock();
+  const shift: Shift = { ms: 0 };
+  const clock = systemClock(shift);
   const metrics = createMetrics();
-  const secretKey = loadKey(config);
+  makeDataDir(config);
   const store = await openStore(config, options.lost, metrics);
   try {
-    return await new Composition(config, options, { log, clock, metrics, store, secretKey }).start();
+    const secretKey = loadSecretKey(
+      config.dataDir,
+      config.secretKey,
+      randomBytes,
+      await findSetting(store.db, SECRET_KEY),
+    );
+    return await new Composition(config, options, { log, clock, shift, metrics, store, secretKey }).start();
   } catch (error) {
     await store.close();
     metrics.stop();
@@ -67,13 +84,12 @@ export async function startService(config: Config, options: StartOptions): Promi
   }
 }
 
-function loadKey(config: Config): Buffer {
+function makeDataDir(config: Config): void {
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new ConfigError(`The data directory ${config.dataDir} cannot be made: ${(error as Error).message}.`);
   }
-  return loadSecretKey(config.dataDir, config.secretKey, randomBytes);
 }
 
 async function openStore(config: Config, lost: (reason: string) => void, metrics: Metrics): Promise<Store> {
@@ -91,6 +107,7 @@ async function openStore(config: Config, lost: (reason: string) => void, metrics
 interface Parts {
   log: Log;
   clock: Clock;
+  shift: Shift;
   metrics: Metrics;
   store: Store;
   secretKey: Buffer;
@@ -103,29 +120,68 @@ class Composition {
   readonly #engine: Engine;
   readonly #usage: UsageCounters;
   readonly #inboxes: Inboxes;
-  readonly #poster: Poster;
+  /** Whether every instance is a sandbox: only then some doors are open that people's phones must not depend on. */
+  #isSandbox = true;
+  #poster: Poster;
+  readonly #fetcher: Fetcher;
+  readonly #lasting = new Lasting();
   #url = "";
   #state: "starting" | "ready" | "closing" = "starting";
 
   constructor(config: Config, options: StartOptions, parts: Parts) {
-    const { log, clock, metrics, store, secretKey } = parts;
+    const { log, clock, shift, metrics, store, secretKey } = parts;
     this.#config = config;
     this.#options = options;
     this.#parts = parts;
     const fault = (where: string, error: unknown) => log.error("fault", { where, error });
     this.#usage = new UsageCounters({ store, clock, fault });
+    this.#fetcher = new Fetcher({ allow: config.fetchAllow, userAgent: `Tightbeam/${options.version}` });
     this.#engine = new Engine({
       store,
       clock,
+      shift,
       random: pooledRandom(),
       chance: Math.random,
       sealer: createSealer(secretKey, randomBytes),
-      settings: config,
+      settings: this.#settings(),
       observer: createObserver(metrics, this.#usage, fault),
-      link: (token) => `${this.#url}/v1/attachments/${token}`,
+      leaveSandbox: () => this.#leaveSandbox(),
+      link: linkUnder(() => this.#url, { clock }),
+      fetcher: this.#fetcher,
     });
     this.#inboxes = new Inboxes(this.#engine.context, (path) => `${this.#url}${path}`);
-    this.#poster = new Poster({ allow: config.webhookAllow, userAgent: `Tightbeam/${options.version}` });
+    this.#poster = this.#newPoster();
+  }
+
+  #settings(): EngineSettings {
+    const allowed = () => this.#webhookAllow();
+    return {
+      ...this.#config,
+      get webhookAllow() {
+        return allowed();
+      },
+    };
+  }
+
+  #webhookAllow(): AllowList {
+    return this.#isSandbox ? this.#config.webhookAllow : this.#config.webhookAllowReal;
+  }
+
+  #newPoster(): Poster {
+    return new Poster({ allow: this.#webhookAllow(), userAgent: `Tightbeam/${this.#options.version}` });
+  }
+
+  /** Closes what only sandboxes may leave open (contract 5 and 6): webhooks to loopback, and keys in a file. */
+  async #leaveSandbox(): Promise<void> {
+    await resetClock(this.#engine.context);
+    if (!this.#isSandbox) return;
+    this.#isSandbox = false;
+    const former = this.#poster;
+    this.#poster = this.#newPoster();
+    forgetKeys(this.#config.dataDir, this.#url);
+    this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
+    // Attempts under way are not counted, and made again by the new one.
+    await former.close();
   }
 
   async start(): Promise<Service> {
@@ -144,11 +200,14 @@ class Composition {
     const { log, secretKey } = this.#parts;
     const url = baseUrl(this.#config, port);
     this.#url = url;
+    await restoreClock(this.#engine.context);
     const generate = (name: keyof Generated) => generateKey(this.#config.dataDir, url, name);
     const started = await bootstrap(this.#engine.context, this.#config, fingerprint(secretKey), generate);
     keepCredentials(this.#config, url, started);
+    if ((await this.#engine.context.known.instances()).some(isReal)) await this.#leaveSandbox();
     this.#usage.start();
-    await this.#engine.start({ poster: this.#poster, inboxUrl: (path) => `${ownUrl(app)}${path}` });
+    const poster: Sender["poster"] = { post: (request) => this.#poster.post(request) };
+    await this.#engine.start({ poster, inboxUrl: (path) => `${ownUrl(app)}${path}` });
     this.#state = "ready";
     log.info("listening", { port, version: this.#options.version });
     return { url, port, started, stop: () => this.#stop(app) };
@@ -162,8 +221,9 @@ class Composition {
       const hash = hashKey(key);
       return context.known.key(hash) ?? context.known.findKey(hash);
     };
+    const routes = allRoutes(context, this.#usage, inboxes, this.#lasting);
     return buildServer({
-      routes: allRoutes(context, this.#usage, inboxes),
+      routes,
       authenticate,
       touch: (key) => this.#usage.used(key.id),
       rateLimit: this.#config.rateLimit,
@@ -181,6 +241,7 @@ class Composition {
       extra: (extra) => {
         addHealthRoutes(extra, createHealth({ context, metrics, authenticate, state: () => this.#state }));
         registerInbox(extra, inboxes);
+        addReference(extra, { routes, version: this.#options.version, baseUrl: () => this.#url });
       },
     });
   }
@@ -191,14 +252,18 @@ class Composition {
     const { clock, log, metrics, store } = this.#parts;
     log.info("stopping");
     this.#inboxes.stop();
+    this.#lasting.stop();
     const giveBack = clock.after(DRAIN_MS, () => {
       this.#engine.cutOff();
       void this.#poster.close();
+      // A phone of the sandbox may wait for files of many addresses, one after the other.
+      void this.#fetcher.close();
     });
     await this.#engine.stop();
     giveBack();
     await app.close();
     await this.#poster.close();
+    await this.#fetcher.close();
     await this.#usage.stop();
     await store.close();
     metrics.stop();

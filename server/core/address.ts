@@ -94,30 +94,45 @@ export function allows(list: AllowList, target: { host: string; ip: string | nul
 
 /**
  * Why a caller may not configure this address (contract 5), as words to put behind the field's name; null when it is
- * fine. Looks nothing up: what a name leads to is judged at each connection.
+ * fine. Looks nothing up: what a name leads to is judged at each connection. `setting` is what `allow` was read from.
  */
-export function checkAddress(url: string, allow: AllowList): string | null {
+export function checkAddress(
+  url: string,
+  allow: AllowList,
+  setting: keyof typeof PURPOSES = "TB_WEBHOOK_ALLOW",
+): string | null {
+  const purpose = PURPOSES[setting];
   if (url.length > URL_CHARACTERS_MAX) {
     return `is ${url.length} characters long; an address has at most ${URL_CHARACTERS_MAX}`;
   }
   const parsed = parseHttp(url);
-  if (parsed === null) {
-    return "is not an address to send to; give an absolute URL such as https://example.com/webhooks";
-  }
+  if (parsed === null) return `is not an address to ${purpose.use}`;
   if (parsed.username !== "" || parsed.password !== "") {
-    return "must not contain a user name or password; what is sent is signed, check that signature instead";
+    return `must not contain a user name or password; ${purpose.instead}`;
   }
   const host = canonicalHost(parsed.hostname);
   const literal = isIP(host) !== 0;
   if (allows(allow, { host, ip: literal ? host : null })) return null;
   if (literal ? !isPublicAddress(host) : isPrivateName(host)) {
-    return `leads to ${host}, which is not a public address; use a public one, or have the operator open it by TB_WEBHOOK_ALLOW`;
+    return `leads to ${host}, which is not a public address; use a public one, or have the operator open it by ${setting}`;
   }
   if (parsed.protocol === "http:") {
-    return "must start with https://; http:// is only for hosts that the operator opens by TB_WEBHOOK_ALLOW";
+    return `must start with https://; http:// is only for hosts that the operator opens by ${setting}`;
   }
   return null;
 }
+
+/** What addresses are for, by the setting that opens exceptions. */
+const PURPOSES = {
+  TB_WEBHOOK_ALLOW: {
+    use: "send to; give an absolute URL such as https://example.com/webhooks",
+    instead: "what is sent is signed, check that signature instead",
+  },
+  TB_FETCH_ALLOW: {
+    use: "fetch from; give an absolute URL such as https://example.com/picture.jpg",
+    instead: "give an address that opens by itself, such as a signed one",
+  },
+} as const;
 
 /** The parsed URL, or null when it is not http(s)://host, or says something else than the parser would make of it. */
 function parseHttp(url: string): URL | null {

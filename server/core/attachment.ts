@@ -16,8 +16,8 @@ export interface MessageAttachment {
   token: string | null;
 }
 
-/** Makes the address of what a token opens. */
-export type Link = (token: string) => string;
+/** Makes the address of what a token opens; null when the token's time is over. */
+export type Link = (token: string) => string | null;
 
 /** The record of contract 3. */
 export function attachmentRecord(attachment: MessageAttachment, link: Link): Attachment {

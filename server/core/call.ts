@@ -1,7 +1,8 @@
-/** FaceTime calls that were detected, and their lifecycle: status × status → allowed. Pure. */
+/** FaceTime calls that were detected, and their lifecycle: status × status → allowed, as a table. Pure. */
 
-import type { CallStatus } from "../../sdk/wire.ts";
-import type { CallId, CustomerId, InstanceId } from "./id.ts";
+import type { CallEventData, CallStatus, EventType, Call as WireCall } from "../../sdk/wire.ts";
+import { type Event, makeEvent } from "./event.ts";
+import type { CallId, CustomerId, EventId, InstanceId } from "./id.ts";
 
 export interface Call {
   id: CallId;
@@ -23,4 +24,102 @@ export interface Call {
   history: { status: CallStatus; at: number }[];
   createdAt: number;
   updatedAt: number;
+}
+
+/** Where a call can go from each status. What is not here changes nothing: repeats, news that come late, all after an end. */
+const CALL_TRANSITIONS: Readonly<Record<CallStatus, readonly CallStatus[]>> = {
+  incoming: ["answered", "disconnected", "missed", "rejected", "failed"],
+  answered: ["disconnected", "failed"],
+  disconnected: [],
+  missed: [],
+  rejected: [],
+  failed: [],
+};
+
+/** A call and the events of one change to it, to be committed together. */
+export interface CallChange {
+  call: Call;
+  events: Event[];
+}
+
+/** What a change needs from outside: the shifted time, ids for its events, and the id of what led to it. */
+export interface CallContext {
+  now: number;
+  eventId: () => EventId;
+  correlationId: string;
+}
+
+/** What is known of a call when it is heard of for the first time. */
+export type Sighting = Omit<Call, "version" | "from" | "isAudio" | "history" | "createdAt" | "updatedAt">;
+
+/**
+ * The first sighting of a call. One that came in had been ringing, whatever it is by now: it is told as `incoming`
+ * first, so that no receiver hears of the end of a call that it never heard begin.
+ */
+export function beginCall(seen: Sighting, context: CallContext): CallChange {
+  const { now } = context;
+  const { caller, to, isOutgoing, status } = seen;
+  const call: Call = {
+    ...seen,
+    version: 1,
+    from: isOutgoing ? to : caller,
+    // A FaceTime call has sound, with a picture or without.
+    isAudio: true,
+    history: [],
+    createdAt: now,
+    updatedAt: now,
+  };
+  const begun: CallChange = isOutgoing ? { call, events: [] } : enter({ call, events: [] }, "incoming", context);
+  return !isOutgoing && status === "incoming" ? begun : enter(begun, status, context);
+}
+
+/** A call changed. Null when it changes nothing. */
+export function changeCall(call: Call, status: CallStatus, context: CallContext): CallChange | null {
+  return CALL_TRANSITIONS[call.status].includes(status) ? enter({ call, events: [] }, status, context) : null;
+}
+
+function enter(change: CallChange, status: CallStatus, context: CallContext): CallChange {
+  const { now, eventId, correlationId } = context;
+  const { history } = change.call;
+  const call: Call = { ...change.call, status, history: [...history, { status, at: now }], updatedAt: now };
+  const { customerId } = call;
+  const isNew = status === "incoming" && !call.isOutgoing;
+  const type: EventType = isNew ? "facetime.incoming" : "facetime.status_changed";
+  const event = makeEvent(
+    { id: eventId(), customerId, type, messageId: null, sequence: 0, correlationId, createdAt: now },
+    callEventData(call),
+  );
+  return { call, events: [...change.events, event] };
+}
+
+/** `data` of `facetime.*` events (contract 4). */
+function callEventData(call: Call): CallEventData {
+  return {
+    callId: call.id,
+    callUuid: call.callUuid,
+    from: call.from,
+    caller: call.caller,
+    address: call.caller,
+    to: call.to,
+    isAudio: call.isAudio,
+    isVideo: call.isVideo,
+    isOutgoing: call.isOutgoing,
+    status: call.status,
+  };
+}
+
+/** The record of `GET /v1/facetime/calls`. */
+export function callRecord(call: Call): WireCall {
+  const { callId: id, ...data } = callEventData(call);
+  return {
+    id,
+    ...data,
+    history: call.history.map(({ status, at }) => ({ status, at: iso(at) })),
+    createdAt: iso(call.createdAt),
+    updatedAt: iso(call.updatedAt),
+  };
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
 }

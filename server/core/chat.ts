@@ -1,13 +1,19 @@
 /** Chats: the one-to-one threads that appear by themselves, and groups; and their record on the wire. */
 
-import type { Channel } from "../../sdk/wire.ts";
+import type { Channel, Chat as WireChat } from "../../sdk/wire.ts";
 import type { ChatId, CustomerId, InstanceId } from "./id.ts";
+
+/** Longest name of a group, in characters; what a peer tells beyond it is cut off. */
+export const GROUP_NAME_LENGTH_MAX = 200;
+/** People in a group beside the customer's own address (contract 3). */
+export const GROUP_MIN = 2;
+export const GROUP_MAX = 32;
 
 export interface Chat {
   id: ChatId;
   version: number;
   customerId: CustomerId;
-  /** What it is found by, and unique: see `threadKey` and `groupKey`. */
+  /** What it is found by, and unique: see `threadKey`, `groupKey` and `unnamedGroupKey`. */
   key: string;
   isGroup: boolean;
   /** The customer's own address in it. */
@@ -37,4 +43,39 @@ export function threadKey(customerId: CustomerId, from: string, peer: string): s
 /** Key of a group: the provider's name of it on the instance, for one customer's address. */
 export function groupKey(customerId: CustomerId, from: string, reference: string): string {
   return `${customerId} ${from} group ${reference}`;
+}
+
+/** Key of a group that its provider has no name for yet. */
+export function unnamedGroupKey(customerId: CustomerId, from: string, id: ChatId): string {
+  return `${customerId} ${from} unnamed ${id}`;
+}
+
+/** The newest thing said in a chat: when, and over which channel. */
+export interface LastMessage {
+  at: number;
+  channel: Channel;
+}
+
+/** The record of contract 3. `last` is null where nothing was said yet. `channel` is the one used last. */
+export function chatRecord(chat: Chat, last: LastMessage | null): WireChat {
+  const { id } = chat;
+  return {
+    id,
+    guid: id,
+    chatId: id,
+    conversationId: id,
+    name: chat.name,
+    participants: chat.participants,
+    isGroup: chat.isGroup,
+    from: chat.from,
+    channel: channelOf(chat, last),
+    lastMessageAt: last === null ? null : new Date(last.at).toISOString(),
+    createdAt: new Date(chat.createdAt).toISOString(),
+    updatedAt: new Date(chat.updatedAt).toISOString(),
+  };
+}
+
+/** The channel of a chat: a thread may have gone over to another one since it began; a group stays what it is. */
+export function channelOf(chat: Chat, last: LastMessage | null): Channel {
+  return chat.isGroup || last === null ? chat.channel : last.channel;
 }

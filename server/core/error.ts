@@ -26,3 +26,15 @@ export class ApiError extends Error {
 export function invalidField(path: string, message: string): ApiError {
   return new ApiError("VALIDATION_ERROR", `${path}: ${message}`, { details: [{ path, message }] });
 }
+
+/** The 400 that names all of `details`, of which there is at least one. The first is in the message too. */
+export function invalidFields(found: readonly ErrorDetail[]): ApiError {
+  const [first = { path: "body", message: "is not as expected" }] = found;
+  const more = found.length > 1 ? ` (and ${found.length - 1} more, see details)` : "";
+  const message = `${quotePath(first.path)}: ${first.message}${more}`;
+  return new ApiError("VALIDATION_ERROR", message, { details: [...found] });
+}
+
+function quotePath(path: string): string {
+  return path.length > 80 ? `${path.slice(0, 80)}…` : path;
+}

@@ -66,6 +66,11 @@ export function firstIdAt(prefix: string, atMs: number): string {
   return `${prefix}_${time.slice(0, 8)}-${time.slice(8)}-7`;
 }
 
+/** What goes with everything that one request, or one word of a provider, led to: `cor_` and 32 hex digits (contract 1). */
+export function newCorrelationId(random: Random): string {
+  return `cor_${Buffer.from(random(16)).toString("hex")}`;
+}
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 function formatUuid(atMs: number, count: number, random: Uint8Array): string {

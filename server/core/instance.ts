@@ -1,10 +1,11 @@
-/** Provider instances: one connection to one peer, and the lane of every message that it hands over. */
+/** Provider instances: one connection to one peer, and the lane of every message that it hands over; and their record. */
 
-import type { ProviderName } from "../../sdk/wire.ts";
+import type { HealthStatus, ProviderName, Instance as WireInstance } from "../../sdk/wire.ts";
 import type { InstanceId } from "./id.ts";
 
 export interface Instance {
   id: InstanceId;
+  /** Grows with every change. */
   version: number;
   name: string;
   provider: ProviderName;
@@ -12,4 +13,41 @@ export interface Instance {
   config: string | null;
   createdAt: number;
   updatedAt: number;
+}
+
+/** Settings that are kept secret: no answer ever shows them (contract 2). */
+const SECRET_FIELDS: Readonly<Record<ProviderName, readonly string[]>> = {
+  sandbox: [],
+  bluebubbles: ["password"],
+  smpp: ["password"],
+  twilio: ["authToken"],
+};
+
+/** A provider's settings without those that are secret. */
+function publicConfig(provider: ProviderName, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const secrets = SECRET_FIELDS[provider];
+  return Object.fromEntries(Object.entries(config).filter(([name]) => !secrets.includes(name)));
+}
+
+/** Whether messages of the instance reach people: anything but the sandbox. */
+export function isReal({ provider }: Pick<Instance, "provider">): boolean {
+  return provider !== "sandbox";
+}
+
+/** The record of contract 2; `config` in clear. */
+export function instanceRecord(
+  instance: Instance,
+  config: Readonly<Record<string, unknown>>,
+  health: { status: HealthStatus; warnings?: readonly string[] },
+): WireInstance {
+  return {
+    id: instance.id,
+    name: instance.name,
+    provider: instance.provider,
+    config: publicConfig(instance.provider, config),
+    health: health.status,
+    warnings: [...(health.warnings ?? [])],
+    createdAt: new Date(instance.createdAt).toISOString(),
+    updatedAt: new Date(instance.updatedAt).toISOString(),
+  };
 }

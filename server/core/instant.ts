@@ -14,3 +14,18 @@ export function parseInstant(text: string): number | null {
   const at = Date.parse(text);
   return Number.isFinite(at) ? at : null;
 }
+
+const DAY_MS = 86_400_000;
+
+/** What `parseBound` takes, in words that follow the name of a field. */
+export const BOUND_EXPECTED = "must be a date, such as 2026-01-31, or an instant with an offset or Z";
+
+/**
+ * Epoch milliseconds of an end of a period, written as an instant or as a date: a date is a day in UTC, its start for
+ * `from` and its end (the start of the next) for `to`. Null when it is neither.
+ */
+export function parseBound(text: string, end: "from" | "to"): number | null {
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const at = parseInstant(isDate ? `${text}T00:00:00Z` : text);
+  return at !== null && isDate && end === "to" ? at + DAY_MS : at;
+}

@@ -31,6 +31,7 @@ import {
   retry,
   sendFailedCode,
   TRANSITIONS,
+  unsend,
 } from "./message-lifecycle.ts";
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -96,6 +97,7 @@ const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
   sent: (before) => climb(before, "sent", at()),
   delivered: (before) => climb(before, "delivered", at()),
   read: (before) => climb(before, "read", at()),
+  unsend: (before) => unsend(before, at()),
 };
 
 /** Contract 3, "Transitions, and no others", by status: signal → status, and the events of it. */
@@ -115,15 +117,16 @@ const LIFECYCLE: Record<MessageStatus, Partial<Record<MessageSignal, [MessageSta
     fail: ["failed", "message.failed"],
     delivered: ["delivered", "message.delivered"],
     read: ["read", "message.delivered", "message.read"],
+    unsend: ["unsent", "message.unsent"],
   },
-  delivered: { read: ["read", "message.read"] },
+  delivered: { read: ["read", "message.read"], unsend: ["unsent", "message.unsent"] },
   failed: {
     retry: ["queued", "message.queued"],
     sent: ["sent", "message.sent"],
     delivered: ["delivered", "message.sent", "message.delivered"],
     read: ["read", "message.sent", "message.delivered", "message.read"],
   },
-  read: {},
+  read: { unsend: ["unsent", "message.unsent"] },
   cancelled: {},
   unsent: {},
 };

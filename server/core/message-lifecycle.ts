@@ -15,8 +15,8 @@ import { FRESH, type Message, type TimelineEntry } from "./message.ts";
 import { messageEventData } from "./message-record.ts";
 
 /**
- * What can happen to an outbound message. `due` its scheduled time came; `handOver` a provider is given it;
- * `defer` the provider asks to wait; `fallback` the channel is given up and another is left; the last three are receipts.
+ * What can happen to a message; to an inbound one, only `unsend`. `due` its scheduled time came; `handOver` a provider is given it;
+ * `defer` the provider asks to wait; `fallback` the channel is given up and another is left; `sent`, `delivered` and `read` are receipts.
  */
 export type MessageSignal =
   | "due"
@@ -28,7 +28,8 @@ export type MessageSignal =
   | "retry"
   | "sent"
   | "delivered"
-  | "read";
+  | "read"
+  | "unsend";
 
 /**
  * The lifecycle (contract 3, "Transitions, and no others"). A pair that is not here changes nothing: that is how
@@ -45,6 +46,7 @@ export const TRANSITIONS: Readonly<Record<MessageSignal, Readonly<Partial<Record
   sent: { pending: "sent", failed: "sent" },
   delivered: { pending: "delivered", sent: "delivered", failed: "delivered" },
   read: { pending: "read", sent: "read", delivered: "read", failed: "read" },
+  unsend: { sent: "unsent", delivered: "unsent", read: "unsent" },
 };
 
 /** The status that `signal` leads to, or null when it changes nothing. */
@@ -61,6 +63,7 @@ const EVENT_OF: Partial<Record<MessageStatus, EventType>> = {
   read: "message.read",
   failed: "message.failed",
   cancelled: "message.schedule_cancelled",
+  unsent: "message.unsent",
 };
 
 /** A message and the events of one change to it, to be committed together. */
@@ -83,8 +86,13 @@ interface More {
   data?: Partial<MessageEventData>;
 }
 
-/** Adds an event of the message as it now is; its `sequence` is the next one. */
-function withEvent(change: Change, type: EventType, context: ChangeContext, data: More["data"] = {}): Change {
+/** Adds an event to a change: its `sequence` is the message's next one, its data what `dataOf` makes of the message then. */
+export function tell(
+  change: Change,
+  type: EventType,
+  context: ChangeContext,
+  dataOf: (message: Message) => object,
+): Change {
   const message = { ...change.message, sequence: change.message.sequence + 1 };
   const event = makeEvent(
     {
@@ -96,9 +104,14 @@ function withEvent(change: Change, type: EventType, context: ChangeContext, data
       correlationId: message.correlationId,
       createdAt: context.now,
     },
-    { ...messageEventData(message, context.link), ...data },
+    dataOf(message),
   );
   return { message, events: [...change.events, event] };
+}
+
+/** Adds an event of the message as it now is, with `data` beside what every event of a message has. */
+export function withEvent(change: Change, type: EventType, context: ChangeContext, data: More["data"] = {}): Change {
+  return tell(change, type, context, (message) => ({ ...messageEventData(message, context.link), ...data }));
 }
 
 function enter(change: Change, status: MessageStatus, context: ChangeContext, more: More = {}): Change {
@@ -155,6 +168,24 @@ export function defer(message: Message, reason: string, dueAt: number, now: numb
   const entry: TimelineEntry = { status, at: now, channel: message.channel, reason, instanceId: message.instanceId };
   const timeline = [...message.timeline, entry];
   return { ...message, status, dueAt, claimedUntil: null, unknownSince: null, timeline, updatedAt: now };
+}
+
+const POSTPONED = "postponed: ";
+
+/**
+ * It cannot be handed over yet, for a reason that is none of its channel's: it stays queued until `dueAt`. No event. Of
+ * several postponements in a row only the first is noted.
+ */
+export function postpone(message: Message, reason: string, dueAt: number, now: number): Message {
+  const isFirst = postponedSince(message) === null;
+  const noted = isFirst ? note(message, message.channel, "queued", `${POSTPONED}${reason}`, now) : message;
+  return { ...noted, dueAt, claimedUntil: null };
+}
+
+/** Since when it has been postponed; null when it is not. */
+export function postponedSince({ timeline }: Message): number | null {
+  const last = timeline.at(-1);
+  return last?.reason?.startsWith(POSTPONED) ? last.at : null;
 }
 
 const RUNGS = ["sent", "delivered", "read"] as const;
@@ -277,10 +308,28 @@ export function retry(message: Message, timeToLiveMs: number, context: ChangeCon
   return enter({ message: again, events: [] }, status, context, { reason: "retry" });
 }
 
-/** Takes a message out of sight, and its text with it: `message.deleted`. Never sent again, nor by another channel. */
+/** Its sender took it back: it is never sent again, nor by another channel. Null when it cannot be, or was already. */
+export function unsend(message: Message, context: ChangeContext): Change | null {
+  const status = transition(message.status, "unsend");
+  if (status === null) return null;
+  const next = { ...message, dueAt: null, claimedUntil: null, channelsLeft: [] };
+  return enter({ message: next, events: [] }, status, context);
+}
+
+/** Takes a message out of sight, and its text and media with it: `message.deleted`. Never sent again, nor by another channel. */
 export function erase(message: Message, context: ChangeContext): Change {
   const { now } = context;
-  const erased: Message = { ...message, text: null, dueAt: null, channelsLeft: [], deletedAt: now, updatedAt: now };
+  const erased: Message = {
+    ...message,
+    text: null,
+    mediaUrls: [],
+    attachments: [],
+    mentions: [],
+    dueAt: null,
+    channelsLeft: [],
+    deletedAt: now,
+    updatedAt: now,
+  };
   return withEvent({ message: erased, events: [] }, "message.deleted", context);
 }
 

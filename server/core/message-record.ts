@@ -1,6 +1,12 @@
 /** What of a message goes out: its record, the answer to sending it, the data of its events. */
 
-import type { AcceptedMessage, MessageEventData, Message as WireMessage } from "../../sdk/wire.ts";
+import type {
+  AcceptedCarousel,
+  AcceptedMessage,
+  InboundEventData,
+  MessageEventData,
+  Message as WireMessage,
+} from "../../sdk/wire.ts";
 import { attachmentRecord, type Link } from "./attachment.ts";
 import type { Message } from "./message.ts";
 
@@ -28,6 +34,12 @@ export function messageEventData(message: Message, link: Link): MessageEventData
   };
 }
 
+/** `data` of `message.inbound` (contract 4): without status, and with the chat where it is a group. */
+export function inboundEventData(message: Message, isGroup: boolean, link: Link): InboundEventData {
+  const { status: _, externalMessageId: __, metadata: ___, ...data } = messageEventData(message, link);
+  return { ...data, ...(isGroup && message.chatId !== null ? { chatId: message.chatId } : {}) };
+}
+
 /** The answer of `POST /v1/messages` (contract 3). */
 export function acceptedRecord(message: Message): AcceptedMessage {
   return {
@@ -40,6 +52,11 @@ export function acceptedRecord(message: Message): AcceptedMessage {
     externalMessageId: message.externalMessageId,
     createdAt: iso(message.createdAt),
   };
+}
+
+/** The answer of `POST /v1/messages/carousel` (contract 3). */
+export function acceptedCarouselRecord(message: Message): AcceptedCarousel {
+  return { ...acceptedRecord(message), messageType: message.messageType, imageCount: message.mediaUrls.length };
 }
 
 /** The whole record of contract 3. */

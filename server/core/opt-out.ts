@@ -1,9 +1,10 @@
-/** Opt-outs: contacts that do not want messages from a number. Pure. */
+/** Opt-outs: contacts that do not want messages from a number, and the words by which they say so. Pure. */
 
 import type { OptOut as WireOptOut } from "../../sdk/wire.ts";
 import type { CustomerId } from "./id.ts";
 
 export interface OptOut {
+  /** Who had the number when the contact was put on its list. */
   customerId: CustomerId;
   number: string;
   contact: string;
@@ -11,4 +12,28 @@ export interface OptOut {
   /** What the contact wrote, where that was it. */
   keyword: string | null;
   createdAt: number;
+}
+
+/** The words for which carriers in the United States, and Twilio, end messages to whoever writes one of them. */
+const STOP_WORDS = new Set(["STOP", "UNSUBSCRIBE", "END", "QUIT", "CANCEL", "STOPALL", "REVOKE", "OPTOUT"]);
+/** Twilio's words to take that back. */
+const START_WORDS = new Set(["START", "UNSTOP", "YES"]);
+
+/** What a contact asked for with the whole of a message, and the word for it in capitals. */
+export interface Keyword {
+  wish: "stop" | "start";
+  word: string;
+}
+
+/** The keyword that `text` is: the whole of it, in any case, blanks around it left out. Null for anything else. */
+export function keywordOf(text: string | null): Keyword | null {
+  const word = text?.trim().toUpperCase() ?? "";
+  if (STOP_WORDS.has(word)) return { wish: "stop", word };
+  return START_WORDS.has(word) ? { wish: "start", word } : null;
+}
+
+/** The record on the wire. */
+export function optOutRecord(optOut: OptOut): WireOptOut {
+  const { number, contact, source, keyword, createdAt } = optOut;
+  return { number, contact, source, keyword, createdAt: new Date(createdAt).toISOString() };
 }

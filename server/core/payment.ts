@@ -1,7 +1,8 @@
 /** Payment requests and their lifecycle: signal × status → status, as a table. Money is in integer cents. Pure. */
 
-import type { Metadata, PaymentEvidence, PaymentStatus } from "../../sdk/wire.ts";
-import type { CustomerId, KeyId, MessageId, PaymentId } from "./id.ts";
+import type { EventType, Metadata, PaymentEvidence, PaymentRequest, PaymentStatus } from "../../sdk/wire.ts";
+import { type Event, makeEvent } from "./event.ts";
+import type { CustomerId, EventId, KeyId, MessageId, PaymentId } from "./id.ts";
 
 export interface Payment {
   id: PaymentId;
@@ -29,4 +30,166 @@ export interface Payment {
   cancelledAt: number | null;
   createdAt: number;
   updatedAt: number;
+}
+
+/** What can happen to a request. `fail`: the message that asks for it failed. */
+export type PaymentSignal = "pay" | "cancel" | "expire" | "fail";
+
+/** The lifecycle. A pair that is not here changes nothing: what ended stays as it ended. */
+const PAYMENT_TRANSITIONS: Readonly<Record<PaymentSignal, Readonly<Partial<Record<PaymentStatus, PaymentStatus>>>>> = {
+  pay: { pending: "paid" },
+  cancel: { pending: "cancelled" },
+  expire: { pending: "expired" },
+  fail: { pending: "cancelled" },
+};
+
+/** `reason` of a request that was cancelled, by what cancelled it. */
+const CANCEL_REASON = { cancel: "CANCELLED_BY_CALLER", fail: "MESSAGE_FAILED" } as const;
+
+const EVENT_OF: Readonly<Record<PaymentStatus, EventType>> = {
+  pending: "payment.request.created",
+  paid: "payment.request.paid",
+  cancelled: "payment.request.cancelled",
+  expired: "payment.request.expired",
+};
+
+/** A request and the event of one change to it, to be committed together. */
+export interface PaymentChange {
+  payment: Payment;
+  event: Event;
+}
+
+/** What a change needs from outside: the shifted time, and an id for its event. */
+export interface PaymentContext {
+  now: number;
+  eventId: () => EventId;
+}
+
+/** A new request, pending until it expires, with `payment.request.created`. */
+export function beginPayment(
+  asked: Omit<Payment, "version" | "status" | "paidBy" | "reason" | "dueAt" | "paidAt" | "cancelledAt">,
+  context: PaymentContext,
+): PaymentChange {
+  const payment: Payment = {
+    ...asked,
+    version: 1,
+    status: "pending",
+    paidBy: null,
+    reason: null,
+    dueAt: asked.expiresAt,
+    paidAt: null,
+    cancelledAt: null,
+  };
+  return { payment, event: eventOf(payment, context) };
+}
+
+/** The request was paid by an inbound message. Null when it is pending no more. */
+export function payPayment(
+  payment: Payment,
+  paidBy: NonNullable<Payment["paidBy"]>,
+  context: PaymentContext,
+): PaymentChange | null {
+  return end(payment, "pay", { paidBy, paidAt: context.now }, context);
+}
+
+/** The request was cancelled: by its caller, or because its message failed. Null when it is pending no more. */
+export function cancelPayment(
+  payment: Payment,
+  signal: "cancel" | "fail",
+  context: PaymentContext,
+): PaymentChange | null {
+  return end(payment, signal, { reason: CANCEL_REASON[signal], cancelledAt: context.now }, context);
+}
+
+/** Its time is up. Null when it is pending no more. */
+export function expirePayment(payment: Payment, context: PaymentContext): PaymentChange | null {
+  return end(payment, "expire", {}, context);
+}
+
+function end(
+  payment: Payment,
+  signal: PaymentSignal,
+  set: Partial<Payment>,
+  context: PaymentContext,
+): PaymentChange | null {
+  const status = PAYMENT_TRANSITIONS[signal][payment.status];
+  if (status === undefined) return null;
+  const ended: Payment = { ...payment, ...set, status, dueAt: null, updatedAt: context.now };
+  return { payment: ended, event: eventOf(ended, context) };
+}
+
+/**
+ * The event is filed with the message that asks. `sequence` orders the first attempts: at one address the end of a
+ * request is not told before its beginning.
+ */
+function eventOf(payment: Payment, { now, eventId }: PaymentContext): Event {
+  const { customerId, messageId, correlationId } = payment;
+  const sequence = payment.status === "pending" ? 1 : 2;
+  const type = EVENT_OF[payment.status];
+  return makeEvent(
+    { id: eventId(), customerId, type, messageId, sequence, correlationId, createdAt: now },
+    paymentRecord(payment),
+  );
+}
+
+/** The record of contract 3, which is also the data of every `payment.request.*` event (contract 4). */
+export function paymentRecord(payment: Payment): PaymentRequest {
+  return {
+    id: payment.id,
+    messageId: payment.messageId,
+    to: payment.to,
+    from: payment.from,
+    amount: formatAmount(payment.amountCents),
+    currency: payment.currency,
+    note: payment.note,
+    status: payment.status,
+    metadata: payment.metadata,
+    paidBy: payment.paidBy,
+    reason: payment.reason,
+    expiresAt: iso(payment.expiresAt),
+    paidAt: isoOrNull(payment.paidAt),
+    cancelledAt: isoOrNull(payment.cancelledAt),
+    createdAt: iso(payment.createdAt),
+    updatedAt: iso(payment.updatedAt),
+  };
+}
+
+/** Largest amount, in cents: $999,999.99 (contract 3). The smallest is one cent. */
+const AMOUNT_CENTS_MAX = 99_999_999;
+
+/** What `parseAmount` takes, in words that follow the name of a field. */
+export const AMOUNT_EXPECTED = 'must be 0.01 to 999,999.99 with at most two decimals, such as 25 or "25.00"';
+
+const DECIMAL = /^(0|[1-9]\d{0,5})(?:\.(\d{1,2}))?$/;
+
+/**
+ * Cents of an amount in dollars, or null when it is none from 0.01 to 999999.99 with two decimals at most. A number is
+ * taken for the decimal that JSON writes of it: 0.1 + 0.2, which is 0.30000000000000004, is no amount. Nothing is rounded.
+ */
+export function parseAmount(amount: number | string): number | null {
+  const [, dollars, decimals = ""] = DECIMAL.exec(String(amount)) ?? [];
+  if (dollars === undefined) return null;
+  const cents = Number(dollars) * 100 + Number(decimals.padEnd(2, "0"));
+  return cents >= 1 && cents <= AMOUNT_CENTS_MAX ? cents : null;
+}
+
+/** Cents as a decimal of dollars with two places: 2500 is `25.00`. */
+export function formatAmount(cents: number): string {
+  return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}`;
+}
+
+/** The text that asks for a payment. Phones make an amount in this form one that can be tapped to pay it. */
+export function requestText(amountCents: number, note: string | null): string {
+  const [dollars = "", decimals] = formatAmount(amountCents).split(".");
+  const asked = `Payment request: $${dollars.replace(/\B(?=(\d{3})+$)/g, ",")}.${decimals}`;
+  // A plain hyphen: a dash would make every SMS of it twice as dear (GSM 03.38 has none).
+  return note === null ? asked : `${asked} - ${note}`;
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
+function isoOrNull(at: number | null): string | null {
+  return at === null ? null : iso(at);
 }

@@ -39,7 +39,7 @@ test("contract 3: an accepted message, its first event and that event's deliveri
     return commit.call(made.context.store, unit);
   };
   const { record } = await send(made, { callbackUrl: "http://127.0.0.1:9/callback" });
-  assert.deepEqual(units, [2], "one unit: the message and its event");
+  assert.deepEqual(units, [3], "one unit: the thread, the message and its event");
   assert.deepEqual([await rows(made, "events"), await rows(made, "deliveries")], [1, 2]);
   const [event] = await listEventsOfMessage(made.context.store.db, record.id as MessageId);
   assert.deepEqual([event?.type, event?.sequence], ["message.queued", 1]);

@@ -12,6 +12,7 @@ import { findInstances } from "../store/instances.ts";
 import { findNumberByAddress, findNumbers } from "../store/numbers.ts";
 import type { Operation } from "../store/store.ts";
 import { change } from "./commit.ts";
+import { INSTANCES_TURN } from "./connect.ts";
 import type { Context } from "./context.ts";
 import { once } from "./idempotency.ts";
 
@@ -48,7 +49,10 @@ export async function addNumber(
     const claim: Operation = { op: "once", table: "numbers", record: number };
     return { unit: [claim, touch(context, customer)], value: number, result: number.id };
   };
-  const commanded = await once(context, command, decision, () => numberTaken(address));
+  // An instance that is chosen here must not be removed before its number is on it.
+  const commanded = await context.turns.take(INSTANCES_TURN, () =>
+    once(context, command, decision, () => numberTaken(address)),
+  );
   if (!commanded.repeated) {
     context.known.clear();
     return { repeated: false, number: commanded.value };

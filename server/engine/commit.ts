@@ -10,12 +10,14 @@ const BUSY_RETRY_AFTER_SECONDS = 1;
 const FULL_RETRY_AFTER_SECONDS = 10;
 
 /** What a commit needs of the context. */
-type Committing = Pick<Context, "store" | "wake" | "feeds">;
+type Committing = Pick<Context, "store" | "wake" | "feeds" | "threads">;
 
 /** A unit to commit and what it comes to; without a unit there is nothing to change. */
 export interface Decision<Value> {
   unit: Unit | null;
   value: Value;
+  /** Of `Threads`, as it is by what was read: that of the beginning unless given. */
+  age?: number;
 }
 
 /** What a decision came to: its value once it is on disk, or `taken` when its `once` record was there already. */
@@ -23,15 +25,18 @@ export type Decided<Value> = { taken: false; value: Value } | { taken: true };
 
 /**
  * Makes a decision and commits it. `decide` reads what it decides on, each time anew. Throws a 503 when the records
- * never hold still, or when the disk is full.
+ * never hold still, or when the disk is full. While a sandbox is reset nothing is decided from records of before it.
  */
 export async function decide<Value>(
   context: Committing,
   decision: () => Decision<Value> | Promise<Decision<Value>>,
 ): Promise<Decided<Value>> {
   for (let round = 0; round < DECISIONS_MAX; round += 1) {
-    const { unit, value } = await decision();
+    const before = context.threads.age;
+    const { unit, value, age = before } = await decision();
     if (unit === null) return { taken: false, value };
+    // A reset has deleted, or is about to delete, what it may go by; from here on it is in the store's own order.
+    if (age !== context.threads.age) continue;
     const answer = await commitUnit(context.store, unit);
     if (answer.answer === "taken") return { taken: true };
     if (answer.answer === "stale") continue;

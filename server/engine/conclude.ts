@@ -4,39 +4,29 @@ import type { FallbackReason } from "../../sdk/wire.ts";
 import type { Message } from "../core/message.ts";
 import { becomeUnknown, type ChangeContext, climb, defer, type FailureCause } from "../core/message-lifecycle.ts";
 import { backoffMs } from "../core/retry.ts";
-import type { Outbound, Outcome } from "../providers/provider.ts";
+import type { Outcome } from "../providers/provider.ts";
 import type { Operation } from "../store/store.ts";
 import { changeMessage, type Verdict } from "./change-message.ts";
 import { commitInTime } from "./commit.ts";
 import { type Context, changeContext } from "./context.ts";
 import { giveUp } from "./give-up.ts";
-
-/** The message as its provider is given it. */
-export function outbound(message: Message): Outbound {
-  return {
-    messageId: message.id,
-    customerId: message.customerId,
-    from: message.from,
-    to: message.to,
-    channel: message.channel,
-    text: message.text ?? "",
-    group: null,
-    attachments: [],
-    effect: message.effect,
-    replyTo: null,
-    mentions: message.mentions,
-    payment: message.payment,
-    attempt: message.handOvers,
-  };
-}
+import { referenceTurn } from "./references.ts";
 
 /** Commits the outcome of a hand-over, or of asking for it later. Answers the message as it then stands. */
 export async function conclude(context: Context, handed: Message, outcome: Outcome): Promise<Message> {
-  const changed = await commitInTime(context, handed.claimedUntil, () =>
-    changeMessage(context, handed, (fresh) => afterOutcome(context, fresh, handed, outcome)),
-  );
+  const write = () =>
+    commitInTime(context, handed.claimedUntil, () =>
+      changeMessage(context, handed, (fresh) => afterOutcome(context, fresh, handed, outcome)),
+    );
+  const { instanceId } = handed;
+  // Receipts and reactions that come while this is written wait for it: they find the message by its reference then.
+  const changed =
+    outcome.outcome === "accepted"
+      ? await context.turns.take(referenceTurn(instanceId, outcome.reference), write)
+      : await write();
   if (outcome.outcome === "accepted") {
     context.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
+    if (changed.chatId !== null) context.shownTyping.end(changed.chatId);
   } else if (outcome.outcome === "unknown") context.observer.unknownOutcome();
   return changed;
 }

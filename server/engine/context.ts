@@ -1,18 +1,25 @@
 /** What every verb of the engine works with. Made once by the composition, passed first. */
 
-import type { Clock } from "../clock.ts";
+import type { Clock, Shift } from "../clock.ts";
 import type { AllowList } from "../core/address.ts";
 import type { Link } from "../core/attachment.ts";
 import type { EventId, InstanceId, NewId, Random } from "../core/id.ts";
 import type { ChangeContext } from "../core/message-lifecycle.ts";
+import type { Fetching } from "../outgoing/fetch.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Sealer } from "../secrets.ts";
 import type { Store } from "../store/store.ts";
+import type { Connections } from "./connections.ts";
 import type { Feeds } from "./feeds.ts";
 import type { Known } from "./known.ts";
+import type { Links } from "./links.ts";
 import type { Observer } from "./observer.ts";
+import type { OptOuts } from "./opt-outs.ts";
 import type { Recent } from "./recent.ts";
+import type { ShownTyping } from "./show-typing.ts";
 import type { Threads } from "./threads.ts";
+import type { Turns } from "./turns.ts";
+import type { Typists } from "./typing.ts";
 
 /** Settings that the engine goes by; times in milliseconds. */
 export interface EngineSettings {
@@ -32,6 +39,8 @@ export interface EngineSettings {
 export interface Context {
   readonly store: Store;
   readonly clock: Clock;
+  /** How far ahead of the real time `clock.now()` is: set by the verbs of the sandbox's clock alone. */
+  readonly shift: Shift;
   readonly newId: NewId;
   readonly random: Random;
   /** In [0, 1): jitter. */
@@ -42,13 +51,26 @@ export interface Context {
   readonly known: Known;
   readonly recent: Recent;
   readonly threads: Threads;
+  readonly typists: Typists;
+  readonly shownTyping: ShownTyping;
+  /** Who does not want messages from which number, kept at hand. */
+  readonly optOuts: OptOuts;
   readonly feeds: Feeds;
+  /** One command, or one word of a provider, of a message at a time. */
+  readonly turns: Turns;
   /** The address of what an attachment's token opens. */
   readonly link: Link;
+  /** Makes and opens those tokens. */
+  readonly links: Links;
+  /** Fetches files that callers name. */
+  readonly fetcher: Fetching;
+  readonly connections: Connections;
   readonly providers: ReadonlyMap<InstanceId, Provider>;
+  /** Called before the first instance that is no sandbox counts: what only sandboxes may leave open is closed then. */
+  readonly leaveSandbox: () => Promise<void>;
   readonly observer: Observer;
   /** Tells the loops that lanes may have something due. */
-  readonly wake: { messages(lanes: Iterable<string>): void; deliveries(lanes: Iterable<string>): void };
+  readonly wake: { messages(lanes: Iterable<string>): void; deliveries(lanes: Iterable<string>): void; chores(): void };
 }
 
 /** What a change to a message needs of the context. */

@@ -1,19 +1,20 @@
 /** Hands due messages to their provider, and commits what came of it: the loop from `queued` to `sent`. */
 
-import type { InstanceId } from "../core/id.ts";
+import type { InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
-import { becomeDue, canFallBack, fail, handOver } from "../core/message-lifecycle.ts";
-import type { Outcome, Provider } from "../providers/provider.ts";
+import { becomeDue, canFallBack, handOver } from "../core/message-lifecycle.ts";
+import type { Outbound, Outcome, Provider } from "../providers/provider.ts";
 import { answerOf } from "./answer.ts";
-import { changeMessage, type Verdict } from "./change-message.ts";
-import { conclude, outbound } from "./conclude.ts";
+import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
+import { conclude } from "./conclude.ts";
 import { type Context, changeContext } from "./context.ts";
 import { giveUp } from "./give-up.ts";
 import { Lanes, type RunResult } from "./lanes.ts";
+import { isHeld, LEASE_MS, released } from "./lease.ts";
+import { outbound } from "./outbound.ts";
+import { failsAsUnwanted, type Hand, makeReady, type Ready } from "./ready.ts";
 import { settle } from "./settle.ts";
 
-/** Length of a lease in real milliseconds (design: 45 s). A hand-over that takes longer is cut off before. */
-const LEASE_MS = 45_000;
 const HAND_OVERS_AT_ONCE_MAX = 256;
 
 /** The loop that drains due messages; a lane is a provider instance. */
@@ -24,6 +25,7 @@ export class Dispatch {
   readonly #tails = new Map<string, Promise<unknown>>();
   /** Each ends the waiting for one hand-over. */
   readonly #handOvers = new Set<AbortController>();
+  readonly #gathering = new Set<MessageId>();
   #stopped = false;
 
   constructor(context: Context, slotsPerLane: number) {
@@ -34,7 +36,7 @@ export class Dispatch {
       claim: (lanes) => store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS }),
       dueLanes: async () => (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane),
       laneOf: (message) => message.instanceId,
-      run: (message) => this.#inOrder(message),
+      run: (message, free) => this.#inOrder(message, free),
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),
       slotsPerLane,
@@ -54,10 +56,10 @@ export class Dispatch {
   }
 
   /** Handles a message after those before it from the same number to the same recipient (contract 3). */
-  async #inOrder(message: Message): Promise<RunResult> {
+  async #inOrder(message: Message, free: Hand["free"]): Promise<RunResult> {
     const pair = `${message.from} ${message.to}`;
     const before = this.#tails.get(pair) ?? Promise.resolve();
-    const handled = before.then(() => this.#handle(message));
+    const handled = before.then(() => this.#handle(message, free));
     const tail = handled.catch(() => {});
     this.#tails.set(pair, tail);
     try {
@@ -67,13 +69,16 @@ export class Dispatch {
     }
   }
 
-  async #handle(message: Message): Promise<RunResult> {
+  async #handle(message: Message, free: Hand["free"]): Promise<RunResult> {
     // It waited its turn while the process began to stop: its lease is ended by the next start.
     if (this.#stopped) return "bad";
     const abort = new AbortController();
     this.#handOvers.add(abort);
     try {
-      return await lookAgain(this.#context, message, abort);
+      return await lookAgain(this.#context, message, { abort, free, gathering: this.#gathering });
+    } catch (error) {
+      if (error instanceof MessageGone) return "good";
+      throw error;
     } finally {
       this.#handOvers.delete(abort);
     }
@@ -81,7 +86,7 @@ export class Dispatch {
 }
 
 /** What there is to do for a claimed message, by its status. */
-async function lookAgain(context: Context, message: Message, abort: AbortController): Promise<RunResult> {
+async function lookAgain(context: Context, message: Message, hand: Hand): Promise<RunResult> {
   switch (message.status) {
     case "scheduled":
       await changeMessage(context, message, (fresh) =>
@@ -89,9 +94,9 @@ async function lookAgain(context: Context, message: Message, abort: AbortControl
       );
       return "good";
     case "queued":
-      return handOverTo(context, message, abort);
+      return handOverTo(context, message, hand);
     case "pending":
-      return settle(context, message, abort);
+      return settle(context, message, hand.abort);
     case "sent":
       await changeMessage(context, message, (fresh) => noDelivery(context, fresh, message));
       return "good";
@@ -108,27 +113,21 @@ function noDelivery(context: Context, message: Message, leased: Message): Verdic
   return giveUp(message, "NO_DELIVERY", cause, context.settings.messageTtlMs, changeContext(context));
 }
 
-/** Whether the lease that was taken is still the message's; one that waited its turn for too long has lost it. */
-function isHeld(message: Message, leased: Message): boolean {
-  return message.claimedUntil !== null && message.claimedUntil === leased.claimedUntil;
-}
-
-/** Nothing to do after all: the lease is given back, where it still is the one that was taken. */
-function released(message: Message, leased: Message): Verdict {
-  if (!isHeld(message, leased)) return null;
-  return { message: { ...message, claimedUntil: null }, events: [] };
-}
-
-async function handOverTo(context: Context, message: Message, abort: AbortController): Promise<RunResult> {
-  const now = context.clock.now();
-  if (message.expiresAt !== null && message.expiresAt <= now) {
-    const hours = Math.round(context.settings.messageTtlMs / 3_600_000);
-    const cause = { code: "EXPIRED", message: `It waited for ${hours} hours and no provider could take it.` } as const;
-    await changeMessage(context, message, (fresh) =>
-      isHeld(fresh, message) ? fail(fresh, cause, changeContext(context)) : null,
-    );
-    return "bad";
+async function handOverTo(context: Context, claimed: Message, hand: Hand): Promise<RunResult> {
+  const ready = await makeReady(context, claimed, hand);
+  if (ready === null) return "bad";
+  try {
+    return await handOverReady(context, ready, hand.abort);
+  } finally {
+    ready.release();
   }
+}
+
+async function handOverReady(
+  context: Context,
+  { message, gathered }: Ready,
+  abort: AbortController,
+): Promise<RunResult> {
   let begun = false;
   const handed = await changeMessage(context, message, (fresh) => {
     const change = isHeld(fresh, message) ? handOver(fresh, changeContext(context)) : null;
@@ -137,9 +136,13 @@ async function handOverTo(context: Context, message: Message, abort: AbortContro
     // It may have waited its turn for long: the lease begins with the hand-over.
     return { ...change, message: { ...change.message, claimedUntil: context.clock.real() + LEASE_MS } };
   });
-  if (!begun) return "bad";
+  // Files may have taken long, and STOP holds from the moment that it is on disk.
+  if (!begun || (await failsAsUnwanted(context, handed))) return "bad";
   const provider = context.providers.get(handed.instanceId);
-  const outcome = provider === undefined ? notRunning(handed.instanceId) : await send(context, provider, handed, abort);
+  const outcome =
+    provider === undefined
+      ? notRunning(handed.instanceId)
+      : await send(context, provider, outbound(handed, gathered), abort);
   await conclude(context, handed, outcome);
   return outcome.outcome === "accepted" ? "good" : "bad";
 }
@@ -149,11 +152,11 @@ function notRunning(instanceId: InstanceId): Outcome {
 }
 
 /** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */
-async function send(context: Context, provider: Provider, message: Message, abort: AbortController): Promise<Outcome> {
+async function send(context: Context, provider: Provider, message: Outbound, abort: AbortController): Promise<Outcome> {
   if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service stopped before it" };
   const late: Outcome = { outcome: "unknown", reason: "the provider did not answer in time" };
   try {
-    return await answerOf(context.clock, abort, (signal) => provider.send(outbound(message), signal), late);
+    return await answerOf(context.clock, abort, (signal) => provider.send(message, signal), late);
   } catch (error) {
     context.observer.fault("provider.send", error);
     return { outcome: "unknown", reason: "the hand-over broke off" };

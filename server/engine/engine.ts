@@ -1,51 +1,59 @@
 /** The engine as one thing: its context, its loops and its providers, started and stopped in order. */
 
-import type { Clock } from "../clock.ts";
+import { PROVIDERS } from "../../sdk/wire.ts";
+import type { Clock, Shift } from "../clock.ts";
 import type { Link } from "../core/attachment.ts";
-import { createIdSource, type InstanceId, type NewId, type Random } from "../core/id.ts";
-import type { Provider } from "../providers/provider.ts";
-import { createProvider } from "../providers/registry.ts";
+import { createIdSource, type NewId, type Random } from "../core/id.ts";
+import type { Fetching } from "../outgoing/fetch.ts";
+import { capabilitiesOf, createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
-import { apply } from "./apply.ts";
-import { openConfig } from "./connect.ts";
+import { Connections } from "./connections.ts";
 import type { Context, EngineSettings } from "./context.ts";
 import { createDeliver, type Sender } from "./deliver.ts";
 import { Dispatch } from "./dispatch.ts";
 import { Feeds } from "./feeds.ts";
 import { Known } from "./known.ts";
 import type { Lanes } from "./lanes.ts";
-import { memoryOf } from "./memory.ts";
+import { Links } from "./links.ts";
 import type { Observer } from "./observer.ts";
+import { OptOuts } from "./opt-outs.ts";
 import { Recent } from "./recent.ts";
+import { ShownTyping } from "./show-typing.ts";
 import { Sweep } from "./sweep.ts";
 import { Threads } from "./threads.ts";
+import { Turns } from "./turns.ts";
+import { Typists } from "./typing.ts";
 
 /** What an engine is made of. */
 export interface EngineParts {
   store: Store;
   clock: Clock;
+  shift: Shift;
   random: Random;
   chance: () => number;
   sealer: Sealer;
   settings: EngineSettings;
   observer: Observer;
   link: Link;
+  fetcher: Fetching;
+  leaveSandbox: Context["leaveSandbox"];
   /** Makes the providers of instances: the registry, unless something else is wanted. */
   createProvider?: typeof createProvider;
 }
 
+/** Hand-overs of one instance at once: the most that any provider can have. */
+const HAND_OVERS_AT_ONCE = Math.max(...PROVIDERS.map((name) => capabilitiesOf(name).concurrency));
+
 /** The engine of one process. `context` is what its verbs are called with, before and after `start`. */
 export class Engine {
   readonly context: Context;
-  readonly #createProvider: typeof createProvider;
-  readonly #providers = new Map<InstanceId, Provider>();
   readonly #sweep: Sweep;
   #dispatch: Dispatch | null = null;
   #deliver: Lanes<ClaimedDelivery> | null = null;
 
   constructor(parts: EngineParts) {
-    this.#createProvider = parts.createProvider ?? createProvider;
+    const connections = new Connections(parts.createProvider ?? createProvider);
     const newId: NewId = createIdSource(() => parts.clock.real(), parts.random);
     this.context = {
       ...parts,
@@ -53,11 +61,18 @@ export class Engine {
       known: new Known(parts.store.db),
       recent: new Recent(),
       threads: new Threads(),
+      typists: new Typists(),
+      shownTyping: new ShownTyping(),
+      optOuts: new OptOuts(parts.store.db),
       feeds: new Feeds(),
-      providers: this.#providers,
+      links: new Links(),
+      turns: new Turns(),
+      connections,
+      providers: connections.providers,
       wake: {
         messages: (lanes) => this.#dispatch?.lanes.wake(lanes),
         deliveries: (lanes) => this.#deliver?.wake(lanes),
+        chores: () => this.#sweep.wake(),
       },
     };
     this.#sweep = new Sweep(this.context);
@@ -66,18 +81,11 @@ export class Engine {
   /** Takes up what the last process left, starts the providers, then the loops. */
   async start(sender: Sender): Promise<void> {
     const { context } = this;
+    await context.links.load(context);
     await context.store.release(Number.POSITIVE_INFINITY, context.clock.now());
-    for (const instance of await context.known.instances()) {
-      const { id: instanceId } = instance;
-      const memory = memoryOf(context.store, instanceId);
-      const config = openConfig(context, instance);
-      const provider = this.#createProvider(instance.provider, { instanceId, memory, clock: context.clock, config });
-      if (provider !== null) this.#providers.set(instanceId, provider);
-    }
-    const concurrency = [...this.#providers.values()].map(({ capabilities }) => capabilities.concurrency);
-    this.#dispatch = new Dispatch(context, Math.max(1, ...concurrency));
+    this.#dispatch = new Dispatch(context, HAND_OVERS_AT_ONCE);
     this.#deliver = createDeliver(context, sender);
-    for (const [id, provider] of this.#providers) await provider.start((signal) => apply(context, id, signal));
+    for (const instance of await context.known.instances()) await context.connections.connect(context, instance);
     this.#deliver.start();
     this.#dispatch.lanes.start();
     this.#sweep.start();
@@ -86,7 +94,9 @@ export class Engine {
   /** Takes up nothing more, and resolves when what is in hand has ended. */
   async stop(): Promise<void> {
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
-    for (const provider of this.#providers.values()) await provider.stop();
+    await this.context.connections.stop(this.context);
+    this.context.shownTyping.stop();
+    await this.context.typists.stop(this.context);
     await this.#deliver?.stop();
   }
 

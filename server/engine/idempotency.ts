@@ -44,10 +44,10 @@ export async function once<Value>(
   const before = await repeated(context, scope, key, fingerprint);
   if (before !== null) return before;
   const decided = await decide(context, async () => {
-    const { unit, value, result } = await decision();
-    const record = { scope, key, fingerprint, result, createdAt: context.clock.real() };
+    const made = await decision();
+    const record = { scope, key, fingerprint, result: made.result, createdAt: context.clock.real() };
     const operation: Operation = { op: "once", table: "idempotency", record };
-    return { unit: [operation, ...(unit ?? [])], value };
+    return { ...made, unit: [operation, ...(made.unit ?? [])] };
   });
   if (!decided.taken) return { repeated: false, value: decided.value };
   const winner = await repeated(context, scope, key, fingerprint);

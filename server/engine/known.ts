@@ -5,10 +5,11 @@ import type { Instance } from "../core/instance.ts";
 import { keep } from "../core/keep.ts";
 import type { ApiKey } from "../core/key.ts";
 import type { CustomerNumber } from "../core/number.ts";
+import { parseAddress } from "../core/phone.ts";
 import { listCustomers } from "../store/customers.ts";
 import { findInstances } from "../store/instances.ts";
 import { findKeyByHash } from "../store/keys.ts";
-import { findNumbers } from "../store/numbers.ts";
+import { findNumberByAddress, findNumbers } from "../store/numbers.ts";
 import type { Store } from "../store/store.ts";
 
 /** Entries of each kind kept at the most; beyond it the oldest goes. */
@@ -18,6 +19,7 @@ export class Known {
   readonly #db: Store["db"];
   readonly #keys = new Map<string, ApiKey>();
   readonly #numbers = new Map<CustomerId, readonly CustomerNumber[]>();
+  readonly #addresses = new Map<string, CustomerNumber>();
   #instances: readonly Instance[] | null = null;
   #severalCustomers: boolean | null = null;
   /** Grows with `clear`: what was read before it must not be kept after it. */
@@ -52,6 +54,17 @@ export class Known {
     return numbers;
   }
 
+  /** The number with this address, however it is written, whoever has it, or null: that is not remembered. */
+  async numberAt(text: string): Promise<CustomerNumber | null> {
+    const address = parseAddress(text)?.address ?? text;
+    const known = this.#addresses.get(address);
+    if (known !== undefined) return known;
+    const age = this.#age;
+    const number = await findNumberByAddress(this.#db, address);
+    if (number !== null && age === this.#age) keep(this.#addresses, address, number, KEPT_MAX);
+    return number;
+  }
+
   async instances(): Promise<readonly Instance[]> {
     if (this.#instances !== null) return this.#instances;
     const age = this.#age;
@@ -78,6 +91,7 @@ export class Known {
     this.#age += 1;
     this.#keys.clear();
     this.#numbers.clear();
+    this.#addresses.clear();
     this.#instances = null;
     this.#severalCustomers = null;
   }

@@ -9,6 +9,8 @@ export interface Observer {
   accepted(): void;
   /** A provider took a message. */
   sent(customerId: CustomerId, keyId: KeyId | null, segments: number): void;
+  /** A contact wrote to a customer. */
+  received(customerId: CustomerId): void;
   unknownOutcome(): void;
   attempted(customerId: CustomerId, outcome: AttemptOutcome): void;
   /** How long after it was due a delivery was taken up, in milliseconds. */

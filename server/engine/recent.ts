@@ -21,4 +21,14 @@ export class Recent {
   keep(message: Message): void {
     keep(this.#messages, message.id, message, KEPT_MAX);
   }
+
+  /** Forgets a message that is gone. */
+  forget(id: MessageId): void {
+    this.#messages.delete(id);
+  }
+
+  /** Forgets all of them: after messages were removed. */
+  clear(): void {
+    this.#messages.clear();
+  }
 }

@@ -5,6 +5,7 @@ import type { CustomerId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { cancel, erase, retry } from "../core/message-lifecycle.ts";
 import { findMessage, findMessageOf } from "../store/messages.ts";
+import type { Operation } from "../store/store.ts";
 import { changeMessage, unitOf } from "./change-message.ts";
 import { type Context, changeContext } from "./context.ts";
 import { once } from "./idempotency.ts";
@@ -55,6 +56,12 @@ export async function retryMessage(
         `${id} may have been sent; to send it all the same, retry with {"mayDuplicate":true}.`,
       );
     }
+    if (message.payment !== null && message.status === "failed") {
+      throw new ApiError(
+        "INVALID_STATUS",
+        `${id} asks for the payment ${message.payment.id}, which ended when it failed; make a new payment request.`,
+      );
+    }
     const change = retry(message, context.settings.messageTtlMs, changeContext(context));
     if (change === null)
       throw new ApiError("INVALID_STATUS", `${id} is ${message.status}; only a failed message can be retried.`);
@@ -72,7 +79,7 @@ export async function retryMessage(
 /** Statuses in which a message is under way: it cannot be deleted then. */
 const UNDER_WAY: readonly Message["status"][] = ["queued", "pending"];
 
-/** Deletes a message softly: a scheduled one is cancelled first, its text is erased (contract 3). */
+/** Deletes a message softly: a scheduled one is cancelled first, its text, media and files are erased (contract 3). */
 export async function deleteMessage(context: Context, customerId: CustomerId, id: string): Promise<void> {
   const message = await findMessageOf(context.store.db, customerId, id);
   if (message === null) throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
@@ -87,6 +94,7 @@ export async function deleteMessage(context: Context, customerId: CustomerId, id
     const told = changeContext(context);
     const cancelled = cancel(fresh, told);
     const erased = erase(cancelled?.message ?? fresh, told);
-    return { message: erased.message, events: [...(cancelled?.events ?? []), ...erased.events] };
+    const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: fresh.id } }];
+    return { message: erased.message, events: [...(cancelled?.events ?? []), ...erased.events], also };
   });
 }

@@ -16,3 +16,8 @@ export function endpointSecretPlace(id: EndpointId): string {
 export function instanceSecretPlace(id: InstanceId): string {
   return `instances|${id}|config`;
 }
+
+/** Place of a fact about the database that is a secret. */
+export function settingSecretPlace(name: string): string {
+  return `settings|${name}|value`;
+}

@@ -2,12 +2,13 @@
 
 import type { Message } from "../core/message.ts";
 import { becomeUnknown, defer, fail } from "../core/message-lifecycle.ts";
-import type { Outcome } from "../providers/provider.ts";
+import type { Outbound, Outcome } from "../providers/provider.ts";
 import { answerOf } from "./answer.ts";
 import { changeMessage } from "./change-message.ts";
-import { conclude, outbound } from "./conclude.ts";
+import { conclude } from "./conclude.ts";
 import { type Context, changeContext } from "./context.ts";
 import type { RunResult } from "./lanes.ts";
+import { askedAbout } from "./outbound.ts";
 
 /** How long an outcome may stay unknown before the message fails with `OUTCOME_UNKNOWN`, in shifted milliseconds. */
 const UNKNOWN_MS_MAX = 300_000;
@@ -42,13 +43,14 @@ export async function settle(context: Context, message: Message, abort: AbortCon
 
 async function ask(
   context: Context,
-  question: (message: ReturnType<typeof outbound>) => Promise<Outcome | "absent">,
+  question: (message: Outbound) => Promise<Outcome | "absent">,
   message: Message,
   abort: AbortController,
 ): Promise<Outcome | "absent"> {
   const late: Outcome = { outcome: "unknown", reason: "the provider did not say in time" };
   try {
-    return await answerOf<Outcome | "absent">(context.clock, abort, () => question(outbound(message)), late);
+    const asked = await askedAbout(context, message);
+    return await answerOf<Outcome | "absent">(context.clock, abort, () => question(asked), late);
   } catch (error) {
     context.observer.fault("provider.settle", error);
     return { outcome: "unknown", reason: "the provider could not be asked" };

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
+import type { SendMessage } from "../../sdk/wire.ts";
 import { StoreFull } from "../../server/store/store.ts";
 import { commitAll, type TestContext, type TestContextOptions, testContext } from "../../test/support/context.ts";
 import { configure } from "../../test/support/deliver.ts";
@@ -144,7 +145,7 @@ describe("contract 4: TB_RETENTION", () => {
 });
 
 /** Accepts a message that is scheduled for an hour from now. */
-async function send({ context, customer, apiKey, clock }: TestContext, more: { idempotencyKey?: string } = {}) {
+async function send({ context, customer, apiKey, clock }: TestContext, more: Partial<SendMessage> = {}) {
   const { record } = await accept(context, {
     customerId: customer.id,
     keyId: apiKey.id,
@@ -153,6 +154,7 @@ async function send({ context, customer, apiKey, clock }: TestContext, more: { i
     body: {
       to: "+15550100001",
       content: { text: "forget me" },
+      ...more,
       ...(more.idempotencyKey === undefined ? { scheduledAt: new Date(clock.now() + 3_600_000).toISOString() } : {}),
     },
   });
@@ -177,6 +179,30 @@ describe("contract 3: the text of a deleted message", () => {
       before.map((bytes) => bytes.replace('"text":"forget me"', '"text":null')),
     );
     assert.ok((await findMessage(stage.context.store.db, id))?.erasedAt !== null);
+  });
+
+  test("goes with its media and files: the bytes at once, what events say of them with the text", async (t) => {
+    const stage = await stageOf(t);
+    const data = Buffer.from("%PDF-1.4\n").toString("base64");
+    const mediaUrls = ["https://example.com/a.jpg"];
+    const attachments: SendMessage["attachments"] = [{ type: "base64", data, filename: "secret.pdf" }];
+    const id = await send(stage, { content: { text: "forget me", mediaUrls }, attachments });
+    const contents = async () => (await stage.context.store.db.selectFrom("contents").select("id").execute()).length;
+    assert.deepEqual([await contents(), (await bytesOf(stage, id)).join().includes("secret.pdf")], [1, true]);
+    await deleteMessage(stage.context, stage.customer.id, id);
+    const deleted = await findMessage(stage.context.store.db, id);
+    assert.deepEqual([await contents(), deleted?.mediaUrls, deleted?.attachments], [0, [], []]);
+    stage.sweep();
+    await stage.clock.advance(ERASE_EVERY_MS);
+    const events = (await bytesOf(stage, id)).map((bytes) => JSON.parse(bytes).data);
+    assert.deepEqual(
+      events.map(({ text, attachments: left }) => [text, left ?? []]),
+      [
+        [null, []],
+        [null, []],
+        [null, []],
+      ],
+    );
   });
 
   test("stays while a delivery of one of them is open: its bytes are the same at each attempt", async (t) => {

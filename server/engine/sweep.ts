@@ -1,4 +1,4 @@
-/** Work that is due by the calendar: leases that ran out, records past their keeping, texts to be erased. */
+/** Work that is due by the calendar: leases that ran out, records past their keeping, texts to be erased, payments. */
 
 import type { Event } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
@@ -6,6 +6,7 @@ import { listEventsOfMessage } from "../store/events.ts";
 import { listToErase } from "../store/messages.ts";
 import type { Operation } from "../store/store.ts";
 import type { Context } from "./context.ts";
+import { expirePayments } from "./end-payments.ts";
 
 /** How often leases are looked at, in real milliseconds. */
 const RELEASE_EVERY_MS = 5_000;
@@ -13,6 +14,8 @@ const RELEASE_EVERY_MS = 5_000;
 const PRUNE_EVERY_MS = 60_000;
 /** How often deleted messages are looked for whose events can be erased, in real milliseconds. */
 const ERASE_EVERY_MS = 2_000;
+/** How often payment requests are looked for whose time is up, in real milliseconds. */
+const EXPIRE_EVERY_MS = 500;
 const PRUNED_AT_ONCE = 200;
 const ERASED_AT_ONCE = 50;
 
@@ -26,6 +29,7 @@ const CHORES: readonly Chore[] = [
   { everyMs: RELEASE_EVERY_MS, run: release },
   { everyMs: PRUNE_EVERY_MS, run: prune },
   { everyMs: ERASE_EVERY_MS, run: eraseDeleted },
+  { everyMs: EXPIRE_EVERY_MS, run: expirePayments },
 ];
 
 /** Runs the chores, each by itself, until it is stopped. */
@@ -33,6 +37,8 @@ export class Sweep {
   readonly #context: Context;
   readonly #cancels = new Map<Chore, () => void>();
   readonly #running = new Set<Promise<void>>();
+  /** Chores that are to be run once more at once. */
+  readonly #again = new Set<Chore>();
   #stopped = false;
 
   constructor(context: Context) {
@@ -41,6 +47,16 @@ export class Sweep {
 
   start(): void {
     for (const chore of CHORES) this.#later(chore, chore.everyMs);
+  }
+
+  /** Looks at once for what is due: after the clock was moved. */
+  wake(): void {
+    const waiting = [...this.#cancels];
+    for (const chore of CHORES) this.#again.add(chore);
+    for (const [chore, cancel] of waiting) {
+      cancel();
+      this.#later(chore, 0);
+    }
   }
 
   async stop(): Promise<void> {
@@ -52,6 +68,8 @@ export class Sweep {
   #later(chore: Chore, ms: number): void {
     if (this.#stopped) return;
     const begin = () => {
+      this.#cancels.delete(chore);
+      this.#again.delete(chore);
       const run = this.#run(chore);
       this.#running.add(run);
       void run.finally(() => this.#running.delete(run));
@@ -66,7 +84,7 @@ export class Sweep {
     } catch (error) {
       this.#context.observer.fault("sweep", error);
     }
-    this.#later(chore, more ? 0 : chore.everyMs);
+    this.#later(chore, more || this.#again.has(chore) ? 0 : chore.everyMs);
   }
 }
 
@@ -100,7 +118,11 @@ async function eraseEvents(context: Context, message: Message): Promise<void> {
 }
 
 function withoutText(event: Event): string {
-  const envelope = JSON.parse(event.bytes) as { data: Record<string, unknown> };
-  if ("text" in envelope.data) envelope.data.text = null;
+  const envelope = JSON.parse(event.bytes) as { data: Record<string, unknown> & { reaction?: { content: string } } };
+  const { data } = envelope;
+  if ("text" in data) data.text = null;
+  if ("attachments" in data) data.attachments = [];
+  // What a reaction shows quotes the text.
+  if (data.reaction !== undefined) data.reaction.content = "";
   return JSON.stringify(envelope);
 }

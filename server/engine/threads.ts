@@ -6,7 +6,7 @@ import { ApiError } from "../core/error.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import { keep } from "../core/keep.ts";
 import { findChatByKey } from "../store/chats.ts";
-import type { Operation } from "../store/store.ts";
+import type { Operation, Store } from "../store/store.ts";
 import type { Context } from "./context.ts";
 
 /** Threads kept at hand; beyond it the one that was used longest ago goes. */
@@ -18,9 +18,23 @@ const BUSY_RETRY_AFTER_SECONDS = 1;
 /** Threads by their key. An id never changes, so one that is known stays right until it is deleted. */
 export class Threads {
   readonly #chats = new Map<string, Chat>();
+  #age = 0;
+
+  /** Grows with `clear`: what was read before it must be neither kept nor committed after it. */
+  get age(): number {
+    return this.#age;
+  }
 
   get(key: string): Chat | null {
     return this.#chats.get(key) ?? null;
+  }
+
+  /** The thread at hand, else as it is stored; null when there is none. */
+  async find(store: Pick<Store, "db">, key: string): Promise<Chat | null> {
+    const age = this.#age;
+    const chat = this.get(key) ?? (await findChatByKey(store.db, key));
+    if (chat !== null && age === this.#age) this.keep(chat);
+    return chat;
   }
 
   keep(chat: Chat): void {
@@ -29,6 +43,7 @@ export class Threads {
 
   /** Forgets all of them: after chats were deleted. */
   clear(): void {
+    this.#age += 1;
     this.#chats.clear();
   }
 }
@@ -54,11 +69,8 @@ class ThreadTaken extends Error {}
 /** The thread of a pair as it is, or as it will be once `make` is committed. */
 export async function threadOf(context: Context, pair: Pair): Promise<Thread> {
   const key = threadKey(pair.customerId, pair.from, pair.peer);
-  const known = context.threads.get(key) ?? (await findChatByKey(context.store.db, key));
-  if (known !== null) {
-    context.threads.keep(known);
-    return { chat: known, make: [] };
-  }
+  const known = await context.threads.find(context.store, key);
+  if (known !== null) return { chat: known, make: [] };
   const now = context.clock.now();
   const chat: Chat = {
     id: context.newId("chat"),

@@ -3,7 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ErrorDetail } from "../../sdk/wire.ts";
-import { ApiError } from "../core/error.ts";
+import { ApiError, invalidFields } from "../core/error.ts";
 
 /** Deepest nesting of a body (contract 1). */
 export const DEPTH_MAX = 32;
@@ -203,7 +203,5 @@ function refuseOddStrings(root: unknown): void {
       }
     }
   }
-  if (details.length > 0) {
-    throw new ApiError("VALIDATION_ERROR", "The body has strings that cannot be kept.", { details });
-  }
+  if (details.length > 0) throw invalidFields(details);
 }

@@ -9,7 +9,7 @@ import { listCustomers } from "../store/customers.ts";
 import { findAttempts, listDeliveries } from "../store/deliveries.ts";
 import { pageOf } from "./page.ts";
 import { type Route, route } from "./route.ts";
-import { ListDeliveries } from "./schemas/webhooks.ts";
+import { CommandWebhook, ListDeliveries } from "./schemas/webhooks.ts";
 
 /** `/v1/webhooks/deliveries` and what is under it. */
 export function deliveryRoutes(context: Context): Route[] {
@@ -41,6 +41,7 @@ export function deliveryRoutes(context: Context): Route[] {
       method: "POST",
       path: "/v1/webhooks/deliveries/:id/retry",
       scope: "messages",
+      body: CommandWebhook,
       async handle({ caller: { customerId }, params: { id }, idempotencyKey: key }) {
         const command = { key, customerId, route: `POST /v1/webhooks/deliveries/${id}/retry`, body: {} };
         const commanded = await retryDelivery(context, command, customerId, id);

@@ -1,22 +1,31 @@
-/** Routes of events: the list, and one. Answers carry the bytes that the webhooks carried (contract 4). */
+/** Routes of events: the list, the live stream at the same address, and one. All carry the bytes of the webhooks. */
 
+import type { Static } from "typebox";
+import { EVENT_TYPES, type EventType } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Context } from "../engine/context.ts";
 import { type EventPage, findEvent, listEvents } from "../store/events.ts";
-import { type Route, route } from "./route.ts";
+import type { Lasting } from "./lasting.ts";
+import { type Caller, type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor } from "./schemas/common.ts";
 import { ListEvents } from "./schemas/events.ts";
+import { Streams, type Subscription } from "./stream.ts";
 
-export function eventRoutes(context: Context): Route[] {
+export function eventRoutes(context: Context, lasting: Lasting): Route[] {
+  const streams = new Streams(context, lasting);
   return [
     route({
       method: "GET",
       path: "/v1/events",
       scope: "messages",
       query: ListEvents,
-      async handle({ caller, query }) {
-        const { limit, cursor, after, ...filter } = query;
+      async handle({ caller, query, header, isHead }) {
+        const { limit, cursor, after, events: wanted, ...filter } = query;
+        if (wanted !== undefined || STREAM_TYPE.test(header("accept") ?? "")) {
+          const lastEventId = header("last-event-id") ?? "";
+          return streams.open(subscriptionOf(caller, query, lastEventId), isHead);
+        }
         const page = await pageFor(context, caller.customerId, cursor, after);
         const found = await listEvents(context.store.db, caller.customerId, filter, { ...page, limit: limit + 1 });
         const last = found[limit - 1];
@@ -37,6 +46,42 @@ export function eventRoutes(context: Context): Route[] {
       },
     }),
   ];
+}
+
+/** `Accept` that names a stream of events. */
+const STREAM_TYPE = /(^|[,\s])text\/event-stream\b/i;
+
+/** What a stream is to carry. Throws a 400 for what only the list has. */
+function subscriptionOf(
+  { key, customerId }: Caller<CustomerId>,
+  query: Static<typeof ListEvents>,
+  lastEventId: string,
+): Subscription {
+  const { cursor, after, events, type, messageId = null } = query;
+  const ofList = Object.entries({ cursor, after }).find(([, value]) => value !== undefined)?.[0];
+  if (ofList !== undefined) {
+    throw invalidField(ofList, "is of the list; a stream begins after the event in the header Last-Event-ID");
+  }
+  if (type !== undefined && events !== undefined) throw invalidField("type", "cannot be used together with events");
+  const types = events === undefined ? (type === undefined ? null : new Set([type])) : typesOf(events);
+  return { key, customerId, types, messageId, lastEventId: lastEventId === "" ? null : lastEventId };
+}
+
+/** The types of `events=a,b`; null for `*`, which is all of them. */
+function typesOf(events: string): ReadonlySet<EventType> | null {
+  const names = events.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => name !== "*" && !isEventType(name));
+  if (unknown !== undefined) {
+    throw invalidField(
+      "events",
+      `has ${JSON.stringify(unknown.slice(0, 100))}; known are *, ${EVENT_TYPES.join(", ")}`,
+    );
+  }
+  return names.includes("*") ? null : new Set(names.filter(isEventType));
+}
+
+function isEventType(name: string): name is EventType {
+  return (EVENT_TYPES as readonly string[]).includes(name);
 }
 
 type Place = Pick<EventPage, "order" | "from">;

@@ -3,8 +3,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RateLimit } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
-import { ApiError, invalidField } from "../core/error.ts";
-import type { CustomerId, KeyId, NewId, Random } from "../core/id.ts";
+import { ApiError, invalidField, invalidFields } from "../core/error.ts";
+import { type CustomerId, type KeyId, type NewId, newCorrelationId, type Random } from "../core/id.ts";
 import { type ApiKey, isUsable, isWellFormedKey } from "../core/key.ts";
 import { type RateLimitResult, type RateLimitState, retryAfterSeconds, take } from "../core/rate-limit.ts";
 import type { Log } from "../log.ts";
@@ -12,7 +12,7 @@ import { admitJson, BodyAborted, mayHaveBody, parseJson, readBody } from "./body
 import { checkHead, noteEarlyAnswer } from "./connection.ts";
 import { renderError } from "./errors.ts";
 import type { Call, Reply, Route } from "./route.ts";
-import { type Check, compileCheck, invalidFields } from "./validate.ts";
+import { type Check, compileCheck } from "./validate.ts";
 
 /** A request that was answered, for metrics and usage. `route` is its pattern, null where none matched. */
 export interface Answered {
@@ -96,7 +96,7 @@ export function requestIdOf(request: IncomingMessage, newId: NewId): string {
 function correlationIdOf(request: IncomingMessage, random: Random): string {
   const given = request.headers["x-correlation-id"];
   if (typeof given === "string" && CORRELATION_ID.test(given)) return given;
-  return `cor_${Buffer.from(random(16)).toString("hex")}`;
+  return newCorrelationId(random);
 }
 
 /** Takes a request to its answer. Never rejects. Does not yield before the handler where there is no body to wait for. */
@@ -126,9 +126,11 @@ export async function serve(
     if (badHead !== null) throw badHead;
     if (target.compiled !== null || !target.isPublic) {
       checkAvailable(exchange);
-      const found = edge.authenticate(bearerOf(request));
-      const key = found instanceof Promise ? await found : found;
-      admitKey(exchange, usable(key, edge.clock.real()), windows);
+      if (target.compiled?.route.scope !== "public") {
+        const found = edge.authenticate(bearerOf(request));
+        const key = found instanceof Promise ? await found : found;
+        admitKey(exchange, usable(key, edge.clock.real()), windows);
+      }
     }
     if (target.compiled === null) {
       const { error, allow = null } = target.refuse();
@@ -213,22 +215,28 @@ type Routed = Extract<Target, { params: unknown }>;
 function makeCall(exchange: Exchange, { compiled, query, params }: Routed, body: unknown): Call {
   const { request, key } = exchange;
   const { route, checkBody, checkQuery } = compiled;
-  if (key === null) throw new Error("a route was reached without a key");
+  if (key === null && route.scope !== "public") throw new Error("a route was reached without a key");
   const given = body === undefined && route.body !== null ? {} : body;
   const badQuery = checkQuery(query);
   const badBody = given === undefined ? [] : checkBody(given);
   if (badQuery.length + badBody.length > 0) throw invalidFields(badQuery.concat(badBody));
+  const idempotencyKey = route.method === "POST" ? takeIdempotencyKey(request, given) : null;
   return {
-    caller: { key, customerId: key.customerId },
+    caller: key === null ? null : { key, customerId: key.customerId },
     body: route.body === null ? undefined : given,
     query: route.query === null ? undefined : query,
     params,
     requestId: exchange.requestId,
     correlationId: exchange.correlationId,
-    idempotencyKey: route.method === "POST" ? idempotencyKeyOf(request, given) : null,
+    idempotencyKey,
     header: (name) => {
       const value = request.headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
+    },
+    isHead: request.method === "HEAD",
+    onGone: (action) => {
+      if (exchange.response.destroyed) action();
+      else exchange.response.once("close", action);
     },
   };
 }
@@ -241,10 +249,12 @@ async function readJson({ request, response }: Exchange, bytesMax: number): Prom
 /** Printable ASCII, 1 to 255 characters (contract 3). */
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
-function idempotencyKeyOf(request: IncomingMessage, body: unknown): string | null {
+/** The key of the header or the body. Taken out of the body: it is no part of the request that it stands for. */
+function takeIdempotencyKey(request: IncomingMessage, body: unknown): string | null {
   const inHeader = request.headers["idempotency-key"];
-  const inBody = (body as { idempotencyKey?: unknown } | undefined)?.idempotencyKey;
-  const fromBody = typeof inBody === "string" ? inBody : null;
+  const given = (body ?? {}) as { idempotencyKey?: unknown };
+  const fromBody = typeof given.idempotencyKey === "string" ? given.idempotencyKey : null;
+  delete given.idempotencyKey;
   if (typeof inHeader !== "string") return fromBody;
   if (!IDEMPOTENCY_KEY.test(inHeader)) {
     throw invalidField("Idempotency-Key", "must have 1 to 255 printable ASCII characters");
@@ -308,13 +318,14 @@ function send(exchange: Exchange, status: number, body: string, headers: Record<
   finish(exchange, status);
 }
 
-function head({ requestId, correlationId, rate, closing }: Exchange): string[] {
+function head({ edge, requestId, correlationId, rate }: Exchange): string[] {
   const lines = ["X-Request-Id", requestId, "X-Correlation-Id", correlationId];
   if (rate !== null) {
     lines.push("X-RateLimit-Limit", String(rate.limit), "X-RateLimit-Remaining", String(rate.remaining));
     lines.push("X-RateLimit-Reset", String(Math.ceil(rate.resetAt / 1000)));
   }
-  if (closing) lines.push("Connection", "close");
+  // Also of one that was asked before: a kept connection would hold up the stop.
+  if (edge.isClosing()) lines.push("Connection", "close");
   return lines;
 }
 

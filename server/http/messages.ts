@@ -1,20 +1,26 @@
-/** Routes of messages: send, list, get, cancel, retry, delete (contract 3). */
+/** Routes of messages: send, carousel, list, get, cancel, retry, delete (contract 3). */
 
 import type { Message as WireMessage } from "../../sdk/wire.ts";
 import { invalidField } from "../core/error.ts";
 import type { Message } from "../core/message.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { parseAddress } from "../core/phone.ts";
-import { accept } from "../engine/accept.ts";
+import { accept, acceptCarousel } from "../engine/accept.ts";
 import type { Context } from "../engine/context.ts";
 import { cancelSchedule, deleteMessage, requireMessage, retryMessage } from "../engine/revise.ts";
 import { listMessages, listScheduled, type ScheduledPlace } from "../store/messages.ts";
-import { type Route, route } from "./route.ts";
+import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor } from "./schemas/common.ts";
-import { ListMessages, ListScheduled, RetryMessage, SendMessage } from "./schemas/messages.ts";
+import { ListMessages, ListScheduled, RetryMessage, SendCarousel, SendMessage } from "./schemas/messages.ts";
 
 export function messageRoutes(context: Context): Route[] {
-  return [sendRoute(context), listRoute(context), scheduledRoute(context), ...oneMessageRoutes(context)];
+  return [
+    sendRoute(context),
+    carouselRoute(context),
+    listRoute(context),
+    scheduledRoute(context),
+    ...oneMessageRoutes(context),
+  ];
 }
 
 function sendRoute(context: Context): Route {
@@ -23,10 +29,27 @@ function sendRoute(context: Context): Route {
     path: "/v1/messages",
     scope: "messages",
     body: SendMessage,
+    bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
     async handle({ caller, body, correlationId, idempotencyKey }) {
       const { customerId, key } = caller;
       const accepted = await accept(context, { customerId, keyId: key.id, correlationId, idempotencyKey, body });
       return { status: accepted.repeated ? 200 : 202, data: accepted.record };
+    },
+  });
+}
+
+function carouselRoute(context: Context): Route {
+  return route({
+    method: "POST",
+    path: "/v1/messages/carousel",
+    scope: "messages",
+    body: SendCarousel,
+    bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
+    async handle({ caller, body, correlationId, idempotencyKey }) {
+      const { customerId, key } = caller;
+      const sending = { customerId, keyId: key.id, correlationId, idempotencyKey, body };
+      const { repeated, record } = await acceptCarousel(context, sending);
+      return { status: repeated ? 200 : 202, data: record };
     },
   });
 }

@@ -9,8 +9,8 @@ export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 /** Methods a route may have. `HEAD` is answered wherever `GET` is. */
 export type Method = (typeof METHODS)[number];
 
-/** Whose keys a route takes (contract 2): of a customer, of an admin, or of both. */
-export type Scope = "messages" | "admin" | "any";
+/** Whose keys a route takes (contract 2): of a customer, of an admin, or of both. A `public` one asks for none. */
+export type Scope = "messages" | "admin" | "any" | "public";
 
 /** Largest body a route takes unless it says otherwise, in bytes: 256 KiB (contract 1). */
 const BODY_BYTES_MAX = 262_144;
@@ -24,7 +24,9 @@ export interface Caller<Customer extends CustomerId | null = CustomerId | null> 
   readonly customerId: Customer;
 }
 
-type CustomerOf<S extends Scope> = S extends "messages" ? CustomerId : S extends "admin" ? null : CustomerId | null;
+type CallerOf<S extends Scope> = S extends "public"
+  ? null
+  : Caller<S extends "messages" ? CustomerId : S extends "admin" ? null : CustomerId | null>;
 
 type Names<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | Names<`/${Rest}`>
@@ -36,14 +38,10 @@ type Names<Path extends string> = Path extends `${string}:${infer Name}/${infer 
 export type PathParams<Path extends string> = { readonly [Name in Names<Path>]: string };
 
 /** One request that passed every check of the edge. */
-export interface Call<
-  Body = unknown,
-  Query = unknown,
-  Params = unknown,
-  Customer extends CustomerId | null = CustomerId | null,
-> {
-  readonly caller: Caller<Customer>;
-  /** As its schema says; `undefined` for a route without one. No body counts as `{}`. */
+export interface Call<Body = unknown, Query = unknown, Params = unknown, Who extends Caller | null = Caller | null> {
+  /** Null exactly on a public route. */
+  readonly caller: Who;
+  /** As its schema says, without its `idempotencyKey`; `undefined` for a route without one. No body counts as `{}`. */
   readonly body: Body;
   /** As its schema says, defaults filled in; `undefined` for a route without one. */
   readonly query: Query;
@@ -55,6 +53,10 @@ export interface Call<
   readonly idempotencyKey: string | null;
   /** Value of a request header, by its lower-case name. */
   header(name: string): string | undefined;
+  /** Whether only the head of the answer is wanted: what a `stream` would write is left out. */
+  readonly isHead: boolean;
+  /** Calls `action` once, when the answer has been sent or the client has gone. */
+  onGone(action: () => void): void;
 }
 
 /**
@@ -95,7 +97,7 @@ export interface RouteDeclaration<
   query?: Query;
   bodyBytesMax?: number;
   /** Answers, or throws an `ApiError`. Anything else it throws is a 500 and logged. */
-  handle(call: Call<Part<Body>, Part<Query>, PathParams<Path>, CustomerOf<S>>): Reply | Promise<Reply>;
+  handle(call: Call<Part<Body>, Part<Query>, PathParams<Path>, CallerOf<S>>): Reply | Promise<Reply>;
 }
 
 /** Declares a route. The handler's `body`, `query`, `params` and `caller` are typed by the rest of the declaration. */

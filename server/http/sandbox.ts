@@ -20,6 +20,7 @@ import { verifySignature } from "../core/signature.ts";
 import type { Endpoint } from "../core/webhook.ts";
 import { INBOX_PATH } from "../engine/admit.ts";
 import type { Context } from "../engine/context.ts";
+import { requireSandbox } from "../engine/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
 import { readBody } from "./body.ts";
@@ -62,6 +63,7 @@ export class Inboxes {
 
   /** The inbox of a customer as it now is, after `change`. Throws 404 `NOT_FOUND` when inboxes are off. */
   async ofCustomer(customerId: CustomerId, change: (inbox: InboxState) => void = () => {}): Promise<Inbox> {
+    await requireSandbox(this.#context, customerId);
     const endpoint = await findInbox(this.#context.store.db, customerId);
     if (endpoint === null || !endpoint.active) throw new ApiError("NOT_FOUND", "This customer has no inbox.");
     const { inbox } = this.#keep(endpoint);

@@ -60,9 +60,15 @@ function newFastify(options: ServerOptions, windows: RateLimitState): FastifyIns
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
-      serveUnrouted(options, windows, request, reply, () => ({ error: routingError(error.code) }));
+      const isPublic = !isUnderV1(request.url) || isUnderPublic(options.routes, request.url);
+      serveUnrouted(options, windows, request, reply, () => ({ error: routingError(error.code) }), isPublic);
     },
   });
+}
+
+/** Whether a path that the router could not read begins as that of a public route: nobody is asked for a key there. */
+function isUnderPublic(routes: readonly Route[], url: string): boolean {
+  return routes.some(({ scope, path }) => scope === "public" && url.startsWith(path.replace(/:.*/, "")));
 }
 
 function routingError(code: string): ApiError {
@@ -76,14 +82,15 @@ function routingError(code: string): ApiError {
 }
 
 function addRoute(app: FastifyInstance, edge: Edge, windows: RateLimitState, compiled: CompiledRoute): void {
-  const { method, path } = compiled.route;
+  const { method, path, scope } = compiled.route;
+  const isPublic = scope === "public";
   const hasParams = path.includes(":");
   app.route({
     method,
     url: path,
     handler(request, reply) {
       if (hasParams && !areIds(request.params)) {
-        serveUnrouted(edge, windows, request, reply, () => missing(app, request));
+        serveUnrouted(edge, windows, request, reply, () => missing(app, request), isPublic);
         return;
       }
       const { query, params } = request;
@@ -100,15 +107,16 @@ function areIds(params: unknown): boolean {
   return true;
 }
 
-/** Answers what no route takes. Under `/v1` only to those who have a key. */
+/** Answers what no route takes. Under `/v1` only to those who have a key, unless none would have been asked for. */
 function serveUnrouted(
   edge: Edge,
   windows: RateLimitState,
   request: FastifyRequest,
   reply: FastifyReply,
   refuse: () => Refusal,
+  isPublic = !isUnderV1(request.raw.url ?? ""),
 ): void {
-  const target = { compiled: null, isPublic: !isUnderV1(request.raw.url ?? ""), refuse };
+  const target = { compiled: null, isPublic, refuse };
   void serve(edge, windows, request.raw, reply.raw, request.id, target);
 }
 

@@ -3,6 +3,7 @@
 import type { ErrorDetail, Usage, UsageCounts } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
+import { BOUND_EXPECTED, parseBound } from "../core/instant.ts";
 import type { ApiKey } from "../core/key.ts";
 import { noUsage, USAGE_FIELDS } from "../core/usage.ts";
 import type { Context } from "../engine/context.ts";
@@ -11,7 +12,6 @@ import { findCustomer } from "../store/customers.ts";
 import { findKey } from "../store/keys.ts";
 import { sumUsage, type UsageOf } from "../store/usage.ts";
 import { type Caller, type Route, route } from "./route.ts";
-import { isInstant } from "./schemas/common.ts";
 import { UsageQuery } from "./schemas/usage.ts";
 
 const HOUR_MS = 3_600_000;
@@ -72,11 +72,9 @@ function periodOf({ from, to, granularity }: Query, now: number): Period {
   const problems: ErrorDetail[] = [];
   const read = (path: "from" | "to", text: string | undefined): number | null => {
     if (text === undefined) return null;
-    const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
-    const instant = isDate ? `${text}T00:00:00Z` : text;
-    if (isInstant(instant)) return Date.parse(instant) + (isDate && path === "to" ? DAY_MS : 0);
-    problems.push({ path, message: "must be a date, such as 2026-01-31, or an instant with an offset or Z" });
-    return null;
+    const at = parseBound(text, path);
+    if (at === null) problems.push({ path, message: BOUND_EXPECTED });
+    return at;
   };
   const stepMs = STEP_MS[granularity];
   const givenFrom = read("from", from);

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Type } from "typebox";
 import { Sample } from "../../test/support/edge.ts";
+import { invalidFields } from "../core/error.ts";
 import { closed, Phone, page } from "./schemas/common.ts";
-import { compileCheck, invalidFields } from "./validate.ts";
+import { compileCheck } from "./validate.ts";
 
 const checkSample = compileCheck("body", Sample);
 const GOOD = { to: "+15005550100", content: { text: "hi" } };
@@ -40,7 +41,7 @@ test("contract 1: each bad field is named with what it should be", () => {
     [{ ...GOOD, channels: [] }, { channels: "must have at least 1 item" }],
     [{ ...GOOD, limit: 9 }, { limit: "must be 10 to 20; got 9" }],
     [{ ...GOOD, limit: "10" }, { limit: 'must be a whole number, not the string "10"' }],
-    [{ ...GOOD, limit: 10.5 }, { limit: "must be a whole number, not a number" }],
+    [{ ...GOOD, limit: 10.5 }, { limit: "must be a whole number; got 10.5" }],
     [
       { ...GOOD, to: "555" },
       { to: 'must be a phone number in E.164 form, such as +15005550100, or an e-mail address; got "555"' },
@@ -89,6 +90,15 @@ test("contract 1: a query reads numbers and booleans from text, fills defaults i
     ["limit"],
   );
   assert.deepEqual(check({ cursor: "a\0" }), [{ path: "cursor", message: "must not contain NUL" }]);
+});
+
+test("contract 1: a number of a query is finite, whatever bounds it has", () => {
+  const check = compileCheck("query", closed({ ...page, seconds: Type.Optional(Type.Number({ maximum: 30 })) }));
+  for (const huge of ["1e999", "-1e999", "Infinity", "-Infinity"]) {
+    const messages = check({ limit: huge, seconds: huge }).map(({ path, message }) => `${path} ${message}`);
+    const not = `not the string ${JSON.stringify(huge)}`;
+    assert.deepEqual(messages, [`limit must be a whole number, ${not}`, `seconds must be a number, ${not}`]);
+  }
 });
 
 test("a schema that would let unknown fields through, or is quadratic, does not compile", () => {

@@ -3,7 +3,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 import type { ErrorDetail } from "../../sdk/wire.ts";
-import { ApiError } from "../core/error.ts";
 import { isStorable, quote } from "./body.ts";
 import { closed, FORMATS, jsonBytes } from "./schemas/common.ts";
 
@@ -50,7 +49,8 @@ export function compileCheck(part: Part, schema: TSchema | null): Check {
   COMPILED[part].set(text, validate);
   if (part === "body") return (value) => details(validate, value);
   const addresses = addressNames(plain);
-  return (value) => queryDetails(validate, addresses, value);
+  const numbers = numberNames(plain);
+  return (value) => queryDetails(validate, { addresses, numbers }, value);
 }
 
 interface JsonSchema {
@@ -88,9 +88,20 @@ function addressNames(schema: JsonSchema): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => (isOne(property) ? [name] : []));
 }
 
+/** Query parameters that are numbers, and the kind of each. */
+function numberNames(schema: JsonSchema): [name: string, kind: string][] {
+  const kinds = Object.entries(schema.properties ?? {}).map(([name, { type = "" }]) => [name, type] as const);
+  return kinds.flatMap(([name, kind]) => (kind === "integer" || kind === "number" ? [[name, kind]] : []));
+}
+
+interface Named {
+  addresses: readonly string[];
+  numbers: readonly (readonly [name: string, kind: string])[];
+}
+
 function queryDetails(
   validate: ValidateFunction,
-  addresses: readonly string[],
+  { addresses, numbers }: Named,
   value: unknown,
 ): readonly ErrorDetail[] {
   const query = value as Record<string, unknown>;
@@ -103,6 +114,12 @@ function queryDetails(
     const given = query[name];
     const storable = typeof given === "string" ? isStorable(given) : !Array.isArray(given) || given.every(isStorable);
     if (!storable || !isStorable(name)) odd.push({ path: name, message: "must not contain NUL" });
+  }
+  for (const [name, kind] of numbers) {
+    // The validator makes a number of it that no bound holds for.
+    if (Math.abs(Number(query[name])) === Number.POSITIVE_INFINITY) {
+      odd.push({ path: name, message: `must be ${KINDS[kind]}, not ${kindOf(query[name])}` });
+    }
   }
   return odd.length > 0 ? odd : details(validate, query);
 }
@@ -214,6 +231,7 @@ function describe(error: ErrorObject): ErrorDetail {
 function sentence(keyword: string, schema: JsonSchema, params: Record<string, unknown>, data: unknown): string {
   switch (keyword) {
     case "type":
+      if (params.type === "integer" && typeof data === "number") return `must be a whole number${got(data)}`;
       return `must be ${KINDS[String(params.type)] ?? String(params.type)}, not ${kindOf(data)}`;
     case "enum":
       return `must be one of ${listed(schema.enum ?? [])}${got(data)}`;
@@ -245,7 +263,8 @@ function sentence(keyword: string, schema: JsonSchema, params: Record<string, un
 
 function range(min: number | undefined, max: number | undefined, unit: string): string {
   const units = unit === "" ? "" : ` ${unit}${(max ?? min) === 1 ? "" : "s"}`;
-  if (min === undefined || (min === 0 && max !== undefined)) return `at most ${count(max)}${units}`;
+  // Nothing has fewer characters or items than none, but a number can be less than 0.
+  if (min === undefined || (min === 0 && max !== undefined && unit !== "")) return `at most ${count(max)}${units}`;
   if (max === undefined) return `at least ${count(min)}${units}`;
   return min === max ? `exactly ${count(min)}${units}` : `${count(min)} to ${count(max)}${units}`;
 }
@@ -267,16 +286,4 @@ function kindOf(value: unknown): string {
 function got(value: unknown): string {
   if (typeof value === "string") return `; got ${quote(value)}`;
   return typeof value === "number" ? `; got ${value}` : "";
-}
-
-/** The 400 that names all of `details`, of which there is at least one. The first is in the message too. */
-export function invalidFields(found: readonly ErrorDetail[]): ApiError {
-  const [first = { path: "body", message: "is not as expected" }] = found;
-  const more = found.length > 1 ? ` (and ${found.length - 1} more, see details)` : "";
-  const message = `${quotePath(first.path)}: ${first.message}${more}`;
-  return new ApiError("VALIDATION_ERROR", message, { details: [...found] });
-}
-
-function quotePath(path: string): string {
-  return path.length > 80 ? `${path.slice(0, 80)}…` : path;
 }

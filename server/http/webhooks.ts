@@ -20,7 +20,7 @@ import { type ReplayWish, replay } from "../engine/replay.ts";
 import { findConfiguration, listWebhooks } from "../store/webhooks.ts";
 import { oneRecord } from "./deliveries.ts";
 import { type Reply, type Route, route } from "./route.ts";
-import { CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "./schemas/webhooks.ts";
+import { CommandWebhook, CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "./schemas/webhooks.ts";
 
 /** `/v1/webhooks` and what is under it, but for deliveries. */
 export function webhookRoutes(context: Context): Route[] {
@@ -152,6 +152,7 @@ function testRoutes(context: Context): Route[] {
       method: "POST",
       path: `${way}/test`,
       scope: "messages",
+      body: CommandWebhook,
       async handle({ caller: { customerId }, params, correlationId, idempotencyKey: key }) {
         const { target, path } = targetOf(params);
         const command = { key, customerId, route: `POST ${path}/test`, body: {} };

@@ -261,12 +261,14 @@ export interface Commands {
 
 /**
  * Contacts' phones that the provider keeps itself: only the sandbox has them. Each action is what a person would do on
- * the phone of `number`, towards the customer's address `to`; it resolves when the service has it on disk.
+ * the phone of `number`, towards the customer's address `to`; it resolves when the service has it on disk. `name` is the
+ * caller's for the action: done again under the same name it is the same message, reaction or call, and changes nothing.
  */
 export interface Phones {
   /** Writes, and answers the reference of the inbound message. */
   write(
     phone: Phone,
+    name: string,
     message: {
       text: string | null;
       attachments: readonly InboundAttachment[];
@@ -275,11 +277,19 @@ export interface Phones {
     },
   ): Promise<{ reference: string }>;
   type(phone: Phone, typing: boolean): Promise<void>;
-  react(phone: Phone, target: { reference: string; text: string | null }, reaction: ReactionCommand): Promise<void>;
+  react(
+    phone: Phone,
+    name: string,
+    target: { reference: string; text: string | null },
+    reaction: ReactionCommand,
+  ): Promise<void>;
   /** Pays, and answers the reference of the inbound message that carries the payment. */
-  pay(phone: Phone, amountCents: number): Promise<{ reference: string }>;
-  /** Rings, answers, hangs up or misses; answers the call's own name. Null when there is no call to do it to. */
-  call(phone: Phone, action: CallAction, isVideo: boolean): Promise<{ callUuid: string } | null>;
+  pay(phone: Phone, name: string, amountCents: number): Promise<{ reference: string }>;
+  /**
+   * Rings, answers, hangs up or misses; answers the call's own name. Null when there is no call to do it to, or already
+   * one where it is to ring.
+   */
+  call(phone: Phone, name: string, action: CallAction, isVideo: boolean): Promise<{ callUuid: string } | null>;
   settings(customerId: CustomerId, number: string): PhoneSettings;
   change(customerId: CustomerId, number: string, settings: Partial<PhoneSettings>): Promise<PhoneSettings>;
   /** Forgets what the phones did for a customer, what they still owe, and how they were set. */

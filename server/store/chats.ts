@@ -1,8 +1,10 @@
 /** Reads of chats. */
 
-import type { Kysely } from "kysely";
-import type { Chat } from "../core/chat.ts";
-import type { ChatId, CustomerId } from "../core/id.ts";
+import { type Kysely, sql } from "kysely";
+import type { Channel } from "../../sdk/wire.ts";
+import type { Chat, LastMessage } from "../core/chat.ts";
+import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
+import type { Message } from "../core/message.ts";
 import { type Database, decode } from "./rows.ts";
 
 /** The chat with this key, whoever has it; null when there is none. */
@@ -20,4 +22,100 @@ export async function findChat(db: Kysely<Database>, customerId: CustomerId, id:
     .where("customer_id", "=", customerId)
     .executeTakeFirst();
   return row === undefined ? null : decode("chats", row);
+}
+
+/** Groups of a customer's address that their provider has no name for yet, and that the customer is in; the oldest first. */
+export async function findUnnamedGroups(db: Kysely<Database>, customerId: CustomerId, from: string): Promise<Chat[]> {
+  const rows = await db
+    .selectFrom("chats")
+    .selectAll()
+    .where("customer_id", "=", customerId)
+    .where("from", "=", from)
+    .where("is_group", "=", 1)
+    .where("reference", "is", null)
+    .where("left_at", "is", null)
+    .orderBy("id")
+    .execute();
+  return rows.map((row) => decode("chats", row));
+}
+
+/** A customer's newest one-to-one thread with an address; `from` narrows it to one of the customer's own. */
+export async function findThreadWith(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  peer: string,
+  from: string | null,
+): Promise<Chat | null> {
+  let query = db
+    .selectFrom("chats")
+    .selectAll()
+    .where("customer_id", "=", customerId)
+    .where("peer", "=", peer)
+    .orderBy("id", "desc")
+    .limit(1);
+  if (from !== null) query = query.where("from", "=", from);
+  const row = await query.executeTakeFirst();
+  return row === undefined ? null : decode("chats", row);
+}
+
+/** A chat with the newest message in it that is neither deleted nor waiting for its time; null where it has none. */
+export interface ListedChat {
+  chat: Chat;
+  last: LastMessage | null;
+}
+
+/** The newest message of each chat of a query: `created_at` or `channel` of it. */
+function ofLastMessage<Type>(column: "created_at" | "channel") {
+  return sql<Type | null>`(
+    select ${sql.ref(`m.${column}`)} from messages m
+    where m.chat_id = chats.id and m.deleted_at is null and m.status not in ('scheduled', 'cancelled')
+    order by m.id desc limit 1)`;
+}
+
+function selectListed(db: Kysely<Database>) {
+  return db
+    .selectFrom("chats")
+    .selectAll()
+    .select([ofLastMessage<number>("created_at").as("last_at"), ofLastMessage<Channel>("channel").as("last_channel")]);
+}
+
+function listed(row: object & { last_at: number | null; last_channel: Channel | null }): ListedChat {
+  const { last_at: at, last_channel: channel } = row;
+  return { chat: decode("chats", row), last: at === null || channel === null ? null : { at, channel } };
+}
+
+/** A customer's chats, the one that was made last first; those before `before` (an id) where that is given. */
+export async function listChats(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  before: string | null,
+  limit: number,
+): Promise<ListedChat[]> {
+  let query = selectListed(db).where("customer_id", "=", customerId).orderBy("id", "desc").limit(limit);
+  if (before !== null) query = query.where("id", "<", before as ChatId);
+  return (await query.execute()).map(listed);
+}
+
+/** What was said last in a chat. */
+export async function findLastMessage(db: Kysely<Database>, id: ChatId): Promise<LastMessage | null> {
+  const row = await selectListed(db).where("id", "=", id).executeTakeFirst();
+  return row === undefined ? null : listed(row).last;
+}
+
+/** Messages of a chat, newest first, without deleted ones; those before `before` (an id) where that is given. */
+export async function listMessagesOfChat(
+  db: Kysely<Database>,
+  id: ChatId,
+  before: string | null,
+  limit: number,
+): Promise<Message[]> {
+  let query = db
+    .selectFrom("messages")
+    .selectAll()
+    .where("chat_id", "=", id)
+    .where("deleted_at", "is", null)
+    .orderBy("id", "desc")
+    .limit(limit);
+  if (before !== null) query = query.where("id", "<", before as MessageId);
+  return (await query.execute()).map((row) => decode("messages", row));
 }

@@ -43,6 +43,17 @@ export async function listEvents(
   return (await query.execute()).map((row) => ({ ...decode("events", row), position: row.position }));
 }
 
+/** The position of a customer's newest event; null when there is none. */
+export async function newestPosition(db: Kysely<Database>, customerId: CustomerId): Promise<number | null> {
+  const query = db
+    .selectFrom("events")
+    .select("position")
+    .where("customer_id", "=", customerId)
+    .orderBy("position", "desc")
+    .limit(1);
+  return (await query.executeTakeFirst())?.position ?? null;
+}
+
 /** A customer's event; null for another customer's. */
 export async function findEvent(db: Kysely<Database>, customerId: CustomerId, id: string): Promise<PlacedEvent | null> {
   const query = db

@@ -1,7 +1,7 @@
 /** Reads of customers' numbers. */
 
 import type { Kysely } from "kysely";
-import type { CustomerId } from "../core/id.ts";
+import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import { type Database, decode } from "./rows.ts";
 
@@ -15,5 +15,14 @@ export async function findNumbers(db: Kysely<Database>, customerId: CustomerId):
 /** The number with this address, whoever has it. */
 export async function findNumberByAddress(db: Kysely<Database>, address: string): Promise<CustomerNumber | null> {
   const row = await db.selectFrom("numbers").selectAll().where("address", "=", address).executeTakeFirst();
+  return row === undefined ? null : decode("numbers", row);
+}
+
+/** A number that is on the instance, whoever has it; null when there is none. */
+export async function findNumberOnInstance(
+  db: Kysely<Database>,
+  instanceId: InstanceId,
+): Promise<CustomerNumber | null> {
+  const row = await db.selectFrom("numbers").selectAll().where("instance_id", "=", instanceId).executeTakeFirst();
   return row === undefined ? null : decode("numbers", row);
 }

@@ -4,7 +4,7 @@ import type { Kysely } from "kysely";
 import type { Customer } from "../core/customer.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
-import type { EndpointId, EventId } from "../core/id.ts";
+import type { CustomerId, EndpointId, EventId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
@@ -111,9 +111,16 @@ export interface Store {
   cancelDeliveries(endpointId: EndpointId, limit: number): Promise<number>;
   /**
    * Removes up to `limit` events older than `before` (real time) with their deliveries and attempts, and as many
-   * idempotency keys. An event with an open delivery stays. Answers how many went.
+   * idempotency keys, arrivals and files. An event with an open delivery stays, and a file as long as an event of its
+   * message does, or the message waits to be sent. Answers how many went.
    */
   prune(before: number, limit: number): Promise<number>;
+  /**
+   * Removes up to `limit` records of each kind of what a customer sent, heard and knows: messages with their files and
+   * hand-overs, chats, contacts, opt-outs, payments, calls, events, deliveries, attempts, idempotency keys. Keys, numbers,
+   * endpoints and usage stay. Answers how many went: none when nothing is left.
+   */
+  reset(customerId: CustomerId, limit: number): Promise<number>;
   /** Adds counters to the hours they name. */
   addUsage(hours: readonly UsageHour[]): Promise<void>;
   /** Units waiting to be committed. */

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { checkAnswered } from "../support/answered.ts";
 import { KEYS, STUBS, startEdge } from "../support/edge.ts";
-import { anyRequest, checkAnswered } from "../support/requests.ts";
+import { anyRequest } from "../support/requests.ts";
 
 /** `TB_PROPERTY_RUNS` sets how many requests are tried. */
 const RUNS = Number(process.env.TB_PROPERTY_RUNS ?? 3_000);

@@ -106,7 +106,7 @@ const REFUSALS: [title: string, body: object, status: number, code: string, path
   ["no recipient", { content: { text: "x" } }, 400, "INVALID_RECIPIENT", "to"],
   ["an empty recipient", { to: "", content: { text: "x" } }, 400, "INVALID_RECIPIENT", "to"],
   ["a recipient that is no number", { to: "5005550100", content: { text: "x" } }, 400, "INVALID_PHONE_NUMBER", "to"],
-  ["no content", { to: "+15005550100" }, 400, "VALIDATION_ERROR", "content"],
+  ["no content", { to: "+15005550100" }, 400, "VALIDATION_ERROR", "content.text"],
   ["an empty text", { to: "+15005550100", content: { text: "" } }, 400, "VALIDATION_ERROR", "content.text"],
   [
     "a text of 10,001",

@@ -37,6 +37,8 @@ export interface Scenarios {
   notReachable: Scenario;
   /** Puts the first `times` hand-overs off, then takes one. */
   defers: Scenario<Receipts & { times: number }>;
+  /** The contact does something once the message was delivered: `answers` are the kinds of signal, in order. */
+  answers: Scenario<Receipts & { answers: readonly Exclude<Signal["kind"], "receipt">[] }>;
   /** Takes the message, and its answer gets lost. */
   losesAnswer: Scenario<Receipts>;
 }
@@ -80,6 +82,8 @@ type Write = "before" | "after";
 export class Life {
   readonly provider: Provider;
   readonly told: ReceiptSignal[] = [];
+  /** Every other signal that was told. */
+  readonly heard: Exclude<Signal, ReceiptSignal>[] = [];
   /** What becomes of a signal; may be replaced. A signal counts as told when this resolves. */
   listen: (signal: Signal) => Promise<void> = async () => {};
   timers = 0;
@@ -105,6 +109,7 @@ export class Life {
       await this.#alive();
       if (signal.forget !== undefined) this.#disk.entries.delete(signal.forget);
       if (signal.kind === "receipt") this.told.push(signal);
+      else this.heard.push(signal);
     });
     return this;
   }
@@ -182,6 +187,9 @@ export class Life {
 export const LIMIT_MS = 60_000;
 
 export const NEVER_ABORTED = new AbortController().signal;
+
+/** Registers one promise of a provider as a test. */
+export type Promises = (title: string, run: (stage: Stage, context: TestContext) => Promise<void>) => void;
 
 export interface Stage {
   harness: ProviderHarness;

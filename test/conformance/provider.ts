@@ -4,12 +4,14 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { CHANNELS, HEALTH_STATUSES } from "../../sdk/wire.ts";
 import type { Outbound } from "../../server/providers/provider.ts";
+import { answers } from "./provider-answers.ts";
 import {
   acceptedReference,
   have,
   LIMIT_MS,
   type Life,
   NEVER_ABORTED,
+  type Promises,
   ProviderDisk,
   type ProviderHarness,
   quiet,
@@ -35,11 +37,10 @@ export function providerConformance(name: string, makeHarness: (disk: ProviderDi
   outcomes(promise);
   unknownOutcomes(promise);
   receipts(promise);
+  answers(promise);
   restarts(promise);
   endings(promise);
 }
-
-type Promises = (title: string, run: (stage: Stage, context: TestContext) => Promise<void>) => void;
 
 function outcomes(promise: Promises): void {
   promise("offers at least one channel, and room for at least one hand-over", async (stage) => {

@@ -1,8 +1,10 @@
 /** The store's suite: what is cancelled, what is removed after its time, what is counted. */
 
 import assert from "node:assert/strict";
+import type { Content } from "../../server/core/attachment.ts";
 import type { Delivery } from "../../server/core/delivery.ts";
 import { hashedId } from "../../server/core/id.ts";
+import type { Message } from "../../server/core/message.ts";
 import type { UsageHour } from "../../server/core/usage.ts";
 import { attemptOf, idempotencyOf, LEASE_END, NOW, type Promises, type Stage } from "./store-stage.ts";
 
@@ -134,6 +136,48 @@ function pruning(promise: Promises): void {
     assert.deepEqual(await stage.all("idempotency"), keys.slice(1));
     assert.deepEqual(await stage.all("messages"), [message]);
     assert.deepEqual(await stage.all("handOvers"), [handOver]);
+  });
+
+  promise(
+    "contract 3: a file stays as long as an event of its message, or until the message was sent",
+    async (stage) => {
+      const customer = await stage.addCustomer();
+      const old = { createdAt: NOW - 40 * DAY_MS };
+      const contentOf = (message: Message, createdAt = old.createdAt): Content => ({
+        id: stage.newId("att"),
+        customerId: customer.id,
+        messageId: message.id,
+        mimeType: "text/plain",
+        filename: null,
+        totalBytes: 2,
+        data: Buffer.from([0, 255]),
+        instanceId: null,
+        reference: null,
+        createdAt,
+      });
+      const sent = await stage.addMessage(customer, { ...old, status: "sent" });
+      const scheduled = await stage.addMessage(customer, { ...old, status: "scheduled" });
+      const told = await stage.addMessage(customer, { ...old, status: "read" });
+      await stage.ok([{ op: "insert", table: "events", record: stage.event(customer, { messageId: told.id }) }]);
+      const young = contentOf(sent, NOW);
+      const kept = [young, contentOf(scheduled), contentOf(told)];
+      const contents = [contentOf(sent), ...kept, contentOf(sent)];
+      await stage.ok(contents.map((record) => ({ op: "insert", table: "contents", record })));
+      assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 1), 1, "by its limit");
+      assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 1);
+      const left = (await stage.all("contents")).map(({ id }) => id).sort();
+      assert.deepEqual(left, kept.map(({ id }) => id).sort());
+      assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 0);
+    },
+  );
+
+  promise("what providers told once is forgotten after its time", async (stage) => {
+    const arrivals = [NOW - 1, NOW, NOW + 1].map((createdAt, index) => {
+      return { instanceId: stage.instanceId, reference: `arrival ${index}`, createdAt };
+    });
+    await stage.ok(arrivals.map((record) => ({ op: "once", table: "arrivals", record })));
+    assert.equal(await stage.store.prune(NOW, 100), 1);
+    assert.deepEqual(await stage.all("arrivals"), arrivals.slice(1));
   });
 
   promise(

@@ -5,6 +5,7 @@ import { claimedDeliveries, claimedMessages, leases } from "./store-claims.ts";
 import { keeping } from "./store-keeping.ts";
 import { model } from "./store-model.ts";
 import { reads } from "./store-reads.ts";
+import { resetting } from "./store-reset.ts";
 import { type Promises, Stage, type StoreUnderTest } from "./store-stage.ts";
 import { eventsAndDeliveries, units } from "./store-units.ts";
 
@@ -28,6 +29,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
   claimedMessages(promise);
   leases(promise);
   keeping(promise);
+  resetting(promise);
   model(promise);
   endings(name, open);
 }

@@ -16,6 +16,7 @@ import { createMetrics, type Metrics } from "../../server/metrics.ts";
 import type { Posted, PostRequest } from "../../server/outgoing/post.ts";
 import { createSealer, fingerprint } from "../../server/secrets.ts";
 import type { Store } from "../../server/store/store.ts";
+import { NO_FETCHER } from "../support/context.ts";
 import type { Life } from "./life.ts";
 
 /** How long open deliveries and hand-overs may take to end at a stop, in milliseconds (contract 6). */
@@ -72,12 +73,15 @@ export class Service {
     this.#engine = new Engine({
       store,
       clock,
+      shift: { ms: 0 },
       random,
       chance,
       sealer: createSealer(SECRET_KEY, random),
       settings: config,
       observer: createObserver(this.#metrics, this.#usage, fault),
+      leaveSandbox: async () => {},
       link: (token) => `/v1/attachments/${token}`,
+      fetcher: NO_FETCHER,
       createProvider,
     });
     this.#inboxes = new Inboxes(this.#engine.context, (path) => path);

@@ -11,6 +11,7 @@ import { numberRoutes } from "../../server/http/numbers.ts";
 import { Inboxes, inboxRoutes, registerInbox } from "../../server/http/sandbox.ts";
 import { usageRoutes } from "../../server/http/usage.ts";
 import { commitAll, type TestContext, type TestContextOptions, testContext, testKey } from "./context.ts";
+import { assertAnswered } from "./contract.ts";
 import { failureOf, startEdge } from "./edge.ts";
 
 /** One request: with the admin key unless another is given, null for none. */
@@ -75,7 +76,9 @@ export async function startAdminApi(t: Test, options: TestContextOptions = {}): 
       headers: { ...authorization, ...type, ...headers },
       ...content,
     });
-    return { status: response.status, text: await response.text() };
+    const text = await response.text();
+    await assertAnswered(method, path, response.status, JSON.parse(text));
+    return { status: response.status, text };
   };
   const data: AdminApi["data"] = async (line, asking, status = 200) => {
     const answer = await ask(line, asking);

@@ -8,9 +8,14 @@ import { PassThrough } from "node:stream";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { run } from "../../cli/main.ts";
+import type { Terminal } from "../../cli/output.ts";
 import { type FakeApi, type Route, startApi } from "./api.ts";
+import type { TestService } from "./service.ts";
 
 const BIN = fileURLToPath(new URL("../../cli/bin.js", import.meta.url));
+
+/** What the program is started with, to which its arguments are added. */
+export const COMMAND: readonly string[] = [process.execPath, BIN];
 
 export interface CliResult {
   code: number | null;
@@ -32,6 +37,16 @@ export function emptyDirectory(t: TestContext): string {
   return path;
 }
 
+/** The environment that makes the command line ask a service, and keep what is its user's own in an empty directory. */
+export function envFor(t: TestContext, { url, key, adminKey }: Pick<TestService, "url" | "key" | "adminKey">) {
+  return {
+    TIGHTBEAM_URL: url,
+    TIGHTBEAM_API_KEY: key,
+    TIGHTBEAM_ADMIN_KEY: adminKey,
+    XDG_CONFIG_HOME: emptyDirectory(t),
+  };
+}
+
 /** Runs `cli/bin.js` with nothing in its environment but `env`; its working directory is `cwd`, else the system's `/`. */
 export function runCli(
   args: string[],
@@ -51,8 +66,15 @@ export function runCli(
   });
 }
 
-/** Runs the command line in this process on a terminal 120 columns wide without colours; no wait takes time. */
-export async function runOnTerminal(args: string[], env: Record<string, string> = {}): Promise<CliResult> {
+/**
+ * Runs the command line in this process on a terminal 120 columns wide without colours; no wait takes time. `ask` is
+ * the person at it, if there is one.
+ */
+export async function runOnTerminal(
+  args: string[],
+  env: Record<string, string> = {},
+  ask: Terminal["ask"] = null,
+): Promise<CliResult> {
   const result: CliResult = { code: null, stdout: "", stderr: "" };
   const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 120, getColorDepth: () => 1 });
   const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 120, getColorDepth: () => 1 });
@@ -63,7 +85,8 @@ export async function runOnTerminal(args: string[], env: Record<string, string> 
     result.stderr += text;
   });
   const sleep = () => new Promise<void>((resolve) => setImmediate(resolve));
-  result.code = await run(args, "0.0.0", { env, stdout, stderr, sleep });
+  const onInterrupt = () => () => {};
+  result.code = await run(args, "0.0.0", { env, stdout, stderr, sleep, onInterrupt, ask });
   await sleep();
   return result;
 }

@@ -1,7 +1,7 @@
 /** A clock that stands still until it is told to go on: time in tests and in the simulation. Nothing here is real time. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock } from "../../server/clock.ts";
+import type { Clock, Shift } from "../../server/clock.ts";
 
 interface Timer {
   at: number;
@@ -26,7 +26,8 @@ const TURNS = 4;
  */
 export class SimulatedClock implements Clock {
   #realAt: number;
-  #shiftMs = 0;
+  /** How far `now` is ahead of `real`. */
+  readonly ahead: Shift = { ms: 0 };
   /** A binary heap, earliest first. Stopped timers stay in it until they come up. */
   readonly #timers: Timer[] = [];
   #set = 0;
@@ -38,7 +39,7 @@ export class SimulatedClock implements Clock {
   }
 
   now(): number {
-    return this.#realAt + this.#shiftMs;
+    return this.#realAt + this.ahead.ms;
   }
 
   real(): number {
@@ -73,7 +74,7 @@ export class SimulatedClock implements Clock {
   /** Moves the shifted clock alone, as the sandbox's does: forward only. Runs no timer. */
   shift(ms: number): void {
     if (!(ms >= 0)) throw new RangeError(`the shift only goes forward, not by ${ms}`);
-    this.#shiftMs += ms;
+    this.ahead.ms += ms;
   }
 
   /**

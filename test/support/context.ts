@@ -6,17 +6,26 @@ import type { Customer } from "../../server/core/customer.ts";
 import { type CustomerId, createIdSource, type InstanceId, type NewId, type Random } from "../../server/core/id.ts";
 import type { Instance } from "../../server/core/instance.ts";
 import { type ApiKey, hashKey, last4Of, newKey } from "../../server/core/key.ts";
+import { LINK_KEY_BYTES } from "../../server/core/link.ts";
 import type { CustomerNumber } from "../../server/core/number.ts";
 import { RETRY_SCHEDULE_MS } from "../../server/core/retry.ts";
 import { newSigningSecret } from "../../server/core/signature.ts";
+import { Connections } from "../../server/engine/connections.ts";
 import type { Context, EngineSettings } from "../../server/engine/context.ts";
 import { Feeds } from "../../server/engine/feeds.ts";
 import { Known } from "../../server/engine/known.ts";
+import { Links } from "../../server/engine/links.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
+import { OptOuts } from "../../server/engine/opt-outs.ts";
 import { Recent } from "../../server/engine/recent.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
+import { ShownTyping } from "../../server/engine/show-typing.ts";
 import { Threads } from "../../server/engine/threads.ts";
+import { Turns } from "../../server/engine/turns.ts";
+import { Typists } from "../../server/engine/typing.ts";
+import type { Fetching } from "../../server/outgoing/fetch.ts";
 import type { Provider } from "../../server/providers/provider.ts";
+import { createProvider } from "../../server/providers/registry.ts";
 import { createSealer } from "../../server/secrets.ts";
 import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
 import type { Unit } from "../../server/store/store.ts";
@@ -35,6 +44,7 @@ export interface Tenant {
 export interface Observed {
   accepted: number;
   sent: number;
+  received: number;
   unknownOutcomes: number;
   attempts: AttemptOutcome[];
   faults: { where: string; error: unknown }[];
@@ -64,6 +74,13 @@ export interface TestContextOptions {
 }
 
 const HOUR_MS = 3_600_000;
+
+/** Fetches nothing: each address is deferred. A test that fetches puts another one in its place. */
+export const NO_FETCHER: Fetching = {
+  fetch: async () => ({ deferred: "was not fetched: there is no network in this test" }),
+  take: () => true,
+  give() {},
+};
 
 /** Ordinary settings: loopback receivers are allowed, the specification's retry schedule, no fallback time. */
 const TEST_SETTINGS: EngineSettings = {
@@ -100,10 +117,11 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
   const store = await openSqliteInProcess(options.path);
   const providers = new Map<InstanceId, Provider>();
   const woken: TestContext["woken"] = { messages: [], deliveries: [] };
-  const observed: Observed = { accepted: 0, sent: 0, unknownOutcomes: 0, attempts: [], faults: [] };
+  const observed: Observed = { accepted: 0, sent: 0, received: 0, unknownOutcomes: 0, attempts: [], faults: [] };
   const context: Context = {
     store,
     clock,
+    shift: clock.ahead,
     newId: createIdSource(() => clock.real(), random),
     random,
     chance: () => 0,
@@ -112,13 +130,22 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     known: new Known(store.db),
     recent: new Recent(),
     threads: new Threads(),
+    typists: new Typists(),
+    shownTyping: new ShownTyping(),
+    optOuts: new OptOuts(store.db),
     feeds: new Feeds(),
+    links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
+    fetcher: NO_FETCHER,
+    turns: new Turns(),
     link: (token) => `http://127.0.0.1:8080/v1/attachments/${token}`,
+    connections: new Connections(createProvider, providers),
     providers,
+    leaveSandbox: async () => {},
     observer: observerOf(observed),
     wake: {
       messages: (lanes) => void woken.messages.push(...lanes),
       deliveries: (lanes) => void woken.deliveries.push(...lanes),
+      chores: () => {},
     },
     ...options.context,
   };
@@ -216,6 +243,9 @@ function observerOf(observed: Observed): Observer {
     },
     sent() {
       observed.sent += 1;
+    },
+    received() {
+      observed.received += 1;
     },
     unknownOutcome() {
       observed.unknownOutcomes += 1;

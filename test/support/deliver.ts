@@ -69,6 +69,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
       chance,
       wake: {
         messages: () => {},
+        chores: () => {},
         deliveries: (names) => {
           const lanes = [...names];
           woken.push(...lanes);

@@ -11,7 +11,9 @@ import { accept } from "../../server/engine/accept.ts";
 import { apply } from "../../server/engine/apply.ts";
 import type { Context, EngineSettings } from "../../server/engine/context.ts";
 import { Dispatch } from "../../server/engine/dispatch.ts";
+import { OptOuts } from "../../server/engine/opt-outs.ts";
 import { Recent } from "../../server/engine/recent.ts";
+import { Turns } from "../../server/engine/turns.ts";
 import type { Signal } from "../../server/providers/provider.ts";
 import { listEventsOfMessage } from "../../server/store/events.ts";
 import { findMessage } from "../../server/store/messages.ts";
@@ -60,9 +62,12 @@ export class Life {
       store: this.#store(made.context.store),
       clock: this.#clock(made.clock),
       recent: new Recent(),
+      optOuts: new OptOuts(made.context.store.db),
+      turns: new Turns(),
       wake: {
         messages: (lanes) => this.dispatch.lanes.wake(lanes),
         deliveries: (lanes) => void made.woken.deliveries.push(...lanes),
+        chores: () => {},
       },
     };
     this.dispatch = new Dispatch(this.context, 64);
@@ -88,12 +93,14 @@ export class Life {
   }
 
   async #write<Value>(write: () => Promise<Value>): Promise<Value> {
-    await turns(this.delay());
-    await this.#alive();
+    const delay = this.delay();
+    if (delay > 0) await turns(delay);
+    // One that is not put off is in the store's queue at once, as without all this.
+    if (this.#dead) await this.#alive();
     const side = this.#diesAt?.write === this.writes ? this.#diesAt.side : null;
     this.writes += 1;
     if (side === "before") this.die();
-    await this.#alive();
+    if (this.#dead) await this.#alive();
     const value = await write();
     if (side === "after") this.die();
     await this.#alive();
@@ -154,9 +161,9 @@ export interface EngineStage extends TestContext {
 /** Opens a stage until the test ends; at the end no loop may have met a fault but those that `faults` names. */
 export async function engineStage(
   t: NodeTest,
-  { settings = {}, provider = new ScriptedProvider(), faults = [] }: StageOptions = {},
+  { settings = {}, context: parts = {}, provider = new ScriptedProvider(), faults = [] }: StageOptions = {},
 ): Promise<EngineStage> {
-  const made = await testContext({ settings });
+  const made = await testContext({ settings, context: parts });
   made.providers.set(made.instance.id, provider);
   const { clock, instance, context } = made;
   let life = new Life(made);
@@ -220,6 +227,8 @@ export async function engineStage(
 /** What a stage is opened with. */
 export interface StageOptions {
   settings?: Partial<EngineSettings>;
+  /** Parts of the context put in place of the ordinary ones. */
+  context?: Partial<Context>;
   provider?: ScriptedProvider;
   /** Where faults are part of the test. */
   faults?: string[];

@@ -1,8 +1,13 @@
 /** A provider that does as a test tells it: what it answers, what it was given, what it was asked. Talks to nobody. */
 
 import type {
+  Availability,
   Capabilities,
+  Commands,
+  FocusState,
   Health,
+  InboundSignal,
+  Ordered,
   Outbound,
   Outcome,
   Provider,
@@ -14,6 +19,34 @@ import type {
 export type SendAnswer = Outcome | Promise<Outcome> | "throws" | "never";
 /** What asking about one comes to. */
 export type SettleAnswer = Outcome | "absent" | Promise<Outcome | "absent"> | "throws" | "never";
+
+/** What a command comes to: an answer, at once or when the test says so, or none ever. */
+export type CommandAnswer = CommandValue | Promise<CommandValue> | "throws" | "never";
+type CommandValue = Awaited<ReturnType<Commands[keyof Commands]>>;
+
+/** A command that was given: its name, and what came with it but the signal. */
+export interface Commanded {
+  name: keyof Commands;
+  given: readonly unknown[];
+}
+
+const DONE: Ordered = { done: true };
+const COMMANDS: Readonly<Record<keyof Commands, CommandValue>> = {
+  react: DONE,
+  edit: DONE,
+  unsend: DONE,
+  markRead: DONE,
+  markUnread: DONE,
+  setTyping: DONE,
+  createGroup: { done: true, reference: "group-1" },
+  renameGroup: DONE,
+  addParticipant: DONE,
+  removeParticipant: DONE,
+  leaveGroup: DONE,
+  availability: { imessage: true, facetime: true } satisfies Availability,
+  focus: { focused: false } satisfies FocusState,
+  fetch: null,
+};
 
 /** How long the peer wants to be left alone before it is asked about an unknown outcome. */
 export const SETTLE_AFTER_MS = 2_000;
@@ -31,6 +64,8 @@ export class ScriptedProvider implements Provider {
   readonly handed: Outbound[] = [];
   /** Every message that was asked about. */
   readonly asked: Outbound[] = [];
+  /** Every command that was given. */
+  readonly commanded: Commanded[] = [];
   /** Signals of the hand-overs, in their order: aborted when one was called off. */
   readonly aborts: AbortSignal[] = [];
   /** Answers of the next hand-overs and askings; then `send` and `ask` decide. */
@@ -40,6 +75,19 @@ export class ScriptedProvider implements Provider {
   onSend: (message: Outbound) => SendAnswer = () => this.accepted();
   onSettle: (message: Outbound) => SettleAnswer = () => ({ outcome: "unknown", reason: "nobody knows" });
   settle?: (message: Outbound) => Promise<Outcome | "absent">;
+  /** Decides what comes of a command; does all of them unless a test says otherwise. */
+  onCommand: (command: Commanded) => CommandAnswer = ({ name }) => COMMANDS[name];
+  /** All commands there are; a test that wants fewer sets others. */
+  commands: Partial<Commands> = Object.fromEntries(
+    (Object.keys(COMMANDS) as (keyof Commands)[]).map((name) => [
+      name,
+      (...given: unknown[]) => {
+        const command = { name, given: given.slice(0, -1) };
+        this.commanded.push(command);
+        return play(this.onCommand(command));
+      },
+    ]),
+  );
   #references = 0;
 
   /** `asks`: whether it can be asked about an unknown outcome. */
@@ -89,6 +137,24 @@ export const UNKNOWN: Outcome = { outcome: "unknown", reason: "the line went dea
 /** Provably not sent, later it may be. */
 export function deferred(retryAfterMs: number | null = null): Outcome {
   return { outcome: "deferred", retryAfterMs, reason: "busy" };
+}
+
+/** A message of a contact to the test customer's number, over iMessage, under `in-1`, unless told otherwise. */
+export function inbound(more: Partial<InboundSignal> = {}): InboundSignal {
+  return {
+    kind: "inbound",
+    reference: "in-1",
+    from: "+15550100001",
+    to: "+15550000001",
+    channel: "imessage",
+    group: null,
+    text: "Hi",
+    attachments: [],
+    replyTo: null,
+    payment: null,
+    effect: null,
+    ...more,
+  };
 }
 
 /** A receipt on iMessage under `ref-1`, unless told otherwise. */

@@ -1,14 +1,18 @@
 /** Requests that are wrong in every way a client can be: for properties that hold whatever is asked. */
 
-import assert from "node:assert/strict";
 import { METHODS as NODE_METHODS } from "node:http";
 import fc from "fast-check";
 import type { Route } from "../../server/http/route.ts";
-import { failureOf } from "./edge.ts";
-import { ask, type RawAnswer } from "./socket.ts";
+import { ODD_CURSORS, ODD_IDS, ODD_JSON, ODD_NAMES, ODD_PARAMETERS, ODD_VALUES } from "./odd-values.ts";
 
-/** What the generator needs to know of a route. */
-export type RouteShape = Pick<Route, "method" | "path" | "scope" | "body" | "query">;
+/**
+ * What the generator needs to know of a route. `name`: what requests are counted under that are its own. `straight`:
+ * they are as a client writes them that knows what it does.
+ */
+export type RouteShape = Pick<Route, "method" | "path" | "scope" | "body" | "query"> & {
+  name?: string;
+  straight?: boolean;
+};
 
 /** A good key of each scope. */
 export interface Keys {
@@ -22,6 +26,8 @@ export interface AnyRequest {
   bytes: Buffer;
   head: boolean;
   cut: boolean;
+  /** Name of the shape whose method and path it has, null where those were bent. */
+  name: string | null;
 }
 
 interface JsonSchema {
@@ -30,11 +36,14 @@ interface JsonSchema {
   properties?: Record<string, JsonSchema>;
   required?: string[];
   items?: JsonSchema;
+  minItems?: number;
   enum?: unknown[];
   anyOf?: JsonSchema[];
   minimum?: number;
   maximum?: number;
   maxLength?: number;
+  /** Of a parameter of a query: no request goes without it. */
+  always?: boolean;
 }
 
 /**
@@ -42,8 +51,15 @@ interface JsonSchema {
  * unknown and prototype keys, bodies too large now and then, odd methods, bad cursors, control characters in headers.
  */
 export function anyRequest(routes: readonly RouteShape[], keys: Keys): fc.Arbitrary<AnyRequest> {
-  return fc.constantFrom(...routes).chain((route) => {
+  const byName = [...Map.groupBy(routes, ({ name, method, path }) => name ?? `${method} ${path}`).values()];
+  const anyRoute = fc.oneof(
+    fc.constantFrom(...routes),
+    // Of some there are few shapes.
+    fc.constantFrom(...byName).chain((shapes) => fc.constantFrom(...shapes)),
+  );
+  return anyRoute.chain((route) => {
     const parts = fc.record({
+      route: fc.constant(route),
       method: mostly(fc.constant(route.method as string), fc.constantFrom(...NODE_METHODS, "FROB", "get", "")),
       path: pathOf(route.path),
       query: queryOf(route.query as JsonSchema | null),
@@ -53,30 +69,28 @@ export function anyRequest(routes: readonly RouteShape[], keys: Keys): fc.Arbitr
       version: mostly(fc.constant("HTTP/1.1"), fc.constantFrom("HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "HTTP", "")),
       host: mostly(fc.constant("Host: x\r\n"), fc.constantFrom("", "Host: x\r\nHost: y\r\n", "Host:\r\n")),
     });
-    return parts.map(assemble);
+    return (route.straight ? straightened(route, keys, parts) : parts).map(assemble);
   });
 }
 
-/** Sends a request and checks that what comes back is an answer in the envelope, and no fault of the service. */
-export async function checkAnswered(port: number, request: AnyRequest): Promise<RawAnswer> {
-  const answer = await ask(port, request.bytes, { cut: request.cut, head: request.head });
-  const { status, body, headers } = answer;
-  assert.ok(status < 500, `${request.line}: ${status} ${body}`);
-  assert.ok(headers["x-request-id"], `${request.line}: no X-Request-Id`);
-  if (request.head || headers["content-type"]?.startsWith("text/event-stream")) return answer;
-  if (status >= 400) {
-    const failure = failureOf(status, body);
-    assert.equal(failure.requestId, headers["x-request-id"]);
-    assert.ok((failure.error.details?.length ?? 0) <= 100);
-  } else {
-    const success = JSON.parse(body);
-    assert.deepEqual(Object.keys(success), ["success", "data", "requestId"], body);
-    assert.equal(success.requestId, headers["x-request-id"]);
-  }
-  return answer;
+/** The parts of a request that is bent nowhere. */
+function straightened(route: RouteShape, keys: Keys, parts: fc.Arbitrary<Parts>): fc.Arbitrary<Parts> {
+  const schema = route.body as JsonSchema | null;
+  const body = (schema === null ? fc.constant("") : likely(schema, false)).map((json) => Buffer.from(json));
+  const headers = [goodKey(route, keys), "Content-Type: application/json"];
+  return fc.tuple(parts, body).map(([bent, text]) => {
+    const query = route.query === null ? "" : bent.query;
+    const straight = { method: route.method, path: route.path, query, headers, body: text };
+    return { ...bent, ...straight, framing: "length", version: "HTTP/1.1", host: "Host: x\r\n" };
+  });
+}
+
+function goodKey({ scope }: RouteShape, keys: Keys): string {
+  return `Authorization: Bearer ${scope === "admin" ? keys.admin : keys.messages}`;
 }
 
 interface Parts {
+  route: RouteShape;
   method: string;
   path: string;
   query: string;
@@ -87,12 +101,13 @@ interface Parts {
   host: string;
 }
 
-function assemble({ method, path, query, headers, body, framing, version, host }: Parts): AnyRequest {
+function assemble({ route, method, path, query, headers, body, framing, version, host }: Parts): AnyRequest {
   const line = `${method} ${path}${query} ${version}`;
   const framed = framingOf(framing, body);
   const head = `${line}\r\n${host}${[...headers, ...framed.headers].map((header) => `${header}\r\n`).join("")}\r\n`;
   const bytes = Buffer.concat([Buffer.from(head, "latin1"), framed.body]);
-  return { line, bytes, head: method === "HEAD", cut: framed.cut };
+  const isOwn = method === route.method && path === route.path;
+  return { line, bytes, head: method === "HEAD", cut: framed.cut, name: isOwn ? (route.name ?? null) : null };
 }
 
 function framingOf(framing: string, body: Buffer): { headers: string[]; body: Buffer; cut: boolean } {
@@ -121,28 +136,6 @@ function mostly<Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc
   return fc.oneof({ arbitrary: usual, weight: 8 }, { arbitrary: odd, weight: 1 });
 }
 
-const ODD_IDS = [
-  "msg_00000000-0000-7000-8000-000000000000",
-  "+15005550100",
-  "%2B15005550100",
-  "scheduled",
-  "list",
-  "x".repeat(600),
-  "%zz",
-  "%c3%28",
-  "%00",
-  "%2e%2e",
-  "..",
-  "a%2Fb",
-  "__proto__",
-  "constructor",
-  "'%20OR%201=1--",
-  "%F0%9F%98%80",
-  ":id",
-  "*",
-  "",
-];
-
 function pathOf(pattern: string): fc.Arbitrary<string> {
   const filled = fc
     .array(fc.constantFrom(...ODD_IDS), { minLength: 4, maxLength: 4 })
@@ -166,38 +159,9 @@ function pathOf(pattern: string): fc.Arbitrary<string> {
   );
 }
 
-const ODD_VALUES = [
-  "",
-  "0",
-  "-1",
-  "101",
-  "1e9",
-  "NaN",
-  "true",
-  "null",
-  "%00",
-  "%zz",
-  "[]",
-  "a,b",
-  "*",
-  "2026-02-30",
-  "%F0%9F",
-  "+1",
-];
-const ODD_CURSORS = [
-  "x",
-  "bnVsbA",
-  "e30",
-  "W10",
-  "WzEsMl0",
-  "eyJpZCI6bnVsbH0",
-  "eyJfX3Byb3RvX18iOjF9",
-  "A".repeat(2_000),
-];
-
 function queryOf(schema: JsonSchema | null): fc.Arbitrary<string> {
   const known = Object.entries(schema?.properties ?? {}).map(([name, property]) =>
-    fc.option(likely(property), { freq: 2 }).map((json) => {
+    (property.always ? likely(property) : fc.option(likely(property), { freq: 2 })).map((json) => {
       return json === null ? [] : [`${name}=${encodeURIComponent(json.replace(/^"(.*)"$/, "$1"))}`];
     }),
   );
@@ -211,10 +175,9 @@ function queryOf(schema: JsonSchema | null): fc.Arbitrary<string> {
     .map((pairs) => (pairs.length === 0 ? "" : `?${pairs.join("&")}`));
 }
 
-const ODD_PARAMETERS = ["__proto__", "constructor", "x[y]", "%zz", ""];
-
-function headersOf({ scope }: RouteShape, keys: Keys): fc.Arbitrary<string[]> {
-  const good = `Authorization: Bearer ${scope === "admin" ? keys.admin : keys.messages}`;
+function headersOf(route: RouteShape, keys: Keys): fc.Arbitrary<string[]> {
+  const { scope } = route;
+  const good = goodKey(route, keys);
   const bad = [
     `Authorization: Bearer ${scope === "admin" ? keys.messages : keys.admin}`,
     "Authorization: Bearer",
@@ -289,61 +252,29 @@ function bodyOf(schema: JsonSchema | null): fc.Arbitrary<Buffer> {
   return fc.oneof({ arbitrary: text.map((json) => Buffer.from(json)), weight: 4 }, { arbitrary: bent, weight: 1 });
 }
 
-const ODD_JSON = [
-  "null",
-  "true",
-  "0",
-  "-1",
-  "1e400",
-  "9007199254740993",
-  "0.1",
-  '""',
-  '"x"',
-  "[]",
-  "{}",
-  "[null]",
-  '"\\u0000"',
-  '"\\ud800"',
-  '"\\ud83d\\ude00"',
-  '"+15005550100"',
-  '"a@example.com"',
-  '"https://127.0.0.1/x"',
-  '"https://example.com/x"',
-  '"2026-02-30T00:00:00Z"',
-  '"2999-01-01T00:00:00Z"',
-  '{"__proto__":{"polluted":true}}',
-  '{"constructor":{"prototype":{"polluted":true}}}',
-  `"${"x".repeat(20_000)}"`,
-];
-const ODD_NAMES = [
-  "__proto__",
-  "constructor",
-  "toString",
-  "hasOwnProperty",
-  "",
-  "a.b",
-  "a/b~0",
-  "é",
-  "\\u0000",
-  "x".repeat(300),
-];
-
-function anyValue(schema: JsonSchema): fc.Arbitrary<string> {
-  return mostly(likely(schema), fc.constantFrom(...ODD_JSON));
+function anyValue(schema: JsonSchema, isBent = true): fc.Arbitrary<string> {
+  return isBent ? mostly(likely(schema), fc.constantFrom(...ODD_JSON)) : likely(schema, false);
 }
 
-function likely(schema: JsonSchema): fc.Arbitrary<string> {
-  if (schema.properties !== undefined) return objectOf(schema);
+/** JSON that fits the schema, or nearly; with `isBent`, what is in it need not. */
+function likely(schema: JsonSchema, isBent = true): fc.Arbitrary<string> {
+  if (schema.properties !== undefined) return objectOf(schema, isBent);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum.map((value) => JSON.stringify(value)));
-  if (schema.items !== undefined) {
-    return fc.array(anyValue(schema.items), { minLength: 1, maxLength: 4 }).map((items) => `[${items.join(",")}]`);
+  const { items } = schema;
+  if (items !== undefined) {
+    const { minItems = 1 } = schema;
+    return mostly(fc.constant(minItems), fc.constant(0))
+      .chain((minLength) => fc.array(anyValue(items, isBent), { minLength, maxLength: minLength + 3 }))
+      .map((values) => `[${values.join(",")}]`);
   }
-  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(likely));
+  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((one) => likely(one, isBent)));
   if (schema.format === "address" || schema.format === "phone") return fc.constantFrom(...LIKELY_ADDRESSES);
   switch (schema.type) {
     case "integer":
     case "number":
-      return fc.integer({ min: schema.minimum ?? -5, max: schema.maximum ?? 1_000_000 }).map(String);
+      return fc
+        .integer({ min: Math.ceil(schema.minimum ?? -5), max: Math.floor(schema.maximum ?? 1_000_000) })
+        .map(String);
     case "boolean":
       return fc.boolean().map(String);
     case "object":
@@ -371,16 +302,17 @@ const LIKELY_TEXT = [
   '"hello"',
 ];
 
-function objectOf({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary<string> {
+function objectOf({ properties = {}, required = [] }: JsonSchema, isBent: boolean): fc.Arbitrary<string> {
   const known = Object.entries(properties).map(([name, schema]) =>
     fc
-      .option(anyValue(schema), { freq: required.includes(name) ? 50 : 2 })
+      .option(anyValue(schema, isBent), { freq: required.includes(name) ? 50 : 2 })
       .map((value) => (value === null ? null : `${JSON.stringify(name)}:${value}`)),
   );
+  const none = fc.constant<string[]>([]);
   const unknown = fc
     .tuple(fc.constantFrom(...ODD_NAMES), fc.constantFrom(...ODD_JSON))
     .map(([name, value]) => `"${name}":${value}`);
   return fc
-    .tuple(fc.tuple(...known), mostly(fc.constant([] as string[]), fc.array(unknown, { minLength: 1, maxLength: 3 })))
+    .tuple(fc.tuple(...known), isBent ? mostly(none, fc.array(unknown, { minLength: 1, maxLength: 3 })) : none)
     .map(([fields, odd]) => `{${[...fields.filter((field) => field !== null), ...odd].join(",")}}`);
 }

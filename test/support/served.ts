@@ -6,6 +6,7 @@ import type { ErrorCode } from "../../sdk/wire.ts";
 import { hashKey } from "../../server/core/key.ts";
 import type { Route } from "../../server/http/route.ts";
 import { type TestContext, type TestContextOptions, testContext } from "./context.ts";
+import { assertAnswered } from "./contract.ts";
 import { failureOf, startEdge } from "./edge.ts";
 
 /** What a test asks for; `key` is that of the context's customer unless it is given. */
@@ -48,7 +49,9 @@ export async function served(
     };
     const body = ask.body === undefined ? null : JSON.stringify(ask.body);
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, body });
-    return { status: response.status, text: await response.text() };
+    const text = await response.text();
+    await assertAnswered(method, path, response.status, JSON.parse(text));
+    return { status: response.status, text };
   };
   return {
     ...made,

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import type { ErrorCode, ErrorDetail } from "../../sdk/wire.ts";
 import { type Service, startService } from "../../server/app/service.ts";
 import { readConfig } from "../../server/config.ts";
-import { createLog } from "../../server/log.ts";
+import { createLog, type Log } from "../../server/log.ts";
+import { assertAnswered } from "./contract.ts";
 
 /** An answer of the service: either `data` or `error`, as its envelope has it. */
 export interface Answered {
@@ -32,23 +33,23 @@ export interface TestService {
   key: string;
   adminKey: string;
   ask(method: string, path: string, asking?: Asking): Promise<Answered>;
-  /** Ends the service as SIGTERM would, and starts another on the same data. */
-  restart(): Promise<void>;
+  /** Ends the service as SIGTERM would, and starts another on the same data. `between` may work on it, and name settings. */
+  restart(between?: () => Promise<Record<string, string>>): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
  * Starts the service. `env` sets settings; unless they say otherwise there is no rate limit and no log. The test stops
- * it, which removes the data directory.
+ * it, which removes the data directory. `log` is told what it logs.
  */
-export async function startTestService(env: Record<string, string> = {}): Promise<TestService> {
+export async function startTestService(env: Record<string, string> = {}, log?: Log): Promise<TestService> {
   const dataDir = mkdtempSync(join(tmpdir(), "tightbeam-test-"));
   const settings = { PORT: "0", TB_RATE_LIMIT: "off", TB_SANDBOX_INBOX: "off", ...env, TB_DATA_DIR: dataDir };
-  const start = () =>
-    startService(readConfig(settings), {
+  const start = (more: Record<string, string> = {}) =>
+    startService(readConfig({ ...settings, ...more }), {
       version: "test",
       lost: fail,
-      log: createLog(env.LOG_LEVEL === undefined ? "silent" : "info"),
+      log: log ?? createLog(env.LOG_LEVEL === undefined ? "silent" : "info"),
     });
   let service = await start();
   const { apiKey: key = env.TB_API_KEY ?? "", adminKey = env.TB_ADMIN_KEY ?? "" } = service.started.generated;
@@ -63,9 +64,9 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     key,
     adminKey,
     ask: (method, path, asking = {}) => ask(service.url, key, method, path, asking),
-    async restart() {
+    async restart(between = async () => ({})) {
       await service.stop();
-      service = await start();
+      service = await start(await between());
     },
     async stop() {
       await service.stop();
@@ -91,5 +92,6 @@ async function ask(url: string, ownKey: string, method: string, path: string, as
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
   const envelope = JSON.parse(await response.text()) as Omit<Answered, "status" | "headers">;
+  await assertAnswered(method, path, response.status, envelope);
   return { ...envelope, status: response.status, headers: response.headers };
 }

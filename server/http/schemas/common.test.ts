@@ -51,6 +51,7 @@ test("design 2: a schema of a body as the wire has it is proven", () => {
       scope: Type.Optional(Type.Enum(KEY_SCOPES)),
       rateLimit: Type.Optional(closed({ limit: Type.Integer(), windowSeconds: Type.Integer() })),
       expiresAt: Type.Optional(Instant),
+      idempotencyKey: Type.Optional(Type.String()),
     }),
   );
   assert.deepEqual(JSON.parse(JSON.stringify(schema)).required, ["name"]);

@@ -4,6 +4,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import type { ErrorDetail, Metadata as WireMetadata } from "../../../sdk/wire.ts";
 import { ApiError } from "../../core/error.ts";
 import { parseInstant } from "../../core/instant.ts";
+import { AMOUNT_EXPECTED, parseAmount } from "../../core/payment.ts";
 import { parseAddress } from "../../core/phone.ts";
 
 /** True when the two types are one and the same. Unlike assignability it sees a field that is missing or optional. */
@@ -50,10 +51,12 @@ export const FORMATS: Readonly<Record<string, { validate(value: string): boolean
     expected: "must be a phone number in E.164 form, such as +15005550100",
   },
   email: { validate: (value) => parseAddress(value)?.kind === "email", expected: "must be an e-mail address" },
+  amount: { validate: (value) => parseAmount(value) !== null, expected: AMOUNT_EXPECTED },
   instant: {
     validate: isInstant,
     expected: "must be an instant in ISO 8601 with an offset or Z, such as 2026-01-31T09:30:00Z",
   },
+  printable: { validate: (value) => !/\p{Cc}/u.test(value), expected: "must not contain control characters" },
 };
 
 /** A phone number or iMessage e-mail. In a query a leading space of it counts as `+` (contract 1). */

@@ -6,7 +6,7 @@ import {
   type CreateCustomer as CreateCustomerBody,
   PROVIDERS,
 } from "../../../sdk/wire.ts";
-import { closed, Email, Phone, text, wire } from "./common.ts";
+import { closed, Email, IdempotencyKey, Phone, text, wire } from "./common.ts";
 
 /** Longest name of a customer, a company, a key, in characters. */
 const NAME_LENGTH_MAX = 200;
@@ -15,7 +15,12 @@ const NAME_LENGTH_MAX = 200;
 export const Name = text(1, NAME_LENGTH_MAX);
 
 export const CreateCustomer = wire<CreateCustomerBody>()(
-  closed({ name: Name, email: Type.Optional(Email), company: Type.Optional(Name) }),
+  closed({
+    name: Name,
+    email: Type.Optional(Email),
+    company: Type.Optional(Name),
+    idempotencyKey: Type.Optional(IdempotencyKey),
+  }),
 );
 
 /** Exactly one of `phoneNumber` and `email` is for the engine to see to. */
@@ -25,5 +30,6 @@ export const AddNumber = wire<AddNumberBody>()(
     email: Type.Optional(Email),
     provider: Type.Enum([...PROVIDERS]),
     instanceId: Type.Optional(text(1, 128)),
+    idempotencyKey: Type.Optional(IdempotencyKey),
   }),
 );

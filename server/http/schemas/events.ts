@@ -9,4 +9,6 @@ export const ListEvents = closed({
   type: Type.Optional(Type.Enum(EVENT_TYPES)),
   messageId: Type.Optional(text(1, 100)),
   after: Type.Optional(text(1, 100)),
+  /** Makes it a live stream: event types by commas, or `*`. */
+  events: Type.Optional(text(1, 2_000)),
 });

@@ -7,7 +7,7 @@ import {
   type RateLimit as RateLimitBody,
   type RotateKey as RotateKeyBody,
 } from "../../../sdk/wire.ts";
-import { closed, Email, Instant, text, wire } from "./common.ts";
+import { closed, Email, IdempotencyKey, Instant, text, wire } from "./common.ts";
 import { Name } from "./customers.ts";
 
 /** As of the setting `TB_RATE_LIMIT`: a million requests, in a day, at the most. */
@@ -27,6 +27,7 @@ export const CreateKey = wire<CreateKeyBody>()(
     scope: Type.Optional(Type.Enum([...KEY_SCOPES])),
     rateLimit: Type.Optional(RateLimit),
     expiresAt: Type.Optional(Instant),
+    idempotencyKey: Type.Optional(IdempotencyKey),
   }),
 );
 
@@ -34,5 +35,8 @@ export const CreateKey = wire<CreateKeyBody>()(
 const GRACE_SECONDS_MAX = 2_592_000;
 
 export const RotateKey = wire<RotateKeyBody>()(
-  closed({ gracePeriodSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: GRACE_SECONDS_MAX })) }),
+  closed({
+    gracePeriodSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: GRACE_SECONDS_MAX })),
+    idempotencyKey: Type.Optional(IdempotencyKey),
+  }),
 );

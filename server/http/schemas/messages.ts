@@ -8,14 +8,21 @@ import {
   EFFECTS,
   MESSAGE_STATUSES,
   type RetryMessage as WireRetryMessage,
+  type SendCarousel as WireSendCarousel,
   type SendMessage as WireSendMessage,
 } from "../../../sdk/wire.ts";
 import { Address, closed, HttpsUrl, IdempotencyKey, Instant, Metadata, page, text, wire } from "./common.ts";
 
 /** Longest text of a message, in characters (contract 3). */
-const TEXT_LENGTH_MAX = 10_000;
+export const TEXT_LENGTH_MAX = 10_000;
 /** Longest identifier of the caller's own, in characters (contract 3). */
 const EXTERNAL_ID_LENGTH_MAX = 255;
+/** Addresses of media that one message can have (contract 3). */
+const MEDIA_URLS_MAX = 20;
+/** Attachments that one message can have: as many as media. */
+export const ATTACHMENTS_MAX = 20;
+/** Mentions that one message can have. */
+const MENTIONS_MAX = 100;
 
 const Routing = closed({
   preference: Type.Optional(Type.Array(Type.Enum(CHANNELS), { minItems: 1, maxItems: CHANNELS.length })),
@@ -23,7 +30,7 @@ const Routing = closed({
   fallbackAfterSeconds: Type.Optional(Type.Integer({ minimum: 10, maximum: 86_400 })),
 });
 
-const AttachmentInput = closed({
+export const AttachmentInput = closed({
   type: Type.Enum(ATTACHMENT_SOURCES),
   url: Type.Optional(HttpsUrl),
   data: Type.Optional(Type.String()),
@@ -32,36 +39,50 @@ const AttachmentInput = closed({
   isAudioMessage: Type.Optional(Type.Boolean()),
 });
 
-/** Body of `POST /v1/messages`. Addresses and instants have error codes of their own, so the engine judges them. */
+const Mention = closed({
+  address: Address,
+  start: Type.Integer({ minimum: 0, maximum: TEXT_LENGTH_MAX * 2 }),
+  length: Type.Integer({ minimum: 1, maximum: TEXT_LENGTH_MAX * 2 }),
+});
+
+/** What both bodies have in common. Addresses and instants have error codes of their own, so the engine judges them. */
+const sendOptions = {
+  to: Type.Optional(text(0, 512)),
+  chatId: Type.Optional(text(0, 512)),
+  conversationId: Type.Optional(text(0, 512)),
+  from: Type.Optional(text(1, 512)),
+  attachments: Type.Optional(Type.Array(AttachmentInput, { maxItems: ATTACHMENTS_MAX })),
+  replyTo: Type.Optional(text(1, 512)),
+  effect: Type.Optional(Type.Enum(EFFECTS)),
+  mentions: Type.Optional(Type.Array(Mention, { maxItems: MENTIONS_MAX })),
+  createContact: Type.Optional(Type.Boolean()),
+  routing: Type.Optional(Routing),
+  scheduledAt: Type.Optional(text(0, 100)),
+  idempotencyKey: Type.Optional(IdempotencyKey),
+  externalMessageId: Type.Optional(text(1, EXTERNAL_ID_LENGTH_MAX)),
+  callbackUrl: Type.Optional(HttpsUrl),
+  metadata: Type.Optional(Metadata),
+};
+
+const Text = Type.Optional(text(0, TEXT_LENGTH_MAX));
+
+/** Body of `POST /v1/messages`. */
 export const SendMessage = wire<WireSendMessage>()(
   closed({
-    to: Type.Optional(text(0, 512)),
-    chatId: Type.Optional(text(0, 512)),
-    conversationId: Type.Optional(text(0, 512)),
-    from: Type.Optional(text(1, 512)),
+    ...sendOptions,
     content: Type.Optional(
       closed({
-        text: Type.Optional(text(0, TEXT_LENGTH_MAX)),
-        mediaUrls: Type.Optional(Type.Array(HttpsUrl, { minItems: 1, maxItems: 20 })),
+        text: Text,
+        mediaUrls: Type.Optional(Type.Array(HttpsUrl, { minItems: 1, maxItems: MEDIA_URLS_MAX })),
         mediaUrl: Type.Optional(HttpsUrl),
       }),
     ),
-    attachments: Type.Optional(Type.Array(AttachmentInput)),
-    replyTo: Type.Optional(text(1, 512)),
-    effect: Type.Optional(Type.Enum(EFFECTS)),
-    mentions: Type.Optional(
-      Type.Array(
-        closed({ address: Address, start: Type.Integer({ minimum: 0 }), length: Type.Integer({ minimum: 1 }) }),
-      ),
-    ),
-    createContact: Type.Optional(Type.Boolean()),
-    routing: Type.Optional(Routing),
-    scheduledAt: Type.Optional(text(0, 100)),
-    idempotencyKey: Type.Optional(IdempotencyKey),
-    externalMessageId: Type.Optional(text(1, EXTERNAL_ID_LENGTH_MAX)),
-    callbackUrl: Type.Optional(HttpsUrl),
-    metadata: Type.Optional(Metadata),
   }),
+);
+
+/** Body of `POST /v1/messages/carousel`. */
+export const SendCarousel = wire<WireSendCarousel>()(
+  closed({ ...sendOptions, mediaUrls: Type.Array(HttpsUrl, { minItems: 2, maxItems: MEDIA_URLS_MAX }), text: Text }),
 );
 
 export const RetryMessage = wire<WireRetryMessage>()(

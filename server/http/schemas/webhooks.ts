@@ -10,7 +10,7 @@ import {
   type SetWebhook as WireSetWebhook,
   type UpdateWebhook as WireUpdateWebhook,
 } from "../../../sdk/wire.ts";
-import { closed, HttpsUrl, Instant, page, text, wire } from "./common.ts";
+import { closed, HttpsUrl, IdempotencyKey, Instant, page, text, wire } from "./common.ts";
 
 /** Items that a list of event types may have: more than there are types, since doubles are taken out later. */
 const EVENTS_MAX = 100;
@@ -32,7 +32,13 @@ export const SetWebhook = wire<WireSetWebhook>()(
 );
 
 export const CreateWebhook = wire<WireCreateWebhook>()(
-  closed({ url: HttpsUrl, events: Events, secret: Type.Optional(Secret), name: Type.Optional(Name) }),
+  closed({
+    url: HttpsUrl,
+    events: Events,
+    secret: Type.Optional(Secret),
+    name: Type.Optional(Name),
+    idempotencyKey: Type.Optional(IdempotencyKey),
+  }),
 );
 
 export const UpdateWebhook = wire<WireUpdateWebhook>()(
@@ -46,7 +52,10 @@ export const UpdateWebhook = wire<WireUpdateWebhook>()(
 );
 
 export const RotateSecret = wire<WireRotateSecret>()(
-  closed({ gracePeriodSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: GRACE_SECONDS_MAX })) }),
+  closed({
+    gracePeriodSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: GRACE_SECONDS_MAX })),
+    idempotencyKey: Type.Optional(IdempotencyKey),
+  }),
 );
 
 export const Replay = wire<WireReplay>()(
@@ -54,8 +63,12 @@ export const Replay = wire<WireReplay>()(
     since: Instant,
     until: Type.Optional(Instant),
     types: Type.Optional(Type.Array(Type.Enum([...EVENT_TYPES]), { minItems: 1, maxItems: EVENTS_MAX })),
+    idempotencyKey: Type.Optional(IdempotencyKey),
   }),
 );
+
+/** Body of a test, and of another attempt by hand. */
+export const CommandWebhook = closed({ idempotencyKey: Type.Optional(IdempotencyKey) });
 
 export const ListDeliveries = closed({
   ...page,

@@ -21,6 +21,12 @@ providerConformance("the sandbox", async (disk) => {
       rejects: { to: `${NUMBER}0104`, channel: "sms" },
       notReachable: { to: `${NUMBER}0102`, channel: "imessage" },
       defers: { to: `${NUMBER}0106`, channel: "imessage", times: 2, receipts: ["delivered"] },
+      answers: {
+        to: `${NUMBER}0110`,
+        channel: "imessage",
+        receipts: ["delivered"],
+        answers: ["typing", "typing", "inbound"],
+      },
       losesAnswer: { to: `${NUMBER}0107`, channel: "imessage", receipts: ["delivered"] },
     },
     knowsRepeats: true,

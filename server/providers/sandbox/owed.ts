@@ -1,27 +1,35 @@
 /** What a phone of the sandbox still owes for a message it took, and the entry in memory that outlives the process. Pure. */
 
-import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
-import type { MessageId } from "../../core/id.ts";
-import type { Outbound, Signal } from "../provider.ts";
+import { CALL_STATUSES, CHANNELS, type Channel, REACTIONS } from "../../../sdk/wire.ts";
+import type { CustomerId, MessageId } from "../../core/id.ts";
+import type { Outbound, Phone } from "../provider.ts";
 import type { Step } from "./phones.ts";
 
 /** Every key of an entry begins with it. */
 export const OWED_PREFIX = "owed/";
 
-/** A message that a phone took, until all its receipts are told. */
+/** A message that a phone took, until all that it owes is told. */
 export interface Owed {
   key: string;
   messageId: MessageId;
   channel: Channel;
-  /** When the phone begins with its receipts: epoch milliseconds, real. */
+  /** Whose message it was, and the phone that has it; `number` is the chat's id where it went to a group. */
+  phone: Phone;
+  /** When the phone begins: epoch milliseconds, real. */
   beginsAt: number;
   steps: readonly Step[];
-  /** Receipts told so far. Not in the entry: after a restart they are told again, which changes nothing. */
+  /** Steps told so far. Not in the entry: after a restart they are told again, which changes nothing. */
   told: number;
-  /** The last receipt is being told, and with it the entry forgotten. */
+  /** Steps that would change something if they were told again, and are told already: see `tokenKey`. */
+  spent: ReadonlySet<number>;
+  /** The last step is being told, and with it the entry forgotten. */
   isEnding: boolean;
   /** Failed tries in a row at what comes next. */
   failures: number;
+  /** It waits for its phone to be online. */
+  isHeld: boolean;
+  /** Ends with what is being told now. */
+  telling: Promise<void>;
   /** Whether the entry came to be in memory. */
   stored: Promise<boolean>;
   stopTimer: () => void;
@@ -32,52 +40,68 @@ export function owedKey(messageId: MessageId, channel: Channel): string {
   return `${OWED_PREFIX}${messageId}/${channel}`;
 }
 
+/**
+ * Key that stands in memory until the step at `index` is told, and goes with it. Typing has no name that it could be
+ * known by when it is told twice, so each has such a key; the last step has the entry itself.
+ */
+export function tokenKey(owed: Pick<Owed, "key">, index: number): string {
+  return `${owed.key}/${index}`;
+}
+
+/** The steps of an entry that have keys of their own. */
+export function tokens({ steps }: Pick<Owed, "steps">): number[] {
+  return steps.flatMap((step, index) => (hasToken(step) && index < steps.length - 1 ? [index] : []));
+}
+
+function hasToken(step: Step): boolean {
+  return "does" in step && step.does === "type";
+}
+
 /** What is owed for a message just taken. `stored` is to be set by whoever stores it. */
 export function newOwed(
-  message: Pick<Outbound, "messageId" | "channel">,
+  message: Pick<Outbound, "messageId" | "channel" | "customerId" | "from" | "to">,
   beginsAt: number,
   steps: readonly Step[],
 ): Owed {
-  const { messageId, channel } = message;
+  const { messageId, channel, customerId, from, to } = message;
   return {
     key: owedKey(messageId, channel),
     messageId,
     channel,
+    phone: { customerId, number: to, to: from },
     beginsAt,
     steps,
     told: 0,
+    spent: new Set(),
     isEnding: false,
     failures: 0,
+    isHeld: false,
+    telling: Promise.resolve(),
     stored: Promise.resolve(true),
     stopTimer: () => {},
   };
 }
 
 /** The sandbox's name for the hand-over: the same whenever it is asked for. */
-export function referenceOf(owed: Owed): string {
-  return `sbx_${owed.messageId.slice("msg_".length)}_${owed.channel}`;
-}
-
-/** The signal that tells of `step`. */
-export function receiptOf(owed: Owed, step: Step): Signal {
-  const { receipt, code, reason } = step;
-  return {
-    kind: "receipt",
-    reference: referenceOf(owed),
-    messageId: owed.messageId,
-    channel: owed.channel,
-    receipt,
-    ...(code === undefined ? {} : { code }),
-    ...(reason === undefined ? {} : { reason }),
-  };
+export function referenceOf({ messageId, channel }: Pick<Owed, "messageId" | "channel">): string {
+  return `sbx_${messageId.slice("msg_".length)}_${channel}`;
 }
 
 /** The entry's value. */
-export function owedText(owed: Owed): string {
-  return JSON.stringify({ beginsAt: owed.beginsAt, steps: owed.steps });
+export function owedText({ beginsAt, steps, phone }: Owed): string {
+  return JSON.stringify({ beginsAt, steps, phone });
 }
 
 const KEY = new RegExp(`^${OWED_PREFIX}(msg_[^/]+)/(${CHANNELS.join("|")})$`);
+const TOKEN_KEY = new RegExp(`^(${OWED_PREFIX}msg_[^/]+/(?:${CHANNELS.join("|")}))/\\d+$`);
+
+/** The key of the entry that a step's own key belongs to; null for a key that is none of these. */
+export function entryOfToken(key: string): string | null {
+  return TOKEN_KEY.exec(key)?.[1] ?? null;
+}
+
+/** Whose entry it is that could not be read. */
+const NOBODY: Phone = { customerId: "cust_", number: "", to: "" };
 
 /**
  * What an entry says is owed. Null for a key that is none of these. A value that cannot be read (another version wrote
@@ -87,11 +111,15 @@ export function parseOwed(key: string, value: string): Owed | null {
   const [, id, word] = KEY.exec(key) ?? [];
   const channel = CHANNELS.find((candidate) => candidate === word);
   if (id === undefined || channel === undefined) return null;
-  const { beginsAt, steps } = parseValue(value) ?? { beginsAt: 0, steps: [{ receipt: "sent", afterMs: 0 }] };
-  return newOwed({ messageId: id as MessageId, channel }, beginsAt, steps);
+  const parsed = parseValue(value) ?? { beginsAt: 0, steps: [{ receipt: "sent", afterMs: 0 }] };
+  const { customerId, number, to: from } = parsed.phone ?? NOBODY;
+  const message = { messageId: id as MessageId, channel, customerId: customerId as CustomerId, from, to: number };
+  return newOwed(message, parsed.beginsAt, parsed.steps);
 }
 
-function parseValue(text: string): Pick<Owed, "beginsAt" | "steps"> | null {
+type Value = Pick<Owed, "beginsAt" | "steps"> & Partial<Pick<Owed, "phone">>;
+
+function parseValue(text: string): Value | null {
   try {
     const value: unknown = JSON.parse(text);
     return isValue(value) ? value : null;
@@ -100,16 +128,50 @@ function parseValue(text: string): Pick<Owed, "beginsAt" | "steps"> | null {
   }
 }
 
-function isValue(value: unknown): value is Pick<Owed, "beginsAt" | "steps"> {
-  if (typeof value !== "object" || value === null || !("beginsAt" in value) || !("steps" in value)) return false;
-  const { beginsAt, steps } = value;
-  return typeof beginsAt === "number" && Array.isArray(steps) && steps.length > 0 && steps.every(isStep);
+function isValue(value: unknown): value is Value {
+  if (!isObject(value)) return false;
+  const { beginsAt, steps, phone } = value;
+  if (typeof beginsAt !== "number" || !Array.isArray(steps) || steps.length === 0) return false;
+  return isPhone(phone) ? steps.every(isStep) : phone === undefined && steps.every(isReceipt);
 }
 
-const RECEIPTS: readonly unknown[] = ["sent", "delivered", "read", "failed"] satisfies Step["receipt"][];
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function isPhone(value: unknown): value is Phone {
+  if (!isObject(value)) return false;
+  return [value.customerId, value.number, value.to].every((part) => typeof part === "string");
+}
+
+const RECEIPTS: readonly unknown[] = ["sent", "delivered", "read", "failed"];
 
 function isStep(value: unknown): value is Step {
-  if (typeof value !== "object" || value === null || !("receipt" in value) || !("afterMs" in value)) return false;
-  const { receipt, afterMs } = value;
-  return RECEIPTS.includes(receipt) && typeof afterMs === "number" && afterMs >= 0;
+  return isReceipt(value) || isDeed(value);
+}
+
+function isReceipt(value: unknown): value is Step {
+  return isObject(value) && RECEIPTS.includes(value.receipt) && isTime(value.afterMs);
+}
+
+function isDeed(value: unknown): value is Step {
+  if (!isObject(value) || !isTime(value.afterMs)) return false;
+  switch (value.does) {
+    case "type":
+      return typeof value.typing === "boolean";
+    case "write":
+      return typeof value.text === "string";
+    case "react":
+      return (REACTIONS as readonly unknown[]).includes(value.type) && typeof value.text === "string";
+    case "pay":
+      return typeof value.amountCents === "number";
+    case "call":
+      return (CALL_STATUSES as readonly unknown[]).includes(value.status);
+    default:
+      return false;
+  }
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === "number" && value >= 0;
 }

@@ -154,6 +154,19 @@ const UNIQUE: [name: string, table: string, columns: string[]][] = [
   ["calls_uuid", "calls", ["instance_id", "call_uuid"]],
 ];
 
+/** Key of the thread that a message is in. */
+const KEY = `messages.customer_id || ' ' || messages."from" || ' ' || messages."to"`;
+
+/** What is said of rows that are there already: each pair of addresses that was written between has a thread. */
+const FILLED = [
+  "update instances set updated_at = created_at",
+  // A thread is called and dated as its first message is. Addresses hold nothing that JSON would escape.
+  `insert into chats (id, version, customer_id, key, is_group, "from", peer, instance_id, channel, participants, created_at, updated_at)
+   select 'chat_' || substr(id, 5), 1, customer_id, ${KEY}, 0, "from", "to", instance_id, channel, '["' || "to" || '"]', created_at, created_at
+   from messages where id in (select min(id) from messages group by customer_id, "from", "to")`,
+  `update messages set chat_id = (select chats.id from chats where chats.key = ${KEY})`,
+];
+
 /** Kysely runs it once, in a transaction. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const [table, column, type, filled] of ADDED) {
@@ -168,12 +181,14 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     for (const [column, type] of Object.entries(optional)) table = table.addColumn(column, sql.raw(type));
     await table.addPrimaryKeyConstraint(`${name}_primary`, key).execute();
   }
+  for (const [name, table, columns] of UNIQUE) {
+    await sql.raw(`create unique index ${name} on ${table} (${quoted(columns)})`).execute(db);
+  }
+  // Between the two: threads are found by their key, and messages get into an index faster all at once.
+  for (const statement of FILLED) await sql.raw(statement).execute(db);
   for (const [name, table, columns, only] of INDEXES) {
     const rows = only === undefined ? "" : ` where ${only}`;
     await sql.raw(`create index ${name} on ${table} (${quoted(columns)})${rows}`).execute(db);
-  }
-  for (const [name, table, columns] of UNIQUE) {
-    await sql.raw(`create unique index ${name} on ${table} (${quoted(columns)})`).execute(db);
   }
 }
 

@@ -32,6 +32,8 @@ export class SqliteEngine {
   readonly #statements: Statements;
   /** Endpoints and secrets by customer, as of the last commit. Cleared when either is written. */
   readonly #customers = new Map<string, KnownCustomer>();
+  /** Customers that are being reset, whose hand-overs are gone already. */
+  readonly #resetting = new Set<string>();
 
   constructor(path: string) {
     this.#database = openWriter(path);
@@ -88,6 +90,8 @@ export class SqliteEngine {
         return Number(this.#statements.cancelDeliveries().run(job[1], job[2]).changes);
       case "prune":
         return this.#prune(job[1], job[2]);
+      case "reset":
+        return this.#reset(job[1], job[2]);
       case "addUsage":
         for (const values of job[1]) this.#statements.addUsage().run(...values);
         return null;
@@ -223,9 +227,56 @@ export class SqliteEngine {
       this.#statements.delete("deliveries", "eventId").run(id);
       this.#statements.delete("events", "id").run(id);
     }
-    return old.length + Number(this.#statements.deleteOldIdempotency().run(before, limit).changes);
+    // Files after the events that told of them.
+    const others = [
+      this.#statements.deleteOldIdempotency(),
+      this.#statements.deleteOldContents(),
+      this.#statements.deleteOldArrivals(),
+    ];
+    return others.reduce((sum, statement) => sum + Number(statement.run(before, limit).changes), old.length);
+  }
+
+  #reset(customerId: string, limit: number): number {
+    const deliveries = this.#statements.someOf("deliveries").all(customerId, limit) as unknown as string[][];
+    for (const [id = ""] of deliveries) {
+      this.#statements.delete("attempts", "deliveryId").run(id);
+      this.#statements.delete("deliveries", "id").run(id);
+    }
+    let removed = deliveries.length + this.#resetMessages(customerId, limit);
+    for (const table of RESET_TABLES) {
+      removed += Number(this.#statements.deleteSome(table, "customerId").run(customerId, limit).changes);
+    }
+    removed += Number(this.#statements.deleteSome("idempotency", "scope").run(customerId, limit).changes);
+    if (removed === 0) this.#resetting.delete(customerId);
+    return removed;
+  }
+
+  /** Hand-overs have no index by message: those there are go in one sweep at the beginning, later ones by their name. */
+  #resetMessages(customerId: string, limit: number): number {
+    const messages = this.#statements.someMessagesOf().all(customerId, limit) as unknown as string[][];
+    if (messages.length > 0 && !this.#resetting.has(customerId)) {
+      this.#statements.deleteHandOversOf().run(customerId);
+      this.#resetting.add(customerId);
+    }
+    for (const [id = "", instanceId = "", reference = ""] of messages) {
+      this.#statements.delete("contents", "messageId").run(id);
+      this.#statements.delete("handOvers", "instanceId,reference").run(instanceId, reference);
+      this.#statements.delete("messages", "id").run(id);
+    }
+    return messages.length;
   }
 }
+
+/** What `reset` removes by its customer alone. */
+const RESET_TABLES: readonly TableName[] = [
+  "events",
+  "chats",
+  "contacts",
+  "contactAddresses",
+  "optOuts",
+  "payments",
+  "calls",
+];
 
 /** Ids of due messages, those of each pair in the order of acceptance, which is that of their ids. */
 function inOrderOfAcceptance(due: readonly { id: string; pair: string }[]): string[] {

@@ -185,6 +185,53 @@ export class Statements {
     );
   }
 
+  /** Ids of some records of a customer. */
+  someOf(table: TableName): StatementSync {
+    return this.#get(`someOf ${table}`, () => `select id from ${TABLES[table].name} where customer_id = ? limit ?`);
+  }
+
+  /** Some messages of a customer: id, instance, and the provider's reference. */
+  someMessagesOf(): StatementSync {
+    return this.#get(
+      "someMessagesOf",
+      () => `select id, instance_id, coalesce(provider_message_id, '') from messages where customer_id = ? limit ?`,
+    );
+  }
+
+  deleteHandOversOf(): StatementSync {
+    return this.#get(
+      "deleteHandOversOf",
+      () => "delete from hand_overs where message_id in (select id from messages where customer_id = ?)",
+    );
+  }
+
+  /** Deletes some of the records whose `property` is this. */
+  deleteSome(table: TableName, property: string): StatementSync {
+    const { name } = TABLES[table];
+    return this.#get(
+      `deleteSome ${table}`,
+      () => `delete from ${name} where rowid in (select rowid from ${name} where ${quote(property)} = ? limit ?)`,
+    );
+  }
+
+  /** Files past their time that no event tells of any more, and no message waits to be sent with. */
+  deleteOldContents(): StatementSync {
+    return this.#get(
+      "deleteOldContents",
+      () => `delete from contents where rowid in (select c.rowid from contents c where created_at < ?
+             and not exists (select 1 from events e where e.message_id = c.message_id)
+             and not exists (select 1 from messages m where m.id = c.message_id
+               and m.status in ('scheduled', 'queued', 'pending')) limit ?)`,
+    );
+  }
+
+  deleteOldArrivals(): StatementSync {
+    return this.#get(
+      "deleteOldArrivals",
+      () => `delete from arrivals where rowid in (select rowid from arrivals where created_at < ? limit ?)`,
+    );
+  }
+
   addUsage(): StatementSync {
     return this.#get("addUsage", () => {
       const marks = LAYOUT.usage.map(() => "?").join(", ");

@@ -20,6 +20,7 @@ export type Job =
   | ["release", until: number, now: number]
   | ["cancelDeliveries", endpointId: string, limit: number]
   | ["prune", before: number, limit: number]
+  | ["reset", customerId: string, limit: number]
   | ["addUsage", Value[][]];
 
 /** What became of a job: its value, or the error that kept it from being done. */

@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import type { EndpointId } from "../../core/id.ts";
+import type { CustomerId, EndpointId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageHour } from "../../core/usage.ts";
 import type { Database } from "../rows.ts";
@@ -188,6 +188,10 @@ class SqliteStore implements Store {
 
   prune(before: number, limit: number): Promise<number> {
     return this.#ask(["prune", before, limit]);
+  }
+
+  reset(customerId: CustomerId, limit: number): Promise<number> {
+    return this.#ask(["reset", customerId, limit]);
   }
 
   async addUsage(hours: readonly UsageHour[]): Promise<void> {

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { closedAddress } from "../test/support/api.ts";
+import { envFor, KEY, pagination, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
+import { startReceiver } from "../test/support/receiver.ts";
+import { startTestService } from "../test/support/service.ts";
+import { until } from "../test/support/wait.ts";
+import type { Finding } from "./finding.ts";
+
+async function examined(env: Record<string, string>, ...args: string[]) {
+  const { code, stdout, stderr } = await runCli(["doctor", ...args], { env });
+  const findings = JSON.parse(stdout) as Finding[];
+  return { code, stderr, of: (check: string) => findings.filter((finding) => finding.check === check) };
+}
+
+test("doctor finds a service that works well, names server, key and customer, and ends with 0", async (t) => {
+  const api = await startTestService({ TB_RATE_LIMIT: "100/60s", TB_SANDBOX_INBOX: "on" });
+  t.after(() => api.stop());
+  const receiver = await startReceiver();
+  t.after(() => receiver.stop());
+  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
+  const env = envFor(t, api);
+  await runOnTerminal(["webhooks", "test"], env);
+  const { code, stderr, of } = await examined(env);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.match(of("server")[0]?.found ?? "", new RegExp(`^${api.url} answers \\(address from TIGHTBEAM_URL\\)`));
+  assert.match(of("key")[0]?.found ?? "", /scope messages, of .+ \(cust_.+\) \(from TIGHTBEAM_API_KEY\)$/);
+  assert.match(of("rate limit")[0]?.found ?? "", /^\d+ of 100 requests left until /);
+  assert.match(of("deliveries")[0]?.found ?? "", /took the last 1$/);
+  for (const check of ["clock", "health", "numbers", "webhooks", "deliveries", "public address", "instances"]) {
+    assert.deepEqual(
+      of(check).map(({ state }) => state),
+      ["ok"],
+      check,
+    );
+  }
+  const shown = await runOnTerminal(["doctor", "--url", `${api.url}/`], env);
+  assert.match(shown.stdout, /^✔ server {10}http/);
+  assert.match(shown.stdout, /! version.*\n +→ Update the older one/);
+});
+
+test("doctor says why deliveries fail, what to do, and ends with 1", async (t) => {
+  const api = await startTestService();
+  t.after(() => api.stop());
+  const receiver = await startReceiver();
+  t.after(() => receiver.stop());
+  receiver.answer = (_, response) => response.writeHead(401).end();
+  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
+  await api.ask("POST", "/v1/webhooks", { body: { url: "https://example.com/hook", events: ["message.deleted"] } });
+  const env = envFor(t, api);
+  assert.equal((await runOnTerminal(["webhooks", "test"], env)).code, 1);
+  const { code, stderr, of } = await examined({ ...env, TIGHTBEAM_ADMIN_KEY: "" });
+  assert.deepEqual([code, stderr], [1, "error: deliveries: see what to do above.\n"]);
+  const [failing] = of("deliveries");
+  assert.equal(failing?.state, "broken");
+  assert.match(
+    failing?.found ?? "",
+    /1 of the last 1 to http.* have not arrived; the last answer was 401, next try at 20/,
+  );
+  assert.match(failing?.advice ?? "", /verify with this endpoint's secret\? See tightbeam webhooks deliveries dlv_/);
+  assert.deepEqual(
+    of("instances").map(({ state }) => state),
+    ["warning"],
+  );
+  // It is taken by hand then: what is left to do is no longer a fault of the receiver.
+  receiver.answer = (_, response) => response.end();
+  const [delivery] = (await api.ask("GET", "/v1/webhooks/deliveries")).data.deliveries;
+  await runOnTerminal(["webhooks", "retry", delivery.id], env);
+  await until(async () => (await examined(env)).code === 0);
+});
+
+test("doctor warns of links that a receiver elsewhere could not open, and of having no webhook", async (t) => {
+  const api = await startTestService({ TB_SANDBOX_INBOX: "on" });
+  t.after(() => api.stop());
+  const env = envFor(t, api);
+  assert.match((await examined(env)).of("webhooks")[0]?.advice ?? "", /tightbeam webhooks set <url>/);
+  await api.ask("POST", "/v1/webhooks", { body: { url: "https://example.com/hook", events: ["message.deleted"] } });
+  const [link] = (await examined(env)).of("public address");
+  assert.equal(link?.state, "warning");
+  assert.match(link?.advice ?? "", /TB_PUBLIC_URL/);
+});
+
+test("doctor says at once that no server is there, that it is another one, or that the key is none", async (t) => {
+  const away = await examined({ TIGHTBEAM_URL: await closedAddress(), TIGHTBEAM_API_KEY: KEY });
+  assert.equal(away.code, 1);
+  assert.match(away.of("server")[0]?.found ?? "", /does not answer: ECONNREFUSED/);
+  const other = await serverWith(t, {});
+  assert.match((await examined(other.env)).of("server")[0]?.found ?? "", /answers, but not as this service does/);
+  const api = await startTestService();
+  t.after(() => api.stop());
+  const wrong = await examined({ TIGHTBEAM_URL: api.url, TIGHTBEAM_API_KEY: KEY });
+  assert.match(wrong.of("key")[0]?.found ?? "", /^UNAUTHORIZED /);
+  const none = await examined({ TIGHTBEAM_URL: api.url });
+  assert.deepEqual([none.code, none.of("key")[0]?.state], [1, "broken"]);
+  const admin = await examined({ TIGHTBEAM_URL: api.url }, "--key", api.adminKey);
+  assert.match(admin.of("key")[0]?.found ?? "", /^it is an admin key \(from --key\)/);
+});
+
+test("doctor compares the clocks, and says what is degraded and how much of the rate limit is left", async (t) => {
+  const headers = { Date: new Date(Date.now() - 400_000).toUTCString() };
+  const degraded = { database: { status: "degraded", message: "the disk is full" } };
+  const limit = { "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "4", "X-RateLimit-Reset": "1935478800" };
+  const { env } = await serverWith(t, {
+    "GET /health": { headers, raw: JSON.stringify({ status: "degraded", timestamp: "", checks: degraded }) },
+    "GET /v1/numbers": { data: [] },
+    "GET /v1/admin/usage": { headers: limit, data: { key: null } },
+    "GET /v1/webhooks/list": { data: [] },
+    "GET /v1/webhooks/deliveries": { data: { deliveries: [], pagination } },
+    "GET /v1/messages": { data: { messages: [], pagination } },
+    "GET /v1/admin/instances": {
+      data: {
+        instances: [
+          { id: "inst_1", name: "Mac", provider: "bluebubbles", health: "degraded", warnings: ["Update it."] },
+        ],
+        pagination,
+      },
+    },
+  });
+  const { code, of } = await examined(env);
+  assert.equal(code, 1);
+  assert.match(of("clock")[0]?.found ?? "", /^this machine's is (399|40\d) s ahead of the server's$/);
+  assert.match(of("health")[0]?.found ?? "", /^database is degraded: the disk is full$/);
+  assert.deepEqual(
+    of("rate limit").map(({ state }) => state),
+    ["warning"],
+  );
+  assert.deepEqual(
+    of("numbers").map(({ state }) => state),
+    ["broken"],
+  );
+  assert.deepEqual(
+    of("instances").map(({ found }) => found),
+    ["Mac (bluebubbles) is degraded", "Mac: Update it."],
+  );
+});

@@ -1,0 +1,174 @@
+/** What makes each type of event happen in the sandbox: for every type its steps, or why there are none. */
+
+import type { Tightbeam } from "../sdk/client.ts";
+import type { EventType, SendMessage } from "../sdk/wire.ts";
+import { Failure } from "./failure.ts";
+
+/** How a type of event is made to happen. */
+export interface Trigger {
+  /** The steps, in words. */
+  steps: string;
+  /** Goes through them. Answers the message that the event is about, where it is about one that the steps made. */
+  run(client: Tightbeam): Promise<{ messageId?: string }>;
+}
+
+/** A type of event that the sandbox never tells of, and why. */
+export interface Impossible {
+  impossible: string;
+}
+
+/** The number of the sandbox's table (contract 7) that ends so. */
+function number(last4: string): string {
+  return `+1500555${last4}`;
+}
+
+const DELIVERS = number("0100");
+const READS = number("0101");
+const NO_IMESSAGE = number("0102");
+const UNREACHABLE = number("0105");
+/** The phone on which "you" are the contact. */
+const YOU = number("0199");
+
+const TEXT = "From tightbeam trigger";
+/** A long way off, and yet near enough to be taken: 30 days are the most (contract 3). */
+const LATER_MS = 86_400_000;
+/** Longest that a step waits for the one before it to be through, in seconds: the most that the service waits. */
+const STEP_SECONDS_MAX = 30;
+
+/** Sends one message, for an event that comes of that by itself. */
+function sends(to: string, steps: string): Trigger {
+  return { steps: `send to ${to}${steps}`, run: (client) => send(client, to) };
+}
+
+async function send(client: Tightbeam, to: string, more: Partial<SendMessage> = {}): Promise<{ messageId: string }> {
+  const { id } = await client.messages.send({ to, content: { text: TEXT }, ...more });
+  return { messageId: id };
+}
+
+/** A message that is on the recipient's phone. Throws `Failure` where it does not get there in time. */
+async function delivered(client: Tightbeam, to: string): Promise<{ messageId: string }> {
+  const { messageId } = await send(client, to);
+  const event = await client.sandbox.wait({
+    messageId,
+    type: "message.delivered",
+    timeoutSeconds: STEP_SECONDS_MAX,
+  });
+  if (event !== null) return { messageId };
+  throw new Failure("NOT_YET", `${messageId} to ${to} was not delivered within ${STEP_SECONDS_MAX} s.`);
+}
+
+/** A step on a message that was delivered. */
+function then(step: (client: Tightbeam, messageId: string) => Promise<unknown>): Trigger["run"] {
+  return async (client) => {
+    const sent = await delivered(client, DELIVERS);
+    await step(client, sent.messageId);
+    return sent;
+  };
+}
+
+/** Steps that lead to an event which is not about one message. */
+function does(steps: string, act: (client: Tightbeam) => Promise<unknown>): Trigger {
+  return {
+    steps,
+    run: async (client) => {
+      await act(client);
+      return {};
+    },
+  };
+}
+
+async function schedule(client: Tightbeam): Promise<{ messageId: string }> {
+  // By the sandbox's clock, which may have been moved.
+  const { now } = await client.sandbox.clock.get();
+  return send(client, DELIVERS, { scheduledAt: new Date(Date.parse(now) + LATER_MS).toISOString() });
+}
+
+async function makeGroup(client: Tightbeam): Promise<string> {
+  const { id } = await client.chats.createGroup({ name: "Trigger", participants: [DELIVERS, READS] });
+  return id;
+}
+
+async function requestPayment(client: Tightbeam, to: string, more: { expiresInSeconds?: number } = {}) {
+  return await client.payments.request({ to, amount: "25.00", note: TEXT, ...more });
+}
+
+/** Every type of event there is, and what makes it happen. */
+export const TRIGGERS: Readonly<Record<EventType, Trigger | Impossible>> = {
+  "message.queued": sends(DELIVERS, ""),
+  "message.sent": sends(DELIVERS, ""),
+  "message.delivered": sends(DELIVERS, ""),
+  "message.read": sends(READS, ", who reads it"),
+  "message.failed": sends(UNREACHABLE, ", who can be reached nowhere"),
+  "message.fallback": sends(NO_IMESSAGE, ", who has no iMessage"),
+  "message.inbound": {
+    steps: `${YOU} writes to your default number`,
+    run: async (client) => ({ messageId: (await client.sandbox.phone(YOU).write({ text: TEXT })).id }),
+  },
+  "message.scheduled": { steps: `send to ${DELIVERS} in a day, which stays scheduled`, run: schedule },
+  "message.schedule_cancelled": {
+    steps: `send to ${DELIVERS} in a day, and cancel that`,
+    run: async (client) => {
+      const scheduled = await schedule(client);
+      await client.messages.cancel(scheduled.messageId);
+      return scheduled;
+    },
+  },
+  "message.reaction": {
+    steps: `send to ${DELIVERS}, whose phone reacts with love`,
+    run: then((client, messageId) => client.sandbox.phone(DELIVERS).react({ messageId, type: "love" })),
+  },
+  "message.edited": {
+    steps: `send to ${DELIVERS}, and edit that`,
+    run: then((client, messageId) => client.messages.edit(messageId, { text: `${TEXT}, edited` })),
+  },
+  "message.edit_failed": {
+    impossible: "the sandbox's phones refuse no edit, and what is sure to be refused is a 400 with no event",
+  },
+  "message.unsent": {
+    steps: `send to ${DELIVERS}, and take that back`,
+    run: then((client, messageId) => client.messages.unsend(messageId)),
+  },
+  "message.deleted": {
+    steps: `send to ${DELIVERS}, and delete that`,
+    run: then((client, messageId) => client.messages.delete(messageId)),
+  },
+  "message.audio_kept": { impossible: "nobody keeps audio messages on the sandbox's phones" },
+  "typing.indicator": does(`send to ${YOU}, who begins to type, and ceases`, async (client) => {
+    await delivered(client, YOU);
+    await client.sandbox.phone(YOU).type({ typing: true });
+    await client.sandbox.phone(YOU).type({ typing: false });
+  }),
+  "payment.request.created": does(`request $25.00 of ${YOU}`, (client) => requestPayment(client, YOU)),
+  "payment.request.paid": does(`request $25.00 of ${number("0112")}, who pays`, (client) =>
+    requestPayment(client, number("0112")),
+  ),
+  "payment.request.cancelled": does(`request $25.00 of ${YOU}, and cancel that`, async (client) =>
+    client.payments.cancel((await requestPayment(client, YOU)).id),
+  ),
+  "payment.request.expired": does(`request $25.00 of ${number("0113")} for one second; no clock is moved`, (client) =>
+    requestPayment(client, number("0113"), { expiresInSeconds: 1 }),
+  ),
+  "facetime.incoming": does(`${YOU} rings, and gives up`, async (client) => {
+    await client.sandbox.phone(YOU).call({ action: "ring" });
+    await client.sandbox.phone(YOU).call({ action: "miss" });
+  }),
+  "facetime.status_changed": does(`${YOU} rings, is answered, and hangs up`, async (client) => {
+    for (const action of ["ring", "answer", "hangup"] as const) await client.sandbox.phone(YOU).call({ action });
+  }),
+  "chat.participant.added": does(`make a group, and add ${YOU}`, async (client) =>
+    client.chats.addParticipant(await makeGroup(client), YOU),
+  ),
+  "chat.participant.left": does("make a group, and leave it", async (client) =>
+    client.chats.leave(await makeGroup(client)),
+  ),
+  "chat.title.changed": does("make a group, and rename it", async (client) =>
+    client.chats.rename(await makeGroup(client), "Triggered"),
+  ),
+  "chat.photo.changed": { impossible: "groups of the sandbox have no photo" },
+  "webhook.test": does("test the webhook that is configured", async (client) => {
+    if ((await client.webhooks.get()) === null) {
+      throw new Failure("WEBHOOK_NOT_CONFIGURED", "There is no webhook to test.", ["tightbeam webhooks set <url>"]);
+    }
+    await client.webhooks.test();
+  }),
+};

@@ -1,0 +1,121 @@
+/** What `doctor` looks at of webhooks: whether there are any, whether they arrive, whether links in them can be opened. */
+
+import type { Tightbeam } from "../sdk/client.ts";
+import { TightbeamError } from "../sdk/errors.ts";
+import type { Delivery, Webhook } from "../sdk/wire.ts";
+import { isAccepted, resultOf } from "./deliveries.ts";
+import { broken, type Finding, ok, warning } from "./finding.ts";
+
+/** Endpoints, their last deliveries, and the address of the server that is in them. Rejects as the client does. */
+export async function webhookFindings(client: Tightbeam): Promise<Finding[]> {
+  const endpoints = await client.webhooks.endpoints.list();
+  return [
+    ...endpointFindings(endpoints),
+    ...(await deliveryFindings(client, endpoints)),
+    ...(await publicAddressFindings(client, endpoints)),
+  ];
+}
+
+function endpointFindings(endpoints: Webhook[]): Finding[] {
+  if (endpoints.length === 0) {
+    return [
+      warning(
+        "webhooks",
+        "none is configured: events go nowhere but to a callbackUrl",
+        "tightbeam webhooks set <url>, or tightbeam listen --forward-to <url> while you try things out",
+      ),
+    ];
+  }
+  return endpoints.map(({ id, url, active, events }) => {
+    const what = events.includes("*") ? "every event" : `${events.length} types of events`;
+    if (active) return ok("webhooks", `${url} gets ${what}`);
+    return warning("webhooks", `${url} is paused (${id})`, "It gets nothing. To go on: PATCH /v1/webhooks/:id");
+  });
+}
+
+/** How many of the last deliveries are looked at. */
+const LAST = 100;
+
+async function deliveryFindings({ webhooks }: Tightbeam, endpoints: Webhook[]): Promise<Finding[]> {
+  const { deliveries } = await webhooks.deliveries.list({ limit: LAST });
+  const kept = new Set(endpoints.filter(({ active }) => active).map(({ id }) => id));
+  const tried = deliveries.filter(
+    ({ webhookId, attempts, status }) =>
+      attempts.length > 0 && status !== "cancelled" && (webhookId === null || kept.has(webhookId)),
+  );
+  const byUrl = Map.groupBy(tried, ({ url }) => url);
+  return [...byUrl].map(([url, ofUrl]) => deliveryFinding(url, ofUrl));
+}
+
+function deliveryFinding(url: string, deliveries: Delivery[]): Finding {
+  const attempts = deliveries
+    .flatMap((delivery) => delivery.attempts.map((attempt) => ({ delivery, attempt })))
+    .sort((one, other) => other.attempt.at.localeCompare(one.attempt.at));
+  const [last] = attempts;
+  const failing = deliveries.filter(({ status }) => status !== "succeeded");
+  if (last === undefined || failing.length === 0) return ok("deliveries", `${url} took the last ${deliveries.length}`);
+  const exhausted = failing.filter(({ status }) => status === "exhausted");
+  const count = `${failing.length} of the last ${deliveries.length} to ${url} have not arrived`;
+  if (!isAccepted(last.attempt)) {
+    const result = resultOf(last.attempt);
+    const next = last.delivery.nextAttemptAt === null ? "" : `, next try at ${last.delivery.nextAttemptAt}`;
+    const look = `See tightbeam webhooks deliveries ${last.delivery.id}`;
+    return broken("deliveries", `${count}; the last answer was ${result}${next}`, `${remedyFor(last.attempt)} ${look}`);
+  }
+  const advice =
+    exhausted.length === 0
+      ? "It answers again: the rest follows by itself, or with tightbeam webhooks retry <id>."
+      : `${exhausted.length} are given up: tightbeam webhooks deliveries --status exhausted, then retry <id> or replay.`;
+  return warning("deliveries", count, advice);
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  ADDRESS_REFUSED:
+    "The server does not send to such an address: make it public HTTPS, or open it with TB_WEBHOOK_ALLOW.",
+  DNS_FAILED: "The server finds no address for that name.",
+  TIMEOUT: "Answer within 30 s: take the event, answer 200, and do the work afterwards.",
+  CONNECTION_REFUSED: "Nothing listens there: start the receiver.",
+  CONNECTION_RESET: "The receiver closes the connection before it answers.",
+  TLS_FAILED: "The receiver's certificate is expired, of another name, or not to be trusted.",
+};
+
+function remedyFor({ status, error }: Delivery["attempts"][0]): string {
+  if (status === null) return REMEDIES[error ?? ""] ?? "The receiver gave no answer that could be read.";
+  if (status === 401 || status === 403) return "The receiver refuses it: does it verify with this endpoint's secret?";
+  if (status >= 300 && status < 400) return "Redirects are not followed: set the address that it leads to.";
+  if (status === 404 || status === 405) return "The receiver does not know this path or method.";
+  return "The receiver fails: look at its log.";
+}
+
+const LOOPBACK = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/i;
+
+/** Links of attachments begin with the server's public address: a receiver elsewhere cannot open one of loopback. */
+async function publicAddressFindings({ sandbox, messages }: Tightbeam, endpoints: Webhook[]): Promise<Finding[]> {
+  const links = await Promise.all([
+    sandbox.inbox.get().then(({ url }) => [url], none),
+    messages.list({ limit: 100 }).then((page) => page.messages.flatMap((message) => linksOf(message.attachments))),
+  ]);
+  const [link] = links.flat();
+  if (link === undefined) return [];
+  const { origin } = new URL(link);
+  const outside = endpoints.find(({ active, url }) => active && !LOOPBACK.test(url));
+  if (!LOOPBACK.test(origin) || outside === undefined)
+    return [ok("public address", `links in events begin with ${origin}`)];
+  return [
+    warning(
+      "public address",
+      `links of attachments begin with ${origin}, which ${outside.url} cannot open`,
+      "Start the server with TB_PUBLIC_URL set to the address by which it is reached from there.",
+    ),
+  ];
+}
+
+function linksOf(attachments: { downloadUrl: string | null }[]): string[] {
+  return attachments.map(({ downloadUrl }) => downloadUrl).filter((url) => url !== null);
+}
+
+/** There is no inbox where there is a real channel, or where it is switched off. */
+function none(error: unknown): string[] {
+  if (error instanceof TightbeamError && error.status === 404) return [];
+  throw error;
+}

@@ -1,0 +1,102 @@
+/** Changes the key that seals secrets: opens all of them with the old one and seals them with the new one, in one unit. */
+
+import { randomBytes } from "node:crypto";
+import { type Config, ConfigError, parseSecretKey } from "../config.ts";
+import type { CustomerId, EndpointId, InstanceId } from "../core/id.ts";
+import {
+  customerSecretPlace,
+  endpointSecretPlace,
+  instanceSecretPlace,
+  settingSecretPlace,
+} from "../engine/secret-places.ts";
+import { createSealer, fingerprint, keepNextKey, loadSecretKey, takeNextKey } from "../secrets.ts";
+import { StoreUnusable } from "../store/sqlite/connection.ts";
+import { openSqlite } from "../store/sqlite/store.ts";
+import type { Operation, Store, Unit } from "../store/store.ts";
+import { SEALED_SETTINGS, SECRET_KEY } from "./bootstrap.ts";
+
+/** What a change of the key came to. */
+export interface Resealed {
+  secrets: number;
+  /** Whether the new key is in the data directory now; else whoever gave it has to start with it. */
+  keptInFile: boolean;
+}
+
+/**
+ * Seals every secret of the data directory with another key, while no service runs on it. `newKey` null: one is made,
+ * and kept in the directory before anything is sealed with it. A crash leaves the old key in force, or the new one.
+ * Throws `ConfigError` when the present key is not the right one, or a service runs.
+ */
+export async function changeSecretKey(config: Config, newKey: string | null): Promise<Resealed> {
+  const store = await openStore(config.dataDir);
+  try {
+    const present = await presentKey(store, config);
+    const next = newKey === null ? randomBytes(32) : parseSecretKey(newKey);
+    if (next === undefined)
+      throw new ConfigError("The new key is not 32 bytes, as 64 hexadecimal digits or as base64.");
+    if (next.equals(present)) throw new ConfigError("The new key is the present one; nothing was changed.");
+    if (newKey === null) keepNextKey(config.dataDir, next);
+    const { unit, secrets } = await reseal(store, present, next);
+    const { answer } = await store.commit(unit);
+    if (answer !== "ok") throw new ConfigError("The database was changed meanwhile; try again.");
+    if (newKey === null) takeNextKey(config.dataDir);
+    return { secrets, keptInFile: newKey === null };
+  } finally {
+    await store.close();
+  }
+}
+
+async function openStore(dataDir: string): Promise<Store> {
+  try {
+    return await openSqlite(dataDir, (reason) => {
+      throw new Error(reason);
+    });
+  } catch (error) {
+    throw error instanceof StoreUnusable ? new ConfigError(error.message) : error;
+  }
+}
+
+async function presentKey(store: Store, config: Config): Promise<Buffer> {
+  const { db } = store;
+  const row = await db.selectFrom("settings").select("value").where("name", "=", SECRET_KEY).executeTakeFirst();
+  if (row === undefined)
+    throw new ConfigError("There are no secrets here yet: nothing has been started with this data.");
+  const key = loadSecretKey(config.dataDir, config.secretKey, randomBytes, row.value);
+  if (fingerprint(key) === row.value) return key;
+  throw new ConfigError(
+    "The present secret key does not fit the database: set TB_SECRET_KEY to the one it was made with.",
+  );
+}
+
+/** The unit that seals everything anew, and how many secrets that are. */
+async function reseal({ db }: Store, present: Buffer, next: Buffer): Promise<{ unit: Unit; secrets: number }> {
+  const from = createSealer(present, randomBytes);
+  const to = createSealer(next, randomBytes);
+  let secrets = 0;
+  const again = (sealed: string | null, place: string): string | null => {
+    if (sealed === null) return null;
+    secrets += 1;
+    return to.seal(from.open(sealed, place), place);
+  };
+  const unit: Operation[] = [];
+  for (const row of await db.selectFrom("customers").selectAll().execute()) {
+    const place = customerSecretPlace(row.id as CustomerId);
+    const set = { secret: again(row.secret, place) ?? "", previousSecret: again(row.previous_secret, place) };
+    unit.push({ op: "update", table: "customers", id: row.id, version: row.version, set });
+  }
+  for (const row of await db.selectFrom("endpoints").selectAll().execute()) {
+    const place = endpointSecretPlace(row.id as EndpointId);
+    const set = { secret: again(row.secret, place), previousSecret: again(row.previous_secret, place) };
+    unit.push({ op: "update", table: "endpoints", id: row.id, version: row.version, set });
+  }
+  for (const row of await db.selectFrom("instances").selectAll().execute()) {
+    const set = { config: again(row.config, instanceSecretPlace(row.id as InstanceId)) };
+    unit.push({ op: "update", table: "instances", id: row.id, version: row.version, set });
+  }
+  for (const row of await db.selectFrom("settings").selectAll().where("name", "in", SEALED_SETTINGS).execute()) {
+    const value = again(row.value, settingSecretPlace(row.name)) ?? "";
+    unit.push({ op: "put", table: "settings", record: { name: row.name, value } });
+  }
+  unit.push({ op: "put", table: "settings", record: { name: SECRET_KEY, value: fingerprint(next) } });
+  return { unit, secrets };
+}

@@ -1,0 +1,113 @@
+/** FaceTime calls: the lifecycle as its table has it, and what is told of a call. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CALL_STATUSES, type CallStatus } from "../../sdk/wire.ts";
+import { beginCall, type CallContext, callRecord, changeCall, type Sighting } from "./call.ts";
+
+const SEEN_AT = Date.UTC(2026, 0, 1);
+const CONTEXT: CallContext = { now: SEEN_AT, eventId: () => "evt_1", correlationId: `cor_${"0".repeat(32)}` };
+
+function sighting(status: CallStatus, isOutgoing = false): Sighting {
+  return {
+    id: "call_1",
+    customerId: "cust_1",
+    instanceId: "inst_1",
+    callUuid: "CALL-1",
+    caller: "+15005550114",
+    to: "+15550000001",
+    isVideo: true,
+    isOutgoing,
+    status,
+  };
+}
+
+function told({ events }: ReturnType<typeof beginCall>): [type: string, status: CallStatus][] {
+  return events.map(({ type, bytes }) => [type, JSON.parse(bytes).data.status]);
+}
+
+describe("contract 4: a call leads where its lifecycle allows, and nowhere after an end", () => {
+  const LEADS: Record<CallStatus, CallStatus[]> = {
+    incoming: ["answered", "disconnected", "missed", "rejected", "failed"],
+    answered: ["disconnected", "failed"],
+    disconnected: [],
+    missed: [],
+    rejected: [],
+    failed: [],
+  };
+  for (const from of CALL_STATUSES) {
+    for (const to of CALL_STATUSES) {
+      const leads = LEADS[from].includes(to);
+      test(`${from} → ${to}: ${leads ? "one facetime.status_changed" : "nothing"}`, () => {
+        const { call } = beginCall(sighting(from), CONTEXT);
+        const change = changeCall(call, to, { ...CONTEXT, now: SEEN_AT + 1 });
+        assert.equal(change !== null, leads);
+        if (change === null) return;
+        assert.deepEqual(told(change), [["facetime.status_changed", to]]);
+        assert.deepEqual(change.call.history, [...call.history, { status: to, at: SEEN_AT + 1 }]);
+      });
+    }
+  }
+});
+
+test("contract 4: the first sighting of a call that rings is facetime.incoming, with all that is known of it", () => {
+  const { call, events } = beginCall(sighting("incoming"), CONTEXT);
+  const [event, ...more] = events;
+  assert.ok(event !== undefined && more.length === 0);
+  assert.deepEqual(JSON.parse(event.bytes), {
+    id: "evt_1",
+    type: "facetime.incoming",
+    timestamp: "2026-01-01T00:00:00.000Z",
+    data: {
+      callId: "call_1",
+      callUuid: "CALL-1",
+      from: "+15005550114",
+      caller: "+15005550114",
+      address: "+15005550114",
+      to: "+15550000001",
+      isAudio: true,
+      isVideo: true,
+      isOutgoing: false,
+      status: "incoming",
+    },
+  });
+  assert.deepEqual(callRecord(call), {
+    id: "call_1",
+    callUuid: "CALL-1",
+    from: "+15005550114",
+    caller: "+15005550114",
+    address: "+15005550114",
+    to: "+15550000001",
+    isAudio: true,
+    isVideo: true,
+    isOutgoing: false,
+    status: "incoming",
+    history: [{ status: "incoming", at: "2026-01-01T00:00:00.000Z" }],
+    createdAt: "2026-01-01T00:00:00.000Z",
+    updatedAt: "2026-01-01T00:00:00.000Z",
+  });
+});
+
+test("contract 4: a call first heard of when it no longer rang is told as incoming first, then as what it is", () => {
+  for (const status of CALL_STATUSES.filter((one) => one !== "incoming")) {
+    const begun = beginCall(sighting(status), CONTEXT);
+    assert.deepEqual(told(begun), [
+      ["facetime.incoming", "incoming"],
+      ["facetime.status_changed", status],
+    ]);
+    assert.equal(begun.call.status, status);
+    assert.deepEqual(
+      begun.call.history.map((entry) => entry.status),
+      ["incoming", status],
+    );
+  }
+});
+
+test("contract 4: an outgoing call is from the customer's number, and is never told as incoming", () => {
+  for (const status of CALL_STATUSES) {
+    const begun = beginCall(sighting(status, true), CONTEXT);
+    assert.deepEqual(told(begun), [["facetime.status_changed", status]]);
+    const { from, caller, to, history } = begun.call;
+    assert.deepEqual([from, caller, to, history.length], ["+15550000001", "+15005550114", "+15550000001", 1]);
+  }
+});

@@ -1,0 +1,68 @@
+/** Tokens of download links: which file, until when, and a signature that nobody else can make. Pure. */
+
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { AttachmentId } from "./id.ts";
+
+/** Length of a key that signs links, in bytes. */
+export const LINK_KEY_BYTES = 32;
+
+const UUID_BYTES = 16;
+const EXPIRY_BYTES = 6;
+/** Bytes of the signature that are kept: 128 bits are beyond guessing, and the address stays short. */
+const SIGNATURE_BYTES = 16;
+const TOKEN_BYTES = UUID_BYTES + EXPIRY_BYTES + SIGNATURE_BYTES;
+const PREFIX = "att_";
+const UUID_HEX = /^[0-9a-f]{32}$/;
+
+/** What a token opens. `expiresAt` is real epoch milliseconds; null: it never ends. */
+export interface LinkTarget {
+  id: AttachmentId;
+  expiresAt: number | null;
+}
+
+/** The token of a file, 51 characters of base64url. Whoever has it needs no key. */
+export function signLink(key: Uint8Array, { id, expiresAt }: LinkTarget): string {
+  const uuid = id.slice(PREFIX.length).replaceAll("-", "");
+  if (!UUID_HEX.test(uuid)) throw new Error(`${id} is not the id of a file`);
+  const bytes = Buffer.alloc(UUID_BYTES + EXPIRY_BYTES);
+  bytes.write(uuid, "hex");
+  bytes.writeUIntBE(expiresAt ?? 0, UUID_BYTES, EXPIRY_BYTES);
+  return Buffer.concat([bytes, signatureOf(key, bytes)]).toString("base64url");
+}
+
+/** The file that a token opens at the real time `now`; null when it is malformed, forged or expired. */
+export function openLink(key: Uint8Array, token: string, now: number): AttachmentId | null {
+  const bytes = parse(token);
+  if (bytes === null) return null;
+  const signed = bytes.subarray(0, UUID_BYTES + EXPIRY_BYTES);
+  if (!timingSafeEqual(bytes.subarray(UUID_BYTES + EXPIRY_BYTES), signatureOf(key, signed))) return null;
+  return isPast(bytes, now) ? null : idOf(bytes);
+}
+
+/** Whether the token's time is over at the real time `now`. Believes what the token says: only `openLink` checks it. */
+export function isLinkOver(token: string, now: number): boolean {
+  const bytes = parse(token);
+  return bytes === null || isPast(bytes, now);
+}
+
+function parse(token: string): Buffer | null {
+  const bytes = Buffer.from(token, "base64url");
+  // The decoder skips what is not base64url; only text that it would write is a token.
+  return bytes.length === TOKEN_BYTES && bytes.toString("base64url") === token ? bytes : null;
+}
+
+function isPast(bytes: Buffer, now: number): boolean {
+  const expiresAt = bytes.readUIntBE(UUID_BYTES, EXPIRY_BYTES);
+  return expiresAt !== 0 && expiresAt <= now;
+}
+
+function idOf(bytes: Buffer): AttachmentId {
+  const hex = bytes.toString("hex", 0, UUID_BYTES);
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
+  return `${PREFIX}${parts.join("-")}`;
+}
+
+function signatureOf(key: Uint8Array, bytes: Buffer): Buffer {
+  const hmac = createHmac("sha256", key).update("tightbeam download link\n").update(bytes);
+  return hmac.digest().subarray(0, SIGNATURE_BYTES);
+}

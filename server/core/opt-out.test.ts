@@ -1,0 +1,19 @@
+/** The words by which people end messages, and begin them again. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keywordOf } from "./opt-out.ts";
+
+test("The whole of a message, in any case and with blanks around it, is a keyword", () => {
+  for (const word of ["STOP", "UNSUBSCRIBE", "END", "QUIT", "CANCEL", "STOPALL", "REVOKE", "OPTOUT"]) {
+    assert.deepEqual(keywordOf(word), { wish: "stop", word });
+    assert.deepEqual(keywordOf(` \n${word.toLowerCase()}\t`), { wish: "stop", word });
+  }
+  for (const word of ["START", "UNSTOP", "YES"]) assert.deepEqual(keywordOf(word), { wish: "start", word });
+});
+
+test("A sentence with a keyword in it is none, nor is nothing", () => {
+  for (const text of ["stop it", "please stop", "STOP!", "s t o p", "yes please", "", "  ", null]) {
+    assert.equal(keywordOf(text), null, String(text));
+  }
+});

@@ -1,0 +1,97 @@
+/** What becomes of a group, and what is told of it: any change, any order, never twice. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type Chat, groupKey } from "./chat.ts";
+import { type Regrouping, regroup } from "./regroup.ts";
+
+const OWN = "+15550000001";
+
+function group(participants: string[], name: string | null = null): Chat {
+  return {
+    id: "chat_1",
+    version: 1,
+    customerId: "cust_1",
+    key: groupKey("cust_1", OWN, "g"),
+    isGroup: true,
+    from: OWN,
+    peer: null,
+    instanceId: "inst_1",
+    reference: "g",
+    channel: "imessage",
+    name,
+    participants,
+    leftAt: null,
+    createdAt: 0,
+    updatedAt: 0,
+  };
+}
+
+const told = { now: 1, eventId: () => "evt_1" as const, correlationId: "cor_1" };
+
+const person: fc.Arbitrary<string> = fc.constantFrom("+15005550131", "+15005550132", "+15005550133", "ann@example.com");
+const people = fc.uniqueArray(person);
+const regrouping: fc.Arbitrary<Regrouping> = fc.record(
+  { name: fc.option(fc.constantFrom("Trip", "Work")), participants: people, left: fc.boolean() },
+  { requiredKeys: [] },
+);
+
+test("a group becomes what it is to be, and what is not named stays", () => {
+  fc.assert(
+    fc.property(people, regrouping, (before, to) => {
+      const chat = group(before, "Trip");
+      const { chat: after } = regroup(chat, to, null, told);
+      assert.deepEqual(after.participants.toSorted(), (to.participants ?? before).toSorted());
+      assert.equal(after.name, to.name === undefined ? "Trip" : to.name);
+      assert.equal(after.leftAt !== null, to.left ?? false);
+      assert.deepEqual(
+        after.participants.filter((one) => before.includes(one)),
+        before.filter((one) => after.participants.includes(one)),
+        "who stays keeps the place in the list",
+      );
+    }),
+  );
+});
+
+test("each difference is one event, and the same change once more is none", () => {
+  fc.assert(
+    fc.property(people, regrouping, (before, to) => {
+      const { chat, events } = regroup(group(before), to, "+15005550131", told);
+      const after = to.participants ?? before;
+      const moved = [...before.filter((one) => !after.includes(one)), ...after.filter((one) => !before.includes(one))];
+      const own = to.left === true ? 1 : 0;
+      const named = to.name === undefined || to.name === null ? 0 : 1;
+      assert.equal(events.length, moved.length + own + named);
+      const again = regroup(chat, to, null, told);
+      assert.deepEqual(again.events, []);
+      assert.equal(again.chat, chat);
+    }),
+  );
+});
+
+test("contract 4: an event of a group says whose, what and by whom, and nothing that does not apply", () => {
+  const { events } = regroup(group(["+15005550131"]), { name: "Trip", participants: [] }, OWN, told);
+  assert.deepEqual(
+    events.map(({ bytes, customerId, messageId, correlationId }) => [
+      JSON.parse(bytes),
+      customerId,
+      messageId,
+      correlationId,
+    ]),
+    [
+      { type: "chat.participant.left", subject: { participant: "+15005550131" } },
+      { type: "chat.title.changed", subject: { title: "Trip" } },
+    ].map(({ type, subject }) => [
+      {
+        id: "evt_1",
+        type,
+        timestamp: "1970-01-01T00:00:00.001Z",
+        data: { chatId: "chat_1", ...subject, actor: OWN, to: OWN, channel: "imessage" },
+      },
+      "cust_1",
+      null,
+      "cor_1",
+    ]),
+  );
+});

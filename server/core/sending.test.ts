@@ -1,0 +1,155 @@
+/** All spellings of a request to send come to one, and what is wrong with it is told in the caller's words. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { SendMessage } from "../../sdk/wire.ts";
+import { parseAllowList } from "./address.ts";
+import { problemsOf, understandCarousel, understandMessage } from "./sending.ts";
+
+const TO = "+15005550100";
+const TEXT = { to: TO, content: { text: "Hello" } };
+const PICTURE = "https://example.com/a.jpg";
+const ALLOWED = { webhookAllow: parseAllowList(""), fetchAllow: parseAllowList("10.0.0.1") };
+
+describe("contract 1: a synonym asks for the same", () => {
+  const SAME: [title: string, one: SendMessage, other: SendMessage][] = [
+    [
+      "conversationId and chatId",
+      { conversationId: "chat_1", content: { text: "a" } },
+      { chatId: "chat_1", content: { text: "a" } },
+    ],
+    ["an empty to and none", { ...TEXT, to: "", chatId: "chat_1" }, { chatId: "chat_1", content: { text: "Hello" } }],
+    [
+      "content.mediaUrl and content.mediaUrls of one",
+      { to: TO, content: { mediaUrl: PICTURE } },
+      { to: TO, content: { mediaUrls: [PICTURE] } },
+    ],
+    [
+      "an empty text and none",
+      { to: TO, content: { text: "", mediaUrl: PICTURE } },
+      { to: TO, content: { mediaUrl: PICTURE } },
+    ],
+    ["empty lists and none", { ...TEXT, attachments: [], mentions: [] }, TEXT],
+    ["createContact:false and none", { ...TEXT, createContact: false }, TEXT],
+    [
+      "isAudioMessage:false and none",
+      { to: TO, attachments: [{ type: "url", url: PICTURE, isAudioMessage: false }] },
+      { to: TO, attachments: [{ type: "url", url: PICTURE }] },
+    ],
+    ["the idempotency key left out", { ...TEXT, idempotencyKey: "k" }, TEXT],
+  ];
+  for (const [title, one, other] of SAME) {
+    test(title, () => assert.deepEqual(understandMessage(one).wanted, understandMessage(other).wanted));
+  }
+
+  test("what is asked for stays as it came", () => {
+    const body: SendMessage = { ...TEXT, effect: "slam", createContact: true, metadata: { a: null }, replyTo: "msg_1" };
+    assert.deepEqual(understandMessage(body).wanted, body);
+  });
+
+  test("a carousel is a message with its media", () => {
+    const mediaUrls = [PICTURE, PICTURE];
+    const { wanted } = understandCarousel({ to: TO, text: "Look", mediaUrls, effect: "loud" });
+    assert.deepEqual(
+      wanted,
+      understandMessage({ to: TO, content: { text: "Look", mediaUrls }, effect: "loud" }).wanted,
+    );
+  });
+});
+
+describe("contract 3: exactly one recipient", () => {
+  const BAD: [title: string, body: SendMessage, ...paths: string[]][] = [
+    ["none", { content: { text: "a" } }, "to"],
+    ["empty ones", { to: "", chatId: "", content: { text: "a" } }, "to"],
+    ["to and chatId", { to: TO, chatId: "chat_1" }, "to", "chatId"],
+    ["chatId and its synonym, though alike", { chatId: "a", conversationId: "a" }, "chatId", "conversationId"],
+  ];
+  for (const [title, body, ...paths] of BAD) {
+    test(`${title}: INVALID_RECIPIENT`, () => {
+      assert.throws(
+        () => understandMessage(body),
+        (error: { code: string; details: { path: string }[] }) => {
+          assert.equal(error.code, "INVALID_RECIPIENT");
+          assert.deepEqual(
+            error.details.map(({ path }) => path),
+            paths,
+          );
+          return true;
+        },
+      );
+    });
+  }
+});
+
+test("contract 1: content.mediaUrl and content.mediaUrls together are refused", () => {
+  const content = { mediaUrl: PICTURE, mediaUrls: [PICTURE] };
+  assert.throws(() => understandMessage({ to: TO, content }), { message: /^content\.mediaUrl: / });
+});
+
+describe("contract 3: what is wrong with a request is told all at once", () => {
+  const PROBLEMS: [title: string, body: SendMessage, ...paths: string[]][] = [
+    ["nothing", TEXT],
+    ["media in place of a text", { to: TO, content: { text: "", mediaUrls: [PICTURE] } }],
+    ["attachments in place of a text", { to: TO, attachments: [{ type: "url", url: PICTURE }] }],
+    ["no content at all", { to: TO }, "content.text"],
+    ["an empty text alone", { to: TO, content: { text: "" } }, "content.text"],
+    [
+      "media by http, of a private network, and of one that the operator opened",
+      { to: TO, content: { mediaUrls: ["http://example.com/a", "https://10.0.0.2/", "https://10.0.0.1/", PICTURE] } },
+      "content.mediaUrls[0]",
+      "content.mediaUrls[1]",
+    ],
+    [
+      "the synonym by its own name",
+      { to: TO, content: { mediaUrl: "https://user@example.com/a" } },
+      "content.mediaUrl",
+    ],
+    [
+      "a mention behind the text, and one beyond its end",
+      {
+        ...TEXT,
+        mentions: [
+          { address: TO, start: 0, length: 5 },
+          { address: TO, start: 5, length: 1 },
+          { address: TO, start: 4, length: 2 },
+        ],
+      },
+      "mentions[1]",
+      "mentions[2]",
+    ],
+    [
+      "one of each",
+      { to: TO, mentions: [{ address: TO, start: 0, length: 1 }], callbackUrl: "ftp://example.com" },
+      "content.text",
+      "mentions[0]",
+      "callbackUrl",
+    ],
+  ];
+  for (const [title, body, ...paths] of PROBLEMS) {
+    test(title, () => {
+      const found = problemsOf(understandMessage(body), ALLOWED);
+      assert.deepEqual(
+        found.map(({ path }) => path),
+        paths,
+      );
+      for (const { path, message } of found) {
+        if (path.startsWith("content.media")) assert.doesNotMatch(message, /WEBHOOK/);
+      }
+    });
+  }
+
+  test("of a carousel, by its own fields", () => {
+    const understood = understandCarousel({ to: TO, mediaUrls: [PICTURE, "http://example.com/b"] });
+    assert.deepEqual(
+      problemsOf(understood, ALLOWED).map(({ path }) => path),
+      ["mediaUrls[1]"],
+    );
+  });
+
+  test("a mention counts in UTF-16 units", () => {
+    const mention = (length: number) => ({ address: TO, start: 0, length });
+    const found = (length: number) =>
+      problemsOf(understandMessage({ to: TO, content: { text: "😀" }, mentions: [mention(length)] }), ALLOWED);
+    assert.deepEqual([found(2).length, found(3).length], [0, 1]);
+  });
+});

@@ -1,0 +1,63 @@
+/** Asks a provider to do what only some can (edit, react, type …), with a deadline, one command of a subject at a time. */
+
+import { ApiError } from "../core/error.ts";
+import type { InstanceId } from "../core/id.ts";
+import type { Commands } from "../providers/provider.ts";
+import type { Context } from "./context.ts";
+
+/** A provider has this long for a command, in real milliseconds: a caller waits for the answer. */
+const COMMAND_MS_MAX = 20_000;
+
+/** A command of a provider that has it. */
+type Asked<Name extends keyof Commands, Answer> = (
+  command: (...parameters: Parameters<Commands[Name]>) => ReturnType<Commands[Name]>,
+  abort: AbortSignal,
+) => Promise<Answer>;
+
+/**
+ * What the instance's provider answers to the command `name`. Throws 400 `CHANNEL_NOT_SUPPORTED` where it has no such
+ * command, 503 where the instance is not running, 502 `PROVIDER_ERROR` for what it throws, 504 `PROVIDER_TIMEOUT` after 20 s.
+ */
+export async function command<Name extends keyof Commands, Answer>(
+  context: Context,
+  instanceId: InstanceId,
+  name: Name,
+  ask: Asked<Name, Answer>,
+): Promise<Answer> {
+  const provider = context.providers.get(instanceId);
+  if (provider === undefined) {
+    throw new ApiError("SERVICE_UNAVAILABLE", "The instance of this number is not running; try again later.", {
+      retryAfterSeconds: 10,
+    });
+  }
+  const { commands } = provider;
+  const found = commands?.[name];
+  if (commands === undefined || found === undefined) {
+    throw new ApiError("CHANNEL_NOT_SUPPORTED", `The provider ${provider.name} cannot do this (${name}).`);
+  }
+  const abort = new AbortController();
+  const called = (...parameters: Parameters<Commands[Name]>) =>
+    (found as (...given: Parameters<Commands[Name]>) => ReturnType<Commands[Name]>).apply(commands, parameters);
+  return await inTime(context, abort, () => ask(called, abort.signal));
+}
+
+async function inTime<Answer>(context: Context, abort: AbortController, ask: () => Promise<Answer>): Promise<Answer> {
+  let stop = () => {};
+  const late = new Promise<never>((_, reject) => {
+    stop = context.clock.after(COMMAND_MS_MAX, () => {
+      abort.abort();
+      reject(
+        new ApiError("PROVIDER_TIMEOUT", "The provider did not answer in time; whether it was done is not known."),
+      );
+    });
+  });
+  try {
+    return await Promise.race([ask(), late]);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    context.observer.fault("provider.command", error);
+    throw new ApiError("PROVIDER_ERROR", "The provider failed to do it.");
+  } finally {
+    stop();
+  }
+}

@@ -1,0 +1,26 @@
+/** Instances that come and go while numbers are put on them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openContext } from "../../test/support/sending.ts";
+import { findInstance } from "../store/instances.ts";
+import { findNumbers } from "../store/numbers.ts";
+import { addNumber } from "./assign.ts";
+import { createInstance, deleteInstance } from "./connect.ts";
+
+test("an instance is never removed under a number that is put on it at the same moment", async (t) => {
+  const { context, customer } = await openContext(t);
+  for (const first of ["remove", "add"]) {
+    const body = { name: "Second", provider: "sandbox", config: {} } as const;
+    const { instance } = await createInstance(context, { idempotencyKey: null, body });
+    const phoneNumber = first === "add" ? "+15005550002" : "+15005550003";
+    const added = { phoneNumber, provider: "sandbox", instanceId: instance.id } as const;
+    const add = () => addNumber(context, customer.id, { idempotencyKey: null, body: added });
+    const remove = () => deleteInstance(context, instance.id);
+    await Promise.allSettled(first === "add" ? [add(), remove()] : [remove(), add()]);
+    const numbers = await findNumbers(context.store.db, customer.id);
+    const hasNumber = numbers.some(({ instanceId }) => instanceId === instance.id);
+    assert.equal((await findInstance(context.store.db, instance.id)) !== null, hasNumber, `${first} first`);
+    assert.equal(hasNumber, first === "add");
+  }
+});

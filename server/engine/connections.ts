@@ -1,0 +1,120 @@
+/** The providers of this process, one for each instance: connected at start, again when an instance changed, taken down. */
+
+import type { InstanceId } from "../core/id.ts";
+import type { Instance } from "../core/instance.ts";
+import type { Health, Provider } from "../providers/provider.ts";
+import type { createProvider } from "../providers/registry.ts";
+import { apply } from "./apply.ts";
+import type { Context } from "./context.ts";
+import { memoryOf } from "./memory.ts";
+import { instanceSecretPlace } from "./secret-places.ts";
+
+/** How long a provider may take to say how it is, in real milliseconds; beyond it nobody knows. */
+const HEALTH_WITHIN_MS = 2_000;
+
+export class Connections {
+  readonly #createProvider: typeof createProvider;
+  readonly #providers: Map<InstanceId, Provider>;
+  /** Why an instance has no provider, in words for its operator. */
+  readonly #problems = new Map<InstanceId, string>();
+  /** What is being done to an instance: one thing after the other. */
+  readonly #turns = new Map<InstanceId, Promise<void>>();
+
+  /** `create` makes providers; `providers` are those that run already. */
+  constructor(create: typeof createProvider, providers = new Map<InstanceId, Provider>()) {
+    this.#createProvider = create;
+    this.#providers = providers;
+  }
+
+  get providers(): ReadonlyMap<InstanceId, Provider> {
+    return this.#providers;
+  }
+
+  /** Makes the instance's provider from its settings and starts it, in place of the one it had. Never throws: `health` tells. */
+  connect(context: Context, instance: Instance): Promise<void> {
+    return this.#inTurn(instance.id, async () => {
+      await this.#takeDown(context, instance.id);
+      try {
+        await this.#make(context, instance);
+      } catch (error) {
+        this.#problems.set(instance.id, "It could not be started; the log says why.");
+        context.observer.fault("provider.start", error);
+      }
+    });
+  }
+
+  /** Stops the instance's provider; what it had in hand ends as its provider ends it. */
+  disconnect(context: Context, id: InstanceId): Promise<void> {
+    return this.#inTurn(id, () => this.#takeDown(context, id));
+  }
+
+  /** Stops all of them. */
+  async stop(context: Context): Promise<void> {
+    for (const id of [...this.#providers.keys()]) await this.disconnect(context, id);
+  }
+
+  /** How an instance is: what its provider says in time, or why it has none. */
+  async health(context: Pick<Context, "clock">, id: InstanceId): Promise<Health> {
+    const provider = this.#providers.get(id);
+    if (provider === undefined) {
+      const problem = this.#problems.get(id) ?? "It is not running.";
+      return { status: "unhealthy", message: problem, warnings: [problem] };
+    }
+    let stop = () => {};
+    const late = new Promise<Health>((resolve) => {
+      const warning = "It did not say how it is within 2 seconds.";
+      stop = context.clock.after(HEALTH_WITHIN_MS, () => resolve({ status: "unknown", warnings: [warning] }));
+    });
+    try {
+      return await Promise.race([provider.health(), late]);
+    } catch {
+      return { status: "unknown", warnings: ["It could not say how it is."] };
+    } finally {
+      stop();
+    }
+  }
+
+  async #make(context: Context, instance: Instance): Promise<void> {
+    const { id: instanceId } = instance;
+    const config = openConfig(context, instance);
+    const memory = memoryOf(context.store, instanceId);
+    const provider = this.#createProvider(instance.provider, { instanceId, memory, clock: context.clock, config });
+    if (provider === null) {
+      this.#problems.set(
+        instanceId,
+        `This version cannot connect to ${instance.provider}: its messages wait in the queue.`,
+      );
+      return;
+    }
+    await provider.start((signal) => apply(context, instanceId, signal));
+    this.#providers.set(instanceId, provider);
+  }
+
+  async #takeDown(context: Context, id: InstanceId): Promise<void> {
+    const provider = this.#providers.get(id);
+    this.#providers.delete(id);
+    this.#problems.delete(id);
+    try {
+      await provider?.stop();
+    } catch (error) {
+      context.observer.fault("provider.stop", error);
+    }
+  }
+
+  async #inTurn(id: InstanceId, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(id) ?? Promise.resolve();
+    const turn = before.then(work);
+    this.#turns.set(id, turn);
+    try {
+      await turn;
+    } finally {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id);
+    }
+  }
+}
+
+/** An instance's settings, secrets in clear. Throws when they were sealed with another key. */
+export function openConfig({ sealer }: Pick<Context, "sealer">, instance: Instance): Record<string, unknown> {
+  if (instance.config === null) return {};
+  return JSON.parse(sealer.open(instance.config, instanceSecretPlace(instance.id))) as Record<string, unknown>;
+}

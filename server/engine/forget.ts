@@ -1,0 +1,16 @@
+/** What a provider need not remember any more: deleted in the unit of what its signal changes. */
+
+import type { InstanceId } from "../core/id.ts";
+import type { Signal } from "../providers/provider.ts";
+import type { Operation } from "../store/store.ts";
+import type { Context } from "./context.ts";
+
+/** The operations that end the key of the instance's memory which a signal names; none where it names none. */
+export function forgetting(instanceId: InstanceId, { forget }: Pick<Signal, "forget">): Operation[] {
+  return forget === undefined ? [] : [{ op: "delete", table: "memory", where: { instanceId, key: forget } }];
+}
+
+/** Commits them alone: the signal itself changes nothing. */
+export async function forgetOnly({ store }: Pick<Context, "store">, forgets: readonly Operation[]): Promise<void> {
+  if (forgets.length > 0) await store.commit(forgets);
+}

@@ -1,0 +1,54 @@
+/** Download links of files: their tokens, signed with a key of their own that is kept sealed among the settings. */
+
+import type { AttachmentId } from "../core/id.ts";
+import { isLinkOver, LINK_KEY_BYTES, openLink, signLink } from "../core/link.ts";
+import { findSetting } from "../store/settings.ts";
+import type { Context } from "./context.ts";
+import { settingSecretPlace } from "./secret-places.ts";
+
+/** Name in the settings table. */
+export const LINK_KEY = "link-key";
+
+/** Signs and opens tokens. Usable once it was given its key: `load`, at each start. */
+export class Links {
+  #key: Uint8Array | null;
+
+  /** `key`: for tests, which need no store for it. */
+  constructor(key: Uint8Array | null = null) {
+    this.#key = key;
+  }
+
+  /** Takes the key from the store, made at the first start. It outlives a change of the key that seals it. */
+  async load({ store, sealer, random }: Pick<Context, "store" | "sealer" | "random">): Promise<void> {
+    const sealed = await findSetting(store.db, LINK_KEY);
+    const place = settingSecretPlace(LINK_KEY);
+    if (sealed !== null) {
+      this.#key = Buffer.from(sealer.open(sealed, place), "base64");
+      return;
+    }
+    const key = Buffer.from(random(LINK_KEY_BYTES));
+    const value = sealer.seal(key.toString("base64"), place);
+    await store.commit([{ op: "put", table: "settings", record: { name: LINK_KEY, value } }]);
+    this.#key = key;
+  }
+
+  /** A token that opens the file for `retentionMs` from the real time `now`; for ever when it is null. */
+  token(id: AttachmentId, now: number, retentionMs: number | null): string {
+    return signLink(this.#loaded, { id, expiresAt: retentionMs === null ? null : now + retentionMs });
+  }
+
+  /** The file that a token opens at the real time `now`; null when it is malformed, forged or expired. */
+  open(token: string, now: number): AttachmentId | null {
+    return openLink(this.#loaded, token, now);
+  }
+
+  get #loaded(): Uint8Array {
+    if (this.#key === null) throw new Error("the key of download links was not loaded");
+    return this.#key;
+  }
+}
+
+/** Makes the addresses of tokens under `base()`; none for a token whose time is over at the real time of `clock`. */
+export function linkUnder(base: () => string, { clock }: Pick<Context, "clock">): (token: string) => string | null {
+  return (token) => (isLinkOver(token, clock.real()) ? null : `${base()}/v1/attachments/${token}`);
+}

@@ -1,0 +1,26 @@
+/** Turns: one work on a subject at a time. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { Turns } from "./turns.ts";
+
+test("work on one subject is done in the order it was asked for, also after one that failed; that on another does not wait", async () => {
+  const turns = new Turns();
+  const done: string[] = [];
+  const work = (name: string, ticks: number) => async () => {
+    for (let left = ticks; left > 0; left -= 1) await setImmediate();
+    done.push(name);
+    if (name === "broken") throw new Error(name);
+    return name;
+  };
+  const first = turns.take("a", work("slow", 20));
+  const broken = turns.take("a", work("broken", 5));
+  const last = turns.take("a", work("last", 0));
+  assert.equal(turns.count("a"), 3);
+  assert.equal(await turns.take("b", work("other", 1)), "other");
+  await assert.rejects(broken, /broken/);
+  assert.deepEqual([await first, await last], ["slow", "last"]);
+  assert.deepEqual(done, ["other", "slow", "broken", "last"]);
+  assert.deepEqual([turns.count("a"), turns.isTaken("a")], [0, false]);
+});

@@ -1,0 +1,31 @@
+/** Turns: work on one subject happens one after the other, in the order it was asked for, within this process. */
+
+export class Turns {
+  /** The last work on each subject that has any, and how much there is. */
+  readonly #tails = new Map<string, { last: Promise<unknown>; count: number }>();
+
+  /** Does `work` after what was asked for on the same subject before it, whatever came of that. Throws what it throws. */
+  async take<Value>(subject: string, work: () => Promise<Value>): Promise<Value> {
+    const tail = this.#tails.get(subject) ?? { last: Promise.resolve(), count: 0 };
+    this.#tails.set(subject, tail);
+    tail.count += 1;
+    const worked = tail.last.then(work);
+    tail.last = worked.catch(() => {});
+    try {
+      return await worked;
+    } finally {
+      tail.count -= 1;
+      if (tail.count === 0) this.#tails.delete(subject);
+    }
+  }
+
+  /** How much work there is on the subject, what waits included. */
+  count(subject: string): number {
+    return this.#tails.get(subject)?.count ?? 0;
+  }
+
+  /** Whether there is work on the subject. */
+  isTaken(subject: string): boolean {
+    return this.#tails.has(subject);
+  }
+}

@@ -1,0 +1,138 @@
+/** The download of attachments: the one route of the API without a key, whose token takes the key's place. */
+
+import type { ServerResponse } from "node:http";
+import { ApiError } from "../core/error.ts";
+import { defaultFilename } from "../core/media.ts";
+import { FILE_BYTES_MAX } from "../engine/attach.ts";
+import type { Context } from "../engine/context.ts";
+import { findDownload, readDownload } from "../engine/download.ts";
+import { closeAfter, type Lasting } from "./lasting.ts";
+import { type Reply, type Route, route } from "./route.ts";
+
+/** Bytes of downloads in memory at once, from reading them to the client's last one. */
+const HELD_BYTES_MAX = 256 * 1_048_576;
+const BUSY_RETRY_AFTER_SECONDS = 5;
+/** A client that takes nothing for so long is given up, in milliseconds. */
+const IDLE_MS_MAX = 20_000;
+/** How long a download may go on while the service stops, in milliseconds: less than that has in all. */
+const STOP_MS_MAX = 20_000;
+
+/** The bytes of downloads that are in memory. */
+class Memory {
+  #held = 0;
+
+  /** Counts bytes until the answer is called. Throws a 503 when there is no room for them. */
+  take(bytes: number): () => void {
+    if (this.#held + bytes > HELD_BYTES_MAX) {
+      throw new ApiError("SERVICE_UNAVAILABLE", "Too many downloads are open at once; try again.", {
+        retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
+      });
+    }
+    this.#held += bytes;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#held -= bytes;
+      isHeld = false;
+    };
+  }
+}
+
+export function attachmentRoutes(context: Context, lasting: Lasting): Route[] {
+  const memory = new Memory();
+  return [
+    route({
+      method: "GET",
+      path: "/v1/attachments/:token",
+      scope: "public",
+      async handle({ params, header, isHead, onGone }) {
+        const head = await findDownload(context, params.token);
+        const filename = head.filename ?? defaultFilename(head.mimeType, 1);
+        if (isHead) return replyOf({ filename, mimeType: head.mimeType, totalBytes: head.totalBytes, range: null });
+        const release = memory.take(head.totalBytes ?? FILE_BYTES_MAX);
+        // Whatever becomes of the answer, in the end the client is gone.
+        onGone(release);
+        try {
+          const { bytes, mimeType } = await readDownload(context, head);
+          const range = rangeOf(header("range"), bytes.length);
+          const part = range === null ? bytes : bytes.subarray(range.first, range.last + 1);
+          const reply = replyOf({ filename, mimeType, totalBytes: bytes.length, range });
+          return { ...reply, stream: (response) => pour(context, lasting, part, response) };
+        } catch (error) {
+          release();
+          throw error;
+        }
+      },
+    }),
+  ];
+}
+
+interface Range {
+  first: number;
+  last: number;
+}
+
+interface File {
+  filename: string;
+  mimeType: string;
+  totalBytes: number | null;
+  range: Range | null;
+}
+
+type Streamed = Extract<Reply, { headers: unknown }>;
+
+function replyOf({ filename, mimeType, totalBytes, range }: File): Streamed {
+  const length = range === null ? totalBytes : range.last - range.first + 1;
+  return {
+    status: range === null ? 200 : 206,
+    headers: {
+      "Content-Type": mimeType.startsWith("text/") ? `${mimeType}; charset=utf-8` : mimeType,
+      ...(length === null ? {} : { "Content-Length": String(length) }),
+      ...(range === null ? {} : { "Content-Range": `bytes ${range.first}-${range.last}/${totalBytes}` }),
+      "Accept-Ranges": "bytes",
+      "Content-Disposition": disposition(filename),
+      "X-Content-Type-Options": "nosniff",
+      "Content-Security-Policy": "sandbox; default-src 'none'",
+      "Cache-Control": "private",
+    },
+    stream(response) {
+      response.end();
+    },
+  };
+}
+
+/** A download under a name (RFC 6266): plain ASCII for old clients, and all of it as RFC 8187 has it. */
+function disposition(filename: string): string {
+  const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, "_");
+  const encoded = encodeURIComponent(filename.toWellFormed()).replace(
+    /['()*!]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+}
+
+const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
+
+/** The one range that is asked for (RFC 9110, 14.2); null for all of it. What cannot be met is ignored, as is allowed. */
+function rangeOf(header: string | undefined, length: number): Range | null {
+  const [, from = "", to = ""] = RANGE.exec(header ?? "") ?? [];
+  if (from === "" && to === "") return null;
+  const first = from === "" ? Math.max(0, length - Number(to)) : Number(from);
+  const last = from === "" || to === "" ? length - 1 : Math.min(Number(to), length - 1);
+  return first <= last ? { first, last } : null;
+}
+
+/** Writes a file out. A client that takes nothing of it any more, or not all while the service stops, is cut off. */
+function pour({ clock }: Context, lasting: Lasting, bytes: Uint8Array, response: ServerResponse): void {
+  let cancel = () => {};
+  const forget = lasting.add(() => {
+    closeAfter(response);
+    cancel = clock.after(STOP_MS_MAX, () => response.destroy());
+  });
+  response.once("close", () => {
+    forget();
+    cancel();
+  });
+  response.setTimeout(IDLE_MS_MAX, () => response.destroy());
+  // Ended only when all of it is out: a connection whose answer has ended counts as idle, and is closed at a stop.
+  response.write(bytes, () => response.end());
+}

@@ -1,0 +1,39 @@
+/** Routes of FaceTime calls: those that were detected, and one with its history (contract 3). */
+
+import type { CallList } from "../../sdk/wire.ts";
+import { callRecord } from "../core/call.ts";
+import { ApiError } from "../core/error.ts";
+import type { Context } from "../engine/context.ts";
+import { findCallOf, listCalls } from "../store/calls.ts";
+import { pageOf } from "./page.ts";
+import { type Route, route } from "./route.ts";
+import { ListCalls } from "./schemas/calls.ts";
+
+/** `/v1/facetime/calls` and what is under it. */
+export function callRoutes({ store }: Pick<Context, "store">): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/facetime/calls",
+      scope: "messages",
+      query: ListCalls,
+      async handle({ caller, query }) {
+        const read = (before: string | null, limit: number) =>
+          listCalls(store.db, caller.customerId, query.status, { before, limit });
+        const { records, pagination } = await pageOf("call_", query, read);
+        const data: CallList = { calls: records.map(callRecord), pagination };
+        return { data };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/facetime/calls/:id",
+      scope: "messages",
+      async handle({ caller, params }) {
+        const call = await findCallOf(store.db, caller.customerId, params.id);
+        if (call !== null) return { data: callRecord(call) };
+        throw new ApiError("NOT_FOUND", `There is no call ${params.id.slice(0, 100)}.`);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,36 @@
+/** Routes that tell what an address can receive, and whether its owner wants to be disturbed (contract 3). */
+
+import { Inquiries } from "../engine/availability.ts";
+import type { Context } from "../engine/context.ts";
+import { addressParam } from "./address-param.ts";
+import { type Route, route } from "./route.ts";
+
+export function capabilityRoutes(context: Context): Route[] {
+  const inquiries = new Inquiries(context);
+  return [
+    route({
+      method: "GET",
+      path: "/v1/capabilities/:phone",
+      scope: "messages",
+      async handle({ caller: { customerId }, params: { phone } }) {
+        return { data: await inquiries.capabilities(customerId, addressParam("phone", phone)) };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/contacts/:phone/focus",
+      scope: "messages",
+      async handle({ caller: { customerId }, params: { phone } }) {
+        return { data: await inquiries.focus(customerId, addressParam("phone", phone)) };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/contacts/:phone/facetime",
+      scope: "messages",
+      async handle({ caller: { customerId }, params: { phone } }) {
+        return { data: await inquiries.facetime(customerId, addressParam("phone", phone)) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,184 @@
+/** Routes of chats: groups and one-to-one threads, and what is said and done in them (contract 3). */
+
+import { type Chat, chatRecord } from "../core/chat.ts";
+import { invalidField } from "../core/error.ts";
+import { messageRecord } from "../core/message-record.ts";
+import { addParticipant, leaveGroup, removeParticipant, renameGroup } from "../engine/change-group.ts";
+import type { Commanded } from "../engine/command-chat.ts";
+import type { Context } from "../engine/context.ts";
+import { makeGroup } from "../engine/make-group.ts";
+import { markChat } from "../engine/mark-chat.ts";
+import { requireChat } from "../engine/require-chat.ts";
+import { showTyping } from "../engine/show-typing.ts";
+import { findLastMessage, listChats, listMessagesOfChat } from "../store/chats.ts";
+import { pageOf } from "./page.ts";
+import { type Reply, type Route, route } from "./route.ts";
+import {
+  AddParticipant,
+  CommandChat,
+  CreateGroup,
+  ListChats,
+  ListMessagesOfChat,
+  NameChat,
+  RenameChat,
+  SetTyping,
+} from "./schemas/chats.ts";
+
+export function chatRoutes(context: Context): Route[] {
+  return [
+    createRoute(context),
+    listRoute(context),
+    ...readRoutes(context),
+    ...memberRoutes(context),
+    ...markRoutes(context),
+    typingRoute(context),
+  ];
+}
+
+/** The record of a chat as it now is. */
+async function recordOf({ store }: Context, chat: Chat) {
+  return chatRecord(chat, await findLastMessage(store.db, chat.id));
+}
+
+async function answer(context: Context, commanded: Promise<Commanded>): Promise<Reply> {
+  return { data: await recordOf(context, (await commanded).chat) };
+}
+
+function createRoute(context: Context): Route {
+  return route({
+    method: "POST",
+    path: "/v1/chats/groups",
+    scope: "messages",
+    body: CreateGroup,
+    async handle({ caller: { customerId }, body, idempotencyKey }) {
+      const { repeated, chat } = await makeGroup(context, { customerId, idempotencyKey, body });
+      return { status: repeated ? 200 : 201, data: await recordOf(context, chat) };
+    },
+  });
+}
+
+function listRoute(context: Context): Route {
+  return route({
+    method: "GET",
+    path: "/v1/chats",
+    scope: "messages",
+    query: ListChats,
+    async handle({ caller: { customerId }, query }) {
+      const { records, pagination } = await pageOf("chat_", query, async (before, limit) => {
+        const found = await listChats(context.store.db, customerId, before, limit);
+        return found.map(({ chat, last }) => chatRecord(chat, last));
+      });
+      return { data: { chats: records, pagination } };
+    },
+  });
+}
+
+function readRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/chats/:id",
+      scope: "messages",
+      query: NameChat,
+      async handle({ caller: { customerId }, params: { id }, query: { from } }) {
+        return { data: await recordOf(context, await requireChat(context, { customerId, id, from })) };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/chats/:id/messages",
+      scope: "messages",
+      query: ListMessagesOfChat,
+      async handle({ caller: { customerId }, params: { id }, query: { from, ...page } }) {
+        const chat = await requireChat(context, { customerId, id, from });
+        const { records, pagination } = await pageOf("msg_", page, (before, limit) =>
+          listMessagesOfChat(context.store.db, chat.id, before, limit),
+        );
+        return { data: { messages: records.map((one) => messageRecord(one, context.link)), pagination } };
+      },
+    }),
+  ];
+}
+
+function memberRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "PUT",
+      path: "/v1/chats/:id/name",
+      scope: "messages",
+      body: RenameChat,
+      query: NameChat,
+      handle: ({ caller: { customerId }, params: { id }, query: { from }, body, correlationId, idempotencyKey }) =>
+        answer(context, renameGroup(context, { customerId, id, from, correlationId, idempotencyKey }, body.name)),
+    }),
+    route({
+      method: "POST",
+      path: "/v1/chats/:id/participants",
+      scope: "messages",
+      body: AddParticipant,
+      query: NameChat,
+      async handle({ caller: { customerId }, params: { id }, query: { from }, body, correlationId, idempotencyKey }) {
+        await requireChat(context, { customerId, id, from });
+        const asked = { customerId, id, from, correlationId, idempotencyKey };
+        return await answer(context, addParticipant(context, asked, participantOf(body)));
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/chats/:id/participants/:address",
+      scope: "messages",
+      query: NameChat,
+      handle: ({ caller: { customerId }, params: { id, address }, query: { from }, correlationId, idempotencyKey }) =>
+        answer(context, removeParticipant(context, { customerId, id, from, correlationId, idempotencyKey }, address)),
+    }),
+    route({
+      method: "POST",
+      path: "/v1/chats/:id/leave",
+      scope: "messages",
+      body: CommandChat,
+      query: NameChat,
+      handle: ({ caller: { customerId }, params: { id }, query: { from }, correlationId, idempotencyKey }) =>
+        answer(context, leaveGroup(context, { customerId, id, from, correlationId, idempotencyKey })),
+    }),
+  ];
+}
+
+/** Who is to be added, and what the caller calls it. */
+function participantOf(body: { participant?: string; phoneNumber?: string }): { field: string; value: string } {
+  const { participant, phoneNumber } = body;
+  if (participant !== undefined && phoneNumber !== undefined) {
+    throw invalidField("phoneNumber", "is another name for participant; give one of the two");
+  }
+  if (phoneNumber !== undefined) return { field: "phoneNumber", value: phoneNumber };
+  if (participant !== undefined) return { field: "participant", value: participant };
+  throw invalidField("participant", "is required");
+}
+
+function markRoutes(context: Context): Route[] {
+  return (["read", "unread"] as const).map((state) =>
+    route({
+      method: "POST",
+      path: `/v1/chats/:id/${state}`,
+      scope: "messages",
+      body: CommandChat,
+      query: NameChat,
+      handle: ({ caller: { customerId }, params: { id }, query: { from }, correlationId, idempotencyKey }) =>
+        answer(context, markChat(context, { customerId, id, from, correlationId, idempotencyKey }, state === "read")),
+    }),
+  );
+}
+
+function typingRoute(context: Context): Route {
+  return route({
+    method: "POST",
+    path: "/v1/chats/:id/typing",
+    scope: "messages",
+    body: SetTyping,
+    query: NameChat,
+    async handle({ caller: { customerId }, params: { id }, query: { from }, body, correlationId, idempotencyKey }) {
+      const { status = "start" } = body;
+      const { chatId } = await showTyping(context, { customerId, id, from, correlationId, idempotencyKey }, status);
+      return { data: { chatId, status } };
+    },
+  });
+}

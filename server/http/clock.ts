@@ -1,0 +1,63 @@
+/** Routes of the sandbox as a whole: its clock, and starting anew (contract 7). */
+
+import type { SandboxReset, SetClock as WireSetClock } from "../../sdk/wire.ts";
+import { parseDuration } from "../core/duration.ts";
+import { invalidField } from "../core/error.ts";
+import { clockRecord, moveClock } from "../engine/clock.ts";
+import type { Context } from "../engine/context.ts";
+import { requireSandbox, resetSandbox } from "../engine/sandbox.ts";
+import { type Route, route } from "./route.ts";
+import { ResetSandbox, SetClock } from "./schemas/sandbox.ts";
+
+/** `/v1/sandbox/clock` and `/v1/sandbox/reset`. */
+export function clockRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/sandbox/clock",
+      scope: "messages",
+      async handle({ caller }) {
+        await requireSandbox(context, caller.customerId);
+        return { data: clockRecord(context) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/sandbox/clock",
+      scope: "messages",
+      body: SetClock,
+      async handle({ caller: { customerId }, body, idempotencyKey: key }) {
+        await requireSandbox(context, customerId);
+        const { idempotencyKey: _, ...wanted } = body;
+        const command = { key, customerId, route: "POST /v1/sandbox/clock", body: wanted };
+        await moveClock(context, command, moveOf(wanted));
+        return { data: clockRecord(context) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/sandbox/reset",
+      scope: "messages",
+      body: ResetSandbox,
+      async handle({ caller: { customerId }, idempotencyKey: key }) {
+        await resetSandbox(context, { key, customerId, route: "POST /v1/sandbox/reset", body: {} });
+        const data: SandboxReset = { reset: true };
+        return { data };
+      },
+    }),
+  ];
+}
+
+/** Milliseconds to advance by, or `reset`. Throws a 400 unless it is exactly one of the two. */
+function moveOf({ advance, reset }: WireSetClock): number | "reset" {
+  if ((advance === undefined) === (reset !== true)) {
+    throw invalidField("advance", 'give either advance, such as "30s", or reset, which must be true');
+  }
+  if (advance === undefined) return "reset";
+  const ms = parseDuration(advance);
+  if (ms !== null && ms > 0) return ms;
+  throw invalidField(
+    "advance",
+    "must be a duration such as 30s, 5m, 2h or 1d, and more than none: the clock only goes forward",
+  );
+}

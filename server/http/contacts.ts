@@ -1,0 +1,143 @@
+/** Routes of contacts: make, list, get, change, delete, one by one and in bulk (contract 3). */
+
+import type {
+  ContactList,
+  Deleted,
+  DeletedContacts,
+  Contact as WireContact,
+  UpdateContact as WireUpdateContact,
+} from "../../sdk/wire.ts";
+import { type Contact, contactRecord } from "../core/contact.ts";
+import { ApiError } from "../core/error.ts";
+import {
+  createContact,
+  createContacts,
+  deleteContacts,
+  type Entry,
+  requireContact,
+  updateContact,
+} from "../engine/contacts.ts";
+import type { Context } from "../engine/context.ts";
+import { countContacts, findLastContacts, listContacts } from "../store/contacts.ts";
+import { type Route, route } from "./route.ts";
+import { CreateContact, CreateContacts, DeleteContacts, ListContacts, UpdateContact } from "./schemas/contacts.ts";
+import { compileCheck } from "./validate.ts";
+
+export function contactRoutes(context: Context): Route[] {
+  return [createRoute(context), listRoute(context), ...bulkRoutes(context), ...oneContactRoutes(context)];
+}
+
+function createRoute(context: Context): Route {
+  return route({
+    method: "POST",
+    path: "/v1/contacts",
+    scope: "messages",
+    body: CreateContact,
+    async handle({ caller: { customerId }, body, idempotencyKey }) {
+      const { repeated, contact } = await createContact(context, customerId, { idempotencyKey, body });
+      return { status: repeated ? 200 : 201, data: await recordOf(context, contact) };
+    },
+  });
+}
+
+function listRoute(context: Context): Route {
+  return route({
+    method: "GET",
+    path: "/v1/contacts",
+    scope: "messages",
+    query: ListContacts,
+    async handle({ caller: { customerId }, query }) {
+      const { limit, offset, tag } = query;
+      const { db } = context.store;
+      const filter = { search: searched(query.search ?? ""), tag };
+      const [total, found] = await Promise.all([
+        countContacts(db, customerId, filter),
+        listContacts(db, customerId, filter, { limit, offset }),
+      ]);
+      const contacts = await recordsOf(context, found);
+      const hasMore = offset + found.length < total;
+      const data: ContactList = { contacts, pagination: { total, limit, offset, hasMore } };
+      return { data };
+    },
+  });
+}
+
+/** A leading space before a digit was the `+` of a phone number (contract 1). */
+function searched(text: string): string {
+  return text.replace(/^ (?=\d)/, "+");
+}
+
+function bulkRoutes(context: Context): Route[] {
+  const check = compileCheck("body", UpdateContact);
+  const entryOf = (fields: WireUpdateContact): Entry => {
+    const [bad] = check(fields);
+    return bad === undefined ? { fields } : { error: `${bad.path}: ${bad.message}` };
+  };
+  return [
+    route({
+      method: "POST",
+      path: "/v1/contacts/bulk",
+      scope: "messages",
+      body: CreateContacts,
+      async handle({ caller: { customerId }, body, idempotencyKey }) {
+        const entries = body.contacts.map(entryOf);
+        const request = { idempotencyKey, body: { contacts: body.contacts }, entries };
+        const { repeated, made } = await createContacts(context, customerId, request);
+        return { status: repeated || made.created === 0 ? 200 : 201, data: made };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/contacts/bulk",
+      scope: "messages",
+      body: DeleteContacts,
+      async handle({ caller: { customerId }, body }) {
+        const data: DeletedContacts = { deleted: await deleteContacts(context, customerId, body.ids) };
+        return { data };
+      },
+    }),
+  ];
+}
+
+function oneContactRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/contacts/:id",
+      scope: "messages",
+      async handle({ caller: { customerId }, params: { id } }) {
+        return { data: await recordOf(context, await requireContact(context, customerId, id)) };
+      },
+    }),
+    route({
+      method: "PUT",
+      path: "/v1/contacts/:id",
+      scope: "messages",
+      body: UpdateContact,
+      async handle({ caller: { customerId }, params: { id }, body }) {
+        return { data: await recordOf(context, await updateContact(context, customerId, id, body)) };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/contacts/:id",
+      scope: "messages",
+      async handle({ caller: { customerId }, params: { id } }) {
+        const deleted = await deleteContacts(context, customerId, [id]);
+        if (deleted === 0) throw new ApiError("NOT_FOUND", `There is no contact ${id}.`);
+        const data: Deleted = { id, deleted: true };
+        return { data };
+      },
+    }),
+  ];
+}
+
+async function recordsOf({ store }: Context, contacts: readonly Contact[]): Promise<WireContact[]> {
+  const last = await findLastContacts(store.db, contacts);
+  return contacts.map((contact) => contactRecord(contact, last.get(contact.id) ?? null));
+}
+
+async function recordOf(context: Context, contact: Contact): Promise<WireContact> {
+  const [record = contactRecord(contact, null)] = await recordsOf(context, [contact]);
+  return record;
+}

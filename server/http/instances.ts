@@ -1,0 +1,101 @@
+/** Admin routes of provider instances. No answer shows a secret. */
+
+import { type InstanceList, PROVIDERS, type ProviderName } from "../../sdk/wire.ts";
+import { invalidFields } from "../core/error.ts";
+import { type Instance, instanceRecord } from "../core/instance.ts";
+import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/connect.ts";
+import { openConfig } from "../engine/connections.ts";
+import type { Context } from "../engine/context.ts";
+import { listInstances } from "../store/instances.ts";
+import { pageOf } from "./page.ts";
+import { type Route, route } from "./route.ts";
+import { closed, page } from "./schemas/common.ts";
+import { CONFIGS, CreateInstance, UpdateInstance } from "./schemas/instances.ts";
+import { type Check, compileCheck } from "./validate.ts";
+
+/** `/v1/admin/instances` and what is under it (contract 2). */
+export function instanceRoutes(context: Context): Route[] {
+  const checks = new Map(PROVIDERS.map((name) => [name, compileCheck("body", CONFIGS[name])]));
+  return [listRoute(context), createRoute(context, checks), ...oneInstanceRoutes(context, checks)];
+}
+
+type Checks = ReadonlyMap<ProviderName, Check>;
+
+function listRoute(context: Context): Route {
+  return route({
+    method: "GET",
+    path: "/v1/admin/instances",
+    scope: "admin",
+    query: closed(page),
+    async handle({ query }) {
+      const read = (before: string | null, limit: number) => listInstances(context.store.db, before, limit);
+      const { records, pagination } = await pageOf("inst_", query, read);
+      const instances = await Promise.all(records.map((instance) => recordOf(context, instance)));
+      const data: InstanceList = { instances, pagination };
+      return { data };
+    },
+  });
+}
+
+function createRoute(context: Context, checks: Checks): Route {
+  return route({
+    method: "POST",
+    path: "/v1/admin/instances",
+    scope: "admin",
+    body: CreateInstance,
+    async handle({ body: { idempotencyKey: _, ...body }, idempotencyKey }) {
+      requireConfig(checks, body.provider, body.config);
+      const { repeated, instance } = await createInstance(context, { idempotencyKey, body });
+      return { status: repeated ? 200 : 201, data: await recordOf(context, instance) };
+    },
+  });
+}
+
+function oneInstanceRoutes(context: Context, checks: Checks): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/admin/instances/:id",
+      scope: "admin",
+      async handle({ params }) {
+        return { data: await recordOf(context, await requireInstance(context, params.id)) };
+      },
+    }),
+    route({
+      method: "PATCH",
+      path: "/v1/admin/instances/:id",
+      scope: "admin",
+      body: UpdateInstance,
+      async handle({ params, body: { name = null, config } }) {
+        const merge = (instance: Instance, before: Record<string, unknown>) => {
+          const after = { ...before, ...config };
+          requireConfig(checks, instance.provider, after);
+          return after;
+        };
+        const wanted = { name, merge: config === undefined ? null : merge };
+        return { data: await recordOf(context, await updateInstance(context, params.id, wanted)) };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/admin/instances/:id",
+      scope: "admin",
+      async handle({ params }) {
+        await deleteInstance(context, params.id);
+        return { data: { id: params.id, deleted: true } };
+      },
+    }),
+  ];
+}
+
+async function recordOf(context: Context, instance: Instance) {
+  const health = await context.connections.health(context, instance.id);
+  return instanceRecord(instance, openConfig(context, instance), health);
+}
+
+/** Throws a 400 that names every setting its provider cannot use. */
+function requireConfig(checks: Checks, provider: ProviderName, config: Record<string, unknown>): void {
+  const found = checks.get(provider)?.(config) ?? [];
+  if (found.length === 0) return;
+  throw invalidFields(found.map(({ path, message }) => ({ path: path === "" ? "config" : `config.${path}`, message })));
+}

@@ -1,0 +1,48 @@
+/** Requests as commands that can be pasted into a shell. Pure. */
+
+import type { PublishedOperation } from "./document.ts";
+import type { Parameter } from "./parameters.ts";
+
+/** How to call the operation of a document with curl: with the examples of its parameters and its body. */
+export function curlOf(baseUrl: string, method: string, template: string, operation: PublishedOperation): string {
+  const parameters = operation.parameters.filter((one): one is Parameter => "name" in one);
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => segment(exampleOf(parameters, "path", name)));
+  const query = parameters
+    .filter((one) => one.in === "query" && one.example !== undefined)
+    .map((one) => `${one.name}=${encodeURIComponent(String(one.example))}`);
+  const url = `${baseUrl}${path}${query.length === 0 ? "" : `?${query.join("&")}`}`;
+  const body = operation.requestBody?.content["application/json"]?.example;
+  const verb = method === "GET" ? [] : method === "POST" && body !== undefined ? [] : [`-X ${method}`];
+  const lines = [
+    ["curl", ...verb, quoted(url)].join(" "),
+    ...keyHeader(operation["x-scope"]),
+    ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d ${quoted(bodyText(body))}`]),
+  ];
+  return lines.join(" \\\n  ");
+}
+
+function keyHeader(scope: PublishedOperation["x-scope"]): string[] {
+  if (scope === undefined) return [];
+  return [`-H "Authorization: Bearer $${scope === "admin" ? "TIGHTBEAM_ADMIN_KEY" : "TIGHTBEAM_API_KEY"}"`];
+}
+
+function exampleOf(parameters: readonly Parameter[], place: Parameter["in"], name: string): string {
+  return String(parameters.find((one) => one.in === place && one.name === name)?.example ?? "");
+}
+
+/** Longest body that is written on one line, in characters. */
+const LINE_LENGTH_MAX = 60;
+
+function bodyText(body: unknown): string {
+  const line = JSON.stringify(body);
+  return line.length > LINE_LENGTH_MAX ? JSON.stringify(body, null, 2) : line;
+}
+
+/** A value as a part of a path: a plus is one, in a path. */
+function segment(text: string): string {
+  return encodeURIComponent(text).replaceAll("%2B", "+").replaceAll("%40", "@");
+}
+
+function quoted(text: string): string {
+  return /^[\w:/.+@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,79 @@
+/** Schemas as tables of fields, for the page. Pure. */
+
+import { html, type Markup, prose } from "./markup.ts";
+import type { PublishedSchema } from "./schema.ts";
+
+interface Row {
+  name: string;
+  schema: PublishedSchema;
+  isRequired: boolean;
+}
+
+/** The fields of a schema with those of the objects inside it; nothing for a schema without fields. */
+export function fieldsTable(schema: PublishedSchema, isRequest: boolean): Markup | null {
+  const rows = rowsOf(schema, "");
+  if (rows.length === 0) return null;
+  return html`<dl class="fields">${rows.map((row) => fieldRow(row, isRequest))}</dl>`;
+}
+
+/** One field: name, type, whether it has to be there, and what it is. */
+export function fieldRow({ name, schema, isRequired }: Row, isRequest: boolean): Markup {
+  const { description = "", deprecated } = schema;
+  // A record carries every field, so that only what may be absent is worth a word there.
+  const mark = isRequest ? (isRequired ? "required" : null) : isRequired ? null : "may be absent";
+  return html`<div${deprecated === true ? html` class="old"` : null}><dt><code>${name}</code> <span class="type">${typeOf(schema)}</span>${mark === null ? null : html` <em>${mark}</em>`}</dt><dd>${prose(description)}${bounds(schema)}</dd></div>`;
+}
+
+function rowsOf(schema: PublishedSchema, prefix: string): Row[] {
+  const { properties = {}, required = [] } = schema;
+  return Object.entries(properties).flatMap(([field, value]) => {
+    const name = `${prefix}${field}`;
+    const row = { name, schema: value, isRequired: required.includes(field) && value.default === undefined };
+    const inner = value.items ?? value;
+    return [row, ...rowsOf(inner, value.items === undefined ? `${name}.` : `${name}[].`)];
+  });
+}
+
+/** What a value is, in a few words; records are links to where they are told. */
+export function typeOf(schema: PublishedSchema): Markup {
+  const { $ref, type, items, anyOf, format } = schema;
+  if ($ref !== undefined) {
+    const name = $ref.split("/").at(-1) ?? "";
+    return html`<a href="#record-${name}">${name}</a>`;
+  }
+  const choices = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
+  if (choices !== undefined) return listed(choices.map((value) => html`<code>${JSON.stringify(value)}</code>`));
+  if (anyOf !== undefined) return listed(anyOf.map(typeOf));
+  if (items !== undefined) return html`list of ${typeOf(items)}`;
+  const { additionalProperties } = schema;
+  if (typeof additionalProperties === "object") return html`object of ${typeOf(additionalProperties)}`;
+  const words = [type ?? "any"].flat().map((word) => (word === "string" ? (NAMES[format ?? ""] ?? word) : word));
+  return html`${words.join(" or ")}`;
+}
+
+const NAMES: Readonly<Record<string, string>> = { "date-time": "instant", email: "e-mail" };
+
+function listed(parts: readonly Markup[]): Markup {
+  return html`${parts.map((part, index) => (index === 0 ? part : html` | ${part}`))}`;
+}
+
+function bounds(schema: PublishedSchema): Markup | null {
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems } = schema as Record<string, number | undefined>;
+  const found = [
+    range(minimum, maximum, ""),
+    range(minLength, maxLength, " characters"),
+    range(minItems, maxItems, " items"),
+  ];
+  const said = [
+    ...found.filter((one) => one !== null),
+    ...(schema.default === undefined ? [] : [`default ${String(schema.default)}`]),
+  ];
+  return said.length === 0 ? null : html` <small>${said.join(", ")}</small>`;
+}
+
+function range(min: number | undefined, max: number | undefined, unit: string): string | null {
+  const at = (value: number) => value.toLocaleString("en-US");
+  const least = min ?? 0;
+  if (max !== undefined) return least === 0 ? `at most ${at(max)}${unit}` : `${at(least)} to ${at(max)}${unit}`;
+  return least <= 1 ? null : `at least ${at(least)}${unit}`;
+}

@@ -1,0 +1,45 @@
+/** Pieces of HTML that are safe by construction: text is escaped, and only what is made here is markup. Pure. */
+
+/** A piece of markup; anything else that is put between two of them is escaped. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = Markup | string | number | null | readonly Part[];
+
+/** HTML with values put in: `` html`<p>${name}</p>` ``. Strings are escaped, lists joined, null is nothing. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+  return new Markup(strings.reduce((text, string, index) => text + render(parts[index - 1] ?? null) + string));
+}
+
+function render(part: Part): string {
+  if (part === null) return "";
+  if (part instanceof Markup) return part.text;
+  return typeof part === "object" ? part.map(render).join("") : escaped(String(part));
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}
+
+/** A sentence in which backticks mean code and double asterisks mean strong. */
+export function prose(text: string): Markup {
+  const pieces = text.split(/(`[^`]+`|\*\*[^*]+\*\*)/);
+  return html`${pieces.map((piece) => {
+    if (piece.startsWith("`")) return html`<code>${piece.slice(1, -1)}</code>`;
+    return piece.startsWith("**") ? html`<strong>${piece.slice(2, -2)}</strong>` : html`${piece}`;
+  })}`;
+}
+
+/** A value as JSON over several lines, its keys and strings told apart. */
+export function json(value: unknown): Markup {
+  const pieces = JSON.stringify(value, null, 2).split(/("(?:[^"\\]|\\.)*"(?:\s*:)?)/);
+  return html`${pieces.map((piece) => {
+    if (!piece.startsWith('"')) return html`${piece}`;
+    return piece.endsWith(":") ? html`<b>${piece}</b>` : html`<i>${piece}</i>`;
+  })}`;
+}

@@ -1,0 +1,263 @@
+/** The reference as one page of HTML, made from the document: it loads nothing, from here or anywhere else. Pure. */
+
+import { ERROR_STATUS, type ErrorCode } from "../../../sdk/wire.ts";
+import type { Answer } from "./answers.ts";
+import { curlOf } from "./curl.ts";
+import type { OpenApiDocument, PublishedOperation } from "./document.ts";
+import { ERROR_SENTENCES } from "./errors.ts";
+import { fieldRow, fieldsTable, typeOf } from "./fields-table.ts";
+import { html, json, Markup, prose } from "./markup.ts";
+import type { Notification } from "./notifications.ts";
+import { SCRIPT, STYLE } from "./page-style.ts";
+import type { Parameter } from "./parameters.ts";
+import { type PublishedSchema, refTo } from "./schema.ts";
+
+/** What pages are made from: the document, and where the service is reached. */
+interface Source {
+  document: OpenApiDocument;
+  baseUrl: string;
+}
+
+interface Listed {
+  method: string;
+  template: string;
+  operation: PublishedOperation;
+}
+
+/** The whole page. */
+export function renderPage(document: OpenApiDocument, baseUrl: string): string {
+  const source = { document, baseUrl };
+  const { info, tags } = document;
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${info.title} API reference</title>
+<style>${new Markup(STYLE)}</style>
+</head>
+<body>
+<div class="page">
+${navigation(source)}
+<main>
+<h1>${info.title} API</h1>
+<p>${info.summary}</p>
+${info.description
+  .split("\n\n")
+  .slice(1)
+  .map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
+<p>The same for programs: <a href="/openapi.json">openapi.json</a>, and for language models: <a href="/llms.txt">llms.txt</a>.</p>
+${tags.map((tag) => tagPart(source, tag))}
+${eventsPart(source)}
+${recordsPart(source)}
+${errorsPart()}
+</main>
+</div>
+<script>${new Markup(SCRIPT)}</script>
+</body>
+</html>
+`;
+  return page.text;
+}
+
+function operationsOf({ paths }: OpenApiDocument, tag: string): Listed[] {
+  return Object.entries(paths).flatMap(([template, item]) =>
+    Object.entries(item)
+      .filter(([, operation]) => operation.tags.includes(tag))
+      .map(([method, operation]) => ({ method: method.toUpperCase(), template, operation })),
+  );
+}
+
+function navigation({ document }: Source): Markup {
+  const groups = document.tags.map(({ name }) => {
+    const links = operationsOf(document, name).map(
+      ({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`,
+    );
+    return html`<h2><a href="#tag-${name}">${name}</a></h2><ul>${links}</ul>`;
+  });
+  const more = [
+    ["webhook-events", "Webhook events"],
+    ["records", "Records"],
+    ["errors", "Errors"],
+  ].map(([anchor = "", title = ""]) => html`<h2><a href="#${anchor}">${title}</a></h2>`);
+  return html`<nav aria-label="Operations"><details open><summary>Contents</summary>${groups}${more}</details></nav>`;
+}
+
+function tagPart(source: Source, { name, description }: { name: string; description: string }): Markup {
+  const operations = operationsOf(source.document, name);
+  return html`<h2 id="tag-${name}">${name}</h2><p>${prose(description)}</p>${operations.map((one) => operationPart(source, one))}`;
+}
+
+function operationPart(source: Source, listed: Listed): Markup {
+  const { method, template, operation } = listed;
+  const { operationId, summary, description } = operation;
+  const path = template.replace(/\{(\w+)\}/g, ":$1");
+  return html`<section class="one" id="${operationId}">
+<div>
+<h3><a href="#${operationId}">${summary}</a></h3>
+<p class="address"><span class="verb ${method.toLowerCase()}">${method}</span>${path}</p>
+<p>${prose(description)}</p>
+<p><small>${keyOf(operation)}</small></p>
+${parametersPart(operation)}
+${bodyPart(source, operation)}
+${refusalsPart(source, operation)}
+</div>
+<div>
+<h4>Request</h4>
+${commandPart(curlOf(source.baseUrl, method, template, operation))}
+${answersPart(operation)}
+</div>
+</section>`;
+}
+
+function keyOf(operation: PublishedOperation): string {
+  switch (operation["x-scope"]) {
+    case "messages":
+      return "Takes a customer's key.";
+    case "admin":
+      return "Takes an admin key.";
+    case "any":
+      return "Takes a customer's key or an admin key.";
+    default:
+      return "Takes no key.";
+  }
+}
+
+function commandPart(command: string): Markup {
+  return html`<div class="code"><button type="button" hidden>Copy</button><pre><code>${command}</code></pre></div>`;
+}
+
+const PLACES = [
+  ["path", "In the path"],
+  ["query", "In the query"],
+  ["header", "In the headers"],
+] as const;
+
+function parametersPart({ parameters }: PublishedOperation): Markup {
+  const own = parameters.filter((one): one is Parameter => "name" in one);
+  return html`${PLACES.map(([place, title]) => {
+    const rows = own.filter((one) => one.in === place);
+    if (rows.length === 0) return null;
+    return html`<h4>${title}</h4><dl class="fields">${rows.map(parameterRow)}</dl>`;
+  })}`;
+}
+
+function parameterRow({ name, schema, description, required = false }: Parameter): Markup {
+  return fieldRow({ name, schema: { ...schema, description }, isRequired: required }, true);
+}
+
+function resolve({ document }: Source, schema: PublishedSchema): PublishedSchema {
+  const name = schema.$ref?.split("/").at(-1);
+  return name === undefined ? schema : (document.components.schemas[name] ?? schema);
+}
+
+function bodyPart(source: Source, { requestBody }: PublishedOperation): Markup | null {
+  const content = requestBody?.content["application/json"];
+  if (content === undefined) return null;
+  return html`<h4>Body</h4>${fieldsTable(resolve(source, content.schema), true)}`;
+}
+
+function answersPart({ responses }: PublishedOperation): Markup {
+  const successes = Object.entries(responses).filter(([status]) => status.startsWith("2")) as [string, Answer][];
+  // The one with an example first: the others say what is different in a sentence.
+  const [first, ...others] = successes.sort(([, a], [, b]) => Number(hasExample(b)) - Number(hasExample(a)));
+  if (first === undefined) return html``;
+  const [status, { description, content = {} }] = first;
+  return html`<h4>Answer ${status}</h4><p>${prose(description)}</p>${Object.entries(content).map(contentPart)}
+${others.map(([other, answer]) => html`<h4>Answer ${other}</h4><p>${prose(answer.description)}</p>`)}`;
+}
+
+function hasExample({ content = {} }: Answer): boolean {
+  return Object.values(content).some(({ example }) => example !== undefined);
+}
+
+function contentPart([type, { schema, example }]: [string, { schema: PublishedSchema; example?: unknown }]): Markup {
+  const data = schema.properties?.data;
+  const told =
+    data === undefined ? html`<p><small>${type}</small></p>` : html`<p><small>data: ${typeOf(data)}</small></p>`;
+  if (example === undefined) return told;
+  return html`${told}<pre><code>${typeof example === "string" ? example : json(example)}</code></pre>`;
+}
+
+/** Codes that every route can answer are told once, under Errors. */
+const EVERYWHERE: ReadonlySet<string> = new Set<ErrorCode>([
+  "VALIDATION_ERROR",
+  "INVALID_JSON",
+  "UNAUTHORIZED",
+  "FORBIDDEN",
+  "RATE_LIMITED",
+  "INTERNAL_ERROR",
+  "SERVICE_UNAVAILABLE",
+]);
+
+function refusalsPart(source: Source, { responses }: PublishedOperation): Markup | null {
+  const codes = refusalCodes(source.document, responses).filter((code) => !EVERYWHERE.has(code));
+  if (codes.length === 0) return null;
+  return html`<h4>Refusals of its own</h4><dl class="fields">${codes.map(errorRow)}</dl>`;
+}
+
+/** The codes that an operation can be refused with, by status; what the edge says to what is no request left out. */
+export function refusalCodes({ components }: OpenApiDocument, responses: PublishedOperation["responses"]): ErrorCode[] {
+  const refusals = Object.entries(responses).filter(([status]) => status !== "default" && status >= "400");
+  return refusals.flatMap(([, answer]) => {
+    const name = "$ref" in answer ? String(answer.$ref).split("/").at(-1) : undefined;
+    const full = name === undefined ? (answer as Answer) : components.responses[name];
+    const narrowed = full?.content?.["application/json"]?.schema.allOf as PublishedSchema[] | undefined;
+    return (narrowed?.[1]?.properties?.error?.properties?.code?.enum ?? []) as ErrorCode[];
+  });
+}
+
+function errorRow(code: ErrorCode): Markup {
+  return html`<div><dt><code>${code}</code> <span class="type">${ERROR_STATUS[code]}</span></dt><dd>${prose(ERROR_SENTENCES[code])}</dd></div>`;
+}
+
+function eventsPart({ document }: Source): Markup {
+  const { components, webhooks } = document;
+  const first = Object.values(webhooks)[0]?.post;
+  const headers = (first?.parameters ?? []).flatMap(({ $ref }) => {
+    const parameter = components.parameters[$ref?.split("/").at(-1) ?? ""];
+    return parameter === undefined ? [] : [parameterRow(parameter)];
+  });
+  return html`<h2 id="webhook-events">Webhook events</h2>
+<p>Each event is sent as a POST to the endpoints that subscribe to it, and to the <code>callbackUrl</code> of what it is about. Verify the signature over the raw body, answer with a 2xx status within 30 seconds, deduplicate by <code>id</code>. What is not taken is sent again, seven times, over 58 hours.</p>
+<h4>Headers of a delivery</h4><dl class="fields">${headers}</dl>
+${Object.entries(webhooks).map(([type, { post }]) => eventPart(type, post, document))}`;
+}
+
+function eventPart(
+  type: string,
+  { operationId, summary, requestBody }: Notification,
+  document: OpenApiDocument,
+): Markup {
+  const { schema, example } = requestBody.content["application/json"] ?? { schema: {}, example: null };
+  const envelope = document.components.schemas[schema.$ref?.split("/").at(-1) ?? ""];
+  const data = envelope?.properties?.data;
+  return html`<section class="one" id="${operationId}">
+<div><h3><a href="#${operationId}"><code>${type}</code></a></h3><p>${prose(summary)}</p>${data === undefined ? null : html`<p><small>data: ${typeOf(data)}</small></p>`}</div>
+<div><pre><code>${json(example)}</code></pre></div>
+</section>`;
+}
+
+/** Records that are answered or sent: bodies and events are told where they are asked for and sent. */
+function recordsPart({ document }: Source): Markup {
+  const { paths, webhooks, components } = document;
+  const bodies = Object.values(paths).flatMap((item) => Object.values(item).map(({ requestBody }) => requestBody));
+  const posts = Object.values(webhooks).map(({ post }) => post.requestBody);
+  const told = new Set([...bodies, ...posts].map((body) => body?.content["application/json"]?.schema.$ref));
+  const records = Object.entries(components.schemas).filter(([name]) => !told.has(refTo(name).$ref));
+  return html`<h2 id="records">Records</h2>${records.map(([name, schema]) => recordPart(name, schema))}`;
+}
+
+function recordPart(name: string, schema: PublishedSchema): Markup {
+  const fields = fieldsTable(schema, false);
+  const told =
+    fields === null
+      ? html`<p>Any of the <a href="#webhook-events">webhook events</a>.</p>`
+      : html`<details><summary>Fields</summary>${fields}</details>`;
+  return html`<section id="record-${name}"><h3><a href="#record-${name}">${name}</a></h3>${told}</section>`;
+}
+
+function errorsPart(): Markup {
+  const codes = Object.keys(ERROR_STATUS) as ErrorCode[];
+  return html`<h2 id="errors">Errors</h2><p>Every refusal has one of these codes. Decide by the code: it never changes its meaning.</p><dl class="fields">${codes.map(errorRow)}</dl>`;
+}

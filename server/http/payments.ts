@@ -1,0 +1,102 @@
+/** Routes of payment requests: ask, list, get, cancel (contract 3). */
+
+import type { ErrorDetail, PaymentRequestList } from "../../sdk/wire.ts";
+import { invalidFields } from "../core/error.ts";
+import type { PaymentId } from "../core/id.ts";
+import { BOUND_EXPECTED, parseBound } from "../core/instant.ts";
+import { type Payment, paymentRecord } from "../core/payment.ts";
+import type { Context } from "../engine/context.ts";
+import { cancelRequest, requirePayment } from "../engine/end-payments.ts";
+import type { Commanded } from "../engine/idempotency.ts";
+import { requestPayment } from "../engine/request-payment.ts";
+import { findPayment, listPayments } from "../store/payments.ts";
+import { pageOf } from "./page.ts";
+import { type Route, route } from "./route.ts";
+import { CancelPayment, ListPayments, RequestPayment } from "./schemas/payments.ts";
+
+/** `/v1/payments` and what is under it. */
+export function paymentRoutes(context: Context): Route[] {
+  return [requestRoute(context), listRoute(context), ...onePaymentRoutes(context)];
+}
+
+function requestRoute(context: Context): Route {
+  return route({
+    method: "POST",
+    path: "/v1/payments/request",
+    scope: "messages",
+    body: RequestPayment,
+    async handle({ caller: { customerId, key }, body, correlationId, idempotencyKey }) {
+      const commanded = await requestPayment(context, {
+        customerId,
+        keyId: key.id,
+        correlationId,
+        idempotencyKey,
+        body,
+      });
+      const data = paymentRecord(await answered(context, commanded));
+      return { status: commanded.repeated ? 200 : 202, data };
+    },
+  });
+}
+
+function listRoute(context: Context): Route {
+  return route({
+    method: "GET",
+    path: "/v1/payments/requests",
+    scope: "messages",
+    query: ListPayments,
+    async handle({ caller, query }) {
+      const filter = { status: query.status, ...periodOf(query) };
+      const read = (before: string | null, limit: number) =>
+        listPayments(context.store.db, caller.customerId, filter, { before, limit });
+      const { records, pagination } = await pageOf("pay_", query, read);
+      const data: PaymentRequestList = { requests: records.map(paymentRecord), pagination };
+      return { data };
+    },
+  });
+}
+
+function onePaymentRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/payments/requests/:id",
+      scope: "messages",
+      async handle({ caller, params }) {
+        return { data: paymentRecord(await requirePayment(context, caller.customerId, params.id)) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/payments/requests/:id/cancel",
+      scope: "messages",
+      body: CancelPayment,
+      async handle({ caller: { customerId }, params: { id }, idempotencyKey: key }) {
+        const command = { key, customerId, route: `POST /v1/payments/requests/${id}/cancel`, body: {} };
+        const commanded = await cancelRequest(context, command, customerId, id);
+        return { data: paymentRecord(await answered(context, commanded)) };
+      },
+    }),
+  ];
+}
+
+/** The request that was made or changed; of a repeat, the one of the first time as it now is. */
+async function answered(context: Context, commanded: Commanded<Payment>): Promise<Payment> {
+  if (!commanded.repeated) return commanded.value;
+  const first = await findPayment(context.store.db, commanded.result as PaymentId);
+  if (first === null) throw new Error(`${commanded.result} is gone`);
+  return first;
+}
+
+/** When requests were made: `from` on, up to `to`. A date is a day in UTC, and as `to` the whole of it counts. */
+function periodOf({ from, to }: { from?: string; to?: string }) {
+  const problems: ErrorDetail[] = [];
+  const read = (path: "from" | "to", text: string | undefined): number | undefined => {
+    const at = text === undefined ? undefined : parseBound(text, path);
+    if (at === null) problems.push({ path, message: BOUND_EXPECTED });
+    return at ?? undefined;
+  };
+  const period = { createdFrom: read("from", from), createdBefore: read("to", to) };
+  if (problems.length > 0) throw invalidFields(problems);
+  return period;
+}

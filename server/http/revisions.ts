@@ -1,0 +1,56 @@
+/** Routes of what is ordered of a message that was sent: edit, unsend, react (contract 3). */
+
+import { invalidField } from "../core/error.ts";
+import { messageRecord } from "../core/message-record.ts";
+import type { Context } from "../engine/context.ts";
+import { editMessage, reactTo, unsendMessage } from "../engine/order.ts";
+import { type Route, route } from "./route.ts";
+import { EditMessage, React, UnsendMessage } from "./schemas/revisions.ts";
+
+export function revisionRoutes(context: Context): Route[] {
+  return [
+    route({
+      method: "PUT",
+      path: "/v1/messages/:id",
+      scope: "messages",
+      body: EditMessage,
+      async handle({ caller: { customerId }, params: { id }, body }) {
+        const text = oneOf({ text: body.text, "content.text": body.content?.text });
+        const forOldPhones = body.backwardsCompatibilityMessage ?? `Edited to “${text}”`;
+        const message = await editMessage(context, { customerId, id, text, forOldPhones });
+        return { data: messageRecord(message, context.link) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/messages/:id/unsend",
+      scope: "messages",
+      body: UnsendMessage,
+      async handle({ caller: { customerId }, params: { id }, idempotencyKey }) {
+        const message = await unsendMessage(context, { customerId, id, idempotencyKey });
+        return { data: messageRecord(message, context.link) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/messages/:id/reactions",
+      scope: "messages",
+      body: React,
+      async handle({ caller: { customerId }, params: { id }, body, idempotencyKey }) {
+        const reaction = oneOf({ type: body.type, reaction: body.reaction });
+        await reactTo(context, { customerId, id, reaction, idempotencyKey });
+        return { data: { messageId: id, reaction } };
+      },
+    }),
+  ];
+}
+
+/** What a field or its synonym says, the field's name first. Throws a 400 where neither is there, or they differ. */
+function oneOf<Value>(fields: Record<string, Value | undefined>): Value {
+  const [name = "", synonym = ""] = Object.keys(fields);
+  const given = Object.values(fields).filter((value) => value !== undefined);
+  const [first] = given;
+  if (first === undefined) throw invalidField(name, "is required");
+  if (given.some((value) => value !== first)) throw invalidField(synonym, `says something else than ${name}`);
+  return first;
+}

@@ -1,0 +1,64 @@
+/** Bodies of the instance routes, and the settings of each provider (contract 2, Instance `config`). */
+
+import { type TObject, Type } from "typebox";
+import {
+  PROVIDERS,
+  type ProviderName,
+  type CreateInstance as WireCreateInstance,
+  type UpdateInstance as WireUpdateInstance,
+} from "../../../sdk/wire.ts";
+import { closed, IdempotencyKey, text, wire } from "./common.ts";
+
+/** Any object: its provider's own schema judges it. */
+const Config = Type.Unsafe<Record<string, unknown>>({ type: "object", maxProperties: 50, "x-bytesMax": 16_384 });
+
+const NAME_LENGTH_MAX = 255;
+/** An HTTP or HTTPS address; what an administrator configures is not guarded (contract 2). */
+const ServerUrl = Type.String({ maxLength: 2_048, pattern: "^https?://[^\\s/@]+(/\\S*)?$" });
+const Host = Type.String({ minLength: 1, maxLength: 253, pattern: "^[^\\s/@]+$" });
+const Secret = text(1, 1_024);
+
+export const CreateInstance = wire<WireCreateInstance>()(
+  closed({
+    name: text(1, NAME_LENGTH_MAX),
+    provider: Type.Enum(PROVIDERS),
+    config: Config,
+    idempotencyKey: Type.Optional(IdempotencyKey),
+  }),
+);
+
+export const UpdateInstance = wire<WireUpdateInstance>()(
+  closed({ name: Type.Optional(text(1, NAME_LENGTH_MAX)), config: Type.Optional(Config) }),
+);
+
+/** The settings of each provider. */
+export const CONFIGS: Readonly<Record<ProviderName, TObject>> = {
+  sandbox: closed({}),
+  bluebubbles: closed({
+    url: ServerUrl,
+    password: Secret,
+    ingest: Type.Enum(["webhook", "socket"] as const),
+  }),
+  smpp: closed({
+    host: Host,
+    port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+    // SMPP 3.4, 4.1.1: system_id holds 15 characters, password 8, system_type 12; some carriers give longer passwords.
+    systemId: text(1, 15),
+    password: Secret,
+    systemType: Type.Optional(text(0, 12)),
+    tls: Type.Optional(Type.Boolean()),
+    bindMode: Type.Enum(["transceiver", "pair"] as const),
+    windowSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+    throughputPerSecond: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 10_000 })),
+    responseTimeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 300 })),
+    enquireLinkSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_600 })),
+    messageIdBase: Type.Optional(Type.Enum(["same", "hexThenDecimal", "decimalThenHex"] as const)),
+    longMessages: Type.Optional(Type.Enum(["udh", "sar", "payload"] as const)),
+  }),
+  twilio: closed({
+    accountSid: Type.String({ pattern: "^AC[0-9a-fA-F]{32}$" }),
+    authToken: Secret,
+    messagingServiceSid: Type.Optional(Type.String({ pattern: "^MG[0-9a-fA-F]{32}$" })),
+    baseUrl: Type.Optional(ServerUrl),
+  }),
+};

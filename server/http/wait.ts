@@ -1,0 +1,116 @@
+/** `GET /v1/sandbox/wait`: the first stored event that matches, as soon as there is one (contract 7). */
+
+import { ApiError, invalidField } from "../core/error.ts";
+import type { CustomerId } from "../core/id.ts";
+import type { Context } from "../engine/context.ts";
+import { requireSandbox } from "../engine/sandbox.ts";
+import { type EventFilter, findEvent, listEvents, newestPosition, type PlacedEvent } from "../store/events.ts";
+import type { Lasting } from "./lasting.ts";
+import { type Route, route } from "./route.ts";
+import { WaitForEvent } from "./schemas/wait.ts";
+
+/** Requests that wait at once. */
+const WAITS_MAX = 1_000;
+const FULL_RETRY_AFTER_SECONDS = 1;
+
+export function waitRoutes(context: Context, lasting: Lasting): Route[] {
+  let waiting = 0;
+  return [
+    route({
+      method: "GET",
+      path: "/v1/sandbox/wait",
+      scope: "messages",
+      query: WaitForEvent,
+      async handle({ caller: { customerId }, query, onGone }) {
+        await requireSandbox(context, customerId);
+        const { after, timeoutSeconds, ...filter } = query;
+        const from = after === undefined ? null : await positionOf(context, customerId, after);
+        if (waiting >= WAITS_MAX) {
+          throw new ApiError("SERVICE_UNAVAILABLE", `${WAITS_MAX} requests are waiting already; try again.`, {
+            retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
+          });
+        }
+        waiting += 1;
+        const patience = new Patience(context, timeoutSeconds * 1_000, lasting, onGone);
+        try {
+          const event = await firstEvent(context, { customerId, filter, from }, patience);
+          return event === null ? { data: null } : { rawData: event.bytes };
+        } finally {
+          waiting -= 1;
+          patience.end();
+        }
+      },
+    }),
+  ];
+}
+
+async function positionOf(context: Context, customerId: CustomerId, after: string): Promise<number> {
+  const event = await findEvent(context.store.db, customerId, after);
+  if (event !== null) return event.position;
+  throw invalidField("after", `${after} is no event of this customer, or it is no longer kept`);
+}
+
+interface Wanted {
+  customerId: CustomerId;
+  filter: EventFilter;
+  /** A position, exclusive; null: from the first event that is kept. */
+  from: number | null;
+}
+
+/** The first event that matches; null when there was none until the patience was over. */
+async function firstEvent(context: Context, wanted: Wanted, patience: Patience): Promise<PlacedEvent | null> {
+  const { customerId, filter } = wanted;
+  const { db } = context.store;
+  const stopListening = context.feeds.listen(customerId, () => patience.wake());
+  try {
+    for (let { from } = wanted; ; ) {
+      // Read first: what is committed between the two is looked through again.
+      const newest = await newestPosition(db, customerId);
+      const [found = null] = await listEvents(db, customerId, filter, { order: "oldest", from, limit: 1 });
+      if (found !== null || patience.isOver) return found;
+      if (newest !== null && (from === null || newest > from)) from = newest;
+      await patience.pause();
+    }
+  } finally {
+    stopListening();
+  }
+}
+
+/** How long a request waits: until its time is up, the service stops, or its client is gone. */
+class Patience {
+  readonly #ends: (() => void)[] = [];
+  #isOver = false;
+  #isWoken = false;
+  #resume = () => {};
+
+  constructor({ clock }: Context, ms: number, lasting: Lasting, onGone: (action: () => void) => void) {
+    const end = () => this.end();
+    this.#ends.push(clock.after(ms, end), lasting.add(end));
+    onGone(end);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Resolves when it was woken since the last pause, or is over. */
+  async pause(): Promise<void> {
+    if (!this.#isWoken && !this.#isOver) {
+      await new Promise<void>((resolve) => {
+        this.#resume = resolve;
+      });
+    }
+    this.#isWoken = false;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#resume();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    for (const end of this.#ends.splice(0)) end();
+    this.#resume();
+  }
+}

@@ -1,0 +1,279 @@
+/** The one GET: fetches a file that a caller names, by the guarded connector, under limits of time, size and memory. */
+
+import type { Agent, Dispatcher } from "undici";
+import type { AllowList } from "../core/address.ts";
+import { ConnectError, guardedAgent, type Line, type OnLine } from "./connection.ts";
+import { cachedNames, nameServers, type Resolve, systemNames } from "./names.ts";
+
+/**
+ * How a fetch ended, in words to put behind the address. `refused`: asking again is no use. `deferred`: it may work
+ * later. What has `bytes` counts against the memory for files until `give` is told their `held`.
+ */
+export type Fetched = { bytes: Buffer; held: number } | { refused: string } | { deferred: string };
+
+export interface FetchOptions {
+  /** More than this is refused with the words `tooLarge`. */
+  bytesMax: number;
+  tooLarge: string;
+  abort: AbortSignal;
+}
+
+export interface FetcherOptions {
+  allow: AllowList;
+  userAgent: string;
+  /** Over a whole fetch, from the moment it begins. 30 s unless a test says otherwise (contract 3). */
+  deadlineMs?: number;
+  /** Files in memory at once, in bytes. */
+  heldBytesMax?: number;
+  /** A clock that only goes forward, in milliseconds: for names. */
+  now?: () => number;
+  /** Finds the addresses of all names but `localhost`. */
+  resolve?: Resolve;
+  /** PEM of the only authority to trust, for tests. */
+  tlsCa?: string;
+}
+
+/** What the engine needs of a fetcher. */
+export type Fetching = Pick<Fetcher, "fetch" | "take" | "give">;
+
+const DEADLINE_MS = 30_000;
+/** Fetches at once; others wait in line. */
+const FETCHES_MAX = 8;
+/** Bytes of files in memory at once, from their first byte to the end of their hand-over: a few of the largest. */
+const HELD_BYTES_MAX = 256 * 1_048_576;
+/** A file's buffer begins with this and doubles: what is promised counts for nothing, what came does. */
+const FIRST_BYTES = 65_536;
+const INTERIM_ANSWERS_MAX = 16;
+
+const STOPPED: Fetched = { deferred: "was not fetched: the service stopped" };
+const NOT_OURS: Fetched = { refused: "leads to an address that this service does not fetch from" };
+
+/** Fetches files. Holds no connection longer than the fetch that it is for. */
+export class Fetcher {
+  readonly #agent: Agent;
+  readonly #userAgent: string;
+  readonly #deadlineMs: number;
+  readonly #heldBytesMax: number;
+  readonly #open = new Set<Fetch>();
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+  #held = 0;
+  #closed = false;
+
+  constructor(options: FetcherOptions) {
+    const now = options.now ?? (() => performance.now());
+    this.#agent = guardedAgent({
+      allow: options.allow,
+      names: cachedNames(options.resolve ?? nameServers(), now),
+      listedNames: cachedNames(options.resolve ?? systemNames, now),
+      ...(options.tlsCa === undefined ? {} : { tlsCa: options.tlsCa }),
+      keepAlive: false,
+    });
+    this.#userAgent = options.userAgent;
+    this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+    this.#heldBytesMax = options.heldBytesMax ?? HELD_BYTES_MAX;
+  }
+
+  /** Bytes of files that are in memory now. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Counts bytes against the memory for files; false, and nothing is counted, when there is no room for them. */
+  take(bytes: number): boolean {
+    if (this.#held + bytes > this.#heldBytesMax) return false;
+    this.#held += bytes;
+    return true;
+  }
+
+  /** The bytes are in memory no longer. */
+  give(bytes: number): void {
+    this.#held -= bytes;
+  }
+
+  /** Fetches one file; waits in line while too many are being fetched. Never rejects. */
+  async fetch(url: string, options: FetchOptions): Promise<Fetched> {
+    const { abort } = options;
+    const target = URL.parse(url);
+    if (target === null || (target.protocol !== "https:" && target.protocol !== "http:")) return NOT_OURS;
+    while (this.#running >= FETCHES_MAX && !abort.aborted) await this.#turn(abort);
+    if (abort.aborted || this.#closed) return STOPPED;
+    this.#running += 1;
+    try {
+      return await this.#run(target, options);
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /** Ends open fetches, and begins no more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const fetch of this.#open) fetch.end(STOPPED);
+    for (const next of this.#waiting.splice(0)) next();
+    await this.#agent.destroy();
+  }
+
+  async #turn(abort: AbortSignal): Promise<void> {
+    let next = () => {};
+    await new Promise<void>((resolve) => {
+      next = resolve;
+      this.#waiting.push(next);
+      abort.addEventListener("abort", next, { once: true });
+    });
+    abort.removeEventListener("abort", next);
+    const place = this.#waiting.indexOf(next);
+    if (place !== -1) this.#waiting.splice(place, 1);
+    // Called up and called off at once: the turn goes to the next in line.
+    else if (abort.aborted) this.#waiting.shift()?.();
+  }
+
+  #run({ origin, pathname, search }: URL, options: FetchOptions): Promise<Fetched> {
+    const { abort } = options;
+    return new Promise((resolve) => {
+      const fetch = new Fetch(this, options, (fetched) => {
+        this.#open.delete(fetch);
+        abort.removeEventListener("abort", stop);
+        resolve(fetched);
+      });
+      const stop = () => fetch.end(STOPPED);
+      this.#open.add(fetch);
+      abort.addEventListener("abort", stop, { once: true });
+      const headers = ["User-Agent", this.#userAgent, "Accept", "*/*", "Accept-Encoding", "identity"];
+      fetch.start(this.#agent, { origin, path: pathname + search, method: "GET", headers }, this.#deadlineMs);
+    });
+  }
+}
+
+/** One fetch, as undici's handler: it hears of each step, and ends once. */
+class Fetch implements Dispatcher.DispatchHandler, OnLine {
+  line: Line | null = null;
+  readonly #memory: Pick<Fetcher, "take" | "give">;
+  readonly #options: FetchOptions;
+  readonly #ended: (fetched: Fetched) => void;
+  #controller: Dispatcher.DispatchController | null = null;
+  #deadline: NodeJS.Timeout | undefined;
+  #deadlineMs = 0;
+  #done = false;
+  #interim = 0;
+  #buffer = Buffer.alloc(0);
+  #length = 0;
+
+  constructor(memory: Pick<Fetcher, "take" | "give">, options: FetchOptions, ended: (fetched: Fetched) => void) {
+    this.#memory = memory;
+    this.#options = options;
+    this.#ended = ended;
+  }
+
+  start(agent: Agent, options: Dispatcher.DispatchOptions, deadlineMs: number): void {
+    this.#deadlineMs = deadlineMs;
+    this.#deadline = setTimeout(() => this.end({ deferred: `took longer than ${deadlineMs / 1_000} s` }), deadlineMs);
+    agent.dispatch(options, this);
+  }
+
+  /** Ends the fetch. What is still open of it is cut, what came of it is forgotten. */
+  end(fetched: Fetched): void {
+    if (this.#done) return;
+    this.#done = true;
+    clearTimeout(this.#deadline);
+    if (!("bytes" in fetched)) this.#memory.give(this.#buffer.length);
+    this.#buffer = Buffer.alloc(0);
+    if (this.#controller === null) this.line?.hangUp();
+    else if (!("bytes" in fetched)) this.#controller.abort(new Error("the fetch has ended"));
+    this.#ended(fetched);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#done) controller.abort(new Error("the fetch has ended"));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) {
+      this.#interim += 1;
+      if (status === 101 || this.#interim > INTERIM_ANSWERS_MAX) this.end({ deferred: "answers no HTTP/1.1" });
+      return;
+    }
+    const problem = problemOf(status, headers, this.#options);
+    if (problem !== null) this.end(problem);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#done) return;
+    const length = this.#length + chunk.length;
+    if (length > this.#options.bytesMax) {
+      this.end({ refused: this.#options.tooLarge });
+      return;
+    }
+    if (length > this.#buffer.length && !this.#grow(length)) {
+      this.end({ deferred: "was not fetched: too many large files are under way" });
+      return;
+    }
+    // Copied, so that a server that sends a byte at a time costs a byte at a time.
+    chunk.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+
+  onResponseEnd(): void {
+    const { length } = this.#buffer;
+    this.end(length === 0 ? { refused: "is empty" } : { bytes: this.#buffer.subarray(0, this.#length), held: length });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.end(outcomeOf(error, this.#deadlineMs));
+  }
+
+  #grow(length: number): boolean {
+    const size = Math.min(Math.max(length, this.#buffer.length * 2, FIRST_BYTES), this.#options.bytesMax);
+    if (!this.#memory.take(size - this.#buffer.length)) return false;
+    const larger = Buffer.allocUnsafeSlow(size);
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
+    return true;
+  }
+}
+
+/** Answers that say "not now": asked too often, too early, too slowly. */
+const LATER: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** Why an answer with this head is no file; null when its body is one. */
+function problemOf(
+  status: number,
+  headers: Record<string, string | string[] | undefined>,
+  { bytesMax, tooLarge }: FetchOptions,
+): Fetched | null {
+  if (status >= 500 || LATER.has(status)) return { deferred: `answers ${status}` };
+  if (status >= 400) return { refused: `answers ${status}` };
+  if (status >= 300) return { refused: `answers ${status}; redirects are not followed, give the address of the file` };
+  if (status !== 200) return { refused: `answers ${status} instead of a file` };
+  const encoding = String(headers["content-encoding"] ?? "identity").toLowerCase();
+  if (encoding !== "identity") return { refused: `answers in the encoding ${encoding.slice(0, 40)}, unasked` };
+  return Number(headers["content-length"] ?? 0) > bytesMax ? { refused: tooLarge } : null;
+}
+
+/** Codes of certificates that will be no better in a minute. */
+const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_)/;
+
+function outcomeOf(error: Error, deadlineMs: number): Fetched {
+  if (!(error instanceof ConnectError)) return { deferred: "broke off before all of it had come" };
+  switch (error.code) {
+    case "ADDRESS_REFUSED":
+      return NOT_OURS;
+    case "DNS_FAILED":
+      return { deferred: "has a host name without an address" };
+    case "TLS_FAILED": {
+      const code = String((error.cause as { code?: unknown } | undefined)?.code);
+      if (BAD_CERTIFICATE.test(code)) return { refused: `has a certificate that is not to be trusted (${code})` };
+      return { deferred: "offers no TLS" };
+    }
+    case "TIMEOUT":
+      return { deferred: `does not answer within ${Math.min(5, deadlineMs / 1_000)} s` };
+    default:
+      return { deferred: "cannot be connected to" };
+  }
+}

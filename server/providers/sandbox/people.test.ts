@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { message, NEVER, stage } from "../../../test/support/sandbox-provider.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Conversation, Outbound, Phone, Signal } from "../provider.ts";
+import { owedKey, tokenKey } from "./owed.ts";
+
+const CUSTOMER = message("0100").customerId;
+const OTHER = "cust_00000000-0000-7000-8000-000000000002";
+
+function phoneAt(last4: string): Phone {
+  return { customerId: CUSTOMER, number: `+1500555${last4}`, to: "+15005550006" };
+}
+
+/** The phones of a stage: the sandbox has them, and every command. */
+async function peopled(entries?: Map<string, string>) {
+  const made = await stage(entries);
+  const { phones, commands } = made.sandbox;
+  return { ...made, phones, commands };
+}
+
+/** Signals in short: kind and what it says. */
+function short(signals: readonly Signal[]): string[] {
+  return signals.map((signal) => {
+    switch (signal.kind) {
+      case "receipt":
+        return signal.receipt;
+      case "typing":
+        return signal.typing ? "types" : "rests";
+      case "inbound":
+        return signal.payment === null ? `says ${signal.text}` : `pays ${signal.payment.amountCents}`;
+      case "reaction":
+        return `${signal.type} ${signal.content}`;
+      case "call":
+        return signal.status;
+      default:
+        return signal.kind;
+    }
+  });
+}
+
+/** A message that asks for a payment. */
+function asking(last4: string): Outbound {
+  return { ...message(last4), payment: { id: "pay_1", amountCents: 1_250 } };
+}
+
+const ROWS: [title: string, sent: Outbound, signals: string[]][] = [
+  ["0110 types and echoes", message("0110"), ["delivered", "types", "rests", "says You said: Hello"]],
+  ["0110 over SMS only echoes", message("0110", "sms"), ["delivered", "says You said: Hello"]],
+  ["0110 answers a file too", { ...message("0110", "sms"), text: "" }, ["delivered", "says You sent a file"]],
+  ["0111 loves", message("0111"), ["delivered", "love Loved “Hello”"]],
+  ["0111 over SMS cannot", message("0111", "sms"), ["delivered"]],
+  ["0112 pays", asking("0112"), ["delivered", "pays 1250"]],
+  ["0112 pays what is asked for only", message("0112"), ["delivered"]],
+  ["0113 ignores", asking("0113"), ["delivered"]],
+  ["0114 rings and hangs up", message("0114"), ["delivered", "incoming", "disconnected"]],
+  ["0115 rings and is missed", message("0115"), ["delivered", "incoming", "missed"]],
+  ["0199 does nothing by itself", message("0199"), ["delivered"]],
+];
+
+for (const [title, sent, expected] of ROWS) {
+  test(`contract 7: ${title}`, async () => {
+    const { clock, send, signals, entries } = await peopled();
+    assert.equal((await send(sent)).outcome, "accepted");
+    await clock.advance(3_000_000);
+    assert.deepEqual(short(signals), expected);
+    assert.equal(entries.size, 0);
+    assert.equal(clock.pending, 0);
+    for (const signal of signals) {
+      if (signal.kind !== "receipt") assert.equal(signal.to, sent.from);
+    }
+  });
+}
+
+test("contract 7: an echo and a payment are there within 200 ms; a call rings for 500", async () => {
+  for (const [sent, withinMs] of [
+    [message("0110"), 200],
+    [asking("0112"), 200],
+  ] as const) {
+    const { clock, send, signals } = await peopled();
+    await send(sent);
+    await clock.advance(withinMs);
+    assert.equal(signals.at(-1)?.kind, "inbound");
+  }
+  const { clock, send, signals } = await peopled();
+  await send(message("0114"));
+  await clock.advance(500);
+  assert.equal(short(signals).at(-1), "incoming");
+  await clock.advance(100);
+  assert.equal(short(signals).at(-1), "disconnected");
+});
+
+test("a message to a group is delivered, and nobody answers it", async () => {
+  const { clock, send, signals } = await peopled();
+  const group = conversation({ peer: null, reference: "sbx_group_1", participants: ["+15005550110"] });
+  await send({ ...message("0110"), to: group.chatId, group });
+  await clock.advance(1_000);
+  assert.deepEqual(short(signals), ["delivered"]);
+});
+
+test("what is done after a message has the same names when it is told again", async () => {
+  const name = (signal: Signal | undefined) => (signal && "reference" in signal ? signal.reference : null);
+  const { clock, send, signals, refusing } = await peopled();
+  await send(message("0111"));
+  await clock.advance(20);
+  refusing.signals = 3;
+  await clock.advance(1_000);
+  const again = await peopled();
+  await again.send(message("0111"));
+  await again.clock.advance(1_000);
+  assert.equal(name(signals.at(-1)), name(again.signals.at(-1)));
+  assert.match(name(signals.at(-1)) ?? "", /^sbx_/);
+});
+
+test("keys left of a message that was never taken are cleared away", async () => {
+  const key = owedKey("msg_1", "imessage");
+  const entries = new Map([[tokenKey({ key }, 1), ""]]);
+  const { clock, signals } = await peopled(entries);
+  await clock.advance(1_000);
+  assert.deepEqual([entries.size, signals.length], [0, 0]);
+});
+
+test("a phone that is not online holds what it owes, over a restart too, and goes on where it was", async () => {
+  const { clock, phones, send, signals, entries } = await peopled();
+  await phones.change(CUSTOMER, "+15005550110", { online: false });
+  assert.equal((await send(message("0110"))).outcome, "accepted");
+  await clock.advance(3_000_000);
+  assert.deepEqual(signals, []);
+  await phones.change(CUSTOMER, "+15005550110", { online: true });
+  await clock.advance(40);
+  await phones.change(CUSTOMER, "+15005550110", { online: false });
+  await clock.advance(3_000_000);
+  assert.deepEqual(short(signals), ["delivered", "types"]);
+  const next = await peopled(entries);
+  await next.clock.advance(3_000_000);
+  assert.deepEqual(next.signals, []);
+  await next.phones.change(CUSTOMER, "+15005550110", { online: true });
+  await next.clock.advance(1_000);
+  assert.deepEqual(short(next.signals), ["delivered", "rests", "says You said: Hello"]);
+  assert.deepEqual([...entries.keys()], [`phone/${CUSTOMER}/+15005550110`]);
+});
+
+test("settings are a customer's own: what another one set changes nothing", async () => {
+  const { clock, phones, send, told } = await peopled();
+  await phones.change(OTHER, "+15005550100", { online: false, lossPercent: 100 });
+  await send(message("0100"));
+  await clock.advance(1_000);
+  assert.equal(told.length, 1);
+  assert.equal(phones.settings(CUSTOMER, "+15005550100").lossPercent, 0);
+});
+
+test("settings that could not be stored do not count, and what another version wrote sets what can be read of it", async () => {
+  const key = `phone/${CUSTOMER}/+15005550101`;
+  const { phones, writes } = await peopled(new Map([[key, '{"online":false,"latencyMs":"long","more":1}']]));
+  const settings = { online: false, imessage: true, readReceipts: true, latencyMs: 0, lossPercent: 0 };
+  assert.deepEqual(phones.settings(CUSTOMER, "+15005550101"), settings);
+  writes.failing = 1;
+  await assert.rejects(phones.change(CUSTOMER, "+15005550101", { online: true }));
+  assert.deepEqual(phones.settings(CUSTOMER, "+15005550101"), settings);
+  const { phones: others } = await peopled(new Map([[key, "what is this"]]));
+  assert.equal(others.settings(CUSTOMER, "+15005550101").online, true);
+});
+
+test("reading and losing go by the settings of the moment the message was taken", async () => {
+  const { clock, phones, send, told } = await peopled();
+  await phones.change(CUSTOMER, "+15005550101", { readReceipts: false });
+  await send(message("0101"));
+  await clock.advance(1_000);
+  assert.deepEqual(told, ["delivered@5"]);
+  await phones.change(CUSTOMER, "+15005550108", { readReceipts: false, latencyMs: 100 });
+  await send({ ...message("0108"), messageId: "msg_2" });
+  await clock.advance(1_000);
+  assert.deepEqual(told.slice(1), ["delivered@1105", "delivered@1210"]);
+});
+
+test("an action under the same name is the same message, reaction and call", async () => {
+  const { phones, signals } = await peopled();
+  const phone = phoneAt("0120");
+  const said = { text: "Hi", attachments: [], replyTo: null, channel: "imessage" } as const;
+  const first = await phones.write(phone, "a", said);
+  assert.deepEqual(await phones.write(phone, "a", said), first);
+  assert.notDeepEqual(await phones.write(phone, "b", said), first);
+  const call = await phones.call(phone, "c", "ring", false);
+  assert.deepEqual(await phones.call(phone, "c", "ring", false), call);
+  assert.equal(await phones.call(phone, "d", "ring", false), null);
+  await phones.react(phone, "e", { reference: "sbx_1", text: null }, "-like");
+  assert.deepEqual(short(signals.slice(-1)), ["remove Removed a like from an attachment"]);
+});
+
+test("a call goes on over a restart, and is over once it ended", async () => {
+  const { phones, entries } = await peopled();
+  const phone = phoneAt("0120");
+  for (const action of ["answer", "hangup", "miss"] as const) {
+    assert.equal(await phones.call(phone, action, action, false), null);
+  }
+  const call = await phones.call(phone, "ring", "ring", true);
+  const next = await peopled(entries);
+  assert.deepEqual(await next.phones.call(phone, "x", "answer", false), call);
+  assert.equal(await next.phones.call(phone, "x", "miss", false), null);
+  assert.equal(next.signals[0]?.kind === "call" && next.signals[0].isVideo, true);
+  assert.deepEqual(await next.phones.call(phone, "x", "hangup", false), call);
+  assert.equal(await next.phones.call(phone, "x", "hangup", false), null);
+  assert.equal(entries.size, 0);
+});
+
+test("a reset forgets what phones owe, how they were set and whom they call, of that customer alone", async () => {
+  const { clock, phones, send, entries, signals } = await peopled();
+  const of = (index: number, customerId: Outbound["customerId"]): Outbound => {
+    const messageId: MessageId = `msg_${index}`;
+    return { ...message("0110"), messageId, customerId };
+  };
+  for (let index = 0; index < 5; index += 1) await send(of(index, CUSTOMER));
+  await send(of(9, OTHER));
+  await phones.change(CUSTOMER, "+15005550110", { latencyMs: 9 });
+  await phones.call(phoneAt("0120"), "ring", "ring", true);
+  const told = signals.length;
+  await phones.reset(CUSTOMER);
+  assert.deepEqual(
+    [...entries.keys()].filter((key) => !key.startsWith("owed/msg_9/")),
+    [],
+  );
+  await clock.advance(3_000_000);
+  assert.deepEqual(short(signals.slice(told)), ["delivered", "types", "rests", "says You said: Hello"]);
+  assert.equal(phones.settings(CUSTOMER, "+15005550110").latencyMs, 0);
+  assert.equal(await phones.call(phoneAt("0120"), "x", "hangup", true), null);
+});
+
+test("what is being handed over during a reset is not taken", async () => {
+  const { clock, sandbox, phones, entries, signals } = await peopled();
+  const slow = sandbox.send(message("0109"), NEVER);
+  const quick = sandbox.send({ ...message("0100"), messageId: "msg_2" }, NEVER);
+  await phones.reset(CUSTOMER);
+  await clock.advance(60_000);
+  assert.deepEqual([(await slow).outcome, (await quick).outcome], ["deferred", "deferred"]);
+  assert.deepEqual([entries.size, signals.length], [0, 0]);
+});
+
+function conversation(more: Partial<Conversation> = {}): Conversation {
+  const chatId = "chat_00000000-0000-7000-8000-000000000001";
+  const whole: Conversation = {
+    chatId,
+    customerId: CUSTOMER,
+    from: "+15005550006",
+    channel: "imessage",
+    peer: "+15005550100",
+    reference: null,
+    participants: ["+15005550100"],
+  };
+  return { ...whole, ...more };
+}
+
+test("messages that a phone has can be edited, taken back and reacted to; others, and those over SMS, cannot", async () => {
+  const { commands, send } = await peopled();
+  const outcome = await send(message("0100"));
+  assert.ok(outcome.outcome === "accepted");
+  const target = {
+    messageId: message("0100").messageId,
+    reference: outcome.reference,
+    text: "Hello",
+    chat: conversation(),
+  };
+  const orders = (of: typeof target) => [
+    commands.edit(of, "Hi", "Edited", NEVER),
+    commands.unsend(of, NEVER),
+    commands.react(of, "love", NEVER),
+  ];
+  for (const ordered of await Promise.all(orders(target))) assert.deepEqual(ordered, { done: true });
+  for (const other of [
+    { ...target, reference: "ref-1" },
+    { ...target, chat: conversation({ channel: "sms" }) },
+  ]) {
+    for (const ordered of await Promise.all(orders(other))) assert.equal(ordered.done, false);
+  }
+});
+
+test("chats can be read, typed in and changed on iMessage; each new group has a name of its own", async () => {
+  const { commands, phones } = await peopled();
+  const chat = conversation();
+  const group = { customerId: CUSTOMER, from: "+15005550006", name: null, participants: ["+15005550100"] };
+  const made = await Promise.all([commands.createGroup(group, NEVER), commands.createGroup(group, NEVER)]);
+  assert.notDeepEqual(made[0], made[1]);
+  for (const ordered of [
+    commands.markRead(chat, NEVER),
+    commands.markUnread(chat, NEVER),
+    commands.setTyping(chat, true, NEVER),
+    commands.renameGroup(chat, "G", NEVER),
+    commands.addParticipant(chat, "+15005550100", NEVER),
+    commands.removeParticipant(chat, "+15005550100", NEVER),
+    commands.leaveGroup(chat, NEVER),
+  ]) {
+    assert.deepEqual(await ordered, { done: true });
+  }
+  assert.equal((await commands.addParticipant(chat, "+15005550102", NEVER)).done, false);
+  assert.deepEqual(await commands.availability(CUSTOMER, "+15005550100", NEVER), { imessage: true, facetime: true });
+  assert.deepEqual(await commands.availability(CUSTOMER, "+15005550105", NEVER), { imessage: false, facetime: false });
+  await phones.change(CUSTOMER, "+15005550100", { imessage: false });
+  assert.equal((await commands.availability(CUSTOMER, "+15005550100", NEVER)).imessage, false);
+  assert.deepEqual(await commands.focus(CUSTOMER, "+15005550100", NEVER), { focused: false });
+  assert.equal(await commands.fetch("anything", NEVER), null);
+});

@@ -1,0 +1,59 @@
+/** What people do with the sandbox's phones, when they are told to: write, type, react, pay, call. */
+
+import type { PhoneSettings, ReactionCommand } from "../../../sdk/wire.ts";
+import type { CustomerId } from "../../core/id.ts";
+import type { Phones, Signal } from "../provider.ts";
+import type { Calls } from "./calls.ts";
+import type { Settings } from "./settings.ts";
+import { callOf, inboundOf, paymentOf, reactionOf, typingOf } from "./signals.ts";
+
+/** What people need of the sandbox. */
+interface Sandbox {
+  settings: Settings;
+  calls: Calls;
+  /** Resolves when the service has it on disk. */
+  tell(signal: Signal): Promise<void>;
+  /** The phones of a customer may have come online. */
+  changed(customerId: CustomerId, number: string): void;
+  /** Drops what is owed for a customer's messages. */
+  drop(customerId: CustomerId): Promise<void>;
+}
+
+/** The sandbox's name for what the caller calls `name`: the same for the same, and unlike any other of the sandbox. */
+function referenceOf(name: string): string {
+  return `sbx_by_${name}`;
+}
+
+/** The people of a sandbox. */
+export function createPeople({ settings, calls, tell, changed, drop }: Sandbox): Phones {
+  return {
+    async write(phone, name, message) {
+      const reference = referenceOf(name);
+      await tell(inboundOf(phone, reference, message));
+      return { reference };
+    },
+    type: (phone, typing) => tell(typingOf(phone, typing)),
+    react: (phone, name, target, reaction: ReactionCommand) =>
+      tell(reactionOf(phone, referenceOf(name), target, reaction)),
+    async pay(phone, name, amountCents) {
+      const reference = referenceOf(name);
+      await tell(paymentOf(phone, reference, amountCents));
+      return { reference };
+    },
+    async call(phone, name, action, isVideo) {
+      const call = await calls.act(phone, referenceOf(name), { action, isVideo }, (after, forget) =>
+        tell({ ...callOf(phone, after.callUuid, after), ...(forget === null ? {} : { forget }) }),
+      );
+      return call === null ? null : { callUuid: call.callUuid };
+    },
+    settings: (customerId, number) => settings.of(customerId, number),
+    async change(customerId, number, wanted: Partial<PhoneSettings>) {
+      const changedTo = await settings.change(customerId, number, wanted);
+      changed(customerId, number);
+      return changedTo;
+    },
+    async reset(customerId) {
+      await Promise.all([settings.reset(customerId), calls.reset(customerId), drop(customerId)]);
+    },
+  };
+}

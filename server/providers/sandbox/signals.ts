@@ -1,0 +1,114 @@
+/** What the sandbox's phones tell the service: the signals of what is owed, and of what a person does. Pure. */
+
+import type { CallStatus, Channel, Reaction, ReactionCommand } from "../../../sdk/wire.ts";
+import type {
+  CallSignal,
+  InboundAttachment,
+  InboundSignal,
+  Phone,
+  ReactionSignal,
+  Signal,
+  TypingSignal,
+} from "../provider.ts";
+import { type Owed, referenceOf } from "./owed.ts";
+import type { Step } from "./phones.ts";
+
+/** The signal that tells of the step at `index`. Told again it is the same signal, with the same names. */
+export function signalOf(owed: Owed, index: number, step: Step): Signal {
+  const { phone, channel } = owed;
+  const reference = referenceOf(owed);
+  const own = `${reference}_${index}`;
+  if (!("does" in step)) return receiptOf(owed, reference, step);
+  switch (step.does) {
+    case "type":
+      return typingOf(phone, step.typing);
+    case "write":
+      return inboundOf(phone, own, { channel, text: step.text });
+    case "react":
+      return reactionOf(phone, own, { reference, text: step.text }, step.type);
+    case "pay":
+      return paymentOf(phone, own, step.amountCents);
+    case "call":
+      return callOf(phone, `${reference}_call`, { status: step.status, isVideo: true });
+  }
+}
+
+function receiptOf(owed: Owed, reference: string, step: Extract<Step, { receipt: string }>): Signal {
+  const { receipt, code, reason } = step;
+  return {
+    kind: "receipt",
+    reference,
+    messageId: owed.messageId,
+    channel: owed.channel,
+    receipt,
+    ...(code === undefined ? {} : { code }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** The person on `phone` begins or ends typing. Only iMessage shows it. */
+export function typingOf({ number: from, to }: Phone, typing: boolean): TypingSignal {
+  return { kind: "typing", to, channel: "imessage", from, group: null, typing };
+}
+
+/** What a person writes. */
+interface Written {
+  channel: Channel;
+  text: string | null;
+  attachments?: readonly InboundAttachment[];
+  replyTo?: string | null;
+}
+
+/** A message from `phone` that is called `reference`. */
+export function inboundOf({ number: from, to }: Phone, reference: string, written: Written): InboundSignal {
+  const { channel, text, attachments = [], replyTo = null } = written;
+  const plain = { group: null, payment: null, effect: null };
+  return { kind: "inbound", to, channel, reference, from, text, attachments, replyTo, ...plain };
+}
+
+/** A payment from `phone`: a message without a text, as Apple Cash sends it. */
+export function paymentOf(phone: Phone, reference: string, amountCents: number): InboundSignal {
+  const inbound = inboundOf(phone, reference, { channel: "imessage", text: null });
+  return { ...inbound, payment: { amountCents, currency: "USD", isRequest: false } };
+}
+
+const REACTED: Readonly<Record<Reaction, { emoji: string; done: string; what: string }>> = {
+  love: { emoji: "❤️", done: "Loved", what: "a heart" },
+  like: { emoji: "👍", done: "Liked", what: "a like" },
+  dislike: { emoji: "👎", done: "Disliked", what: "a dislike" },
+  laugh: { emoji: "😂", done: "Laughed at", what: "a laugh" },
+  emphasize: { emoji: "‼️", done: "Emphasized", what: "an exclamation" },
+  question: { emoji: "❓", done: "Questioned", what: "a question mark" },
+};
+
+/** A reaction from `phone` to `target`, or with a minus its removal. */
+export function reactionOf(
+  { number: from, to }: Phone,
+  reference: string,
+  target: { reference: string; text: string | null },
+  command: ReactionCommand,
+): ReactionSignal {
+  const removes = command.startsWith("-");
+  const { emoji, done, what } = REACTED[command.replace("-", "") as Reaction];
+  const shown = target.text === null || target.text === "" ? "an attachment" : `“${target.text}”`;
+  return {
+    kind: "reaction",
+    to,
+    channel: "imessage",
+    reference,
+    from,
+    target: target.reference,
+    type: removes ? "remove" : (command as Reaction),
+    emoji,
+    content: removes ? `Removed ${what} from ${shown}` : `${done} ${shown}`,
+  };
+}
+
+/** A FaceTime call from `phone` that is called `callUuid`, as it now is. */
+export function callOf(
+  { number: caller, to }: Phone,
+  callUuid: string,
+  { status, isVideo }: { status: CallStatus; isVideo: boolean },
+): CallSignal {
+  return { kind: "call", to, channel: "imessage", callUuid, caller, isVideo, isOutgoing: false, status };
+}

@@ -1,0 +1,82 @@
+/** Reads of payment requests. */
+
+import type { Kysely } from "kysely";
+import type { PaymentStatus } from "../../sdk/wire.ts";
+import type { CustomerId, PaymentId } from "../core/id.ts";
+import type { Payment } from "../core/payment.ts";
+import { type Database, decode } from "./rows.ts";
+
+/** The request, whoever's it is. */
+export async function findPayment(db: Kysely<Database>, id: PaymentId): Promise<Payment | null> {
+  const row = await db.selectFrom("payments").selectAll().where("id", "=", id).executeTakeFirst();
+  return row === undefined ? null : decode("payments", row);
+}
+
+/** A customer's request; null for another customer's. */
+export async function findPaymentOf(db: Kysely<Database>, customerId: CustomerId, id: string): Promise<Payment | null> {
+  const payment = await findPayment(db, id as PaymentId);
+  return payment?.customerId === customerId ? payment : null;
+}
+
+export interface PaymentFilter {
+  status?: PaymentStatus | undefined;
+  /** Epoch milliseconds, inclusive. */
+  createdFrom?: number | undefined;
+  /** Epoch milliseconds, exclusive. */
+  createdBefore?: number | undefined;
+}
+
+/** A customer's requests, newest first: those older than the request `before` (an id), or from the newest on when null. */
+export async function listPayments(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  filter: PaymentFilter,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<Payment[]> {
+  let query = db.selectFrom("payments").selectAll().where("customer_id", "=", customerId);
+  if (filter.status !== undefined) query = query.where("status", "=", filter.status);
+  if (filter.createdFrom !== undefined) query = query.where("created_at", ">=", filter.createdFrom);
+  if (filter.createdBefore !== undefined) query = query.where("created_at", "<", filter.createdBefore);
+  if (before !== null) query = query.where("id", "<", before as PaymentId);
+  return (await query.orderBy("id", "desc").limit(limit).execute()).map((row) => decode("payments", row));
+}
+
+/** What a payment has to fit, to the cent. */
+export interface Paid {
+  customerId: CustomerId;
+  /** The number that asked. */
+  from: string;
+  /** The contact that was asked. */
+  to: string;
+  amountCents: number;
+}
+
+/** The oldest pending request that a payment fits. */
+export async function findOldestPending(db: Kysely<Database>, paid: Paid): Promise<Payment | null> {
+  const row = await db
+    .selectFrom("payments")
+    .selectAll()
+    .where("customer_id", "=", paid.customerId)
+    .where("from", "=", paid.from)
+    .where("to", "=", paid.to)
+    .where("amount_cents", "=", paid.amountCents)
+    .where("status", "=", "pending")
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? null : decode("payments", row);
+}
+
+/** Requests whose time was up at `now`, the earliest first. */
+export async function listDuePayments(db: Kysely<Database>, now: number, limit: number): Promise<Payment[]> {
+  const rows = await db
+    .selectFrom("payments")
+    .selectAll()
+    .where("due_at", "is not", null)
+    .where("due_at", "<=", now)
+    .orderBy("due_at")
+    .orderBy("id")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => decode("payments", row));
+}

@@ -1,0 +1,335 @@
+/** Chats over HTTP: threads that appear by themselves, groups and what is done in them, typing (contract 3). */
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Chat, Event } from "../../sdk/wire.ts";
+import { type Answered, startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+const ANN = "+15005550131";
+const BOB = "+15005550132";
+const CAT = "+15005550133";
+const ECHO = "+15005550110";
+
+let api: TestService;
+/** The customer's number. */
+let own: string;
+
+before(async () => {
+  api = await startTestService();
+  own = (await ask("GET", "/v1/numbers")).data[0].phoneNumber;
+});
+
+after(() => api.stop());
+
+function ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answered> {
+  return api.ask(method, path, { headers, ...(body === undefined ? {} : { body }) });
+}
+
+function refused(answer: Answered, status: number, code: string, path?: string): void {
+  assert.deepEqual([answer.status, answer.error?.code], [status, code], JSON.stringify(answer.error ?? answer.data));
+  if (path !== undefined) assert.equal(answer.error?.details?.[0]?.path, path);
+}
+
+async function makeGroup(body: object = {}): Promise<Chat> {
+  const answer = await ask("POST", "/v1/chats/groups", { participants: [ANN, BOB], ...body });
+  assert.equal(answer.status, 201, JSON.stringify(answer.error));
+  return answer.data;
+}
+
+/** Events of a chat so far, oldest first. */
+async function eventsOf(chatId: string): Promise<Event[]> {
+  const { data } = await ask("GET", "/v1/events?limit=100");
+  return data.events.filter((event: Event) => event.data.chatId === chatId).toReversed();
+}
+
+async function send(to: object, text = "Hello"): Promise<string> {
+  const answer = await ask("POST", "/v1/messages", { ...to, content: { text } });
+  assert.equal(answer.status, 202, JSON.stringify(answer.error));
+  return answer.data.id;
+}
+
+const threadWith = (address: string) => `/v1/chats/${encodeURIComponent(address)}`;
+
+describe("a one-to-one thread", () => {
+  test("contract 3: appears by itself, is named by id or address, and holds both directions", async () => {
+    refused(await ask("GET", threadWith(ECHO)), 404, "CONVERSATION_NOT_FOUND");
+    const id = await send({ to: ECHO }, "Ping");
+    const { data: chat } = await ask("GET", threadWith(ECHO));
+    assert.deepEqual(chat, {
+      id: chat.id,
+      guid: chat.id,
+      chatId: chat.id,
+      conversationId: chat.id,
+      name: null,
+      participants: [ECHO],
+      isGroup: false,
+      from: own,
+      channel: "imessage",
+      lastMessageAt: (await ask("GET", `/v1/messages/${id}`)).data.createdAt,
+      createdAt: chat.createdAt,
+      updatedAt: chat.updatedAt,
+    });
+    const messages = await until(
+      async () => {
+        const { data } = await ask("GET", `${threadWith(ECHO)}/messages`);
+        return data.messages.length === 2 && data.messages;
+      },
+      { what: "the echo" },
+    );
+    assert.deepEqual(
+      messages.map(({ direction, chatId, content }: { direction: string; chatId: string; content: object }) => [
+        direction,
+        chatId,
+        content,
+      ]),
+      [
+        ["inbound", chat.id, { text: "You said: Ping", mediaUrls: [] }],
+        ["outbound", chat.id, { text: "Ping", mediaUrls: [] }],
+      ],
+    );
+    const { data: byId } = await ask("GET", `/v1/chats/${chat.id}`);
+    assert.equal(byId.lastMessageAt, messages[0].createdAt);
+    await send({ chatId: chat.id }, "Again");
+    assert.equal((await ask("GET", `/v1/chats/${chat.id}/messages`)).data.messages.length >= 3, true);
+  });
+
+  test("of several with one address is the newest, unless from names the other", async () => {
+    const { data: customers } = await api.ask("GET", "/v1/admin/customers", { key: api.adminKey });
+    const [customer] = customers.customers;
+    const second = "+15005550077";
+    const body = { phoneNumber: second, provider: "sandbox" };
+    await api.ask("POST", `/v1/admin/customers/${customer.id}/numbers`, { key: api.adminKey, body });
+    await send({ to: CAT });
+    await send({ to: CAT, from: second });
+    assert.equal((await ask("GET", `/v1/chats/${CAT}`)).data.from, second);
+    assert.equal((await ask("GET", `/v1/chats/${CAT}?from=${own}`)).data.from, own);
+    refused(await ask("GET", `/v1/chats/${CAT}?from=%2B15005550078`), 404, "CONVERSATION_NOT_FOUND");
+  });
+
+  test("has no name, no participants to change and nothing to leave: 400 INVALID_STATUS", async () => {
+    await send({ to: ANN });
+    const asked = [
+      ["PUT", "/name", { name: "Trip" }],
+      ["POST", "/participants", { participant: BOB }],
+      ["DELETE", `/participants/${ANN}`],
+      ["POST", "/leave"],
+    ] as const;
+    for (const [method, path, body] of asked) {
+      refused(await ask(method, `${threadWith(ANN)}${path}`, body), 400, "INVALID_STATUS");
+    }
+  });
+
+  test("its messages are listed newest first, page by page, without deleted ones", async () => {
+    const to = "+15005550135";
+    const ids: string[] = [];
+    for (const text of ["1", "2", "3", "4"]) ids.unshift(await send({ to }, text));
+    const [gone = ""] = ids.splice(1, 1);
+    await until(async () => (await ask("DELETE", `/v1/messages/${gone}`)).status === 200);
+    const seen: string[] = [];
+    for (let cursor = ""; ; ) {
+      const { data } = await ask("GET", `/v1/chats/${to}/messages?limit=2${cursor}`);
+      seen.push(...data.messages.map(({ id }: { id: string }) => id));
+      if (!data.pagination.hasMore) break;
+      cursor = `&cursor=${data.pagination.nextCursor}`;
+    }
+    assert.deepEqual(seen, ids);
+  });
+});
+
+describe("a group", () => {
+  test("contract 3: is made with 201, and found again", async () => {
+    const chat = await makeGroup({ name: "Trip", participants: [ANN, "Bob@Example.com"] });
+    assert.deepEqual(chat, {
+      ...chat,
+      id: chat.guid,
+      chatId: chat.guid,
+      conversationId: chat.guid,
+      name: "Trip",
+      participants: [ANN, "bob@example.com"],
+      isGroup: true,
+      from: own,
+      channel: "imessage",
+      lastMessageAt: null,
+    });
+    assert.match(chat.id, /^chat_/);
+    assert.deepEqual((await ask("GET", `/v1/chats/${chat.id}`)).data, chat);
+    const { data } = await ask("GET", "/v1/chats?limit=1");
+    assert.deepEqual(data.chats, [chat]);
+    assert.equal(data.pagination.hasMore, true);
+    const next = await ask("GET", `/v1/chats?limit=1&cursor=${data.pagination.nextCursor}`);
+    assert.notEqual(next.data.chats[0].id, chat.id);
+  });
+
+  test("takes messages by chatId, which are delivered and belong to it", async () => {
+    const chat = await makeGroup();
+    const id = await send({ chatId: chat.id });
+    await until(async () => (await ask("GET", `/v1/messages/${id}`)).data.status === "delivered");
+    const { data } = await ask("GET", `/v1/chats/${chat.id}/messages`);
+    assert.deepEqual(
+      data.messages.map((one: { id: string }) => one.id),
+      [id],
+    );
+  });
+
+  test("contract 4: each change answers the chat as it then is, and is one event", async () => {
+    const { id } = await makeGroup({ name: "Trip" });
+    const path = `/v1/chats/${id}`;
+    const headers = { "X-Correlation-Id": `cor_${"a".repeat(32)}` };
+    assert.equal((await ask("PUT", `${path}/name`, { name: "Work" }, headers)).data.name, "Work");
+    const added = await ask("POST", `${path}/participants`, { participant: CAT });
+    assert.deepEqual([added.status, added.data.participants], [200, [ANN, BOB, CAT]]);
+    const synonym = await ask("POST", `${path}/participants`, { phoneNumber: CAT });
+    assert.deepEqual([synonym.status, synonym.data.participants], [200, [ANN, BOB, CAT]]);
+    const removed = await ask("DELETE", `${path}/participants/${encodeURIComponent(ANN)}`);
+    assert.deepEqual([removed.status, removed.data.participants], [200, [BOB, CAT]]);
+    assert.equal((await ask("POST", `${path}/leave`)).data.id, id);
+    const told = await eventsOf(id);
+    const data = { chatId: id, actor: own, to: own, channel: "imessage" };
+    assert.deepEqual(
+      told.map((event) => [event.type, event.data]),
+      [
+        ["chat.title.changed", { ...data, title: "Work" }],
+        ["chat.participant.added", { ...data, participant: CAT }],
+        ["chat.participant.left", { ...data, participant: ANN }],
+        ["chat.participant.left", { ...data, participant: own }],
+      ],
+    );
+  });
+
+  test("that was left takes no command and no message: 400 INVALID_STATUS", async () => {
+    const { id } = await makeGroup();
+    await ask("POST", `/v1/chats/${id}/leave`);
+    for (const path of ["leave", "read", "unread", "typing"]) {
+      refused(await ask("POST", `/v1/chats/${id}/${path}`), 400, "INVALID_STATUS");
+    }
+    refused(await ask("PUT", `/v1/chats/${id}/name`, { name: "New" }), 400, "INVALID_STATUS");
+    refused(await ask("POST", "/v1/messages", { chatId: id, content: { text: "Hi" } }), 400, "INVALID_STATUS");
+    assert.equal((await ask("GET", `/v1/chats/${id}`)).status, 200);
+  });
+
+  test("keeps two participants at least and 32 at most", async () => {
+    const { id } = await makeGroup();
+    refused(await ask("DELETE", `/v1/chats/${id}/participants/${ANN}`), 400, "INVALID_STATUS");
+    refused(await ask("DELETE", `/v1/chats/${id}/participants/${CAT}`), 404, "NOT_FOUND");
+    const participants = Array.from({ length: 32 }, (_, index) => `+1500556${String(index).padStart(4, "0")}`);
+    const { id: full } = await makeGroup({ participants });
+    refused(
+      await ask("POST", `/v1/chats/${full}/participants`, { participant: CAT }),
+      400,
+      "VALIDATION_ERROR",
+      "participant",
+    );
+  });
+
+  test("with one member, a double one, the own number or no address is a 400 that names it", async () => {
+    const path = "/v1/chats/groups";
+    const rows: [participants: unknown, code: string, path: string][] = [
+      [[ANN], "VALIDATION_ERROR", "participants"],
+      [[], "VALIDATION_ERROR", "participants"],
+      [Array.from({ length: 33 }, (_, index) => `+150055600${index + 10}`), "VALIDATION_ERROR", "participants"],
+      [[ANN, BOB, ANN], "VALIDATION_ERROR", "participants[2]"],
+      [["a@example.com", "A@Example.com"], "VALIDATION_ERROR", "participants[1]"],
+      [[ANN, own], "VALIDATION_ERROR", "participants[1]"],
+      [[ANN, "0123", ""], "INVALID_PHONE_NUMBER", "participants[1]"],
+    ];
+    for (const [participants, code, field] of rows) {
+      refused(await ask("POST", path, { participants }), 400, code, field);
+    }
+    const body = { participants: [ANN, BOB] };
+    refused(await ask("POST", path, { ...body, from: "+15005550078" }), 403, "ADDRESS_NOT_AUTHORIZED");
+    refused(await ask("POST", path, { ...body, name: "" }), 400, "VALIDATION_ERROR", "name");
+    const { id } = await makeGroup();
+    const add = (participant: unknown) => ask("POST", `/v1/chats/${id}/participants`, participant);
+    refused(await add({ participant: "nobody" }), 400, "INVALID_PHONE_NUMBER", "participant");
+    refused(await add({ phoneNumber: "nobody" }), 400, "INVALID_PHONE_NUMBER", "phoneNumber");
+    refused(await add({ participant: own }), 400, "VALIDATION_ERROR", "participant");
+    refused(await add({ participant: CAT, phoneNumber: CAT }), 400, "VALIDATION_ERROR", "phoneNumber");
+    refused(await add({}), 400, "VALIDATION_ERROR", "participant");
+  });
+
+  test("nobody is brought into who asked not to hear from the number: 403 RECIPIENT_OPTED_OUT", async () => {
+    const dan = "+15005550134";
+    const { id } = await makeGroup();
+    assert.equal((await ask("PUT", `/v1/opt-outs/${own}/${dan}`)).status, 200);
+    refused(await ask("POST", "/v1/chats/groups", { participants: [ANN, dan] }), 403, "RECIPIENT_OPTED_OUT");
+    refused(await ask("POST", `/v1/chats/${id}/participants`, { participant: dan }), 403, "RECIPIENT_OPTED_OUT");
+  });
+
+  test("contract 3: with an idempotency key is made once, and answered with 200 as it now is", async () => {
+    const headers = { "Idempotency-Key": "group-1" };
+    const body = { participants: [ANN, BOB], name: "Once" };
+    const [one, two] = await Promise.all([1, 2].map(() => ask("POST", "/v1/chats/groups", body, headers)));
+    assert.deepEqual([one?.status, two?.status].toSorted(), [200, 201]);
+    await ask("PUT", `/v1/chats/${one?.data.id}/name`, { name: "Later" });
+    const again = await ask("POST", "/v1/chats/groups", body, headers);
+    assert.deepEqual([again.status, again.data.id, again.data.name], [200, one?.data.id, "Later"]);
+    refused(
+      await ask("POST", "/v1/chats/groups", { participants: [ANN, CAT] }, headers),
+      409,
+      "IDEMPOTENCY_KEY_REUSED",
+    );
+    const key = { idempotencyKey: "leave-1" };
+    const path = `/v1/chats/${one?.data.id}/leave`;
+    assert.deepEqual([(await ask("POST", path, key)).status, (await ask("POST", path, key)).status], [200, 200]);
+    refused(await ask("POST", path), 400, "INVALID_STATUS");
+  });
+});
+
+describe("read, unread and typing", () => {
+  test("answer the chat, or what is shown; typing without a body starts", async () => {
+    await send({ to: BOB });
+    const { data: chat } = await ask("GET", threadWith(BOB));
+    for (const state of ["read", "unread"]) {
+      const { status, data } = await ask("POST", `${threadWith(BOB)}/${state}`);
+      assert.deepEqual([status, data.id], [200, chat.id]);
+    }
+    const path = `/v1/chats/${chat.id}/typing`;
+    assert.deepEqual((await ask("POST", path)).data, { chatId: chat.id, status: "start" });
+    assert.deepEqual((await ask("POST", path, { status: "stop" })).data, { chatId: chat.id, status: "stop" });
+    refused(await ask("POST", path, { status: "later" }), 400, "VALIDATION_ERROR", "status");
+    for (const [round, status] of [200, 200].entries()) {
+      const answer = await ask("POST", path, { status: "start", idempotencyKey: "typing-1" });
+      assert.deepEqual([answer.status, answer.data.status], [status, "start"], `round ${round}`);
+    }
+  });
+
+  test("a contact's typing is one event when it begins and one when it ends, before the message", async () => {
+    const to = ECHO;
+    await send({ to }, "Type");
+    const { data: chat } = await ask("GET", threadWith(to));
+    const typed = await until(
+      async () => {
+        const found = (await eventsOf(chat.id)).filter(({ type }) => type === "typing.indicator");
+        return found.length >= 2 ? found : null;
+      },
+      { what: "typing" },
+    );
+    assert.deepEqual(
+      (typed ?? []).slice(0, 2).map(({ data }) => data),
+      [
+        { chatId: chat.id, chatGuid: chat.id, from: to, to: own, channel: "imessage", typing: true },
+        { chatId: chat.id, chatGuid: chat.id, from: to, to: own, channel: "imessage", typing: false },
+      ],
+    );
+  });
+});
+
+test("an unknown chat, and what is no name of one, is 404 CONVERSATION_NOT_FOUND at every route", async () => {
+  const asked = [
+    ["GET", ""],
+    ["GET", "/messages"],
+    ["PUT", "/name", { name: "x" }],
+    ["POST", "/participants", {}],
+    ["DELETE", `/participants/${ANN}`],
+    ["POST", "/leave"],
+    ["POST", "/read"],
+    ["POST", "/unread"],
+    ["POST", "/typing"],
+  ] as const;
+  for (const id of ["chat_01890000-0000-7000-8000-000000000000", "+15005550198", "nothing", "'%20or%201=1"]) {
+    for (const [method, path, body] of asked) {
+      refused(await ask(method, `/v1/chats/${id}${path}`, body), 404, "CONVERSATION_NOT_FOUND");
+    }
+  }
+});

@@ -1,0 +1,99 @@
+/** What receivers get, of every type that the sandbox can bring about, against the webhooks of the OpenAPI document. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { EVENT_TYPES, type EventType, type InboxRequest } from "../../sdk/wire.ts";
+import { assertEvent, readDocument } from "../support/contract.ts";
+import { startTestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+/** Types that only real phones bring about: they are tried where providers are. */
+const BEYOND_THE_SANDBOX: readonly EventType[] = ["message.edit_failed", "message.audio_kept", "chat.photo.changed"];
+
+const api = await startTestService({ TB_SANDBOX_INBOX: "on" });
+test.after(() => api.stop());
+
+async function done(method: string, path: string, body?: unknown) {
+  const answer = await api.ask(method, path, body === undefined ? {} : { body });
+  assert.equal(answer.error, undefined, `${method} ${path}`);
+  return answer.data;
+}
+
+async function happened(type: EventType, messageId?: string): Promise<void> {
+  const query = new URLSearchParams({ type, timeoutSeconds: "20", ...(messageId === undefined ? {} : { messageId }) });
+  assert.ok((await done("GET", `/v1/sandbox/wait?${query}`)) !== null, type);
+}
+
+async function send(to: string, more: object = {}): Promise<string> {
+  const { id } = await done("POST", "/v1/messages", { to, content: { text: "Hello" }, metadata: { a: [1] }, ...more });
+  return id;
+}
+
+async function liveOfMessages(): Promise<void> {
+  const read = await send("+15005550101", { externalMessageId: "order-1" });
+  await happened("message.read", read);
+  await done("PUT", `/v1/messages/${read}`, { text: "Hello again" });
+  await done("POST", `/v1/messages/${read}/unsend`);
+  await done("DELETE", `/v1/messages/${read}`);
+  await happened("message.deleted", read);
+  await happened("message.failed", await send("+15005550105"));
+  const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
+  await done("DELETE", `/v1/messages/${await send("+15005550100", { scheduledAt })}/schedule`);
+  await happened("message.schedule_cancelled");
+}
+
+async function whatContactsDo(): Promise<void> {
+  await send("+15005550110");
+  await happened("message.inbound");
+  await happened("typing.indicator");
+  await happened("message.reaction", await send("+15005550111"));
+  await send("+15005550114");
+  await happened("facetime.status_changed");
+  const group = { name: "Six", participants: ["+15005550101", "+15005550110"] };
+  const { id } = await done("POST", "/v1/chats/groups", group);
+  await happened("message.delivered", (await done("POST", "/v1/messages", { chatId: id, content: { text: "Hi" } })).id);
+  await done("PUT", `/v1/chats/${id}/name`, { name: "Seven" });
+  await done("POST", `/v1/chats/${id}/participants`, { participant: "+15005550111" });
+  await done("DELETE", `/v1/chats/${id}/participants/+15005550111`);
+  await happened("chat.participant.left");
+}
+
+async function payments(): Promise<void> {
+  const asked = { to: "+15005550113", amount: "1.00", expiresInSeconds: 60 };
+  await done("POST", "/v1/payments/request", { ...asked, to: "+15005550112" });
+  await happened("payment.request.paid");
+  const { id } = await done("POST", "/v1/payments/request", asked);
+  await done("POST", `/v1/payments/requests/${id}/cancel`);
+  await done("POST", "/v1/payments/request", asked);
+  await done("POST", "/v1/sandbox/clock", { advance: "2m" });
+  await happened("payment.request.expired");
+  await done("POST", "/v1/sandbox/clock", { reset: true });
+}
+
+test("contract 4: what receivers get of every type is what the document says, headers included", async () => {
+  await liveOfMessages();
+  await whatContactsDo();
+  await payments();
+  const webhook = { url: "http://127.0.0.1:9/hooks", events: ["payment.request.paid"] };
+  await done("PUT", "/v1/webhooks", webhook);
+  await done("POST", "/v1/webhooks/test");
+  await happened("webhook.test");
+  // The list holds every event; reading it compares each with the document.
+  const { events } = await done("GET", "/v1/events?limit=100");
+  const missing = EVENT_TYPES.filter((type) => !events.some((event: { type: string }) => event.type === type));
+  assert.deepEqual(missing, BEYOND_THE_SANDBOX);
+  const delivered = events.filter((event: { type: string }) => event.type !== "webhook.test");
+  let requests: InboxRequest[] = [];
+  const isWhole = async () => {
+    ({ requests } = await done("GET", "/v1/sandbox/inbox"));
+    return requests.length >= delivered.length;
+  };
+  await until(isWhole, { limitMs: 10_000, what: "every event to be delivered" });
+  const { parameters } = (await readDocument()).components;
+  const names = Object.values(parameters).filter(({ name }) => !["X-Request-Id", "Idempotency-Key"].includes(name));
+  for (const { body, headers, verified } of requests) {
+    assert.ok(verified);
+    await assertEvent(JSON.parse(body));
+    for (const { name } of names) assert.ok(headers[name.toLowerCase()] !== undefined, name);
+  }
+});

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, describe, test } from "node:test";
+import { startTestService, type TestService } from "../support/service.ts";
+
+const SMPP = {
+  name: "Carrier",
+  provider: "smpp",
+  config: {
+    host: "smsc.example",
+    port: 2775,
+    systemId: "tightbeam",
+    password: "s3cret-of-the-bind",
+    bindMode: "transceiver",
+  },
+};
+
+describe("instances (contract 2)", () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService();
+  });
+  after(() => service.stop());
+
+  const admin = (method: string, path: string, body?: unknown, headers = {}) =>
+    service.ask(method, path, { key: service.adminKey, headers, ...(body === undefined ? {} : { body }) });
+
+  test("an instance is made, listed, changed and deleted, and no answer shows its secret", async () => {
+    const made = await admin("POST", "/v1/admin/instances", SMPP);
+    assert.equal(made.status, 201);
+    const { password: _, ...config } = SMPP.config;
+    const { id, createdAt } = made.data;
+    assert.match(id, /^inst_/);
+    const warnings = ["This version cannot connect to smpp: its messages wait in the queue."];
+    const record = { id, name: "Carrier", provider: "smpp", config, health: "unhealthy", warnings, createdAt };
+    assert.deepEqual(made.data, { ...record, updatedAt: createdAt });
+    assert.deepEqual((await admin("GET", `/v1/admin/instances/${id}`)).data, made.data);
+    const listed = await admin("GET", "/v1/admin/instances");
+    assert.deepEqual(listed.data.instances[0], made.data);
+    assert.equal(listed.data.instances.at(-1).provider, "sandbox");
+    assert.equal(listed.data.instances.at(-1).health, "healthy");
+    assert.deepEqual(listed.data.pagination, { hasMore: false, nextCursor: null });
+    const changed = await admin("PATCH", `/v1/admin/instances/${id}`, { name: "Other", config: { port: 2776 } });
+    assert.deepEqual(changed.data.config, { ...config, port: 2776 });
+    assert.equal(changed.data.name, "Other");
+    assert.deepEqual((await admin("DELETE", `/v1/admin/instances/${id}`)).data, { id, deleted: true });
+    assert.equal((await admin("GET", `/v1/admin/instances/${id}`)).error?.code, "NOT_FOUND");
+    for (const method of ["GET", "PATCH", "DELETE"]) {
+      const body = method === "PATCH" ? { name: "x" } : undefined;
+      assert.equal((await admin(method, "/v1/admin/instances/inst_unknown", body)).status, 404, method);
+    }
+  });
+
+  test("settings are sealed on disk: what was sent as a secret is in no file of the data directory", async () => {
+    const { data } = await admin("POST", "/v1/admin/instances", SMPP);
+    const database = new DatabaseSync(join(service.dataDir, "tightbeam.db"), { readOnly: true });
+    const row = database.prepare("select config from instances where provider = 'smpp'").get();
+    database.close();
+    assert.match(String(row?.config), /^v1\./);
+    for (const file of ["tightbeam.db", "tightbeam.db-wal"]) {
+      assert.ok(!readFileSync(join(service.dataDir, file)).includes("s3cret-of-the-bind"), file);
+    }
+    await admin("DELETE", `/v1/admin/instances/${data.id}`);
+  });
+
+  test("settings that its provider cannot use are refused, each by its path; a change keeps what it does not name", async () => {
+    const wrong = { ...SMPP, config: { ...SMPP.config, port: 0, bindMode: "both", password: undefined, colour: 1 } };
+    const refused = await admin("POST", "/v1/admin/instances", wrong);
+    assert.equal(refused.status, 400);
+    const paths = refused.error?.details?.map(({ path }) => path).sort();
+    assert.deepEqual(paths, ["config.bindMode", "config.colour", "config.password", "config.port"]);
+    assert.equal((await admin("POST", "/v1/admin/instances", { ...SMPP, provider: "pigeon" })).status, 400);
+    assert.equal((await admin("POST", "/v1/admin/instances", { ...SMPP, provider: "sandbox" })).status, 400);
+    const { data } = await admin("POST", "/v1/admin/instances", SMPP);
+    const bad = await admin("PATCH", `/v1/admin/instances/${data.id}`, { config: { port: "2775" } });
+    assert.deepEqual(
+      bad.error?.details?.map(({ path }) => path),
+      ["config.port"],
+    );
+    await admin("DELETE", `/v1/admin/instances/${data.id}`);
+  });
+
+  test("a repeat of an idempotency key makes one instance", async () => {
+    const headers = { "Idempotency-Key": "carrier" };
+    const first = await admin("POST", "/v1/admin/instances", SMPP, headers);
+    const again = await admin("POST", "/v1/admin/instances", SMPP, headers);
+    assert.deepEqual([first.status, again.status, again.data.id], [201, 200, first.data.id]);
+    await admin("DELETE", `/v1/admin/instances/${first.data.id}`);
+  });
+
+  test("numbers belong to instances: one with a number on it cannot be deleted, its messages wait while it is not running", async () => {
+    const { data: instance } = await admin("POST", "/v1/admin/instances", SMPP);
+    const { data: customer } = await admin("POST", "/v1/admin/customers", { name: "Carrier customer" });
+    const number = { phoneNumber: "+15550001111", provider: "smpp", instanceId: instance.id };
+    const added = await admin("POST", `/v1/admin/customers/${customer.id}/numbers`, number);
+    assert.equal(added.status, 201);
+    assert.deepEqual(added.data.capabilities, { imessage: false, sms: true });
+    const refused = await admin("DELETE", `/v1/admin/instances/${instance.id}`);
+    assert.equal(refused.error?.code, "INVALID_STATUS");
+    assert.match(refused.error?.message ?? "", /\+15550001111/);
+    const { data: key } = await admin("POST", "/v1/admin/keys", { name: "k", customerId: customer.id });
+    const body = { to: "+15005550100", content: { text: "Hello" } };
+    const sent = await service.ask("POST", "/v1/messages", { key: key.key, body });
+    assert.equal(sent.status, 202);
+    assert.equal(sent.data.channel, "sms");
+    const numbers = await service.ask("GET", "/v1/numbers", { key: key.key });
+    assert.equal(numbers.data[0].healthStatus, "unhealthy");
+    await admin("DELETE", `/v1/admin/customers/${customer.id}/numbers/${added.data.id}`);
+    assert.equal((await admin("DELETE", `/v1/admin/instances/${instance.id}`)).status, 200);
+  });
+
+  test("a messages key has nothing to do here", async () => {
+    assert.equal((await service.ask("GET", "/v1/admin/instances")).error?.code, "FORBIDDEN");
+    assert.equal((await service.ask("POST", "/v1/admin/instances", { body: SMPP })).error?.code, "FORBIDDEN");
+  });
+});
+
+test("contract 5, 6: with the first instance that is no sandbox, keys leave the file and webhooks to loopback are over", async (t) => {
+  const service = await startTestService();
+  t.after(() => service.stop());
+  const credentials = () => JSON.parse(readFileSync(join(service.dataDir, "credentials.json"), "utf8"));
+  const hook = { url: "http://127.0.0.1:9/hook", events: ["*"] };
+  assert.equal((await service.ask("PUT", "/v1/webhooks", { body: hook })).status, 200);
+  assert.equal(credentials().apiKey, service.key);
+  const made = await service.ask("POST", "/v1/admin/instances", { key: service.adminKey, body: SMPP });
+  assert.equal(made.status, 201);
+  assert.deepEqual(Object.keys(credentials()), ["baseUrl"]);
+  const refused = await service.ask("PUT", "/v1/webhooks", { body: { ...hook, url: "http://127.0.0.1:9/other" } });
+  assert.equal(refused.status, 400);
+  await service.restart();
+  assert.deepEqual(Object.keys(credentials()), ["baseUrl"]);
+  assert.equal((await service.ask("PUT", "/v1/webhooks", { body: hook })).status, 400);
+  assert.equal((await service.ask("GET", "/v1/numbers")).status, 200);
+});

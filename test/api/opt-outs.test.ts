@@ -1,0 +1,163 @@
+/** The STOP list over HTTP: put there by the API or by a phone, and what sending makes of it. */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+let api: TestService;
+/** The customer's default number. */
+let number: string;
+let contacts = 0;
+
+before(async () => {
+  api = await startTestService();
+  number = (await api.ask("GET", "/v1/numbers")).data[0].phoneNumber;
+});
+after(() => api.stop());
+
+/** A contact that has never been written to. */
+function nextContact(): string {
+  contacts += 1;
+  return `+1500557${String(contacts).padStart(4, "0")}`;
+}
+
+const pathOf = (contact: string, own = number) => `/v1/opt-outs/${own}/${encodeURIComponent(contact)}`;
+const send = (to: string, more = {}) =>
+  api.ask("POST", "/v1/messages", { body: { to, content: { text: "Hi" }, ...more } });
+const write = (contact: string, text: string, more = {}) =>
+  api.ask("POST", `/v1/sandbox/phones/${contact}/messages`, { body: { text, ...more } });
+const isListed = async (contact: string) => (await api.ask("GET", pathOf(contact))).status === 200;
+const advance = (by: string) => api.ask("POST", "/v1/sandbox/clock", { body: { advance: by } });
+
+test("contract 3: PUT puts a contact on a number's list, once; DELETE takes it off", async () => {
+  const contact = nextContact();
+  assert.deepEqual(
+    [(await api.ask("GET", pathOf(contact))).error?.code, await isListed(contact)],
+    ["NOT_FOUND", false],
+  );
+  const { status, data } = await api.ask("PUT", pathOf(contact));
+  assert.equal(status, 200);
+  const { createdAt, ...rest } = data;
+  assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.deepEqual(rest, { number, contact, source: "api", keyword: null });
+  assert.deepEqual((await api.ask("PUT", pathOf(contact))).data, data);
+  assert.deepEqual((await api.ask("GET", pathOf(contact))).data, data);
+  const gone = await api.ask("DELETE", pathOf(contact));
+  assert.deepEqual(gone.data, { id: `${number}/${contact}`, deleted: true });
+  assert.equal((await api.ask("DELETE", pathOf(contact))).error?.code, "NOT_FOUND");
+});
+
+test("contract 3: a send to a contact on the list is refused with 403 RECIPIENT_OPTED_OUT, at once and only to it", async () => {
+  const contact = nextContact();
+  await send(contact);
+  await api.ask("PUT", pathOf(contact));
+  const { status, error } = await send(contact);
+  assert.deepEqual([status, error?.code], [403, "RECIPIENT_OPTED_OUT"]);
+  assert.equal((await send(nextContact())).status, 202);
+  await api.ask("DELETE", pathOf(contact));
+  assert.equal((await send(contact)).status, 202);
+});
+
+test("contract 3: an e-mail address is the same contact in any case", async () => {
+  await api.ask("PUT", pathOf("Ada@Example.com"));
+  assert.ok(await isListed("ada@example.COM"));
+  assert.equal((await send("ADA@example.com")).error?.code, "RECIPIENT_OPTED_OUT");
+});
+
+test("contract 3: STOP from a phone ends messages from that number, START begins them again", async () => {
+  const contact = nextContact();
+  await send(contact);
+  for (const channel of ["sms", "imessage"]) {
+    await write(contact, "please stop", { channel });
+    assert.equal(await isListed(contact), false);
+    await write(contact, " Stop \n", { channel });
+    await until(() => isListed(contact), { what: `STOP over ${channel}` });
+    const { data } = await api.ask("GET", pathOf(contact));
+    assert.deepEqual([data.source, data.keyword], ["keyword", "STOP"]);
+    assert.equal((await send(contact)).error?.code, "RECIPIENT_OPTED_OUT");
+    await write(contact, "start", { channel });
+    await until(async () => !(await isListed(contact)), { what: `START over ${channel}` });
+    assert.equal((await send(contact)).status, 202);
+  }
+});
+
+test("contract 3: a scheduled message to a contact that stopped meanwhile fails with RECIPIENT_OPTED_OUT when due", async () => {
+  const contact = nextContact();
+  const { data: clock } = await api.ask("GET", "/v1/sandbox/clock");
+  const scheduledAt = new Date(Date.parse(clock.now) + 3_600_000).toISOString();
+  const { data: message } = await send(contact, { scheduledAt });
+  await write(contact, "STOP");
+  await until(() => isListed(contact));
+  await advance("61m");
+  const read = async () => (await api.ask("GET", `/v1/messages/${message.id}`)).data;
+  const failed = await until(async () => {
+    const record = await read();
+    return record.status === "failed" && record;
+  });
+  assert.equal(failed.errorCode, "RECIPIENT_OPTED_OUT");
+  assert.equal(failed.sentAt, null);
+});
+
+test("contract 1: the list pages newest first, and is filtered by number", async () => {
+  const made = [];
+  for (let left = 5; left > 0; left -= 1) {
+    const contact = nextContact();
+    made.unshift((await api.ask("PUT", pathOf(contact))).data);
+    await advance("1s");
+  }
+  const list = async (query: string) => (await api.ask("GET", `/v1/opt-outs?${query}`)).data;
+  const first = await list("limit=2");
+  assert.deepEqual(first.optOuts, made.slice(0, 2));
+  const second = await list(`limit=3&cursor=${first.pagination.nextCursor}`);
+  assert.deepEqual(second.optOuts, made.slice(2));
+  assert.equal((await list(`limit=5&number=${number}`)).optOuts.length, 5, "a plus that became a space");
+  assert.deepEqual(await list("number=%2B15005559999"), {
+    optOuts: [],
+    pagination: { hasMore: false, nextCursor: null },
+  });
+  for (const query of ["cursor=x", "number=5", "limit=0", `cursor=${btoa("{}")}`]) {
+    assert.equal((await api.ask("GET", `/v1/opt-outs?${query}`)).status, 400, query);
+  }
+});
+
+test("contract 3: what is no address is a 400, and what is no number of the customer a 404", async () => {
+  assert.equal((await api.ask("PUT", pathOf("5005550100"))).error?.code, "INVALID_PHONE_NUMBER");
+  for (const method of ["GET", "PUT", "DELETE"]) {
+    assert.equal((await api.ask(method, pathOf(nextContact(), "+15005559999"))).error?.code, "NOT_FOUND");
+    assert.equal((await api.ask(method, pathOf(nextContact(), "nothing"))).error?.code, "NOT_FOUND");
+  }
+});
+
+test("contract 2: a number that moves to another customer takes along who has opted out of it, and shows nobody the list", async () => {
+  const admin = (method: string, path: string, body?: object) =>
+    api.ask(method, path, { key: api.adminKey, ...(body === undefined ? {} : { body }) });
+  const join = async (name: string) => {
+    const { data: customer } = await admin("POST", "/v1/admin/customers", { name });
+    const { data: key } = await admin("POST", "/v1/admin/keys", { name, customerId: customer.id });
+    return { id: customer.id, key: key.key };
+  };
+  const [one, two] = [await join("One"), await join("Two")];
+  const moving = "+15005560001";
+  const give = async (to: string) =>
+    (await admin("POST", `/v1/admin/customers/${to}/numbers`, { phoneNumber: moving, provider: "sandbox" })).data.id;
+  const take = (from: string, id: string) => admin("DELETE", `/v1/admin/customers/${from}/numbers/${id}`);
+  const contact = nextContact();
+  const numberId = await give(one.id);
+  assert.equal((await api.ask("PUT", pathOf(contact, moving), { key: two.key })).status, 404);
+  await api.ask("PUT", pathOf(contact, moving), { key: one.key });
+  await take(one.id, numberId);
+  assert.equal((await api.ask("GET", pathOf(contact, moving), { key: one.key })).status, 404);
+  await give(two.id);
+  const sendAs = (key: string) =>
+    api.ask("POST", "/v1/messages", { key, body: { to: contact, content: { text: "Hi" } } });
+  assert.equal((await sendAs(two.key)).error?.code, "RECIPIENT_OPTED_OUT");
+  assert.deepEqual((await api.ask("GET", "/v1/opt-outs", { key: two.key })).data.optOuts, []);
+  assert.equal(
+    (await api.ask("GET", pathOf(contact, moving), { key: two.key })).status,
+    200,
+    "asked one by one, it says why",
+  );
+  await api.ask("DELETE", pathOf(contact, moving), { key: two.key });
+  assert.equal((await sendAs(two.key)).status, 202);
+});

@@ -1,0 +1,183 @@
+/** Messages after they were sent, over HTTP: edited, taken back, reacted to; and what contacts of the sandbox write. */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+let api: TestService;
+let receiver: Receiver;
+
+before(async () => {
+  api = await startTestService();
+  receiver = await startReceiver();
+  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"], secret: "a secret of my own" } });
+});
+
+after(async () => {
+  await api.stop();
+  await receiver.stop();
+});
+
+const get = (id: string) => api.ask("GET", `/v1/messages/${id}`);
+const put = (id: string, body: unknown) => api.ask("PUT", `/v1/messages/${id}`, { body });
+const post = (path: string, body?: unknown, headers = {}) =>
+  api.ask("POST", `/v1/messages/${path}`, { ...(body === undefined ? {} : { body }), headers });
+
+/** A message that has come to `status`, by its id. */
+async function sent(to = "+15005550100", status = "delivered", text = "Hello"): Promise<string> {
+  const { data } = await api.ask("POST", "/v1/messages", { body: { to, content: { text } } });
+  await until(async () => (await get(data.id)).data.status === status, { what: `${data.id} to be ${status}` });
+  return data.id;
+}
+
+const told = (id: string, types: string[]) =>
+  until(() => receiver.types(id).join() === types.map((type) => `message.${type}`).join(), {
+    what: `${id} to be told of by ${types}; there is ${receiver.types(id)}`,
+  });
+
+/** Data of the events of a type that match, as the receiver got them. */
+const received = (type: string, match: (data: Record<string, unknown>) => boolean) =>
+  receiver.received.filter(({ event }) => event.type === type && match(event.data)).map(({ event }) => event.data);
+
+test("contract 3, 4: an edit answers the record with its new text, and is told of once", async () => {
+  const id = await sent();
+  const { status, data } = await put(id, { text: "Hello again", backwardsCompatibilityMessage: "Edited" });
+  assert.equal(status, 200);
+  assert.deepEqual(data, (await get(id)).data);
+  assert.partialDeepStrictEqual(data, { id, status: "delivered", content: { text: "Hello again" } });
+  await told(id, ["queued", "sent", "delivered", "edited"]);
+  const [event] = received("message.edited", ({ messageId }) => messageId === id);
+  assert.partialDeepStrictEqual(event, { text: "Hello again", status: "delivered", sequence: 4, channel: "imessage" });
+  assert.match(String(event?.editedAt), /^\d{4}-.*Z$/);
+});
+
+test("contract 1: `content.text` stands for `text`, `reaction` for `type`; both with different values, or neither, is a 400", async () => {
+  const id = await sent();
+  assert.equal((await put(id, { content: { text: "By its synonym" } })).data.content.text, "By its synonym");
+  assert.equal((await put(id, { text: "One", content: { text: "One" } })).status, 200);
+  assert.deepEqual((await post(`${id}/reactions`, { reaction: "like" })).data, { messageId: id, reaction: "like" });
+  for (const [answer, path] of [
+    [await put(id, {}), "text"],
+    [await put(id, { text: "One", content: { text: "Two" } }), "content.text"],
+    [await put(id, { text: "" }), "text"],
+    [await put(id, { text: "x".repeat(10_001) }), "text"],
+    [await put(id, { text: "a\0b" }), "text"],
+    [await put(id, { text: "One", sneaky: true }), "sneaky"],
+    [await post(`${id}/reactions`, {}), "type"],
+    [await post(`${id}/reactions`, { type: "love", reaction: "like" }), "reaction"],
+    [await post(`${id}/reactions`, { type: "thumbsup" }), "type"],
+    [await post(`${id}/unsend`, { sneaky: true }), "sneaky"],
+  ] as const) {
+    assert.deepEqual([answer.status, answer.error?.code], [400, "VALIDATION_ERROR"]);
+    assert.equal(answer.error?.details?.[0]?.path, path);
+  }
+  assert.equal((await get(id)).data.content.text, "One");
+});
+
+test("contract 3: an unsend answers the record, is told of, and nothing is done to the message after it", async () => {
+  const id = await sent();
+  const { status, data } = await post(`${id}/unsend`);
+  assert.equal(status, 200);
+  assert.deepEqual(data, (await get(id)).data);
+  assert.partialDeepStrictEqual(data, { id, status: "unsent" });
+  assert.equal(data.timeline.at(-1).status, "unsent");
+  await told(id, ["queued", "sent", "delivered", "unsent"]);
+  for (const answer of [
+    await post(`${id}/unsend`, {}),
+    await put(id, { text: "Bye" }),
+    await post(`${id}/reactions`, { type: "love" }),
+  ]) {
+    assert.deepEqual([answer.status, answer.error?.code], [409, "ALREADY_UNSENT"]);
+  }
+  assert.deepEqual(
+    (await api.ask("GET", "/v1/messages?status=unsent")).data.messages
+      .map((one: { id: string }) => one.id)
+      .includes(id),
+    true,
+  );
+});
+
+test("contract 3: every reaction and its removal answers what it is", async () => {
+  const id = await sent();
+  for (const reaction of ["love", "like", "dislike", "laugh", "emphasize", "question"].flatMap((one) => [
+    one,
+    `-${one}`,
+  ])) {
+    const { status, data } = await post(`${id}/reactions`, { type: reaction });
+    assert.deepEqual([status, data], [200, { messageId: id, reaction }]);
+  }
+});
+
+test("contract 3: a repeat of an idempotency key answers as the first time, and another order with it is a 409", async () => {
+  const id = await sent();
+  const headers = { "idempotency-key": `unsend ${id}` };
+  const first = await post(`${id}/unsend`, undefined, headers);
+  const again = await post(`${id}/unsend`, undefined, headers);
+  assert.deepEqual([first.status, again.status, again.data], [200, 200, first.data]);
+  const other = await post(`${await sent()}/unsend`, undefined, headers);
+  assert.deepEqual([other.status, other.error?.code], [409, "IDEMPOTENCY_KEY_REUSED"]);
+});
+
+test("contract 3: only an iMessage that was sent can be edited, taken back or reacted to", async () => {
+  const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
+  const scheduled = await api.ask("POST", "/v1/messages", {
+    body: { to: "+15005550100", content: { text: "Later" }, scheduledAt },
+  });
+  for (const [id, code] of [
+    [await sent("+15005550102"), "CHANNEL_NOT_SUPPORTED"],
+    [scheduled.data.id, "INVALID_STATUS"],
+    [await sent("+15005550105", "failed"), "CHANNEL_NOT_SUPPORTED"],
+  ]) {
+    for (const answer of [
+      await put(id, { text: "Bye" }),
+      await post(`${id}/unsend`),
+      await post(`${id}/reactions`, { type: "love" }),
+    ]) {
+      assert.deepEqual([answer.status, answer.error?.code], [400, code]);
+    }
+  }
+  for (const id of ["msg_nobody", "%00", "scheduled"]) {
+    assert.equal((await post(`${id}/unsend`)).error?.code, "NOT_FOUND");
+  }
+});
+
+test("contract 4, 7: what a contact answers is a message of its own, in the thread, listed as inbound and counted", async () => {
+  const id = await sent("+15005550110", "delivered", "Is anybody there?");
+  const isAnswer = ({ text }: Record<string, unknown>) => text === "You said: Is anybody there?";
+  await until(() => received("message.inbound", isAnswer).length > 0, { what: "the answer" });
+  const [event] = received("message.inbound", isAnswer);
+  assert.ok(event !== undefined && !("status" in event) && !("externalMessageId" in event) && !("chatId" in event));
+  const { data } = await get(String(event.messageId));
+  assert.partialDeepStrictEqual(data, {
+    direction: "inbound",
+    status: "delivered",
+    from: "+15005550110",
+    to: (await get(id)).data.from,
+    content: { text: "You said: Is anybody there?", mediaUrls: [] },
+    chatId: (await get(id)).data.chatId,
+    sentAt: null,
+  });
+  const { messages } = (await api.ask("GET", "/v1/messages?direction=inbound&from=%2B15005550110")).data;
+  assert.deepEqual(
+    messages.map((one: { id: string }) => one.id),
+    [data.id],
+  );
+  const usage = (await api.ask("GET", "/v1/admin/usage")).data;
+  assert.ok(usage.totals.messagesReceived >= 1);
+  assert.equal((await put(data.id, { text: "Bye" })).error?.code, "INVALID_STATUS");
+  assert.equal((await post(`${data.id}/reactions`, { type: "laugh" })).status, 200);
+});
+
+test("contract 4, 7: a contact's reaction is told of as an event of the message", async () => {
+  const id = await sent("+15005550111");
+  await told(id, ["queued", "sent", "delivered", "reaction"]);
+  const [event] = received("message.reaction", ({ messageId }) => messageId === id);
+  assert.partialDeepStrictEqual(event, {
+    reaction: { type: "love", targetMessageId: id },
+    from: "+15005550111",
+    channel: "imessage",
+    sequence: 4,
+  });
+});

@@ -1,0 +1,307 @@
+/** Sending over HTTP: recipients, content, files, carousels, conversations, and every refusal by its name (contract 3). */
+
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+const TO = "+15005550100";
+const GIF = Buffer.from("GIF89a\0\0");
+const PDF = Buffer.from("%PDF-1.4\n");
+
+let api: TestService;
+let files: Server;
+let filesUrl: string;
+
+before(async () => {
+  api = await startTestService({ TB_FETCH_ALLOW: "loopback" });
+  files = createServer((request, response) => {
+    const isThere = request.url?.startsWith("/gone") === false;
+    response.writeHead(isThere ? 200 : 404).end(isThere ? GIF : undefined);
+  });
+  await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));
+  filesUrl = `http://127.0.0.1:${(files.address() as AddressInfo).port}`;
+});
+
+after(async () => {
+  await api.stop();
+  files.closeAllConnections();
+  files.close();
+});
+
+const post = (body: object, path = "/v1/messages") => api.ask("POST", path, { body });
+const send = (more: object = {}) => post({ to: TO, content: { text: "Hello" }, ...more });
+const get = (id: string) => api.ask("GET", `/v1/messages/${id}`);
+const reaches = (id: string, status: string) =>
+  until(async () => (await get(id)).data?.status === status, { what: `${id} to be ${status}` });
+const base64 = (bytes: Buffer) => ({ type: "base64", data: bytes.toString("base64") });
+
+/** The key of another customer, which has a number of its own. */
+async function otherKey(): Promise<string> {
+  const admin = (path: string, body: object) => api.ask("POST", path, { key: api.adminKey, body });
+  const { data: customer } = await admin("/v1/admin/customers", { name: "Other" });
+  const number = { phoneNumber: "+15005550199", provider: "sandbox" };
+  await admin(`/v1/admin/customers/${customer.id}/numbers`, number);
+  return (await admin("/v1/admin/keys", { name: "Other", customerId: customer.id })).data.key;
+}
+
+const REFUSALS: [title: string, body: object, status: number, code: string, ...paths: string[]][] = [
+  ["to and chatId", { to: TO, chatId: "chat_1", content: { text: "a" } }, 400, "INVALID_RECIPIENT", "to", "chatId"],
+  [
+    "chatId and conversationId",
+    { conversationId: "chat_1", chatId: "chat_1", content: { text: "a" } },
+    400,
+    "INVALID_RECIPIENT",
+    "chatId",
+    "conversationId",
+  ],
+  ["an unknown chat", { chatId: "chat_1", content: { text: "a" } }, 404, "CONVERSATION_NOT_FOUND"],
+  ["an unknown conversation", { conversationId: "x", content: { text: "a" } }, 404, "CONVERSATION_NOT_FOUND"],
+  ["nothing to send", { to: TO, content: {} }, 400, "VALIDATION_ERROR", "content.text"],
+  ["an empty list of media", { to: TO, content: { mediaUrls: [] } }, 400, "VALIDATION_ERROR", "content.mediaUrls"],
+  [
+    "21 of them",
+    { to: TO, content: { mediaUrls: Array.from({ length: 21 }, () => "https://example.com/") } },
+    400,
+    "VALIDATION_ERROR",
+    "content.mediaUrls",
+  ],
+  [
+    "media by http and of a private network",
+    { to: TO, content: { mediaUrls: ["https://example.com/", "http://example.com/", "https://10.0.0.1/"] } },
+    400,
+    "VALIDATION_ERROR",
+    "content.mediaUrls[1]",
+    "content.mediaUrls[2]",
+  ],
+  [
+    "mediaUrl and mediaUrls",
+    { to: TO, content: { mediaUrl: "https://example.com/", mediaUrls: ["https://example.com/"] } },
+    400,
+    "VALIDATION_ERROR",
+    "content.mediaUrl",
+  ],
+  [
+    "attachments without their url and data",
+    { to: TO, attachments: [{ type: "url" }, { type: "base64" }] },
+    400,
+    "VALIDATION_ERROR",
+    "attachments[0].url",
+    "attachments[1].data",
+  ],
+  [
+    "an attachment of a private network",
+    { to: TO, attachments: [{ type: "url", url: "https://192.168.0.1/a.pdf" }] },
+    400,
+    "VALIDATION_ERROR",
+    "attachments[0].url",
+  ],
+  [
+    "an attachment of another type",
+    { to: TO, attachments: [{ type: "file" }] },
+    400,
+    "VALIDATION_ERROR",
+    "attachments[0].type",
+  ],
+  [
+    "an attachment that lies about its type",
+    { to: TO, attachments: [{ ...base64(PDF), mimeType: "image/png" }] },
+    400,
+    "VALIDATION_ERROR",
+    "attachments[0].mimeType",
+  ],
+  [
+    "an attachment by SMS",
+    { to: TO, attachments: [base64(PDF)], routing: { preference: ["sms"] } },
+    400,
+    "CHANNEL_NOT_SUPPORTED",
+    "attachments",
+  ],
+  [
+    "an effect that there is not",
+    { to: TO, content: { text: "a" }, effect: "boom" },
+    400,
+    "VALIDATION_ERROR",
+    "effect",
+  ],
+  [
+    "a mention outside of the text",
+    { to: TO, content: { text: "Hello" }, mentions: [{ address: TO, start: 3, length: 3 }] },
+    400,
+    "VALIDATION_ERROR",
+    "mentions[0]",
+  ],
+  [
+    "a mention of nobody",
+    { to: TO, content: { text: "Hello" }, mentions: [{ address: "x", start: 0, length: 1 }] },
+    400,
+    "VALIDATION_ERROR",
+    "mentions[0].address",
+  ],
+  ["a reply to nothing", { to: TO, content: { text: "a" }, replyTo: "msg_1" }, 404, "REPLY_NOT_FOUND", "replyTo"],
+];
+
+describe("contract 3: what cannot be sent is refused by name", () => {
+  for (const [title, body, status, code, ...paths] of REFUSALS) {
+    test(`${title}: ${code}`, async () => {
+      const answer = await post(body);
+      assert.deepEqual([answer.status, answer.error?.code], [status, code]);
+      assert.deepEqual(answer.error?.details?.map(({ path }) => path) ?? [], paths);
+    });
+  }
+
+  test("one who opted out: 403 RECIPIENT_OPTED_OUT", async () => {
+    const contact = "+15005550177";
+    const { data: numbers } = await api.ask("GET", "/v1/numbers");
+    const path = `/v1/opt-outs/${encodeURIComponent(numbers[0].phoneNumber)}/${encodeURIComponent(contact)}`;
+    assert.equal((await api.ask("PUT", path)).status, 200);
+    const { status, error } = await send({ to: contact });
+    assert.deepEqual([status, error?.code], [403, "RECIPIENT_OPTED_OUT"]);
+    await api.ask("DELETE", path);
+    assert.equal((await send({ to: contact })).status, 202);
+  });
+});
+
+describe("contract 3: files", () => {
+  test("media and attachments arrive, and the record says what they are", async () => {
+    const { status, data } = await post({
+      to: TO,
+      content: { mediaUrl: `${filesUrl}/a.gif` },
+      attachments: [{ ...base64(PDF), filename: "offer.pdf" }],
+      effect: "confetti",
+    });
+    assert.deepEqual([status, data.status, data.channel], [202, "queued", "imessage"]);
+    await reaches(data.id, "delivered");
+    const { data: record } = await get(data.id);
+    assert.deepEqual(record.content, { text: null, mediaUrls: [`${filesUrl}/a.gif`] });
+    assert.deepEqual([record.messageType, record.effect, record.fallbackTriggered], ["media", "confetti", false]);
+    const [file, ...more] = record.attachments;
+    assert.deepEqual(
+      [file.filename, file.mimeType, file.totalBytes, more.length],
+      ["offer.pdf", "application/pdf", 9, 0],
+    );
+    const download = await fetch(file.downloadUrl);
+    assert.deepEqual(Buffer.from(await download.arrayBuffer()), PDF);
+    await api.ask("DELETE", `/v1/messages/${data.id}`);
+    assert.equal((await fetch(file.downloadUrl)).status, 404);
+  });
+
+  test("what is not there fails the message, with the reason", async () => {
+    const { data } = await send({ content: { mediaUrls: [`${filesUrl}/gone`] } });
+    await reaches(data.id, "failed");
+    const { data: record } = await get(data.id);
+    assert.deepEqual([record.errorCode, record.providerErrorCode], ["REJECTED", "MEDIA_REFUSED"]);
+    assert.match(record.errorMessage, /404/);
+  });
+
+  test("bodies up to 10 MiB are taken, larger ones are 413", async () => {
+    const large = base64(Buffer.concat([PDF, Buffer.alloc(3_000_000, 0x20)]));
+    const { data, status } = await post({ to: TO, attachments: [large] });
+    assert.equal(status, 202);
+    await reaches(data.id, "delivered");
+    const larger = base64(Buffer.alloc(8_000_000, 0x20));
+    const refused = await post({ to: TO, attachments: [larger] });
+    assert.deepEqual([refused.status, refused.error?.code], [413, "PAYLOAD_TOO_LARGE"]);
+  });
+});
+
+describe("contract 3: POST /v1/messages/carousel", () => {
+  const carousel = (more: object) => post({ to: TO, ...more }, "/v1/messages/carousel");
+
+  test("is accepted with its type and count, and delivered", async () => {
+    const mediaUrls = [`${filesUrl}/a`, `${filesUrl}/b`, `${filesUrl}/c`];
+    const { status, data } = await carousel({ mediaUrls, text: "Look", externalMessageId: "mine" });
+    assert.equal(status, 202);
+    assert.deepEqual([data.messageType, data.imageCount, data.externalMessageId], ["carousel", 3, "mine"]);
+    await reaches(data.id, "delivered");
+    const { data: record } = await get(data.id);
+    assert.deepEqual([record.content, record.messageType], [{ text: "Look", mediaUrls }, "carousel"]);
+  });
+
+  test("is repeated by its key, which is not that of a message", async () => {
+    const mediaUrls = [`${filesUrl}/a`, `${filesUrl}/b`];
+    const first = await carousel({ mediaUrls, idempotencyKey: "carousel-1" });
+    const second = await carousel({ mediaUrls, text: "", attachments: [], idempotencyKey: "carousel-1" });
+    assert.deepEqual([first.status, second.status, second.data.id], [202, 200, first.data.id]);
+    assert.deepEqual([second.data.messageType, second.data.imageCount], ["carousel", 2]);
+    const message = await send({ content: { mediaUrls }, idempotencyKey: "carousel-1" });
+    assert.equal(message.error?.code, "IDEMPOTENCY_KEY_REUSED");
+  });
+
+  const REFUSED: [title: string, body: object, path: string][] = [
+    ["one image", { mediaUrls: ["https://example.com/"] }, "mediaUrls"],
+    ["none", {}, "mediaUrls"],
+    ["a private address", { mediaUrls: ["https://example.com/", "https://10.0.0.1/"] }, "mediaUrls[1]"],
+    ["content", { mediaUrls: ["https://a.example/", "https://b.example/"], content: { text: "a" } }, "content"],
+  ];
+  for (const [title, body, path] of REFUSED) {
+    test(`with ${title} is a 400 on ${path}`, async () => {
+      const { status, error } = await carousel(body);
+      assert.deepEqual([status, error?.code, error?.details?.[0]?.path], [400, "VALIDATION_ERROR", path]);
+    });
+  }
+});
+
+describe("contract 3: conversations", () => {
+  test("a message appears in the thread that it made, and others can be sent there by its id", async () => {
+    const to = "+15005550155";
+    const { data } = await send({ to });
+    const { data: record } = await get(data.id);
+    const { data: chat } = await api.ask("GET", `/v1/chats/${record.chatId}`);
+    assert.deepEqual([chat.isGroup, chat.participants], [false, [to]]);
+    const there = await post({ conversationId: record.chatId, content: { text: "again" }, replyTo: data.id });
+    assert.deepEqual([there.status, there.data.to], [202, to]);
+    const { data: reply } = await get(there.data.id);
+    assert.deepEqual([reply.chatId, reply.replyTo], [record.chatId, data.id]);
+  });
+
+  test("a group is written to by its id alone", async () => {
+    const participants = ["+15005550120", "+15005550121"];
+    const { data: group } = await api.ask("POST", "/v1/chats/groups", { body: { participants } });
+    const { status, data } = await post({ chatId: group.id, content: { text: "Hi all" } });
+    assert.deepEqual([status, data.to, data.channel], [202, group.id, "imessage"]);
+    await reaches(data.id, "delivered");
+    await api.ask("POST", `/v1/chats/${group.id}/leave`);
+    const left = await post({ chatId: group.id, content: { text: "Hi?" } });
+    assert.deepEqual([left.status, left.error?.code], [400, "INVALID_STATUS"]);
+  });
+
+  test("a repeat in other words is the same request", async () => {
+    const { data } = await send();
+    const { data: record } = await get(data.id);
+    const first = await post({ chatId: record.chatId, content: { text: "x" }, idempotencyKey: "synonyms" });
+    const second = await post({
+      conversationId: record.chatId,
+      content: { text: "x" },
+      attachments: [],
+      createContact: false,
+      routing: { fallback: true },
+      idempotencyKey: "synonyms",
+    });
+    assert.deepEqual([first.status, second.status, second.data.id], [202, 200, first.data.id]);
+  });
+
+  test("another customer's are not there", async () => {
+    const key = await otherKey();
+    const { data } = await send();
+    const { data: record } = await get(data.id);
+    const ask = (body: object) => api.ask("POST", "/v1/messages", { key, body });
+    const chat = await ask({ chatId: record.chatId, content: { text: "a" } });
+    assert.deepEqual([chat.status, chat.error?.code], [404, "CONVERSATION_NOT_FOUND"]);
+    const reply = await ask({ to: TO, content: { text: "a" }, replyTo: data.id });
+    assert.deepEqual([reply.status, reply.error?.code], [404, "REPLY_NOT_FOUND"]);
+  });
+});
+
+test("contract 3: createContact makes a contact of the recipient, once", async () => {
+  const to = "+15005550166";
+  assert.equal((await send({ to, createContact: true })).status, 202);
+  assert.equal((await send({ to, createContact: true })).status, 202);
+  const { data } = await api.ask("GET", `/v1/contacts?search=${to.slice(1)}`);
+  assert.deepEqual(
+    data.contacts.map(({ phoneNumber }: { phoneNumber: string }) => phoneNumber),
+    [to],
+  );
+});

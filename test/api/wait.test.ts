@@ -1,0 +1,108 @@
+/** `GET /v1/sandbox/wait` (contract 7): waiting for what happens, without polling. */
+
+import assert from "node:assert/strict";
+import { get } from "node:http";
+import { after, before, test } from "node:test";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+let api: TestService;
+
+before(async () => {
+  api = await startTestService();
+});
+after(() => api.stop());
+
+const wait = (query: string, key = api.key) => api.ask("GET", `/v1/sandbox/wait?${query}`, { key });
+
+async function send(to = "+15005550100"): Promise<string> {
+  const { status, data } = await api.ask("POST", "/v1/messages", { body: { to, content: { text: "Hi" } } });
+  assert.equal(status, 202);
+  return data.id;
+}
+
+test("contract 7: it answers the event that matches as soon as there is one, with the bytes that the list has", async () => {
+  const id = await send("+15005550109");
+  // Slow: 5 s a step, so that the second event is not there yet.
+  const startedAt = performance.now();
+  const { status, data } = await wait(`type=message.sent&messageId=${id}`);
+  assert.ok(performance.now() - startedAt < 9_000);
+  assert.equal(status, 200);
+  assert.deepEqual([data.type, data.data.messageId], ["message.sent", id]);
+  const { data: same } = await api.ask("GET", `/v1/events/${data.id}`);
+  assert.deepEqual(data, same);
+});
+
+test("contract 7: past events count too, the first that matches, after the one that is named", async () => {
+  const id = await send();
+  const delivered = await wait(`type=message.delivered&messageId=${id}`);
+  const first = await wait(`messageId=${id}&timeoutSeconds=0`);
+  assert.equal(first.data.type, "message.queued");
+  const next = await wait(`messageId=${id}&after=${first.data.id}&timeoutSeconds=0`);
+  assert.equal(next.data.type, "message.sent");
+  const none = await wait(`messageId=${id}&after=${delivered.data.id}&timeoutSeconds=0`);
+  assert.deepEqual([none.status, none.data], [200, null]);
+});
+
+test("contract 7: without a match it answers null when its time is up", async () => {
+  const startedAt = performance.now();
+  const { status, data, requestId } = await wait("type=message.read&messageId=msg_none&timeoutSeconds=0.3");
+  const tookMs = performance.now() - startedAt;
+  assert.deepEqual([status, data], [200, null]);
+  assert.match(requestId, /^req_/);
+  assert.ok(tookMs >= 290 && tookMs < 5_000, `${tookMs} ms`);
+});
+
+test("many that wait all get their event, and what does not match wakes nobody for good", async () => {
+  const waiting = Array.from({ length: 100 }, (_, index) =>
+    wait(`type=message.schedule_cancelled&timeoutSeconds=${10 + (index % 3)}`),
+  );
+  await send();
+  const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
+  const body = { to: "+15005550100", content: { text: "later" }, scheduledAt };
+  const { data: later } = await api.ask("POST", "/v1/messages", { body });
+  await api.ask("DELETE", `/v1/messages/${later.id}/schedule`);
+  for (const { data } of await Promise.all(waiting)) assert.equal(data.data.messageId, later.id);
+});
+
+test("what cannot be waited for is a 400 that names the field", async () => {
+  const bad = [
+    "type=nonsense",
+    "timeoutSeconds=31",
+    "timeoutSeconds=-1",
+    "timeoutSeconds=x",
+    "after=evt_none",
+    "more=1",
+  ];
+  for (const query of bad) {
+    const { status, error } = await wait(query);
+    assert.deepEqual([status, error?.details?.[0]?.path], [400, query.split("=")[0]], query);
+  }
+});
+
+test("contract 2: nobody waits for another customer's events", async () => {
+  const id = await send();
+  const asAdmin = { key: api.adminKey };
+  const { data: customer } = await api.ask("POST", "/v1/admin/customers", { ...asAdmin, body: { name: "Other" } });
+  const body = { name: "Other", customerId: customer.id };
+  const { data: key } = await api.ask("POST", "/v1/admin/keys", { ...asAdmin, body });
+  const { data } = await wait(`messageId=${id}&timeoutSeconds=0`, key.key);
+  assert.equal(data, null);
+});
+
+test("a stop ends the waiting at once, with an answer; a client that goes away waits no longer", async () => {
+  const waiting = wait("type=message.read&messageId=msg_none");
+  const gone = get(`${api.url}/v1/sandbox/wait?messageId=msg_none`, {
+    headers: { authorization: `Bearer ${api.key}` },
+    agent: false,
+  }).on("error", () => {});
+  await until(() => gone.socket?.writableLength === 0, { what: "the request" });
+  // Answered after both had been taken on.
+  await api.ask("GET", "/v1/numbers");
+  gone.destroy();
+  const startedAt = performance.now();
+  await api.restart();
+  assert.ok(performance.now() - startedAt < 10_000);
+  const { status, data } = await waiting;
+  assert.deepEqual([status, data], [200, null]);
+});

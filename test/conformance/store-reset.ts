@@ -1,0 +1,113 @@
+/** The store's suite: what a reset of one customer removes, and what it leaves. */
+
+import assert from "node:assert/strict";
+import type { Customer } from "../../server/core/customer.ts";
+import { type Records, TABLES, type TableName } from "../../server/store/schema.ts";
+import { recordsBeside } from "./store-records.ts";
+import { attemptOf, idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
+
+/** A reset takes all of one customer and nothing of another. */
+export function resetting(promise: Promises): void {
+  promise(
+    "contract 7: a reset removes what a customer sent, heard and knows, and nothing of another",
+    async (stage) => {
+      const [one, other] = [await stage.addCustomer(), await stage.addCustomer()];
+      await fill(stage, other, "+15550000002");
+      const untouched = await everything(stage);
+      await fill(stage, one, "+15550000001");
+      const full = await everything(stage);
+      const counts = [];
+      for (let count = 1; count > 0; counts.push(count)) count = await stage.store.reset(one.id, 2);
+      assert.ok(counts.length > 2, "it goes on by its limit");
+      assert.equal(await stage.store.reset(one.id, 100), 0);
+      const left = await everything(stage);
+      for (const table of Object.keys(TABLES) as TableName[]) {
+        const expected = KEPT.has(table) ? full[table] : untouched[table];
+        assert.deepEqual(left[table], expected, table);
+      }
+    },
+  );
+
+  promise("a reset takes what comes while it goes on, and is what it was for the next one", async (stage) => {
+    const customer = await stage.addCustomer();
+    for (let round = 0; round < 3; round += 1) {
+      await fill(stage, customer, `+1555000001${round}`);
+      await stage.store.reset(customer.id, 1);
+      const late = await stage.addMessage(customer, { providerMessageId: `late ${round}` });
+      await stage.ok([handOver(stage, late.id, `late ${round}`)]);
+      while ((await stage.store.reset(customer.id, 1)) > 0);
+      assert.deepEqual(await stage.all("messages"), []);
+      assert.deepEqual(await stage.all("handOvers"), []);
+    }
+  });
+}
+
+/** Tables that a reset leaves as they are. What providers told once has no customer: it ends by its age. */
+const KEPT: ReadonlySet<TableName> = new Set([
+  "customers",
+  "numbers",
+  "keys",
+  "instances",
+  "endpoints",
+  "usage",
+  "memory",
+  "settings",
+  "arrivals",
+]);
+
+async function everything(stage: Stage): Promise<{ [Name in TableName]?: Records[Name][] }> {
+  const names = Object.keys(TABLES) as TableName[];
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await stage.all(name)])));
+}
+
+function handOver(stage: Stage, messageId: string, reference: string) {
+  const record = { instanceId: stage.instanceId, reference, messageId, channel: "imessage", createdAt: NOW };
+  return { op: "insert", table: "handOvers", record } as const;
+}
+
+/** Records of every kind of a customer: three messages of which one was handed over on two channels, and all beside them. */
+async function fill(stage: Stage, customer: Customer, address: string): Promise<void> {
+  const { newId, instanceId } = stage;
+  await stage.addEndpoint(customer);
+  const references = [`${address} sms`, null, null];
+  for (const providerMessageId of references) {
+    const message = await stage.addMessage(customer, { providerMessageId });
+    const event = stage.event(message);
+    const delivery = stage.delivery(event, { status: "succeeded", dueAt: null });
+    await stage.ok([
+      { op: "insert", table: "events", record: event },
+      { op: "insert", table: "deliveries", record: delivery },
+      { op: "insert", table: "attempts", record: attemptOf(delivery, 1) },
+      { op: "insert", table: "attempts", record: attemptOf(delivery, 2) },
+    ]);
+    if (providerMessageId === null) continue;
+    const beside = recordsBeside({ newId, customerId: customer.id, messageId: message.id, instanceId, now: NOW });
+    const at = (index: number) => `${address} ${index}`;
+    await stage.ok([
+      handOver(stage, message.id, providerMessageId),
+      handOver(stage, message.id, `${address} imessage`),
+      ...beside.chats.map(
+        (record, index) => ({ op: "insert", table: "chats", record: { ...record, key: at(index) } }) as const,
+      ),
+      ...beside.contacts.map((record) => ({ op: "insert", table: "contacts", record }) as const),
+      ...beside.contactAddresses.map((record) => ({ op: "insert", table: "contactAddresses", record }) as const),
+      ...beside.payments.map((record) => ({ op: "insert", table: "payments", record }) as const),
+      ...beside.calls.map(
+        (record, index) => ({ op: "insert", table: "calls", record: { ...record, callUuid: at(index) } }) as const,
+      ),
+      ...beside.contents.map((record) => ({ op: "insert", table: "contents", record }) as const),
+      ...beside.optOuts.map(
+        (record) => ({ op: "insert", table: "optOuts", record: { ...record, number: address } }) as const,
+      ),
+      { op: "insert", table: "idempotency", record: idempotencyOf(address, { scope: customer.id }) },
+      { op: "put", table: "memory", record: { instanceId, key: address, value: "" } },
+      { op: "put", table: "arrivals", record: { instanceId, reference: address, createdAt: NOW } },
+    ]);
+  }
+  if (address === "+15550000001") {
+    await stage.ok([
+      { op: "insert", table: "numbers", record: numberOf(stage, customer, address) },
+      { op: "insert", table: "keys", record: keyOf(stage, customer) },
+    ]);
+  }
+}

@@ -1,0 +1,286 @@
+/** The OpenAPI document under test: it is whole, it is sound, its examples are what it says, and so are the answers. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { ERROR_STATUS, EVENT_TYPES } from "../sdk/wire.ts";
+import { gapsOf, type OpenApiDocument, type PublishedOperation, SECTIONS } from "../server/http/openapi/document.ts";
+import { ERROR_SENTENCES } from "../server/http/openapi/errors.ts";
+import { FIELDS, SYNONYMS } from "../server/http/openapi/fields.ts";
+import type { Parameter } from "../server/http/openapi/parameters.ts";
+import type { PublishedSchema } from "../server/http/openapi/schema.ts";
+import { compileCheck } from "../server/http/validate.ts";
+import { assertAnswered, createValidator, readDocument } from "./support/contract.ts";
+import { listRoutes } from "./support/routes.ts";
+
+const routes = await listRoutes();
+const document = await readDocument();
+const validator = createValidator(document);
+
+interface Listed {
+  template: string;
+  method: string;
+  operation: PublishedOperation;
+}
+
+const OPERATIONS: readonly Listed[] = Object.entries(document.paths).flatMap(([template, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ template, method, operation })),
+);
+
+test("every declared route has an operation, and no operation is without its route", () => {
+  assert.deepEqual(gapsOf(routes), { untold: [], unserved: [] });
+});
+
+test("an event of every type is among the webhooks, and no other", () => {
+  assert.deepEqual(Object.keys(document.webhooks).sort(), [...EVENT_TYPES].sort());
+});
+
+/** Every value of the document, with a JSON pointer to it. */
+function* walk(value: unknown, pointer = ""): Generator<{ pointer: string; value: Record<string, unknown> }> {
+  if (typeof value !== "object" || value === null) return;
+  yield { pointer, value: value as Record<string, unknown> };
+  for (const [name, inner] of Object.entries(value)) {
+    if (name === "example" || name === "examples") continue;
+    yield* walk(inner, `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  }
+}
+
+function resolve(pointer: string): unknown {
+  let value: unknown = document;
+  for (const step of pointer.split("/").slice(1)) {
+    value = (value as Record<string, unknown>)[step.replaceAll("~1", "/").replaceAll("~0", "~")];
+  }
+  return value;
+}
+
+test("every reference leads to something, and everything that can be referred to is", () => {
+  const used = new Set<string>();
+  for (const { pointer, value } of walk(document)) {
+    const { $ref } = value;
+    if (typeof $ref !== "string") continue;
+    used.add($ref);
+    assert.ok(resolve($ref.slice(1)) !== undefined, `${pointer} refers to ${$ref}`);
+  }
+  const mapped = [...walk(document)].flatMap(({ value }) => Object.values(value.mapping ?? {}) as string[]);
+  for (const target of mapped) assert.ok(used.has(target), target);
+  for (const [kind, components] of Object.entries(document.components)) {
+    if (kind === "securitySchemes") continue;
+    for (const name of Object.keys(components)) {
+      assert.ok(used.has(`#/components/${kind}/${name}`), `nothing refers to the ${kind} ${name}`);
+    }
+  }
+});
+
+test("names of components are those that OpenAPI allows", () => {
+  for (const components of Object.values(document.components)) {
+    for (const name of Object.keys(components)) assert.match(name, /^[A-Za-z0-9._-]+$/);
+  }
+});
+
+test("every operation has an id of its own, and so has every webhook", () => {
+  const ids = OPERATIONS.map(({ operation }) => operation.operationId);
+  const all = [...ids, ...Object.values(document.webhooks).map(({ post }) => post.operationId)];
+  assert.deepEqual(all, [...new Set(all)]);
+  for (const id of all) assert.match(id, /^[a-z][A-Za-z]+$/);
+});
+
+test("every tag of an operation is explained, and every tag that is explained is used", () => {
+  const tags = document.tags.map(({ name }) => name);
+  assert.deepEqual(tags, [...new Set(tags)]);
+  const used = new Set(OPERATIONS.flatMap(({ operation }) => operation.tags));
+  assert.deepEqual([...used].sort(), tags.sort());
+});
+
+function parameterOf(parameter: Parameter | PublishedSchema): Parameter {
+  return ("$ref" in parameter ? resolve(String(parameter.$ref).slice(1)) : parameter) as Parameter;
+}
+
+test("the parameters of a path are those that it names, each required; no parameter is there twice", () => {
+  for (const { template, method, operation } of OPERATIONS) {
+    const parameters = operation.parameters.map(parameterOf);
+    const inPath = parameters.filter((parameter) => parameter.in === "path");
+    const named = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    assert.deepEqual(
+      inPath.map(({ name }) => name),
+      named,
+      `${method} ${template}`,
+    );
+    assert.ok(inPath.every(({ required }) => required));
+    const places = parameters.map((parameter) => `${parameter.in} ${parameter.name.toLowerCase()}`);
+    assert.deepEqual(places, [...new Set(places)], `${method} ${template}`);
+  }
+});
+
+test("no two paths differ in the names of their parameters only for the same method", () => {
+  const shapes = OPERATIONS.map(({ template, method }) => `${method} ${template.replace(/\{\w+\}/g, "{}")}`);
+  assert.deepEqual(shapes, [...new Set(shapes)]);
+});
+
+test("contract 3: every POST under /v1 takes an idempotency key, and no other method does", () => {
+  for (const { template, method, operation } of OPERATIONS) {
+    const takes = operation.parameters.some((parameter) => parameterOf(parameter).name === "Idempotency-Key");
+    assert.equal(takes, method === "post" && template.startsWith("/v1/"), `${method} ${template}`);
+  }
+});
+
+test("a body is asked for where the route declares one", () => {
+  for (const { method, path, body } of routes) {
+    const template = path.replace(/:(\w+)/g, "{$1}");
+    const operation = document.paths[template]?.[method.toLowerCase()];
+    assert.equal(operation?.requestBody !== undefined, body !== null, `${method} ${path}`);
+  }
+});
+
+test("every field, parameter and header is described in a sentence", () => {
+  const silent: string[] = [];
+  for (const { pointer, value } of walk(document)) {
+    if (typeof value.properties === "object" && !pointer.includes("/responses/")) {
+      for (const [name, field] of Object.entries(value.properties as Record<string, PublishedSchema>)) {
+        if (!/[.)]$/.test(field.description ?? "")) silent.push(`${pointer} ${name}`);
+      }
+    }
+    if (typeof value.in === "string" && !/\.$/.test(String(value.description))) silent.push(pointer);
+  }
+  assert.deepEqual(silent, []);
+});
+
+test("no sentence about a field is left over", () => {
+  const text = JSON.stringify(document);
+  const unused = Object.entries(FIELDS).filter(([, sentence]) => !text.includes(JSON.stringify(sentence)));
+  assert.deepEqual(unused, []);
+  const synonyms = [...walk(document)].filter(({ value }) => value["x-synonymOf"] !== undefined);
+  assert.equal(synonyms.length, Object.keys(SYNONYMS).length);
+});
+
+test("contract 1: a synonym is accepted in a request and is in no answer", () => {
+  for (const { pointer, value } of walk(document.components.schemas)) {
+    if (value["x-synonymOf"] === undefined) continue;
+    assert.equal(value.deprecated, true);
+    const name = pointer.split("/")[1] ?? "";
+    const answered = OPERATIONS.some(({ operation }) => JSON.stringify(operation.responses).includes(`/${name}"`));
+    assert.ok(!answered, `${pointer} is answered`);
+  }
+});
+
+test("summaries and descriptions are there, and say no more than they should", () => {
+  for (const { operation } of OPERATIONS) {
+    const { operationId, summary, description } = operation;
+    assert.match(summary, /^[A-Z].*[^.]$/, operationId);
+    assert.match(description, /\.$/, operationId);
+    assert.ok(summary.length <= 60, operationId);
+  }
+});
+
+test("design 10: every error code has a sentence, and is in the answers that it can be in", () => {
+  assert.deepEqual(Object.keys(ERROR_SENTENCES), Object.keys(ERROR_STATUS));
+  const text = JSON.stringify([document.paths, document.components.responses]);
+  for (const code of Object.keys(ERROR_STATUS)) assert.ok(text.includes(`"${code}"`), `${code} is nowhere`);
+});
+
+test("an answer is under the status of its codes", () => {
+  const answers = OPERATIONS.flatMap(({ template, operation }) =>
+    Object.entries(operation.responses).map(([status, answer]) => ({ template, status, answer })),
+  );
+  for (const { template, status, answer } of answers) {
+    if (status === "default" || status < "400") continue;
+    const full = ("$ref" in answer ? resolve(String(answer.$ref).slice(1)) : answer) as typeof answer;
+    const codes = /"code":\{"enum":(\[[^\]]*\])/.exec(JSON.stringify(full))?.[1] ?? "[]";
+    for (const code of JSON.parse(codes) as (keyof typeof ERROR_STATUS)[]) {
+      assert.equal(ERROR_STATUS[code], Number(status), `${template} ${code}`);
+    }
+  }
+});
+
+test("every operation has an example of each success, and it is what the document says", () => {
+  for (const { template, method, operation } of OPERATIONS) {
+    const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
+    const examples = successes.flatMap(([status, answer]) =>
+      Object.entries((answer.content ?? {}) as Record<string, { example?: unknown }>).map(([type, content]) => ({
+        pointer: `/paths/${encodeURI(template.replaceAll("/", "~1"))}/${method}/responses/${status}/content/${type.replace("/", "~1")}/schema`,
+        ...content,
+      })),
+    );
+    const given = examples.filter(({ example }) => example !== undefined);
+    // The bytes of a file are no example of anything.
+    if (operation.operationId !== "downloadAttachment") assert.ok(given.length > 0, `${method} ${template}`);
+    for (const { pointer, example } of given) validator.assertValid(pointer, example, `the example of ${pointer}`);
+  }
+});
+
+test("every body that can be sent has an example, and the service's own check takes it", () => {
+  for (const section of SECTIONS) {
+    for (const [name, { body }] of Object.entries(section.operations)) {
+      const route = routes.find(({ method, path }) => `${method} ${path}` === name);
+      if (route === undefined || route.body === null) {
+        assert.equal(body, undefined, `${name} takes no body`);
+        continue;
+      }
+      const fields = Object.keys((route.body as unknown as PublishedSchema).properties ?? {});
+      if (body === undefined) assert.deepEqual(fields, ["idempotencyKey"], `${name} has no example of a body`);
+      else assert.deepEqual(compileCheck("body", route.body)(structuredClone(body)), [], name);
+    }
+  }
+});
+
+test("every body in an example is what the document says, parts that are checked later included", () => {
+  for (const { template, method, operation } of OPERATIONS) {
+    const example = operation.requestBody?.content["application/json"]?.example;
+    if (example === undefined) continue;
+    const pointer = `/paths/${encodeURI(template.replaceAll("/", "~1"))}/${method}/requestBody/content/application~1json/schema`;
+    validator.assertValid(pointer, example, `the body of ${method} ${template}`);
+  }
+});
+
+test("every query in an example is one that the service takes", () => {
+  for (const section of SECTIONS) {
+    for (const [name, { query }] of Object.entries(section.operations)) {
+      if (query === undefined) continue;
+      const route = routes.find(({ method, path }) => `${method} ${path}` === name) ?? assert.fail(name);
+      assert.deepEqual(compileCheck("query", route.query)({ ...query }), [], name);
+    }
+  }
+});
+
+test("every event has an example, and it is what the document says", () => {
+  for (const [type, { post }] of Object.entries(document.webhooks)) {
+    const { schema, example } = post.requestBody.content["application/json"] ?? assert.fail(type);
+    assert.equal((example as { type: string }).type, type);
+    validator.assertValid(String(schema.$ref).slice(1), example, type);
+    validator.assertValid("/components/schemas/Event", example, type);
+  }
+});
+
+test("every example of a refusal is what the document says", () => {
+  for (const [name, answer] of Object.entries(document.components.responses)) {
+    const { example } = answer.content?.["application/json"] ?? assert.fail(name);
+    const pointer = `/components/responses/${name}/content/application~1json/schema`;
+    validator.assertValid(pointer, example, name);
+  }
+});
+
+test("an answer that the document does not have is found out", async () => {
+  const requestId = "req_1";
+  const refused = (code: string) => ({ success: false, error: { code, message: "x" }, requestId });
+  const deleted = (data: unknown) => ({ success: true, data, requestId });
+  const path = "/v1/contacts/con_1";
+  await assertAnswered("DELETE", path, 200, deleted({ id: "con_1", deleted: true }));
+  await assertAnswered("DELETE", path, 404, refused("NOT_FOUND"));
+  await assertAnswered("POST", "/v1/nowhere", 404, refused("NOT_FOUND"));
+  for (const [status, envelope] of [
+    [200, deleted({ id: "con_1", deleted: false })],
+    [200, deleted({ id: "con_1", deleted: true, more: 1 })],
+    [200, { ...deleted({ id: "con_1", deleted: true }), more: 1 }],
+    [202, deleted({ id: "con_1", deleted: true })],
+    [404, refused("REPLY_NOT_FOUND")],
+    [404, { ...refused("NOT_FOUND"), more: 1 }],
+    [404, deleted({ id: "con_1", deleted: true })],
+  ] as const) {
+    await assert.rejects(assertAnswered("DELETE", path, status, envelope), JSON.stringify([status, envelope]));
+  }
+});
+
+test("the document is JSON that says itself which OpenAPI it is, and names no host", () => {
+  const text = JSON.stringify(document);
+  assert.deepEqual(JSON.parse(text), document);
+  assert.match(document.openapi, /^3\.1\.\d$/);
+  assert.deepEqual(document.servers satisfies OpenApiDocument["servers"], [{ url: "/" }]);
+});

@@ -1,0 +1,114 @@
+/** Answers against the reference: whatever the service says to a test must be what its OpenAPI document promises. */
+
+import assert from "node:assert/strict";
+import type { ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { buildDocument, type OpenApiDocument, type PublishedOperation } from "../../server/http/openapi/document.ts";
+import { listRoutes } from "./routes.ts";
+
+/** The document of the routes that the service is built from, made once a process. */
+export function readDocument(): Promise<OpenApiDocument> {
+  document ??= listRoutes().then((routes) => buildDocument(routes, "test"));
+  return document;
+}
+
+let document: Promise<OpenApiDocument> | undefined;
+let validator: Promise<Validator> | undefined;
+
+/** Fails unless `envelope` is an answer that the document has for the operation and this status. */
+export async function assertAnswered(method: string, path: string, status: number, envelope: unknown): Promise<void> {
+  validator ??= readDocument().then(createValidator);
+  (await validator).assertAnswered(method, path, status, envelope);
+}
+
+/** Fails unless `event` is what the document says of events of its type. */
+export async function assertEvent(event: unknown): Promise<void> {
+  validator ??= readDocument().then(createValidator);
+  (await validator).assertValid("/components/schemas/Event", event, "an event");
+}
+
+/** What a document can be asked; its schemas are compiled when they are first needed. */
+export interface Validator {
+  assertAnswered(method: string, path: string, status: number, envelope: unknown): void;
+  /** Fails unless the value is as the schema at this JSON pointer into the document says. */
+  assertValid(pointer: string, value: unknown, what: string): void;
+}
+
+const JSON_CONTENT = "content/application~1json/schema";
+
+/** Instants as they are answered (contract 1): stricter than the format by itself. */
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+export function createValidator(source: OpenApiDocument): Validator {
+  const closed = close(structuredClone(source));
+  const ajv = new Ajv2020({ strict: false, validateSchema: false, discriminator: true });
+  ajv.addFormat("date-time", (text) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)));
+  ajv.addFormat("email", true);
+  ajv.addSchema(closed, "api");
+  const compiled = new Map<string, ValidateFunction>();
+  const find = createFinder(source);
+  const assertValid: Validator["assertValid"] = (pointer, value, what) => {
+    const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `api#${pointer}` });
+    compiled.set(pointer, validate);
+    if (validate(value)) return;
+    const text = JSON.stringify(value)?.slice(0, 2_000);
+    assert.fail(`${what} is not what the document says: ${ajv.errorsText(validate.errors)}\n${text}`);
+  };
+  return {
+    assertValid,
+    assertAnswered(method, path, status, envelope) {
+      const found = find(method, path);
+      const what = `${method} ${path} ${status}`;
+      if (found === null) {
+        if (status >= 400) assertValid("/components/schemas/Failure", envelope, what);
+        return;
+      }
+      const { template, operation } = found;
+      const named = operation.responses[status] === undefined ? "default" : String(status);
+      const answer = operation.responses[named] ?? assert.fail(`${what}: the document has no such answer`);
+      const reference = "$ref" in answer ? String(answer.$ref).slice(1) : null;
+      const own = `/paths/${pointerStep(template)}/${method.toLowerCase()}/responses/${named}`;
+      assertValid(`${reference ?? own}/${JSON_CONTENT}`, envelope, what);
+    },
+  };
+}
+
+function pointerStep(text: string): string {
+  return encodeURI(text.replaceAll("~", "~0").replaceAll("/", "~1"));
+}
+
+interface Found {
+  template: string;
+  operation: PublishedOperation;
+}
+
+/** A parameter of a path: these words are never ids, so that a path with one leads nowhere (contract 1). */
+const PARAMETER = "(?!(?:scheduled|carousel|bulk|groups|list|deliveries|test|rotate-secret)(?:/|$))[^/]+";
+
+/** Finds the operation of a request: a path of fixed words before one with parameters. */
+function createFinder({ paths }: OpenApiDocument): (method: string, path: string) => Found | null {
+  const templates = Object.entries(paths).map(([template, item]) => {
+    const pattern = new RegExp(`^${template.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{\w+\}/g, PARAMETER)}$`);
+    return { template, item, pattern, parameters: template.split("{").length };
+  });
+  templates.sort((a, b) => a.parameters - b.parameters);
+  return (method, path) => {
+    const [bare = ""] = path.split("?");
+    for (const { template, item, pattern } of templates) {
+      const operation = pattern.test(bare) ? item[method.toLowerCase()] : undefined;
+      if (operation !== undefined) return { template, operation };
+    }
+    return null;
+  };
+}
+
+/** Readers are to expect new fields; tests are not. What only readers need of a choice, the validator does not take. */
+function close<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null) return value;
+  const schema = value as Record<string, unknown>;
+  const isObject = schema.type === "object" || (Array.isArray(schema.type) && schema.type.includes("object"));
+  if (isObject && typeof schema.properties === "object") schema.additionalProperties ??= false;
+  delete schema.mapping;
+  for (const inner of Object.values(value)) close(inner);
+  return value;
+}

@@ -1,0 +1,61 @@
+/** Messages accepted in a test context, as they are stored, and the chats that they belong to. */
+
+import assert from "node:assert/strict";
+import type { TestContext as NodeTest } from "node:test";
+import type { SendMessage } from "../../sdk/wire.ts";
+import type { Chat } from "../../server/core/chat.ts";
+import type { MessageId } from "../../server/core/id.ts";
+import type { Message } from "../../server/core/message.ts";
+import { accept } from "../../server/engine/accept.ts";
+import { newGroup } from "../../server/engine/groups.ts";
+import { findMessage } from "../../server/store/messages.ts";
+import { commitAll, type Tenant, type TestContext, testContext } from "./context.ts";
+
+/** An address that nothing is known of. */
+export const TO = "+15550100001";
+export const CORRELATION = `cor_${"0".repeat(32)}`;
+
+/** A test context that the test's end closes. */
+export async function openContext(t: NodeTest, ...[options]: Parameters<typeof testContext>): Promise<TestContext> {
+  const made = await testContext(options);
+  t.after(() => made.close());
+  return made;
+}
+
+/** Accepts what a tenant sends, and answers it as it is stored. */
+export async function send(made: TestContext, body: SendMessage, tenant: Tenant = made): Promise<Message> {
+  const content = body.content ?? { text: "Hello" };
+  const { record } = await accept(made.context, {
+    customerId: tenant.customer.id,
+    keyId: tenant.apiKey.id,
+    correlationId: CORRELATION,
+    idempotencyKey: body.idempotencyKey ?? null,
+    body: body.attachments === undefined ? { ...body, content } : body,
+  });
+  const message = await findMessage(made.context.store.db, record.id as MessageId);
+  assert.ok(message !== null);
+  return message;
+}
+
+/** All chats, the oldest first. */
+export async function chats({
+  context,
+}: TestContext): Promise<{ id: string; customer_id: string; peer: string | null }[]> {
+  return context.store.db.selectFrom("chats").select(["id", "customer_id", "peer"]).orderBy("id").execute();
+}
+
+/** A group of a tenant, as its provider made it. */
+export async function groupFor(made: TestContext, more: Partial<Chat> = {}, tenant: Tenant = made): Promise<Chat> {
+  const group = newGroup(made.context, {
+    customerId: tenant.customer.id,
+    from: tenant.number.address,
+    channel: "imessage",
+    instanceId: made.instance.id,
+    reference: `group-${made.context.newId("ref")}`,
+    name: "Us",
+    participants: [TO, "+15550100002"],
+  });
+  const chat = { ...group, ...more };
+  await commitAll(made.context, [{ op: "insert", table: "chats", record: chat }]);
+  return chat;
+}
