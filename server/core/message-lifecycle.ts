@@ -76,6 +76,8 @@ export interface Change {
 export interface ChangeContext {
   now: number;
   eventId: () => EventId;
+  /** Of the request that the change is made for; without one its events carry that of the message. */
+  correlationId?: string;
   /** Makes the addresses of attachments. */
   link: Link;
 }
@@ -94,6 +96,7 @@ export function tell(
   dataOf: (message: Message) => object,
 ): Change {
   const message = { ...change.message, sequence: change.message.sequence + 1 };
+  const correlationId = context.correlationId ?? message.correlationId;
   const event = makeEvent(
     {
       id: context.eventId(),
@@ -101,10 +104,10 @@ export function tell(
       type,
       messageId: message.id,
       sequence: message.sequence,
-      correlationId: message.correlationId,
+      correlationId,
       createdAt: context.now,
     },
-    dataOf(message),
+    dataOf({ ...message, correlationId }),
   );
   return { message, events: [...change.events, event] };
 }

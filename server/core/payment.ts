@@ -63,6 +63,8 @@ export interface PaymentChange {
 export interface PaymentContext {
   now: number;
   eventId: () => EventId;
+  /** Of the request that the change is made for; without one its event carries that of the payment request. */
+  correlationId?: string;
 }
 
 /** A new request, pending until it expires, with `payment.request.created`. */
@@ -122,8 +124,8 @@ function end(
  * The event is filed with the message that asks. `sequence` orders the first attempts: at one address the end of a
  * request is not told before its beginning.
  */
-function eventOf(payment: Payment, { now, eventId }: PaymentContext): Event {
-  const { customerId, messageId, correlationId } = payment;
+function eventOf(payment: Payment, { now, eventId, correlationId = payment.correlationId }: PaymentContext): Event {
+  const { customerId, messageId } = payment;
   const sequence = payment.status === "pending" ? 1 : 2;
   const type = EVENT_OF[payment.status];
   return makeEvent(

@@ -37,6 +37,8 @@ export interface EngineSettings {
 }
 
 export interface Context {
+  /** Of the request that is being worked on, where one changes what an earlier one began. */
+  readonly correlationId?: string;
   readonly store: Store;
   readonly clock: Clock;
   /** How far ahead of the real time `clock.now()` is: set by the verbs of the sandbox's clock alone. */
@@ -73,7 +75,14 @@ export interface Context {
   readonly wake: { messages(lanes: Iterable<string>): void; deliveries(lanes: Iterable<string>): void; chores(): void };
 }
 
+/** The context of one request: what it changes is told with its correlation id (contract 1). */
+export function forRequest(context: Context, correlationId: string): Context {
+  return { ...context, correlationId };
+}
+
 /** What a change to a message needs of the context. */
 export function changeContext(context: Context): ChangeContext {
-  return { now: context.clock.now(), eventId: (): EventId => context.newId("evt"), link: context.link };
+  const { clock, correlationId, link, newId } = context;
+  const told = { now: clock.now(), eventId: (): EventId => newId("evt"), link };
+  return correlationId === undefined ? told : { ...told, correlationId };
 }

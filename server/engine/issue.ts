@@ -4,7 +4,7 @@ import type { CreateKey, ErrorDetail, RotateKey } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import { type ApiKey, hashKey, isUsable, last4Of, newKey } from "../core/key.ts";
-import { findCustomer, findCustomerByEmail } from "../store/customers.ts";
+import { findCustomer, findCustomersByEmail } from "../store/customers.ts";
 import { findKey } from "../store/keys.ts";
 import { change } from "./commit.ts";
 import type { Context } from "./context.ts";
@@ -158,7 +158,10 @@ async function findOwner(context: Context, { customerId, customerEmail }: Create
     if (customer !== null) return customer.id;
     throw invalidField("customerId", `there is no customer ${customerId}`);
   }
-  const customer = await findCustomerByEmail(db, customerEmail ?? "");
-  if (customer !== null) return customer.id;
-  throw invalidField("customerEmail", `there is no customer with the address ${customerEmail}`);
+  const [customer, another] = await findCustomersByEmail(db, customerEmail ?? "", 2);
+  if (customer === undefined) {
+    throw invalidField("customerEmail", `there is no customer with the address ${customerEmail}`);
+  }
+  if (another === undefined) return customer.id;
+  throw invalidField("customerEmail", `several customers have the address ${customerEmail}; name one by customerId`);
 }

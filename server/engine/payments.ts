@@ -1,5 +1,6 @@
 /** What messages do to payment requests: an inbound one pays, the one that asks fails. Each belongs into the message's unit. */
 
+import type { EventId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { cancelPayment, type Payment, type PaymentChange, type PaymentContext, payPayment } from "../core/payment.ts";
 import { paidCentsOf } from "../core/payment-text.ts";
@@ -10,8 +11,10 @@ import { difference } from "./commit.ts";
 import type { Context } from "./context.ts";
 
 /** What a change to a payment request needs of the context. */
-export function paymentContext({ clock, newId }: Pick<Context, "clock" | "newId">): PaymentContext {
-  return { now: clock.now(), eventId: () => newId("evt") };
+export function paymentContext(context: Pick<Context, "clock" | "newId" | "correlationId">): PaymentContext {
+  const { clock, correlationId, newId } = context;
+  const told = { now: clock.now(), eventId: (): EventId => newId("evt") };
+  return correlationId === undefined ? told : { ...told, correlationId };
 }
 
 /** The operations that lead from `before` to the change's request, with its event. */

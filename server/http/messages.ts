@@ -6,7 +6,7 @@ import type { Message } from "../core/message.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { parseAddress } from "../core/phone.ts";
 import { accept, acceptCarousel } from "../engine/accept.ts";
-import type { Context } from "../engine/context.ts";
+import { type Context, forRequest } from "../engine/context.ts";
 import { cancelSchedule, deleteMessage, requireMessage, retryMessage } from "../engine/revise.ts";
 import { listMessages, listScheduled, type ScheduledPlace } from "../store/messages.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
@@ -110,8 +110,8 @@ function oneMessageRoutes(context: Context): Route[] {
       method: "DELETE",
       path: "/v1/messages/:id",
       scope: "messages",
-      async handle({ caller, params }) {
-        await deleteMessage(context, caller.customerId, params.id);
+      async handle({ caller, params, correlationId }) {
+        await deleteMessage(forRequest(context, correlationId), caller.customerId, params.id);
         return { data: { id: params.id, deleted: true } };
       },
     }),
@@ -119,8 +119,9 @@ function oneMessageRoutes(context: Context): Route[] {
       method: "DELETE",
       path: "/v1/messages/:id/schedule",
       scope: "messages",
-      async handle({ caller, params }) {
-        return { data: messageRecord(await cancelSchedule(context, caller.customerId, params.id), context.link) };
+      async handle({ caller, params, correlationId }) {
+        const message = await cancelSchedule(forRequest(context, correlationId), caller.customerId, params.id);
+        return { data: messageRecord(message, context.link) };
       },
     }),
     route({
@@ -128,9 +129,9 @@ function oneMessageRoutes(context: Context): Route[] {
       path: "/v1/messages/:id/retry",
       scope: "messages",
       body: RetryMessage,
-      async handle({ caller: { customerId }, params: { id }, body, idempotencyKey }) {
-        const mayDuplicate = body.mayDuplicate ?? false;
-        const { repeated, message } = await retryMessage(context, { customerId, id, mayDuplicate, idempotencyKey });
+      async handle({ caller: { customerId }, params: { id }, body, idempotencyKey, correlationId }) {
+        const retrying = { customerId, id, mayDuplicate: body.mayDuplicate ?? false, idempotencyKey };
+        const { repeated, message } = await retryMessage(forRequest(context, correlationId), retrying);
         return { status: repeated ? 200 : 202, data: messageRecord(message, context.link) };
       },
     }),

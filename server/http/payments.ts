@@ -5,7 +5,7 @@ import { invalidFields } from "../core/error.ts";
 import type { PaymentId } from "../core/id.ts";
 import { BOUND_EXPECTED, parseBound } from "../core/instant.ts";
 import { type Payment, paymentRecord } from "../core/payment.ts";
-import type { Context } from "../engine/context.ts";
+import { type Context, forRequest } from "../engine/context.ts";
 import { cancelRequest, requirePayment } from "../engine/end-payments.ts";
 import type { Commanded } from "../engine/idempotency.ts";
 import { requestPayment } from "../engine/request-payment.ts";
@@ -71,9 +71,9 @@ function onePaymentRoutes(context: Context): Route[] {
       path: "/v1/payments/requests/:id/cancel",
       scope: "messages",
       body: CancelPayment,
-      async handle({ caller: { customerId }, params: { id }, idempotencyKey: key }) {
+      async handle({ caller: { customerId }, params: { id }, idempotencyKey: key, correlationId }) {
         const command = { key, customerId, route: `POST /v1/payments/requests/${id}/cancel`, body: {} };
-        const commanded = await cancelRequest(context, command, customerId, id);
+        const commanded = await cancelRequest(forRequest(context, correlationId), command, customerId, id);
         return { data: paymentRecord(await answered(context, commanded)) };
       },
     }),

@@ -2,7 +2,7 @@
 
 import { invalidField } from "../core/error.ts";
 import { messageRecord } from "../core/message-record.ts";
-import type { Context } from "../engine/context.ts";
+import { type Context, forRequest } from "../engine/context.ts";
 import { editMessage, reactTo, unsendMessage } from "../engine/order.ts";
 import { type Route, route } from "./route.ts";
 import { EditMessage, React, UnsendMessage } from "./schemas/revisions.ts";
@@ -14,10 +14,10 @@ export function revisionRoutes(context: Context): Route[] {
       path: "/v1/messages/:id",
       scope: "messages",
       body: EditMessage,
-      async handle({ caller: { customerId }, params: { id }, body }) {
+      async handle({ caller: { customerId }, params: { id }, body, correlationId }) {
         const text = oneOf({ text: body.text, "content.text": body.content?.text });
         const forOldPhones = body.backwardsCompatibilityMessage ?? `Edited to “${text}”`;
-        const message = await editMessage(context, { customerId, id, text, forOldPhones });
+        const message = await editMessage(forRequest(context, correlationId), { customerId, id, text, forOldPhones });
         return { data: messageRecord(message, context.link) };
       },
     }),
@@ -26,8 +26,8 @@ export function revisionRoutes(context: Context): Route[] {
       path: "/v1/messages/:id/unsend",
       scope: "messages",
       body: UnsendMessage,
-      async handle({ caller: { customerId }, params: { id }, idempotencyKey }) {
-        const message = await unsendMessage(context, { customerId, id, idempotencyKey });
+      async handle({ caller: { customerId }, params: { id }, idempotencyKey, correlationId }) {
+        const message = await unsendMessage(forRequest(context, correlationId), { customerId, id, idempotencyKey });
         return { data: messageRecord(message, context.link) };
       },
     }),

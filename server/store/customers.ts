@@ -10,14 +10,14 @@ export async function findCustomer(db: Kysely<Database>, id: CustomerId): Promis
   return row === undefined ? null : decode("customers", row);
 }
 
-/** The oldest customer with this e-mail address, compared without case. */
-export async function findCustomerByEmail(db: Kysely<Database>, email: string): Promise<Customer | null> {
+/** Customers with this e-mail address, in any case, the oldest first: `limit` of them. */
+export async function findCustomersByEmail(db: Kysely<Database>, email: string, limit: number): Promise<Customer[]> {
   const query = db
     .selectFrom("customers")
     .selectAll()
     .where((where) => where(where.fn("lower", ["email"]), "=", email.toLowerCase()));
-  const row = await query.orderBy("id").executeTakeFirst();
-  return row === undefined ? null : decode("customers", row);
+  const rows = await query.orderBy("id").limit(limit).execute();
+  return rows.map((row) => decode("customers", row));
 }
 
 /** Customers older than `before` (an id; all when null), newest first. */

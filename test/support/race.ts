@@ -5,7 +5,7 @@ import type { TestContext as NodeTest } from "node:test";
 import { ApiError } from "../../server/core/error.ts";
 import { type EngineStage, engineStage, type StageOptions, seeded, turns } from "./engine.ts";
 
-export const ROUNDS = 1_000;
+const ROUNDS = 1_000;
 /** Turns of the event loop that a write may be put off. */
 const WRITE_DELAY_MAX = 3;
 /** Turns that the beginning of an action may be put off, unless told. */
@@ -86,7 +86,7 @@ async function quiet(stage: EngineStage): Promise<void> {
 }
 
 /** What the action comes to; throws what is no refusal. */
-export function ended<Value>(action: Promise<Value>): Promise<Ended<Value>> {
+function ended<Value>(action: Promise<Value>): Promise<Ended<Value>> {
   return action.then(
     (value) => ({ value }),
     (error: unknown) => {

@@ -33,7 +33,7 @@ export type World = Record<Kind, string>;
 
 /** A phone that answers, so that both have written; and the number that it is written to from. */
 export const ECHO = "+15005550110";
-export const OWN = "+15005550001";
+const OWN = "+15005550001";
 /** Somebody in the group that is there, and somebody who opted out. */
 export const MEMBER = "+15005550143";
 const OPTED_OUT = "+15005550142";
