@@ -142,7 +142,12 @@ function missing(app: FastifyInstance, request: FastifyRequest): Refusal {
     return found !== null && areIds(found.params);
   });
   if (allowed.length === 0) {
-    return { error: new ApiError("NOT_FOUND", "There is nothing at this address. Check the path and the method.") };
+    return {
+      error: new ApiError(
+        "NOT_FOUND",
+        "There is nothing at this address. Check the path and the method; GET /docs lists every route.",
+      ),
+    };
   }
   const allow = allowed.flatMap((name) => (name === "GET" ? ["GET", "HEAD"] : [name])).join(", ");
   const message = `${method} is not possible here. Possible: ${allow}.`;

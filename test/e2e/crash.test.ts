@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Delivery, Event, Message, TimelineEntry } from "../../sdk/wire.ts";
+import type { Delivery, Event, Message, PaymentRequest, TimelineEntry } from "../../sdk/wire.ts";
 import { emptyDirectory } from "../support/cli.ts";
-import { Load, type Order, seeded } from "../support/load.ts";
+import { Load, type Order, PaymentLoad, type PaymentOrder, seeded } from "../support/load.ts";
 import { allPages, KEY, type Running, spawnService, startProcess } from "../support/process.ts";
+import { checkEchoes, checkPayments, ECHO, type Found, isEchoed, orderOf, PAYER } from "../support/quiet.ts";
 import { isSigned, type Received, type Receiver, startReceiver } from "../support/receiver.ts";
 import { until } from "../support/wait.ts";
 
@@ -30,6 +31,7 @@ const ENDS: Record<string, { status: string; events: string[] }> = {
   "+15005550106": { status: "delivered", events: ["sent", "delivered"] },
   "+15005550107": { status: "delivered", events: ["sent", "delivered"] },
   "+15005550108": { status: "read", events: ["sent", "delivered", "read"] },
+  [ECHO]: { status: "delivered", events: ["sent", "delivered"] },
 };
 
 /** Moves of contract 3 that these recipients can make. `pending` after `pending` is a note on an unknown outcome. */
@@ -62,6 +64,7 @@ test(name, { timeout: 240_000 + ROUNDS * 12_000 }, async (t) => {
     workers: 6,
     pauseMs: 60,
   });
+  const payments = new PaymentLoad({ chance, to: PAYER, pauseMs: 60 });
   const logs: string[] = [];
   const readyMs: number[] = [];
   let early = 0;
@@ -77,17 +80,19 @@ test(name, { timeout: 240_000 + ROUNDS * 12_000 }, async (t) => {
     readyMs.push(service.readyMs);
     if (round === 0) await configure(service, receiver);
     load.start(service.url);
+    payments.start(service.url);
     await afterMs(50 + chance() * 1_500);
     const killed = await service.end("SIGKILL");
     assert.deepEqual(killed, { code: null, signal: "SIGKILL" });
-    await load.stop();
+    await Promise.all([load.stop(), payments.stop()]);
     logs.push(service.output.stdout, service.output.stderr);
   }
   const service = await startProcess(t, { dataDir, env });
   readyMs.push(service.readyMs);
   assert.ok(Math.max(...readyMs) < READY_MS_MAX, `ready after ${readyMs} ms`);
   await load.settle(service.url);
-  const found = await quiet(service, load.orders);
+  await payments.settle(service.url);
+  const found = await quiet(service, load.orders, payments.orders);
   tell(t, load, found, { readyMs, early, received: receiver.received.length });
 
   checkAccepted(load.orders, found.messages);
@@ -95,19 +100,14 @@ test(name, { timeout: 240_000 + ROUNDS * 12_000 }, async (t) => {
   checkEvents(found, load.orders);
   checkReceived(found, receiver.received, load.orders);
   checkDeliveries(found, load.orders);
+  checkEchoes(found, load.orders);
+  checkPayments(found, payments.orders);
   assert.deepEqual(await service.end("SIGTERM"), { code: 0, signal: null });
   logs.push(service.output.stdout, service.output.stderr);
-  for (const text of ["Grüße", KEY, SECRET, ...Object.keys(ENDS)]) {
+  for (const text of ["Grüße", KEY, SECRET, PAYER, ...Object.keys(ENDS)]) {
     assert.ok(!logs.some((log) => log.includes(text)), `the log contains ${text}`);
   }
 });
-
-/** Everything the service answers, when there is nothing left to do. */
-interface Found {
-  messages: Map<string, Message>;
-  events: Map<string, { event: Event; page: string }>;
-  deliveries: Delivery[];
-}
 
 async function configure(service: Running, receiver: Receiver): Promise<void> {
   const set = await service.ask("PUT", "/v1/webhooks", { url: receiver.url, events: ["*"], secret: SECRET });
@@ -120,9 +120,10 @@ function afterMs(ms: number): Promise<void> {
 }
 
 /** Waits until every message has ended and every delivery too, then reads all there is. */
-async function quiet(service: Running, orders: readonly Order[]): Promise<Found> {
+async function quiet(service: Running, orders: readonly Order[], asked: readonly PaymentOrder[]): Promise<Found> {
   const isDone = (message: Message) =>
-    message.status === "cancelled" || message.status === orderEnd(orders, message).status;
+    message.status === "cancelled" ||
+    message.status === (message.externalMessageId === null ? "delivered" : orderEnd(orders, message).status);
   await until(
     async () => {
       const open = await Promise.all([
@@ -144,22 +145,38 @@ async function quiet(service: Running, orders: readonly Order[]): Promise<Found>
     },
     { limitMs: 30_000, what: "I4: every message in its final state" },
   );
+  const expected = messages.filter(isEchoed).length + asked.length;
+  let inbound: Message[] = [];
+  await until(
+    async () => {
+      messages = await list();
+      inbound = messages.filter(({ direction }) => direction === "inbound");
+      return inbound.length >= expected;
+    },
+    { limitMs: 30_000, what: `${expected} messages of contacts; there are ${inbound.length}` },
+  );
   const settled = async () =>
     (await service.ask("GET", "/v1/webhooks/deliveries?status=pending&limit=1")).data.deliveries.length === 0;
   await until(settled, { limitMs: 30_000, what: "every delivery to end" });
   const events = await allPages<Event>(service, "/v1/events", "events");
   const deliveries = await allPages<Delivery>(service, "/v1/webhooks/deliveries", "deliveries");
+  const payments = await allPages<PaymentRequest>(service, "/v1/payments/requests", "requests");
+  const outbound = messages.filter(({ direction }) => direction === "outbound");
+  const byId = (some: Message[]) => new Map(some.map((message) => [message.id, message]));
   return {
-    messages: new Map(messages.map((message) => [message.id, message])),
+    messages: byId(outbound.filter(({ externalMessageId }) => externalMessageId !== null)),
+    asking: byId(outbound.filter(({ externalMessageId }) => externalMessageId === null)),
+    inbound,
+    payments: payments.flatMap(({ items }) => items),
     events: new Map(events.flatMap(({ items, text }) => items.map((event) => [event.id, { event, page: text }]))),
     deliveries: deliveries.flatMap(({ items }) => items),
   };
 }
 
-function orderOf(orders: readonly Order[], message: Pick<Message, "externalMessageId">): Order {
-  const order = orders[Number(message.externalMessageId?.replace("order-", ""))];
-  assert.ok(order, `${message.externalMessageId} was never sent`);
-  return order;
+/** What was ordered with this event's message, or null for one that nobody ordered. */
+function orderBehind(orders: readonly Order[], { data }: Event): Order | null {
+  const { externalMessageId } = data;
+  return typeof externalMessageId === "string" ? orderOf(orders, { externalMessageId }) : null;
 }
 
 function orderEnd(orders: readonly Order[], message: Message) {
@@ -238,18 +255,26 @@ function checkHandOvers(entries: readonly TimelineEntry[], order: Order, shown: 
 }
 
 /** I3, I7: every message's events are the ones of its recipient, each once, numbered from 1 without a gap. */
-function checkEvents({ messages, events }: Found, orders: readonly Order[]): void {
-  const byMessage = new Map<string, Event[]>([...messages.keys()].map((id) => [id, []]));
+function checkEvents({ messages, asking, inbound, events }: Found, orders: readonly Order[]): void {
+  const ids = [...messages.keys(), ...asking.keys(), ...inbound.map(({ id }) => id)];
+  const byMessage = new Map<string, Event[]>(ids.map((id) => [id, []]));
   for (const { event } of events.values()) {
+    // Typing is told of no message, and is forgotten by a process that dies.
+    if (event.type === "typing.indicator" || event.type.startsWith("payment.")) continue;
     const of = byMessage.get(String(event.data.messageId));
     assert.ok(of, `${event.id} is of a message that does not exist`);
     of.push(event);
   }
-  for (const message of messages.values()) {
+  const all: [message: Message, types: string[]][] = [
+    ...[...messages.values()].map((one): [Message, string[]] => [one, expectedEvents(one, orderOf(orders, one))]),
+    ...[...asking.values()].map((one): [Message, string[]] => [one, ["queued", "sent", "delivered"]]),
+    ...inbound.map((one): [Message, string[]] => [one, ["inbound"]]),
+  ];
+  for (const [message, types] of all) {
     const told = (byMessage.get(message.id) ?? []).sort((a, b) => Number(a.data.sequence) - Number(b.data.sequence));
     assert.deepEqual(
       told.map(({ type, data }) => [data.sequence, type]),
-      expectedEvents(message, orderOf(orders, message)).map((type, index) => [index + 1, `message.${type}`]),
+      types.map((type, index) => [index + 1, `message.${type}`]),
       message.id,
     );
   }
@@ -277,19 +302,19 @@ function checkReceived({ events }: Found, received: readonly Received[], orders:
     assert.ok(ageSeconds > -1 && ageSeconds < TIMESTAMP_AGE_MAX_SECONDS, `I5: a timestamp ${ageSeconds} s old`);
     const key = `${path} ${event.id}`;
     const stream = `${path} ${event.data.messageId}`;
-    if (!arrivals.has(key)) {
+    if (!arrivals.has(key) && event.type.startsWith("message.")) {
       assert.equal(event.data.sequence, (lastSequence.get(stream) ?? 0) + 1, `${stream} in order`);
       lastSequence.set(stream, Number(event.data.sequence));
     }
     arrivals.set(key, (arrivals.get(key) ?? 0) + 1);
-    const { scheduledAt } = orderOf(orders, { externalMessageId: String(event.data.externalMessageId) });
+    const scheduledAt = orderBehind(orders, event)?.scheduledAt ?? null;
     const early = scheduledAt !== null && at < scheduledAt;
     if (early) assert.ok(/scheduled|schedule_cancelled/.test(event.type), `I8: ${event.type} before its time`);
   }
   for (const { event } of events.values()) {
     assert.ok(arrivals.has(`/hook ${event.id}`), `I5: ${event.id} ${event.type} never came`);
-    const { body } = orderOf(orders, { externalMessageId: String(event.data.externalMessageId) });
-    assert.equal(arrivals.has(`/callback ${event.id}`), body.callbackUrl !== undefined, `${event.id} at its callback`);
+    const isCalledBack = orderBehind(orders, event)?.body.callbackUrl !== undefined;
+    assert.equal(arrivals.has(`/callback ${event.id}`), isCalledBack, `${event.id} at its callback`);
   }
 }
 
@@ -304,9 +329,9 @@ function checkDeliveries({ events, deliveries }: Found, orders: readonly Order[]
     assert.equal(attempts.at(-1)?.status, 200);
     assert.ok(attempts.length <= RETRIES_MS.length + 1, `${id} has ${attempts.length} attempts`);
   }
-  const callbacks = [...events.values()].filter(({ event }) => {
-    return orderOf(orders, { externalMessageId: String(event.data.externalMessageId) }).body.callbackUrl !== undefined;
-  });
+  const callbacks = [...events.values()].filter(
+    ({ event }) => orderBehind(orders, event)?.body.callbackUrl !== undefined,
+  );
   assert.equal(seen.size, events.size + callbacks.length);
 }
 
@@ -326,6 +351,8 @@ function tell(
     killedBeforeReady: early,
     readyMsMax: Math.max(...readyMs),
     messages: found.messages.size,
+    inbound: found.inbound.length,
+    payments: found.payments.length,
     events: found.events.size,
     webhooks: received,
     unansweredMessages: unanswered.messages,
@@ -337,7 +364,15 @@ function tell(
     refusedAsPast: count(({ refused }) => refused),
   };
   t.diagnostic(JSON.stringify(counts));
-  for (const operation of ["messages", "events", "scheduled", "cancelled", "unansweredMessages"] as const) {
+  for (const operation of [
+    "messages",
+    "inbound",
+    "payments",
+    "events",
+    "scheduled",
+    "cancelled",
+    "unansweredMessages",
+  ] as const) {
     assert.ok(counts[operation] > 0, `I13: ${operation} never happened: ${JSON.stringify(counts)}`);
   }
 }

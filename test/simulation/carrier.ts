@@ -2,9 +2,18 @@
 
 import type { Channel } from "../../sdk/wire.ts";
 import type { Clock } from "../../server/clock.ts";
-import type { Outbound, Outcome, Provider, ReceiptSignal, Signal } from "../../server/providers/provider.ts";
+import type {
+  Commands,
+  Ordered,
+  Outbound,
+  Outcome,
+  Provider,
+  ReceiptSignal,
+  Signal,
+} from "../../server/providers/provider.ts";
 import type { Chance } from "./chance.ts";
 import type { Life } from "./life.ts";
+import { People, type PeopleSignal } from "./people.ts";
 
 /** One hand-over, as the carrier saw it. */
 export interface HandOver {
@@ -43,10 +52,19 @@ export interface Receipt {
   takenInOrder: number | null;
 }
 
+/** One thing that people did, however often it was told. */
+export interface Deed {
+  signal: Exclude<Signal, ReceiptSignal>;
+  at: number;
+  /** Place at which the service had it on disk; null when it never did. */
+  takenInOrder: number | null;
+}
+
 export interface CarrierLog {
   handOvers: HandOver[];
   questions: Question[];
   receipts: Receipt[];
+  deeds: Deed[];
 }
 
 /** What a carrier needs of its world. */
@@ -90,7 +108,8 @@ const SCRIPTS = {
 
 /** A carrier that outlives the processes which hand messages to it. */
 export class ScriptedCarrier {
-  readonly log: CarrierLog = { handOvers: [], questions: [], receipts: [] };
+  readonly log: CarrierLog = { handOvers: [], questions: [], receipts: [], deeds: [] };
+  readonly people: People;
   readonly #parts: CarrierParts;
   readonly #habits: CarrierHabits;
   #listener: { life: Life; signals: (signal: Signal) => Promise<void> } | null = null;
@@ -103,6 +122,8 @@ export class ScriptedCarrier {
   constructor(parts: CarrierParts, habits: CarrierHabits) {
     this.#parts = parts;
     this.#habits = habits;
+    const line = { tell: (signal: PeopleSignal) => this.#do(signal), handOvers: this.log.handOvers };
+    this.people = new People(parts, line);
   }
 
   /** From here on it takes what it is given and answers. */
@@ -131,12 +152,28 @@ export class ScriptedCarrier {
         this.#listener = { life, signals };
       },
       send: (message) => life.told(this.#send(life, message)),
+      commands: this.#commands(life),
       ...(canBeAsked ? ask : {}),
       health: async () => ({ status: "healthy" }),
       stop: async () => {
         if (this.#listener?.life === life) this.#listener = null;
       },
     };
+  }
+
+  #commands(life: Life): Partial<Commands> {
+    const order = () => life.told(this.#order());
+    return { edit: order, unsend: order, react: order, setTyping: order, markRead: order };
+  }
+
+  /** Does what it is told to do with a message that it has, or refuses, or breaks, or says nothing any more. */
+  async #order(): Promise<Ordered> {
+    const { chance } = this.#parts;
+    const end = this.#calm ? "done" : chance.weighted({ done: 80, refused: 12, throws: 6, hangs: 2 });
+    if (end === "hangs") return await new Promise<never>(() => {});
+    await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, 2_000));
+    if (end === "throws") throw new Error("the line to the carrier broke");
+    return end === "done" ? { done: true } : { done: false, reason: "the phone does not want to" };
   }
 
   async #send(life: Life, message: Outbound): Promise<Outcome> {
@@ -231,7 +268,20 @@ export class ScriptedCarrier {
     this.#untold -= 1;
   }
 
-  async #tell(told: Receipt): Promise<boolean> {
+  /** Tells what somebody did until it was taken in; now and then twice, one after the other or at once. */
+  async #do(signal: PeopleSignal): Promise<void> {
+    const { chance } = this.#parts;
+    const deed: Deed = { signal, at: this.#parts.clock.now(), takenInOrder: null };
+    this.log.deeds.push(deed);
+    this.#untold += 1;
+    const again = chance.weighted({ no: 6, after: 2, atOnce: 2 });
+    if (again === "atOnce") void this.#tell({ ...deed });
+    while (!(await this.#tell(deed))) await this.#wait(TELL_AGAIN_MS);
+    if (again === "after") await this.#tell({ ...deed });
+    this.#untold -= 1;
+  }
+
+  async #tell(told: Receipt | Deed): Promise<boolean> {
     const listener = this.#listener;
     if (listener === null || !listener.life.alive) return false;
     const taken = listener.signals(told.signal).then(
@@ -287,49 +337,4 @@ function outcomeFor(kind: string, { taken }: HandOver, chance: Chance): HandOver
     default:
       return { outcome: "threw" };
   }
-}
-
-/** The sandbox, or any provider that keeps its peer in its own memory, with every word to and from it noted. */
-export function observed(provider: Provider, life: Life, log: CarrierLog, parts: CarrierParts): Provider {
-  const { settle } = provider;
-  const ask = {
-    async settle(message: Outbound) {
-      const { messageId, channel } = message;
-      const question: Question = { order: parts.order(), messageId, channel, answer: null };
-      log.questions.push(question);
-      const answer = await life.told(settle?.call(provider, message) ?? Promise.reject(new Error("no settle")));
-      question.answer = answer;
-      return answer;
-    },
-  };
-  return {
-    name: provider.name,
-    capabilities: provider.capabilities,
-    start: (signals) =>
-      provider.start(async (signal) => {
-        if (signal.kind !== "receipt") return signals(signal);
-        const { messageId = "" } = signal;
-        const told: Receipt = { signal, messageId, at: parts.clock.now(), takenInOrder: null };
-        log.receipts.push(told);
-        await life.told(signals(signal));
-        told.takenInOrder = parts.order();
-      }),
-    async send(message, abort) {
-      const { messageId, channel, attempt, from, to, text } = message;
-      const at = parts.clock.now();
-      const made = { life: life.number, messageId, channel, attempt, from, to, text, at };
-      const handOver: HandOver = { order: parts.order(), ...made, outcome: null, answeredOrder: null, taken: null };
-      log.handOvers.push(handOver);
-      const outcome = await life.told(provider.send(message, abort));
-      handOver.outcome = outcome;
-      handOver.answeredOrder = parts.order();
-      if (outcome.outcome === "accepted") {
-        handOver.taken = { order: parts.order(), at: parts.clock.now(), reference: outcome.reference };
-      }
-      return outcome;
-    },
-    ...(settle === undefined ? {} : ask),
-    health: () => provider.health(),
-    stop: () => provider.stop(),
-  };
 }

@@ -3,6 +3,7 @@
 import type { Delivery, Message, SendMessage, Webhook } from "../../sdk/wire.ts";
 import type { SimulatedClock } from "../support/clock.ts";
 import type { Chance } from "./chance.ts";
+import { doMore } from "./more.ts";
 import { RECEIVERS, receiverUrl } from "./network.ts";
 import type { Answer, Request } from "./service.ts";
 
@@ -62,9 +63,9 @@ export const ADMIN_KEY = `tb_${"a".repeat(36)}`;
 
 /** Where scripted carriers' phones are; the sandbox's are in its table. */
 const PHONES = ["+15551230001", "+15551230002", "+15551230003", "+15551230004", "someone@example.com"];
-const SANDBOX_PHONES = ["0100", "0101", "0102", "0103", "0104", "0105", "0106", "0107", "0108", "0109", "0116"].map(
-  (end) => `+1500555${end}`,
-);
+const SANDBOX_PHONES = [..."0123456789"]
+  .map((end) => `+1500555010${end}`)
+  .concat(["0110", "0111", "0112", "0114", "0116"].map((end) => `+1500555${end}`));
 
 /** All customers of a run. Each of its acts resolves when it was answered, or never will be. */
 export class Clients {
@@ -78,6 +79,16 @@ export class Clients {
   constructor(parts: ClientParts, kind: "scripted" | "sandbox") {
     this.#parts = parts;
     this.#phones = kind === "sandbox" ? SANDBOX_PHONES : PHONES;
+  }
+
+  /** Whom customers write with. */
+  get phones(): readonly string[] {
+    return this.#phones;
+  }
+
+  /** Numbers of all customers. */
+  get numbers(): string[] {
+    return this.customers.flatMap(({ numbers }) => numbers);
   }
 
   /** Calls under way. */
@@ -198,6 +209,7 @@ export class Clients {
       redeliver: 4,
       replay: 1,
       test: 2,
+      more: 26,
     });
     if (act === "burst") {
       for (let count = chance.between(2, 10); count > 0; count -= 1) void this.#send(customer);
@@ -220,6 +232,12 @@ export class Clients {
       case "test":
         await this.call(customer, "POST", "/v1/webhooks/test");
         return;
+      case "more":
+        return doMore(this, customer, {
+          chance: this.#parts.chance,
+          isSandbox: this.#phones === SANDBOX_PHONES,
+          message,
+        });
       default:
         if (message !== null) await this.#touch(act, customer, message);
     }

@@ -4,8 +4,8 @@ import { createHmac } from "node:crypto";
 import type { Attempt, Delivery, Event } from "../../sdk/wire.ts";
 import type { Customer } from "./client.ts";
 import type { Sending } from "./network.ts";
+import { NOTHING, type Rest } from "./rest.ts";
 import { type Judge, mayBeDone } from "./story.ts";
-import type { Rest } from "./world.ts";
 
 /** Attempts of one endpoint at once (contract 5). */
 const ABREAST_MAX = 16;
@@ -20,7 +20,7 @@ interface Mail {
 
 function mailOf({ run }: Judge): Mail[] {
   return run.customers.map((customer) => {
-    const rest = run.rest.get(customer.name) ?? { messages: [], events: [], deliveries: [], endpoints: [] };
+    const rest = run.rest.get(customer.name) ?? NOTHING;
     const sendings = run.sendings.filter(({ url }) => new URL(url).pathname.startsWith(`/${customer.name}/`));
     return { customer, rest, sendings, byEvent: Map.groupBy(sendings, eventIdOf) };
   });

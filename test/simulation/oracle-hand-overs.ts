@@ -2,7 +2,7 @@
 
 import type { Event, MessageEventData } from "../../sdk/wire.ts";
 import type { HandOver } from "./carrier.ts";
-import { fallbackAfterMs, type Judge, mayBeDone, type Story } from "./story.ts";
+import { fallbackAfterMs, type Judge, mayBeDone, type Story, textsOf } from "./story.ts";
 
 /** Contract 3: after five minutes an unknown outcome fails the message. */
 const UNKNOWN_MS = 300_000;
@@ -21,6 +21,7 @@ export function judgeHandOvers(judge: Judge): void {
   for (const story of judge.stories) {
     const { id, wish, events, customer } = story;
     const handOvers = handOversOf(judge, story);
+    const texts = textsOf(story);
     const cancelled = events.some(({ type }) => type === "message.schedule_cancelled");
     if (cancelled && handOvers.length > 0) report("cancelled messages are never sent", `${id}: ${show(handOvers)}`);
     const { scheduledAt } = wish.body;
@@ -30,7 +31,7 @@ export function judgeHandOvers(judge: Judge): void {
     for (const [index, handOver] of handOvers.entries()) {
       const { text, to, from } = handOver;
       // What was deleted while it waited is not sent with its text any more, nor at all.
-      if (text !== wish.body.content?.text || to !== wish.body.to || !own.includes(from)) {
+      if (!texts.includes(text) || to !== wish.body.to || !own.includes(from)) {
         report("accepted messages are kept", `${id} was handed over as something else: ${JSON.stringify(handOver)}`);
       }
       const before = handOvers[index - 1];
@@ -138,6 +139,10 @@ function hasFailureCause(judge: Judge, story: Story, { data, timestamp }: Told):
       const begun = before.filter(({ type }) => type === "message.queued" || type === "message.fallback");
       return at - Date.parse(begun.at(-1)?.timestamp ?? timestamp) >= judge.run.settings.messageTtlMs;
     }
+    case "RECIPIENT_OPTED_OUT":
+      return judge.run.carrier.deeds.some(
+        ({ signal }) => signal.kind === "inbound" && signal.text === "STOP" && signal.from === story.wish.body.to,
+      );
     case "OUTCOME_UNKNOWN":
       return data.mayHaveBeenSent === true && isLongUnknown(judge, story, handOvers, at);
     default:
@@ -162,6 +167,8 @@ export function judgeReceipts({ run, stories, report }: Judge): void {
     const story = stories.find(({ id }) => id === messageId);
     const { receipt, channel } = signal;
     if (takenInOrder === null || receipt === "failed" || story === undefined || story.message === null) continue;
+    // Nothing moves what was taken back.
+    if (story.message.status === "unsent") continue;
     const told = story.events.some(({ type, data }) => type === `message.${receipt}` && data.channel === channel);
     // Contract 3: that the channel had taken it is no news once the channel could not deliver it.
     const undelivered = story.events.some(({ data }) => data.errorCode?.endsWith("_SEND_FAILED"));

@@ -1,7 +1,7 @@
 /** Judges what a message tells of itself: its timeline, its events, its status, and what was read of it on the way. */
 
 import type { EventType, Message, MessageStatus, TimelineEntry } from "../../sdk/wire.ts";
-import type { Judge, Story } from "./story.ts";
+import { type Judge, type Story, textsOf } from "./story.ts";
 
 /** Contract 3, "Transitions, and no others", with each rung of a receipt as a step of its own. */
 const NEXT: Readonly<Record<MessageStatus | "new", readonly MessageStatus[]>> = {
@@ -9,9 +9,9 @@ const NEXT: Readonly<Record<MessageStatus | "new", readonly MessageStatus[]>> = 
   scheduled: ["queued", "cancelled"],
   queued: ["pending", "failed"],
   pending: ["sent", "queued", "failed"],
-  sent: ["delivered", "queued", "failed"],
-  delivered: ["read"],
-  read: [],
+  sent: ["delivered", "queued", "failed", "unsent"],
+  delivered: ["read", "unsent"],
+  read: ["unsent"],
   failed: ["queued", "sent", "delivered", "read"],
   cancelled: [],
   unsent: [],
@@ -25,7 +25,16 @@ const EVENT_OF: Partial<Record<MessageStatus, EventType>> = {
   read: "message.read",
   failed: "message.failed",
   cancelled: "message.schedule_cancelled",
+  unsent: "message.unsent",
 };
+
+/** Events that no step of the timeline is told by. */
+const BESIDE: ReadonlySet<EventType> = new Set([
+  "message.deleted",
+  "message.edited",
+  "message.edit_failed",
+  "message.reaction",
+]);
 
 /** Whether an entry only notes something, so that the status did not change. */
 function isNote({ status, reason = "" }: TimelineEntry): boolean {
@@ -51,18 +60,22 @@ export function judgeTimelines(judge: Judge): void {
   }
 }
 
-function judgeEvents({ report }: Judge, { id, events, message, wish }: Story): void {
+function judgeEvents({ report }: Judge, story: Story): void {
+  const { id, events, message, wish } = story;
+  const texts = textsOf(story);
   const sequences = events.map(({ data }) => data.sequence);
   if (sequences.some((sequence, index) => sequence !== index + 1)) {
     report("every change has one event", `${id} has the sequences ${sequences.join(" ")}`);
   }
   for (const { type, data } of events) {
-    const text = data.text === wish.body.content?.text || data.text === null;
-    const fits = text && data.to === wish.body.to && data.externalMessageId === wish.tag;
-    if (!fits) report("every change has one event", `${type} of ${id} tells of another: ${JSON.stringify(data)}`);
+    const text = data.text == null || texts.includes(data.text);
+    // What a contact did is told from its end.
+    const fits = type === "message.reaction" || (data.to === wish.body.to && data.externalMessageId === wish.tag);
+    if (!text || !fits)
+      report("every change has one event", `${type} of ${id} tells of another: ${JSON.stringify(data)}`);
   }
   if (message === null) return;
-  const told = events.map(({ type }) => type).filter((type) => type !== "message.deleted");
+  const told = events.map(({ type }) => type).filter((type) => !BESIDE.has(type));
   const due = message.timeline.flatMap((entry) => eventOf(entry) ?? []);
   if (told.join(" ") !== due.join(" ")) {
     report("every change has one event", `${id} went through ${due.join(" ")} and told of ${told.join(" ")}`);

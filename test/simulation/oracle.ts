@@ -4,9 +4,11 @@ import type { MessageEventData } from "../../sdk/wire.ts";
 import { type Call, idOf, type Wish } from "./client.ts";
 import { judgeDeliveries, judgeSendings } from "./oracle-deliveries.ts";
 import { judgeCauses, judgeHandOvers, judgeOrder, judgeReceipts } from "./oracle-hand-overs.ts";
+import { judgePayments, judgePeople, judgeStops } from "./oracle-people.ts";
 import { judgeTimelines } from "./oracle-timelines.ts";
-import { fallbackAfterMs, type Judge, mayBeDone, type Rule, type Story, type Violation } from "./story.ts";
-import type { Observed, Rest } from "./world.ts";
+import { NOTHING } from "./rest.ts";
+import { fallbackAfterMs, type Judge, mayBeDone, type Rule, type Story, textsOf, type Violation } from "./story.ts";
+import type { Observed } from "./world.ts";
 
 /** Every rule that the run broke; empty when it kept them all. */
 export function judge(run: Observed): Violation[] {
@@ -25,6 +27,9 @@ export function judge(run: Observed): Violation[] {
   judgeCauses(made);
   judgeReceipts(made);
   judgeOrder(made);
+  judgePeople(made);
+  judgeStops(made);
+  judgePayments(made);
   return violations;
 }
 
@@ -43,6 +48,7 @@ function judgeCalls({ calls, faults, wasFull, namesMessages }: Observed, report:
   for (const { method, path, status, answer, body } of calls) {
     if (status === null || status < 500) continue;
     if (status === 503 && (wasFull || /shutting down/.test(answer?.error?.message ?? ""))) continue;
+    if (isOfCarrier(method, path, answer?.error?.code)) continue;
     report("no answer is a fault", `${method} ${path} ${JSON.stringify(body)}: ${status} ${JSON.stringify(answer)}`);
   }
   for (const { where, message } of faults) {
@@ -53,7 +59,12 @@ function judgeCalls({ calls, faults, wasFull, namesMessages }: Observed, report:
   }
 }
 
-const NOTHING: Rest = { messages: [], events: [], deliveries: [], endpoints: [] };
+/** Whether it is a command that the carrier refused, broke on or did not answer (contract 3). */
+function isOfCarrier(method: string, path: string, code: string | undefined): boolean {
+  const isCommand = /^\/v1\/messages\/[^/]+\/(unsend|reactions)$|^\/v1\/chats\//.test(path);
+  const codes = ["EDIT_FAILED", "PROVIDER_ERROR", "PROVIDER_TIMEOUT"];
+  return (isCommand || (method === "PUT" && path.startsWith("/v1/messages/"))) && codes.includes(code ?? "");
+}
 
 /** What became of a wish; null when it came to no message. */
 function storyOf(run: Observed, wish: Wish, report: Judge["report"]): Story | null {
@@ -76,7 +87,7 @@ function storyOf(run: Observed, wish: Wish, report: Judge["report"]): Story | nu
     message: messages.find((message) => message.id === id) ?? null,
     events: events.filter(({ data }) => data.messageId === id) as unknown as Story["events"],
     calls: (kind) => {
-      if (kind === "GET" || kind === "DELETE") {
+      if (kind === "GET" || kind === "DELETE" || kind === "PUT") {
         return calls.filter(({ method, path }) => method === kind && path === `/v1/messages/${id}`);
       }
       return calls.filter(({ path }) => path === `/v1/messages/${id}/${kind}`);
@@ -104,7 +115,10 @@ function judgeWish(wish: Wish, found: ReadonlySet<string>, report: Judge["report
 /** What is there and nobody wished for. */
 function judgeStrangers({ run, stories, report }: Judge): void {
   const known = new Set(stories.map(({ id }) => id));
-  for (const { messages, events } of run.rest.values()) {
+  for (const { messages, events, payments } of run.rest.values()) {
+    for (const { messageId } of payments) known.add(messageId);
+    // What people wrote has judges of its own.
+    for (const { id, direction } of messages) if (direction === "inbound") known.add(id);
     const ids = [...messages.map(({ id }) => id), ...events.map(({ data }) => data.messageId)];
     for (const id of new Set(ids)) {
       if (typeof id === "string" && !known.has(id)) report("one key makes one message", `nobody asked for ${id}`);
@@ -121,7 +135,7 @@ function judgeEnds({ run, stories, report }: Judge): void {
       continue;
     }
     const { status, content, to, metadata } = message;
-    const same = content.text === wish.body.content?.text && to === wish.body.to;
+    const same = textsOf(story).includes(content.text ?? "") && to === wish.body.to;
     if (!same || JSON.stringify(metadata ?? undefined) !== JSON.stringify(wish.body.metadata)) {
       report("accepted messages are kept", `${id} is not what was sent: ${JSON.stringify(message)}`);
     }

@@ -1,5 +1,6 @@
 /** Ways to make the service wrong, each by one thing that breaks a promise: what the oracle has to notice. */
 
+import type { Signal } from "../../server/providers/provider.ts";
 import { LAYOUT, type Value } from "../../server/store/rows.ts";
 import type { TableName } from "../../server/store/schema.ts";
 import type { Job, Step } from "../../server/store/sqlite/steps.ts";
@@ -31,6 +32,16 @@ function forging(forge: (unit: Step[]) => Step[]): Sabotage {
 /** Takes steps out of the units that are committed. */
 function without(isLost: (step: Step, unit: readonly Step[]) => boolean): Sabotage {
   return forging((unit) => unit.filter((step) => !isLost(step, unit)));
+}
+
+/** Changes what a provider tells of its own accord. */
+function hearing(hear: (signal: Signal, tell: (signal: Signal) => Promise<void>) => Promise<void>): Sabotage {
+  return {
+    provider: (provider) => ({
+      ...provider,
+      start: (signals) => provider.start((signal) => hear(signal, signals)),
+    }),
+  };
 }
 
 /** The values of a new record, one of them changed. */
@@ -163,6 +174,53 @@ export const WRONGS: readonly Wrong[] = [
         }),
       };
     },
+  },
+  {
+    name: "a provider that tells what people wrote twice, under another name",
+    rule: "what people do is told once",
+    sabotage() {
+      const isTime = nowAndThen(3);
+      return hearing(async (signal, tell) => {
+        await tell(signal);
+        if (signal.kind === "inbound" && isTime()) await tell({ ...signal, reference: `${signal.reference} again` });
+      });
+    },
+  },
+  {
+    name: "a provider that uses its names again",
+    rule: "what people do is told once",
+    sabotage() {
+      let heard = 0;
+      return hearing(async (signal, tell) => {
+        heard += 1;
+        await tell(signal.kind === "inbound" ? { ...signal, reference: `again-${heard % 3}` } : signal);
+      });
+    },
+  },
+  {
+    name: "a store that forgets which names it has heard",
+    rule: "what people do is told once",
+    sabotage: () => without((step) => step[0] === "once" && (step[1] === "handOvers" || step[1] === "arrivals")),
+  },
+  {
+    name: "a store that forgets who wrote STOP",
+    rule: "nothing is sent after STOP",
+    sabotage: () => without((step) => step[0] === "put" && step[1] === "optOuts"),
+  },
+  {
+    name: "a store that forgets that a request was paid",
+    rule: "payments end once",
+    sabotage: () => without((step) => step[0] === "update" && step[1] === "payments"),
+  },
+  {
+    name: "a store that forgets what was taken back",
+    rule: "nothing follows an unsend",
+    sabotage: () =>
+      forging((unit) =>
+        unit.some((step) => tells(step, "message.unsent"))
+          ? unit.filter((step) => step[0] !== "update" || step[1] !== "messages")
+          : unit,
+      ),
   },
   {
     name: "a poster that skips a delivery and says that it was taken",

@@ -44,6 +44,8 @@ function note(run: Observed): void {
     ]),
     ...run.sendings.map(({ posted }) => `sending ${posted === null ? "cut off" : (posted.error ?? "answered")}`),
     ...run.calls.map(({ status, reached }) => (status === null && reached ? "call cut off" : `call ${status}`)),
+    ...run.calls.flatMap(({ answer }) => (answer?.error === undefined ? [] : [`call ${answer.error.code}`])),
+    ...run.carrier.deeds.map(({ signal }) => `heard ${signal.kind}`),
     ...(run.lives > 1 ? ["death"] : []),
     ...(run.wasFull ? ["full disk"] : []),
     `carrier ${run.kind}`,
@@ -65,7 +67,20 @@ const SOMETIMES = [
     (end) => `sending ${end}`,
   ),
   ...["call cut off", "call 200", "call 202", "call 400", "call 503", "death", "full disk"],
-  ...["carrier scripted", "carrier sandbox", "webhook.test"],
+  ...["carrier scripted", "carrier sandbox", "webhook.test", "typing.indicator"],
+  ...[
+    "inbound",
+    "reaction",
+    "edited",
+    "edit_failed the phone does not want to",
+    "unsent",
+    "failed RECIPIENT_OPTED_OUT",
+  ].map((name) => `message.${name}`),
+  ...["created", "paid", "expired", "cancelled CANCELLED_BY_CALLER", "cancelled MESSAGE_FAILED"].map(
+    (name) => `payment.request.${name}`,
+  ),
+  ...["EDIT_FAILED", "PROVIDER_ERROR", "PROVIDER_TIMEOUT"].map((code) => `call ${code}`),
+  ...["inbound", "reaction", "revision"].map((kind) => `heard ${kind}`),
 ];
 
 test(`design 7: every promise holds in ${SEEDS.length} simulated worlds of crashes, faults and bad habits`, {

@@ -30,7 +30,12 @@ export type Rule =
   | "nothing is sent before its time"
   | "what is given up had a cause"
   | "no receipt is lost"
-  | "hand-overs keep the order";
+  | "hand-overs keep the order"
+  | "what people do is told once"
+  | "payments end once"
+  | "nothing follows an unsend"
+  | "nothing is sent after STOP"
+  | "no two contacts share an address";
 
 /** All that is known of one message, from every side. */
 export interface Story {
@@ -40,8 +45,8 @@ export interface Story {
   /** As it can be read at rest; null when it was deleted. */
   message: Message | null;
   events: Event<MessageEventData>[];
-  /** Calls about it, by what they asked for: `GET`, `DELETE`, `schedule`, `retry`. */
-  calls(kind: "GET" | "DELETE" | "schedule" | "retry"): Call[];
+  /** Calls about it, by what they asked for: `GET`, `PUT`, `DELETE`, `schedule`, `retry`, `unsend`. */
+  calls(kind: "GET" | "PUT" | "DELETE" | "schedule" | "retry" | "unsend"): Call[];
 }
 
 export interface Judge {
@@ -53,6 +58,12 @@ export interface Judge {
 /** Whether a call was done or may have been: nobody told that it was refused. */
 export function mayBeDone({ reached, status }: Call): boolean {
   return reached && (status === null || status < 300);
+}
+
+/** What the message may say: what was sent, and what it was edited to. */
+export function textsOf(story: Story): string[] {
+  const edits = story.calls("PUT").filter(mayBeDone);
+  return [story.wish.body.content?.text ?? "", ...edits.map(({ body }) => (body as { text: string }).text)];
 }
 
 /** Time after which a channel of this message is given up; null: never. */

@@ -4,27 +4,20 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Delivery, Event, Message, Webhook } from "../../sdk/wire.ts";
 import { type Config, readConfig } from "../../server/config.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
 import type { Job } from "../../server/store/sqlite/steps.ts";
 import { SimulatedClock } from "../support/clock.ts";
-import { type CarrierLog, observed, ScriptedCarrier } from "./carrier.ts";
+import { type CarrierLog, ScriptedCarrier } from "./carrier.ts";
 import { Chance } from "./chance.ts";
 import { ADMIN_KEY, type Call, Clients, type Customer, FIRST_KEY, type Wish } from "./client.ts";
 import { type DiskFaults, type OpenDisk, openDisk } from "./disk.ts";
 import { Life } from "./life.ts";
 import { Network, type Sending } from "./network.ts";
+import { observed } from "./observed.ts";
+import { type Rest, readRest } from "./rest.ts";
 import { Service, type ServiceParts } from "./service.ts";
-
-/** What one customer can read when all has come to rest. */
-export interface Rest {
-  messages: Message[];
-  events: Event[];
-  deliveries: Delivery[];
-  endpoints: Webhook[];
-}
 
 /** Everything that left the system in one run. The oracle reads nothing else. */
 export interface Observed {
@@ -175,7 +168,10 @@ class World {
     await this.#live();
     const cameToRest = await this.#rest();
     const rest = new Map<string, Rest>();
-    for (const customer of this.#clients.customers) rest.set(customer.name, await this.#read(customer));
+    const until: Parameters<typeof readRest>[2] = (work, what) => this.#until(work, what);
+    for (const customer of this.#clients.customers) {
+      rest.set(customer.name, await readRest(this.#clients, customer, until));
+    }
     return {
       seed: this.#seed,
       kind: this.#kind,
@@ -205,8 +201,16 @@ class World {
     const chance = this.#chance;
     this.#arm(400);
     for (let acts = chance.between(25, 70); acts > 0; acts -= 1) {
-      const event = chance.weighted({ act: 80, crash: 2, stop: 2, shift: 4, full: 1 });
+      const event = chance.weighted({
+        act: 80,
+        people: this.#kind === "scripted" ? 14 : 0,
+        crash: 2,
+        stop: 2,
+        shift: 4,
+        full: 1,
+      });
       if (event === "act") this.#clients.act();
+      else if (event === "people") this.#carrier.people.act(this.#clients.phones, this.#clients.numbers);
       else if (event === "crash") this.#life?.die();
       else if (event === "stop") await this.#stop();
       else if (event === "shift") await this.#shift();
@@ -362,28 +366,8 @@ class World {
             + (select count(*) from deliveries where claimed_until is not null) + (select count(*) from memory)`,
     );
     if (underWay + (busy ?? 0) > 0) return now;
-    const due = "select min(due_at) from messages union all select min(due_at) from deliveries";
+    const queues = ["messages", "deliveries", "payments"];
+    const due = queues.map((queue) => `select min(due_at) from ${queue}`).join(" union all ");
     return (await this.#open?.peek(`select min("min(due_at)") from (${due})`)) ?? null;
-  }
-
-  async #read(customer: Customer): Promise<Rest> {
-    const all = async <Item>(path: string, field: string): Promise<Item[]> => {
-      const items: Item[] = [];
-      for (let cursor: string | null = ""; cursor !== null; ) {
-        const query: string = `limit=100${cursor === "" ? "" : `&cursor=${cursor}`}`;
-        const call = await this.#until(this.#clients.call(customer, "GET", `${path}?${query}`), path);
-        const data = call.answer?.data as Record<string, unknown> & { pagination: { nextCursor: string | null } };
-        items.push(...(data[field] as Item[]));
-        cursor = data.pagination.nextCursor;
-      }
-      return items.reverse();
-    };
-    const listed = await this.#until(this.#clients.call(customer, "GET", "/v1/webhooks/list"), "the endpoints");
-    return {
-      messages: await all<Message>("/v1/messages", "messages"),
-      events: await all<Event>("/v1/events", "events"),
-      deliveries: await all<Delivery>("/v1/webhooks/deliveries", "deliveries"),
-      endpoints: listed.answer?.data as Webhook[],
-    };
   }
 }

@@ -144,6 +144,79 @@ export class Load {
   }
 }
 
+/** A payment that was asked for once, by one idempotency key, and what the service has said to it so far. */
+export interface PaymentOrder {
+  name: string;
+  amount: number;
+  id: string | null;
+  /** Answers that are not what a repeat of the same request may be told. */
+  wrong: string[];
+}
+
+/** Asks for payments until it is stopped, from one process after another. Amounts recur: a payment could pay another's. */
+export class PaymentLoad {
+  readonly orders: PaymentOrder[] = [];
+  readonly #plan: Pick<LoadPlan, "chance" | "pauseMs"> & { to: string };
+  readonly #again: PaymentOrder[] = [];
+  #worker: Promise<void> = Promise.resolve();
+  #stopped = true;
+
+  constructor(plan: Pick<LoadPlan, "chance" | "pauseMs"> & { to: string }) {
+    this.#plan = plan;
+  }
+
+  /** Begins to ask `url`: for what was never answered first. */
+  start(url: string): void {
+    this.#stopped = false;
+    this.#worker = this.#work(url);
+  }
+
+  /** Asks for nothing more, and resolves when each request was answered or failed. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#worker;
+  }
+
+  /** Asks again for what was never answered, until all of it is. */
+  async settle(url: string): Promise<void> {
+    for (let order = this.#again.shift(); order !== undefined; order = this.#again.shift()) await this.#ask(url, order);
+  }
+
+  async #work(url: string): Promise<void> {
+    const { chance, pauseMs } = this.#plan;
+    while (!this.#stopped) {
+      await this.#ask(url, this.#again.shift() ?? this.#order());
+      // The load's own pace, not a wait for anything.
+      await new Promise((resolve) => setTimeout(resolve, chance() * pauseMs));
+    }
+  }
+
+  #order(): PaymentOrder {
+    const order = {
+      name: `payment-${this.orders.length}`,
+      amount: 1 + Math.floor(this.#plan.chance() * 3),
+      id: null,
+      wrong: [],
+    };
+    this.orders.push(order);
+    return order;
+  }
+
+  async #ask(url: string, order: PaymentOrder): Promise<void> {
+    const { name: idempotencyKey, amount } = order;
+    const body = { to: this.#plan.to, amount, idempotencyKey };
+    const answer = await answered(() => ask(url, KEY, "POST", "/v1/payments/request", body));
+    if (answer === null) {
+      this.#again.push(order);
+      return;
+    }
+    if (answer.status !== 202 && answer.status !== 200) order.wrong.push(`${answer.status} ${answer.text}`);
+    const id = answer.data?.id ?? null;
+    if (order.id !== null && order.id !== id) order.wrong.push(`accepted as ${order.id} and as ${id}`);
+    order.id ??= id;
+  }
+}
+
 /** An answer, or null when the process was gone before it came. */
 async function answered<Answer>(request: () => Promise<Answer>): Promise<Answer | null> {
   try {

@@ -1,0 +1,70 @@
+/** A provider that keeps its peer itself, the sandbox, with every word to and from it noted. */
+
+import type { Outbound, Provider } from "../../server/providers/provider.ts";
+import type { CarrierLog, CarrierParts, Deed, HandOver, Question, Receipt } from "./carrier.ts";
+import type { Life } from "./life.ts";
+
+/** The functions of `target`; of those that promise something, only the living hear what came of it. */
+function within<Functions extends object>(life: Life, target: Functions): Functions {
+  const wrapped = Object.entries(target).map(([name, own]) => [
+    name,
+    (...given: unknown[]) => {
+      const made: unknown = own.apply(target, given);
+      return made instanceof Promise ? life.told(made) : made;
+    },
+  ]);
+  return Object.fromEntries(wrapped) as Functions;
+}
+
+/** The sandbox, or any provider that keeps its peer in its own memory, with every word to and from it noted. */
+export function observed(provider: Provider, life: Life, log: CarrierLog, parts: CarrierParts): Provider {
+  const { settle, commands, phones } = provider;
+  const ask = {
+    async settle(message: Outbound) {
+      const { messageId, channel } = message;
+      const question: Question = { order: parts.order(), messageId, channel, answer: null };
+      log.questions.push(question);
+      const answer = await life.told(settle?.call(provider, message) ?? Promise.reject(new Error("no settle")));
+      question.answer = answer;
+      return answer;
+    },
+  };
+  return {
+    name: provider.name,
+    capabilities: provider.capabilities,
+    start: (signals) =>
+      provider.start(async (signal) => {
+        if (signal.kind !== "receipt") {
+          const deed: Deed = { signal, at: parts.clock.now(), takenInOrder: null };
+          log.deeds.push(deed);
+          await life.told(signals(signal));
+          deed.takenInOrder = parts.order();
+          return;
+        }
+        const { messageId = "" } = signal;
+        const told: Receipt = { signal, messageId, at: parts.clock.now(), takenInOrder: null };
+        log.receipts.push(told);
+        await life.told(signals(signal));
+        told.takenInOrder = parts.order();
+      }),
+    async send(message, abort) {
+      const { messageId, channel, attempt, from, to, text } = message;
+      const at = parts.clock.now();
+      const made = { life: life.number, messageId, channel, attempt, from, to, text, at };
+      const handOver: HandOver = { order: parts.order(), ...made, outcome: null, answeredOrder: null, taken: null };
+      log.handOvers.push(handOver);
+      const outcome = await life.told(provider.send(message, abort));
+      handOver.outcome = outcome;
+      handOver.answeredOrder = parts.order();
+      if (outcome.outcome === "accepted") {
+        handOver.taken = { order: parts.order(), at: parts.clock.now(), reference: outcome.reference };
+      }
+      return outcome;
+    },
+    ...(settle === undefined ? {} : ask),
+    ...(commands === undefined ? {} : { commands: within(life, commands) }),
+    ...(phones === undefined ? {} : { phones: within(life, phones) }),
+    health: () => provider.health(),
+    stop: () => provider.stop(),
+  };
+}

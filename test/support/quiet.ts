@@ -1,0 +1,58 @@
+/** What the crash test finds when all is quiet, and what contacts must have made of it: each word and each payment once. */
+
+import assert from "node:assert/strict";
+import type { Delivery, Event, Message, PaymentRequest } from "../../sdk/wire.ts";
+import type { Order, PaymentOrder } from "./load.ts";
+
+/** Answers each message with what it said. */
+export const ECHO = "+15005550110";
+/** Pays what it is asked for. */
+export const PAYER = "+15005550112";
+
+/** Everything the service answers, when there is nothing left to do. */
+export interface Found {
+  /** What was ordered. */
+  messages: Map<string, Message>;
+  /** What contacts wrote. */
+  inbound: Message[];
+  /** What asks for payments. */
+  asking: Map<string, Message>;
+  payments: PaymentRequest[];
+  events: Map<string, { event: Event; page: string }>;
+  deliveries: Delivery[];
+}
+
+/** Whether it is an order that its recipient answers. */
+export function isEchoed({ direction, to, status }: Message): boolean {
+  return direction === "outbound" && to === ECHO && status === "delivered";
+}
+
+/** What was ordered with this message. */
+export function orderOf(orders: readonly Order[], message: Pick<Message, "externalMessageId">): Order {
+  const order = orders[Number(message.externalMessageId?.replace("order-", ""))];
+  assert.ok(order, `${message.externalMessageId} was never sent`);
+  return order;
+}
+
+/** Each message to the echo was answered with its own words, once. */
+export function checkEchoes({ messages, inbound }: Found, orders: readonly Order[]): void {
+  const echoed = [...messages.values()]
+    .filter(isEchoed)
+    .map((one) => `You said: ${orderOf(orders, one).body.content.text}`);
+  const heard = inbound.filter(({ from }) => from === ECHO).map(({ content }) => content.text ?? "");
+  assert.deepEqual(heard.sort(), echoed.sort());
+}
+
+/** Each payment that was asked for is there once, and paid once, by a payment that paid no other. */
+export function checkPayments({ payments, inbound, asking, events }: Found, orders: readonly PaymentOrder[]): void {
+  for (const { name, wrong } of orders) assert.deepEqual(wrong, [], name);
+  assert.deepEqual(payments.map(({ id }) => id).sort(), orders.map(({ id }) => id ?? "").sort());
+  const payers = inbound.filter(({ from }) => from === PAYER).map(({ id }) => id);
+  assert.deepEqual(payments.map(({ paidBy }) => paidBy?.messageId).sort(), payers.sort());
+  for (const { id, messageId, status } of payments) {
+    assert.ok(asking.has(messageId), `${id} has its message`);
+    const told = [...events.values()].filter(({ event }) => event.type.startsWith("payment.") && event.data.id === id);
+    const types = told.map(({ event }) => event.type).sort();
+    assert.deepEqual([status, ...types], ["paid", "payment.request.created", "payment.request.paid"], id);
+  }
+}
