@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import { Option } from "commander";
 import { TightbeamError } from "../sdk/errors.ts";
+import { BEFORE_ALL_EVENTS } from "../sdk/events.ts";
 import { EVENT_TYPES, type Event, type EventType } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
 import { listenSecret, ownDirectory } from "./directory.ts";
@@ -20,8 +21,6 @@ interface ListenOptions {
   printSecret?: boolean;
 }
 
-/** Given as the last event where there was none yet: the service begins with the first one then (contract 4). */
-const NO_EVENT = "evt_none";
 /** What is under way when the end comes is given so long. */
 const GRACE_MS = 3_000;
 
@@ -106,13 +105,8 @@ async function follow(
   take: (event: Event) => Promise<void>,
 ): Promise<number> {
   let count = 0;
-  // Where there is no event yet, that the last one is not known is no news.
-  let isGapExpected = from === undefined;
-  const onGap = () => {
-    if (!isGapExpected) cli.output().note("Events were missed: the last one seen is no longer kept.");
-    isGapExpected = false;
-  };
-  const lastEventId = from ?? NO_EVENT;
+  const onGap = () => cli.output().note("Events were missed: the last one seen is no longer kept.");
+  const lastEventId = from ?? BEFORE_ALL_EVENTS;
   const stream = cli
     .client("messages", "waits")
     .events.stream({ events, messageId: message, lastEventId, signal, onGap });

@@ -44,13 +44,13 @@ export function eventRoutes(connection: Connection) {
   };
 }
 
-/** An id before every other: a stream behind it begins with the first event there is. */
-const BEFORE_ALL = "evt_00000000-0000-7000-8000-000000000000";
+/** An id before every other: a stream behind it begins with the first event there is, and that is no gap. */
+export const BEFORE_ALL_EVENTS = "evt_00000000-0000-7000-8000-000000000000";
 
 /** The newest event: from behind it on nothing is missed, also when the connection breaks before the first event comes. */
 async function newestId({ request }: Connection, { signal }: StreamQuery): Promise<string> {
   const { events } = await request<EventList>("GET", "/v1/events", { query: { limit: 1 }, signal });
-  return events[0]?.id ?? BEFORE_ALL;
+  return events[0]?.id ?? BEFORE_ALL_EVENTS;
 }
 
 /** One thing read from the stream: an event, or that some were missed. */
@@ -64,7 +64,7 @@ async function* stream(connection: Connection, query: StreamQuery): AsyncGenerat
       for await (const told of connected(connection, query, lastEventId, stop)) {
         failures = 0;
         if ("gap" in told) {
-          if (lastEventId !== BEFORE_ALL) query.onGap?.();
+          if (lastEventId !== BEFORE_ALL_EVENTS) query.onGap?.();
         } else if (told.event.id !== lastEventId) {
           lastEventId = told.event.id;
           yield told.event;

@@ -10,6 +10,7 @@ import {
   settingSecretPlace,
 } from "../engine/secret-places.ts";
 import { createSealer, fingerprint, keepNextKey, loadSecretKey, takeNextKey } from "../secrets.ts";
+import { findSetting } from "../store/settings.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import type { Operation, Store, Unit } from "../store/store.ts";
@@ -57,12 +58,11 @@ async function openStore(dataDir: string): Promise<Store> {
 }
 
 async function presentKey(store: Store, config: Config): Promise<Buffer> {
-  const { db } = store;
-  const row = await db.selectFrom("settings").select("value").where("name", "=", SECRET_KEY).executeTakeFirst();
-  if (row === undefined)
+  const sealedWith = await findSetting(store.db, SECRET_KEY);
+  if (sealedWith === null)
     throw new ConfigError("There are no secrets here yet: nothing has been started with this data.");
-  const key = loadSecretKey(config.dataDir, config.secretKey, randomBytes, row.value);
-  if (fingerprint(key) === row.value) return key;
+  const key = loadSecretKey(config.dataDir, config.secretKey, randomBytes, sealedWith);
+  if (fingerprint(key) === sealedWith) return key;
   throw new ConfigError(
     "The present secret key does not fit the database: set TB_SECRET_KEY to the one it was made with.",
   );

@@ -3,6 +3,7 @@
 import type { CallEventData, CallStatus, EventType, Call as WireCall } from "../../sdk/wire.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { CallId, CustomerId, EventId, InstanceId } from "./id.ts";
+import { iso } from "./instant.ts";
 
 export interface Call {
   id: CallId;
@@ -118,8 +119,4 @@ export function callRecord(call: Call): WireCall {
     createdAt: iso(call.createdAt),
     updatedAt: iso(call.updatedAt),
   };
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }

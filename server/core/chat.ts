@@ -2,6 +2,7 @@
 
 import type { Channel, Chat as WireChat } from "../../sdk/wire.ts";
 import type { ChatId, CustomerId, InstanceId } from "./id.ts";
+import { iso, isoOrNull } from "./instant.ts";
 
 /** Longest name of a group, in characters; what a peer tells beyond it is cut off. */
 export const GROUP_NAME_LENGTH_MAX = 200;
@@ -69,9 +70,9 @@ export function chatRecord(chat: Chat, last: LastMessage | null): WireChat {
     isGroup: chat.isGroup,
     from: chat.from,
     channel: channelOf(chat, last),
-    lastMessageAt: last === null ? null : new Date(last.at).toISOString(),
-    createdAt: new Date(chat.createdAt).toISOString(),
-    updatedAt: new Date(chat.updatedAt).toISOString(),
+    lastMessageAt: isoOrNull(last?.at ?? null),
+    createdAt: iso(chat.createdAt),
+    updatedAt: iso(chat.updatedAt),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { Metadata, Contact as WireContact } from "../../sdk/wire.ts";
 import type { ContactId, CustomerId } from "./id.ts";
+import { iso, isoOrNull } from "./instant.ts";
 import { parseAddress } from "./phone.ts";
 
 export interface Contact {
@@ -102,8 +103,8 @@ export function contactRecord(contact: Contact, lastContactedAt: number | null):
   const { id, firstName, lastName, phoneNumber, email, company, tags, metadata, createdAt, updatedAt } = contact;
   return {
     ...{ id, firstName, lastName, phoneNumber, email, company, tags, metadata },
-    lastContactedAt: lastContactedAt === null ? null : new Date(lastContactedAt).toISOString(),
-    createdAt: new Date(createdAt).toISOString(),
-    updatedAt: new Date(updatedAt).toISOString(),
+    lastContactedAt: isoOrNull(lastContactedAt),
+    createdAt: iso(createdAt),
+    updatedAt: iso(updatedAt),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { Customer as WireCustomer } from "../../sdk/wire.ts";
 import type { CustomerId } from "./id.ts";
+import { iso } from "./instant.ts";
 
 export interface Customer {
   id: CustomerId;
@@ -28,6 +29,6 @@ export function customerRecord(customer: Customer): WireCustomer {
     name: customer.name,
     email: customer.email,
     company: customer.company,
-    createdAt: new Date(customer.createdAt).toISOString(),
+    createdAt: iso(customer.createdAt),
   };
 }

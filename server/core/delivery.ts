@@ -11,6 +11,7 @@ import {
   type MessageId,
   timeOfId,
 } from "./id.ts";
+import { iso, isoOrNull } from "./instant.ts";
 import { nextRetryAt } from "./retry.ts";
 import { type Endpoint, subscribes } from "./webhook.ts";
 
@@ -161,14 +162,14 @@ export function deliveryRecord(delivery: Delivery, attempts: readonly Attempt[])
     url: delivery.url,
     status: delivery.status,
     attempts: attempts.map(attemptRecord),
-    nextAttemptAt: delivery.dueAt === null ? null : new Date(delivery.dueAt).toISOString(),
-    createdAt: new Date(delivery.createdAt).toISOString(),
+    nextAttemptAt: isoOrNull(delivery.dueAt),
+    createdAt: iso(delivery.createdAt),
   };
 }
 
 function attemptRecord(attempt: Attempt): WireAttempt {
   return {
-    at: new Date(attempt.at).toISOString(),
+    at: iso(attempt.at),
     status: attempt.status,
     durationMs: attempt.durationMs,
     response: attempt.response,

@@ -2,6 +2,7 @@
 
 import type { EventType } from "../../sdk/wire.ts";
 import type { CustomerId, EventId, MessageId } from "./id.ts";
+import { iso } from "./instant.ts";
 
 /** An event as it is stored. `bytes` is the whole envelope as compact JSON; nothing parses it to send it. */
 export interface Event {
@@ -18,6 +19,6 @@ export interface Event {
 
 /** Makes an event of `data` (contract 4): its bytes are the compact `JSON.stringify` form of the envelope. */
 export function makeEvent(event: Omit<Event, "bytes">, data: Readonly<Record<string, unknown>> | object): Event {
-  const timestamp = new Date(event.createdAt).toISOString();
+  const timestamp = iso(event.createdAt);
   return { ...event, bytes: JSON.stringify({ id: event.id, type: event.type, timestamp, data }) };
 }

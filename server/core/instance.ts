@@ -2,6 +2,7 @@
 
 import type { HealthStatus, ProviderName, Instance as WireInstance } from "../../sdk/wire.ts";
 import type { InstanceId } from "./id.ts";
+import { iso } from "./instant.ts";
 
 export interface Instance {
   id: InstanceId;
@@ -47,7 +48,7 @@ export function instanceRecord(
     config: publicConfig(instance.provider, config),
     health: health.status,
     warnings: [...(health.warnings ?? [])],
-    createdAt: new Date(instance.createdAt).toISOString(),
-    updatedAt: new Date(instance.updatedAt).toISOString(),
+    createdAt: iso(instance.createdAt),
+    updatedAt: iso(instance.updatedAt),
   };
 }

@@ -1,4 +1,4 @@
-/** Instants as callers write them: ISO 8601 with an offset or `Z`. Pure. */
+/** Instants as callers write them, ISO 8601 with an offset or `Z`, and as they are answered. Pure. */
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
 const INSTANT = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
@@ -35,4 +35,14 @@ export function parseBound(text: string, end: "from" | "to"): number | null {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const at = parseInstant(isDate ? `${text}T00:00:00Z` : text);
   return at !== null && isDate && end === "to" ? Math.min(at + DAY_MS, LAST) : at;
+}
+
+/** The instant as it is answered: ISO 8601 in UTC, with milliseconds (contract 1). */
+export function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/** The same, of an instant that may not have come. */
+export function isoOrNull(at: number | null): string | null {
+  return at === null ? null : iso(at);
 }

@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { KeyScope, RateLimit, Key as WireKey } from "../../sdk/wire.ts";
 import type { CustomerId, KeyId, Random } from "./id.ts";
+import { iso, isoOrNull } from "./instant.ts";
 
 export interface ApiKey {
   id: KeyId;
@@ -86,15 +87,11 @@ export function keyRecord(apiKey: ApiKey, key?: string): WireKey {
     scope: apiKey.scope,
     last4: apiKey.last4,
     rateLimit: apiKey.rateLimit,
-    createdAt: new Date(apiKey.createdAt).toISOString(),
+    createdAt: iso(apiKey.createdAt),
     lastUsedAt: isoOrNull(apiKey.lastUsedAt),
     expiresAt: isoOrNull(apiKey.expiresAt),
     revokedAt: isoOrNull(apiKey.revokedAt),
     replacedBy: apiKey.replacedBy,
     ...(key === undefined ? {} : { key }),
   };
-}
-
-function isoOrNull(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }

@@ -8,6 +8,7 @@ import type {
   Message as WireMessage,
 } from "../../sdk/wire.ts";
 import { attachmentRecord, type Link } from "./attachment.ts";
+import { iso, isoOrNull } from "./instant.ts";
 import type { Message } from "./message.ts";
 
 /** `data` of a `message.*` event: inapplicable fields are absent (contract 4). */
@@ -86,12 +87,4 @@ export function messageRecord(message: Message, link: Link): WireMessage {
     retryCount: message.retryCount,
     timeline: message.timeline.map((entry) => ({ ...entry, at: iso(entry.at) })),
   };
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
-}
-
-function isoOrNull(at: number | null): string | null {
-  return at === null ? null : iso(at);
 }

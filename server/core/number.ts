@@ -2,6 +2,7 @@
 
 import type { Channel, HealthStatus, OwnNumber, ProviderName, CustomerNumber as WireNumber } from "../../sdk/wire.ts";
 import type { CustomerId, InstanceId, NumberId } from "./id.ts";
+import { iso } from "./instant.ts";
 
 export interface CustomerNumber {
   id: NumberId;
@@ -29,7 +30,7 @@ export function numberRecord(number: CustomerNumber, offered: readonly Channel[]
     instanceId: number.instanceId,
     capabilities: { imessage: channels.includes("imessage"), sms: channels.includes("sms") },
     isDefault: number.isDefault,
-    createdAt: new Date(number.createdAt).toISOString(),
+    createdAt: iso(number.createdAt),
   };
 }
 

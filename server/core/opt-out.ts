@@ -2,6 +2,7 @@
 
 import type { OptOut as WireOptOut } from "../../sdk/wire.ts";
 import type { CustomerId } from "./id.ts";
+import { iso } from "./instant.ts";
 
 export interface OptOut {
   /** Who had the number when the contact was put on its list. */
@@ -35,5 +36,5 @@ export function keywordOf(text: string | null): Keyword | null {
 /** The record on the wire. */
 export function optOutRecord(optOut: OptOut): WireOptOut {
   const { number, contact, source, keyword, createdAt } = optOut;
-  return { number, contact, source, keyword, createdAt: new Date(createdAt).toISOString() };
+  return { number, contact, source, keyword, createdAt: iso(createdAt) };
 }

@@ -3,6 +3,7 @@
 import type { EventType, Metadata, PaymentEvidence, PaymentRequest, PaymentStatus } from "../../sdk/wire.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { CustomerId, EventId, KeyId, MessageId, PaymentId } from "./id.ts";
+import { iso, isoOrNull } from "./instant.ts";
 
 export interface Payment {
   id: PaymentId;
@@ -186,12 +187,4 @@ export function requestText(amountCents: number, note: string | null): string {
   const asked = `Payment request: $${dollars.replace(/\B(?=(\d{3})+$)/g, ",")}.${decimals}`;
   // A plain hyphen: a dash would make every SMS of it twice as dear (GSM 03.38 has none).
   return note === null ? asked : `${asked} - ${note}`;
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
-}
-
-function isoOrNull(at: number | null): string | null {
-  return at === null ? null : iso(at);
 }

@@ -2,6 +2,7 @@
 
 import type { EventType, Webhook } from "../../sdk/wire.ts";
 import type { CustomerId, EndpointId } from "./id.ts";
+import { iso } from "./instant.ts";
 
 /** The configuration of `PUT /v1/webhooks`, a further endpoint, or the sandbox's built-in inbox (in no list). */
 export type EndpointKind = "primary" | "extra" | "inbox";
@@ -39,8 +40,8 @@ export function webhookRecord(endpoint: Endpoint, secret?: string): Webhook {
     events: endpoint.events,
     active: endpoint.active,
     primary: endpoint.kind === "primary",
-    createdAt: new Date(endpoint.createdAt).toISOString(),
-    updatedAt: new Date(endpoint.updatedAt).toISOString(),
+    createdAt: iso(endpoint.createdAt),
+    updatedAt: iso(endpoint.updatedAt),
     ...(secret === undefined ? {} : { secret }),
   };
 }

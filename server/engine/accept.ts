@@ -5,7 +5,7 @@ import type { CustomerId, KeyId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { acceptedCarouselRecord, acceptedRecord } from "../core/message-record.ts";
 import { type Understood, understandCarousel, understandMessage, type Wanted } from "../core/sending.ts";
-import { findMessage } from "../store/messages.ts";
+import { reread } from "./change-message.ts";
 import { ensureContact } from "./contacts.ts";
 import type { Context } from "./context.ts";
 import { type Draft, draft } from "./draft.ts";
@@ -66,9 +66,7 @@ async function acceptOnce(
     commanded.value.committed();
     return { repeated: false, message: commanded.value.message };
   }
-  const first = await findMessage(context.store.db, commanded.result as MessageId);
-  if (first === null) throw new Error(`${commanded.result} is gone`);
-  return { repeated: true, message: first };
+  return { repeated: true, message: await reread(context, commanded.result as MessageId) };
 }
 
 /** What is wanted as it counts for idempotency: with the defaults that routing has. */

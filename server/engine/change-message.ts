@@ -63,7 +63,8 @@ async function alsoFails(context: Context, before: Message, after: Message): Pro
   return after.status === "failed" && before.status !== "failed" ? failedWith(context, after) : [];
 }
 
-async function reread(context: Context, id: MessageId): Promise<Message> {
+/** A message that there must be, as it is stored. Throws where it is gone. */
+export async function reread(context: Context, id: MessageId): Promise<Message> {
   const message = await findMessage(context.store.db, id);
   if (message !== null) return message;
   context.recent.forget(id);

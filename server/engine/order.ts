@@ -8,8 +8,7 @@ import { unsend } from "../core/message-lifecycle.ts";
 import { edit, failEdit } from "../core/message-revision.ts";
 import type { Ordered, Target } from "../providers/provider.ts";
 import { findChat } from "../store/chats.ts";
-import { findMessage } from "../store/messages.ts";
-import { changeMessage, unitOf } from "./change-message.ts";
+import { changeMessage, reread, unitOf } from "./change-message.ts";
 import { command } from "./command.ts";
 import { commitInTime } from "./commit.ts";
 import { type Context, changeContext } from "./context.ts";
@@ -94,7 +93,7 @@ export async function unsendMessage(
         return { unit: unitOf(message, change), value: unsent, result: message.id };
       });
     const commanded = await persist(context, record, () => isDone);
-    if (commanded.repeated) return findAgain(context, commanded.result);
+    if (commanded.repeated) return reread(context, commanded.result as MessageId);
     context.recent.keep(commanded.value);
     return commanded.value;
   });
@@ -192,10 +191,4 @@ export async function persist<Value>(
     if (!isDone()) throw error;
     return commitInTime(context, context.clock.real() + RECORD_MS_MAX, record);
   }
-}
-
-async function findAgain(context: Context, id: string): Promise<Message> {
-  const message = await findMessage(context.store.db, id as MessageId);
-  if (message === null) throw new Error(`${id} is gone`);
-  return message;
 }

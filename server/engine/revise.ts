@@ -4,9 +4,9 @@ import { ApiError } from "../core/error.ts";
 import type { CustomerId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { cancel, erase, retry } from "../core/message-lifecycle.ts";
-import { findMessage, findMessageOf } from "../store/messages.ts";
+import { findMessageOf } from "../store/messages.ts";
 import type { Operation } from "../store/store.ts";
-import { changeMessage, unitOf } from "./change-message.ts";
+import { changeMessage, reread, unitOf } from "./change-message.ts";
 import { type Context, changeContext } from "./context.ts";
 import { once } from "./idempotency.ts";
 
@@ -71,9 +71,7 @@ export async function retryMessage(
     context.wake.messages([commanded.value.instanceId]);
     return { repeated: false, message: commanded.value };
   }
-  const message = await findMessage(context.store.db, commanded.result as MessageId);
-  if (message === null) throw new Error(`${commanded.result} is gone`);
-  return { repeated: true, message };
+  return { repeated: true, message: await reread(context, commanded.result as MessageId) };
 }
 
 /** Statuses in which a message is under way: it cannot be deleted then. */

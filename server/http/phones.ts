@@ -2,6 +2,7 @@
 
 import type { Reacted, Typing, Message as WireMessage } from "../../sdk/wire.ts";
 import { callRecord } from "../core/call.ts";
+import type { CustomerId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { messageRecord } from "../core/message-record.ts";
 import type { Context } from "../engine/context.ts";
@@ -14,7 +15,7 @@ import {
   writeFromPhone,
 } from "../engine/phones.ts";
 import { addressParam } from "./address-param.ts";
-import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
+import { ATTACHMENT_BODY_BYTES_MAX, type Call, type Caller, type Route, route } from "./route.ts";
 import { PhoneCall, PhoneMessage, PhonePayment, PhoneReaction, PhoneSettings, PhoneTyping } from "./schemas/sandbox.ts";
 
 /** `/v1/sandbox/phones/:number` and what is under it. */
@@ -35,8 +36,8 @@ function messageRoutes(context: Context): Route[] {
       scope: "messages",
       body: PhoneMessage,
       bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
-      async handle({ caller: { customerId }, params, body, idempotencyKey }) {
-        const action = { customerId, number: numberOf(params), idempotencyKey, body };
+      async handle(call) {
+        const action = actionOf(call);
         return { data: recordOf(await writeFromPhone(context, action)) };
       },
     }),
@@ -45,12 +46,22 @@ function messageRoutes(context: Context): Route[] {
       path: "/v1/sandbox/phones/:number/payments",
       scope: "messages",
       body: PhonePayment,
-      async handle({ caller: { customerId }, params, body, idempotencyKey }) {
-        const action = { customerId, number: numberOf(params), idempotencyKey, body };
+      async handle(call) {
+        const action = actionOf(call);
         return { data: recordOf(await payFromPhone(context, action)) };
       },
     }),
   ];
+}
+
+/** What is done on a phone, by whom, as a route is asked for it. */
+function actionOf<Body>({
+  caller: { customerId },
+  params,
+  body,
+  idempotencyKey,
+}: Pick<Call<Body, unknown, { number: string }, Caller<CustomerId>>, "caller" | "params" | "body" | "idempotencyKey">) {
+  return { customerId, number: numberOf(params), idempotencyKey, body };
 }
 
 function signRoutes(context: Context): Route[] {
@@ -60,10 +71,10 @@ function signRoutes(context: Context): Route[] {
       path: "/v1/sandbox/phones/:number/typing",
       scope: "messages",
       body: PhoneTyping,
-      async handle({ caller: { customerId }, params, body, idempotencyKey }) {
-        const action = { customerId, number: numberOf(params), idempotencyKey, body };
+      async handle(call) {
+        const action = actionOf(call);
         const chat = await typeOnPhone(context, action);
-        const data: Typing = { chatId: chat.id, status: body.typing ? "start" : "stop" };
+        const data: Typing = { chatId: chat.id, status: action.body.typing ? "start" : "stop" };
         return { data };
       },
     }),
@@ -72,10 +83,10 @@ function signRoutes(context: Context): Route[] {
       path: "/v1/sandbox/phones/:number/reactions",
       scope: "messages",
       body: PhoneReaction,
-      async handle({ caller: { customerId }, params, body, idempotencyKey }) {
-        const action = { customerId, number: numberOf(params), idempotencyKey, body };
+      async handle(call) {
+        const action = actionOf(call);
         const message = await reactFromPhone(context, action);
-        const data: Reacted = { messageId: message.id, reaction: body.type };
+        const data: Reacted = { messageId: message.id, reaction: action.body.type };
         return { data };
       },
     }),
@@ -88,8 +99,8 @@ function callRoute(context: Context): Route {
     path: "/v1/sandbox/phones/:number/calls",
     scope: "messages",
     body: PhoneCall,
-    async handle({ caller: { customerId }, params, body, idempotencyKey }) {
-      const action = { customerId, number: numberOf(params), idempotencyKey, body };
+    async handle(call) {
+      const action = actionOf(call);
       return { data: callRecord(await callFromPhone(context, action)) };
     },
   });
