@@ -274,6 +274,38 @@ export interface AcceptedMessage {
   createdAt: string;
 }
 
+/** How the text of an SMS is encoded: GSM 03.38's seven bits, ISO 8859-1, or UTF-16 (what SMS calls UCS-2). */
+export const ENCODINGS = ["GSM-7", "Latin-1", "UCS-2"] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+/** One way that a message could take, as routing sees it: `usable` tells whether it would be tried, `reason` why. */
+export interface PlannedHop {
+  channel: Channel;
+  instanceId: string | null;
+  usable: boolean;
+  reason: string;
+}
+
+/** Answer of `POST /v1/messages?dryRun=true`: what would become of the message. Nothing is kept, and nothing sent. */
+export interface DryRun {
+  dryRun: true;
+  to: string;
+  from: string;
+  /** The channel that would be tried first; null where none can be. */
+  channel: Channel | null;
+  instanceId: string | null;
+  /** Why that channel and that instance. */
+  reason: string;
+  /** Every way considered, in the order they would be tried. */
+  hops: PlannedHop[];
+  /** Of the text as an SMS; null where no SMS could be sent. */
+  segments: number | null;
+  encoding: Encoding | null;
+  scheduledAt: string | null;
+  /** Until when quiet hours hold it back; null where they do not. */
+  quietUntil: string | null;
+}
+
 export const MESSAGE_TYPES = ["text", "media", "carousel"] as const;
 export type MessageType = (typeof MESSAGE_TYPES)[number];
 
@@ -306,8 +338,9 @@ export interface Message extends AcceptedMessage {
   errorCode: MessageErrorCode | null;
   errorMessage: string | null;
   providerErrorCode: string | null;
+  /** Segments and encoding of what went, or will go, out as an SMS; null on other channels. */
   segments: number | null;
-  encoding: string | null;
+  encoding: Encoding | null;
   sentAt: string | null;
   deliveredAt: string | null;
   readAt: string | null;
@@ -548,6 +581,27 @@ export interface CustomerWithNumbers extends Customer {
   numbers: CustomerNumber[];
 }
 
+/** Which instance takes a customer's SMS to numbers that begin with `prefix`: the longest one wins. `+` is every number. */
+export interface Route {
+  prefix: string;
+  instanceId: string;
+}
+
+/** Body of `PUT /v1/admin/customers/:id/quiet-hours`: local times `HH:MM`; from `start` until `end`, which may be the next day. */
+export interface SetQuietHours {
+  start: string;
+  end: string;
+  /** IANA name of the zone of recipients whose own is not told by their number. */
+  timeZone?: string;
+}
+
+/** When a customer's messages wait, by the clock of each recipient. */
+export interface QuietHours {
+  start: string;
+  end: string;
+  timeZone: string | null;
+}
+
 export interface CustomerList {
   customers: Customer[];
   pagination: Pagination;
@@ -588,6 +642,8 @@ export interface Instance {
   health: HealthStatus;
   /** What an operator should do something about, in words. */
   warnings: string[];
+  /** The address at which its peer tells of what happens, to be set up there; null where its provider needs none. */
+  hookUrl: string | null;
   createdAt: string;
   updatedAt: string;
 }

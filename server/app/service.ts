@@ -17,6 +17,7 @@ import { Engine } from "../engine/engine.ts";
 import { linkUnder } from "../engine/links.ts";
 import { UsageCounters } from "../engine/usage.ts";
 import { addHealthRoutes } from "../http/health.ts";
+import { registerHooks } from "../http/hooks.ts";
 import { Lasting } from "../http/lasting.ts";
 import { addReference } from "../http/reference.ts";
 import { allRoutes } from "../http/routes.ts";
@@ -146,6 +147,7 @@ class Composition {
       settings: this.#settings(),
       observer: createObserver(metrics, this.#usage, fault),
       leaveSandbox: () => this.#leaveSandbox(),
+      publicUrl: () => this.#url,
       link: linkUnder(() => this.#url, { clock }),
       fetcher: this.#fetcher,
     });
@@ -241,6 +243,7 @@ class Composition {
       extra: (extra) => {
         addHealthRoutes(extra, createHealth({ context, metrics, authenticate, state: () => this.#state }));
         registerInbox(extra, inboxes);
+        registerHooks(extra, context);
         addReference(extra, { routes, version: this.#options.version, baseUrl: () => this.#url });
       },
     });

@@ -1,6 +1,6 @@
 /** Customers: who owns keys, numbers, messages and endpoints, and the one secret that signs for them. */
 
-import type { Customer as WireCustomer } from "../../sdk/wire.ts";
+import type { QuietHours, Route, Customer as WireCustomer } from "../../sdk/wire.ts";
 import type { CustomerId } from "./id.ts";
 import { iso } from "./instant.ts";
 
@@ -18,6 +18,10 @@ export interface Customer {
   /** Sealed: signs along with `secret` until `previousSecretUntil` (real time). */
   previousSecret: string | null;
   previousSecretUntil: number | null;
+  /** Which instances take its SMS, by the recipient's number. */
+  routes: Route[];
+  /** When its messages wait; null: never. */
+  quietHours: QuietHours | null;
   createdAt: number;
   updatedAt: number;
 }

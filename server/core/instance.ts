@@ -39,7 +39,7 @@ export function isReal({ provider }: Pick<Instance, "provider">): boolean {
 export function instanceRecord(
   instance: Instance,
   config: Readonly<Record<string, unknown>>,
-  health: { status: HealthStatus; warnings?: readonly string[] },
+  { health, hookUrl }: { health: { status: HealthStatus; warnings?: readonly string[] }; hookUrl: string | null },
 ): WireInstance {
   return {
     id: instance.id,
@@ -48,6 +48,7 @@ export function instanceRecord(
     config: publicConfig(instance.provider, config),
     health: health.status,
     warnings: [...(health.warnings ?? [])],
+    hookUrl,
     createdAt: iso(instance.createdAt),
     updatedAt: iso(instance.updatedAt),
   };

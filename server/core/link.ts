@@ -1,7 +1,7 @@
-/** Tokens of download links: which file, until when, and a signature that nobody else can make. Pure. */
+/** Tokens of addresses that need no key: of files, until when, and of instances' hooks. Nobody else can make one. Pure. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { AttachmentId } from "./id.ts";
+import type { AttachmentId, InstanceId } from "./id.ts";
 
 /** Length of a key that signs links, in bytes. */
 export const LINK_KEY_BYTES = 32;
@@ -43,6 +43,18 @@ export function openLink(key: Uint8Array, token: string, now: number): Attachmen
 export function isLinkOver(token: string, now: number): boolean {
   const bytes = parse(token);
   return bytes === null || isPast(bytes, now);
+}
+
+/** The token of an instance's hook, 22 characters of base64url: the same as long as the key is. */
+export function signHook(key: Uint8Array, id: InstanceId): string {
+  const hmac = createHmac("sha256", key).update("tightbeam hook\n").update(id);
+  return hmac.digest().subarray(0, SIGNATURE_BYTES).toString("base64url");
+}
+
+/** Whether `token` is that of the instance's hook. */
+export function isHookOf(key: Uint8Array, id: InstanceId, token: string): boolean {
+  const [given, right] = [Buffer.from(token), Buffer.from(signHook(key, id))];
+  return given.length === right.length && timingSafeEqual(given, right);
 }
 
 function parse(token: string): Buffer | null {

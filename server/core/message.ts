@@ -4,6 +4,7 @@ import type {
   Channel,
   Direction,
   Effect,
+  Encoding,
   Mention,
   MessageErrorCode,
   MessageStatus,
@@ -59,6 +60,8 @@ export interface Message {
   correlationId: string;
   /** The provider instance that hands it over: its lane. */
   instanceId: InstanceId;
+  /** Instances of the present channel that refused it, in their order: it is not handed to them again. */
+  instancesTried: InstanceId[];
   /** When to look at it again: scheduled, retry, fallback or settle time. Null when claimed or done. */
   dueAt: number | null;
   /** Lease of whoever has it in hand (real time). */
@@ -78,7 +81,7 @@ export interface Message {
   errorMessage: string | null;
   providerErrorCode: string | null;
   segments: number | null;
-  encoding: string | null;
+  encoding: Encoding | null;
   scheduledAt: number | null;
   sentAt: number | null;
   deliveredAt: number | null;
@@ -128,5 +131,6 @@ export const NEW_MESSAGE = {
   encoding: null,
   deletedAt: null,
   erasedAt: null,
+  instancesTried: [] as InstanceId[],
   timeline: [] as TimelineEntry[],
 } as const satisfies Partial<Message>;

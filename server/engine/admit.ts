@@ -56,6 +56,8 @@ export function newCustomer(context: Context, body: CreateCustomer): { customer:
     secretKnown: false,
     previousSecret: null,
     previousSecretUntil: null,
+    routes: [],
+    quietHours: null,
     createdAt: now,
     updatedAt: now,
   };

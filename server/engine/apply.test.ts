@@ -31,10 +31,11 @@ const FORGED: Signal[] = [
 ];
 
 for (const signal of FORGED) {
-  test(`a ${signal.kind} signal about nothing, to nobody, with odd texts, changes nothing and is told to the log`, async (t) => {
+  test(`a ${signal.kind} signal about nothing, to nobody, with odd texts, changes nothing, and somebody is told`, async (t) => {
     const stage = await engineStage(t, { faults: stageFaults });
     await stage.tell(signal);
-    assert.equal(stage.observed.faults.length, 1);
+    // Of a receipt for nobody the provider is told: it may be early.
+    assert.equal(stage.observed.faults.length, signal.kind === "receipt" ? 0 : 1);
     for (const table of ["messages", "events", "chats", "calls"] as const) {
       assert.deepEqual(await stage.context.store.db.selectFrom(table).select("id").execute(), []);
     }

@@ -2,10 +2,11 @@
 
 import type { InstanceId } from "../core/id.ts";
 import { storable } from "../core/storable.ts";
-import type { Signal } from "../providers/provider.ts";
+import type { Applied, Signal } from "../providers/provider.ts";
 import { hearCall } from "./calls.ts";
 import type { Context } from "./context.ts";
 import { hearGroup } from "./groups.ts";
+import { hearOptOut } from "./opt-outs.ts";
 import { hearReaction } from "./react.ts";
 import { hearReceipt } from "./receipts.ts";
 import { hearMessage } from "./receive.ts";
@@ -13,7 +14,7 @@ import { hearAudioKept, hearRevision } from "./revisions.ts";
 import { hearTyping } from "./typing.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
-type Handler<Heard extends Signal> = (context: Context, instanceId: InstanceId, signal: Heard) => Promise<void>;
+type Handler<Heard extends Signal> = (context: Context, instanceId: InstanceId, signal: Heard) => Promise<unknown>;
 
 const HANDLERS: { readonly [Kind in Signal["kind"]]: Handler<SignalOf<Kind>> } = {
   receipt: hearReceipt,
@@ -24,14 +25,15 @@ const HANDLERS: { readonly [Kind in Signal["kind"]]: Handler<SignalOf<Kind>> } =
   typing: hearTyping,
   group: hearGroup,
   call: hearCall,
+  optOut: hearOptOut,
 };
 
 /**
  * Applies a signal of an instance; resolves when what came of it is on disk. Texts that no store could keep are made
  * storable: what a peer tells is not refused for its spelling. What throws has to be told again.
  */
-export async function apply(context: Context, instanceId: InstanceId, signal: Signal): Promise<void> {
+export async function apply(context: Context, instanceId: InstanceId, signal: Signal): Promise<Applied> {
   // The table pairs each kind with a handler of that kind.
   const handler = HANDLERS[signal.kind] as Handler<Signal>;
-  await handler(context, instanceId, storable(signal));
+  return (await handler(context, instanceId, storable(signal))) === "unknown" ? "unknown" : "applied";
 }

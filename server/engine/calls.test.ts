@@ -18,7 +18,7 @@ async function opened(t: NodeTest): Promise<TestContext> {
   return made;
 }
 
-function tell(made: TestContext, status: CallStatus, more: Partial<CallSignal> = {}): Promise<void> {
+function tell(made: TestContext, status: CallStatus, more: Partial<CallSignal> = {}): Promise<unknown> {
   const to = made.number.address;
   const signal = {
     callUuid: "CALL-1",

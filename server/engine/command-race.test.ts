@@ -36,7 +36,7 @@ test("contract 3: deleting a message and its receipts at once: it is gone, and n
     const reference = (await stage.message(id)).providerMessageId ?? "";
     const tell = (kind: "delivered" | "read") =>
       apply(stage.life.context, stage.instance.id, receipt(kind, { reference, messageId: id }));
-    const [deleted] = await round.atOnce(
+    const [deleted] = await round.atOnce<unknown>(
       () => deleteMessage(stage.life.context, stage.customer.id, id),
       () => tell("delivered"),
       () => tell("read"),

@@ -6,6 +6,7 @@ import type { Health, Provider } from "../providers/provider.ts";
 import type { createProvider } from "../providers/registry.ts";
 import { apply } from "./apply.ts";
 import type { Context } from "./context.ts";
+import { hookUrl } from "./hooks.ts";
 import { memoryOf } from "./memory.ts";
 import { instanceSecretPlace } from "./secret-places.ts";
 
@@ -78,7 +79,17 @@ export class Connections {
     const { id: instanceId } = instance;
     const config = openConfig(context, instance);
     const memory = memoryOf(context.store, instanceId);
-    const provider = this.#createProvider(instance.provider, { instanceId, memory, clock: context.clock, config });
+    const { clock, observer } = context;
+    const provider = this.#createProvider(instance.provider, {
+      instanceId,
+      memory,
+      clock,
+      config,
+      hookUrl: () => hookUrl(context, instanceId),
+      numbers: () => context.known.numbersOn(instanceId),
+      changed: () => context.wake.messages([instanceId]),
+      fault: (error) => observer.fault(`provider ${instance.provider} ${instanceId}`, error),
+    });
     if (provider === null) {
       this.#problems.set(
         instanceId,

@@ -60,6 +60,8 @@ export interface Context {
   readonly feeds: Feeds;
   /** One command, or one word of a provider, of a message at a time. */
   readonly turns: Turns;
+  /** Where the service is reached from outside, without a slash at the end. */
+  readonly publicUrl: () => string;
   /** The address of what an attachment's token opens. */
   readonly link: Link;
   /** Makes and opens those tokens. */

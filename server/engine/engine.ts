@@ -35,6 +35,7 @@ export interface EngineParts {
   sealer: Sealer;
   settings: EngineSettings;
   observer: Observer;
+  publicUrl: () => string;
   link: Link;
   fetcher: Fetching;
   leaveSandbox: Context["leaveSandbox"];

@@ -9,7 +9,7 @@ import { parseAddress } from "../core/phone.ts";
 import { listCustomers } from "../store/customers.ts";
 import { findInstances } from "../store/instances.ts";
 import { findKeyByHash } from "../store/keys.ts";
-import { findNumberByAddress, findNumbers } from "../store/numbers.ts";
+import { findNumberByAddress, findNumbers, findNumbersOn } from "../store/numbers.ts";
 import type { Store } from "../store/store.ts";
 
 /** Entries of each kind kept at the most; beyond it the oldest goes. */
@@ -20,6 +20,7 @@ export class Known {
   readonly #keys = new Map<string, ApiKey>();
   readonly #numbers = new Map<CustomerId, readonly CustomerNumber[]>();
   readonly #addresses = new Map<string, CustomerNumber>();
+  readonly #onInstances = new Map<InstanceId, readonly CustomerNumber[]>();
   #instances: readonly Instance[] | null = null;
   #severalCustomers: boolean | null = null;
   /** Grows with `clear`: what was read before it must not be kept after it. */
@@ -65,6 +66,16 @@ export class Known {
     return number;
   }
 
+  /** The numbers that are on an instance. */
+  async numbersOn(instanceId: InstanceId): Promise<readonly CustomerNumber[]> {
+    const known = this.#onInstances.get(instanceId);
+    if (known !== undefined) return known;
+    const age = this.#age;
+    const numbers = await findNumbersOn(this.#db, instanceId);
+    if (age === this.#age) keep(this.#onInstances, instanceId, numbers, KEPT_MAX);
+    return numbers;
+  }
+
   async instances(): Promise<readonly Instance[]> {
     if (this.#instances !== null) return this.#instances;
     const age = this.#age;
@@ -92,6 +103,7 @@ export class Known {
     this.#keys.clear();
     this.#numbers.clear();
     this.#addresses.clear();
+    this.#onInstances.clear();
     this.#instances = null;
     this.#severalCustomers = null;
   }

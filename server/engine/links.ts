@@ -1,7 +1,7 @@
-/** Download links of files: their tokens, signed with a key of their own that is kept sealed among the settings. */
+/** Addresses that need no key, of files and of instances' hooks: signed with a key of its own, sealed among the settings. */
 
-import type { AttachmentId } from "../core/id.ts";
-import { isLinkOver, LINK_KEY_BYTES, openLink, signLink } from "../core/link.ts";
+import type { AttachmentId, InstanceId } from "../core/id.ts";
+import { isHookOf, isLinkOver, LINK_KEY_BYTES, openLink, signHook, signLink } from "../core/link.ts";
 import { findSetting } from "../store/settings.ts";
 import type { Context } from "./context.ts";
 import { settingSecretPlace } from "./secret-places.ts";
@@ -40,6 +40,16 @@ export class Links {
   /** The file that a token opens at the real time `now`; null when it is malformed, forged or expired. */
   open(token: string, now: number): AttachmentId | null {
     return openLink(this.#loaded, token, now);
+  }
+
+  /** The token of an instance's hook. */
+  hookToken(id: InstanceId): string {
+    return signHook(this.#loaded, id);
+  }
+
+  /** Whether a token is that of the instance's hook. */
+  opensHook(id: InstanceId, token: string): boolean {
+    return isHookOf(this.#loaded, id, token);
   }
 
   get #loaded(): Uint8Array {

@@ -1,12 +1,16 @@
 /** Who does not want messages from a number: kept at hand for sending, changed by keywords and by the API. */
 
+import type { InstanceId } from "../core/id.ts";
 import { keep } from "../core/keep.ts";
 import type { Message } from "../core/message.ts";
 import { keywordOf, type OptOut } from "../core/opt-out.ts";
+import { parseAddress } from "../core/phone.ts";
+import type { OptOutSignal } from "../providers/provider.ts";
 import { findOptOut, listContactsOptedOut } from "../store/opt-outs.ts";
 import type { Operation, Store, Unit } from "../store/store.ts";
 import { change, type Decision } from "./commit.ts";
 import type { Context } from "./context.ts";
+import { forgetOnly, forgetting } from "./forget.ts";
 
 /** Numbers whose lists are kept at hand; beyond it the one that was read longest ago goes. */
 const NUMBERS_MAX = 10_000;
@@ -88,6 +92,34 @@ export function keywordOperations(context: Context, message: Message): Operation
   const createdAt = context.clock.now();
   const record = { customerId, number, contact, source: "keyword" as const, keyword: keyword.word, createdAt };
   return [{ op: "put", table: "optOuts", record }];
+}
+
+/** Takes in what a contact told the provider itself about messages from a number; resolves when it is on disk. */
+export async function hearOptOut(context: Context, instanceId: InstanceId, signal: OptOutSignal): Promise<void> {
+  const number = await context.known.numberAt(signal.to);
+  const forgets = forgetting(instanceId, signal);
+  if (number === null) {
+    context.observer.fault("optOut", new Error("an opt-out is about an address that is no number of this service"));
+    await forgetOnly(context, forgets);
+    return;
+  }
+  const contact = parseAddress(signal.from)?.address ?? signal.from;
+  const key = { number: number.address, contact };
+  await changeList(context, async () => {
+    const known = await findOptOut(context.store.db, key.number, contact);
+    if (signal.wish === "start")
+      return { unit: [{ op: "delete", table: "optOuts", where: key }, ...forgets], value: null };
+    if (known !== null) return { unit: forgets.length === 0 ? null : forgets, value: null };
+    const createdAt = context.clock.now();
+    const record: OptOut = {
+      ...key,
+      customerId: number.customerId,
+      source: "keyword",
+      keyword: signal.keyword,
+      createdAt,
+    };
+    return { unit: [{ op: "put", table: "optOuts", record }, ...forgets], value: null };
+  });
 }
 
 /**

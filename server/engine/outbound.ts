@@ -36,7 +36,13 @@ export function outbound(message: Message, gathered: Gathered = NOTHING_GATHERED
     mentions: isRich ? message.mentions : [],
     payment: message.payment,
     attempt: message.handOvers,
+    handedOverAt: handedOverAt(message),
   };
+}
+
+/** When its present hand-over was recorded; when it was changed last where there is none. */
+function handedOverAt({ timeline, updatedAt }: Message): number {
+  return timeline.findLast(({ status, reason }) => status === "pending" && reason === undefined)?.at ?? updatedAt;
 }
 
 /** Whether the message is all that its provider needs. */

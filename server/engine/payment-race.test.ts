@@ -70,7 +70,7 @@ async function ask({ stage, contact }: Round): Promise<Payment> {
 }
 
 /** A payment of $25 by the contact; `name` tells it from others of the round. */
-function pay({ stage, contact }: Round, name = "1"): Promise<void> {
+function pay({ stage, contact }: Round, name = "1"): Promise<unknown> {
   const payment = { amountCents: 2_500, currency: "USD" as const, isRequest: false };
   const signal = inbound({ reference: `${contact} ${name}`, from: contact, text: null, payment });
   return apply(stage.life.context, stage.instance.id, signal);

@@ -3,7 +3,7 @@
 import type { InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { climb, note, sendFailedCode } from "../core/message-lifecycle.ts";
-import type { ReceiptSignal } from "../providers/provider.ts";
+import type { Applied, ReceiptSignal } from "../providers/provider.ts";
 import { findHandOver, findMessage } from "../store/messages.ts";
 import type { Operation } from "../store/store.ts";
 import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
@@ -12,17 +12,17 @@ import { forgetOnly, forgetting } from "./forget.ts";
 import { giveUp } from "./give-up.ts";
 import { referenceTurn } from "./references.ts";
 
-/** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing. */
-export async function hearReceipt(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<void> {
-  await context.turns.take(referenceTurn(instanceId, signal.reference), () => take(context, instanceId, signal));
+/** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing, and is `unknown`. */
+export async function hearReceipt(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
+  return context.turns.take(referenceTurn(instanceId, signal.reference), () => take(context, instanceId, signal));
 }
 
-async function take(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<void> {
+async function take(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
   const subject = await findSubject(context, instanceId, signal);
   const forgets = forgetting(instanceId, signal);
   if (subject === null) {
-    context.observer.fault("receipt", new Error("a receipt names no message of this service"));
-    return forgetOnly(context, forgets);
+    await forgetOnly(context, forgets);
+    return "unknown";
   }
   const { message, isRecorded } = subject;
   const decide = (fresh: Message): Verdict => {
@@ -37,6 +37,7 @@ async function take(context: Context, instanceId: InstanceId, signal: ReceiptSig
     if (!(error instanceof MessageGone)) throw error;
     await forgetOnly(context, forgets);
   }
+  return "applied";
 }
 
 /** The message that a signal is about, and whether its reference is on record. */

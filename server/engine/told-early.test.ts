@@ -9,7 +9,7 @@ import { apply } from "./apply.ts";
 
 /** Sends a message whose provider tells `signal` as soon as it has answered, while each write takes a while. */
 async function toldEarly(stage: EngineStage, signal: Signal) {
-  let told = Promise.resolve();
+  let told: Promise<unknown> = Promise.resolve();
   stage.provider.onSend = () => {
     told = turns(1).then(() => apply(stage.life.context, stage.instance.id, signal));
     return { outcome: "accepted", reference: "ref-1" };

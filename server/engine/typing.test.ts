@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000;
 
 interface Stage extends TestContext {
   provider: ScriptedProvider;
-  type(typing: boolean, more?: Partial<TypingSignal>): Promise<void>;
+  type(typing: boolean, more?: Partial<TypingSignal>): Promise<unknown>;
   write(more?: Partial<InboundSignal>): Promise<void>;
   /** `+`, `-` and who it is for each event of typing so far, types of the others. */
   news(): Promise<string[]>;

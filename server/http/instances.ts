@@ -6,6 +6,7 @@ import { type Instance, instanceRecord } from "../core/instance.ts";
 import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/connect.ts";
 import { openConfig } from "../engine/connections.ts";
 import type { Context } from "../engine/context.ts";
+import { shownHookUrl } from "../engine/hooks.ts";
 import { listInstances } from "../store/instances.ts";
 import { pageOf } from "./page.ts";
 import { type Route, route } from "./route.ts";
@@ -90,7 +91,8 @@ function oneInstanceRoutes(context: Context, checks: Checks): Route[] {
 
 async function recordOf(context: Context, instance: Instance) {
   const health = await context.connections.health(context, instance.id);
-  return instanceRecord(instance, openConfig(context, instance), health);
+  const shown = { health, hookUrl: shownHookUrl(context, instance) };
+  return instanceRecord(instance, openConfig(context, instance), shown);
 }
 
 /** Throws a 400 that names every setting its provider cannot use. */

@@ -1,7 +1,7 @@
 /** The sandbox's built-in inbox: its address, where signed webhooks arrive, and the routes that show and steer it. */
 
 import { isUtf8 } from "node:buffer";
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { ERROR_STATUS, type ErrorCode, type Failure, type Inbox, type Success } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";
@@ -23,8 +23,7 @@ import type { Context } from "../engine/context.ts";
 import { requireSandbox } from "../engine/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
-import { readBody } from "./body.ts";
-import { noteEarlyAnswer } from "./connection.ts";
+import { readWhole } from "./read-whole.ts";
 import { type Route, route } from "./route.ts";
 import { InboxBehaviour } from "./schemas/sandbox.ts";
 
@@ -196,7 +195,7 @@ export function inboxRoutes(inboxes: Inboxes): Route[] {
 export function registerInbox(app: FastifyInstance, inboxes: Inboxes): void {
   app.addHook("preClose", async () => inboxes.stop());
   app.post<{ Params: { token: string } }>(`${INBOX_PATH}:token`, async (request, reply) => {
-    const body = await read(request.raw, reply.raw);
+    const body = await readWhole(request.raw, reply.raw, BODY_BYTES_MAX);
     const answer = await inboxes.receive(request.params.token, request.headers, body);
     if (answer === null) throw new ApiError("NOT_FOUND", "There is no inbox at this address.");
     await inboxes.delay(answer.delayMs, reply.raw);
@@ -205,17 +204,6 @@ export function registerInbox(app: FastifyInstance, inboxes: Inboxes): void {
       .type("application/json; charset=utf-8")
       .send(JSON.stringify(envelope(answer.status, request.id)));
   });
-}
-
-async function read(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
-  try {
-    return await readBody(request, response, BODY_BYTES_MAX);
-  } catch (error) {
-    // The rest is read and thrown away, so that the answer reaches a client that is still sending.
-    noteEarlyAnswer(request);
-    request.resume();
-    throw error;
-  }
 }
 
 function envelope(status: number, requestId: string): Success<{ received: true }> | Failure {

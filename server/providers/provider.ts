@@ -5,6 +5,7 @@ import type {
   CallStatus,
   Channel,
   Effect,
+  Encoding,
   HealthStatus,
   Mention,
   PhoneSettings,
@@ -68,16 +69,20 @@ export interface Outbound {
   payment: { id: PaymentId; amountCents: number } | null;
   /** 1 for the first hand-over on this channel. */
   attempt: number;
+  /** When this hand-over was recorded, by the service's clock. */
+  handedOverAt: number;
 }
 
 /**
- * What became of a hand-over. `rejected`: provably not sent, and sending it again is no use; `notReachable` says that
- * the recipient is not on the channel. `deferred`: provably not sent, later it may be. `unknown`: it may have been sent.
+ * What became of a hand-over. `accepted`: `segments` and `encoding` are those of an SMS as it went out. `rejected`:
+ * provably not sent, and sending it again is no use; `notReachable` says that the recipient is not on the channel.
+ * `deferred`: provably not sent, later it may be; `isDown` says that the instance can hand over nothing at present, so
+ * that the message keeps its place before those accepted after it. `unknown`: it may have been sent.
  */
 export type Outcome =
-  | { outcome: "accepted"; reference: string }
+  | { outcome: "accepted"; reference: string; segments?: number; encoding?: Encoding }
   | { outcome: "rejected"; code: string; reason: string; notReachable?: boolean }
-  | { outcome: "deferred"; retryAfterMs: number | null; reason: string }
+  | { outcome: "deferred"; retryAfterMs: number | null; reason: string; isDown?: boolean }
   | { outcome: "unknown"; reason: string };
 
 /** A provider's word about a message it took, found by the `reference` of its outcome, or by our id where it knows it. */
@@ -192,6 +197,15 @@ export interface GroupSignal extends Heard {
   actor: string | null;
 }
 
+/** A contact said to the provider itself that it wants no messages from the number `to` any more, or wants them again. */
+export interface OptOutSignal extends Heard {
+  kind: "optOut";
+  from: string;
+  wish: "stop" | "start";
+  /** What the contact wrote, where that is known. */
+  keyword: string | null;
+}
+
 export type Signal =
   | ReceiptSignal
   | InboundSignal
@@ -200,7 +214,37 @@ export type Signal =
   | CallSignal
   | RevisionSignal
   | AudioKeptSignal
-  | GroupSignal;
+  | GroupSignal
+  | OptOutSignal;
+
+/** What came of a signal: `unknown` is a receipt that names no message of this service, or none yet. */
+export type Applied = "applied" | "unknown";
+
+/** A request of the peer to the instance's hook, as it came. */
+export interface HookRequest {
+  method: "GET" | "POST";
+  /** What follows the hook's own path, with its slash; empty where nothing does. */
+  path: string;
+  /** The whole address as the peer was told it: `hookUrl` of the context, `path` and the query. */
+  url: string;
+  /** By lower-case name. */
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+}
+
+/** What the peer is answered; the body is empty and of no type unless given. */
+export interface HookReply {
+  status: number;
+  contentType?: string;
+  body?: string;
+}
+
+/** One of our own addresses that is on the instance. */
+export interface OwnAddress {
+  address: string;
+  customerId: CustomerId;
+  isDefault: boolean;
+}
 
 export interface Health {
   status: HealthStatus;
@@ -320,6 +364,14 @@ export interface ProviderContext {
   clock: Clock;
   /** The instance's settings as its administrator gave them, secrets in clear. */
   config: Readonly<Record<string, unknown>>;
+  /** The address under which `receive` is reached, without a slash at its end. Nobody can guess it. */
+  hookUrl: () => string;
+  /** The numbers that are on the instance at present. */
+  numbers: () => Promise<readonly OwnAddress[]>;
+  /** To be called when `isUp` has changed. */
+  changed: () => void;
+  /** Puts into the log what an operator may want to know and nobody can be told otherwise. No text, no full number, no secret. */
+  fault: (error: unknown) => void;
 }
 
 export interface Provider {
@@ -327,12 +379,19 @@ export interface Provider {
   readonly capabilities: Capabilities;
   readonly commands?: Partial<Commands>;
   readonly phones?: Phones;
-  /** Connects. `signals` resolves when what it was told is on disk; a signal that threw must be told again. */
-  start(signals: (signal: Signal) => Promise<void>): Promise<void>;
+  /** Whether it can hand over at present, as far as it knows; one that never says is always up. */
+  readonly isUp?: boolean;
+  /**
+   * Begins to connect, and does not wait for a peer that is not there. `signals` resolves when what it was told is on
+   * disk; a signal that threw must be told again, and one that is `unknown` may be told again a little later.
+   */
+  start(signals: (signal: Signal) => Promise<Applied>): Promise<void>;
   /** Never throws for what a peer does; a throw counts as `unknown`. */
   send(message: Outbound, abort: AbortSignal): Promise<Outcome>;
   /** An unknown outcome: ask, never resend blindly. `absent`: provably never taken. */
   settle?(message: Outbound): Promise<Outcome | "absent">;
+  /** Takes what the peer tells at the instance's hook: verifies, signals, answers once that is on disk. A throw is a 500. */
+  receive?(request: HookRequest): Promise<HookReply>;
   health(): Promise<Health>;
   stop(): Promise<void>;
 }

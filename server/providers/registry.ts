@@ -19,6 +19,9 @@ const REGISTRY: Readonly<Record<ProviderName, Registered>> = {
   twilio: { capabilities: { ...NOT_RUNNING, channels: ["sms"] }, create: null },
 };
 
+/** Those whose peer has to be told by hand where it can tell us of what happens. */
+export const PROVIDERS_WITH_HOOK: readonly ProviderName[] = ["twilio"];
+
 /** A new provider called `name`, not started; null while this version cannot run such a one. */
 export function createProvider(name: ProviderName, context: ProviderContext): Provider | null {
   return REGISTRY[name].create?.(context) ?? null;

@@ -1,8 +1,8 @@
 /** Reads of idempotency keys. */
 
 import type { Kysely } from "kysely";
+import type { Idempotency } from "./records.ts";
 import { type Database, decode } from "./rows.ts";
-import type { Idempotency } from "./schema.ts";
 
 /** The first use of a key in a scope (a customer id, or `admin`). */
 export async function findIdempotency(db: Kysely<Database>, scope: string, key: string): Promise<Idempotency | null> {

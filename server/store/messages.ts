@@ -4,8 +4,8 @@ import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import type { Direction, MessageStatus } from "../../sdk/wire.ts";
 import type { CustomerId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
+import type { HandOver } from "./records.ts";
 import { type Database, decode, type Row } from "./rows.ts";
-import type { HandOver } from "./schema.ts";
 
 /** The message, whoever's it is, deleted or not. */
 export async function findMessage(db: Kysely<Database>, id: MessageId): Promise<Message | null> {

@@ -26,3 +26,9 @@ export async function findNumberOnInstance(
   const row = await db.selectFrom("numbers").selectAll().where("instance_id", "=", instanceId).executeTakeFirst();
   return row === undefined ? null : decode("numbers", row);
 }
+
+/** Numbers that are on the instance, whoever has them, by age. */
+export async function findNumbersOn(db: Kysely<Database>, instanceId: InstanceId): Promise<CustomerNumber[]> {
+  const query = db.selectFrom("numbers").selectAll().where("instance_id", "=", instanceId).orderBy("id");
+  return (await query.execute()).map((row) => decode("numbers", row));
+}

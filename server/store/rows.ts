@@ -15,17 +15,8 @@ import type { OptOut } from "../core/opt-out.ts";
 import type { Payment } from "../core/payment.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
-import {
-  type Arrival,
-  type HandOver,
-  type Idempotency,
-  type Kind,
-  type MemoryEntry,
-  type Records,
-  type Setting,
-  TABLES,
-  type TableName,
-} from "./schema.ts";
+import type { Arrival, HandOver, Idempotency, MemoryEntry, Setting } from "./records.ts";
+import { type Kind, type Records, TABLES, type TableName } from "./schema.ts";
 
 /** `createdAt` → `created_at`. */
 export function columnOf(property: string): string {

@@ -15,47 +15,7 @@ import type { OptOut } from "../core/opt-out.ts";
 import type { Payment } from "../core/payment.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
-
-/** First use of an idempotency key: what was asked, and what it made. */
-export interface Idempotency {
-  /** Customer id, or `admin`. */
-  scope: string;
-  key: string;
-  /** SHA-256 of route and canonical body, hexadecimal. */
-  fingerprint: string;
-  /** JSON that the route itself knows how to answer from: an id, mostly. */
-  result: string;
-  createdAt: number;
-}
-
-/** A provider's reference of a hand-over it took: how receipts find their message. */
-export interface HandOver {
-  instanceId: string;
-  reference: string;
-  messageId: string;
-  channel: string;
-  createdAt: number;
-}
-
-/** One entry of a provider instance's memory. */
-export interface MemoryEntry {
-  instanceId: string;
-  key: string;
-  value: string;
-}
-
-/** Something that a provider told once, by its own name of it: told again it changes nothing. */
-export interface Arrival {
-  instanceId: string;
-  reference: string;
-  createdAt: number;
-}
-
-/** One fact about the database itself: the schema of its secrets, the clock's shift. */
-export interface Setting {
-  name: string;
-  value: string;
-}
+import type { Arrival, HandOver, Idempotency, MemoryEntry, Setting } from "./records.ts";
 
 /** The records of all tables. */
 export interface Records {
@@ -110,6 +70,8 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     company: "text",
     ...secretColumns,
     secretKnown: "flag",
+    routes: "json",
+    quietHours: "json",
     createdAt: "number",
     updatedAt: "number",
   }),
@@ -176,6 +138,7 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     callbackUrl: "text",
     correlationId: "text",
     instanceId: "text",
+    instancesTried: "json",
     dueAt: "number",
     claimedUntil: "number",
     expiresAt: "number",

@@ -15,6 +15,7 @@ import type {
   Signal,
 } from "../../server/providers/provider.ts";
 import { outboundMessage } from "../support/outbound.ts";
+import { providerContext } from "../support/provider.ts";
 
 /** A recipient that shows one behaviour on a channel, or why this provider's peer has none that does. */
 export type Scenario<More = unknown> = ({ to: string; channel: Channel } & More) | { skip: string };
@@ -94,12 +95,13 @@ export class Life {
 
   constructor(harness: ProviderHarness, disk: ProviderDisk) {
     this.#disk = disk;
-    this.provider = harness.create({
-      instanceId: "inst_conformance",
-      memory: this.#memory(disk),
-      clock: this.#clock(harness.clock),
-      config: {},
-    });
+    this.provider = harness.create(
+      providerContext({
+        instanceId: "inst_conformance",
+        memory: this.#memory(disk),
+        clock: this.#clock(harness.clock),
+      }),
+    );
   }
 
   async start(): Promise<this> {
@@ -110,6 +112,7 @@ export class Life {
       if (signal.forget !== undefined) this.#disk.entries.delete(signal.forget);
       if (signal.kind === "receipt") this.told.push(signal);
       else this.heard.push(signal);
+      return "applied";
     });
     return this;
   }

@@ -7,7 +7,7 @@ import { type Delivery, deliveriesOf } from "../../server/core/delivery.ts";
 import type { Event } from "../../server/core/event.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
-import type { Idempotency, MemoryEntry } from "../../server/store/schema.ts";
+import type { Idempotency, MemoryEntry } from "../../server/store/records.ts";
 import type { Answer, Operation, Unit } from "../../server/store/store.ts";
 import { idempotencyOf, type Promises, type Stage } from "./store-stage.ts";
 

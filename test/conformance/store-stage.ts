@@ -13,8 +13,9 @@ import type { ApiKey } from "../../server/core/key.ts";
 import { type Message, NEW_MESSAGE } from "../../server/core/message.ts";
 import type { CustomerNumber } from "../../server/core/number.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
+import type { Idempotency } from "../../server/store/records.ts";
 import { columnOf, decode } from "../../server/store/rows.ts";
-import { type Idempotency, type Records, TABLES, type TableName } from "../../server/store/schema.ts";
+import { type Records, TABLES, type TableName } from "../../server/store/schema.ts";
 import type { Answer, Claim, Operation, Store, Unit, Versioned } from "../../server/store/store.ts";
 
 /** Registers one promise of a store as a test; `run` gets a store of its own. */
@@ -55,6 +56,8 @@ export class Stage {
       secretKnown: false,
       previousSecret: null,
       previousSecretUntil: null,
+      routes: [],
+      quietHours: null,
       createdAt: NOW,
       updatedAt: NOW,
       ...changes,

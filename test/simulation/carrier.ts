@@ -112,7 +112,7 @@ export class ScriptedCarrier {
   readonly people: People;
   readonly #parts: CarrierParts;
   readonly #habits: CarrierHabits;
-  #listener: { life: Life; signals: (signal: Signal) => Promise<void> } | null = null;
+  #listener: { life: Life; signals: (signal: Signal) => Promise<unknown> } | null = null;
   /** Hand-overs that have not arrived, by a key of their own: the life that sent them. */
   readonly #onTheWay = new Map<symbol, Life>();
   #references = 0;

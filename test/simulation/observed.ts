@@ -37,15 +37,16 @@ export function observed(provider: Provider, life: Life, log: CarrierLog, parts:
         if (signal.kind !== "receipt") {
           const deed: Deed = { signal, at: parts.clock.now(), takenInOrder: null };
           log.deeds.push(deed);
-          await life.told(signals(signal));
+          const applied = await life.told(signals(signal));
           deed.takenInOrder = parts.order();
-          return;
+          return applied;
         }
         const { messageId = "" } = signal;
         const told: Receipt = { signal, messageId, at: parts.clock.now(), takenInOrder: null };
         log.receipts.push(told);
-        await life.told(signals(signal));
+        const applied = await life.told(signals(signal));
         told.takenInOrder = parts.order();
+        return applied;
       }),
     async send(message, abort) {
       const { messageId, channel, attempt, from, to, text } = message;

@@ -1,6 +1,6 @@
 /** Ways to make the service wrong, each by one thing that breaks a promise: what the oracle has to notice. */
 
-import type { Signal } from "../../server/providers/provider.ts";
+import type { Applied, Signal } from "../../server/providers/provider.ts";
 import { LAYOUT, type Value } from "../../server/store/rows.ts";
 import type { TableName } from "../../server/store/schema.ts";
 import type { Job, Step } from "../../server/store/sqlite/steps.ts";
@@ -35,7 +35,7 @@ function without(isLost: (step: Step, unit: readonly Step[]) => boolean): Sabota
 }
 
 /** Changes what a provider tells of its own accord. */
-function hearing(hear: (signal: Signal, tell: (signal: Signal) => Promise<void>) => Promise<void>): Sabotage {
+function hearing(hear: (signal: Signal, tell: (signal: Signal) => Promise<Applied>) => Promise<Applied>): Sabotage {
   return {
     provider: (provider) => ({
       ...provider,
@@ -170,7 +170,7 @@ export const WRONGS: readonly Wrong[] = [
       return {
         provider: (provider) => ({
           ...provider,
-          start: (signals) => provider.start(async (signal) => (isTime() ? undefined : await signals(signal))),
+          start: (signals) => provider.start(async (signal) => (isTime() ? "applied" : await signals(signal))),
         }),
       };
     },
@@ -181,8 +181,9 @@ export const WRONGS: readonly Wrong[] = [
     sabotage() {
       const isTime = nowAndThen(3);
       return hearing(async (signal, tell) => {
-        await tell(signal);
+        const applied = await tell(signal);
         if (signal.kind === "inbound" && isTime()) await tell({ ...signal, reference: `${signal.reference} again` });
+        return applied;
       });
     },
   },
@@ -193,7 +194,7 @@ export const WRONGS: readonly Wrong[] = [
       let heard = 0;
       return hearing(async (signal, tell) => {
         heard += 1;
-        await tell(signal.kind === "inbound" ? { ...signal, reference: `again-${heard % 3}` } : signal);
+        return await tell(signal.kind === "inbound" ? { ...signal, reference: `again-${heard % 3}` } : signal);
       });
     },
   },

@@ -137,6 +137,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,
     turns: new Turns(),
+    publicUrl: () => "http://127.0.0.1:8080",
     link: (token) => `http://127.0.0.1:8080/v1/attachments/${token}`,
     connections: new Connections(createProvider, providers),
     providers,
@@ -215,6 +216,8 @@ async function insertTenant(
     secretKnown: false,
     previousSecret: null,
     previousSecretUntil: null,
+    routes: [],
+    quietHours: null,
     createdAt: clock.now(),
     updatedAt: clock.now(),
   };

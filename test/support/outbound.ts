@@ -16,6 +16,7 @@ export function outboundMessage(message: Pick<Outbound, "messageId" | "to"> & Pa
     mentions: [],
     payment: null,
     attempt: 1,
+    handedOverAt: 0,
     ...message,
   };
 }

@@ -11,6 +11,7 @@ import type {
   Outbound,
   Outcome,
   Provider,
+  ProviderContext,
   ReceiptSignal,
   Signal,
 } from "../../server/providers/provider.ts";
@@ -125,6 +126,21 @@ function play<Answer>(answer: Answer | Promise<Answer> | "throws" | "never"): Pr
   if (answer === "throws") return Promise.reject(new Error("the provider broke"));
   if (answer === "never") return new Promise(() => {});
   return Promise.resolve(answer as Answer | Promise<Answer>);
+}
+
+/** What an instance that a test makes is given, beside its clock and its memory: no number, no hook that is reached. */
+export function providerContext(
+  given: Pick<ProviderContext, "clock" | "memory"> & Partial<ProviderContext>,
+): ProviderContext {
+  return {
+    instanceId: "inst_test",
+    config: {},
+    hookUrl: () => "http://127.0.0.1:9/hooks/inst_test/token",
+    numbers: async () => [],
+    changed() {},
+    fault() {},
+    ...given,
+  };
 }
 
 /** Refused for good. */

@@ -6,6 +6,7 @@ import type { Outbound, Outcome, Signal } from "../../server/providers/provider.
 import { createSandbox } from "../../server/providers/sandbox/sandbox.ts";
 import { SimulatedClock } from "./clock.ts";
 import { outboundMessage } from "./outbound.ts";
+import { providerContext } from "./provider.ts";
 
 export const NEVER = new AbortController().signal;
 
@@ -19,21 +20,21 @@ export async function stage(entries = new Map<string, string>()) {
     writes.failing -= 1;
     throw new Error("the disk is full");
   };
-  const sandbox = createSandbox({
-    config: {},
-    instanceId: "inst_test",
-    clock,
-    memory: {
-      list: async (prefix) =>
-        [...entries].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
-      put: async (key, value) => {
-        attempted();
-        writes.puts += 1;
-        entries.set(key, value);
+  const sandbox = createSandbox(
+    providerContext({
+      clock,
+      memory: {
+        list: async (prefix) =>
+          [...entries].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
+        put: async (key, value) => {
+          attempted();
+          writes.puts += 1;
+          entries.set(key, value);
+        },
+        delete: async (key) => void entries.delete(key),
       },
-      delete: async (key) => void entries.delete(key),
-    },
-  });
+    }),
+  );
   const told: string[] = [];
   const signals: Signal[] = [];
   await sandbox.start(async (signal) => {
@@ -48,6 +49,7 @@ export async function stage(entries = new Map<string, string>()) {
     }
     if (signal.kind === "receipt") told.push(`${signal.receipt}@${clock.real()}`);
     signals.push(signal);
+    return "applied";
   });
   const send = async (message: Outbound, abort = NEVER): Promise<Outcome> => {
     let outcome: Outcome | null = null;

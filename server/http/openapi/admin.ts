@@ -86,6 +86,7 @@ const Instance = wire<WireInstance>()(
     config: AnyObject,
     health: Type.Enum(HEALTH_STATUSES),
     warnings: Type.Array(Type.String()),
+    hookUrl: TextOrNull,
     createdAt: At,
     updatedAt: At,
   }),
@@ -159,6 +160,7 @@ const instance: WireInstance = {
   config: { host: "smpp.example.com", port: 2775, systemId: "bistro", bindMode: "transceiver" },
   health: "healthy",
   warnings: [],
+  hookUrl: null,
   createdAt: at(0),
   updatedAt: at(0),
 };

@@ -3,6 +3,7 @@
 import type { Clock } from "../../clock.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type {
+  Applied,
   Capabilities,
   Commands,
   Health,
@@ -81,7 +82,7 @@ class Sandbox implements Provider {
   /** How often the phones of a customer were reset: what was handed over before that is not taken after it. */
   readonly #resets = new Map<CustomerId, number>();
   #stopped = false;
-  #signals: (signal: Signal) => Promise<void> = () => Promise.reject(new Error("the sandbox is not started"));
+  #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the sandbox is not started"));
 
   constructor(memory: Memory, clock: Clock) {
     this.#memory = memory;
@@ -98,7 +99,7 @@ class Sandbox implements Provider {
     });
   }
 
-  async start(signals: (signal: Signal) => Promise<void>): Promise<void> {
+  async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
     this.#signals = signals;
     await Promise.all([this.#settings.load(), this.#calls.load()]);
     const entries = await this.#memory.list(OWED_PREFIX);
