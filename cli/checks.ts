@@ -206,7 +206,8 @@ async function instanceFindings(connection: Connection | null, admin: Tightbeam 
   try {
     for await (const { id, name, provider, health, warnings } of admin.admin.instances.listAll({ limit: 100 })) {
       const found = `${name} (${provider}) is ${health}`;
-      const advice = `tightbeam instances get ${id}`;
+      const page = provider === "sandbox" ? "docs/sandbox.md" : `docs/providers/${provider}.md`;
+      const advice = `${page} says what to do; tightbeam instances get ${id} shows its settings.`;
       if (health === "unhealthy") findings.push(broken("instances", found, advice));
       else if (health !== "healthy") findings.push(warning("instances", found, advice));
       else findings.push(ok("instances", found));

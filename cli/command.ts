@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { Tightbeam } from "../sdk/client.ts";
 import type { Pagination } from "../sdk/wire.ts";
 import { type Connection, findConnection, findServer, type KeyKind, type Server } from "./connection.ts";
+import { UsageError } from "./failure.ts";
 import { type Column, type Output, outputTo, type Terminal, table } from "./output.ts";
 import { wholeNumber } from "./values.ts";
 
@@ -126,4 +127,12 @@ export async function showList<Query extends Paging, List extends { pagination: 
   );
   output.show(items, (rows, paint, width) => table(rows, columns, paint, width, empty));
   if (nextCursor !== null && !output.json) output.note(`More with --cursor ${nextCursor}, or --all.`);
+}
+
+/** The id of the only customer there is: for commands that need not be told whose. Throws `UsageError` for none and for several. */
+export async function onlyCustomer(client: Tightbeam): Promise<string> {
+  const [only, ...others] = (await client.admin.customers.list({ limit: 2 })).customers;
+  if (only === undefined) throw new UsageError("there is no customer yet: make one with tightbeam customers create.");
+  if (others.length > 0) throw new UsageError("there are several customers: name one with --customer <id>.");
+  return only.id;
 }

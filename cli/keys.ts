@@ -3,8 +3,7 @@
 import { type Command, Option } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
 import { KEY_SCOPES, type Key, type KeyScope, type RateLimit } from "../sdk/wire.ts";
-import { type Cli, examples, gather } from "./command.ts";
-import { UsageError } from "./failure.ts";
+import { type Cli, examples, gather, onlyCustomer } from "./command.ts";
 import { type Column, listing, type Paint, statusStyle, table } from "./output.ts";
 import { rateLimit, seconds } from "./values.ts";
 
@@ -117,10 +116,7 @@ async function ownerOf(
 ): Promise<{ customerId: string } | { customerEmail: string }> {
   if (customer !== undefined) return { customerId: customer };
   if (customerEmail !== undefined) return { customerEmail };
-  const [only, ...others] = (await client.admin.customers.list({ limit: 2 })).customers;
-  if (only === undefined) throw new UsageError("there is no customer yet whose key it could be.");
-  if (others.length > 0) throw new UsageError("there are several customers: name one with --customer <id>.");
-  return { customerId: only.id };
+  return { customerId: await onlyCustomer(client) };
 }
 
 function stateOf(key: Key): string {

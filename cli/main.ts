@@ -8,6 +8,7 @@ import { addChats } from "./chats.ts";
 import { commandsOf } from "./command.ts";
 import { addCompletion } from "./completion.ts";
 import { addContacts } from "./contacts.ts";
+import { addCustomers } from "./customers.ts";
 import { addDoctor } from "./doctor.ts";
 import { addEvents } from "./events.ts";
 import { EXIT, type ExitCode, exitCodeOf, explain } from "./failure.ts";
@@ -89,6 +90,7 @@ export async function buildProgram(args: readonly string[], version: string, ter
   addDoctor(program, cli);
   addUsage(program, cli);
   addKeys(program, cli);
+  addCustomers(program, cli);
   addInstances(program, cli);
   addSecretKey(program, cli);
   addCompletion(program, cli);

@@ -25,15 +25,22 @@ interface Layer {
 
 const NODE = "node:[a-z0-9_/]+";
 const CORE = "server/core/[^/]+|sdk/wire";
+/** Tables of telephone numbers and of time zones: data with functions around it. */
+const NUMBERS_AND_ZONES = "libphonenumber-js(/.+)?|countries-and-timezones";
+/** What talks to a peer. */
+const PEERS = "undici|socket\\.io-client";
 const BESIDE_APP = "server/(clock|log|metrics)";
 
 const LAYERS: readonly Layer[] = [
   layer("sdk", "sdk/", "sdk/", "", "node:fs"),
-  layer("core", "server/core/", CORE, "node:(crypto|net|zlib)", "../clock.ts"),
+  layer("core", "server/core/", CORE, `node:(crypto|net|zlib)|${NUMBERS_AND_ZONES}`, "../clock.ts"),
   layer("store", "server/store/", `server/store/|${CORE}`, `${NODE}|kysely(/.+)?`, "../engine/commit.ts"),
   layer("registry", "server/providers/registry.ts", `server/providers/|server/clock|${CORE}`, "", "../store/store.ts"),
   layer("provider.ts", "server/providers/[^/]+$", `server/clock|${CORE}`, "", "./sandbox/sandbox.ts"),
   layer("sandbox", "server/providers/sandbox/", ownProvider("sandbox"), NODE, "../twilio/twilio.ts"),
+  ...["bluebubbles", "smpp", "twilio"].map((name) =>
+    layer(name, `server/providers/${name}/`, ownProvider(name), `${NODE}|${PEERS}`, "../sandbox/sandbox.ts"),
+  ),
   layer("outgoing", "server/outgoing/", `server/outgoing/|server/clock|${CORE}`, `${NODE}|undici`, "../store/store.ts"),
   layer(
     "engine",

@@ -35,11 +35,23 @@ export function isReal({ provider }: Pick<Instance, "provider">): boolean {
   return provider !== "sandbox";
 }
 
+/** What an instance says of itself. */
+interface Told {
+  status: HealthStatus;
+  message?: string;
+  warnings?: readonly string[];
+}
+
+/** All that is to be done something about; why it is not well comes first. */
+function warningsOf({ status, message, warnings = [] }: Told): string[] {
+  return [...new Set(status === "healthy" || message === undefined ? warnings : [message, ...warnings])];
+}
+
 /** The record of contract 2; `config` in clear. */
 export function instanceRecord(
   instance: Instance,
   config: Readonly<Record<string, unknown>>,
-  { health, hookUrl }: { health: { status: HealthStatus; warnings?: readonly string[] }; hookUrl: string | null },
+  { health, hookUrl }: { health: Told; hookUrl: string | null },
 ): WireInstance {
   return {
     id: instance.id,
@@ -47,7 +59,7 @@ export function instanceRecord(
     provider: instance.provider,
     config: publicConfig(instance.provider, config),
     health: health.status,
-    warnings: [...(health.warnings ?? [])],
+    warnings: warningsOf(health),
     hookUrl,
     createdAt: iso(instance.createdAt),
     updatedAt: iso(instance.updatedAt),

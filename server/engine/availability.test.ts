@@ -164,3 +164,16 @@ test("contract 3: FaceTime is asked for where it can be, and refused where no pr
   made.providers.clear();
   await assert.rejects(another(), hasCode("SERVICE_UNAVAILABLE"));
 });
+
+test("that an address is not on iMessage is believed for five minutes only", async (t) => {
+  const { made, inquiries, provider, says } = await stage(t);
+  says({ imessage: false, facetime: false });
+  const ask = async () => (await inquiries.capabilities(made.customer.id, PEER)).iMessage;
+  assert.equal(await ask(), false);
+  says({ imessage: true, facetime: true });
+  await made.clock.advance(299_000);
+  assert.equal(await ask(), false);
+  await made.clock.advance(1_000);
+  assert.equal(await ask(), true);
+  assert.equal(provider.commanded.filter(({ name }) => name === "availability").length, 2);
+});

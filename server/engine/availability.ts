@@ -11,8 +11,10 @@ import { findDialogue, hasBeenOnImessage } from "../store/contacts.ts";
 import { command } from "./command.ts";
 import type { Context } from "./context.ts";
 
-/** People rarely change phones: what a provider said of an address counts for an hour. */
+/** People rarely change phones: that an address is on iMessage counts for an hour. */
 const AVAILABILITY_MS = 3_600_000;
+/** That it is not counts for five minutes: Apple's answer is known to be wrong at first, and right a little later. */
+const UNAVAILABILITY_MS = 300_000;
 /** A focus comes and goes with the day: a minute spares the peer those who ask again and again. */
 const FOCUS_MS = 60_000;
 /** Answers of each kind kept at the most; beyond it the oldest goes. */
@@ -28,11 +30,11 @@ interface Told<Value> {
 /** Answers kept for a while. Who asks for one that somebody else is asking for already waits for the same. */
 class Answers<Value> {
   readonly #now: () => number;
-  readonly #keptMs: number;
+  readonly #keptMs: (value: Value) => number;
   readonly #known = new Map<string, { value: Value; at: number }>();
   readonly #asking = new Map<string, Promise<{ value: Value; at: number }>>();
 
-  constructor(now: () => number, keptMs: number) {
+  constructor(now: () => number, keptMs: (value: Value) => number) {
     this.#now = now;
     this.#keptMs = keptMs;
   }
@@ -41,7 +43,8 @@ class Answers<Value> {
   async get(key: string, ask: () => Promise<Value>): Promise<Told<Value>> {
     const known = this.#known.get(key);
     const ageMs = known === undefined ? null : this.#now() - known.at;
-    if (known !== undefined && ageMs !== null && ageMs >= 0 && ageMs < this.#keptMs) return { ...known, cached: true };
+    if (known !== undefined && ageMs !== null && ageMs >= 0 && ageMs < this.#keptMs(known.value))
+      return { ...known, cached: true };
     try {
       return { ...(await this.#ask(key, ask)), cached: false };
     } catch (error) {
@@ -75,8 +78,14 @@ export class Inquiries {
 
   constructor(context: Context) {
     this.#context = context;
-    this.#availability = new Answers(() => context.clock.now(), AVAILABILITY_MS);
-    this.#focus = new Answers(() => context.clock.now(), FOCUS_MS);
+    this.#availability = new Answers(
+      () => context.clock.now(),
+      ({ imessage }) => (imessage === false ? UNAVAILABILITY_MS : AVAILABILITY_MS),
+    );
+    this.#focus = new Answers(
+      () => context.clock.now(),
+      () => FOCUS_MS,
+    );
   }
 
   /**

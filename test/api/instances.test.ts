@@ -34,8 +34,8 @@ describe("instances (contract 2)", () => {
     const { id, createdAt } = made.data;
     assert.match(id, /^inst_/);
     const warnings = ["This version cannot connect to smpp: its messages wait in the queue."];
-    const record = { id, name: "Carrier", provider: "smpp", config, health: "unhealthy", warnings, createdAt };
-    assert.deepEqual(made.data, { ...record, updatedAt: createdAt });
+    const record = { id, name: "Carrier", provider: "smpp", config, health: "unhealthy", warnings, hookUrl: null };
+    assert.deepEqual(made.data, { ...record, createdAt, updatedAt: createdAt });
     assert.deepEqual((await admin("GET", `/v1/admin/instances/${id}`)).data, made.data);
     const listed = await admin("GET", "/v1/admin/instances");
     assert.deepEqual(listed.data.instances[0], made.data);

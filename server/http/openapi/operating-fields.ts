@@ -58,6 +58,7 @@ export const ADMIN_FIELDS: Readonly<Record<string, string>> = {
   "Instance.config": "The settings of the provider, without its secrets.",
   health: "How it is doing.",
   warnings: "What an operator should do something about, in words.",
+  hookUrl: "The address that the peer has to be told to call; null where it calls none.",
   "GetUsage.keyId": "Only of this key; takes an admin key.",
   "GetUsage.customerId": "Only of this customer; takes an admin key.",
   "GetUsage.from": "From this date or instant on.",
