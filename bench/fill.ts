@@ -32,6 +32,8 @@ const ENDPOINTS = 1_000;
 const EVENTS_PER_MESSAGE = 3;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/** Stands in the timeline of each message, as long as the product would write it. */
+const WAY = `imessage first by preference, by inst_${"0".repeat(36)}, where the number is`;
 const MESSAGES_PER_TRANSACTION = 2_000;
 
 /** Answers how many deliveries there are. */
@@ -131,8 +133,9 @@ class Filler {
   }
 
   #deliveredMessage(customerId: CustomerId, index: number): { message: Message; events: Event[] } {
-    const context = { now: this.#at, eventId: () => this.#newId("evt"), link: (token: string) => token };
-    const begun = begin(this.#newMessage(customerId, index), context);
+    const eventId = () => this.#newId("evt");
+    const context = { now: this.#at, eventId, link: (token: string) => token, smartEncoding: false };
+    const begun = begin(this.#newMessage(customerId, index), WAY, context);
     const handed = handOver(begun.message, context);
     const climbed = handed === null ? null : climb(handed.message, "delivered", context);
     if (climbed === null) throw new Error("the message does not get delivered");

@@ -9,6 +9,7 @@ import { measureMemory } from "./memory.ts";
 import { measurePipeline } from "./pipeline.ts";
 import { profileService } from "./profile.ts";
 import { count, type Row, tableOf } from "./report.ts";
+import { measureSmpp } from "./smpp.ts";
 import { type Extent, Stage } from "./stage.ts";
 
 const FULL: Extent = {
@@ -28,6 +29,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   pipeline: measurePipeline,
   latency: measureLatency,
   backlog: measureBacklog,
+  smpp: measureSmpp,
 };
 
 const USAGE = `npm run bench -- [options]

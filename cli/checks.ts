@@ -3,6 +3,7 @@
 import { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { Health } from "../sdk/wire.ts";
+import { channelFindings } from "./channel-checks.ts";
 import type { Connection, Server } from "./connection.ts";
 import { broken, type Finding, ok, warning } from "./finding.ts";
 import { webhookFindings } from "./webhook-checks.ts";
@@ -36,15 +37,17 @@ export async function examineAll(examined: Examined): Promise<Finding[]> {
     ok("server", `${server.baseUrl} answers (address from ${server.origin})`),
     await versionFinding(examined),
     clockFinding(health),
-    ...healthFindings(checks),
   ];
   // One key given by --key stands for both kinds: it is tried as what most commands need.
   const adminKey = admin !== null && admin.apiKey !== messages?.apiKey ? admin : null;
   const adminClient = adminKey === null ? null : recording(adminKey).client;
+  const channels = await instanceFindings(adminKey, adminClient);
+  const isToldBelow = channels.some(({ check }) => check === "instances") && adminClient !== null;
   return [
     ...findings,
+    ...healthFindings(checks, isToldBelow),
     ...(await keyFindings(messages, adminClient)),
-    ...(await instanceFindings(adminKey, adminClient)),
+    ...channels,
   ];
 }
 
@@ -95,13 +98,18 @@ function clockFinding(answer: Response): Finding {
   return ok("clock", "the same here and there");
 }
 
-function healthFindings(checks: Health["checks"]): Finding[] {
-  const parts = Object.entries(checks);
+/** What `/health` says; of instances only where nothing else tells of them by name. */
+function healthFindings(checks: Health["checks"], isToldBelow: boolean): Finding[] {
+  const parts = Object.entries(checks).filter(([name]) => !(isToldBelow && name.startsWith("inst_")));
   const ill = parts.filter(([, { status }]) => status !== "ok");
-  if (ill.length === 0) return [ok("health", `${parts.length} parts of the server, all well`)];
-  return ill.map(([name, { status, message }]) =>
-    broken("health", `${name} is ${status}${message === undefined ? "" : `: ${message}`}`, "Look at the server's log."),
-  );
+  const named = parts.length === 1 ? `${parts[0]?.[0]} is well` : `${parts.length} parts of the server, all well`;
+  if (ill.length === 0) return [ok("health", named)];
+  return ill.map(([name, { status, message }]) => {
+    const advice = name.startsWith("inst_")
+      ? "An administrator sees more: TIGHTBEAM_ADMIN_KEY=… tightbeam doctor"
+      : "Look at the server's log.";
+    return broken("health", `${name} is ${status}${message === undefined ? "" : `: ${message}`}`, advice);
+  });
 }
 
 /** A client that gives up at once, and the head of its last answer. */
@@ -131,7 +139,8 @@ function refusal(check: string, error: unknown, advice: string): Finding {
 
 async function keyFindings(connection: Connection | null, admin: Tightbeam | null): Promise<Finding[]> {
   if (connection === null) {
-    return [broken("key", "there is none for this server", "Pass --key, or set TIGHTBEAM_API_KEY.")];
+    const advice = "Pass --key, or set TIGHTBEAM_API_KEY. With the admin key, tightbeam keys create <name> makes one.";
+    return [broken("key", "there is none for this server", advice)];
   }
   const { client, last } = recording(connection);
   const from = `from ${connection.origin.apiKey}`;
@@ -202,20 +211,5 @@ async function instanceFindings(connection: Connection | null, admin: Tightbeam 
   if (connection === null || admin === null) {
     return [warning("instances", "not looked at: there is no admin key", "Set TIGHTBEAM_ADMIN_KEY to see them too.")];
   }
-  const findings: Finding[] = [];
-  try {
-    for await (const { id, name, provider, health, warnings } of admin.admin.instances.listAll({ limit: 100 })) {
-      const found = `${name} (${provider}) is ${health}`;
-      const page = provider === "sandbox" ? "docs/sandbox.md" : `docs/providers/${provider}.md`;
-      const advice = `${page} says what to do; tightbeam instances get ${id} shows its settings.`;
-      if (health === "unhealthy") findings.push(broken("instances", found, advice));
-      else if (health !== "healthy") findings.push(warning("instances", found, advice));
-      else findings.push(ok("instances", found));
-      findings.push(...warnings.map((text) => warning("instances", `${name}: ${text}`, advice)));
-    }
-  } catch (error) {
-    const advice = `The admin key is from ${connection.origin.apiKey}: is it one, and still valid?`;
-    return [refusal("admin key", error, advice)];
-  }
-  return findings;
+  return channelFindings(admin, `The admin key is from ${connection.origin.apiKey}: is it one, and still valid?`);
 }

@@ -62,10 +62,23 @@ export function findConnection(kind: KeyKind, given: Given, env: Env): Connectio
   const storedKey = kind === "admin" ? stored.adminKey : stored.apiKey;
   if (storedKey && isSameServer(baseUrl, stored.baseUrl ?? DEFAULT_URL))
     return { baseUrl, apiKey: storedKey, origin: { baseUrl: origin, apiKey: path } };
-  throw new UsageError(
-    `no ${kind === "admin" ? "admin key" : "key"} for ${baseUrl}: pass --key or set ${KEY_VARIABLE[kind]}. A server ` +
-      `started here (tightbeam serve; in the repository npm start) leaves one in ${path}.`,
-  );
+  const hasLeftSandbox = stored.baseUrl !== undefined && !stored.adminKey && !stored.apiKey;
+  const hint = hasLeftSandbox
+    ? `${path} holds none since the first instance that is not a sandbox: take the one that the first start printed.`
+    : `A server started here (tightbeam serve; in the repository npm start) leaves one in ${path}.`;
+  const missing = kind === "admin" ? "admin key" : "key";
+  throw new UsageError(`no ${missing} for ${baseUrl}: pass --key or set ${KEY_VARIABLE[kind]}. ${hint}`);
+}
+
+/** The keys that `credentials.json` holds for this server, as the variables to set; empty where it holds none. */
+export function storedKeys(given: Given, env: Env): Record<string, string> {
+  const stored = readCredentials(credentialsPath(env));
+  if (!isSameServer(findServer(given, env).baseUrl, stored.baseUrl ?? DEFAULT_URL)) return {};
+  const { apiKey, adminKey } = stored;
+  return {
+    ...(adminKey === undefined ? {} : { [KEY_VARIABLE.admin]: adminKey }),
+    ...(apiKey === undefined ? {} : { [KEY_VARIABLE.messages]: apiKey }),
+  };
 }
 
 function credentialsPath(env: Env): string {

@@ -115,6 +115,7 @@ test("doctor compares the clocks, and says what is degraded and how much of the 
         pagination,
       },
     },
+    "GET /v1/admin/customers": { data: { customers: [], pagination } },
   });
   const { code, of } = await examined(env);
   assert.equal(code, 1);
@@ -132,4 +133,42 @@ test("doctor compares the clocks, and says what is degraded and how much of the 
     of("instances").map(({ found }) => found),
     ["Mac (bluebubbles) is degraded", "Mac: Update it."],
   );
+});
+
+test("doctor says in words why each real channel does not work, and that a number has no route for its SMS", async (t) => {
+  const api = await startTestService();
+  t.after(() => api.stop());
+  const admin = { key: api.adminKey };
+  const port = Number(new URL(await closedAddress()).port);
+  const instances = {
+    smpp: { host: "127.0.0.1", port, systemId: "tightbeam", password: "secret", bindMode: "transceiver" },
+    bluebubbles: { url: `http://127.0.0.1:${port}`, password: "secret", ingest: "socket" },
+    twilio: { accountSid: `AC${"0".repeat(32)}`, authToken: "secret", baseUrl: `http://127.0.0.1:${port}` },
+  };
+  const ids = new Map<string, string>();
+  for (const [provider, config] of Object.entries(instances)) {
+    const made = await api.ask("POST", "/v1/admin/instances", { ...admin, body: { name: provider, provider, config } });
+    ids.set(provider, made.data.id);
+  }
+  const [customer] = (await api.ask("GET", "/v1/admin/customers", admin)).data.customers;
+  const body = { phoneNumber: "+15005550007", provider: "bluebubbles" };
+  await api.ask("POST", `/v1/admin/customers/${customer.id}/numbers`, { ...admin, body });
+  const env = { ...envFor(t, api), TIGHTBEAM_API_KEY: api.key, TIGHTBEAM_ADMIN_KEY: api.adminKey };
+  const found = await until(
+    async () => {
+      const { code, of } = await examined(env);
+      const broken = of("instances").filter(({ state }) => state === "broken");
+      return code === 1 && broken.length === 3 ? of("instances") : null;
+    },
+    { limitMs: 30_000 },
+  );
+  for (const provider of Object.keys(instances)) {
+    const words = found.filter((finding) => finding.found.startsWith(`${provider}: `));
+    assert.match(words.map((finding) => finding.found).join("\n"), /refuse/i, provider);
+    for (const { advice } of words) assert.match(advice ?? "", new RegExp(`docs/providers/${provider}\\.md`));
+  }
+  for (const finding of found) assert.doesNotMatch(JSON.stringify(finding), /secret/);
+  const [route] = (await examined(env)).of("routes");
+  assert.match(route?.found ?? "", /^SMS from \+15005550007 of .+ goes by the Mac: there is no route$/);
+  assert.match(route?.advice ?? "", /tightbeam routes set '\+=inst_/);
 });

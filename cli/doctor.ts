@@ -42,7 +42,8 @@ async function examine(cli: Cli): Promise<void> {
   cli.output().show(findings, (all, paint) => all.map((finding) => lineOf(finding, paint)).join("\n"));
   const broken = findings.filter(({ state }) => state === "broken");
   if (broken.length > 0) {
-    throw new Failure(null, `${broken.map(({ check }) => check).join(", ")}: see what to do above.`);
+    const checks = new Set(broken.map(({ check }) => check));
+    throw new Failure(null, `${[...checks].join(", ")}: see what to do above.`);
   }
 }
 

@@ -39,7 +39,10 @@ export function explain(thrown: unknown): string[] {
     return [`error: ${code}${printable(thrown.message)}`, ...indent(thrown.advice)];
   }
   if (thrown instanceof TightbeamError) {
-    const details = thrown.details.map((detail) => printable(`${detail.path}: ${detail.message}`));
+    // The message says the first of them already, and alone where there is no other.
+    const details = thrown.details
+      .map((detail) => printable(`${detail.path}: ${detail.message}`))
+      .filter((line) => line !== printable(thrown.message));
     const request = thrown.requestId === null ? [] : [`requestId: ${printable(thrown.requestId)}`];
     return [
       `error: ${thrown.code} ${printable(thrown.message)}`,

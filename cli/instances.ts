@@ -60,7 +60,7 @@ const CONFIGS = `Settings by provider:
   sandbox      {}
   bluebubbles  {"url", "password", "ingest": "webhook" or "socket"}
   smpp         {"host", "port", "systemId", "password", "bindMode": "transceiver" or "pair", …}
-  twilio       {"accountSid", "authToken", "messagingServiceSid"?}
+  twilio       {"accountSid", "authToken", "messagingServiceSid"?, "baseUrl"?}
 
 Secrets in --config can be seen by other users of this machine while the command runs, and stay in the shell's history:
 put them into a file that only you can read.`;
@@ -113,7 +113,7 @@ function addChanges(instances: Command, cli: Cli): void {
     });
   instances
     .command("delete")
-    .description("Disconnect an instance, for good. Refused while numbers belong to it.")
+    .description("Disconnect an instance, for good. Refused while numbers belong to it or routes name it.")
     .argument("<id>", "instance id (inst_…)")
     .addHelpText("after", examples({ "tightbeam instances delete <id>": "" }))
     .action(async (id: string) =>
@@ -130,7 +130,8 @@ function configOf({ config, configFile }: ConfigOptions): Record<string, unknown
 }
 
 function detail(instance: Instance, paint: Paint): string {
-  const { id, name, provider, health, config, warnings, updatedAt } = instance;
-  const facts = listing({ id, name, provider, health, config: JSON.stringify(config), updatedAt }, paint);
+  const { id, name, provider, health, config, warnings, hookUrl, updatedAt } = instance;
+  const hook = hookUrl === null ? {} : { hookUrl };
+  const facts = listing({ id, name, provider, health, config: JSON.stringify(config), ...hook, updatedAt }, paint);
   return [facts, ...warnings.map((warning) => paint("yellow", `! ${printable(warning)}`))].join("\n");
 }

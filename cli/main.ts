@@ -21,7 +21,9 @@ import { addNumbers } from "./numbers.ts";
 import { addOptOuts } from "./opt-outs.ts";
 import type { Terminal } from "./output.ts";
 import { addPayments } from "./payments.ts";
+import { addQuietHours } from "./quiet-hours.ts";
 import { addRevisions } from "./revisions.ts";
+import { addRoutes } from "./routes.ts";
 import { addSandbox } from "./sandbox.ts";
 import { addSecretKey } from "./secret-key.ts";
 import { addSend } from "./send.ts";
@@ -91,6 +93,8 @@ export async function buildProgram(args: readonly string[], version: string, ter
   addUsage(program, cli);
   addKeys(program, cli);
   addCustomers(program, cli);
+  addRoutes(program, cli);
+  addQuietHours(program, cli);
   addInstances(program, cli);
   addSecretKey(program, cli);
   addCompletion(program, cli);

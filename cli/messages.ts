@@ -115,7 +115,7 @@ function addRetry(messages: Command, cli: Cli): void {
 }
 
 /** One message with its timeline. */
-export function messageDetail(message: Message, paint: Paint): string {
+export function messageDetail(message: Message, paint: Paint, width: number): string {
   const { timeline, content, metadata, errorCode, errorMessage } = message;
   const facts = listing(
     {
@@ -125,6 +125,8 @@ export function messageDetail(message: Message, paint: Paint): string {
       from: message.from,
       to: message.to,
       channel: message.channel,
+      segments: message.segments,
+      encoding: message.encoding,
       text: content.text,
       externalMessageId: message.externalMessageId,
       metadata: metadata === null ? null : JSON.stringify(metadata),
@@ -142,10 +144,10 @@ export function messageDetail(message: Message, paint: Paint): string {
       { title: "AT", value: (entry) => entry.at },
       { title: "STATUS", value: (entry) => entry.status, style: (entry) => statusStyle(entry.status) },
       { title: "CHANNEL", value: (entry) => entry.channel },
-      { title: "REASON", value: (entry) => entry.reason ?? "" },
+      { title: "REASON", value: (entry) => entry.reason ?? "", wraps: true },
     ],
     paint,
-    120,
+    width,
     "",
   );
   return steps === "" ? facts : `${facts}\n\n${steps}`;

@@ -56,9 +56,10 @@ export function outputTo(terminal: Terminal, json: boolean | undefined): Output 
   };
 }
 
-/** One column of a table. The last column is cut to the width of the terminal. */
+/** One column of a table. The last column is cut to the width of the terminal, or broken into lines when it `wraps`. */
 export interface Column<Row> {
   title: string;
+  wraps?: boolean;
   value: (row: Row) => string | number | null;
   style?: (row: Row) => Style;
 }
@@ -78,8 +79,9 @@ export function table<Row>(
   );
   const lead = widths.slice(0, -1).reduce((sum, columnWidth) => sum + columnWidth + 2, 0);
   const lastWidthMax = Math.max(10, width - lead);
-  const fit = (text: string, at: number) =>
-    at === columns.length - 1 ? cut(text, lastWidthMax) : text.padEnd(widths[at] ?? 0);
+  const last = (text: string) =>
+    columns.at(-1)?.wraps === true ? wrapped(text, lastWidthMax, lead) : cut(text, lastWidthMax);
+  const fit = (text: string, at: number) => (at === columns.length - 1 ? last(text) : text.padEnd(widths[at] ?? 0));
   const heading = columns.map((column, at) => paint("dim", fit(column.title, at))).join("  ");
   const lines = cells.map((row, rowAt) =>
     row.map((text, at) => styled(rows[rowAt], columns[at], fit(text, at), paint)).join("  "),
@@ -110,6 +112,17 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) =>
     character === "\n" || character === "\t" ? " " : "\ufffd",
   );
+}
+
+/** Lines of whole words, at least 40 wide so that an id fits; all but the first begin behind `lead` spaces. */
+function wrapped(text: string, width: number, lead: number): string {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= Math.max(40, width)) lines.push(`${lines.pop()} ${word}`);
+    else lines.push(word);
+  }
+  return lines.join(`\n${" ".repeat(lead)}`);
 }
 
 function cut(text: string, width: number): string {

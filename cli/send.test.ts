@@ -47,6 +47,36 @@ test("send takes every option of a message, and a text that starts with a dash",
   assert.equal(requests.length, 1);
 });
 
+test("send --dry-run shows channel, segments and every way, and sends nothing", async (t) => {
+  const hop = (channel: string, usable: boolean, reason: string) => ({ channel, instanceId: "inst_1", usable, reason });
+  const data = {
+    dryRun: true,
+    to: "+15005550102",
+    from: "+15005550001",
+    channel: "sms",
+    instanceId: "inst_1",
+    reason: "sms as imessage would be given up",
+    hops: [hop("imessage", false, "not on iMessage"), hop("sms", true, "sms as imessage would be given up")],
+    segments: 2,
+    encoding: "UCS-2",
+    scheduledAt: null,
+    quietUntil: null,
+  };
+  const { env, requests } = await serverWith(t, { "POST /v1/messages": { data } });
+  const line = ["send", "+15005550102", "Hello", "--dry-run"];
+  const { code, stdout, stderr } = await runOnTerminal(line, env);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.match(stdout, /channel +sms\n/);
+  assert.match(stdout, /segments +2\nencoding +UCS-2\n/);
+  assert.match(stdout, /imessage +no +not on iMessage\n/);
+  assert.match(stdout, /sms +yes +sms as imessage would be given up\n\nNothing was sent\.\n$/);
+  assert.deepEqual(
+    requests.map(({ path, query }) => [path, query]),
+    [["/v1/messages", { dryRun: "true" }]],
+  );
+  assert.deepEqual(JSON.parse((await runCli(line, { env })).stdout), data);
+});
+
 test("send piped prints one JSON document, the message as it ended, and nothing on stderr", async (t) => {
   const delivered = message("delivered", { timeline: [entry("queued"), entry("delivered")] });
   const { env } = await serverWith(t, {

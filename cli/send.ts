@@ -3,11 +3,20 @@
 import type { Command } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
-import type { AcceptedMessage, Channel, Message, MessageStatus, SendMessage, TimelineEntry } from "../sdk/wire.ts";
+import type {
+  AcceptedMessage,
+  Channel,
+  DryRun,
+  Message,
+  MessageStatus,
+  PlannedHop,
+  SendMessage,
+  TimelineEntry,
+} from "../sdk/wire.ts";
 import { CHANNELS } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
 import { Failure, wasNeverReached } from "./failure.ts";
-import { printable, statusStyle, type Terminal } from "./output.ts";
+import { type Column, listing, type Paint, printable, statusStyle, type Terminal, table } from "./output.ts";
 import { oneOrMore, pair, seconds } from "./values.ts";
 
 const AWAITABLE = ["sent", "delivered", "read"] as const;
@@ -21,6 +30,7 @@ interface SendOptions {
   externalId?: string;
   metadata?: Record<string, string>;
   idempotencyKey?: string;
+  dryRun?: boolean;
   follow: boolean;
   until: (typeof AWAITABLE)[number];
   timeout: number;
@@ -41,6 +51,7 @@ export function addSend(program: Command, cli: Cli): void {
     .option("--external-id <id>", "your own identifier of it, in its events and as a filter")
     .option("--metadata <key=value>", "given back in its events; may be repeated", pair)
     .option("--idempotency-key <key>", "the same key again sends nothing twice")
+    .option("--dry-run", "say what would become of it, and send nothing")
     .option("--no-follow", "print what was accepted and end")
     .option("--until <status>", "follow until it is sent, delivered or read", awaitable, "delivered")
     .option("--timeout <time>", "follow for this long", seconds, 60)
@@ -51,6 +62,7 @@ export function addSend(program: Command, cli: Cli): void {
         'tightbeam send +15005550102 "Hello" --channel sms': "SMS only",
         'tightbeam send +15005550101 "Hello" --until read': "wait for the read receipt",
         [`tightbeam send +15005550100 "Later" --at ${tomorrow()}`]: "schedule it, at most 30 days ahead",
+        'tightbeam send +15005550102 "Hello" --dry-run': "which channel, and how many SMS",
         'tightbeam send +15005550100 "Hello" --no-follow | jq -r .id': "just the id",
       })}\n\nExit codes: 0 it got as far as --until, or was accepted and not followed; 1 it was refused, failed, or the` +
         " time was\nup first (it goes on: see `tightbeam messages get <id>`); 2 wrong usage.",
@@ -65,6 +77,8 @@ function awaitable(text: string): SendOptions["until"] {
 async function send(cli: Cli, to: string, text: string, options: SendOptions): Promise<void> {
   const client = cli.client("messages");
   const output = cli.output();
+  if (options.dryRun === true)
+    return output.show(await client.messages.dryRun(messageOf(to, text, options)), rehearsal);
   const accepted = await accept(client, messageOf(to, text, options), options.idempotencyKey ?? crypto.randomUUID());
   const isFollowed = options.follow && accepted.status !== "scheduled";
   if (!isFollowed) {
@@ -84,6 +98,30 @@ async function send(cli: Cli, to: string, text: string, options: SendOptions): P
   if (output.json) output.show(message, () => "");
   complainUnlessDone(message, options);
 }
+
+/** What would become of it: the outcome, then every way considered. */
+function rehearsal(run: DryRun, paint: Paint, width: number): string {
+  const { to, from, channel, instanceId, reason, segments, encoding, scheduledAt, quietUntil } = run;
+  const facts = {
+    to,
+    from,
+    channel: channel ?? "none",
+    instanceId,
+    reason,
+    [channel === "sms" ? "segments" : "segments, if by sms"]: segments,
+    [channel === "sms" ? "encoding" : "encoding, if by sms"]: encoding,
+    scheduledAt,
+    quietUntil,
+  };
+  const hops = table(run.hops, HOP_COLUMNS, paint, width, "Nothing was considered.");
+  return `${listing(facts, paint)}\n\n${hops}\n\nNothing was sent.`;
+}
+
+const HOP_COLUMNS: readonly Column<PlannedHop>[] = [
+  { title: "CHANNEL", value: (hop) => hop.channel },
+  { title: "TRIED", value: (hop) => (hop.usable ? "yes" : "no"), style: (hop) => (hop.usable ? "green" : "dim") },
+  { title: "WHY", value: (hop) => hop.reason, wraps: true },
+];
 
 function messageOf(to: string, text: string, options: SendOptions): SendMessage {
   const routing = {

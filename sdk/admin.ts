@@ -16,7 +16,10 @@ import type {
   InstanceList,
   Key,
   KeyList,
+  QuietHours,
   RotateKey,
+  Route,
+  SetQuietHours,
   UpdateInstance,
 } from "./wire.ts";
 
@@ -32,12 +35,23 @@ export function adminRoutes(request: Request) {
 
 function customerRoutes(request: Request) {
   const list = (query?: Page) => request<CustomerList>("GET", "/v1/admin/customers", { query });
+  const routes = (id: string) => `/v1/admin/customers/${segment(id)}/routes`;
+  const quiet = (id: string) => `/v1/admin/customers/${segment(id)}/quiet-hours`;
   return {
     list,
     listAll: (query: Page = {}) => pages(list, query, (page) => page.customers),
     get: (id: string) => request<CustomerWithNumbers>("GET", `/v1/admin/customers/${segment(id)}`),
     create: (customer: CreateCustomer, options?: CallOptions) =>
       request<Customer>("POST", "/v1/admin/customers", { ...options, body: customer }),
+    /** Which instances carry its SMS, by what the recipient's number begins with. */
+    routes: (id: string) => request<Route[]>("GET", routes(id)),
+    /** In place of all that it had. */
+    setRoutes: (id: string, wanted: Route[]) => request<Route[]>("PUT", routes(id), { body: wanted }),
+    /** Null where it has none. */
+    quietHours: (id: string) => request<QuietHours | null>("GET", quiet(id)),
+    setQuietHours: (id: string, hours: SetQuietHours) => request<QuietHours>("PUT", quiet(id), { body: hours }),
+    /** What they hold back goes out at once. */
+    deleteQuietHours: (id: string) => request<null>("DELETE", quiet(id)),
   };
 }
 

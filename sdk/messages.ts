@@ -7,6 +7,7 @@ import type {
   AcceptedMessage,
   Deleted,
   Direction,
+  DryRun,
   EditMessage,
   Message,
   MessageList,
@@ -36,6 +37,9 @@ export function messageRoutes(request: Request) {
     list,
     send: (message: SendMessage, options?: CallOptions) =>
       request<AcceptedMessage>("POST", "/v1/messages", { ...options, body: message }),
+    /** What would become of a message: its channel and why, its segments, what holds it back. Nothing is kept, and nothing sent. */
+    dryRun: (message: SendMessage) =>
+      request<DryRun>("POST", "/v1/messages", { query: { dryRun: true }, body: message }),
     /** Sends two to twenty images as one message. */
     carousel: (carousel: SendCarousel, options?: CallOptions) =>
       request<AcceptedCarousel>("POST", "/v1/messages/carousel", { ...options, body: carousel }),

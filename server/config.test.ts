@@ -34,6 +34,7 @@ test("contract 6: without any setting, the service is a sandbox on 127.0.0.1:808
     retentionMs: 30 * 86_400_000,
     secretKey: null,
     paymentText: false,
+    smartEncoding: false,
     sandboxInbox: true,
     logLevel: "info",
     warnings: [],
@@ -47,7 +48,7 @@ test("contract 6: these settings exist, each with a flag of its name and one sen
   const names =
     "PORT HOST TB_DATA_DIR TB_PUBLIC_URL DATABASE_URL TB_ROLE TB_API_KEY TB_ADMIN_KEY TB_RATE_LIMIT TB_WEBHOOK_ALLOW " +
     "TB_FETCH_ALLOW TB_WEBHOOK_RETRY_SCHEDULE TB_FALLBACK_AFTER TB_MESSAGE_TTL TB_RETENTION TB_SECRET_KEY " +
-    "TB_PAYMENT_TEXT TB_SANDBOX_INBOX LOG_LEVEL";
+    "TB_PAYMENT_TEXT TB_SMART_ENCODING TB_SANDBOX_INBOX LOG_LEVEL";
   assert.equal(SETTINGS.map((row) => row.name).join(" "), names);
   for (const row of SETTINGS) {
     assert.equal(row.flag, `--${row.name.toLowerCase().replaceAll("_", "-")}`);
@@ -80,6 +81,7 @@ const TAKEN: [string, string, keyof ReturnType<typeof readConfig>, unknown][] = 
   ["TB_SECRET_KEY", Buffer.alloc(32, 0xfb).toString("base64"), "secretKey", Buffer.alloc(32, 0xfb)],
   ["TB_SECRET_KEY", Buffer.alloc(32, 0xfb).toString("base64url"), "secretKey", Buffer.alloc(32, 0xfb)],
   ["TB_PAYMENT_TEXT", "on", "paymentText", true],
+  ["TB_SMART_ENCODING", "on", "smartEncoding", true],
   ["TB_SANDBOX_INBOX", "off", "sandboxInbox", false],
   ["LOG_LEVEL", "silent", "logLevel", "silent"],
 ];

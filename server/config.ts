@@ -41,6 +41,7 @@ export interface Config {
   /** 32 bytes; null: from the file in the data directory. */
   secretKey: Buffer | null;
   paymentText: boolean;
+  smartEncoding: boolean;
   sandboxInbox: boolean;
   logLevel: LogLevel;
   /** One line for each `TB_` variable that no setting has. They do not stop a start; whoever starts says them. */
@@ -178,6 +179,12 @@ const TABLE = {
     allowed: "on or off",
     parse: onOrOff,
   }),
+  smartEncoding: setting("TB_SMART_ENCODING", "off", {
+    description:
+      "Whether quotation marks, dashes and the like are sent by SMS as what reads the same in GSM-7, where a text then needs no UCS-2.",
+    allowed: "on or off",
+    parse: onOrOff,
+  }),
   sandboxInbox: setting("TB_SANDBOX_INBOX", "on", {
     description: "Whether the sandbox's built-in receiver gets every event.",
     allowed: "on or off",
@@ -231,6 +238,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     retentionMs: read(TABLE.retentionMs),
     secretKey: readOptional(TABLE.secretKey),
     paymentText: read(TABLE.paymentText),
+    smartEncoding: read(TABLE.smartEncoding),
     sandboxInbox: read(TABLE.sandboxInbox),
     logLevel: read(TABLE.logLevel),
     warnings: unknownVariables(env),

@@ -59,13 +59,15 @@ export interface StartOptions {
   /** Called when the database is lost: nothing more can be promised, and the process has to end. */
   lost: (reason: string) => void;
   log?: Log;
+  /** The machine's clock, unless something else is wanted. */
+  clock?: (shift: Shift) => Clock;
 }
 
 /** Starts the service. Throws `ConfigError` with one clear line when it cannot. */
 export async function startService(config: Config, options: StartOptions): Promise<Service> {
   const log = options.log ?? createLog(config.logLevel);
   const shift: Shift = { ms: 0 };
-  const clock = systemClock(shift);
+  const clock = (options.clock ?? systemClock)(shift);
   const metrics = createMetrics();
   makeDataDir(config);
   const store = await openStore(config, options.lost, metrics);

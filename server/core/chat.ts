@@ -36,6 +36,11 @@ export interface Chat {
   updatedAt: number;
 }
 
+/** Whether what a message has as its recipient is a group's chat. */
+export function isGroupId(to: string): to is ChatId {
+  return to.startsWith("chat_");
+}
+
 /** Key of the one-to-one thread of a customer's address with another one. */
 export function threadKey(customerId: CustomerId, from: string, peer: string): string {
   return `${customerId} ${from} ${peer}`;

@@ -76,24 +76,27 @@ function at(now = NOW): ChangeContext {
       return `evt_${made}`;
     },
     link: (token) => `https://tb.example/v1/attachments/${token}`,
+    smartEncoding: false,
   };
 }
 
 const typesOf = (change: Change | null) => (change?.events ?? []).map(({ type }) => type);
 const dataOf = (change: Change | null) => (change?.events ?? []).map(({ bytes }) => JSON.parse(bytes).data);
 
+const SMS = { channel: "sms", instanceId: "inst_2", way: "inst_2, as a test says" } as const;
+
 /** How each signal is given to a message, and what comes of it. */
 const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
-  due: (before) => becomeDue(before, TTL_MS, at()),
+  due: (before) => becomeDue(before, null, TTL_MS, at()),
   cancel: (before) => cancel(before, at()),
   handOver: (before) => handOver(before, at()),
   defer: (before) => {
     const deferred = defer(before, "busy", NOW + 1_000, NOW);
     return deferred === null ? null : { message: deferred, events: [] };
   },
-  fallback: (before) => fallBack(before, { channel: "sms", instanceId: "inst_2" }, "REJECTED", TTL_MS, at()),
+  fallback: (before) => fallBack(before, SMS, "REJECTED", TTL_MS, at()),
   fail: (before) => fail(before, { code: "REJECTED", message: "No." }, at()),
-  retry: (before) => retry(before, TTL_MS, at()),
+  retry: (before) => retry(before, null, TTL_MS, at()),
   sent: (before) => climb(before, "sent", at()),
   delivered: (before) => climb(before, "delivered", at()),
   read: (before) => climb(before, "read", at()),
@@ -169,10 +172,12 @@ for (const status of MESSAGE_STATUSES) {
 
 test("contract 3: a new message begins as queued or scheduled, with its event as the first", () => {
   const fresh = message({ sequence: 0 });
-  const queued = begin(fresh, at());
+  const queued = begin(fresh, "as a test says", at());
   assert.deepEqual([queued.message.status, typesOf(queued)], ["queued", ["message.queued"]]);
-  assert.deepEqual(queued.message.timeline, [{ status: "queued", at: NOW, channel: "imessage" }]);
-  const scheduled = begin(message({ sequence: 0, scheduledAt: NOW + 60_000 }), at());
+  assert.deepEqual(queued.message.timeline, [
+    { status: "queued", at: NOW, channel: "imessage", reason: "as a test says", instanceId: fresh.instanceId },
+  ]);
+  const scheduled = begin(message({ sequence: 0, scheduledAt: NOW + 60_000 }), "as a test says", at());
   assert.deepEqual([scheduled.message.status, typesOf(scheduled)], ["scheduled", ["message.scheduled"]]);
   assert.partialDeepStrictEqual(dataOf(scheduled)[0], { sequence: 1, scheduledAt: "2026-01-02T03:05:05.678Z" });
 });
@@ -223,7 +228,7 @@ test("contract 3: whatever happens to a message, its events count 1, 2, 3 and it
   const signal = fc.constantFrom(...(Object.keys(SIGNALS) as MessageSignal[]));
   fc.assert(
     fc.property(fc.array(signal, { maxLength: 40 }), fc.boolean(), (signals, isScheduled) => {
-      let all = begin(message({ sequence: 0, scheduledAt: isScheduled ? NOW + 1 : null }), at());
+      let all = begin(message({ sequence: 0, scheduledAt: isScheduled ? NOW + 1 : null }), "so", at());
       const told: EventType[] = typesOf(all);
       for (const one of signals) {
         const before = all.message;
@@ -282,13 +287,15 @@ test("contract 3: a message that is sent is looked at again when its channel is 
 
 test("contract 3: a fallback names the channel it left and why, and begins anew on the next", () => {
   for (const reason of FALLBACK_REASONS) {
-    const before = { ...messageIn("sent"), providerMessageId: "p-1", handOvers: 3, unknownSince: NOW };
-    const change = fallBack(before, { channel: "sms", instanceId: "inst_2" }, reason, TTL_MS, at());
+    const tried = { instancesTried: ["inst_0"] } satisfies Partial<Message>;
+    const before = { ...messageIn("sent"), ...tried, providerMessageId: "p-1", handOvers: 3, unknownSince: NOW };
+    const change = fallBack(before, SMS, reason, TTL_MS, at());
     assert.partialDeepStrictEqual(change?.message, {
       status: "queued",
       channel: "sms",
       channelsLeft: [],
       instanceId: "inst_2",
+      instancesTried: [],
       fallbackTriggered: true,
       dueAt: NOW,
       expiresAt: NOW + TTL_MS,
@@ -303,6 +310,8 @@ test("contract 3: a fallback names the channel it left and why, and begins anew 
       reason,
       status: "queued",
     });
+    const why = `fallback: ${reason}; sms by inst_2, as a test says`;
+    assert.partialDeepStrictEqual(change?.message.timeline.at(-1), { reason: why, instanceId: "inst_2" });
     assert.equal(canFallBack(change?.message ?? before), false);
   }
   assert.equal(canFallBack(message({ fallback: false })), false);
@@ -322,9 +331,11 @@ test("contract 3: a failure carries its code and its words, and says where it ma
 
 test("contract 3: a retry by hand begins anew, and is counted", () => {
   const failed = { ...messageIn("failed"), sentAt: NOW - 1, handOvers: 2, retryCount: 1, providerMessageId: "p-1" };
-  const change = retry(failed, TTL_MS, at());
+  const change = retry(failed, { instanceId: "inst_2", way: "inst_2, as a test says" }, TTL_MS, at());
   const fresh = {
     handOvers: 0,
+    instanceId: "inst_2",
+    instancesTried: [],
     retryCount: 2,
     providerMessageId: null,
     errorCode: null,
@@ -333,6 +344,8 @@ test("contract 3: a retry by hand begins anew, and is counted", () => {
   };
   assert.partialDeepStrictEqual(change?.message, { ...fresh, dueAt: NOW, expiresAt: NOW + TTL_MS });
   assert.equal("errorCode" in dataOf(change)[0], false);
+  const { reason, instanceId } = change?.message.timeline.at(-1) ?? {};
+  assert.deepEqual([reason, instanceId], ["retry; by inst_2, as a test says", "inst_2"]);
 });
 
 test("contract 3: an unknown outcome stays pending, is noted once, and is looked at again", () => {

@@ -10,9 +10,12 @@ import type {
 } from "../../sdk/wire.ts";
 import type { Link } from "./attachment.ts";
 import { type Event, makeEvent } from "./event.ts";
-import type { EventId, InstanceId } from "./id.ts";
+import type { EventId } from "./id.ts";
+import { iso } from "./instant.ts";
 import { FRESH, type Message, type TimelineEntry } from "./message.ts";
 import { messageEventData } from "./message-record.ts";
+import type { Way } from "./routing.ts";
+import { segmentsOf } from "./segment.ts";
 
 /**
  * What can happen to a message; to an inbound one, only `unsend`. `due` its scheduled time came; `handOver` a provider is given it;
@@ -80,10 +83,14 @@ export interface ChangeContext {
   correlationId?: string;
   /** Makes the addresses of attachments. */
   link: Link;
+  /** Whether texts go out by SMS in what reads the same in GSM-7, so that they are measured like that too. */
+  smartEncoding: boolean;
 }
 
 interface More {
   reason?: string;
+  /** Why it goes where it goes: noted after the reason, with the instance. */
+  way?: string;
   /** Extra fields of the event. */
   data?: Partial<MessageEventData>;
 }
@@ -120,8 +127,9 @@ export function withEvent(change: Change, type: EventType, context: ChangeContex
 function enter(change: Change, status: MessageStatus, context: ChangeContext, more: More = {}): Change {
   const { message } = change;
   const entry: TimelineEntry = { status, at: context.now, channel: message.channel };
-  if (more.reason !== undefined) entry.reason = more.reason;
-  if (status === "pending" || status === "sent") entry.instanceId = message.instanceId;
+  const reasons = [more.reason, more.way].filter((one) => one !== undefined);
+  if (reasons.length > 0) entry.reason = reasons.join("; ");
+  if (status === "pending" || status === "sent" || more.way !== undefined) entry.instanceId = message.instanceId;
   const timeline = [...message.timeline, entry];
   const next = { ...change, message: { ...message, status, timeline, updatedAt: context.now } };
   const type = EVENT_OF[status];
@@ -134,19 +142,29 @@ export function note(message: Message, channel: Channel, status: MessageStatus, 
   return { ...message, timeline: [...message.timeline, entry], updatedAt: now };
 }
 
-/** A new message's first change: `scheduled` or `queued`, with its event. */
-export function begin(message: Message, context: ChangeContext): Change {
+/** A new message's first change: `scheduled` or `queued`, with its event. `way`: why by its channel and instance. */
+export function begin(message: Message, way: string, context: ChangeContext): Change {
   const status = message.scheduledAt === null ? "queued" : "scheduled";
-  return enter({ message, events: [] }, status, context);
+  const measured = { ...message, ...segmentsOf(message, context.smartEncoding) };
+  return enter({ message: measured, events: [] }, status, context, { way });
 }
 
-/** Its scheduled time came: queued, to be handed over at once. Null when it is no longer scheduled. */
-export function becomeDue(message: Message, timeToLiveMs: number, context: ChangeContext): Change | null {
+/**
+ * Its scheduled time came: queued, to be handed over at once, by the way that there is now (null: as it was planned).
+ * Null when it is no longer scheduled.
+ */
+export function becomeDue(
+  message: Message,
+  by: Way | null,
+  timeToLiveMs: number,
+  context: ChangeContext,
+): Change | null {
   const status = transition(message.status, "due");
   if (status === null) return null;
   const { now } = context;
-  const next = { ...message, dueAt: now, claimedUntil: null, expiresAt: now + timeToLiveMs };
-  return enter({ message: next, events: [] }, status, context);
+  const { instanceId } = by ?? message;
+  const next = { ...message, instanceId, dueAt: now, claimedUntil: null, expiresAt: now + timeToLiveMs };
+  return enter({ message: next, events: [] }, status, context, by === null ? {} : { way: `by ${by.way}` });
 }
 
 /** Cancels a scheduled message. Null when it is not scheduled any more. */
@@ -185,10 +203,25 @@ export function postpone(message: Message, reason: string, dueAt: number, now: n
   return { ...noted, dueAt, claimedUntil: null };
 }
 
-/** Since when it has been postponed; null when it is not. */
-export function postponedSince({ timeline }: Message): number | null {
-  const last = timeline.at(-1);
-  return last?.reason?.startsWith(POSTPONED) ? last.at : null;
+/** Since when it has been postponed, but for quiet hours; null when it is not. */
+export function postponedSince(message: Message): number | null {
+  const last = message.timeline.at(-1);
+  return last?.reason?.startsWith(POSTPONED) && !isHeldBack(message) ? last.at : null;
+}
+
+const HELD_BACK = `${POSTPONED}quiet hours`;
+
+/** Quiet hours hold it back: it stays queued until they end, and its time in the queue begins then. No event. */
+export function holdBack(message: Message, until: number, timeToLiveMs: number, now: number): Message {
+  const reason = `${HELD_BACK} of ${message.to} until ${iso(until)}`;
+  const isNoted = message.timeline.at(-1)?.reason === reason;
+  const noted = isNoted ? message : note(message, message.channel, "queued", reason, now);
+  return { ...noted, dueAt: until, claimedUntil: null, expiresAt: until + timeToLiveMs };
+}
+
+/** Whether quiet hours are what it waited for last. */
+export function isHeldBack({ timeline }: Pick<Message, "timeline">): boolean {
+  return timeline.at(-1)?.reason?.startsWith(HELD_BACK) === true;
 }
 
 const RUNGS = ["sent", "delivered", "read"] as const;
@@ -256,9 +289,8 @@ export function sendFailedCode(channel: Channel): MessageErrorCode {
 }
 
 /** Where a message goes when its channel is given up. */
-export interface NextChannel {
+export interface NextChannel extends Way {
   channel: Channel;
-  instanceId: InstanceId;
 }
 
 /** Whether giving up the present channel leads to another: fallback is wanted and one is left. */
@@ -277,13 +309,18 @@ export function fallBack(
   const status = transition(message.status, "fallback");
   if (status === null) return null;
   const { now } = context;
-  const timeline = [...message.timeline, { status, at: now, channel: next.channel, reason: `fallback: ${reason}` }];
+  const { channel, instanceId, way } = next;
+  const entry = { status, at: now, channel, reason: `fallback: ${reason}; ${channel} by ${way}`, instanceId };
+  const timeline = [...message.timeline, entry];
   const moved: Message = {
     ...message,
-    ...next,
+    channel,
+    instanceId,
+    instancesTried: [],
+    ...segmentsOf({ channel: next.channel, text: message.text }, context.smartEncoding),
     ...FRESH,
     status,
-    channelsLeft: message.channelsLeft.filter((channel) => channel !== next.channel),
+    channelsLeft: message.channelsLeft.slice(message.channelsLeft.indexOf(channel) + 1),
     fallbackTriggered: true,
     dueAt: now,
     expiresAt: now + timeToLiveMs,
@@ -296,19 +333,26 @@ export function fallBack(
   });
 }
 
-/** Tries a failed message again on the channel it failed on, by hand. Null when it is not failed. */
-export function retry(message: Message, timeToLiveMs: number, context: ChangeContext): Change | null {
+/**
+ * Tries a failed message again on the channel it failed on, by hand, by the way that there is now (null: the one it
+ * took). Null when it is not failed.
+ */
+export function retry(message: Message, by: Way | null, timeToLiveMs: number, context: ChangeContext): Change | null {
   const status = transition(message.status, "retry");
   if (status === null) return null;
   const { now } = context;
+  const { instanceId } = by ?? message;
   const again: Message = {
     ...message,
     ...FRESH,
+    instanceId,
+    instancesTried: [],
     retryCount: message.retryCount + 1,
     dueAt: now,
     expiresAt: now + timeToLiveMs,
   };
-  return enter({ message: again, events: [] }, status, context, { reason: "retry" });
+  const way = by === null ? {} : { way: `by ${by.way}` };
+  return enter({ message: again, events: [] }, status, context, { reason: "retry", ...way });
 }
 
 /** Its sender took it back: it is never sent again, nor by another channel. Null when it cannot be, or was already. */

@@ -20,9 +20,8 @@ export function channelsOf(address: string, offered: readonly Channel[]): Channe
   return offered.filter((channel) => channel === "imessage" || !isEmail(address));
 }
 
-/** The record of contract 2, for admin routes. */
-export function numberRecord(number: CustomerNumber, offered: readonly Channel[]): WireNumber {
-  const channels = channelsOf(number.address, offered);
+/** The record of contract 2, for admin routes: with the channels that the number has to anybody at all. */
+export function numberRecord(number: CustomerNumber, channels: readonly Channel[]): WireNumber {
   return {
     id: number.id,
     ...phoneOrEmail(number.address),

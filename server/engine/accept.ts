@@ -1,6 +1,7 @@
 /** Accepts messages: each is committed with its first event before anybody is told that it was accepted. */
 
 import type { AcceptedCarousel, AcceptedMessage, SendCarousel, SendMessage } from "../../sdk/wire.ts";
+import { isGroupId } from "../core/chat.ts";
 import type { CustomerId, KeyId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { acceptedCarouselRecord, acceptedRecord } from "../core/message-record.ts";
@@ -10,7 +11,7 @@ import { ensureContact } from "./contacts.ts";
 import type { Context } from "./context.ts";
 import { type Draft, draft } from "./draft.ts";
 import { once } from "./idempotency.ts";
-import { DEFAULT_PREFERENCE, isGroupId } from "./recipient.ts";
+import { DEFAULT_PREFERENCE } from "./recipient.ts";
 import { threadTaken, withThread } from "./threads.ts";
 
 /** A request to send, and on whose behalf. */

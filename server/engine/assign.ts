@@ -6,7 +6,6 @@ import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import { type CustomerNumber, numberRecord } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
-import { capabilitiesOf } from "../providers/registry.ts";
 import { findCustomer } from "../store/customers.ts";
 import { findInstances } from "../store/instances.ts";
 import { findNumberByAddress, findNumbers } from "../store/numbers.ts";
@@ -15,6 +14,7 @@ import { change } from "./commit.ts";
 import { INSTANCES_TURN } from "./connect.ts";
 import type { Context } from "./context.ts";
 import { once } from "./idempotency.ts";
+import { reachOf } from "./route.ts";
 
 /** A number that was asked for; `repeated` when an earlier request with the same idempotency key had added it. */
 export interface Assigned {
@@ -89,9 +89,9 @@ export async function makeDefault(context: Context, customerId: CustomerId, numb
   return chosen;
 }
 
-/** The record of contract 2, with the channels that the number's provider has. */
-export function recordOf(number: CustomerNumber): WireNumber {
-  return numberRecord(number, capabilitiesOf(number.provider).channels);
+/** The record of contract 2, with the channels that the number has on its instance, and by its customer's routes. */
+export async function recordOf(context: Context, number: CustomerNumber): Promise<WireNumber> {
+  return numberRecord(number, await reachOf(context, number));
 }
 
 async function findOwner(

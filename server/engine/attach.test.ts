@@ -121,6 +121,12 @@ test("contract 3: the files of a message come in order, media first, typed by co
     ],
   );
   assert.ok(files.loaded.every(({ bytes }) => bytes.length === PNG.length || bytes.length === MP3.length));
+  const link = context.link(kept.attachments[1]?.token ?? "");
+  assert.deepEqual(
+    files.loaded.map(({ url }) => url),
+    [...mediaUrls, "https://a.example/sound.mp3?x", link],
+  );
+  assert.match(link ?? "", /\/v1\/attachments\/./);
   assert.equal(fetcher.held, 3 * PNG.length + MP3.length);
   files.release();
   files.release();

@@ -172,6 +172,8 @@ interface Part {
   /** As the request named it. */
   path: string;
   url: string | null;
+  /** Where others get it: its own address, or our link; null where there is neither. */
+  link: string | null;
   id: AttachmentId | null;
   mimeType: string | null;
   filename: string | null;
@@ -191,7 +193,7 @@ export async function loadAttachments(context: Context, message: Message, abort:
   abort.addEventListener("abort", stop, { once: true });
   if (abort.aborted) stop();
   try {
-    const gathered = await gather(context, partsOf(message), gathering.signal);
+    const gathered = await gather(context, partsOf(context, message), gathering.signal);
     if (!("deferred" in gathered) || !isLate) return gathered;
     return { deferred: `the files were not fetched within ${GATHER_MS_MAX / 1_000} s` };
   } finally {
@@ -200,14 +202,17 @@ export async function loadAttachments(context: Context, message: Message, abort:
   }
 }
 
-function partsOf({ mediaUrls, attachments }: Message): Part[] {
+function partsOf({ link }: Pick<Context, "link">, { mediaUrls, attachments }: Message): Part[] {
   const media = mediaUrls.map((url, index): Part => {
     const path = `content.mediaUrls[${index}]`;
-    return { path, url, id: null, mimeType: null, filename: null, isImage: true, isAudioMessage: false };
+    const none = { id: null, mimeType: null, filename: null };
+    return { path, url, link: url, ...none, isImage: true, isAudioMessage: false };
   });
-  const files = attachments.map(({ guid, url, mimeType, filename, isAudioMessage }, index): Part => {
+  const files = attachments.map(({ guid, url, token, mimeType, filename, isAudioMessage }, index): Part => {
     const path = `attachments[${index}]`;
-    return { path, url, id: url === null ? guid : null, mimeType, filename, isImage: false, isAudioMessage };
+    const id = url === null ? guid : null;
+    const address = url ?? (token === null ? null : link(token));
+    return { path, url, link: address, id, mimeType, filename, isImage: false, isAudioMessage };
   });
   return [...media, ...files];
 }
@@ -274,5 +279,6 @@ function fit(part: Part, bytes: Uint8Array, number: number): OutboundAttachment 
   if (part.isAudioMessage && !isAudio(mimeType)) return refuse(".isAudioMessage", notAudio(mimeType));
   const ofUrl = url === null ? null : filenameOfUrl(url);
   const filename = part.filename ?? ofUrl ?? defaultFilename(mimeType, number);
-  return { mimeType, filename, bytes, isAudioMessage: part.isAudioMessage };
+  const where = part.link === null ? {} : { url: part.link };
+  return { mimeType, filename, bytes, isAudioMessage: part.isAudioMessage, ...where };
 }

@@ -4,12 +4,12 @@ import type { Channel, FacetimeAvailability, Focus, PhoneCapabilities } from "..
 import { ApiError } from "../core/error.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import { keep } from "../core/keep.ts";
-import { type CustomerNumber, channelsOf } from "../core/number.ts";
+import type { CustomerNumber } from "../core/number.ts";
 import type { Availability, FocusState } from "../providers/provider.ts";
-import { capabilitiesOf } from "../providers/registry.ts";
 import { findDialogue, hasBeenOnImessage } from "../store/contacts.ts";
 import { command } from "./command.ts";
 import type { Context } from "./context.ts";
+import { planFrom } from "./route.ts";
 
 /** People rarely change phones: that an address is on iMessage counts for an hour. */
 const AVAILABILITY_MS = 3_600_000;
@@ -100,17 +100,24 @@ export class Inquiries {
       orNull(this.#focused(customerId, address)),
     ]);
     const imessage = told?.value.imessage ?? (await hasBeenOnImessage(context.store.db, customerId, address));
-    const offered = new Set(numbers.flatMap((number) => channelsFrom(number)));
-    const sms = !address.includes("@") && offered.has("sms");
+    const plans = await Promise.all(numbers.map((number) => planFrom(context, number, address)));
+    const offers = (channel: Channel) => plans.some((plan) => plan(channel).length > 0);
+    const sms = offers("sms");
     return {
       phoneNumber: address,
       capabilities: { imessage, sms, facetime: told?.value.facetime ?? false },
       iMessage: imessage,
-      recommendedChannel: imessage && offered.has("imessage") ? "imessage" : sms ? "sms" : null,
+      recommendedChannel: imessage && offers("imessage") ? "imessage" : sms ? "sms" : null,
       lastChecked: new Date(told?.at ?? context.clock.now()).toISOString(),
       cached: told?.cached ?? false,
       ...focusOf(state?.value ?? { focused: false }),
     };
+  }
+
+  /** Whether `address` is on iMessage, as the provider of one number says; null where it cannot tell, or does not answer. */
+  async imessage(number: CustomerNumber, address: string): Promise<boolean | null> {
+    const told = await orNull(this.#available(number.customerId, address, [number]));
+    return told?.value.imessage ?? null;
   }
 
   /**
@@ -163,10 +170,6 @@ function focusOf({ focused, focusMode }: FocusState): FocusState {
 
 function keyOf(customerId: CustomerId, instanceId: InstanceId, address: string): string {
   return `${customerId} ${instanceId} ${address}`;
-}
-
-function channelsFrom({ address, provider }: CustomerNumber): Channel[] {
-  return channelsOf(address, capabilitiesOf(provider).channels);
 }
 
 /** Null in place of a refusal: what nobody can tell is not known. */

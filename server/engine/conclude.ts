@@ -3,7 +3,9 @@
 import type { FallbackReason } from "../../sdk/wire.ts";
 import type { Message } from "../core/message.ts";
 import { becomeUnknown, type ChangeContext, climb, defer, type FailureCause } from "../core/message-lifecycle.ts";
+import { failOver, placeOf } from "../core/message-routing.ts";
 import { backoffMs } from "../core/retry.ts";
+import { wayOf } from "../core/routing.ts";
 import type { Outcome } from "../providers/provider.ts";
 import type { Operation } from "../store/store.ts";
 import { changeMessage, type Verdict } from "./change-message.ts";
@@ -11,14 +13,19 @@ import { commitInTime } from "./commit.ts";
 import { type Context, changeContext } from "./context.ts";
 import { giveUp } from "./give-up.ts";
 import { referenceTurn } from "./references.ts";
+import { chooseOn, type Plan, planOf } from "./route.ts";
 
 /** Commits the outcome of a hand-over, or of asking for it later. Answers the message as it then stands. */
 export async function conclude(context: Context, handed: Message, outcome: Outcome): Promise<Message> {
-  const write = () =>
-    commitInTime(context, handed.claimedUntil, () =>
-      changeMessage(context, handed, (fresh) => afterOutcome(context, fresh, handed, outcome)),
-    );
   const { instanceId } = handed;
+  const waitMs = outcome.outcome === "deferred" ? (outcome.retryAfterMs ?? pauseMs(context, handed)) : 0;
+  // Before its messages are due again, so that they wait for it and are not handed to it one by one.
+  if (outcome.outcome === "deferred" && outcome.isDown === true) context.connections.rest(context, instanceId, waitMs);
+  const write = () =>
+    commitInTime(context, handed.claimedUntil, async () => {
+      const plan = await planOf(context, handed);
+      return changeMessage(context, handed, (fresh) => afterOutcome(context, plan, fresh, { handed, outcome, waitMs }));
+    });
   // Receipts and reactions that come while this is written wait for it: they find the message by its reference then.
   const changed =
     outcome.outcome === "accepted"
@@ -31,42 +38,72 @@ export async function conclude(context: Context, handed: Message, outcome: Outco
   return changed;
 }
 
-function afterOutcome(context: Context, message: Message, handed: Message, outcome: Outcome): Verdict {
+function pauseMs(context: Context, { handOvers }: Message): number {
+  return backoffMs(handOvers, context.chance());
+}
+
+/** A hand-over that has ended: the message as it was handed over, and how long it is to wait where it is deferred. */
+interface Ended {
+  handed: Message;
+  outcome: Outcome;
+  waitMs: number;
+}
+
+function afterOutcome(context: Context, plan: Plan, message: Message, { handed, outcome, waitMs }: Ended): Verdict {
   const told = changeContext(context);
   const { now } = told;
   // A receipt may have been faster, and may have ended this hand-over already.
   if (message.handOvers !== handed.handOvers || message.channel !== handed.channel) return null;
+  if (message.instanceId !== handed.instanceId) return null;
   if (message.status !== "pending" && outcome.outcome !== "accepted") return null;
   switch (outcome.outcome) {
     case "accepted":
-      return taken(message, outcome.reference, told);
+      return taken(message, outcome, told);
     case "rejected":
-      return giveUp(message, ...refusal(outcome), context.settings.messageTtlMs, told);
+      return refused(context, plan, message, outcome);
     case "deferred": {
-      const waitMs = outcome.retryAfterMs ?? backoffMs(message.handOvers, context.chance());
-      const dueAt = Math.min(now + waitMs, message.expiresAt ?? Number.POSITIVE_INFINITY);
+      const laterAt = Math.min(now + waitMs, message.expiresAt ?? Number.POSITIVE_INFINITY);
+      const dueAt = outcome.isDown === true ? placeOf(message, context.settings.messageTtlMs, now) : laterAt;
       const deferred = defer(message, outcome.reason, dueAt, now);
       return deferred === null ? null : { message: deferred, events: [] };
     }
     case "unknown": {
-      const waitMs = context.providers.get(message.instanceId)?.capabilities.settleAfterMs ?? 0;
-      return { message: becomeUnknown(message, now + waitMs, outcome.reason, now), events: [] };
+      const settleAfterMs = context.providers.get(message.instanceId)?.capabilities.settleAfterMs ?? 0;
+      return { message: becomeUnknown(message, now + settleAfterMs, outcome.reason, now), events: [] };
     }
   }
 }
 
-/** The provider took it: `sent`, and its reference is where receipts will find it. */
-function taken(message: Message, reference: string, context: ChangeContext): Verdict {
+/** The provider took it: `sent`, its reference is where receipts will find it, and what it says of segments counts. */
+function taken(message: Message, accepted: Extract<Outcome, { outcome: "accepted" }>, context: ChangeContext): Verdict {
+  const { reference, segments = message.segments, encoding = message.encoding } = accepted;
   const { id: messageId, instanceId, channel } = message;
   const also: Operation[] = [
     { op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: context.now } },
   ];
-  const referenced = { ...message, providerMessageId: reference, claimedUntil: null };
+  const said = channel === "sms" ? { segments, encoding } : {};
+  const referenced = { ...message, ...said, providerMessageId: reference, claimedUntil: null };
   const change = climb(referenced, "sent", context) ?? { message: referenced, events: [] };
   return { ...change, also };
 }
 
-function refusal(outcome: Extract<Outcome, { outcome: "rejected" }>): [FallbackReason, FailureCause] {
+type Rejected = Extract<Outcome, { outcome: "rejected" }>;
+
+/**
+ * It was provably not sent, nor will be: another instance of the channel gets it, else the channel is given up. Where
+ * the recipient is not on the channel no other instance of it helps.
+ */
+function refused(context: Context, plan: Plan, message: Message, outcome: Rejected): Verdict {
+  const [reason, cause] = refusal(outcome);
+  const tried = [...message.instancesTried, message.instanceId];
+  const other = reason === "NOT_REACHABLE" ? null : chooseOn(context, plan, message.channel, tried);
+  if (other === null) return giveUp(context, plan, message, reason, cause);
+  const now = context.clock.now();
+  const moved = failOver(message, wayOf(other), cause, placeOf(message, context.settings.messageTtlMs, now), now);
+  return moved === null ? null : { message: moved, events: [] };
+}
+
+function refusal(outcome: Rejected): [FallbackReason, FailureCause] {
   const { code, reason } = outcome;
   if (outcome.notReachable === true) {
     return ["NOT_REACHABLE", { code: "NO_CHANNEL_AVAILABLE", message: reason, providerErrorCode: code }];

@@ -1,4 +1,4 @@
-/** Instances that come and go while numbers are put on them. */
+/** Instances that come and go while numbers are put on them, and routes name them. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,6 +7,7 @@ import { findInstance } from "../store/instances.ts";
 import { findNumbers } from "../store/numbers.ts";
 import { addNumber } from "./assign.ts";
 import { createInstance, deleteInstance } from "./connect.ts";
+import { findRoutes, setRoutes } from "./set-routes.ts";
 
 test("an instance is never removed under a number that is put on it at the same moment", async (t) => {
   const { context, customer } = await openContext(t);
@@ -22,5 +23,20 @@ test("an instance is never removed under a number that is put on it at the same 
     const hasNumber = numbers.some(({ instanceId }) => instanceId === instance.id);
     assert.equal((await findInstance(context.store.db, instance.id)) !== null, hasNumber, `${first} first`);
     assert.equal(hasNumber, first === "add");
+  }
+});
+
+test("nor under a route that comes to name it at the same moment", async (t) => {
+  const { context, customer } = await openContext(t);
+  for (const first of ["remove", "name"]) {
+    const body = { name: "Second", provider: "sandbox", config: {} } as const;
+    const { instance } = await createInstance(context, { idempotencyKey: null, body });
+    const routes = [{ prefix: "+", instanceId: instance.id }];
+    const name = () => setRoutes(context, customer.id, routes);
+    const remove = () => deleteInstance(context, instance.id);
+    await Promise.allSettled(first === "name" ? [name(), remove()] : [remove(), name()]);
+    const isNamed = (await findRoutes(context, customer.id)).length > 0;
+    assert.equal((await findInstance(context.store.db, instance.id)) !== null, isNamed, `${first} first`);
+    assert.equal(isNamed, first === "name");
   }
 });

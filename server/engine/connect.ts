@@ -4,6 +4,7 @@ import type { CreateInstance } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";
 import type { InstanceId } from "../core/id.ts";
 import { type Instance, isReal } from "../core/instance.ts";
+import { findCustomerRouting } from "../store/customers.ts";
 import { findInstance } from "../store/instances.ts";
 import { findNumberOnInstance } from "../store/numbers.ts";
 import { change, difference } from "./commit.ts";
@@ -74,13 +75,18 @@ export async function updateInstance(
 /** Key of the turns in which numbers are put on instances, and instances removed that have none. */
 export const INSTANCES_TURN = "instances";
 
-/** Takes an instance down and removes it. Throws 404, and 400 `INVALID_STATUS` while a number is on it. */
+/** Takes an instance down and removes it. Throws 404, and 400 `INVALID_STATUS` while a number is on it or a route names it. */
 export async function deleteInstance(context: Context, id: string): Promise<void> {
   const removed = await context.turns.take(INSTANCES_TURN, async () => {
     const instance = await requireInstance(context, id);
     const number = await findNumberOnInstance(context.store.db, instance.id);
     if (number !== null) {
       const message = `${instance.id} has the number ${number.address}; remove its numbers from their customers first.`;
+      throw new ApiError("INVALID_STATUS", message);
+    }
+    const customer = await findCustomerRouting(context.store.db, instance.id);
+    if (customer !== null) {
+      const message = `${instance.id} is named by a route of the customer ${customer.id}; change its routes first.`;
       throw new ApiError("INVALID_STATUS", message);
     }
     await change(context, async () => ({

@@ -10,6 +10,9 @@ import { hookUrl } from "./hooks.ts";
 import { memoryOf } from "./memory.ts";
 import { instanceSecretPlace } from "./secret-places.ts";
 
+/** An instance that said of a hand-over that it is down is left alone for as long as it wished, within these bounds. */
+const REST_MS_MIN = 1_000;
+const REST_MS_MAX = 60_000;
 /** How long a provider may take to say how it is, in real milliseconds; beyond it nobody knows. */
 const HEALTH_WITHIN_MS = 2_000;
 
@@ -18,6 +21,8 @@ export class Connections {
   readonly #providers: Map<InstanceId, Provider>;
   /** Why an instance has no provider, in words for its operator. */
   readonly #problems = new Map<InstanceId, string>();
+  /** Until when instances are left alone that said of a hand-over that they are down, by shifted time. */
+  readonly #restsUntil = new Map<InstanceId, number>();
   /** What is being done to an instance: one thing after the other. */
   readonly #turns = new Map<InstanceId, Promise<void>>();
 
@@ -31,6 +36,18 @@ export class Connections {
     return this.#providers;
   }
 
+  /** Whether anything can be handed to the instance at present: it runs, and neither says nor has just said that it is down. */
+  isUp({ clock }: Pick<Context, "clock">, id: InstanceId): boolean {
+    const provider = this.#providers.get(id);
+    return provider !== undefined && provider.isUp !== false && (this.#restsUntil.get(id) ?? 0) <= clock.now();
+  }
+
+  /** Leaves an instance alone that said of a hand-over that it is down: for `ms`, within bounds, or until it says otherwise. */
+  rest({ clock, wake }: Pick<Context, "clock" | "wake">, id: InstanceId, ms: number): void {
+    this.#restsUntil.set(id, clock.now() + Math.min(Math.max(ms, REST_MS_MIN), REST_MS_MAX));
+    wake.outages();
+  }
+
   /** Makes the instance's provider from its settings and starts it, in place of the one it had. Never throws: `health` tells. */
   connect(context: Context, instance: Instance): Promise<void> {
     return this.#inTurn(instance.id, async () => {
@@ -41,12 +58,16 @@ export class Connections {
         this.#problems.set(instance.id, "It could not be started; the log says why.");
         context.observer.fault("provider.start", error);
       }
+      this.#changed(context, instance.id);
     });
   }
 
   /** Stops the instance's provider; what it had in hand ends as its provider ends it. */
   disconnect(context: Context, id: InstanceId): Promise<void> {
-    return this.#inTurn(id, () => this.#takeDown(context, id));
+    return this.#inTurn(id, async () => {
+      await this.#takeDown(context, id);
+      this.#changed(context, id);
+    });
   }
 
   /** Stops all of them. */
@@ -87,24 +108,25 @@ export class Connections {
       config,
       hookUrl: () => hookUrl(context, instanceId),
       numbers: () => context.known.numbersOn(instanceId),
-      changed: () => context.wake.messages([instanceId]),
+      changed: () => this.#changed(context, instanceId),
       fault: (error) => observer.fault(`provider ${instance.provider} ${instanceId}`, error),
     });
-    if (provider === null) {
-      this.#problems.set(
-        instanceId,
-        `This version cannot connect to ${instance.provider}: its messages wait in the queue.`,
-      );
-      return;
-    }
     await provider.start((signal) => apply(context, instanceId, signal));
     this.#providers.set(instanceId, provider);
+  }
+
+  /** It came up or went down: what waits for it goes on, or goes elsewhere. */
+  #changed(context: Context, id: InstanceId): void {
+    this.#restsUntil.delete(id);
+    context.wake.messages([id]);
+    context.wake.outages();
   }
 
   async #takeDown(context: Context, id: InstanceId): Promise<void> {
     const provider = this.#providers.get(id);
     this.#providers.delete(id);
     this.#problems.delete(id);
+    this.#restsUntil.delete(id);
     try {
       await provider?.stop();
     } catch (error) {

@@ -34,6 +34,8 @@ export interface EngineSettings {
   sandboxInbox: boolean;
   /** Whether a sentence over iMessage counts as a payment although the provider sees payment payloads. */
   paymentText: boolean;
+  /** Whether what reads the same in GSM-7 goes out by SMS in place of what is not in it. */
+  smartEncoding: boolean;
 }
 
 export interface Context {
@@ -74,7 +76,13 @@ export interface Context {
   readonly leaveSandbox: () => Promise<void>;
   readonly observer: Observer;
   /** Tells the loops that lanes may have something due. */
-  readonly wake: { messages(lanes: Iterable<string>): void; deliveries(lanes: Iterable<string>): void; chores(): void };
+  readonly wake: {
+    messages(lanes: Iterable<string>): void;
+    deliveries(lanes: Iterable<string>): void;
+    /** Instances came up or went down, or there are other ways to go: what waits for those that are down is looked at. */
+    outages(): void;
+    chores(): void;
+  };
 }
 
 /** The context of one request: what it changes is told with its correlation id (contract 1). */
@@ -85,6 +93,7 @@ export function forRequest(context: Context, correlationId: string): Context {
 /** What a change to a message needs of the context. */
 export function changeContext(context: Context): ChangeContext {
   const { clock, correlationId, link, newId } = context;
-  const told = { now: clock.now(), eventId: (): EventId => newId("evt"), link };
+  const { smartEncoding } = context.settings;
+  const told = { now: clock.now(), eventId: (): EventId => newId("evt"), link, smartEncoding };
   return correlationId === undefined ? told : { ...told, correlationId };
 }

@@ -35,7 +35,7 @@ export function createDeliver(context: Context, sender: Sender): Lanes<ClaimedDe
     run: (claimed, free) => deliver(context, sender, claimed, free),
     fault: (error) => observer.fault("deliver", error),
     inFlight: (count) => observer.inFlight("deliver", count),
-    slotsPerLane: SLOTS_PER_ENDPOINT,
+    slotsPerLane: () => SLOTS_PER_ENDPOINT,
     slotsMax: ATTEMPTS_AT_ONCE_MAX,
   });
 }

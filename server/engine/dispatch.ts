@@ -2,8 +2,9 @@
 
 import type { InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
-import { becomeDue, canFallBack, handOver } from "../core/message-lifecycle.ts";
+import { becomeDue, handOver } from "../core/message-lifecycle.ts";
 import type { Outbound, Outcome, Provider } from "../providers/provider.ts";
+import { lanesDueBeside } from "../store/messages.ts";
 import { answerOf } from "./answer.ts";
 import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
@@ -11,15 +12,21 @@ import { type Context, changeContext } from "./context.ts";
 import { giveUp } from "./give-up.ts";
 import { Lanes, type RunResult } from "./lanes.ts";
 import { isHeld, LEASE_MS, released } from "./lease.ts";
+import { Outages } from "./outages.ts";
 import { outbound } from "./outbound.ts";
 import { failsAsUnwanted, type Hand, makeReady, type Ready } from "./ready.ts";
+import { nextChannel, type Plan, planOf, wayNow } from "./route.ts";
 import { settle } from "./settle.ts";
 
+/** Hand-overs at once, all instances together. */
 const HAND_OVERS_AT_ONCE_MAX = 256;
+/** Messages at once of an instance that does not run: nothing is handed over, only what is due beside is looked at. */
+const SLOTS_WITHOUT_PROVIDER = 16;
 
 /** The loop that drains due messages; a lane is a provider instance. */
 export class Dispatch {
   readonly lanes: Lanes<Message>;
+  readonly outages: Outages;
   readonly #context: Context;
   /** The last message in hand from each number to each recipient. */
   readonly #tails = new Map<string, Promise<unknown>>();
@@ -28,26 +35,50 @@ export class Dispatch {
   readonly #gathering = new Set<MessageId>();
   #stopped = false;
 
-  constructor(context: Context, slotsPerLane: number) {
-    const { clock, observer, store } = context;
+  constructor(context: Context) {
+    const { clock, observer, providers } = context;
     this.#context = context;
+    this.outages = new Outages(context);
     this.lanes = new Lanes<Message>({
       clock,
-      claim: (lanes) => store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS }),
-      dueLanes: async () => (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane),
+      claim: (lanes) => this.#claim(lanes),
+      dueLanes: () => this.#dueLanes(),
       laneOf: (message) => message.instanceId,
       run: (message, free) => this.#inOrder(message, free),
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),
-      slotsPerLane,
+      slotsPerLane: (lane) => providers.get(lane as InstanceId)?.capabilities.concurrency ?? SLOTS_WITHOUT_PROVIDER,
       slotsMax: HAND_OVERS_AT_ONCE_MAX,
     });
+  }
+
+  start(): void {
+    this.lanes.start();
+    this.outages.start();
   }
 
   /** Begins no further hand-over, and resolves when those under way have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.lanes.stop();
+    await Promise.all([this.lanes.stop(), this.outages.stop()]);
+  }
+
+  /** Of an instance that is down nothing is claimed that waits to be handed over: it keeps its place where it is. */
+  #claim(wanted: readonly { lane: string; slots: number }[]): Promise<Message[]> {
+    const { clock, store } = this.#context;
+    const lanes = wanted.map(({ lane, slots }) => ({ lane, slots, held: !this.#isUp(lane) }));
+    return store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS });
+  }
+
+  async #dueLanes(): Promise<string[]> {
+    const { clock, store } = this.#context;
+    const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane);
+    const [up, down] = [due.filter((lane) => this.#isUp(lane)), due.filter((lane) => !this.#isUp(lane))];
+    return [...up, ...(await lanesDueBeside(store.db, down as InstanceId[], clock.now()))];
+  }
+
+  #isUp(lane: string): boolean {
+    return this.#context.connections.isUp(this.#context, lane as InstanceId);
   }
 
   /** Waits no longer for the hand-overs under way: their outcome is unknown. */
@@ -88,29 +119,34 @@ export class Dispatch {
 /** What there is to do for a claimed message, by its status. */
 async function lookAgain(context: Context, message: Message, hand: Hand): Promise<RunResult> {
   switch (message.status) {
-    case "scheduled":
+    case "scheduled": {
+      // Routes may have changed since it was accepted, and who is up.
+      const plan = await planOf(context, message);
       await changeMessage(context, message, (fresh) =>
-        becomeDue(fresh, context.settings.messageTtlMs, changeContext(context)),
+        becomeDue(fresh, wayNow(context, plan, fresh), context.settings.messageTtlMs, changeContext(context)),
       );
       return "good";
+    }
     case "queued":
       return handOverTo(context, message, hand);
     case "pending":
       return settle(context, message, hand.abort);
-    case "sent":
-      await changeMessage(context, message, (fresh) => noDelivery(context, fresh, message));
+    case "sent": {
+      const plan = await planOf(context, message);
+      await changeMessage(context, message, (fresh) => noDelivery(context, plan, fresh, message));
       return "good";
+    }
     default:
       await changeMessage(context, message, (fresh) => released(fresh, message));
       return "good";
   }
 }
 
-/** The time to wait for a delivery is over: the channel is given up, unless a receipt came first. */
-function noDelivery(context: Context, message: Message, leased: Message): Verdict {
-  if (message.status !== "sent" || !canFallBack(message)) return released(message, leased);
+/** The time to wait for a delivery is over: the channel is given up, unless a receipt came first or there is no other. */
+function noDelivery(context: Context, plan: Plan, message: Message, leased: Message): Verdict {
+  if (message.status !== "sent" || nextChannel(context, plan, message) === null) return released(message, leased);
   const cause = { code: "NO_CHANNEL_AVAILABLE", message: "No channel delivered it in time." } as const;
-  return giveUp(message, "NO_DELIVERY", cause, context.settings.messageTtlMs, changeContext(context));
+  return giveUp(context, plan, message, "NO_DELIVERY", cause);
 }
 
 async function handOverTo(context: Context, claimed: Message, hand: Hand): Promise<RunResult> {
@@ -142,13 +178,15 @@ async function handOverReady(
   const outcome =
     provider === undefined
       ? notRunning(handed.instanceId)
-      : await send(context, provider, outbound(handed, gathered), abort);
+      : await send(context, provider, outbound(context, handed, gathered), abort);
   await conclude(context, handed, outcome);
-  return outcome.outcome === "accepted" ? "good" : "bad";
+  if (outcome.outcome === "accepted") return "good";
+  // One at a time tries whether it is there again.
+  return outcome.outcome === "deferred" && outcome.isDown === true ? "slow" : "bad";
 }
 
 function notRunning(instanceId: InstanceId): Outcome {
-  return { outcome: "deferred", retryAfterMs: null, reason: `${instanceId} is not running` };
+  return { outcome: "deferred", retryAfterMs: null, reason: `${instanceId} is not running`, isDown: true };
 }
 
 /** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */

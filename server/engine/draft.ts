@@ -13,7 +13,8 @@ import type { Operation } from "../store/store.ts";
 import { type Attached, attach, type Owner } from "./attach.ts";
 import { type Context, changeContext } from "./context.ts";
 import { isOptedOut } from "./opt-outs.ts";
-import { channelsFor, type Recipient, recipientOf, requireRecipient } from "./recipient.ts";
+import { channelsFor, type Recipient, reasonFor, recipientOf, requireRecipient } from "./recipient.ts";
+import { chooseOn } from "./route.ts";
 import { type Thread, threadOf } from "./threads.ts";
 
 /** Farthest ahead a message can be scheduled: 30 days (contract 3). */
@@ -36,6 +37,7 @@ export interface Sending {
 /** A message that can be accepted: committed whole by `operations`, or not at all. */
 export interface Draft {
   message: Message;
+  recipient: Recipient;
   /**
    * The thread, where it is new, then the message, its files, and its first event. A unit with them may be answered
    * `taken` for the thread's sake: throw `threadTaken()` then, inside of `withThread`.
@@ -57,8 +59,10 @@ export async function draft(context: Context, sending: Sending): Promise<Draft> 
   const recipient = await recipientOf(context, customerId, wanted);
   const [channel, ...channelsLeft] = channelsFor(recipient, wanted);
   await requireWilling(context, recipient);
-  const { number, to, chat, instanceId } = recipient;
-  const pair = { customerId, from: number.address, peer: to, channel, instanceId };
+  const { number, to, chat, plan } = recipient;
+  const chosen = chooseOn(context, plan, channel);
+  if (chosen === null) throw new Error(`${channel} is usable, and no instance has it`);
+  const pair = { customerId, from: number.address, peer: to, channel, instanceId: number.instanceId };
   const thread: Thread = chat === null ? await threadOf(context, pair) : { chat, make: [] };
   const change = begin(
     {
@@ -77,15 +81,16 @@ export async function draft(context: Context, sending: Sending): Promise<Draft> 
       replyTo: wanted.replyTo === undefined ? null : await requireReplied(context, thread, wanted.replyTo),
       payment: sending.payment ?? null,
       correlationId: sending.correlationId,
-      instanceId,
+      instanceId: chosen.instanceId,
     },
+    reasonFor(recipient, wanted, channel, chosen),
     told,
   );
   const { message } = change;
   const insert: Operation = { op: "insert", table: "messages", record: message };
   const operations = [...thread.make, insert, ...files.operations];
   for (const event of change.events) operations.push({ op: "event", event, callbackUrl: message.callbackUrl });
-  return { message, operations, committed: () => committed(context, message, thread, age) };
+  return { message, recipient, operations, committed: () => committed(context, message, thread, age) };
 }
 
 function committed(context: Context, message: Message, { chat, make }: Thread, age: number): void {

@@ -1,11 +1,10 @@
 /** The engine as one thing: its context, its loops and its providers, started and stopped in order. */
 
-import { PROVIDERS } from "../../sdk/wire.ts";
 import type { Clock, Shift } from "../clock.ts";
 import type { Link } from "../core/attachment.ts";
 import { createIdSource, type NewId, type Random } from "../core/id.ts";
 import type { Fetching } from "../outgoing/fetch.ts";
-import { capabilitiesOf, createProvider } from "../providers/registry.ts";
+import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
 import { Connections } from "./connections.ts";
@@ -43,9 +42,6 @@ export interface EngineParts {
   createProvider?: typeof createProvider;
 }
 
-/** Hand-overs of one instance at once: the most that any provider can have. */
-const HAND_OVERS_AT_ONCE = Math.max(...PROVIDERS.map((name) => capabilitiesOf(name).concurrency));
-
 /** The engine of one process. `context` is what its verbs are called with, before and after `start`. */
 export class Engine {
   readonly context: Context;
@@ -73,7 +69,11 @@ export class Engine {
       wake: {
         messages: (lanes) => this.#dispatch?.lanes.wake(lanes),
         deliveries: (lanes) => this.#deliver?.wake(lanes),
-        chores: () => this.#sweep.wake(),
+        outages: () => this.#dispatch?.outages.wake(),
+        chores: () => {
+          this.#sweep.wake();
+          this.#dispatch?.outages.wake();
+        },
       },
     };
     this.#sweep = new Sweep(this.context);
@@ -84,11 +84,11 @@ export class Engine {
     const { context } = this;
     await context.links.load(context);
     await context.store.release(Number.POSITIVE_INFINITY, context.clock.now());
-    this.#dispatch = new Dispatch(context, HAND_OVERS_AT_ONCE);
+    this.#dispatch = new Dispatch(context);
     this.#deliver = createDeliver(context, sender);
     for (const instance of await context.known.instances()) await context.connections.connect(context, instance);
     this.#deliver.start();
-    this.#dispatch.lanes.start();
+    this.#dispatch.start();
     this.#sweep.start();
   }
 

@@ -38,16 +38,21 @@ export async function receiveAtHook(
   context: Context,
   { id, token, rest, query, ...request }: AtHook,
 ): Promise<HookReply> {
+  // Before that nobody can tell a hook's address from another.
+  if (!context.links.isLoaded) throw notNow("The service is starting; try again later.");
   const instance = await context.known.instance(id as InstanceId);
   if (instance === null || !context.links.opensHook(instance.id, token)) {
     throw new ApiError("NOT_FOUND", "There is nothing at this address.");
   }
   const provider = context.providers.get(instance.id);
   if (provider === undefined) {
-    const message = "The instance is not running; try again later.";
-    throw new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    throw notNow("The instance is not running; try again later.");
   }
   if (provider.receive === undefined) throw new ApiError("NOT_FOUND", "There is nothing at this address.");
   const url = `${hookUrl(context, instance.id)}${rest}${query}`;
   return provider.receive({ ...request, path: rest, url });
+}
+
+function notNow(message: string): ApiError {
+  return new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

@@ -1,12 +1,13 @@
-/** What every request needs and rarely changes, kept at hand: keys, customers' numbers, instances. Cleared on change. */
+/** What every request needs and rarely changes, kept at hand: keys, customers, numbers, instances. Cleared on change. */
 
+import type { Customer } from "../core/customer.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { Instance } from "../core/instance.ts";
 import { keep } from "../core/keep.ts";
 import type { ApiKey } from "../core/key.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
-import { listCustomers } from "../store/customers.ts";
+import { findCustomer, listCustomers } from "../store/customers.ts";
 import { findInstances } from "../store/instances.ts";
 import { findKeyByHash } from "../store/keys.ts";
 import { findNumberByAddress, findNumbers, findNumbersOn } from "../store/numbers.ts";
@@ -18,6 +19,7 @@ const KEPT_MAX = 10_000;
 export class Known {
   readonly #db: Store["db"];
   readonly #keys = new Map<string, ApiKey>();
+  readonly #customers = new Map<CustomerId, Pick<Customer, "routes" | "quietHours">>();
   readonly #numbers = new Map<CustomerId, readonly CustomerNumber[]>();
   readonly #addresses = new Map<string, CustomerNumber>();
   readonly #onInstances = new Map<InstanceId, readonly CustomerNumber[]>();
@@ -43,6 +45,17 @@ export class Known {
     const key = await findKeyByHash(this.#db, hash);
     if (key !== null && age === this.#age) keep(this.#keys, hash, key, KEPT_MAX);
     return key;
+  }
+
+  /** How a customer wants its messages sent: its routes and quiet hours. None for a customer that is gone. */
+  async customer(customerId: CustomerId): Promise<Pick<Customer, "routes" | "quietHours">> {
+    const known = this.#customers.get(customerId);
+    if (known !== undefined) return known;
+    const age = this.#age;
+    const { routes, quietHours } = (await findCustomer(this.#db, customerId)) ?? { routes: [], quietHours: null };
+    const customer = { routes, quietHours };
+    if (age === this.#age) keep(this.#customers, customerId, customer, KEPT_MAX);
+    return customer;
   }
 
   /** Numbers of a customer, the default first. */
@@ -101,6 +114,7 @@ export class Known {
   clear(): void {
     this.#age += 1;
     this.#keys.clear();
+    this.#customers.clear();
     this.#numbers.clear();
     this.#addresses.clear();
     this.#onInstances.clear();

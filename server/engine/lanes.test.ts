@@ -49,7 +49,7 @@ class Queue {
       inFlight: (count) => {
         this.inFlight = count;
       },
-      slotsPerLane: 16,
+      slotsPerLane: () => 16,
       slotsMax: 100,
       ...options,
     });
@@ -292,7 +292,7 @@ test("a poll that fails is told of, and the next one is made all the same", asyn
 });
 
 test("a run that throws is told of, and its slot is free again", async (t) => {
-  const queue = new Queue({ slotsPerLane: 1 });
+  const queue = new Queue({ slotsPerLane: () => 1 });
   await queue.start(t);
   await queue.wake("a", 2);
   assert.deepEqual(queue.began, [1]);
@@ -368,7 +368,7 @@ test("whatever comes, fails and ends in whatever order, everything is run once a
   );
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 60 }), async (actions) => {
-      const queue = new Queue({ slotsPerLane: 6, slotsMax: 15 });
+      const queue = new Queue({ slotsPerLane: () => 6, slotsMax: 15 });
       await queue.start();
       let added = 0;
       for (const one of actions) {

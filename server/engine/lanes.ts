@@ -20,8 +20,8 @@ export interface Drain<Item> {
   run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
   fault(error: unknown): void;
   inFlight(count: number): void;
-  /** Items of one lane at once. */
-  slotsPerLane: number;
+  /** Items of the lane at once. */
+  slotsPerLane(lane: string): number;
   /** Items of all lanes at once. */
   slotsMax: number;
 }
@@ -142,7 +142,7 @@ export class Lanes<Item> {
     for (const name of this.#woken) {
       if (left <= 0 || free.length === LANES_PER_CLAIM_MAX) break;
       const lane = this.#lane(name);
-      const slots = Math.min(lane.slots - lane.running, left);
+      const slots = Math.min(Math.min(lane.slots, this.#drain.slotsPerLane(name)) - lane.running, left);
       if (slots <= 0) continue;
       free.push({ lane: name, slots });
       left -= slots;
@@ -151,7 +151,7 @@ export class Lanes<Item> {
   }
 
   #lane(name: string): Lane {
-    return this.#lanes.get(name) ?? { running: 0, slots: Math.min(SLOTS_AT_START, this.#drain.slotsPerLane) };
+    return this.#lanes.get(name) ?? { running: 0, slots: Math.min(SLOTS_AT_START, this.#drain.slotsPerLane(name)) };
   }
 
   #begin(name: string, item: Item): void {
@@ -186,7 +186,7 @@ export class Lanes<Item> {
     this.#inFlight -= 1;
     this.#drain.inFlight(this.#inFlight);
     if (result === "slow") lane.slots = 1;
-    else if (result === "good") lane.slots = Math.min(lane.slots + 1, this.#drain.slotsPerLane);
+    else if (result === "good") lane.slots = Math.min(lane.slots + 1, this.#drain.slotsPerLane(name));
     if (lane.running === 0 && this.#lanes.size > LANES_KEPT_MAX) this.#lanes.delete(name);
     this.wake([name]);
   }

@@ -18,6 +18,11 @@ export class Links {
     this.#key = key;
   }
 
+  /** Whether it has its key: false until the service has begun to start its engine. */
+  get isLoaded(): boolean {
+    return this.#key !== null;
+  }
+
   /** Takes the key from the store, made at the first start. It outlives a change of the key that seals it. */
   async load({ store, sealer, random }: Pick<Context, "store" | "sealer" | "random">): Promise<void> {
     const sealed = await findSetting(store.db, LINK_KEY);

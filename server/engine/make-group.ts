@@ -69,7 +69,7 @@ export async function makeGroup(context: Context, making: Making): Promise<Comma
 async function check(context: Context, customerId: CustomerId, body: CreateGroup): Promise<Wanted> {
   const number = chooseNumber(await context.known.numbers(customerId), body.from);
   const participants = checkParticipants(number, body.participants);
-  if (!offeredBy(number).includes("imessage")) {
+  if (!offeredBy(context, number).includes("imessage")) {
     throw new ApiError(
       "GROUP_SMS_UNSUPPORTED",
       `${number.address} has no iMessage, and groups are not made over SMS; write to each of them instead.`,

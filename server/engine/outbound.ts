@@ -1,13 +1,14 @@
 /** Makes what a provider is given of a message: at once of a plain one, else with what has to be read and fetched first. */
 
+import { isGroupId } from "../core/chat.ts";
 import type { Message } from "../core/message.ts";
+import { smsText } from "../core/segment.ts";
 import type { Outbound } from "../providers/provider.ts";
 import { findChat } from "../store/chats.ts";
 import { findMessage } from "../store/messages.ts";
 import { loadAttachments } from "./attach.ts";
 import type { Context } from "./context.ts";
 import { conversationOf } from "./conversation.ts";
-import { isGroupId } from "./recipient.ts";
 
 type Surroundings = Pick<Outbound, "group" | "replyTo">;
 /** What of a message to be handed over does not stand in the message itself. */
@@ -18,9 +19,10 @@ export const NOTHING_GATHERED: Gathered = { group: null, replyTo: null, attachme
 
 /**
  * The message as its provider is given it. Effects, mentions and replies are iMessage's, and left out elsewhere.
- * Asked by `settle` what became of a hand-over, a provider is given no files.
+ * What goes out by SMS may be smart-encoded. Asked by `settle` what became of a hand-over, a provider is given no files.
  */
-export function outbound(message: Message, gathered: Gathered = NOTHING_GATHERED): Outbound {
+export function outbound(context: Context, message: Message, gathered: Gathered = NOTHING_GATHERED): Outbound {
+  const text = message.text ?? "";
   const isRich = message.channel === "imessage";
   return {
     messageId: message.id,
@@ -28,7 +30,7 @@ export function outbound(message: Message, gathered: Gathered = NOTHING_GATHERED
     from: message.from,
     to: message.to,
     channel: message.channel,
-    text: message.text ?? "",
+    text: message.channel === "sms" ? smsText(text, context.settings.smartEncoding) : text,
     group: gathered.group,
     attachments: gathered.attachments,
     effect: isRich ? message.effect : null,
@@ -77,9 +79,9 @@ export async function prepare(context: Context, message: Message, abort: AbortSi
 
 /** The message as its provider is asked about it: like `outbound`, without files. */
 export async function askedAbout(context: Context, message: Message): Promise<Outbound> {
-  if (isPlain(message)) return outbound(message);
+  if (isPlain(message)) return outbound(context, message);
   const around = await surroundingsOf(context, message);
-  return outbound(message, "refused" in around ? NOTHING_GATHERED : { ...around, attachments: [] });
+  return outbound(context, message, "refused" in around ? NOTHING_GATHERED : { ...around, attachments: [] });
 }
 
 async function surroundingsOf(

@@ -1,15 +1,18 @@
 /** Gets a queued message ready for its hand-over, or commits why there will be none, or none yet. */
 
+import { isGroupId } from "../core/chat.ts";
 import type { MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { type FailureCause, fail, postpone, postponedSince } from "../core/message-lifecycle.ts";
+import { placeOf } from "../core/message-routing.ts";
 import { changeMessage } from "./change-message.ts";
 import { type Context, changeContext } from "./context.ts";
 import type { RunResult } from "./lanes.ts";
 import { isHeld, LEASE_MS } from "./lease.ts";
 import { isOptedOut } from "./opt-outs.ts";
 import { type Gathered, hasFiles, isPlain, NOTHING_GATHERED, type Prepared, prepare } from "./outbound.ts";
-import { isGroupId } from "./recipient.ts";
+import { waitsForQuietHours } from "./quiet-hours.ts";
+import { moveInstead, planOf } from "./route.ts";
 
 /** Messages whose files are gathered at once; others are postponed. They hold no slot of their lane meanwhile. */
 const GATHERED_AT_ONCE_MAX = 16;
@@ -40,16 +43,32 @@ const PLAIN = { gathered: NOTHING_GATHERED, release() {} };
 
 /** What a queued message needs for its hand-over. Null: it failed or waits, and that is on disk. */
 export async function makeReady(context: Context, message: Message, hand: Hand): Promise<Ready | null> {
-  if (message.expiresAt !== null && message.expiresAt <= context.clock.now()) {
-    const hours = Math.round(context.settings.messageTtlMs / 3_600_000);
-    const text = `It waited for ${hours} hours and no provider could take it.`;
-    return end(context, message, { code: "EXPIRED", message: text });
-  }
+  const expiry = expiryOf(context, message);
+  if (expiry !== null) return end(context, message, expiry);
   if (await failsAsUnwanted(context, message)) return null;
-  if (isPlain(message)) return { message, ...PLAIN };
-  // Where nobody would take it, nothing is fetched.
-  const isRunning = context.providers.has(message.instanceId);
-  return isRunning ? gather(context, message, hand) : wait(context, message, `${message.instanceId} is not running`);
+  if (await waitsForQuietHours(context, message)) return null;
+  // Where nobody would take it, nothing is fetched either.
+  if (!context.connections.isUp(context, message.instanceId)) return goElsewhere(context, message);
+  return isPlain(message) ? { message, ...PLAIN } : gather(context, message, hand);
+}
+
+/** What a message fails with that has waited too long to be handed over; null while it may wait. */
+export function expiryOf({ clock, settings }: Context, { expiresAt }: Message): FailureCause | null {
+  if (expiresAt === null || expiresAt > clock.now()) return null;
+  const hours = Math.round(settings.messageTtlMs / 3_600_000);
+  return { code: "EXPIRED", message: `It waited for ${hours} hours and no provider could take it.` };
+}
+
+/** Its instance is down: another one that is up gets it, else it waits at its place until one is. */
+async function goElsewhere(context: Context, message: Message): Promise<null> {
+  const plan = await planOf(context, message);
+  await changeMessage(context, message, (fresh) => {
+    if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
+    const dueAt = placeOf(fresh, context.settings.messageTtlMs, context.clock.now());
+    const moved = moveInstead(context, plan, fresh);
+    return { message: moved ?? { ...fresh, dueAt, claimedUntil: null }, events: [] };
+  });
+  return null;
 }
 
 /** Fails a leased message whose recipient does not want it any more. Answers whether it did, and that is on disk. */
@@ -64,7 +83,12 @@ async function gather(context: Context, claimed: Message, hand: Hand): Promise<R
   const message = hasFiles(claimed) ? await renewLease(context, claimed) : claimed;
   if (message === null) return null;
   const prepared = await prepareInTurn(context, message, hand);
-  if ("gathered" in prepared) return { message, ...prepared };
+  if ("gathered" in prepared) {
+    // Files may have taken long, and a message that waits needs them again when it goes out.
+    if (!hasFiles(message) || !(await waitsForQuietHours(context, message))) return { message, ...prepared };
+    prepared.release();
+    return null;
+  }
   if ("deferred" in prepared) return wait(context, message, prepared.deferred);
   const { refused, code } = prepared;
   return end(context, message, { code: "REJECTED", message: refused, providerErrorCode: code });

@@ -173,6 +173,15 @@ describe("contract 3: a channel that was given up", () => {
     assert.equal((await stage.events(id))[2]?.data.reason, "REJECTED");
   });
 
+  test("by a failed receipt that says the recipient is not on it falls back with NOT_REACHABLE", async (t) => {
+    const stage = await engineStage(t);
+    const id = await stage.send();
+    await stage.run();
+    await stage.tell(receipt("failed", { code: "22", notReachable: true }));
+    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    assert.equal((await stage.events(id))[2]?.data.reason, "NOT_REACHABLE");
+  });
+
   test("only has its later receipts noted in the timeline, each kind once", async (t) => {
     const stage = await engineStage(t);
     stage.provider.sendNext.push(stage.provider.accepted());

@@ -11,6 +11,7 @@ import { type Context, changeContext } from "./context.ts";
 import { forgetOnly, forgetting } from "./forget.ts";
 import { giveUp } from "./give-up.ts";
 import { referenceTurn } from "./references.ts";
+import { type Plan, planOf } from "./route.ts";
 
 /** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing, and is `unknown`. */
 export async function hearReceipt(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
@@ -25,8 +26,9 @@ async function take(context: Context, instanceId: InstanceId, signal: ReceiptSig
     return "unknown";
   }
   const { message, isRecorded } = subject;
+  const plan = await planOf(context, message);
   const decide = (fresh: Message): Verdict => {
-    const verdict = receiptOf(context, fresh, instanceId, isRecorded, signal);
+    const verdict = receiptOf(context, plan, fresh, { instanceId, isRecorded, signal });
     if (forgets.length === 0) return verdict;
     const { also = [], ...change } = verdict ?? { message: fresh, events: [] };
     return { ...change, also: [...also, ...forgets] };
@@ -50,13 +52,14 @@ async function findSubject(context: Context, instanceId: InstanceId, { messageId
   return message === null ? null : { message, isRecorded: handOver !== null };
 }
 
-function receiptOf(
-  context: Context,
-  message: Message,
-  instanceId: InstanceId,
-  isRecorded: boolean,
-  signal: ReceiptSignal,
-): Verdict {
+/** A receipt as it came: from which instance, and whether its reference is on record. */
+interface Told {
+  instanceId: InstanceId;
+  isRecorded: boolean;
+  signal: ReceiptSignal;
+}
+
+function receiptOf(context: Context, plan: Plan, message: Message, { instanceId, isRecorded, signal }: Told): Verdict {
   const told = changeContext(context);
   if (!isCurrent(message, instanceId, signal)) {
     const reason = `${signal.receipt} receipt of a channel that was given up`;
@@ -70,7 +73,7 @@ function receiptOf(
     : [{ op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: told.now } }];
   const referenced = { ...message, providerMessageId: reference };
   const change =
-    signal.receipt === "failed" ? refused(context, referenced, signal) : climb(referenced, signal.receipt, told);
+    signal.receipt === "failed" ? refused(context, plan, referenced, signal) : climb(referenced, signal.receipt, told);
   return change === null ? null : { ...change, also };
 }
 
@@ -82,9 +85,10 @@ function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSign
   return message.handOvers > 0 && (message.status === "pending" || message.status === "failed");
 }
 
-function refused(context: Context, message: Message, signal: ReceiptSignal): Verdict {
+/** It had been taken, so that no other instance of the channel may be given it: the channel is given up. */
+function refused(context: Context, plan: Plan, message: Message, signal: ReceiptSignal): Verdict {
   const text = signal.reason ?? "The channel took it and could not deliver it.";
   const cause = { code: sendFailedCode(message.channel), message: text, providerErrorCode: signal.code ?? null };
   if (message.status !== "pending" && message.status !== "sent") return null;
-  return giveUp(message, "REJECTED", cause, context.settings.messageTtlMs, changeContext(context));
+  return giveUp(context, plan, message, signal.notReachable === true ? "NOT_REACHABLE" : "REJECTED", cause);
 }

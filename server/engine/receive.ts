@@ -61,18 +61,19 @@ async function receive(
 /** The message as it is to be kept, and all that makes it so. */
 async function arrival(
   context: Context,
-  { customerId, address }: CustomerNumber,
+  number: CustomerNumber,
   instanceId: InstanceId,
   signal: InboundSignal,
 ): Promise<{ message: Message; operations: Operation[] }> {
+  const { customerId, address } = number;
   const { channel, reference, group } = signal;
   const messageId = context.newId("msg");
   const from = addressOf(signal.from);
-  const place = { customerId, from: address, channel, instanceId };
+  const place = { customerId, from: address, channel };
   const { chat, make }: Thread =
     group === null
-      ? await threadOf(context, { ...place, peer: from })
-      : await groupOf(context, { ...place, sighting: group });
+      ? await threadOf(context, { ...place, peer: from, instanceId: number.instanceId })
+      : await groupOf(context, { ...place, sighting: group, instanceId });
   const kept = keepInbound(context, { customerId, messageId, instanceId }, signal.attachments);
   const told = changeContext(context);
   const base: Message = {

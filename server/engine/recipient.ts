@@ -1,15 +1,16 @@
 /** To whom a message goes, from which number, and by which channels: what only the customer's own records can tell. */
 
-import type { Channel } from "../../sdk/wire.ts";
+import { CHANNELS, type Channel } from "../../sdk/wire.ts";
 import type { Chat } from "../core/chat.ts";
 import { ApiError, invalidField } from "../core/error.ts";
-import type { ChatId, CustomerId, InstanceId } from "../core/id.ts";
+import type { CustomerId } from "../core/id.ts";
 import { type CustomerNumber, channelsOf } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
+import { type Chosen, wayOf } from "../core/routing.ts";
 import type { Wanted } from "../core/sending.ts";
-import { capabilitiesOf } from "../providers/registry.ts";
 import type { Context } from "./context.ts";
 import { requireChat } from "./require-chat.ts";
+import { offered, type Plan, planFrom, planInGroup } from "./route.ts";
 
 /** Order in which channels are tried unless the caller says otherwise (contract 3, Routing). */
 export const DEFAULT_PREFERENCE: readonly Channel[] = ["imessage", "sms"];
@@ -22,7 +23,8 @@ export interface Recipient {
   /** The chat, where it is known without looking for it. */
   chat: Chat | null;
   isGroup: boolean;
-  instanceId: InstanceId;
+  /** The instances that can take it, by channel. */
+  plan: Plan;
   /** Channels that both ends can have. */
   usable: readonly Channel[];
 }
@@ -32,17 +34,23 @@ export async function recipientOf(context: Context, customerId: CustomerId, want
   if (wanted.chatId !== undefined) return chatRecipient(context, customerId, wanted, wanted.chatId);
   const to = requireRecipient(wanted.to ?? "");
   const number = chooseNumber(await context.known.numbers(customerId), wanted.from);
-  return addressRecipient(number, to, null);
+  return addressRecipient(context, number, to, null);
 }
 
-function addressRecipient(number: CustomerNumber, to: string, chat: Chat | null): Recipient {
-  const usable = channelsOf(to, offeredBy(number));
-  return { number, to, chat, isGroup: false, instanceId: number.instanceId, usable };
+async function addressRecipient(
+  context: Context,
+  number: CustomerNumber,
+  to: string,
+  chat: Chat | null,
+): Promise<Recipient> {
+  const plan = await planFrom(context, number, to);
+  const usable = CHANNELS.filter((channel) => plan(channel).length > 0);
+  return { number, to, chat, isGroup: false, plan, usable };
 }
 
-/** Channels that a number has. */
-export function offeredBy({ address, provider }: CustomerNumber): Channel[] {
-  return channelsOf(address, capabilitiesOf(provider).channels);
+/** Channels that a number has on its own instance; by its customer's routes it may have SMS as well. */
+export function offeredBy(context: Pick<Context, "providers">, number: CustomerNumber): Channel[] {
+  return channelsOf(number.address, offered(context, number));
 }
 
 async function chatRecipient(
@@ -55,17 +63,13 @@ async function chatRecipient(
   const from = parseAddress(chatId) === null ? undefined : wanted.from;
   const chat = await requireChat(context, { customerId, id: chatId, from });
   const number = numberOfChat(await context.known.numbers(customerId), chat, wanted.from);
-  if (chat.peer !== null) return addressRecipient(number, chat.peer, chat);
+  if (chat.peer !== null) return addressRecipient(context, number, chat.peer, chat);
   if (chat.leftAt !== null) {
     throw new ApiError("INVALID_STATUS", `${chat.id}: ${chat.from} has left this group; nothing can be sent to it.`);
   }
   // What the provider calls the group is a name on its own instance only, and a group has one channel.
-  return { number, to: chat.id, chat, isGroup: true, instanceId: chat.instanceId, usable: [chat.channel] };
-}
-
-/** Whether what a message has as its recipient is a group's chat. */
-export function isGroupId(to: string): to is ChatId {
-  return to.startsWith("chat_");
+  const plan = planInGroup(chat.instanceId);
+  return { number, to: chat.id, chat, isGroup: true, plan, usable: [chat.channel] };
 }
 
 /** The customer's number in a chat; `from`, where given, must be that very number. */
@@ -104,6 +108,18 @@ export function chooseNumber(
     "ADDRESS_NOT_AUTHORIZED",
     `${field}: ${from} is not a number of this customer; GET /v1/numbers lists them.`,
   );
+}
+
+/** Why a message begins with this channel and this instance: the first words of its timeline. */
+export function reasonFor(recipient: Recipient, wanted: Wanted, channel: Channel, chosen: Chosen): string {
+  return `${channel} ${whyOn(recipient, wanted, channel)}, by ${wayOf(chosen).way}`;
+}
+
+function whyOn({ isGroup, usable }: Recipient, wanted: Wanted, channel: Channel): string {
+  const [preferred = channel] = wanted.routing?.preference ?? DEFAULT_PREFERENCE;
+  if (isGroup) return "like its group";
+  if (channel === preferred) return "first by preference";
+  return usable.includes(preferred) ? "for its attachments" : `as there is no ${preferred} between the two`;
 }
 
 /**

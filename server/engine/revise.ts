@@ -9,6 +9,7 @@ import type { Operation } from "../store/store.ts";
 import { changeMessage, reread, unitOf } from "./change-message.ts";
 import { type Context, changeContext } from "./context.ts";
 import { once } from "./idempotency.ts";
+import { planOf, wayNow } from "./route.ts";
 
 /** A customer's message that is not deleted; throws 404 `NOT_FOUND`. */
 export async function requireMessage(context: Context, customerId: CustomerId, id: string): Promise<Message> {
@@ -62,7 +63,8 @@ export async function retryMessage(
         `${id} asks for the payment ${message.payment.id}, which ended when it failed; make a new payment request.`,
       );
     }
-    const change = retry(message, context.settings.messageTtlMs, changeContext(context));
+    const way = wayNow(context, await planOf(context, message), message);
+    const change = retry(message, way, context.settings.messageTtlMs, changeContext(context));
     if (change === null)
       throw new ApiError("INVALID_STATUS", `${id} is ${message.status}; only a failed message can be retried.`);
     return { unit: unitOf(message, change), value: change.message, result: id };

@@ -1,12 +1,10 @@
 /** Routes that tell what an address can receive, and whether its owner wants to be disturbed (contract 3). */
 
-import { Inquiries } from "../engine/availability.ts";
-import type { Context } from "../engine/context.ts";
+import type { Inquiries } from "../engine/availability.ts";
 import { addressParam } from "./address-param.ts";
 import { type Route, route } from "./route.ts";
 
-export function capabilityRoutes(context: Context): Route[] {
-  const inquiries = new Inquiries(context);
+export function capabilityRoutes(inquiries: Inquiries): Route[] {
   return [
     route({
       method: "GET",

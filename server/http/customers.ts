@@ -57,7 +57,8 @@ function getRoute(context: Context): Route {
       const customer = await findCustomer(context.store.db, id);
       if (customer === null) throw new ApiError("NOT_FOUND", `There is no customer ${id}.`);
       const numbers = await findNumbers(context.store.db, id);
-      const data: CustomerWithNumbers = { ...customerRecord(customer), numbers: numbers.map(recordOf) };
+      const records = await Promise.all(numbers.map((number) => recordOf(context, number)));
+      const data: CustomerWithNumbers = { ...customerRecord(customer), numbers: records };
       return { data };
     },
   });
@@ -73,7 +74,7 @@ function assignmentRoutes(context: Context): Route[] {
       async handle({ params, body, idempotencyKey }) {
         const request = { idempotencyKey, body };
         const { repeated, number } = await addNumber(context, params.id as CustomerId, request);
-        return { status: repeated ? 200 : 201, data: recordOf(number) };
+        return { status: repeated ? 200 : 201, data: await recordOf(context, number) };
       },
     }),
     route({
@@ -91,7 +92,8 @@ function assignmentRoutes(context: Context): Route[] {
       path: "/v1/admin/customers/:id/numbers/:numberId/default",
       scope: "admin",
       async handle({ params }) {
-        return { data: recordOf(await makeDefault(context, params.id as CustomerId, params.numberId)) };
+        const number = await makeDefault(context, params.id as CustomerId, params.numberId);
+        return { data: await recordOf(context, number) };
       },
     }),
   ];

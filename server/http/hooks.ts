@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance } from "fastify";
+import { ApiError } from "../core/error.ts";
 import type { Context } from "../engine/context.ts";
 import { HOOKS_PATH, receiveAtHook } from "../engine/hooks.ts";
 import { readWhole } from "./read-whole.ts";
@@ -9,7 +10,10 @@ import { readWhole } from "./read-whole.ts";
 /** Largest body that a hook takes, in bytes: peers name files, and do not send them. */
 const BODY_BYTES_MAX = 1_048_576;
 
-type Params = { id: string; token: string; "*"?: string };
+type Params = { id: string; token: string };
+
+/** The parts of a target: what follows the token as it was sent, since peers sign it so, and the query with its mark. */
+const TARGET = /^(?:https?:\/\/[^/?#]*)?\/hooks\/[^/?#]*\/[^/?#]*([^?#]*)(\?.*)?$/is;
 
 /** Adds the hooks of all instances. What they are asked while the service starts or stops is a 503. */
 export function registerHooks(app: FastifyInstance, context: Context): void {
@@ -19,13 +23,15 @@ export function registerHooks(app: FastifyInstance, context: Context): void {
       url,
       async handler({ method, params, raw }, reply) {
         const body = await readWhole(raw, reply.raw, BODY_BYTES_MAX);
-        const { "*": rest } = params;
-        const query = /\?.*/s.exec(raw.url ?? "")?.[0] ?? "";
+        const target = TARGET.exec(raw.url ?? "");
+        // The router reads more spellings than peers are told.
+        if (target === null) throw new ApiError("NOT_FOUND", "There is nothing at this address.");
+        const [, rest = "", query = ""] = target;
         const answered = await receiveAtHook(context, {
           id: params.id,
           token: params.token,
           method: method === "POST" ? "POST" : "GET",
-          rest: rest === undefined ? "" : `/${rest}`,
+          rest,
           query,
           headers: joined(raw.headers),
           body,

@@ -5,50 +5,58 @@ import { invalidField } from "../core/error.ts";
 import type { Message } from "../core/message.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { parseAddress } from "../core/phone.ts";
+import { understandCarousel, understandMessage } from "../core/sending.ts";
 import { accept, acceptCarousel } from "../engine/accept.ts";
+import type { Inquiries } from "../engine/availability.ts";
 import { type Context, forRequest } from "../engine/context.ts";
+import { dryRun } from "../engine/dry-run.ts";
 import { cancelSchedule, deleteMessage, requireMessage, retryMessage } from "../engine/revise.ts";
 import { listMessages, listScheduled, type ScheduledPlace } from "../store/messages.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor } from "./schemas/common.ts";
-import { ListMessages, ListScheduled, RetryMessage, SendCarousel, SendMessage } from "./schemas/messages.ts";
+import { ListMessages, ListScheduled, Rehearsal, RetryMessage, SendCarousel, SendMessage } from "./schemas/messages.ts";
 
-export function messageRoutes(context: Context): Route[] {
+export function messageRoutes(context: Context, inquiries: Inquiries): Route[] {
   return [
-    sendRoute(context),
-    carouselRoute(context),
+    sendRoute(context, inquiries),
+    carouselRoute(context, inquiries),
     listRoute(context),
     scheduledRoute(context),
     ...oneMessageRoutes(context),
   ];
 }
 
-function sendRoute(context: Context): Route {
+function sendRoute(context: Context, inquiries: Inquiries): Route {
   return route({
     method: "POST",
     path: "/v1/messages",
     scope: "messages",
+    query: Rehearsal,
     body: SendMessage,
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
-    async handle({ caller, body, correlationId, idempotencyKey }) {
+    async handle({ caller, query, body, correlationId, idempotencyKey }) {
       const { customerId, key } = caller;
-      const accepted = await accept(context, { customerId, keyId: key.id, correlationId, idempotencyKey, body });
+      const owner = { customerId, keyId: key.id, correlationId };
+      if (query.dryRun === true) return { data: await dryRun(context, inquiries, owner, understandMessage(body)) };
+      const accepted = await accept(context, { ...owner, idempotencyKey, body });
       return { status: accepted.repeated ? 200 : 202, data: accepted.record };
     },
   });
 }
 
-function carouselRoute(context: Context): Route {
+function carouselRoute(context: Context, inquiries: Inquiries): Route {
   return route({
     method: "POST",
     path: "/v1/messages/carousel",
     scope: "messages",
+    query: Rehearsal,
     body: SendCarousel,
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
-    async handle({ caller, body, correlationId, idempotencyKey }) {
+    async handle({ caller, query, body, correlationId, idempotencyKey }) {
       const { customerId, key } = caller;
-      const sending = { customerId, keyId: key.id, correlationId, idempotencyKey, body };
-      const { repeated, record } = await acceptCarousel(context, sending);
+      const owner = { customerId, keyId: key.id, correlationId };
+      if (query.dryRun === true) return { data: await dryRun(context, inquiries, owner, understandCarousel(body)) };
+      const { repeated, record } = await acceptCarousel(context, { ...owner, idempotencyKey, body });
       return { status: repeated ? 200 : 202, data: record };
     },
   });

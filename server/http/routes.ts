@@ -1,5 +1,6 @@
 /** All routes under `/v1`, in one list. */
 
+import { Inquiries } from "../engine/availability.ts";
 import type { Context } from "../engine/context.ts";
 import type { UsageCounters } from "../engine/usage.ts";
 import { attachmentRoutes } from "./attachments.ts";
@@ -8,6 +9,7 @@ import { capabilityRoutes } from "./capabilities.ts";
 import { chatRoutes } from "./chats.ts";
 import { clockRoutes } from "./clock.ts";
 import { contactRoutes } from "./contacts.ts";
+import { customerRouteRoutes } from "./customer-routes.ts";
 import { customerRoutes } from "./customers.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoutes } from "./events.ts";
@@ -19,6 +21,7 @@ import { numberRoutes } from "./numbers.ts";
 import { optOutRoutes } from "./opt-outs.ts";
 import { paymentRoutes } from "./payments.ts";
 import { phoneRoutes } from "./phones.ts";
+import { quietHoursRoutes } from "./quiet-hours.ts";
 import { revisionRoutes } from "./revisions.ts";
 import type { Route } from "./route.ts";
 import { type Inboxes, inboxRoutes } from "./sandbox.ts";
@@ -33,8 +36,9 @@ export function allRoutes(
   inboxes: Inboxes,
   lasting: Lasting = new Lasting(),
 ): Route[] {
+  const inquiries = new Inquiries(context);
   return [
-    ...messageRoutes(context),
+    ...messageRoutes(context, inquiries),
     ...chatRoutes(context),
     ...revisionRoutes(context),
     ...eventRoutes(context, lasting),
@@ -45,9 +49,11 @@ export function allRoutes(
     ...deliveryRoutes(context),
     ...numberRoutes(context),
     ...contactRoutes(context),
-    ...capabilityRoutes(context),
+    ...capabilityRoutes(inquiries),
     ...optOutRoutes(context),
     ...customerRoutes(context),
+    ...customerRouteRoutes(context),
+    ...quietHoursRoutes(context),
     ...keyRoutes(context),
     ...instanceRoutes(context),
     ...usageRoutes(context, usage),

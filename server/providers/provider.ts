@@ -46,6 +46,8 @@ export interface OutboundAttachment {
   filename: string;
   bytes: Uint8Array;
   isAudioMessage: boolean;
+  /** Where a peer that fetches by itself gets it: as its sender named it, or our link; absent where there is neither. */
+  url?: string;
 }
 
 /** A message as a provider is given it. */
@@ -74,10 +76,9 @@ export interface Outbound {
 }
 
 /**
- * What became of a hand-over. `accepted`: `segments` and `encoding` are those of an SMS as it went out. `rejected`:
- * provably not sent, and sending it again is no use; `notReachable` says that the recipient is not on the channel.
- * `deferred`: provably not sent, later it may be; `isDown` says that the instance can hand over nothing at present, so
- * that the message keeps its place before those accepted after it. `unknown`: it may have been sent.
+ * What became of a hand-over. `accepted`: with segments and encoding of an SMS as it went out. `rejected`: provably not
+ * sent, and of no use to send again; `notReachable`: the recipient is not on the channel. `deferred`: provably not sent,
+ * later it may be; `isDown`: nothing can be handed over now, and it keeps its place. `unknown`: it may have been sent.
  */
 export type Outcome =
   | { outcome: "accepted"; reference: string; segments?: number; encoding?: Encoding }
@@ -96,6 +97,8 @@ export interface ReceiptSignal {
   /** The provider's own error code, with `failed`. */
   code?: string;
   reason?: string;
+  /** With `failed`: the recipient turned out not to be on the channel. */
+  notReachable?: boolean;
   /** A key of the instance's memory that this signal ends: it is deleted in the unit of what the signal changes. */
   forget?: string;
 }

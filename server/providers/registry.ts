@@ -1,30 +1,30 @@
 /** Every provider by its name. The only file that knows them all; admin routes and the engine ask here. */
 
 import type { ProviderName } from "../../sdk/wire.ts";
+import { BLUEBUBBLES_CAPABILITIES, createBluebubbles } from "./bluebubbles/bluebubbles.ts";
 import type { Capabilities, Provider, ProviderContext } from "./provider.ts";
 import { createSandbox, SANDBOX_CAPABILITIES } from "./sandbox/sandbox.ts";
+import { createSmpp, SMPP_CAPABILITIES } from "./smpp/smpp.ts";
+import { createTwilio, TWILIO_CAPABILITIES } from "./twilio/twilio.ts";
 
 interface Registered {
   capabilities: Capabilities;
-  /** Null while this version cannot run it: its messages wait, as those of an instance that is down. */
-  create: ((context: ProviderContext) => Provider) | null;
+  create(context: ProviderContext): Provider;
 }
-
-const NOT_RUNNING = { concurrency: 1, settleAfterMs: 1_000, seesPayments: false } as const;
 
 const REGISTRY: Readonly<Record<ProviderName, Registered>> = {
   sandbox: { capabilities: SANDBOX_CAPABILITIES, create: createSandbox },
-  bluebubbles: { capabilities: { ...NOT_RUNNING, channels: ["imessage", "sms"] }, create: null },
-  smpp: { capabilities: { ...NOT_RUNNING, channels: ["sms"] }, create: null },
-  twilio: { capabilities: { ...NOT_RUNNING, channels: ["sms"] }, create: null },
+  bluebubbles: { capabilities: BLUEBUBBLES_CAPABILITIES, create: createBluebubbles },
+  smpp: { capabilities: SMPP_CAPABILITIES, create: createSmpp },
+  twilio: { capabilities: TWILIO_CAPABILITIES, create: createTwilio },
 };
 
 /** Those whose peer has to be told by hand where it can tell us of what happens. */
 export const PROVIDERS_WITH_HOOK: readonly ProviderName[] = ["twilio"];
 
-/** A new provider called `name`, not started; null while this version cannot run such a one. */
-export function createProvider(name: ProviderName, context: ProviderContext): Provider | null {
-  return REGISTRY[name].create?.(context) ?? null;
+/** A new provider called `name`, not started. */
+export function createProvider(name: ProviderName, context: ProviderContext): Provider {
+  return REGISTRY[name].create(context);
 }
 
 /** What providers called `name` can do, whether or not an instance of one is running. */

@@ -2,11 +2,23 @@
 
 import type { Kysely } from "kysely";
 import type { Customer } from "../core/customer.ts";
-import type { CustomerId } from "../core/id.ts";
+import type { CustomerId, InstanceId } from "../core/id.ts";
 import { type Database, decode } from "./rows.ts";
 
 export async function findCustomer(db: Kysely<Database>, id: CustomerId): Promise<Customer | null> {
   const row = await db.selectFrom("customers").selectAll().where("id", "=", id).executeTakeFirst();
+  return row === undefined ? null : decode("customers", row);
+}
+
+/** A customer with a route to the instance; null when there is none. */
+export async function findCustomerRouting(db: Kysely<Database>, instanceId: InstanceId): Promise<Customer | null> {
+  // Ids hold no character that stands for others here.
+  const named = `%"instanceId":${JSON.stringify(instanceId)}%`;
+  const row = await db
+    .selectFrom("customers")
+    .selectAll()
+    .where("routes", "like", named as never)
+    .executeTakeFirst();
   return row === undefined ? null : decode("customers", row);
 }
 

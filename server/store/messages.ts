@@ -132,3 +132,69 @@ export async function listToErase(db: Kysely<Database>, limit: number): Promise<
     .execute();
   return rows.map((row) => decode("messages", row));
 }
+
+/** Of these lanes, those with something due at `now` that does not wait to be handed over. */
+export async function lanesDueBeside(
+  db: Kysely<Database>,
+  lanes: readonly InstanceId[],
+  now: number,
+): Promise<InstanceId[]> {
+  if (lanes.length === 0) return [];
+  const named = sql.join(lanes.map((lane) => sql`(${lane})`));
+  const { rows } = await sql<{ lane: InstanceId }>`
+    with lanes (lane) as (values ${named})
+    select lane from lanes where exists (select 1 from messages
+      where instance_id = lane and due_at is not null and due_at <= ${now} and status <> 'queued')`.execute(db);
+  return rows.map(({ lane }) => lane);
+}
+
+/** Where a page of waiting messages begins: behind this one. */
+export interface WaitingPlace {
+  dueAt: number;
+  id: MessageId;
+}
+
+/** Messages of a lane that wait at `now` to be handed over, in the order they will be. */
+export async function listWaiting(
+  db: Kysely<Database>,
+  lane: InstanceId,
+  now: number,
+  after: WaitingPlace | null,
+  limit: number,
+): Promise<Message[]> {
+  let query = db
+    .selectFrom("messages")
+    .selectAll()
+    .where("instance_id", "=", lane)
+    .where("status", "=", "queued")
+    .where("due_at", "is not", null)
+    .where("due_at", "<=", now)
+    .orderBy("due_at")
+    .orderBy("id")
+    .limit(limit);
+  if (after !== null) query = query.where(sql<boolean>`(due_at, id) > (${after.dueAt}, ${after.id})`);
+  return (await query.execute()).map((row) => decode("messages", row));
+}
+
+/** A customer's queued messages on an instance that are due after `from` and until `until`, in the order they will be. */
+export async function listPutOff(
+  db: Kysely<Database>,
+  { customerId, instanceId }: Pick<Message, "customerId" | "instanceId">,
+  { from, until }: { from: number; until: number },
+  after: WaitingPlace | null,
+  limit: number,
+): Promise<Message[]> {
+  let query = db
+    .selectFrom("messages")
+    .selectAll()
+    .where("instance_id", "=", instanceId)
+    .where("due_at", ">", from)
+    .where("due_at", "<=", until)
+    .where("status", "=", "queued")
+    .where("customer_id", "=", customerId)
+    .orderBy("due_at")
+    .orderBy("id")
+    .limit(limit);
+  if (after !== null) query = query.where(sql<boolean>`(due_at, id) > (${after.dueAt}, ${after.id})`);
+  return (await query.execute()).map((row) => decode("messages", row));
+}

@@ -58,9 +58,12 @@ export type Answer = { answer: "ok"; lanes: string[] } | { answer: "stale" } | {
 /** The queues that loops drain. */
 export type Queue = "messages" | "deliveries";
 
-/** At most `slots` records of each lane. `now` is shifted time, `until` the end of the lease in real time. */
+/**
+ * At most `slots` records of each lane; of one that is held (messages only) nothing that waits in `queued`. `now` is
+ * shifted time, `until` the end of the lease in real time.
+ */
 export interface Claim {
-  lanes: readonly { lane: string; slots: number }[];
+  lanes: readonly { lane: string; slots: number; held?: boolean }[];
   now: number;
   until: number;
 }

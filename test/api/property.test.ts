@@ -53,6 +53,7 @@ async function makeWorld(api: TestService, before?: World): Promise<World> {
     await own("PUT", `/v1/sandbox/phones/${phone}/settings`, {
       online: true,
       imessage: true,
+      readReceipts: false,
       latencyMs: 0,
       lossPercent: 0,
     });

@@ -203,7 +203,7 @@ describe("contract 7: the sandbox belongs to its customer", () => {
     ];
     const before = await stage.api.ask("GET", "/v1/sandbox/clock", { key });
     assert.equal(before.status, 200);
-    const config = { accountSid: `AC${"0".repeat(32)}`, authToken: "0".repeat(32) };
+    const config = { accountSid: `AC${"0".repeat(32)}`, authToken: "0".repeat(32), baseUrl: "http://127.0.0.1:9" };
     await stage.admin("POST", "/v1/admin/instances", { name: "Carrier", provider: "twilio", config });
     await stage.admin("POST", `/v1/admin/customers/${id}/numbers`, { phoneNumber: "+14155550100", provider: "twilio" });
     for (const [method, path, body] of routes) {

@@ -71,6 +71,8 @@ describe("the client against a service that runs", () => {
     assert.equal((await tb.messages.edit(sent.id, { text: "Hello!" })).content.text, "Hello!");
     assert.deepEqual(await tb.messages.react(sent.id, "love"), { messageId: sent.id, reaction: "love" });
     assert.equal((await tb.messages.unsend(sent.id)).status, "unsent");
+    const rehearsed = await tb.messages.dryRun({ to: "+15005550102", content: { text: "Hello" } });
+    assert.deepEqual([rehearsed.channel, rehearsed.segments], ["sms", 1]);
     const failing = await tb.messages.send({ to: "+15005550105", content: { text: "Nowhere" } });
     await happened("message.failed", failing.id);
     assert.equal((await tb.messages.retry(failing.id)).status, "queued");
@@ -218,6 +220,14 @@ describe("the client against a service that runs", () => {
     assert.equal((await admin.admin.customers.get(customer.id)).name, "Second");
     assert.equal((await admin.admin.customers.list()).customers.length, 2);
     assert.equal((await all(admin.admin.customers.listAll({ limit: 1 }))).length, 2);
+    const [sandbox] = (await admin.admin.instances.list()).instances;
+    const routes = [{ prefix: "+1", instanceId: sandbox?.id ?? "" }];
+    assert.deepEqual(await admin.admin.customers.setRoutes(customer.id, routes), routes);
+    assert.deepEqual(await admin.admin.customers.routes(customer.id), routes);
+    assert.equal(await admin.admin.customers.quietHours(customer.id), null);
+    const hours = { start: "21:00", end: "08:00", timeZone: "America/New_York" };
+    assert.deepEqual(await admin.admin.customers.setQuietHours(customer.id, hours), hours);
+    assert.equal(await admin.admin.customers.deleteQuietHours(customer.id), null);
     const first = await admin.admin.numbers.add(customer.id, { phoneNumber: "+15005550002", provider: "sandbox" });
     assert.equal(first.isDefault, true);
     const second = await admin.admin.numbers.add(customer.id, { phoneNumber: "+15005550003", provider: "sandbox" });

@@ -206,6 +206,32 @@ export function claimedMessages(promise: Promises): void {
     );
   });
 
+  promise("of a lane that is held nothing is claimed that waits in queued, and all else that is due", async (stage) => {
+    const customer = await stage.addCustomer();
+    const others = ["scheduled", "pending", "sent"] as const;
+    for (let index = 0; index < 100; index += 1) await stage.addMessage(customer, { dueAt: NOW - 100, to: to(index) });
+    const wanted: string[] = [];
+    for (const [index, status] of others.entries()) {
+      const at = { status, to: to(100 + index) };
+      wanted.push((await stage.addMessage(customer, { ...at, dueAt: NOW - index })).id);
+      await stage.addMessage(customer, { ...at, dueAt: NOW + 1 });
+    }
+    const instanceId = stage.newId("inst");
+    const elsewhere = await stage.addMessage(customer, { dueAt: NOW, instanceId });
+    const held = { lane: stage.instanceId, held: true };
+    const claim = (slots: number) => {
+      const lanes = [
+        { ...held, slots },
+        { lane: instanceId, slots, held: false },
+      ];
+      return stage.store.claimMessages({ lanes, now: NOW, until: LEASE_END });
+    };
+    assert.deepEqual(idsOf(await claim(2)), [...wanted.toReversed().slice(0, 2), elsewhere.id]);
+    assert.deepEqual(idsOf(await claim(9)), wanted.slice(0, 1));
+    assert.deepEqual(await claim(9), []);
+    assert.equal((await stage.claimMessages(stage.instanceId, 9)).length, 9, "and all of it once it is not held");
+  });
+
   promise(
     "contract 3: of one number and recipient a run is taken in order, and none while one is leased",
     async (stage) => {

@@ -19,6 +19,8 @@ import { People, type PeopleSignal } from "./people.ts";
 export interface HandOver {
   order: number;
   life: number;
+  /** By which of the carrier's lines it came. */
+  instanceId: string;
   messageId: string;
   channel: Channel;
   attempt: number;
@@ -37,6 +39,7 @@ export interface HandOver {
 /** One question about a hand-over whose outcome was unknown. */
 export interface Question {
   order: number;
+  instanceId: string;
   messageId: string;
   channel: Channel;
   /** Null when it was not answered. */
@@ -67,6 +70,14 @@ export interface CarrierLog {
   deeds: Deed[];
 }
 
+/** The service's end of one line: an instance of the life that has it. */
+interface End {
+  life: Life;
+  channels: readonly Channel[];
+  signals: ((signal: Signal) => Promise<unknown>) | null;
+  changed: () => void;
+}
+
 /** What a carrier needs of its world. */
 export interface CarrierParts {
   clock: Clock;
@@ -88,6 +99,10 @@ export interface CarrierHabits {
 /** A hand-over has reached the carrier or got lost within this: what it says when asked later is sure. */
 const SETTLE_AFTER_MS = 2_000;
 const TELL_AGAIN_MS = 3_000;
+/** What waits for one line has the time to go to another meanwhile. */
+const LAST_LINE_UP_MS = 20_000;
+
+const LINE_DOWN: Outcome = { outcome: "deferred", retryAfterMs: null, reason: "the line is down", isDown: true };
 
 type Script = readonly ReceiptSignal["receipt"][];
 
@@ -112,7 +127,10 @@ export class ScriptedCarrier {
   readonly people: People;
   readonly #parts: CarrierParts;
   readonly #habits: CarrierHabits;
-  #listener: { life: Life; signals: (signal: Signal) => Promise<unknown> } | null = null;
+  /** By instance: the first one has both channels, further ones carry SMS. */
+  readonly #ends = new Map<string, End>();
+  /** Lines that are down, whatever life they lead to. */
+  readonly #down = new Set<string>();
   /** Hand-overs that have not arrived, by a key of their own: the life that sent them. */
   readonly #onTheWay = new Map<symbol, Life>();
   #references = 0;
@@ -126,9 +144,29 @@ export class ScriptedCarrier {
     this.people = new People(parts, line);
   }
 
-  /** From here on it takes what it is given and answers. */
+  /** From here on it takes what it is given and answers, and its lines come up: at last the one that is down for longest. */
   calm(): void {
     this.#calm = true;
+    const [last, ...others] = [...this.#down];
+    for (const instanceId of others) this.#flip(instanceId);
+    if (last !== undefined) this.#parts.clock.after(LAST_LINE_UP_MS, () => this.#flip(last));
+  }
+
+  /** A line goes down, now and then all that carry SMS alone, or one comes up again. Answers whether any went down. */
+  flip(): boolean {
+    const { chance } = this.#parts;
+    const [first = "", ...others] = this.#ends.keys();
+    const areUp = others.every((instanceId) => !this.#down.has(instanceId));
+    const chosen =
+      others.length > 0 && areUp && chance.flip(0.6) ? others : [chance.pick([first, ...others, ...others])];
+    for (const instanceId of chosen) this.#flip(instanceId);
+    return chosen.some((instanceId) => this.#down.has(instanceId));
+  }
+
+  #flip(instanceId: string): void {
+    if (!this.#down.delete(instanceId)) this.#down.add(instanceId);
+    const end = this.#ends.get(instanceId);
+    if (end?.life.alive === true) end.changed();
   }
 
   /** Receipts that it has yet to tell. */
@@ -141,22 +179,28 @@ export class ScriptedCarrier {
     return [...this.#onTheWay.values()].some((life) => life !== alive);
   }
 
-  /** The service's end of the line, for one life. */
-  provider(life: Life): Provider {
+  /** The service's end of a line, for one life. `hasBoth`: it has iMessage beside SMS. */
+  provider(life: Life, instanceId: string, hasBoth: boolean, changed: () => void): Provider {
     const { canBeAsked, concurrency } = this.#habits;
-    const ask = { settle: (message: Outbound) => life.told(this.#settle(message)) };
+    const ask = { settle: (message: Outbound) => life.told(this.#settle(instanceId, message)) };
+    const channels = hasBoth ? (["imessage", "sms"] as const) : (["sms"] as const);
+    const down = this.#down;
+    const end: End = { life, channels, signals: null, changed };
     return {
       name: "scripted",
-      capabilities: { channels: ["imessage", "sms"], concurrency, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true },
-      start: async (signals) => {
-        this.#listener = { life, signals };
+      capabilities: { channels, concurrency, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true },
+      get isUp() {
+        return !down.has(instanceId);
       },
-      send: (message) => life.told(this.#send(life, message)),
+      start: async (signals) => {
+        this.#ends.set(instanceId, { ...end, signals });
+      },
+      send: (message) => life.told(this.#send(life, instanceId, message)),
       commands: this.#commands(life),
       ...(canBeAsked ? ask : {}),
       health: async () => ({ status: "healthy" }),
       stop: async () => {
-        if (this.#listener?.life === life) this.#listener = null;
+        if (this.#ends.get(instanceId)?.life === life) this.#ends.set(instanceId, end);
       },
     };
   }
@@ -176,13 +220,14 @@ export class ScriptedCarrier {
     return end === "done" ? { done: true } : { done: false, reason: "the phone does not want to" };
   }
 
-  async #send(life: Life, message: Outbound): Promise<Outcome> {
+  async #send(life: Life, instanceId: string, message: Outbound): Promise<Outcome> {
     const { chance, order, clock } = this.#parts;
     const { messageId, channel, attempt, from, to, text } = message;
     const at = clock.now();
-    const made = { life: life.number, messageId, channel, attempt, from, to, text, at };
+    const made = { life: life.number, instanceId, messageId, channel, attempt, from, to, text, at };
     const handOver: HandOver = { order: order(), ...made, outcome: null, answeredOrder: null, taken: null };
     this.log.handOvers.push(handOver);
+    if (this.#down.has(instanceId)) return this.#answer(life, handOver, LINE_DOWN);
     const kind = this.#calm
       ? "accept"
       : chance.weighted({
@@ -250,7 +295,7 @@ export class ScriptedCarrier {
   }
 
   async #owe(handOver: HandOver, reference: string, receipt: ReceiptSignal["receipt"], afterMs: number): Promise<void> {
-    const { messageId, channel } = handOver;
+    const { messageId, channel, instanceId } = handOver;
     this.#untold += 1;
     await this.#wait(afterMs);
     const failed = { code: "CARRIER_FAILED", reason: "the phone refused it" };
@@ -264,7 +309,7 @@ export class ScriptedCarrier {
     };
     const told: Receipt = { signal, messageId, at: this.#parts.clock.now(), takenInOrder: null };
     this.log.receipts.push(told);
-    while (!(await this.#tell(told)) && this.#habits.repeatsReceipts) await this.#wait(TELL_AGAIN_MS);
+    while (!(await this.#tell(instanceId, told)) && this.#habits.repeatsReceipts) await this.#wait(TELL_AGAIN_MS);
     this.#untold -= 1;
   }
 
@@ -274,32 +319,40 @@ export class ScriptedCarrier {
     const deed: Deed = { signal, at: this.#parts.clock.now(), takenInOrder: null };
     this.log.deeds.push(deed);
     this.#untold += 1;
+    const by = this.#lineOf(signal);
     const again = chance.weighted({ no: 6, after: 2, atOnce: 2 });
-    if (again === "atOnce") void this.#tell({ ...deed });
-    while (!(await this.#tell(deed))) await this.#wait(TELL_AGAIN_MS);
-    if (again === "after") await this.#tell({ ...deed });
+    if (again === "atOnce") void this.#tell(by, { ...deed });
+    while (!(await this.#tell(by, deed))) await this.#wait(TELL_AGAIN_MS);
+    if (again === "after") await this.#tell(by, { ...deed });
     this.#untold -= 1;
   }
 
-  async #tell(told: Receipt | Deed): Promise<boolean> {
-    const listener = this.#listener;
-    if (listener === null || !listener.life.alive) return false;
-    const taken = listener.signals(told.signal).then(
+  /** What people do comes by the first line, but for an SMS that they write: by any. */
+  #lineOf({ kind, channel }: PeopleSignal): string {
+    const [first = "", ...others] = this.#ends.keys();
+    return kind === "inbound" && channel === "sms" ? this.#parts.chance.pick([first, ...others]) : first;
+  }
+
+  async #tell(instanceId: string, told: Receipt | Deed): Promise<boolean> {
+    const end = this.#ends.get(instanceId);
+    if (end === undefined || end.signals === null || !end.life.alive || this.#down.has(instanceId)) return false;
+    const taken = end.signals(told.signal).then(
       () => true,
       () => false,
     );
-    if (!(await Promise.race([taken, listener.life.death.then(() => false)]))) return false;
+    if (!(await Promise.race([taken, end.life.death.then(() => false)]))) return false;
     told.takenInOrder = this.#parts.order();
     return true;
   }
 
-  async #settle({ messageId, channel }: Outbound): Promise<Outcome | "absent"> {
+  async #settle(instanceId: string, { messageId, channel }: Outbound): Promise<Outcome | "absent"> {
     const { chance, order } = this.#parts;
-    const question: Question = { order: order(), messageId, channel, answer: null };
+    const question: Question = { order: order(), instanceId, messageId, channel, answer: null };
     this.log.questions.push(question);
     await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, 3_000));
     if (!this.#calm && chance.flip(0.05)) throw new Error("the carrier could not be asked");
-    const last = this.log.handOvers.findLast((one) => one.messageId === messageId && one.channel === channel);
+    const isIt = (one: HandOver) => one.messageId === messageId && one.channel === channel;
+    const last = this.log.handOvers.findLast((one) => isIt(one) && one.instanceId === instanceId);
     if (!this.#calm && chance.flip(0.1)) question.answer = { outcome: "unknown", reason: "it does not say" };
     else if (last?.taken == null) question.answer = "absent";
     else question.answer = { outcome: "accepted", reference: last.taken.reference };

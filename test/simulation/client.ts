@@ -1,6 +1,6 @@
 /** The customers: what they ask of the service, at random, and every answer they got or did not get. */
 
-import type { Delivery, Message, SendMessage, Webhook } from "../../sdk/wire.ts";
+import type { CustomerList, Delivery, Message, SendMessage, Webhook } from "../../sdk/wire.ts";
 import type { SimulatedClock } from "../support/clock.ts";
 import type { Chance } from "./chance.ts";
 import { doMore } from "./more.ts";
@@ -61,6 +61,9 @@ export interface ClientParts {
 export const FIRST_KEY = `tb_${"f".repeat(36)}`;
 export const ADMIN_KEY = `tb_${"a".repeat(36)}`;
 
+/** What the settings of a carrier look like that is scripted: nobody connects to it. */
+const CARRIER = { host: "carrier.example", port: 2775, systemId: "sim", password: "sim", bindMode: "transceiver" };
+
 /** Where scripted carriers' phones are; the sandbox's are in its table. */
 const PHONES = ["+15551230001", "+15551230002", "+15551230003", "+15551230004", "someone@example.com"];
 const SANDBOX_PHONES = [..."0123456789"]
@@ -102,6 +105,25 @@ export class Clients {
     const first: Customer = { name: "first", key: FIRST_KEY, numbers: ["+15005550001"], secret: "", endpoints: [] };
     await this.#configure(first);
     if (chance.flip(0.5)) await this.#configure(await this.#secondCustomer());
+    if (this.#phones !== SANDBOX_PHONES && chance.flip(0.7)) await this.#setRoutes();
+  }
+
+  /** Two further carriers, and routes to them for every customer. */
+  async #setRoutes(): Promise<void> {
+    const { chance } = this.#parts;
+    const admin = { name: "admin", key: ADMIN_KEY };
+    const ids: string[] = [];
+    for (const name of ["First carrier", "Second carrier"]) {
+      const body = { name, provider: "smpp", config: CARRIER };
+      ids.push((await this.#must<{ id: string }>(admin, "POST", "/v1/admin/instances", body)).id);
+    }
+    const listed = await this.#must<CustomerList>(admin, "GET", "/v1/admin/customers", undefined);
+    for (const { id } of listed.customers) {
+      const named = chance.flip(0.2) ? ids.slice(0, 1) : chance.flip(0.5) ? ids : ids.toReversed();
+      const prefix = chance.pick(["+", "+1", "+1555123000"]);
+      const routes = named.map((instanceId) => ({ prefix, instanceId }));
+      await this.#must(admin, "PUT", `/v1/admin/customers/${id}/routes`, routes);
+    }
   }
 
   async #secondCustomer(): Promise<Customer> {
@@ -291,8 +313,8 @@ export class Clients {
   #routing(): NonNullable<SendMessage["routing"]> {
     const { chance } = this.#parts;
     return {
-      ...(chance.flip(0.5)
-        ? { preference: chance.pick([["imessage"], ["sms", "imessage"], ["imessage", "sms"]]) }
+      ...(chance.flip(0.6)
+        ? { preference: chance.pick([["imessage"], ["sms", "imessage"], ["sms", "imessage"], ["imessage", "sms"]]) }
         : {}),
       ...(chance.flip(0.3) ? { fallback: false } : {}),
       ...(chance.flip(0.6) ? { fallbackAfterSeconds: chance.between(10, 90) } : {}),

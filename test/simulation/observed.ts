@@ -17,12 +17,18 @@ function within<Functions extends object>(life: Life, target: Functions): Functi
 }
 
 /** The sandbox, or any provider that keeps its peer in its own memory, with every word to and from it noted. */
-export function observed(provider: Provider, life: Life, log: CarrierLog, parts: CarrierParts): Provider {
+export function observed(
+  provider: Provider,
+  life: Life,
+  log: CarrierLog,
+  parts: CarrierParts & { instanceId: string },
+): Provider {
+  const { instanceId } = parts;
   const { settle, commands, phones } = provider;
   const ask = {
     async settle(message: Outbound) {
       const { messageId, channel } = message;
-      const question: Question = { order: parts.order(), messageId, channel, answer: null };
+      const question: Question = { order: parts.order(), instanceId, messageId, channel, answer: null };
       log.questions.push(question);
       const answer = await life.told(settle?.call(provider, message) ?? Promise.reject(new Error("no settle")));
       question.answer = answer;
@@ -51,7 +57,7 @@ export function observed(provider: Provider, life: Life, log: CarrierLog, parts:
     async send(message, abort) {
       const { messageId, channel, attempt, from, to, text } = message;
       const at = parts.clock.now();
-      const made = { life: life.number, messageId, channel, attempt, from, to, text, at };
+      const made = { life: life.number, instanceId, messageId, channel, attempt, from, to, text, at };
       const handOver: HandOver = { order: parts.order(), ...made, outcome: null, answeredOrder: null, taken: null };
       log.handOvers.push(handOver);
       const outcome = await life.told(provider.send(message, abort));

@@ -50,12 +50,19 @@ function whyNot({ run }: Judge, story: Story, first: HandOver, second: HandOver)
   const same = first.channel === second.channel;
   if (first.outcome !== null && (first.answeredOrder ?? 0) > second.order) return "both were under way at once";
   const absent = run.carrier.questions.some(
-    ({ messageId, channel, answer, order }) =>
-      messageId === story.id && channel === first.channel && answer === "absent" && order > first.order,
+    ({ messageId, channel, instanceId, answer, order }) =>
+      messageId === story.id &&
+      channel === first.channel &&
+      instanceId === first.instanceId &&
+      answer === "absent" &&
+      order > first.order,
   );
   if (!mayHaveWorked(first)) {
+    const { outcome } = first;
     // The service may have died before it had the refusal on disk.
-    return same && first.outcome?.outcome === "rejected" && !absent ? "it had been refused on this channel" : null;
+    if (!same || outcome?.outcome !== "rejected" || absent) return null;
+    if (outcome.notReachable === true) return "nobody is there on this channel, by whatever instance";
+    return first.instanceId === second.instanceId ? "it had been refused by this instance" : null;
   }
   if (same) {
     if (!absent) return "the first may have worked, and nobody said that it had not";
@@ -194,7 +201,10 @@ export function judgeOrder(judge: Judge): void {
     // One whose first hand-over was cut off before it reached the carrier waits until that is settled; one that failed,
     // until somebody asks again.
     if (first.attempt !== 1 || story.calls("retry").some(mayBeDone)) return [];
-    return [{ id: story.id, pair: `${first.from} ${first.to}`, handOver: first, accepted }];
+    // One that waited for a line that was down, and went to another: what waits does not hold up the next.
+    const moved = story.message?.timeline.some(({ reason = "" }) => reason.startsWith("moved: "));
+    if (moved ?? judge.run.outages > 0) return [];
+    return [{ id: story.id, pair: `${first.instanceId} ${first.from} ${first.to}`, handOver: first, accepted }];
   });
   for (const earlier of begun) {
     for (const later of begun) {

@@ -38,16 +38,23 @@ const BESIDE: ReadonlySet<EventType> = new Set([
 
 /** Whether an entry only notes something, so that the status did not change. */
 function isNote({ status, reason = "" }: TimelineEntry): boolean {
+  if (status === "queued" && reason.startsWith("moved: ")) return true;
   return reason.endsWith("receipt of a channel that was given up") || (status === "pending" && reason !== "");
 }
 
-/** The event that an entry was told by; null when by none. */
-function eventOf(entry: TimelineEntry): EventType | null {
-  const { status, reason = "" } = entry;
-  if (isNote(entry)) return null;
-  if (status !== "queued" || reason === "" || reason === "retry") return EVENT_OF[status] ?? null;
-  // What is left in the queue was deferred, which is nobody's business but the service's.
+/** The event that a step was told by; null when by none. */
+function eventOf({ status, reason = "" }: TimelineEntry, before: MessageStatus | "new"): EventType | null {
+  if (status !== "queued" || before === "new" || before === "scheduled" || before === "failed") {
+    return EVENT_OF[status] ?? null;
+  }
+  // What else is in the queue again was deferred, or refused by one instance of several: nobody's business but the service's.
   return reason.startsWith("fallback: ") ? "message.fallback" : null;
+}
+
+/** The events that the steps of a message were told by. */
+function eventsOf({ timeline }: Message): EventType[] {
+  const steps = timeline.filter((entry) => !isNote(entry));
+  return steps.flatMap((entry, index) => eventOf(entry, steps[index - 1]?.status ?? "new") ?? []);
 }
 
 export function judgeTimelines(judge: Judge): void {
@@ -76,7 +83,7 @@ function judgeEvents({ report }: Judge, story: Story): void {
   }
   if (message === null) return;
   const told = events.map(({ type }) => type).filter((type) => !BESIDE.has(type));
-  const due = message.timeline.flatMap((entry) => eventOf(entry) ?? []);
+  const due = eventsOf(message);
   if (told.join(" ") !== due.join(" ")) {
     report("every change has one event", `${id} went through ${due.join(" ")} and told of ${told.join(" ")}`);
   }

@@ -163,6 +163,20 @@ export const WRONGS: readonly Wrong[] = [
     }),
   },
   {
+    name: "another carrier being given what the first one may have sent",
+    rule: "no hand-over is repeated blindly",
+    sabotage: () => ({
+      provider: (provider) => ({
+        ...provider,
+        async send(message, abort) {
+          const outcome = await provider.send(message, abort);
+          const refused = { outcome: "rejected", code: "REFUSED", reason: "the answer got lost" } as const;
+          return outcome.outcome === "unknown" && message.channel === "sms" ? refused : outcome;
+        },
+      }),
+    }),
+  },
+  {
     name: "a provider whose receipts get lost",
     rule: "no receipt is lost",
     sabotage() {

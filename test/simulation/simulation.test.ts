@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { TimelineEntry } from "../../sdk/wire.ts";
 import { judge } from "./oracle.ts";
 import { WRONGS } from "./sabotage.ts";
 import type { Rule } from "./story.ts";
@@ -37,6 +38,8 @@ const seen = new Map<string, number>();
 function note(run: Observed): void {
   const happened = [
     ...run.carrier.handOvers.map(({ outcome }) => `hand-over ${outcome?.outcome ?? "cut off"}`),
+    ...(run.outages > 0 ? ["outage"] : []),
+    ...[...run.rest.values()].flatMap(({ messages }) => messages.flatMap(({ timeline }) => timeline.flatMap(routed))),
     ...run.carrier.questions.map(({ answer }) => `asked ${typeof answer === "string" ? answer : answer?.outcome}`),
     ...[...run.rest.values()].flatMap(({ events, deliveries }) => [
       ...events.map(({ type, data }) => `${type} ${data.errorCode ?? data.reason ?? ""}`.trim()),
@@ -53,7 +56,14 @@ function note(run: Observed): void {
   for (const what of happened) seen.set(what, (seen.get(what) ?? 0) + 1);
 }
 
+/** What an entry of a timeline tells of where a message went. */
+function routed({ reason = "" }: TimelineEntry): string[] {
+  const [, word = ""] = /^(moved|failover|fallback): /.exec(reason) ?? [];
+  return [...(word === "" ? [] : [word]), ...(reason.includes("for the route") ? ["route"] : [])];
+}
+
 const SOMETIMES = [
+  ...["outage", "route", "moved", "failover", "fallback"],
   ...["accepted", "rejected", "deferred", "unknown", "threw", "cut off"].map((name) => `hand-over ${name}`),
   ...["absent", "accepted", "unknown"].map((name) => `asked ${name}`),
   ...["queued", "scheduled", "schedule_cancelled", "sent", "delivered", "read", "deleted"].map(

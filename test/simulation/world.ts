@@ -4,8 +4,9 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ProviderName } from "../../sdk/wire.ts";
 import { type Config, readConfig } from "../../server/config.ts";
-import type { Provider } from "../../server/providers/provider.ts";
+import type { Provider, ProviderContext } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
 import type { Job } from "../../server/store/sqlite/steps.ts";
 import { SimulatedClock } from "../support/clock.ts";
@@ -36,6 +37,8 @@ export interface Observed {
   faults: { life: number; where: string; message: string }[];
   /** Whether there was a time without room on the disk. */
   wasFull: boolean;
+  /** Times that a line to a carrier went down. */
+  outages: number;
   lives: number;
   /** Whether everything came to an end. */
   cameToRest: boolean;
@@ -102,6 +105,7 @@ class World {
   readonly #fullTimes: { from: number; to: number }[] = [];
   readonly #disk: DiskFaults;
   #order = 0;
+  #outages = 0;
   #lives = 0;
   #life: Life | null = null;
   #service: Service | null = null;
@@ -184,6 +188,7 @@ class World {
       carrier: this.#carrier.log,
       faults: this.#faults,
       wasFull: this.#fullTimes.length > 0,
+      outages: this.#outages,
       lives: this.#lives,
       cameToRest,
       rest,
@@ -208,13 +213,15 @@ class World {
         stop: 2,
         shift: 4,
         full: 1,
+        outage: this.#kind === "scripted" ? 8 : 0,
       });
       if (event === "act") this.#clients.act();
       else if (event === "people") this.#carrier.people.act(this.#clients.phones, this.#clients.numbers);
       else if (event === "crash") this.#life?.die();
       else if (event === "stop") await this.#stop();
       else if (event === "shift") await this.#shift();
-      else this.#runFull();
+      else if (event === "full") this.#runFull();
+      else if (this.#carrier.flip()) this.#outages += 1;
       const pace = chance.weighted({ atOnce: 30, quick: 55, slow: 14, long: 3 });
       if (pace === "quick") await this.#clock.advance(chance.between(1, 400));
       else if (pace === "slow") await this.#clock.advance(chance.between(400, 5_000));
@@ -304,12 +311,10 @@ class World {
       random: (size) => this.#ids.bytes(size),
       chance: () => this.#jitter.next(),
       createProvider: (name, context) => {
-        const parts = { clock: this.#clock, chance: this.#chance, order: () => ++this.#order };
-        const ordinary = createProvider(name, context);
-        if (ordinary === null) return null;
-        const inner =
-          this.#kind === "scripted" ? this.#carrier.provider(life) : observed(ordinary, life, this.#carrier.log, parts);
-        return sabotage.provider?.(inner) ?? inner;
+        const inner = this.#line(life, name, context);
+        if (sabotage.provider === undefined) return inner;
+        // A copy would be up for ever, or down.
+        return Object.defineProperty(sabotage.provider(inner), "isUp", { get: () => inner.isUp !== false });
       },
       poster: sabotage.poster?.(poster) ?? poster,
       fault: (where, error) => {
@@ -317,6 +322,14 @@ class World {
       },
     });
     return service;
+  }
+
+  /** A carrier's line of the world's kind. */
+  #line(life: Life, name: ProviderName, context: ProviderContext): Provider {
+    const { instanceId, changed } = context;
+    if (this.#kind === "scripted") return this.#carrier.provider(life, instanceId, name === "sandbox", changed);
+    const parts = { clock: this.#clock, chance: this.#chance, order: () => ++this.#order, instanceId };
+    return observed(createProvider(name, context), life, this.#carrier.log, parts);
   }
 
   #fault(where: string, error: unknown): void {

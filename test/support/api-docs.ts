@@ -73,12 +73,15 @@ function keyOf({ "x-scope": scope }: PublishedOperation): string {
 function sent({ components }: OpenApiDocument, { parameters, requestBody }: PublishedOperation): string {
   const query = parameters.filter((one): one is Parameter => "in" in one && one.in === "query");
   const body = components.schemas[refName(requestBody?.content["application/json"]?.schema)];
-  const fields = Object.entries(body?.properties ?? {}).filter(
+  const item = body?.items ?? body;
+  const fields = Object.entries(item?.properties ?? {}).filter(
     ([name, field]) => field.deprecated !== true && name !== "idempotencyKey",
   );
-  return [...query.map(({ name }) => code(`?${name}=`)), ...fields.map(([name]) => code(optional(body, name)))].join(
-    ", ",
-  );
+  const of = body?.items === undefined ? "" : "[].";
+  return [
+    ...query.map(({ name }) => code(`?${name}=`)),
+    ...fields.map(([name]) => code(`${of}${optional(item, name)}`)),
+  ].join(", ");
 }
 
 function answers({ responses }: PublishedOperation): string {
@@ -94,8 +97,8 @@ function answers({ responses }: PublishedOperation): string {
 
 function typeName(schema: PublishedSchema | undefined): string | null {
   if (schema === undefined) return null;
-  const choice = schema.anyOf?.find((one) => one.$ref !== undefined);
-  if (choice !== undefined) return `${refName(choice)} or null`;
+  const choices = schema.anyOf?.map((one) => (one.$ref === undefined ? "null" : refName(one)));
+  if (choices !== undefined) return choices.join(" or ");
   return schema.items === undefined ? refName(schema) : `${refName(schema.items)}[]`;
 }
 

@@ -92,6 +92,7 @@ const TEST_SETTINGS: EngineSettings = {
   retentionMs: 30 * 24 * HOUR_MS,
   sandboxInbox: true,
   paymentText: false,
+  smartEncoding: false,
 };
 
 /** Bytes that look random and are the same in every run with this seed. */
@@ -146,6 +147,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     wake: {
       messages: (lanes) => void woken.messages.push(...lanes),
       deliveries: (lanes) => void woken.deliveries.push(...lanes),
+      outages: () => {},
       chores: () => {},
     },
     ...options.context,

@@ -9,12 +9,14 @@ import type { MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
 import { accept } from "../../server/engine/accept.ts";
 import { apply } from "../../server/engine/apply.ts";
+import { Connections } from "../../server/engine/connections.ts";
 import type { Context, EngineSettings } from "../../server/engine/context.ts";
 import { Dispatch } from "../../server/engine/dispatch.ts";
 import { OptOuts } from "../../server/engine/opt-outs.ts";
 import { Recent } from "../../server/engine/recent.ts";
 import { Turns } from "../../server/engine/turns.ts";
 import type { Signal } from "../../server/providers/provider.ts";
+import { createProvider } from "../../server/providers/registry.ts";
 import { listEventsOfMessage } from "../../server/store/events.ts";
 import { findMessage } from "../../server/store/messages.ts";
 import type { Store } from "../../server/store/store.ts";
@@ -51,6 +53,8 @@ export class Life {
   /** Writes so far: commits and claims. */
   writes = 0;
   commits = 0;
+  /** Looks at which lanes have something due. */
+  reads = 0;
   #dead = false;
   #diesAt: { write: number; side: "before" | "after" } | null = null;
   /** How many turns of the event loop each write waits first: makes the order of what happens at once. */
@@ -64,14 +68,16 @@ export class Life {
       recent: new Recent(),
       optOuts: new OptOuts(made.context.store.db),
       turns: new Turns(),
+      connections: new Connections(createProvider, made.providers),
       wake: {
         messages: (lanes) => this.dispatch.lanes.wake(lanes),
         deliveries: (lanes) => void made.woken.deliveries.push(...lanes),
+        outages: () => this.dispatch.outages.wake(),
         chores: () => {},
       },
     };
-    this.dispatch = new Dispatch(this.context, 64);
-    this.dispatch.lanes.start();
+    this.dispatch = new Dispatch(this.context);
+    this.dispatch.start();
   }
 
   get dead(): boolean {
@@ -117,6 +123,7 @@ export class Life {
       claimDeliveries: (claim) => this.#write(() => store.claimDeliveries(claim)),
       dueLanes: async (queue, now) => {
         await this.#alive();
+        this.reads += 1;
         return store.dueLanes(queue, now);
       },
     };
@@ -176,7 +183,7 @@ export async function engineStage(
   const run = async () => {
     for (let commits = -1; commits !== life.commits; ) {
       commits = life.commits;
-      life.dispatch.lanes.wake([instance.id]);
+      life.dispatch.lanes.wake([instance.id, ...made.providers.keys()]);
       await clock.advance(0);
     }
   };

@@ -55,12 +55,9 @@ export const SETTLE_AFTER_MS = 2_000;
 /** Takes every message unless told otherwise, under the references `ref-1`, `ref-2` and so on. */
 export class ScriptedProvider implements Provider {
   readonly name = "scripted";
-  readonly capabilities: Capabilities = {
-    channels: ["imessage", "sms"],
-    concurrency: 64,
-    settleAfterMs: SETTLE_AFTER_MS,
-    seesPayments: true,
-  };
+  readonly capabilities: Capabilities;
+  /** Whether it can hand over; whoever changes it says so to the engine, as a provider does. */
+  isUp = true;
   /** Every message that was handed over, repeats included. */
   readonly handed: Outbound[] = [];
   /** Every message that was asked about. */
@@ -92,7 +89,9 @@ export class ScriptedProvider implements Provider {
   #references = 0;
 
   /** `asks`: whether it can be asked about an unknown outcome. */
-  constructor({ asks = true }: { asks?: boolean } = {}) {
+  constructor({ asks = true, ...capabilities }: { asks?: boolean } & Partial<Capabilities> = {}) {
+    const ordinary = { concurrency: 64, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true };
+    this.capabilities = { channels: ["imessage", "sms"], ...ordinary, ...capabilities };
     if (asks) this.settle = (message) => this.#ask(message);
   }
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ErrorCode, ErrorDetail } from "../../sdk/wire.ts";
-import { type Service, startService } from "../../server/app/service.ts";
+import { type Service, type StartOptions, startService } from "../../server/app/service.ts";
 import { readConfig } from "../../server/config.ts";
 import { createLog, type Log } from "../../server/log.ts";
 import { assertAnswered } from "./contract.ts";
@@ -40,9 +40,13 @@ export interface TestService {
 
 /**
  * Starts the service. `env` sets settings; unless they say otherwise there is no rate limit and no log. The test stops
- * it, which removes the data directory. `log` is told what it logs.
+ * it, which removes the data directory. `log` is told what it logs; `clock` is what it goes by.
  */
-export async function startTestService(env: Record<string, string> = {}, log?: Log): Promise<TestService> {
+export async function startTestService(
+  env: Record<string, string> = {},
+  log?: Log,
+  clock?: StartOptions["clock"],
+): Promise<TestService> {
   const dataDir = mkdtempSync(join(tmpdir(), "tightbeam-test-"));
   const settings = { PORT: "0", TB_RATE_LIMIT: "off", TB_SANDBOX_INBOX: "off", ...env, TB_DATA_DIR: dataDir };
   const start = (more: Record<string, string> = {}) =>
@@ -50,6 +54,7 @@ export async function startTestService(env: Record<string, string> = {}, log?: L
       version: "test",
       lost: fail,
       log: log ?? createLog(env.LOG_LEVEL === undefined ? "silent" : "info"),
+      ...(clock === undefined ? {} : { clock }),
     });
   let service = await start();
   const { apiKey: key = env.TB_API_KEY ?? "", adminKey = env.TB_ADMIN_KEY ?? "" } = service.started.generated;

@@ -168,7 +168,16 @@ const PLAUSIBLE: Readonly<Record<string, readonly unknown[]>> = {
   config: [{}, {}, {}, { url: "http://127.0.0.1:9", password: "a secret", ingest: "webhook" }],
   instanceId: [STAND_INS.instance],
   customerId: [STAND_INS.customer],
+  timeZone: ["America/New_York", "Asia/Kathmandu"],
+  prefix: ["+", ..."0123456789".split("").map((digit) => `+1555${digit}`)],
 };
+
+/** Names that mean something else elsewhere are told apart by their format. */
+function plausibleOf(name: string, { format }: Schema): readonly unknown[] {
+  return (format === "clockTime" ? CLOCK_TIMES : PLAUSIBLE[name]) ?? [];
+}
+
+const CLOCK_TIMES: readonly string[] = ["00:00", "08:00", "21:00", "23:59"];
 
 /** Bodies that are taken and that `sparseOf` does not make: these fields, all of them, and no other. */
 const VARIANTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
@@ -254,6 +263,7 @@ function filledPath(path: string, id: string): string {
 function sparseOf(shape: RouteShape): RouteShape {
   if (shape.body === null) return { ...shape, query: null };
   const body = shape.body as Schema;
+  if (body.items !== undefined) return { ...shape, query: null };
   const isKept = (name: string) => (name in PLAUSIBLE && !ALTERNATIVES.has(name)) || body.required?.includes(name);
   const kept = Object.entries(body.properties ?? {}).filter(([name]) => isKept(name));
   const required = [...(body.required ?? []), "to", "customerId", "phoneNumber"];
@@ -294,7 +304,7 @@ export function shapesOf(routes: readonly RouteShape[]): RouteShape[] {
       return { ...shape, body: of(route.body), query: of(route.query) };
     };
     const extreme = real.map((shape) => withValues(shape, extremesOf));
-    const taken = real.map((shape) => withValues(shape, (name) => PLAUSIBLE[name] ?? []));
+    const taken = real.map((shape) => withValues(shape, plausibleOf));
     const sparse = taken.map(sparseOf);
     const variants = (VARIANTS[route.name] ?? []).flatMap((fields) => taken.map((shape) => variantOf(shape, fields)));
     const often = route.method === "POST" ? [...sparse, ...sparse] : [];

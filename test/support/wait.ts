@@ -4,7 +4,7 @@
 export async function until<Value>(
   probe: () => Value | Promise<Value>,
   { limitMs = 10_000, what = "the condition" }: { limitMs?: number; what?: string } = {},
-): Promise<Value> {
+): Promise<NonNullable<Value>> {
   const end = performance.now() + limitMs;
   for (;;) {
     const value = await probe();

@@ -18,6 +18,7 @@ import {
 } from "../../../sdk/wire.ts";
 import { wire } from "../schemas/common.ts";
 import { CONFIGS } from "../schemas/instances.ts";
+import { ruleOperations } from "./customer-rules.ts";
 import { Deleted } from "./messages.ts";
 import {
   AnyObject,
@@ -228,7 +229,7 @@ export const customers: Section = {
     "DELETE /v1/admin/customers/:id/numbers/:numberId": operation({
       id: "removeNumber",
       summary: "Take a number away",
-      description: "Messages that wait to be sent from it fail.",
+      description: "Messages that wait to be sent from it still go out.",
       answer: Deleted,
       example: { id: IDS.number, deleted: true },
     }),
@@ -239,6 +240,7 @@ export const customers: Section = {
       answer: CustomerNumber,
       example: number,
     }),
+    ...ruleOperations,
   },
 };
 
@@ -334,7 +336,7 @@ export const instances: Section = {
     "DELETE /v1/admin/instances/:id": operation({
       id: "deleteInstance",
       summary: "Disconnect a provider",
-      description: "Only when no number is on it.",
+      description: "Only when no number is on it, and no route names it.",
       answer: Deleted,
       example: { id: IDS.instance, deleted: true },
       errors: ["INVALID_STATUS"],

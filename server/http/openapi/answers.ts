@@ -169,7 +169,14 @@ export function successes(told: Operation, isKeyed: boolean, components: Compone
   if (status === 200) return { "200": answer };
   const repeat = "A repeat by idempotency key: the record of the first request as it now is. Nothing was done again.";
   const done = status === 201 ? "Made." : "Accepted; what becomes of it comes as events.";
-  return { "200": { ...withoutExamples(answer), description: repeat }, [status]: { ...answer, description: done } };
+  const { instead } = told;
+  if (instead === undefined) {
+    return { "200": { ...withoutExamples(answer), description: repeat }, [status]: { ...answer, description: done } };
+  }
+  const either = envelope({ ...told, answer: Type.Union([told.answer, instead.answer]) }, components);
+  const also = { ...withoutExamples(answer), description: `${repeat} ${instead.when}` };
+  const content = { ...also.content, [JSON_TYPE]: { schema: either.schema } };
+  return { "200": { ...also, content }, [status]: { ...answer, description: done } };
 }
 
 function withoutExamples({ content = {}, ...answer }: Answer): Answer {

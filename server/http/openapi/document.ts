@@ -185,12 +185,12 @@ function requestBody(
 ): NonNullable<PublishedOperation["requestBody"]> | null {
   if (route === null || route.body === null) return null;
   const name = `${told.id[0]?.toUpperCase()}${told.id.slice(1)}`;
-  const declared = route.body as typeof route.body & { properties?: Record<string, unknown>; required?: string[] };
+  const declared = route.body as typeof route.body & Pick<PublishedSchema, "type" | "properties" | "required">;
   const schema =
     told.parts === undefined ? declared : { ...declared, properties: { ...declared.properties, ...told.parts } };
   const example = told.body === undefined ? {} : { example: told.body };
   return {
-    required: (declared.required ?? []).length > 0,
+    required: declared.type === "array" || (declared.required ?? []).length > 0,
     content: { "application/json": { schema: publishAs(schema, name, components), ...example } },
   };
 }

@@ -25,7 +25,8 @@ export function fieldRow({ name, schema, isRequired }: Row, isRequest: boolean):
 }
 
 function rowsOf(schema: PublishedSchema, prefix: string): Row[] {
-  const { properties = {}, required = [] } = schema;
+  const { properties = {}, required = [], items } = schema;
+  if (items !== undefined && prefix === "") return rowsOf(items, "[].");
   return Object.entries(properties).flatMap(([field, value]) => {
     const name = `${prefix}${field}`;
     const row = { name, schema: value, isRequired: required.includes(field) && value.default === undefined };

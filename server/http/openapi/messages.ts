@@ -13,8 +13,10 @@ import {
   type AcceptedCarousel as WireAcceptedCarousel,
   type AcceptedMessage as WireAcceptedMessage,
   type Deleted as WireDeleted,
+  type DryRun as WireDryRun,
   type Message as WireMessage,
   type MessageList as WireMessageList,
+  type PlannedHop as WirePlannedHop,
   type Reacted as WireReacted,
 } from "../../../sdk/wire.ts";
 import { wire } from "../schemas/common.ts";
@@ -54,6 +56,36 @@ const AcceptedCarousel = wire<WireAcceptedCarousel>()(
     imageCount: Type.Integer({ minimum: 1 }),
   }),
 );
+
+const PlannedHop = wire<WirePlannedHop>()(
+  component("PlannedHop", {
+    channel: Type.Enum(CHANNELS),
+    instanceId: TextOrNull,
+    usable: Type.Boolean(),
+    reason: Type.String(),
+  }),
+);
+
+const DryRun = wire<WireDryRun>()(
+  component("DryRun", {
+    dryRun: Type.Literal(true),
+    to: Type.String(),
+    from: Type.String(),
+    channel: orNull(Type.Enum(CHANNELS)),
+    instanceId: TextOrNull,
+    reason: Type.String(),
+    hops: Type.Array(PlannedHop),
+    segments: orNull(Type.Integer({ minimum: 1 })),
+    encoding: orNull(Type.Enum(ENCODINGS)),
+    scheduledAt: AtOrNull,
+    quietUntil: AtOrNull,
+  }),
+);
+
+const rehearsed = {
+  answer: DryRun,
+  when: "With `dryRun=true`: what would become of it. Nothing is kept, and nothing sent.",
+};
 
 const TimelineEntry = component("TimelineEntry", {
   status: Type.Enum(MESSAGE_STATUSES),
@@ -115,6 +147,9 @@ const acceptedExample: WireAcceptedMessage = {
 };
 
 /** A message that was delivered and read. */
+const HERE = `${IDS.instance}, where the number is`;
+const CHOSEN = `imessage first by preference, by ${HERE}`;
+
 export const messageExample: WireMessage = {
   ...acceptedExample,
   status: "read",
@@ -140,7 +175,7 @@ export const messageExample: WireMessage = {
   updatedAt: at(60),
   retryCount: 0,
   timeline: [
-    { status: "queued", at: at(0), channel: "imessage" },
+    { status: "queued", at: at(0), channel: "imessage", reason: CHOSEN, instanceId: IDS.instance },
     { status: "sent", at: at(1), channel: "imessage", instanceId: IDS.instance },
     { status: "delivered", at: at(2), channel: "imessage", instanceId: IDS.instance },
     { status: "read", at: at(60), channel: "imessage", instanceId: IDS.instance },
@@ -156,7 +191,7 @@ const scheduledExample: WireMessage = {
   deliveredAt: null,
   readAt: null,
   updatedAt: at(0),
-  timeline: [{ status: "scheduled", at: at(0), channel: "imessage" }],
+  timeline: [{ status: "scheduled", at: at(0), channel: "imessage", reason: CHOSEN, instanceId: IDS.instance }],
 };
 
 const failedExample: WireMessage = {
@@ -166,9 +201,9 @@ const failedExample: WireMessage = {
   updatedAt: at(90),
   retryCount: 1,
   timeline: [
-    { status: "queued", at: at(0), channel: "imessage" },
-    { status: "failed", at: at(30), channel: "sms", reason: "REJECTED" },
-    { status: "queued", at: at(90), channel: "imessage", reason: "RETRY" },
+    { status: "queued", at: at(0), channel: "imessage", reason: CHOSEN, instanceId: IDS.instance },
+    { status: "failed", at: at(30), channel: "imessage", reason: "REJECTED" },
+    { status: "queued", at: at(90), channel: "imessage", reason: `retry; by ${HERE}`, instanceId: IDS.instance },
   ],
 };
 
@@ -205,6 +240,7 @@ export const messages: Section = {
       status: 202,
       answer: AcceptedMessage,
       example: acceptedExample,
+      instead: rehearsed,
       errors: sending,
       body: {
         to: CONTACT,
@@ -234,6 +270,7 @@ export const messages: Section = {
       description: "2 to 20 images as one message, with everything else that a message can have.",
       status: 202,
       answer: AcceptedCarousel,
+      instead: rehearsed,
       example: { ...acceptedExample, messageType: "carousel", imageCount: 2 },
       errors: sending,
       body: {

@@ -17,6 +17,8 @@ export interface Operation {
   /** `data` of a success. */
   answer: TSchema;
   example: unknown;
+  /** What a success with 200 may answer otherwise than as the record of a repeat, and when. */
+  instead?: { answer: TSchema; when: string };
   /** Codes of its own, beside those that every route can answer. */
   errors?: readonly ErrorCode[];
   /** A body to send. */

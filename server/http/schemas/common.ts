@@ -6,6 +6,9 @@ import { ApiError } from "../../core/error.ts";
 import { parseInstant } from "../../core/instant.ts";
 import { AMOUNT_EXPECTED, parseAmount } from "../../core/payment.ts";
 import { parseAddress } from "../../core/phone.ts";
+import { isClockTime } from "../../core/quiet-hours.ts";
+import { isPrefix } from "../../core/routing.ts";
+import { isTimeZone } from "../../core/time-zone.ts";
 
 /** True when the two types are one and the same. Unlike assignability it sees a field that is missing or optional. */
 export type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -55,6 +58,15 @@ export const FORMATS: Readonly<Record<string, { validate(value: string): boolean
   instant: {
     validate: isInstant,
     expected: "must be an instant in ISO 8601 with an offset or Z, such as 2026-01-31T09:30:00Z",
+  },
+  clockTime: { validate: isClockTime, expected: "must be a time of a day of 24 hours, such as 21:00" },
+  timeZone: {
+    validate: isTimeZone,
+    expected: "must be a time zone of the IANA database, such as America/New_York",
+  },
+  prefix: {
+    validate: isPrefix,
+    expected: "must be a plus sign and up to 15 digits that phone numbers begin with, such as +44; + is all of them",
   },
   printable: { validate: (value) => !/\p{Cc}/u.test(value), expected: "must not contain control characters" },
 };

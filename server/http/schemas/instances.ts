@@ -17,6 +17,7 @@ const NAME_LENGTH_MAX = 255;
 const ServerUrl = Type.String({ maxLength: 2_048, pattern: "^https?://[^\\s/@]+(/\\S*)?$" });
 const Host = Type.String({ minLength: 1, maxLength: 253, pattern: "^[^\\s/@]+$" });
 const Secret = text(1, 1_024);
+const Octet = Type.Integer({ minimum: 0, maximum: 255 });
 
 export const CreateInstance = wire<WireCreateInstance>()(
   closed({
@@ -38,6 +39,8 @@ export const CONFIGS: Readonly<Record<ProviderName, TObject>> = {
     url: ServerUrl,
     password: Secret,
     ingest: Type.Enum(["webhook", "socket"] as const),
+    // Apple takes note of who begins many conversations: within any hour so many, 60 unless given.
+    newChatsPerHour: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
   }),
   smpp: closed({
     host: Host,
@@ -54,6 +57,24 @@ export const CONFIGS: Readonly<Record<ProviderName, TObject>> = {
     enquireLinkSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_600 })),
     messageIdBase: Type.Optional(Type.Enum(["same", "hexThenDecimal", "decimalThenHex"] as const)),
     longMessages: Type.Optional(Type.Enum(["udh", "sar", "payload"] as const)),
+    udhReferenceBits: Type.Optional(Type.Enum([8, 16] as const)),
+    latin1: Type.Optional(Type.Boolean()),
+    tlsCa: Type.Optional(text(1, 8_192)),
+    tlsServerName: Type.Optional(Host),
+    // SMPP 3.4, 4.4.1: type of number and numbering plan are one octet each, an address holds 20, a service type 5.
+    addressTon: Type.Optional(Octet),
+    addressNpi: Type.Optional(Octet),
+    addressRange: Type.Optional(text(0, 40)),
+    sourceTon: Type.Optional(Octet),
+    sourceNpi: Type.Optional(Octet),
+    sourceAddress: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9 +._&-]{1,20}$" })),
+    destinationTon: Type.Optional(Octet),
+    destinationNpi: Type.Optional(Octet),
+    serviceType: Type.Optional(Type.String({ pattern: "^[ -~]{0,5}$" })),
+    validitySeconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 2_592_000 })),
+    unflaggedReceipts: Type.Optional(Type.Boolean()),
+    ia5AsGsm: Type.Optional(Type.Boolean()),
+    defaultCountryCode: Type.Optional(Type.String({ pattern: "^[1-9]\\d{0,2}$" })),
   }),
   twilio: closed({
     accountSid: Type.String({ pattern: "^AC[0-9a-fA-F]{32}$" }),

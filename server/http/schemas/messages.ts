@@ -66,6 +66,9 @@ const sendOptions = {
 
 const Text = Type.Optional(text(0, TEXT_LENGTH_MAX));
 
+/** Query of both routes that send. */
+export const Rehearsal = closed({ dryRun: Type.Optional(Type.Boolean()) });
+
 /** Body of `POST /v1/messages`. */
 export const SendMessage = wire<WireSendMessage>()(
   closed({

@@ -170,17 +170,18 @@ export class SqliteEngine {
   }
 
   #claimMessages(claim: Claim): Value[][] {
-    const due = claim.lanes.flatMap(({ lane, slots }) => this.#freeMessages(lane, slots, claim.now));
+    const due = claim.lanes.flatMap((wanted) => this.#freeMessages(wanted, claim.now));
     return due.map((id) => this.#statements.leaseMessage().get(claim.until, id) as unknown as Value[]);
   }
 
   /** Due messages of a lane, at most `slots`, whose sender and recipient have none leased. */
-  #freeMessages(lane: string, slots: number, now: number): string[] {
+  #freeMessages({ lane, slots, held = false }: Claim["lanes"][number], now: number): string[] {
     const leased = this.#statements.leasedPairs().all(lane) as unknown as string[][];
     const busy = new Set(leased.map(([from, to]) => `${from} ${to}`));
     const runs = new Map<string, number>();
     const free: { id: string; pair: string }[] = [];
-    const due = this.#statements.dueMessages().iterate(lane, now, slots * LOOKED_AT_PER_SLOT);
+    const statement = held ? this.#statements.dueBeside() : this.#statements.dueMessages();
+    const due = statement.iterate(lane, now, slots * LOOKED_AT_PER_SLOT);
     for (const [id = "", from, to] of due as unknown as Iterable<string[]>) {
       const pair = `${from} ${to}`;
       const taken = runs.get(pair) ?? 0;

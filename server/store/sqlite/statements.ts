@@ -86,6 +86,15 @@ export class Statements {
     );
   }
 
+  /** Due messages of a lane but those that wait to be handed over: id, sender, recipient. */
+  dueBeside(): StatementSync {
+    return this.#get(
+      "dueBeside",
+      () => `select id, "from", "to" from messages where instance_id = ? and due_at is not null and due_at <= ?
+             and status <> 'queued' order by due_at, id limit ?`,
+    );
+  }
+
   /** Leases a message and answers it whole. */
   leaseMessage(): StatementSync {
     return this.#get(

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { storeConformance } from "../../../test/conformance/store.ts";
+import { lanesDueBeside, listWaiting } from "../messages.ts";
 import { openWriter } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
 import { migrate } from "./migrate.ts";
@@ -63,6 +64,7 @@ test("whatever the writer looks for it finds by an index, and sorts nothing, how
       /^SEARCH e USING (COVERING )?INDEX deliveries_first \(message_id=\? AND lane=\? AND seq/,
     ],
     [statements.dueMessages(), /^SEARCH messages USING INDEX messages_due \(instance_id=\? AND due_at[<>]/],
+    [statements.dueBeside(), /^SEARCH messages USING INDEX messages_due_beside \(instance_id=\? AND due_at[<>]/],
     [statements.leasedPairs(), /^SEARCH messages USING INDEX messages_claimed \(instance_id=\?/],
     [statements.release("deliveries"), /USING (COVERING )?INDEX deliveries_claimed/],
     [statements.release("messages"), /USING (COVERING )?INDEX messages_claimed/],
@@ -100,6 +102,30 @@ test("lanes with something due are found by steps from lane to lane, never by re
     for (const line of reads) assert.match(line, new RegExp(`^SEARCH ${queue} USING (COVERING )?INDEX ${index}`));
     assert.ok(!plan.some((line) => line.includes("TEMP B-TREE")), plan.join("\n"));
   }
+});
+
+test("what waits in a lane, or is due beside, is read by an index, and no more of it than is asked for", async (t) => {
+  const database = await emptyDatabase(t);
+  const plans: string[][] = [];
+  const db = queryDatabase(async ({ sql }) => {
+    plans.push(planOf(database, sql));
+    return [];
+  });
+  await lanesDueBeside(db, ["inst_a", "inst_b"], 0);
+  await listWaiting(db, "inst_a", 0, null, 10);
+  await listWaiting(db, "inst_a", 0, { dueAt: 0, id: "msg_a" }, 10);
+  const wanted = ["messages_due_beside", "messages_due", "messages_due"];
+  for (const [index, plan] of plans.entries()) {
+    const read = new RegExp(
+      `^SEARCH messages (EXISTS )?USING (COVERING )?INDEX ${wanted[index]} \\(instance_id=\\? AND \\(?due_at[,<>]`,
+    );
+    assert.ok(
+      plan.some((line) => read.test(line)),
+      plan.join("\n"),
+    );
+    assert.ok(!plan.some((line) => /TEMP B-TREE|^SCAN messages/.test(line)), plan.join("\n"));
+  }
+  assert.equal(plans.length, 3);
 });
 
 test("units that come together are committed together, at most 64 at once", async (t) => {

@@ -1,0 +1,79 @@
+/** What `doctor` looks at of real channels: each instance, and by which one customers' SMS goes. Changes nothing. */
+
+import type { Tightbeam } from "../sdk/client.ts";
+import { TightbeamError } from "../sdk/errors.ts";
+import type { CustomerWithNumbers, Instance } from "../sdk/wire.ts";
+import { broken, type Finding, ok, warning } from "./finding.ts";
+
+/** Customers looked at: doctor is for a first look, and ends in seconds. */
+const CUSTOMERS_MAX = 20;
+/** Providers that carry SMS to everybody, without anything on a Mac or an iPhone. */
+const CARRIERS: readonly Instance["provider"][] = ["smpp", "twilio"];
+
+/** Every instance with what it says of itself, then customers' routes and numbers; `advice` is for a key that is refused. */
+export async function channelFindings(admin: Tightbeam, advice: string): Promise<Finding[]> {
+  try {
+    return await examineChannels(admin);
+  } catch (error) {
+    if (error instanceof TightbeamError) return [broken("admin key", `${error.code} ${error.message}`, advice)];
+    throw error;
+  }
+}
+
+async function examineChannels(admin: Tightbeam): Promise<Finding[]> {
+  const instances: Instance[] = [];
+  for await (const instance of admin.admin.instances.listAll({ limit: 100 })) instances.push(instance);
+  const findings = instances.flatMap(instanceFindings);
+  const carriers = instances.filter(({ provider }) => CARRIERS.includes(provider));
+  if (instances.every(({ provider }) => provider === "sandbox")) return findings;
+  const { customers } = await admin.admin.customers.list({ limit: CUSTOMERS_MAX });
+  for (const { id } of customers) findings.push(...(await customerFindings(admin, id, carriers)));
+  return findings;
+}
+
+/** An instance with all that it warns of: each warning says itself what to do. */
+function instanceFindings({ id, name, provider, health, warnings }: Instance): Finding[] {
+  const page = provider === "sandbox" ? "docs/sandbox.md" : `docs/providers/${provider}.md`;
+  const advice = `${page} says more; tightbeam instances get ${id} shows its settings.`;
+  const found = `${name} (${provider}) is ${health}`;
+  const judged = { healthy: ok, degraded: warning, unhealthy: broken, unknown: warning }[health];
+  const isSaidBelow = health === "healthy" || warnings.length > 0;
+  const states = [{ ...judged("instances", found, advice), advice: isSaidBelow ? null : advice }];
+  return [...states, ...warnings.map((text) => warning("instances", `${name}: ${text}`, advice))];
+}
+
+async function customerFindings(admin: Tightbeam, id: string, carriers: readonly Instance[]): Promise<Finding[]> {
+  const [customer, routes] = await Promise.all([admin.admin.customers.get(id), admin.admin.customers.routes(id)]);
+  const [carrier] = carriers;
+  const whose = `of ${customer.name} (${id})`;
+  const findings: Finding[] = [];
+  const onMacs = numbersOnMacs(customer);
+  if (onMacs.length > 0 && routes.length === 0 && carrier !== undefined) {
+    const advice = `tightbeam routes set '+=${carrier.id}' --customer ${id} has ${carrier.name} carry it.`;
+    findings.push(
+      warning("routes", `SMS from ${onMacs.join(", ")} ${whose} goes by the Mac: there is no route`, advice),
+    );
+  }
+  const onDefault = customer.numbers.find(({ isDefault }) => isDefault);
+  const real = customer.numbers.find(({ provider }) => provider !== "sandbox");
+  if (onDefault?.provider === "sandbox" && real !== undefined) {
+    const found = `messages ${whose} that name no sender go to the sandbox, by ${addressOf(onDefault)}, and reach nobody`;
+    const advice = `tightbeam customers default-number ${addressOf(real)} --customer ${id}`;
+    findings.push(warning("numbers", found, advice));
+  }
+  if (routes.length > 0) {
+    const shown = routes.map(({ prefix, instanceId }) => `${prefix} by ${instanceId}`);
+    findings.push(ok("routes", `SMS ${whose}: ${shown.join(", ")}`));
+  }
+  return findings;
+}
+
+function addressOf({ phoneNumber, email }: CustomerWithNumbers["numbers"][number]): string {
+  return phoneNumber ?? email ?? "";
+}
+
+function numbersOnMacs({ numbers }: CustomerWithNumbers): string[] {
+  return numbers.flatMap(({ phoneNumber, provider }) =>
+    phoneNumber === null || provider !== "bluebubbles" ? [] : [phoneNumber],
+  );
+}

@@ -1,0 +1,151 @@
+/** The seven-bit alphabet of SMS (GSM 03.38, 6.2.1): text to septets and back, and what in a text can be written in it. Pure. */
+
+/** The default alphabet in the order of its codes, 0 to 127 (GSM 03.38, 6.2.1). At 27 stands the escape. */
+const DEFAULT_ALPHABET =
+  "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?" +
+  "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";
+
+/** Characters that take an escape and a code (GSM 03.38, 6.2.1.1). */
+const EXTENSION: readonly (readonly [number, string])[] = [
+  [0x0a, "\f"],
+  [0x14, "^"],
+  [0x28, "{"],
+  [0x29, "}"],
+  [0x2f, "\\"],
+  [0x3c, "["],
+  [0x3d, "~"],
+  [0x3e, "]"],
+  [0x40, "|"],
+  [0x65, "€"],
+];
+
+/** The septet that says that the next one is a code of the extension table. */
+export const ESCAPE = 0x1b;
+
+const NOT_IN_IT = -1;
+const EXTENDED = 0x100;
+
+/** By code unit: the septet, with `EXTENDED` added for one of the extension table, or `NOT_IN_IT`. The euro sign is the highest. */
+const CODES = new Int16Array(0x20ad).fill(NOT_IN_IT);
+for (let code = 0; code < DEFAULT_ALPHABET.length; code += 1) {
+  if (code !== ESCAPE) CODES[DEFAULT_ALPHABET.charCodeAt(code)] = code;
+}
+for (const [code, character] of EXTENSION) CODES[character.charCodeAt(0)] = EXTENDED | code;
+
+/** By code of the extension table: its character. */
+const EXTENSION_CHARACTERS: ReadonlyMap<number, string> = new Map(EXTENSION);
+
+/** What stands where no septet was: an octet above 127. */
+const NO_CHARACTER = "\ufffd";
+
+/** How many septets a code unit takes: 1, or 2 for one of the extension table; 0 where the alphabet does not have it. */
+export function septetsOf(unit: number): 0 | 1 | 2 {
+  const code = CODES[unit] ?? NOT_IN_IT;
+  if (code === NOT_IN_IT) return 0;
+  return code < EXTENDED ? 1 : 2;
+}
+
+/** How many septets `text` takes; null where a character of it is not in the alphabet. */
+export function countSeptets(text: string): number | null {
+  let count = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const septets = septetsOf(text.charCodeAt(at));
+    if (septets === 0) return null;
+    count += septets;
+  }
+  return count;
+}
+
+/**
+ * `text` in septets, one an octet, not packed; a character of the extension table is `ESCAPE` and its code. Null where a
+ * character of it is not in the alphabet.
+ */
+export function toGsm(text: string): Uint8Array | null {
+  const count = countSeptets(text);
+  if (count === null) return null;
+  const septets = new Uint8Array(count);
+  let to = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = CODES[text.charCodeAt(at)] ?? NOT_IN_IT;
+    if (code >= EXTENDED) {
+      septets[to] = ESCAPE;
+      to += 1;
+    }
+    septets[to] = code & 0x7f;
+    to += 1;
+  }
+  return septets;
+}
+
+/**
+ * The text of septets, one an octet. An escape with a code that the extension table does not have is that code of the
+ * default alphabet; with another escape, or with nothing, a space (GSM 03.38, 6.2.1 and 6.2.1.1). An octet above 127 is
+ * no septet and gives U+FFFD.
+ */
+export function fromGsm(septets: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < septets.length; at += 1) {
+    const code = septets[at] ?? 0;
+    if (code !== ESCAPE) {
+      text += DEFAULT_ALPHABET[code] ?? NO_CHARACTER;
+      continue;
+    }
+    at += 1;
+    const extended = septets[at];
+    if (extended === undefined || extended === ESCAPE) text += " ";
+    else text += EXTENSION_CHARACTERS.get(extended) ?? DEFAULT_ALPHABET[extended] ?? NO_CHARACTER;
+  }
+  return text;
+}
+
+/** What reads the same in the alphabet: what to write, and the characters it is written for. */
+const SAME_READING: readonly (readonly [string, string])[] = [
+  ['"', "«»“”„‟″ʺˮ❝❞〝〞"],
+  ["'", "‘’‚‛′ʹʻʼʽˈˊˋ`´❛❜"],
+  ["-", "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63•"],
+  ["<", "‹"],
+  [">", "›"],
+  ["/", "\u2044\u2215\u29f8"],
+  ["...", "…"],
+  ["!!", "‼"],
+  ["\n", "\u0085\u2028\u2029"],
+  [" ", "\t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"],
+  ["ff", "ﬀ"],
+  ["fi", "ﬁ"],
+  ["fl", "ﬂ"],
+  ["ffi", "ﬃ"],
+  ["ffl", "ﬄ"],
+  ["st", "ﬅﬆ"],
+  // Nothing to be seen: soft hyphen, zero width, direction and variation marks, byte order mark.
+  [
+    "",
+    "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff",
+  ],
+];
+
+/** Full-width forms of `!` to `~` (Unicode, FF01 to FF5E) lie this far above what they are forms of. */
+const FULL_WIDTH_OFFSET = 0xfee0;
+
+const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
+  ...SAME_READING.flatMap(([written, characters]) =>
+    Array.from(characters, (character) => [character, written] as const),
+  ),
+  ...Array.from({ length: 0x7f - 0x21 }, (_, at): [string, string] => [
+    String.fromCharCode(0x21 + at + FULL_WIDTH_OFFSET),
+    String.fromCharCode(0x21 + at),
+  ]),
+]);
+
+/**
+ * `text` with what reads the same in the alphabet (quotation marks, dashes, spaces, an ellipsis, ligatures, full-width
+ * and composed forms) in place of what is not in it. The very `text` where that is in the alphabet already, or is not
+ * after that either: one character would make the whole an UCS-2 text all the same, and the rest would have been changed for nothing.
+ */
+export function smartEncode(text: string): string {
+  if (countSeptets(text) !== null) return text;
+  let encoded = "";
+  for (const character of text.normalize("NFC")) {
+    encoded += septetsOf(character.charCodeAt(0)) > 0 ? character : (REPLACEMENTS.get(character) ?? character);
+  }
+  return encoded === "" || countSeptets(encoded) === null ? text : encoded;
+}

@@ -1,0 +1,155 @@
+/** Tests of quiet hours: until when they last, over midnight and summer time, against a look at every minute. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import type { QuietHours } from "../../sdk/wire.ts";
+import { isClockTime, quietHoursOf, quietUntil } from "./quiet-hours.ts";
+import { minuteOfDay } from "./time-zone.ts";
+
+const NIGHT: QuietHours = { start: "21:00", end: "08:00", timeZone: null };
+const NOON: QuietHours = { start: "12:00", end: "13:30", timeZone: null };
+
+function until(hours: QuietHours, zones: string[], now: string): string | null {
+  const at = quietUntil(hours, zones, Date.parse(now));
+  return at === null ? null : new Date(at).toISOString().replace(":00.000Z", "Z");
+}
+
+test("it is quiet from the start until the end, by the clocks of the zone", () => {
+  const zones = ["Europe/Berlin"];
+  assert.equal(until(NOON, zones, "2026-01-15T10:59:59.999Z"), null);
+  assert.equal(until(NOON, zones, "2026-01-15T11:00:00Z"), "2026-01-15T12:30Z");
+  assert.equal(until(NOON, zones, "2026-01-15T12:29:59.999Z"), "2026-01-15T12:30Z");
+  assert.equal(until(NOON, zones, "2026-01-15T12:30:00Z"), null);
+});
+
+test("hours over midnight end on the next day", () => {
+  const zones = ["America/New_York"];
+  assert.equal(until(NIGHT, zones, "2026-01-15T01:59:00Z"), null);
+  assert.equal(until(NIGHT, zones, "2026-01-15T02:00:00Z"), "2026-01-15T13:00Z");
+  assert.equal(until(NIGHT, zones, "2026-01-15T12:59:00Z"), "2026-01-15T13:00Z");
+  assert.equal(until(NIGHT, zones, "2026-01-15T13:00:00Z"), null);
+});
+
+test("a night in which clocks are put forward is an hour shorter, and one in which they are put back an hour longer", () => {
+  const zones = ["America/New_York"];
+  assert.equal(until(NIGHT, zones, "2026-03-08T02:30:00Z"), "2026-03-08T12:00Z");
+  assert.equal(until(NIGHT, zones, "2026-11-01T01:30:00Z"), "2026-11-01T13:00Z");
+});
+
+test("an end that clocks skip is when they have skipped it, and hours that they skip whole are not", () => {
+  const zones = ["America/New_York"];
+  const early = { start: "01:00", end: "02:30", timeZone: null };
+  assert.equal(until(early, zones, "2026-03-08T06:15:00Z"), "2026-03-08T07:00Z", "2:00 is 3:00");
+  const skipped = { start: "02:10", end: "02:50", timeZone: null };
+  assert.equal(until(skipped, zones, "2026-03-08T06:59:00Z"), null);
+  assert.equal(until(skipped, zones, "2026-03-08T07:00:00Z"), null);
+});
+
+test("hours that clocks are put forward into, or back into, are quiet from there on", () => {
+  const zones = ["America/New_York"];
+  const late = { start: "02:30", end: "03:30", timeZone: null };
+  assert.equal(until(late, zones, "2026-03-08T07:00:00Z"), "2026-03-08T07:30Z");
+  const twice = { start: "01:30", end: "01:45", timeZone: null };
+  assert.equal(until(twice, zones, "2026-11-01T05:40:00Z"), "2026-11-01T05:45Z");
+  assert.equal(until(twice, zones, "2026-11-01T05:50:00Z"), null);
+  assert.equal(until(twice, zones, "2026-11-01T06:40:00Z"), "2026-11-01T06:45Z", "the hour comes again");
+});
+
+test("of several zones it is quiet while it is quiet in any", () => {
+  const zones = ["America/New_York", "America/Los_Angeles"];
+  assert.equal(until(NIGHT, zones, "2026-01-15T01:59:00Z"), null);
+  assert.equal(until(NIGHT, zones, "2026-01-15T02:00:00Z"), "2026-01-15T16:00Z");
+  assert.equal(until(NIGHT, zones, "2026-01-15T14:00:00Z"), "2026-01-15T16:00Z", "New York is awake");
+});
+
+test("where several zones leave no time at all, the customer's own zone counts, or UTC", () => {
+  const zones = ["America/Los_Angeles", "Asia/Kolkata", "Europe/Paris"];
+  const long = { start: "18:00", end: "10:00" };
+  assert.equal(until({ ...long, timeZone: null }, zones, "2026-01-15T03:00:00Z"), "2026-01-15T10:00Z");
+  assert.equal(until({ ...long, timeZone: null }, zones, "2026-01-15T12:00:00Z"), null);
+  assert.equal(until({ ...long, timeZone: "Asia/Tokyo" }, zones, "2026-01-15T12:00:00Z"), "2026-01-16T01:00Z");
+});
+
+test("hours with no length are refused, and so is a time that no clock shows", () => {
+  assert.deepEqual(quietHoursOf({ start: "21:00", end: "08:00" }), NIGHT);
+  assert.throws(() => quietHoursOf({ start: "21:00", end: "21:00" }), /end: must differ from start, 21:00/);
+  for (const text of ["24:00", "8:00", "08:60", "0800", "08:00:00", " 08:00", "08:00\n", ""]) {
+    assert.equal(isClockTime(text), false, JSON.stringify(text));
+  }
+  assert.equal(isClockTime("00:00"), true);
+  assert.equal(isClockTime("23:59"), true);
+});
+
+/** Zones with changes of an hour, of half an hour, at midnight, in the other half of the year, and with none. */
+const ZONES = [
+  "America/New_York",
+  "America/St_Johns",
+  "Europe/Lisbon",
+  "Australia/Lord_Howe",
+  "America/Santiago",
+  "Asia/Beirut",
+  "Africa/Casablanca",
+  "Asia/Kathmandu",
+  "Pacific/Chatham",
+  "UTC",
+];
+
+const MINUTE_MS = 60_000;
+
+/** The first minute from `now` on that is quiet nowhere, found by looking at each of three days. */
+function scanned(hours: QuietHours, zones: readonly string[], now: number): number | null | "never" {
+  const text = (minute: number) =>
+    `${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;
+  const isQuiet = (at: number) =>
+    zones.some((zone) => {
+      const time = text(minuteOfDay(zone, at));
+      const [after, before] = [time >= hours.start, time < hours.end];
+      return hours.start < hours.end ? after && before : after || before;
+    });
+  if (!isQuiet(now)) return null;
+  const first = now - (now % MINUTE_MS) + MINUTE_MS;
+  for (let at = first; at < now + 2.5 * 1_440 * MINUTE_MS; at += MINUTE_MS) if (!isQuiet(at)) return at;
+  return "never";
+}
+
+/** Instants of ten years, every other one within a day and a half of a change of clocks in New York, Lisbon or Santiago. */
+const CHANGES = [
+  "2026-03-08T07:00Z",
+  "2026-11-01T06:00Z",
+  "2027-03-28T01:00Z",
+  "2027-10-31T01:00Z",
+  "2026-09-06T04:00Z",
+];
+const instants = fc.oneof(
+  fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2030, 0) }),
+  fc
+    .tuple(fc.constantFrom(...CHANGES), fc.integer({ min: -130_000_000, max: 50_000_000 }))
+    .map(([change, ms]) => Date.parse(change) + ms),
+);
+const times = fc
+  .integer({ min: 0, max: 1_439 })
+  .map((minute) => `${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`);
+
+test("at any instant, for any hours and zones, they last until the first minute that is quiet nowhere", () => {
+  let endless = 0;
+  fc.assert(
+    fc.property(
+      times,
+      times,
+      fc.uniqueArray(fc.constantFrom(...ZONES), { minLength: 1, maxLength: 3 }),
+      instants,
+      (start, end, zones, now) => {
+        fc.pre(start !== end);
+        const hours = { start, end, timeZone: null };
+        const expected = scanned(hours, zones, now);
+        if (expected === "never") {
+          endless += 1;
+          assert.equal(quietUntil(hours, zones, now), scanned(hours, ["UTC"], now));
+        } else assert.equal(quietUntil(hours, zones, now), expected);
+      },
+    ),
+    { numRuns: 400 },
+  );
+  assert.ok(endless < 200, `${endless} of 400 cases had no end`);
+});

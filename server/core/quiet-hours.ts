@@ -1,0 +1,89 @@
+/** Quiet hours: when by the clocks of recipients nothing is sent, and when that ends. Pure. */
+
+import type { QuietHours, SetQuietHours } from "../../sdk/wire.ts";
+import { invalidField } from "./error.ts";
+import { minuteOfDay } from "./time-zone.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 1_440;
+/**
+ * No quiet lasts longer, in milliseconds: clocks of one zone show every time of a day but those that summer time skips, so
+ * that what has not ended then has no end.
+ */
+export const QUIET_MS_MAX = 3 * DAY_MINUTES * MINUTE_MS;
+
+/** Whether `text` is a time of a day of 24 hours, as `HH:MM`. */
+export function isClockTime(text: string): boolean {
+  return /^(?:[01]\d|2[0-3]):[0-5]\d$/.test(text);
+}
+
+/** The quiet hours that a body asks for, whose times and zone are such. Throws a 400 where there would be no end, or no start. */
+export function quietHoursOf({ start, end, timeZone }: SetQuietHours): QuietHours {
+  if (start === end) throw invalidField("end", `must differ from start, ${start}; DELETE takes the quiet hours away`);
+  return { start, end, timeZone: timeZone ?? null };
+}
+
+/**
+ * Until when nothing may be sent to clocks in `zones`: the first instant from `now` on at which it is quiet in none of
+ * them; null where that is now. Where it is quiet in one or another of them all day, the customer's own zone counts, or
+ * UTC. Clocks that are put forward into the hours, or back into them, are in them.
+ */
+export function quietUntil(hours: QuietHours, zones: readonly string[], now: number): number | null {
+  const quiet = { start: minutesOf(hours.start), end: minutesOf(hours.end) };
+  const at = firstLoud(quiet, zones, now) ?? firstLoud(quiet, [hours.timeZone ?? "UTC"], now);
+  return at === now ? null : at;
+}
+
+interface Quiet {
+  start: number;
+  end: number;
+}
+
+function minutesOf(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+}
+
+function isQuiet({ start, end }: Quiet, minute: number): boolean {
+  return start < end ? start <= minute && minute < end : start <= minute || minute < end;
+}
+
+/** The first instant from `now` on that is quiet in none of the zones; null where there is none within three days. */
+function firstLoud(quiet: Quiet, zones: readonly string[], now: number): number | null {
+  let at = now;
+  for (;;) {
+    const ends = zones.map((zone) => endIn(quiet, zone, at));
+    const latest = Math.max(at, ...ends);
+    if (latest === at) return at;
+    if (latest > now + QUIET_MS_MAX) return null;
+    at = latest;
+  }
+}
+
+/** When the quiet that there is in a zone at an instant ends; that instant where there is none. */
+function endIn(quiet: Quiet, zone: string, at: number): number {
+  const minute = minuteOfDay(zone, at);
+  if (!isQuiet(quiet, minute)) return at;
+  const aligned = at - (at % MINUTE_MS);
+  const leftMinutes = (quiet.end - minute + DAY_MINUTES) % DAY_MINUTES;
+  const end = aligned + leftMinutes * MINUTE_MS;
+  const shift = shiftOf(zone, aligned);
+  if (shiftOf(zone, end) === shift) return end;
+  return endIn(quiet, zone, changeOfClocks(zone, aligned, end, shift));
+}
+
+/** The first minute between two instants at which the clocks have left `shift`. */
+function changeOfClocks(zone: string, from: number, to: number, shift: number): number {
+  let [before, after] = [from, to];
+  while (after - before > MINUTE_MS) {
+    const middle = before + Math.floor((after - before) / MINUTE_MS / 2) * MINUTE_MS;
+    if (shiftOf(zone, middle) === shift) before = middle;
+    else after = middle;
+  }
+  return after;
+}
+
+/** How far clocks in a zone are ahead of UTC, in minutes, whole days left out. */
+function shiftOf(zone: string, at: number): number {
+  const utcMinute = Math.floor(at / MINUTE_MS) % DAY_MINUTES;
+  return (minuteOfDay(zone, at) - utcMinute + DAY_MINUTES) % DAY_MINUTES;
+}

@@ -1,0 +1,91 @@
+/** Routing: which instances can take a message on a channel, in which order, and the sentence that says why. Pure. */
+
+import type { Channel, Route } from "../../sdk/wire.ts";
+import type { InstanceId } from "./id.ts";
+import { channelsOf } from "./number.ts";
+
+/** Whether phone numbers can begin with it: a plus sign and up to 15 digits. */
+export function isPrefix(text: string): boolean {
+  return /^\+\d{0,15}$/.test(text);
+}
+
+/** What is known of the end that a message is sent from. */
+export interface Origin {
+  /** The customer's own address. */
+  address: string;
+  /** The instance that the number lives on, and the channels that it has there. */
+  instanceId: InstanceId;
+  channels: readonly Channel[];
+  /** The customer's routes, in its order. */
+  routes: readonly Route[];
+}
+
+/** An instance that can take a message; `because` follows its name in a sentence. */
+export interface Candidate {
+  instanceId: InstanceId;
+  because: string;
+}
+
+/**
+ * The instances that can take a message to `to` on `channel`, in the order they are to be tried; none where the channel
+ * is not to be had between the two. iMessage stays with the number's own instance. SMS goes by the routes with the
+ * longest prefix that `to` begins with, else by the number's own instance.
+ */
+export function candidatesOf(origin: Origin, to: string, channel: Channel): Candidate[] {
+  if (channelsOf(origin.address, channelsOf(to, [channel])).length === 0) return [];
+  const routed = channel === "sms" ? routesTo(origin.routes, to) : [];
+  if (routed.length > 0) return routed.map(candidateOf);
+  if (!origin.channels.includes(channel)) return [];
+  return [{ instanceId: origin.instanceId, because: "where the number is" }];
+}
+
+/** The routes that hold for a recipient: of those that match, all with the longest prefix, in their order. */
+export function routesTo(routes: readonly Route[], to: string): Route[] {
+  const matching = routes.filter(({ prefix }) => to.startsWith(prefix));
+  const longest = Math.max(...matching.map(({ prefix }) => prefix.length));
+  return matching.filter(({ prefix }) => prefix.length === longest);
+}
+
+function candidateOf({ prefix, instanceId }: Route): Candidate {
+  return { instanceId: instanceId as InstanceId, because: `for the route ${prefix}` };
+}
+
+/** The candidate that was chosen, whether it can hand over at present, and who was passed over because it cannot. */
+export interface Chosen extends Candidate {
+  isUp: boolean;
+  passedOver: InstanceId[];
+}
+
+/**
+ * The first candidate that is up; where none is, the first, for the message to wait there. Those in `tried` do not
+ * count. Null when there is none.
+ */
+export function choose(
+  candidates: readonly Candidate[],
+  tried: readonly InstanceId[],
+  isUp: (id: InstanceId) => boolean,
+): Chosen | null {
+  const left = candidates.filter(({ instanceId }) => !tried.includes(instanceId));
+  const up = left.findIndex(({ instanceId }) => isUp(instanceId));
+  const chosen = left[Math.max(up, 0)];
+  if (chosen === undefined) return null;
+  const passedOver = left.slice(0, Math.max(up, 0)).map(({ instanceId }) => instanceId);
+  return { ...chosen, isUp: up >= 0, passedOver };
+}
+
+/** An instance that a message goes to, and why to that one: words that follow `by` in its timeline. */
+export interface Way {
+  instanceId: InstanceId;
+  way: string;
+}
+
+/** The choice in words: `inst_a, where the number is`, or `inst_b, for the route +44, as inst_a is down`. */
+export function wayOf({ instanceId, because, isUp, passedOver }: Chosen): Way {
+  const passed = passedOver.length === 0 ? "" : `, as ${passedOver.join(" and ")} ${are(passedOver)} down`;
+  const waits = isUp ? "" : "; it is down at present, and the message waits for it";
+  return { instanceId, way: `${instanceId}, ${because}${passed}${waits}` };
+}
+
+function are(several: readonly unknown[]): string {
+  return several.length === 1 ? "is" : "are";
+}

@@ -1,0 +1,133 @@
+/** How a text becomes short messages: its encoding, and the segments it is cut into (GSM 03.40, 9.2.3.24.1). Pure. */
+
+import type { Channel, Encoding } from "../../sdk/wire.ts";
+import { countSeptets, ESCAPE, septetsOf, smartEncode, toGsm } from "./gsm.ts";
+
+/** What one short message carries, in octets (GSM 03.40, 9.2.3.16). */
+const SEGMENT_OCTETS = 140;
+
+/** The user data header of a segment among several: length, and a concatenation element with an 8-bit reference (GSM 03.40, 9.2.3.24.1). */
+const HEADER_OCTETS = 6;
+
+/** A text in segments. `units`: septets, code units of UTF-16, or octets, by the encoding; a septet is in an octet of its own. */
+export interface Segmented {
+  encoding: Encoding;
+  segments: { octets: Uint8Array; units: number }[];
+}
+
+export interface SegmentOptions {
+  /** Whether a text that GSM-7 does not have may go out in ISO 8859-1, where that has it. */
+  latin1?: boolean;
+  /**
+   * Octets of each segment's header where there are several: 6 by default; 7 with a 16-bit reference; 0 where the parts
+   * are told by other means than a header.
+   */
+  headerOctets?: number;
+  /** Whether it stays in one piece, however long: for a carrier that cuts it itself. */
+  single?: boolean;
+}
+
+/**
+ * `text` as short messages carry it: in GSM-7 where that has all of it, in Latin-1 where `latin1` allows it and that has
+ * all of it, else in UCS-2 (UTF-16, high octet first). One segment where it fits into one, an empty one for no text;
+ * neither a pair of the extension table nor a surrogate pair is cut apart.
+ */
+export function segmentText(text: string, options: SegmentOptions = {}): Segmented {
+  const septets = toGsm(text);
+  if (septets !== null) return cut("GSM-7", septets, options, (at) => septets[at - 1] === ESCAPE);
+  if (options.latin1 === true && isLatin1(text))
+    return cut("Latin-1", Buffer.from(text, "latin1"), options, () => false);
+  return cut("UCS-2", Buffer.from(text, "utf16le").swap16(), options, (at) => isInPair(text, at));
+}
+
+/** How many segments `text` takes with `segmentText(text)`, and how many units in all, without making an octet. */
+export function measure(text: string): { encoding: Encoding; segments: number; units: number } {
+  const septets = countSeptets(text);
+  if (septets === null) {
+    const segments = countUcs2Segments(text);
+    return { encoding: "UCS-2", segments, units: text.length };
+  }
+  return { encoding: "GSM-7", segments: countGsmSegments(text, septets), units: septets };
+}
+
+/** What goes out by SMS of a text: `smart` puts what reads the same in GSM-7 in place of what is not in it. */
+export function smsText(text: string, smart: boolean): string {
+  return smart ? smartEncode(text) : text;
+}
+
+/** What a record says of its text as an SMS: nothing where there is no text, or the message goes by another channel. */
+export function segmentsOf(
+  { channel, text }: { channel: Channel; text: string | null },
+  smart: boolean,
+): { segments: number; encoding: Encoding } | { segments: null; encoding: null } {
+  if (channel !== "sms" || text === null || text === "") return { segments: null, encoding: null };
+  const { segments, encoding } = measure(smsText(text, smart));
+  return { segments, encoding };
+}
+
+/** Bits of a unit on the air. */
+const UNIT_BITS = { "GSM-7": 7, "Latin-1": 8, "UCS-2": 16 } as const satisfies Record<Encoding, number>;
+
+/** How many units one segment takes beside a header of `headerOctets`: 160 and 153, 140 and 134, 70 and 67. */
+function unitsMax(encoding: Encoding, headerOctets: number): number {
+  return Math.floor(((SEGMENT_OCTETS - headerOctets) * 8) / UNIT_BITS[encoding]);
+}
+
+function cut(
+  encoding: Encoding,
+  octets: Uint8Array,
+  { headerOctets = HEADER_OCTETS, single = false }: SegmentOptions,
+  isInside: (at: number) => boolean,
+): Segmented {
+  const octetsPerUnit = encoding === "UCS-2" ? 2 : 1;
+  const units = octets.length / octetsPerUnit;
+  if (single || units <= unitsMax(encoding, 0)) return { encoding, segments: [{ octets, units }] };
+  const max = unitsMax(encoding, headerOctets);
+  const segments: Segmented["segments"] = [];
+  for (let start = 0; start < units; ) {
+    let end = Math.min(start + max, units);
+    if (end < units && isInside(end)) end -= 1;
+    segments.push({ octets: octets.subarray(start * octetsPerUnit, end * octetsPerUnit), units: end - start });
+    start = end;
+  }
+  return { encoding, segments };
+}
+
+function countGsmSegments(text: string, septets: number): number {
+  if (septets <= unitsMax("GSM-7", 0)) return 1;
+  const max = unitsMax("GSM-7", HEADER_OCTETS);
+  let segments = 1;
+  let used = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const width = septetsOf(text.charCodeAt(at));
+    if (used + width > max) {
+      segments += 1;
+      used = 0;
+    }
+    used += width;
+  }
+  return segments;
+}
+
+function countUcs2Segments(text: string): number {
+  if (text.length <= unitsMax("UCS-2", 0)) return 1;
+  const max = unitsMax("UCS-2", HEADER_OCTETS);
+  let segments = 0;
+  for (let start = 0; start < text.length; segments += 1) {
+    const end = start + max;
+    start = isInPair(text, end) ? end - 1 : end;
+  }
+  return segments;
+}
+
+/** Whether a surrogate pair lies across `at`. */
+function isInPair(text: string, at: number): boolean {
+  return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+}
+
+function isLatin1(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    if (text.charCodeAt(at) > 0xff) return false;
+  }
+  return true;
+}

@@ -1,0 +1,88 @@
+/** Time zones: which ones the phone of an address may be in, and what a clock there shows. Pure but for formatters kept. */
+
+import { getTimezone, getTimezonesForCountry } from "countries-and-timezones";
+import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import { zonesOfAreaCode } from "./area-codes.ts";
+
+/** Where nothing is known. */
+const UTC = "UTC";
+
+/** Countries that the table of zones does not have. */
+const OTHER_COUNTRIES: Readonly<Record<string, readonly string[]>> = { XK: ["Europe/Belgrade"] };
+
+/** Numbers of the North American plan that are of no region are taken for the country most of them are used in. */
+const NORTH_AMERICA = { callingCode: "1", country: "US" };
+
+/**
+ * Time zones (IANA) that the phone of an address may be in, by its country and, in North America, its area code. Several
+ * where the country has several and the number does not tell; none where nothing is known, as of an e-mail address.
+ */
+export function zonesOf(address: string): readonly string[] {
+  const parsed = address.startsWith("+") ? parsePhoneNumberFromString(address) : undefined;
+  if (parsed === undefined) return [];
+  const isNorthAmerican = parsed.countryCallingCode === NORTH_AMERICA.callingCode;
+  const byAreaCode = isNorthAmerican ? zonesOfAreaCode(parsed.nationalNumber.slice(0, 3)) : null;
+  if (byAreaCode !== null) return byAreaCode;
+  if (parsed.country !== undefined) return zonesOfCountry(parsed.country);
+  if (isNorthAmerican) return zonesOfCountry(NORTH_AMERICA.country);
+  return [...new Set(parsed.getPossibleCountries().flatMap(zonesOfCountry))];
+}
+
+/**
+ * The zones whose clocks count for an address: those that it may be in; `own` alone where that is one of them, or where
+ * nothing is known; UTC where there is no `own` either. Never none.
+ */
+export function zonesThatCount(address: string, own: string | null): readonly string[] {
+  const zones = zonesOf(address);
+  if (zones.length === 0) return [own ?? UTC];
+  const named = own === null ? null : canonicalZone(own);
+  return named !== null && zones.some((zone) => canonicalZone(zone) === named) ? [named] : zones;
+}
+
+/** Whether `name` is a time zone of the IANA database, spelled as it is there. */
+export function isTimeZone(name: string): boolean {
+  if (getTimezone(name) === null) return false;
+  try {
+    formatterOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const countries = new Map<string, readonly string[]>();
+
+function zonesOfCountry(country: string): readonly string[] {
+  const known = countries.get(country);
+  if (known !== undefined) return known;
+  const listed = getTimezonesForCountry(country)?.map(({ name }) => name) ?? OTHER_COUNTRIES[country] ?? [];
+  countries.set(country, listed);
+  return listed;
+}
+
+/** The name that a zone is listed under: `US/Eastern` is another one of `America/New_York`. */
+function canonicalZone(name: string): string {
+  return getTimezone(name)?.aliasOf ?? name;
+}
+
+/** What a clock in a zone shows at an instant, in minutes since its midnight. Throws a `RangeError` where there is no such zone. */
+export function minuteOfDay(zone: string, at: number): number {
+  const [hours = "", minutes = ""] = formatterOf(zone).format(at).split(":");
+  return Number(hours) * 60 + Number(minutes);
+}
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/** Made once for each zone: making one takes a hundred times as long as using it. */
+function formatterOf(zone: string): Intl.DateTimeFormat {
+  const known = formatters.get(zone);
+  if (known !== undefined) return known;
+  const made = new Intl.DateTimeFormat("en-US", {
+    timeZone: zone,
+    hourCycle: "h23",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
+  formatters.set(zone, made);
+  return made;
+}

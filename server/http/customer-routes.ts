@@ -1,0 +1,34 @@
+/** Admin routes of a customer's own routes: which instances carry its SMS. */
+
+import type { Route as SmsRoute } from "../../sdk/wire.ts";
+import type { CustomerId } from "../core/id.ts";
+import type { Context } from "../engine/context.ts";
+import { findRoutes, setRoutes } from "../engine/set-routes.ts";
+import { type Route, route } from "./route.ts";
+import { SetRoutes } from "./schemas/customers.ts";
+
+/** `/v1/admin/customers/:id/routes` (contract 2): body and `data` are the plain list. */
+export function customerRouteRoutes(context: Context): Route[] {
+  const path = "/v1/admin/customers/:id/routes";
+  return [
+    route({
+      method: "GET",
+      path,
+      scope: "admin",
+      async handle({ params }) {
+        const data: SmsRoute[] = await findRoutes(context, params.id as CustomerId);
+        return { data };
+      },
+    }),
+    route({
+      method: "PUT",
+      path,
+      scope: "admin",
+      body: SetRoutes,
+      async handle({ params, body }) {
+        await setRoutes(context, params.id as CustomerId, body);
+        return { data: body };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,45 @@
+/** Admin routes of a customer's quiet hours. */
+
+import type { QuietHours } from "../../sdk/wire.ts";
+import type { CustomerId } from "../core/id.ts";
+import { quietHoursOf } from "../core/quiet-hours.ts";
+import type { Context } from "../engine/context.ts";
+import { findQuietHours, setQuietHours } from "../engine/quiet-hours.ts";
+import { type Route, route } from "./route.ts";
+import { SetQuietHours } from "./schemas/customers.ts";
+
+/** `/v1/admin/customers/:id/quiet-hours`. Without any, `data` is null. */
+export function quietHoursRoutes(context: Context): Route[] {
+  const path = "/v1/admin/customers/:id/quiet-hours";
+  return [
+    route({
+      method: "GET",
+      path,
+      scope: "admin",
+      async handle({ params }) {
+        const data: QuietHours | null = await findQuietHours(context, params.id as CustomerId);
+        return { data };
+      },
+    }),
+    route({
+      method: "PUT",
+      path,
+      scope: "admin",
+      body: SetQuietHours,
+      async handle({ params, body }) {
+        const data = quietHoursOf(body);
+        await setQuietHours(context, params.id as CustomerId, data);
+        return { data };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path,
+      scope: "admin",
+      async handle({ params }) {
+        await setQuietHours(context, params.id as CustomerId, null);
+        return { data: null };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,135 @@
+/** BlueBubbles: iMessage, and SMS where the Mac forwards it, through one Mac. Puts the parts of it together. */
+
+// Two halves share what `mac.ts` names. Outbound: `send.ts` hands over, `settle.ts` asks what became of it, `attempts.ts`
+// keeps both on record, `commands.ts` does the rest. Inbound: `ingest.ts`. A message is named by its guid, a group by that
+// of its chat, a file by its own. In the instance's memory `attempt/…`, `group-name/…` and `new-chats` are outbound's.
+
+import type {
+  Applied,
+  Capabilities,
+  Commands,
+  Health,
+  HookReply,
+  HookRequest,
+  Outbound,
+  Outcome,
+  Provider,
+  ProviderContext,
+  Signal,
+} from "../provider.ts";
+import { Chats } from "./chats.ts";
+import { MacClient } from "./client.ts";
+import { createCommands } from "./commands.ts";
+import { MacHealth } from "./health.ts";
+import { Ingest } from "./ingest.ts";
+import type { Mac, MacSettings } from "./mac.ts";
+import { NewGroups } from "./new-groups.ts";
+import { down } from "./outcomes.ts";
+import { NewChats, Pace } from "./pace.ts";
+import { Sender } from "./send.ts";
+import { macosMajor } from "./standing.ts";
+
+/** `concurrency` is twice what the Mac does in a second; it tells of a payment with what is in it. */
+export const BLUEBUBBLES_CAPABILITIES: Capabilities = {
+  channels: ["imessage", "sms"],
+  concurrency: 8,
+  settleAfterMs: 30_000,
+  seesPayments: true,
+};
+
+const IMESSAGE_ALONE: Capabilities = { ...BLUEBUBBLES_CAPABILITIES, channels: ["imessage"] };
+
+const NEW_CHATS_PER_HOUR = 60;
+
+/** A new connection to the Mac of the instance's settings, not started. */
+export function createBluebubbles(context: ProviderContext): Provider {
+  return new Bluebubbles(context);
+}
+
+class Bluebubbles implements Provider {
+  readonly name = "bluebubbles";
+  readonly commands: Partial<Commands>;
+  readonly #mac: Mac;
+  readonly #ingest: Ingest;
+  readonly #sender: Sender;
+  readonly #newGroups: NewGroups;
+  #isStopped = false;
+  #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the Mac is not connected yet"));
+
+  constructor(context: ProviderContext) {
+    this.#mac = macOf(context);
+    this.#ingest = new Ingest(this.#mac);
+    this.#newGroups = new NewGroups(this.#mac, (signal) => this.#signals(signal));
+    const { clock, memory } = context;
+    const newChats = new NewChats(clock, memory, this.#mac.settings.newChatsPerHour);
+    this.#sender = new Sender(this.#mac, newChats, {
+      watch: (guid, channel) => this.#ingest.watch(guid, channel),
+      groupMade: (message, guid) => this.#newGroups.made(message, guid),
+      tell: (signal) => this.#signals(signal),
+    });
+    this.commands = createCommands(this.#mac, this.#newGroups);
+  }
+
+  /** SMS is left out once the Mac has said that it forwards none. */
+  get capabilities(): Capabilities {
+    return this.#mac.health.isKnownWithoutSms ? IMESSAGE_ALONE : BLUEBUBBLES_CAPABILITIES;
+  }
+
+  get isUp(): boolean {
+    return this.#mac.health.isUp;
+  }
+
+  async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
+    this.#signals = signals;
+    await Promise.all([this.#sender.load(), this.#newGroups.load()]);
+    this.#mac.health.start(() => this.#ingest.catchUpNow());
+    await this.#ingest.start(signals);
+  }
+
+  async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
+    return this.#isStopped ? down("the connection to the Mac is being ended") : this.#sender.send(message, abort);
+  }
+
+  settle(message: Outbound): Promise<Outcome | "absent"> {
+    return this.#sender.settle(message);
+  }
+
+  receive(request: HookRequest): Promise<HookReply> {
+    return this.#ingest.receive(request);
+  }
+
+  async health(): Promise<Health> {
+    return this.#ingest.withWarnings(await this.#mac.health.health());
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    const { pace, health, client } = this.#mac;
+    pace.stop();
+    health.stop();
+    await this.#ingest.stop();
+    // What has no answer yet is lost with its connection, and asked about after the next start.
+    await client.close();
+    await this.#sender.stop();
+  }
+}
+
+function macOf(context: ProviderContext): Mac {
+  const { clock, numbers, changed } = context;
+  const settings = settingsOf(context.config);
+  const client = new MacClient({ url: settings.url, password: settings.password, clock });
+  const pace = new Pace(clock);
+  const health = new MacHealth({ client, pace, clock, numbers, changed });
+  const chats = new Chats({ client, macosMajor: () => macosMajor(health.info) });
+  return { context, settings, client, pace, chats, health };
+}
+
+/** The settings were judged when they were stored. */
+function settingsOf({ url, password, ingest, newChatsPerHour }: ProviderContext["config"]): MacSettings {
+  return {
+    url: String(url),
+    password: String(password),
+    ingest: ingest === "socket" ? "socket" : "webhook",
+    newChatsPerHour: typeof newChatsPerHour === "number" ? newChatsPerHour : NEW_CHATS_PER_HOUR,
+  };
+}

@@ -1,0 +1,164 @@
+/** Tests of catching up: what the Mac did not tell is found, what is old is not told, and nothing is passed by. */
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { ANNA, BEN, type Listening, startListening } from "../../../test/support/listening.ts";
+import { until } from "../../../test/support/wait.ts";
+import { recordOf } from "./records.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+function textsOf(heard: Listening): (string | null)[] {
+  return heard.of("inbound").map(({ text }) => text);
+}
+
+/** How far it got, as it stands in memory. */
+function progressOf(heard: Listening): Record<string, unknown> {
+  return recordOf(JSON.parse(heard.memory.entries.get("catch-up") ?? "null")) ?? {};
+}
+
+it("finds within a minute what the Mac told nobody, in the order it came", async (t) => {
+  const heard = await startListening(t);
+  heard.mac.fault("eventsLost");
+  const anna = heard.mac.phone(ANNA);
+  for (const text of ["one", "two", "three"]) anna.writes(text);
+  await heard.pass(MINUTE);
+  assert.deepEqual(textsOf(heard), ["one", "two", "three"]);
+  const guid = await heard.send("Hello");
+  anna.delivers(guid);
+  anna.edits(heard.of("inbound")[0]?.reference ?? "", "one and a half");
+  await heard.pass(MINUTE);
+  assert.equal(heard.receiptsOf(guid).at(-1), "delivered");
+  assert.equal(heard.of("revision")[0]?.text, "one and a half");
+});
+
+it("begins at once when the Mac's server says that it has started", async (t) => {
+  const heard = await startListening(t);
+  const lift = heard.mac.fault("eventsLost");
+  heard.mac.phone(ANNA).writes("while it was down");
+  lift();
+  assert.equal(await heard.post({ type: "hello-world", data: null }), 200);
+  assert.deepEqual(textsOf(heard), ["while it was down"]);
+});
+
+it("tells of nothing that was there before the instance was, whatever tells of it", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  const anna = heard.mac.phone(ANNA);
+  const old = anna.writes("long ago", { isSilent: true });
+  await heard.pass(1);
+  await heard.start();
+  anna.edits(old, "long ago, in other words");
+  await heard.pass(2 * HOUR);
+  anna.writes("now");
+  await heard.settled();
+  assert.deepEqual(textsOf(heard), ["now"]);
+  assert.deepEqual(heard.of("revision"), []);
+});
+
+it("tells of what came while this service was away, however long that was", async (t) => {
+  const heard = await startListening(t);
+  const anna = heard.mac.phone(ANNA);
+  anna.writes("before");
+  await heard.pass(2 * MINUTE);
+  await heard.stop();
+  anna.writes("on the first day", { isSilent: true });
+  await heard.clock.advance(2 * DAY);
+  anna.writes("on the third", { isSilent: true });
+  await heard.start();
+  await heard.settled();
+  // A service that was away tells of what it is not sure to have told: the engine knows it by its name.
+  assert.deepEqual([...new Set(textsOf(heard))], ["before", "on the first day", "on the third"]);
+});
+
+it("tells of a message that came late from iCloud, unless it is more than a day old", async (t) => {
+  const heard = await startListening(t);
+  await heard.stop();
+  await heard.clock.advance(3 * DAY);
+  await heard.start();
+  heard.mac.fault("eventsLost");
+  const anna = heard.mac.phone(ANNA);
+  const now = heard.clock.real();
+  anna.writes("an hour late", { at: now - HOUR });
+  anna.writes("two days late", { at: now - 2 * DAY });
+  await heard.pass(11 * MINUTE);
+  assert.deepEqual(textsOf(heard), ["an hour late"]);
+});
+
+it("reads more rows than the Mac gives at once, and tells of each once", async (t) => {
+  const heard = await startListening(t);
+  heard.mac.fault("eventsLost");
+  for (let index = 0; index < 2_100; index += 1) heard.mac.phone(index % 2 === 0 ? ANNA : BEN).writes(`row ${index}`);
+  await heard.pass(MINUTE);
+  await until(() => heard.signals.length >= 2_100, { what: "2,100 messages" });
+  assert.equal(new Set(textsOf(heard)).size, 2_100);
+  await heard.pass(5 * MINUTE);
+  assert.equal(textsOf(heard).length, 2_100);
+});
+
+it("does not pass a row that is not on disk, not even in its memory", async (t) => {
+  const heard = await startListening(t);
+  await heard.pass(MINUTE);
+  heard.mac.fault("eventsLost");
+  heard.mac.phone(ANNA).writes("stuck");
+  await heard.pass(1_000);
+  const before = heard.clock.real();
+  heard.mac.phone(BEN).writes("goes through");
+  heard.onSignal = (signal) => {
+    if (signal.kind === "inbound" && signal.from === ANNA) throw new Error("the disk is full");
+    return "applied";
+  };
+  await heard.pass(HOUR);
+  assert.deepEqual(textsOf(heard), ["goes through"]);
+  assert.ok(Number(progressOf(heard).rowsAt) < before - 1_000);
+  await heard.stop();
+  heard.onSignal = () => "applied";
+  await heard.start();
+  await heard.settled();
+  assert.deepEqual([...new Set(textsOf(heard))], ["goes through", "stuck"]);
+  await heard.pass(MINUTE);
+  assert.ok(Number(progressOf(heard).rowsAt) >= before);
+});
+
+it("finds reads of last week's messages", async (t) => {
+  const heard = await startListening(t);
+  const guid = await heard.send("Hello");
+  heard.mac.phone(ANNA).delivers(guid);
+  await heard.pass(1_000);
+  heard.mac.fault("eventsLost");
+  await heard.stop();
+  await heard.clock.advance(3 * DAY);
+  heard.mac.phone(ANNA).reads(guid);
+  await heard.start();
+  await heard.settled();
+  assert.deepEqual(heard.receiptsOf(guid).slice(-1), ["read"]);
+});
+
+it("goes on when the Mac can be reached again, and asks it for all of it", async (t) => {
+  const heard = await startListening(t);
+  heard.mac.fault("unreachable");
+  await heard.pass(5 * MINUTE);
+  heard.mac.phone(ANNA).writes("meanwhile");
+  heard.mac.lift("unreachable");
+  await heard.pass(MINUTE);
+  assert.deepEqual(textsOf(heard), ["meanwhile"]);
+});
+
+it("is not led ahead by a date in the future", async (t) => {
+  const heard = await startListening(t);
+  heard.mac.fault("eventsLost");
+  heard.mac.phone(ANNA).writes("from the future", { at: heard.clock.real() + 30 * DAY });
+  await heard.pass(MINUTE);
+  heard.mac.phone(ANNA).writes("now");
+  await heard.pass(MINUTE);
+  assert.deepEqual(textsOf(heard), ["from the future", "now"]);
+});
+
+it("ends at once, whatever it is asking", async (t) => {
+  const heard = await startListening(t);
+  heard.mac.fault("asleep");
+  await heard.clock.advance(MINUTE);
+  await heard.stop();
+  heard.mac.forgetHeld();
+});

@@ -1,0 +1,266 @@
+/** Catches up with a Mac: what it did not tell, or told nobody, is asked for; how far that got is kept in memory. */
+
+import { type Limits, wordsOf } from "./client.ts";
+import type { Lanes } from "./lanes.ts";
+import type { Mac } from "./mac.ts";
+import { type MacMessage, parseMessages, recordOf } from "./records.ts";
+
+const KEY = "catch-up";
+
+/** Real milliseconds from the end of one pass to the next. */
+const EVERY_MS = 60_000;
+/** Each pass begins so far before what was seen last: rows come to be a little late, and clocks differ. */
+const OVERLAP_MS = 600_000;
+/** A contact's message that is older than this when it is first seen came late from iCloud, unless we were away. */
+const NEWS_MS = 86_400_000;
+/** Deliveries and reads of older messages are asked for this often, for messages of the last seven days. */
+const RECEIPTS_EVERY_MS = 300_000;
+const RECEIPTS_OF_MS = 7 * 86_400_000;
+/** Rows that came late, with old dates, are looked for this often. */
+const LATE_EVERY_MS = 600_000;
+/** How old the word of the last whole pass may get on disk. */
+const KEPT_EVERY_MS = 300_000;
+
+/** Rows of one request: as many as the Mac gives (`messageValidator`). */
+const ROWS_MAX = 1_000;
+/** Rows that the next request asks for once more: one that was deleted meanwhile moves all others up. */
+const ROWS_AGAIN = 20;
+/** A Mac that always has more than this to say is not right. */
+const OFFSET_MAX = 5_000_000;
+/** Rows that are told of at once. */
+const TOGETHER = 50;
+
+/** 2001-01-01T00:00:00Z, where Apple's time begins, in epoch milliseconds. */
+const APPLE_EPOCH_MS = 978_307_200_000;
+
+/** How far it got. Instants are epoch milliseconds: `passedAt` and `bornAt` by our clock, the others by the Mac's. */
+interface State {
+  /** When the instance was first started: what came before is none of its business. */
+  bornAt: number;
+  /** The newest row of which everything told is on disk, as are all before it. */
+  rowsAt: number;
+  /** The newest receipt, likewise. */
+  receiptsAt: number;
+  /** The last row that was looked at for having come late; null: none yet. */
+  rowId: number | null;
+  /** When everything there was had been told of. */
+  passedAt: number;
+}
+
+/** What a query of rows asks for, beside its page. */
+interface Wanted {
+  after: number;
+  where?: readonly { statement: string; args: Readonly<Record<string, number>> }[];
+}
+
+export interface CatchUpOptions {
+  mac: Mac;
+  /** Of what is asked of the Mac. */
+  limits: Limits;
+  take: Lanes["push"];
+  /** Done with each pass, before its rows: the hook is where it should be. */
+  alongside: () => Promise<void>;
+}
+
+export class CatchUp {
+  readonly #options: CatchUpOptions;
+  #state: State = { bornAt: 0, rowsAt: 0, receiptsAt: 0, rowId: null, passedAt: 0 };
+  #kept = "";
+  #keptPassedAt = 0;
+  #receiptsReadAt = Number.NEGATIVE_INFINITY;
+  #lateReadAt = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | null = null;
+  #again = false;
+  #stopTimer = () => {};
+  #stopped = false;
+
+  constructor(options: CatchUpOptions) {
+    this.#options = options;
+  }
+
+  get bornAt(): number {
+    return this.#state.bornAt;
+  }
+
+  /** Contacts' rows from before are no news: a day old, and older than the last time when all was told. */
+  freshFrom(): number {
+    const { bornAt, passedAt } = this.#state;
+    return Math.max(bornAt, Math.min(this.#now() - NEWS_MS, passedAt - OVERLAP_MS));
+  }
+
+  /** Reads how far it got, or begins with now; the first pass begins at once. */
+  async start(): Promise<void> {
+    const { memory } = this.#options.mac.context;
+    const now = this.#now();
+    const entry = (await memory.list(KEY)).find(({ key }) => key === KEY);
+    const stored = entry === undefined ? null : parseState(entry.value);
+    this.#state = stored ?? { bornAt: now, rowsAt: now, receiptsAt: now, rowId: null, passedAt: now };
+    if (stored === null) await this.#keep(true);
+    this.run();
+  }
+
+  /** Begins a pass now, or one more when this one ends. */
+  run(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    if (this.#running !== null) return;
+    this.#stopTimer();
+    this.#running = this.#passes().finally(() => {
+      this.#running = null;
+      if (!this.#stopped) this.#stopTimer = this.#options.mac.context.clock.after(EVERY_MS, () => this.run());
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#stopTimer();
+    await this.#running;
+  }
+
+  async #passes(): Promise<void> {
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      try {
+        await this.#pass();
+      } catch (error) {
+        this.#options.mac.context.fault(error);
+      }
+    }
+  }
+
+  async #pass(): Promise<void> {
+    await this.#options.alongside();
+    const beganAt = this.#now();
+    if (!(await this.#readRows())) return;
+    if (beganAt - this.#receiptsReadAt >= RECEIPTS_EVERY_MS && (await this.#readReceipts())) {
+      this.#receiptsReadAt = beganAt;
+    }
+    if (beganAt - this.#lateReadAt >= LATE_EVERY_MS && (await this.#readLate())) this.#lateReadAt = beganAt;
+    this.#state.passedAt = beganAt;
+    await this.#keep();
+  }
+
+  /** Rows since the last one; whether all of them are told of. */
+  async #readRows(): Promise<boolean> {
+    return this.#read({ after: this.#state.rowsAt - OVERLAP_MS }, async (rows) => {
+      // A date in the future would hide all that comes before it.
+      const newest = Math.min(
+        this.#now(),
+        newestOf(rows, ({ dateCreated }) => dateCreated),
+      );
+      this.#state.rowsAt = Math.max(this.#state.rowsAt, newest);
+      await this.#keep();
+    });
+  }
+
+  /** Our own messages of the last week that were delivered or read since the last look. */
+  async #readReceipts(): Promise<boolean> {
+    const where = [
+      { statement: "message.is_from_me = :m", args: { m: 1 } },
+      {
+        statement: "(message.date_delivered >= :d OR message.date_read >= :d)",
+        args: { d: appleTime(this.#state.receiptsAt - OVERLAP_MS) },
+      },
+    ];
+    let newest = this.#state.receiptsAt;
+    const isWhole = await this.#read({ after: this.#now() - RECEIPTS_OF_MS, where }, (rows) => {
+      newest = Math.max(
+        newest,
+        newestOf(rows, (row) => Math.max(row.dateDelivered ?? 0, row.dateRead ?? 0)),
+      );
+    });
+    // They come by the date of their message: of some of them there is no saying which were the newest.
+    if (isWhole) this.#state.receiptsAt = Math.min(this.#now(), newest);
+    return isWhole;
+  }
+
+  /** Rows that came to the Mac since the last look, whatever their date says. */
+  async #readLate(): Promise<boolean> {
+    const { rowId } = this.#state;
+    if (rowId === null) {
+      const newest = await this.#query({ after: 0 }, { limit: 1, offset: 0, sort: "DESC" });
+      if (newest !== null) this.#state.rowId = newest.rows[0]?.rowId ?? 0;
+      return newest !== null;
+    }
+    const where = [{ statement: "message.ROWID > :r", args: { r: rowId } }];
+    let last = rowId;
+    const isWhole = await this.#read({ after: this.freshFrom(), where }, (rows) => {
+      last = Math.max(
+        last,
+        newestOf(rows, (row) => row.rowId),
+      );
+    });
+    if (isWhole) this.#state.rowId = last;
+    return isWhole;
+  }
+
+  /**
+   * Reads page by page, oldest first, and tells; whether all there is was read and told of. `progressed` is given, page
+   * by page, the rows that are told of with none left out before them.
+   */
+  async #read(wanted: Wanted, progressed: (rows: readonly MacMessage[]) => Promise<void> | void): Promise<boolean> {
+    let isGapless = true;
+    for (let offset = 0; offset < OFFSET_MAX && !this.#stopped; offset += ROWS_MAX - ROWS_AGAIN) {
+      const page = await this.#query(wanted, { limit: ROWS_MAX, offset, sort: "ASC" });
+      if (page === null) return false;
+      const told: MacMessage[] = [];
+      for (let start = 0; start < page.rows.length; start += TOGETHER) {
+        const rows = page.rows.slice(start, start + TOGETHER);
+        const done = await Promise.all(rows.map((row) => this.#options.take(row, "query")));
+        const first = done.indexOf(false);
+        if (isGapless) told.push(...(first < 0 ? rows : rows.slice(0, first)));
+        if (first >= 0) isGapless = false;
+      }
+      await progressed(told);
+      if (page.count < ROWS_MAX) return isGapless;
+    }
+    return false;
+  }
+
+  async #query({ after, where = [] }: Wanted, page: { limit: number; offset: number; sort: "ASC" | "DESC" }) {
+    const { mac, limits } = this.#options;
+    const body = { ...page, after: Math.max(0, after), with: ["chat", "attachment"], where };
+    const answer = await mac.client.query("/message/query", body, limits);
+    if (answer.kind === "ok") {
+      return { rows: parseMessages(answer.data), count: Array.isArray(answer.data) ? answer.data.length : 0 };
+    }
+    // A Mac that cannot be reached is no news: its health says so.
+    if (answer.kind === "answered") mac.context.fault(new Error(`rows were not read: ${wordsOf(answer)}`));
+    return null;
+  }
+
+  async #keep(now = false): Promise<void> {
+    const { passedAt, ...far } = this.#state;
+    const text = JSON.stringify(far);
+    if (!now && text === this.#kept && passedAt - this.#keptPassedAt < KEPT_EVERY_MS) return;
+    await this.#options.mac.context.memory.put(KEY, JSON.stringify(this.#state));
+    this.#kept = text;
+    this.#keptPassedAt = passedAt;
+  }
+
+  #now(): number {
+    return this.#options.mac.context.clock.real();
+  }
+}
+
+function parseState(text: string): State | null {
+  const record = recordOf(JSON.parse(text));
+  const { bornAt, rowsAt, receiptsAt, rowId, passedAt } = record ?? {};
+  if (typeof bornAt !== "number" || typeof rowsAt !== "number" || typeof passedAt !== "number") return null;
+  return {
+    bornAt,
+    rowsAt,
+    passedAt,
+    receiptsAt: typeof receiptsAt === "number" ? receiptsAt : rowsAt,
+    rowId: typeof rowId === "number" ? rowId : null,
+  };
+}
+
+/** Apple's nanoseconds: whole ones, as far as a number holds them. */
+function appleTime(ms: number): number {
+  return (ms - APPLE_EPOCH_MS) * 1_000_000;
+}
+
+function newestOf(rows: readonly MacMessage[], at: (row: MacMessage) => number | null): number {
+  return rows.reduce((newest, row) => Math.max(newest, at(row) ?? 0), 0);
+}

@@ -1,0 +1,89 @@
+/** The Mac's names of conversations: found by what it has, asked for once, forgotten when denied. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { type MacOptions, startMac } from "../../../test/support/mac/mac.ts";
+import { systemClock } from "../../clock.ts";
+import { Chats, identifierOf, isSamePeople } from "./chats.ts";
+import { MacClient } from "./client.ts";
+import { parseChat } from "./records.ts";
+
+const TO = "+15551230001";
+
+async function stage(t: TestContext, macosMajor: number | null, options: MacOptions = {}) {
+  const mac = await startMac(options);
+  t.after(() => mac.stop());
+  const client = new MacClient({ url: mac.url, password: mac.password, clock: systemClock() });
+  t.after(() => client.close());
+  return { mac, chats: new Chats({ client, macosMajor: () => macosMajor }) };
+}
+
+test("a thread is found by what the Mac calls it, whatever its macOS, and asked for once", async (t) => {
+  for (const macOs of [15, 26] as const) {
+    for (const known of [null, macOs]) {
+      const { mac, chats } = await stage(t, known, { release: { macOs } });
+      const guid = mac.knows(TO);
+      assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "found", guid });
+      const asked = mac.requests.length;
+      assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "found", guid });
+      assert.equal(mac.requests.length, asked);
+      if (known !== null) assert.equal(asked, 1);
+    }
+  }
+});
+
+test("a thread over SMS is another than that over iMessage", async (t) => {
+  const { mac, chats } = await stage(t, 15);
+  const guid = mac.knows(TO, "SMS");
+  assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "none" });
+  assert.deepEqual(await chats.threadWith(TO, "sms"), { kind: "found", guid });
+});
+
+test("that there is none is not kept: a conversation may come to be at any time", async (t) => {
+  const { mac, chats } = await stage(t, 15);
+  assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "none" });
+  const guid = mac.knows(TO);
+  assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "found", guid });
+});
+
+test("a Mac that does not say leaves it open, and what is no BlueBubbles has no conversations to deny", async (t) => {
+  const { mac, chats } = await stage(t, 15);
+  mac.password = "another";
+  assert.equal((await chats.threadWith(TO, "imessage")).kind, "answered");
+  mac.fault("unreachable");
+  assert.equal((await chats.threadWith(TO, "imessage")).kind, "refused");
+});
+
+test("a guid that the Mac denied is asked for anew", async (t) => {
+  const { mac, chats } = await stage(t, 15);
+  const guid = mac.knows(TO);
+  await chats.threadWith(TO, "imessage");
+  chats.forget(guid);
+  const asked = mac.requests.length;
+  await chats.threadWith(TO, "imessage");
+  assert.ok(mac.requests.length > asked);
+});
+
+test("a chat that was seen need not be asked for; a group is known by who is in it, in any order and case", async (t) => {
+  const { mac, chats } = await stage(t, 15);
+  const thread = parseChat({ guid: "any;-;a@x.example", style: 45, chatIdentifier: "a@x.example" });
+  const participants = [{ address: "+1" }, { address: "B@x.example" }];
+  const group = parseChat({ guid: "iMessage;+;chat1", style: 43, participants });
+  assert.ok(thread !== null && group !== null);
+  chats.learn(thread, "imessage");
+  chats.learn(group, "imessage");
+  assert.deepEqual(await chats.threadWith("A@x.example", "imessage"), { kind: "found", guid: "any;-;a@x.example" });
+  assert.equal(chats.groupOf(["b@X.example", "+1"]), "iMessage;+;chat1");
+  assert.equal(chats.groupOf(["+1"]), null);
+  chats.learnGroup(["+1", "+2"], "iMessage;+;chat2");
+  assert.equal(chats.groupOf(["+2", "+1", "+2"]), "iMessage;+;chat2");
+  assert.equal(mac.requests.length, 0);
+});
+
+test("a chat's identifier is what its guid ends with", () => {
+  assert.equal(identifierOf("iMessage;-;+15551230001"), "+15551230001");
+  assert.equal(identifierOf("iMessage;+;chat12"), "chat12");
+  assert.equal(identifierOf("odd"), "odd");
+  assert.ok(isSamePeople(["a", "B"], ["b", "A", "a"]));
+  assert.ok(!isSamePeople(["a"], ["a", "b"]));
+});

@@ -1,0 +1,195 @@
+/** The HTTP of a Mac: what counts as never begun, as answered and as lost; and that nothing tells the password. */
+
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { startMac } from "../../../test/support/mac/mac.ts";
+import { until } from "../../../test/support/wait.ts";
+import { systemClock } from "../../clock.ts";
+import { type Answer, MacClient, segment, wordsOf } from "./client.ts";
+
+const PASSWORD = "pa ss&word=1/?#";
+
+function clientOf(t: TestContext, url: string, password = PASSWORD, clock = systemClock()): MacClient {
+  const client = new MacClient({ url, password, clock });
+  t.after(() => client.close());
+  return client;
+}
+
+async function listen(t: TestContext, server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A server that answers each request as told, and counts them. */
+async function serve(t: TestContext, answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    request.resume();
+    request.on("end", () => answer(request, response));
+  });
+  t.after(() => server.closeAllConnections());
+  return { url: await listen(t, server), requests };
+}
+
+test("an answer is its data; the password goes with every request, whatever is in it", async (t) => {
+  const mac = await startMac({ password: PASSWORD });
+  t.after(() => mac.stop());
+  const client = clientOf(t, `${mac.url}/`);
+  assert.deepEqual(await client.get("/ping"), { kind: "ok", data: "pong", total: null });
+  assert.deepEqual(mac.requests, ["GET /api/v1/ping"]);
+  const queried = await client.query("/message/query", { limit: 1 });
+  assert.deepEqual(queried, { kind: "ok", data: [], total: 0 });
+  assert.notEqual(client.answeredAt, null);
+});
+
+test("a guid in a path and a plus in a query arrive as they are", async (t) => {
+  const { url, requests } = await serve(t, (_request, response) => response.end('{"status":200,"data":1}'));
+  const client = clientOf(t, url, "p");
+  await client.get(`/chat/${segment("iMessage;-;+15551234567")}`, { address: "+15551234567", none: null });
+  assert.deepEqual(requests, ["GET /api/v1/chat/iMessage%3B-%3B%2B15551234567?address=%2B15551234567&password=p"]);
+});
+
+test("a refusal of BlueBubbles has its type and words; one of something else has no type", async (t) => {
+  const mac = await startMac({ password: PASSWORD });
+  t.after(() => mac.stop());
+  const client = clientOf(t, mac.url);
+  assert.deepEqual(await client.get("/chat/nope"), {
+    kind: "answered",
+    status: 404,
+    type: "Database Error",
+    message: "Chat does not exist!",
+  });
+  const unknown = await client.get("/no/such/route");
+  assert.deepEqual(unknown, { kind: "answered", status: 404, type: null, message: "an answer that is not JSON" });
+  const wrong = await clientOf(t, mac.url, "other").get("/ping");
+  assert.deepEqual(wrong, { kind: "answered", status: 401, type: "Authentication Error", message: "Unauthorized" });
+});
+
+test("without a connection nothing was written: refused, by address and by name", async (t) => {
+  const server = createTcp();
+  const url = await listen(t, server);
+  await new Promise((resolve) => server.close(resolve));
+  assert.deepEqual(await clientOf(t, url).post("/message/text", {}), { kind: "refused", reason: "ECONNREFUSED" });
+  const named = await clientOf(t, "http://no-such-mac.invalid:1234").post("/message/text", {});
+  assert.equal(named.kind, "refused");
+  const secure = await clientOf(t, url.replace("http:", "https:")).post("/message/text", {});
+  assert.equal(secure.kind, "refused");
+});
+
+test("a TLS handshake that fails is refused: no request was written", async (t) => {
+  const { url } = await serve(t, (_request, response) => response.end("{}"));
+  const failed = await clientOf(t, url.replace("http:", "https:")).post("/message/text", {});
+  assert.equal(failed.kind, "refused");
+});
+
+test("a write whose connection is cut is lost, and never asked again", async (t) => {
+  const { url, requests } = await serve(t, (request) => void request.socket.destroy());
+  const client = clientOf(t, url);
+  for (const answer of [await client.post("/x", {}), await client.put("/x", {}), await client.delete("/x")]) {
+    assert.equal(answer.kind, "lost");
+  }
+  const upload = { fields: {}, filename: "a.txt", mimeType: "text/plain", bytes: new Uint8Array([1]) };
+  assert.equal((await client.upload("/x", upload)).kind, "lost");
+  assert.deepEqual(
+    requests.map((line) => line.slice(0, 4)),
+    ["POST", "PUT ", "DELE", "POST"],
+  );
+});
+
+test("a read whose connection was cut is asked once more", async (t) => {
+  let cuts = 1;
+  const { url, requests } = await serve(t, (request, response) => {
+    cuts -= 1;
+    if (cuts >= 0) request.socket.destroy();
+    else response.end('{"status":200,"data":"here"}');
+  });
+  const client = clientOf(t, url);
+  assert.equal((await client.get("/x")).kind, "ok");
+  cuts = 2;
+  assert.equal((await client.query("/x", {})).kind, "lost");
+  assert.equal(requests.length, 4);
+});
+
+test("a write goes over a connection that was never idle, so that none is lost to one that the Mac just closed", async (t) => {
+  const ports = new Set<number | undefined>();
+  const { url } = await serve(t, (request, response) => {
+    ports.add(request.socket.remotePort);
+    response.end('{"status":200,"data":1}');
+  });
+  const client = clientOf(t, url);
+  for (let at = 0; at < 3; at += 1) assert.equal((await client.post("/x", {})).kind, "ok");
+  assert.equal(ports.size, 3);
+});
+
+test("no answer within the limit is lost, and so is one that was called off", async (t) => {
+  const { url, requests } = await serve(t, () => {});
+  const clock = new SimulatedClock();
+  const client = clientOf(t, url, PASSWORD, clock);
+  const late = client.post("/message/text", {});
+  const early = client.get("/ping");
+  await until(() => requests.length === 2);
+  await clock.advance(15_000);
+  assert.deepEqual(await early, { kind: "lost", reason: "none in time" });
+  await clock.advance(174_999);
+  let isDone = false;
+  void late.then(() => {
+    isDone = true;
+  });
+  await clock.advance(0);
+  assert.equal(isDone, false);
+  await clock.advance(1);
+  assert.deepEqual(await late, { kind: "lost", reason: "none in time" });
+  const abort = new AbortController();
+  const called = client.get("/ping", {}, { abort: abort.signal });
+  await until(() => requests.length === 3);
+  abort.abort();
+  assert.deepEqual(await called, { kind: "lost", reason: "called off" });
+});
+
+test("a 200 that is not JSON is lost: whether it was done is not known", async (t) => {
+  const { url } = await serve(t, (_request, response) => response.end("<html>Welcome</html>"));
+  assert.deepEqual(await clientOf(t, url).post("/x", {}), { kind: "lost", reason: "the answer (200) is not JSON" });
+});
+
+test("a file that is longer than allowed is lost, and nothing of it is kept", async (t) => {
+  const { url } = await serve(t, (_request, response) => response.end(Buffer.alloc(2_000)));
+  const client = clientOf(t, url);
+  assert.deepEqual(await client.download("/x", {}, 1_999), { kind: "lost", reason: "the connection broke (TOO_LONG)" });
+  const whole = await client.download("/x", {}, 2_000);
+  assert.equal(whole.kind === "ok" && whole.bytes.length, 2_000);
+});
+
+test("after close everything is lost or refused, at once", async (t) => {
+  const { url } = await serve(t, () => {});
+  const client = clientOf(t, url);
+  const open = client.post("/x", {});
+  await client.close();
+  assert.equal((await open).kind, "lost");
+  assert.notEqual((await client.post("/x", {})).kind, "ok");
+});
+
+test("no failure says the password or the address", async (t) => {
+  const sockets = new Set<Socket>();
+  const rude = createTcp((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: nonsense\r\n\r\n"));
+  });
+  const url = await listen(t, rude);
+  const closed = await serve(t, (request) => void request.socket.destroy());
+  const answers: Answer[] = [
+    await clientOf(t, url).get("/ping"),
+    await clientOf(t, closed.url).get("/ping"),
+    await clientOf(t, "http://no-such-mac.invalid").get("/ping"),
+  ];
+  for (const answer of answers) {
+    assert.notEqual(answer.kind, "ok");
+    const words = answer.kind === "ok" ? "" : wordsOf(answer);
+    assert.doesNotMatch(`${words} ${JSON.stringify(answer)}`, /pa.{1,3}ss|127\.0|no-such-mac|password/);
+  }
+});

@@ -1,0 +1,191 @@
+/** What a Mac is asked to do but send: react, edit, take back, mark, type, look after groups, say who is there, fetch. */
+
+import { maskAddress } from "../../core/phone.ts";
+import type { Availability, Commands, Conversation, Ordered } from "../provider.ts";
+import { type Answer, type Failure, segment, wordsOf } from "./client.ts";
+import { isRetracted } from "./inbound.ts";
+import type { Mac } from "./mac.ts";
+import type { NewGroups } from "./new-groups.ts";
+import { meaningOf } from "./outcomes.ts";
+import { type MacMessage, parseMessage, recordOf } from "./records.ts";
+import { stopsTyping } from "./standing.ts";
+
+/** The engine gives a command up after 20 s: what is asked here is not waited for much longer. */
+const COMMAND_LIMIT_MS = 30_000;
+const READ_LIMIT_MS = 15_000;
+/** As much as a file of ours may have (contract 3, attachments). */
+const FILE_BYTES_MAX = 104_857_600;
+/** The Mac gets a file from iCloud first; the engine waits 20 s. */
+const FETCH_LIMIT_MS = 120_000;
+
+const DONE: Ordered = { done: true };
+
+/** The commands of a Mac; who has notifications silenced it cannot tell. */
+export function createCommands(mac: Mac, newGroups: NewGroups): Omit<Commands, "focus"> {
+  const { client, health } = mac;
+  return {
+    async react({ reference, chat }, reaction, abort) {
+      return inChat(mac, chat, abort, async (chatGuid) => {
+        const body = { chatGuid, selectedMessageGuid: reference, reaction, partIndex: 0 };
+        const answer = await client.post("/message/react", body, limits(abort));
+        const error = answer.kind === "ok" ? (parseMessage(answer.data)?.error ?? 0) : 0;
+        return error === 0 ? answer : refusal(`Messages failed to send the reaction (error ${error})`);
+      });
+    },
+    async edit({ reference, text: before }, text, backwardsCompatibilityMessage, abort) {
+      const body = { editedMessage: text, backwardsCompatibilityMessage, partIndex: 0 };
+      const path = `/message/${segment(reference)}/edit`;
+      // One that was edited before has the date of that: what it says shows whether it was changed now.
+      const isDone = (row: MacMessage) => row.dateEdited !== null && (row.text !== before || text === before);
+      return revised(mac, abort, path, body, isDone, "Apple takes an edit for 15 minutes");
+    },
+    async unsend({ reference }, abort) {
+      const body = { partIndex: 0 };
+      return revised(
+        mac,
+        abort,
+        `/message/${segment(reference)}/unsend`,
+        body,
+        (row) => isRetracted(row) || (row.dateEdited !== null && (row.text ?? "") === ""),
+        "Apple takes a message back for 2 minutes",
+      );
+    },
+    markRead: (chat, abort) =>
+      inChat(mac, chat, abort, (guid) => client.post(`/chat/${segment(guid)}/read`, {}, limits(abort))),
+    markUnread: (chat, abort) =>
+      inChat(mac, chat, abort, (guid) => client.post(`/chat/${segment(guid)}/unread`, {}, limits(abort))),
+    async setTyping(chat, typing, abort) {
+      // Where the call to stop would start it, the next message or Messages itself ends it.
+      if (!typing && !stopsTyping(health.info)) return DONE;
+      return inChat(mac, chat, abort, (guid) => {
+        const path = `/chat/${segment(guid)}/typing`;
+        return typing ? client.post(path, {}, limits(abort)) : client.delete(path, undefined, limits(abort));
+      });
+    },
+    async createGroup({ customerId, name, participants }) {
+      // The Mac makes none without a message: it comes to be with the first, and is named then.
+      await newGroups.wish({ customerId, participants }, name);
+      return { done: true, reference: null };
+    },
+    renameGroup: (chat, name, abort) =>
+      inChat(mac, chat, abort, (guid) => client.put(`/chat/${segment(guid)}`, { displayName: name }, limits(abort))),
+    addParticipant: (chat, address, abort) =>
+      inChat(mac, chat, abort, (guid) =>
+        client.post(`/chat/${segment(guid)}/participant/add`, { address }, limits(abort)),
+      ),
+    removeParticipant: (chat, address, abort) =>
+      inChat(mac, chat, abort, (guid) =>
+        client.post(`/chat/${segment(guid)}/participant/remove`, { address }, limits(abort)),
+      ),
+    leaveGroup: (chat, abort) =>
+      inChat(mac, chat, abort, (guid) => client.post(`/chat/${segment(guid)}/leave`, {}, limits(abort))),
+    async availability(_customerId, address, abort): Promise<Availability> {
+      const [imessage, facetime] = await Promise.all([
+        isThere(mac, "imessage", address, abort),
+        isThere(mac, "facetime", address, abort),
+      ]);
+      return { imessage, facetime };
+    },
+    fetch: (reference, abort) => fetch(mac, reference, abort),
+  };
+}
+
+/** Does something in a conversation's chat, in the Mac's time. */
+async function inChat(
+  mac: Mac,
+  chat: Conversation,
+  abort: AbortSignal,
+  ask: (guid: string) => Promise<Answer>,
+): Promise<Ordered> {
+  const { chats, pace } = mac;
+  const guid = await guidOf(mac, chat);
+  if (typeof guid !== "string") return guid;
+  await pace.turn(abort);
+  const answer = await ask(guid);
+  if (answer.kind !== "ok" && meaningOf(answer) === "noChat") chats.forget(guid);
+  return ordered(mac, answer);
+}
+
+async function guidOf(mac: Mac, { peer, reference, channel }: Conversation): Promise<string | Ordered> {
+  if (reference !== null) return reference;
+  if (peer === null) return { done: false, reason: "the Mac makes the group with the first message to it" };
+  const found = await mac.chats.threadWith(peer, channel);
+  if (found.kind === "found") return found.guid;
+  if (found.kind === "none")
+    return { done: false, reason: `the Mac has no conversation with ${maskAddress(peer)} yet` };
+  return ordered(mac, found);
+}
+
+/** An edit or the taking back of a message: the Mac says it is done, the row says whether it is. */
+async function revised(
+  mac: Mac,
+  abort: AbortSignal,
+  path: string,
+  body: object,
+  isDone: (row: MacMessage) => boolean,
+  limitInWords: string,
+): Promise<Ordered> {
+  await mac.pace.turn(abort);
+  const answer = await mac.client.post(path, body, limits(abort));
+  if (answer.kind !== "ok") return ordered(mac, answer);
+  const row = parseMessage(answer.data);
+  if (row !== null && !isDone(row)) {
+    return { done: false, reason: `Messages left the message as it is (${limitInWords})` };
+  }
+  return DONE;
+}
+
+function ordered({ health }: Mac, answer: Answer): Ordered {
+  if (answer.kind === "ok") return DONE;
+  if (meaningOf(answer) === "notAttempted") health.failed(answer);
+  const doubt = answer.kind === "lost" ? "; it may have been done" : "";
+  return { done: false, reason: `${wordsOf(answer)}${doubt}` };
+}
+
+/** What Apple says of an address; null where it does not. A no is asked again, since it may be none. */
+async function isThere(
+  { client, pace }: Mac,
+  service: "imessage" | "facetime",
+  address: string,
+  abort: AbortSignal,
+): Promise<boolean | null> {
+  for (let asked = 1; ; asked += 1) {
+    await pace.turn(abort);
+    const limited = { limitMs: READ_LIMIT_MS, abort };
+    const answer = await client.get(`/handle/availability/${service}`, { address }, limited);
+    const available = answer.kind === "ok" ? recordOf(answer.data)?.available : null;
+    if (typeof available !== "boolean") return null;
+    if (available || asked === 2) return available;
+  }
+}
+
+/** The file as it was sent: without `original` the Mac makes another kind of it. */
+async function fetch({ client, pace }: Mac, guid: string, abort: AbortSignal): Promise<Uint8Array | null> {
+  const path = `/attachment/${segment(guid)}/download`;
+  const limited = { limitMs: FETCH_LIMIT_MS, abort };
+  const first = await client.download(path, { original: "true", force: "false" }, FILE_BYTES_MAX, limited);
+  if (first.kind === "ok") return first.bytes;
+  if (!says(first, /does not exist in disk/i)) return gone(first);
+  await pace.turn(abort);
+  const forced = await client.download(`${path}/force`, { original: "true" }, FILE_BYTES_MAX, limited);
+  return forced.kind === "ok" ? forced.bytes : gone(forced);
+}
+
+/** Null where the Mac no longer has it; throws where it may have. */
+function gone(failure: Failure): null {
+  const isGone = failure.kind === "answered" && failure.status === 404 && failure.type !== null;
+  if (isGone || says(failure, /does not exist|of null/i)) return null;
+  throw new Error(wordsOf(failure));
+}
+
+function says(failure: Failure, words: RegExp): boolean {
+  return failure.kind === "answered" && failure.type !== null && words.test(failure.message);
+}
+
+function refusal(message: string): Failure {
+  return { kind: "answered", status: 200, type: "iMessage Error", message };
+}
+
+function limits(abort: AbortSignal) {
+  return { limitMs: COMMAND_LIMIT_MS, abort };
+}

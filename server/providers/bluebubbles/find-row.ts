@@ -1,0 +1,65 @@
+/** Finds the row of a message of ours whose guid nobody told: by chat, time and text, among those of no other. */
+
+import { type Attempt, isTextOf, UNKNOWN_FILES } from "./attempts.ts";
+import { identifierOf, isSamePeople } from "./chats.ts";
+import type { Failure, MacClient } from "./client.ts";
+import { type MacMessage, parseMessages } from "./records.ts";
+
+/** What is known beside the attempt. */
+export interface Hints {
+  /** The text, where it is at hand: a row of exactly it goes before one that is like it. */
+  text: string | null;
+  /** Not before this, by the Mac's clock. */
+  afterAt: number;
+  /** Only rows that failed. */
+  failedOnly: boolean;
+  /** Whether a row is another message's. */
+  isTaken: (guid: string) => boolean;
+}
+
+/** The Mac answers at most so many rows. */
+const ROWS_MAX = 1_000;
+
+/**
+ * The first such row, null where there is none, or why nobody knows. A Mac that slept does what it had read whenever it
+ * wakes, so that there is no latest time. No text is part of the question: the Mac's `where` is SQL, and one with a text
+ * goes to a search that takes it apart.
+ */
+export async function findRow(client: MacClient, attempt: Attempt, hints: Hints): Promise<MacMessage | null | Failure> {
+  const identifier = identifierIn(attempt);
+  const where: object[] = [{ statement: "message.is_from_me = :fromMe", args: { fromMe: 1 } }];
+  if (identifier !== null) where.push({ statement: "chat.chat_identifier = :chat", args: { chat: identifier } });
+  if (hints.failedOnly) where.push({ statement: "message.error != :none", args: { none: 0 } });
+  const answer = await client.query("/message/query", {
+    after: Math.max(0, Math.floor(hints.afterAt)),
+    sort: "ASC",
+    limit: ROWS_MAX,
+    offset: 0,
+    with: identifier === null ? ["chat", "chat.participants", "attachment"] : ["chat", "attachment"],
+    where,
+  });
+  if (answer.kind !== "ok") return answer;
+  const rows = parseMessages(answer.data).filter((row) => isCandidate(row, attempt, hints));
+  const wanted = attempt.step === "files" ? "" : hints.text;
+  return rows.find(({ text }) => (text ?? "") === wanted) ?? rows.find((row) => isLike(row, attempt)) ?? null;
+}
+
+/** The chat as `chat_identifier` names it; null of a group that has no guid yet. */
+function identifierIn({ chatGuid, isGroup, to }: Attempt): string | null {
+  if (chatGuid !== null) return identifierOf(chatGuid);
+  return isGroup ? null : (to[0] ?? null);
+}
+
+function isCandidate(row: MacMessage, attempt: Attempt, { failedOnly, isTaken }: Hints): boolean {
+  if (!row.isFromMe || row.itemType !== 0 || row.associatedMessageGuid !== null || isTaken(row.guid)) return false;
+  if (failedOnly && row.error === 0) return false;
+  const hasFiles = row.attachments.length > 0;
+  if (attempt.files !== UNKNOWN_FILES && hasFiles !== attempt.files > 0) return false;
+  if (identifierIn(attempt) !== null) return true;
+  const peopleOf = (chat: MacMessage["chats"][number]) => chat.participants.map(({ address }) => address);
+  return row.chats.some((chat) => isSamePeople(peopleOf(chat), attempt.to));
+}
+
+function isLike({ text }: MacMessage, attempt: Attempt): boolean {
+  return attempt.step === "files" ? (text ?? "").trim() === "" : isTextOf(attempt, text ?? "");
+}

@@ -1,0 +1,231 @@
+/** The health of a Mac: whether it can hand over, found by asking; and the known ways of being green and dead, in words. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Fault } from "../../../test/support/mac/faults.ts";
+import { stageMac } from "../../../test/support/mac-outbound.ts";
+import { healthOf, macosMajor, parseAccount, parseInfo, type Standing, stopsTyping } from "./standing.ts";
+
+const GREEN = {
+  os_version: "15.5.0",
+  server_version: "1.9.9",
+  private_api: true,
+  helper_connected: true,
+  proxy_service: "lan-url",
+  macos_time_sync: 0.01,
+};
+const ACCOUNT = {
+  sms_forwarding_enabled: true,
+  vetted_aliases: [{ Alias: "+15550000001", Status: 3 }, null],
+  login_status_message: "Connected",
+  active_alias: "+15550000001",
+};
+
+function standing(more: Partial<Standing> = {}): Standing {
+  return {
+    down: null,
+    info: parseInfo(GREEN),
+    account: parseAccount(ACCOUNT),
+    ownOnImessage: true,
+    numbers: ["+15550000001"],
+    unheard: { messages: 0, forMs: 0 },
+    ...more,
+  };
+}
+
+test("a Mac with which all is well is healthy, and says what it is", () => {
+  assert.deepEqual(healthOf(standing()), { status: "healthy", message: "BlueBubbles 1.9.9 on macOS 15.5.0" });
+  assert.deepEqual(healthOf(standing({ info: null })).status, "unknown");
+});
+
+const TROUBLES: readonly [string, Partial<Standing>, "degraded" | "healthy", RegExp][] = [
+  [
+    "signed out",
+    { account: parseAccount({ ...ACCOUNT, login_status_message: "Not Signed In" }) },
+    "degraded",
+    /sign in/,
+  ],
+  ["unknown to Apple", { ownOnImessage: false }, "degraded", /not on iMessage/],
+  ["of another address", { numbers: ["me@x.example"] }, "degraded", /…0001.*Start new conversations/],
+  ["taken and never heard of", { unheard: { messages: 9, forMs: 7_200_000 } }, "degraded", /9 messages.*120 minutes/],
+  ["clock off", { info: parseInfo({ ...GREEN, macos_time_sync: -42 }) }, "degraded", /42 seconds/],
+  ["macOS 26", { info: parseInfo({ ...GREEN, os_version: "26.0.1" }) }, "healthy", /macOS 26 is not proven/],
+  ["quick tunnel", { info: parseInfo({ ...GREEN, proxy_service: "Cloudflare" }) }, "healthy", /Cloudflare/],
+  [
+    "no SMS",
+    { account: parseAccount({ ...ACCOUNT, sms_forwarding_enabled: false }) },
+    "healthy",
+    /Text Message Forwarding/,
+  ],
+];
+
+test("each known way of being green and dead is told, with what to do about it", () => {
+  for (const [name, more, status, words] of TROUBLES) {
+    const health = healthOf(standing(more));
+    assert.equal(health.status, status, name);
+    assert.match((health.warnings ?? []).join("\n"), words, name);
+    assert.doesNotMatch(JSON.stringify(health), /\+1555/, name);
+  }
+});
+
+test("a little of what makes a Mac unwell makes none of it", () => {
+  for (const more of [
+    { unheard: { messages: 4, forMs: 7_200_000 } },
+    { unheard: { messages: 90, forMs: 3_599_999 } },
+    { info: parseInfo({ ...GREEN, macos_time_sync: 4 }) },
+    { numbers: [] },
+    { numbers: ["+15550000009", "+15550000001"] },
+    { account: null, ownOnImessage: null },
+    { account: parseAccount({ ...ACCOUNT, active_alias: "tel:+1 (555) 000-0001" }) },
+  ]) {
+    const health = healthOf(standing(more));
+    assert.deepEqual([health.status, health.warnings], ["healthy", undefined], JSON.stringify(more));
+  }
+});
+
+test("the call to stop typing is trusted from the version on that has it right", () => {
+  const versions = { "1.9.9": false, "1.9.8": false, "0.9.10": false, "1.9.10": true, "1.10.0": true, "2.0.0": true };
+  for (const [version, stops] of Object.entries(versions)) {
+    assert.equal(stopsTyping(parseInfo({ ...GREEN, server_version: version })), stops, version);
+  }
+  assert.equal(stopsTyping(null), false);
+  assert.equal(stopsTyping(parseInfo({})), false);
+  assert.equal(stopsTyping(parseInfo({ server_version: "nightly" })), false);
+});
+
+test("what a Mac says of itself is read whatever is missing", () => {
+  for (const data of [null, 1, [], {}, { os_version: 5, vetted_aliases: "x" }]) {
+    assert.equal(macosMajor(parseInfo(data)), null);
+    assert.deepEqual(parseAccount(data).aliases, []);
+  }
+  assert.equal(macosMajor(parseInfo(GREEN)), 15);
+});
+
+test("a Mac that comes up is asked how it is: its account, and whether Apple knows its address", async (t) => {
+  const stage = await stageMac(t);
+  const { health } = stage.process.mac;
+  health.start(() => {});
+  await stage.driven(stage.process.mac.health.forwardsSms());
+  await stage.driven(new Promise<void>((resolve) => void stage.clock.after(2_000, resolve)));
+  assert.deepEqual(await stage.driven(health.health()), {
+    status: "healthy",
+    message: "BlueBubbles 1.9.9 on macOS 15.5.0",
+  });
+  assert.ok(stage.fake.helperCalls.some(({ action }) => action === "check-imessage-availability"));
+});
+
+test("green and dead is seen: signed out of iMessage", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.fault("signedOut");
+  const { health } = stage.process.mac;
+  await stage.driven(health.forwardsSms());
+  const told = await stage.driven(health.health());
+  assert.equal(told.status, "degraded");
+  assert.match(told.message ?? "", /Not Signed In/);
+});
+
+test("messages that are taken with nothing heard of any make it unwell, until something comes in", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.knows("+15551230001");
+  stage.fake.fault("greenButDead");
+  for (let at = 0; at < 5; at += 1) assert.equal((await stage.send(stage.message())).outcome, "accepted");
+  const { health } = stage.process.mac;
+  await stage.clock.advance(3_700_000);
+  assert.match((await stage.driven(health.health())).message ?? "", /took 5 messages/);
+  health.progress();
+  assert.equal((await stage.driven(health.health())).status, "healthy");
+});
+
+const DOWN: readonly [Fault, RegExp][] = [
+  ["unreachable", /cannot be reached.*awake/],
+  ["asleep", /no answer/i],
+  ["privateApiOff", /Private API is off/],
+  ["helperGone", /helper.*not connected/],
+];
+
+test("a Mac that goes down is seen within a minute, says why, and is asked until it is back", async (t) => {
+  for (const [fault, words] of DOWN) {
+    const stage = await stageMac(t);
+    const { health } = stage.process.mac;
+    let ups = 0;
+    health.start(() => {
+      ups += 1;
+    });
+    await stage.driven(health.ready());
+    stage.fake.fault(fault);
+    const waitFor = (isUp: boolean, limitMs: number) =>
+      stage.driven(
+        (async () => {
+          const endsAt = stage.clock.now() + limitMs;
+          while (health.isUp !== isUp) {
+            assert.ok(stage.clock.now() <= endsAt, `${fault} was not seen in ${limitMs} ms`);
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+        })(),
+      );
+    await waitFor(false, 66_000);
+    const told = await stage.driven(health.health());
+    assert.equal(told.status, "unhealthy", fault);
+    assert.match(told.message ?? "", words);
+    await stage.clock.advance(300_000);
+    await stage.fake.settled();
+    stage.fake.lift(fault);
+    await waitFor(true, 36_000);
+    assert.equal(ups, 1, fault);
+    assert.equal(stage.process.changes.count, 2, fault);
+    assert.equal((await stage.driven(health.health())).status, "healthy", fault);
+  }
+});
+
+test("a helper that is gone is not believed back because that of FaceTime is there", async (t) => {
+  const stage = await stageMac(t);
+  const { health, client } = stage.process.mac;
+  await stage.driven(health.ready());
+  // `server/info` says that some helper is connected; calls to Messages say otherwise.
+  const get = client.get.bind(client);
+  client.get = async (path, query, limits) => {
+    const answer = await get(path, query, limits);
+    if (path !== "/server/info" || answer.kind !== "ok") return answer;
+    return { ...answer, data: { ...GREEN } };
+  };
+  stage.fake.fault("helperGone");
+  stage.fake.knows("+15551230001");
+  const outcome = await stage.send(stage.message());
+  assert.ok(outcome.outcome === "deferred" && outcome.isDown === true);
+  await stage.driven(health.ready());
+  assert.equal(health.isUp, false);
+  stage.fake.lift("helperGone");
+  assert.equal(await stage.driven(health.ready()), null);
+});
+
+test("health answers within its time, whatever the Mac does, and does not hammer it", async (t) => {
+  const stage = await stageMac(t);
+  const { health } = stage.process.mac;
+  await stage.driven(health.ready());
+  const asked = stage.fake.requests.filter((line) => line.endsWith("/server/info")).length;
+  for (let at = 0; at < 20; at += 1) await health.health();
+  assert.equal(stage.fake.requests.filter((line) => line.endsWith("/server/info")).length, asked);
+  stage.fake.fault("asleep");
+  await stage.clock.advance(40_000);
+  const startedAt = stage.clock.now();
+  assert.notEqual(await stage.driven(health.health()), null);
+  assert.ok(stage.clock.now() - startedAt <= 1_750, String(stage.clock.now() - startedAt));
+});
+
+test("a password that is wrong, and something else at the address, are told apart", async (t) => {
+  const stage = await stageMac(t, { instancePassword: "wrong" });
+  assert.match((await stage.driven(stage.process.mac.health.health())).message ?? "", /refuses the password/);
+  const other = await stageMac(t);
+  other.process.mac.client.get = async () => ({ kind: "answered", status: 404, type: null, message: "no JSON" });
+  assert.match((await other.driven(other.process.mac.health.health())).message ?? "", /not BlueBubbles \(404\)/);
+});
+
+test("after stop nothing is asked and no timer is left", async (t) => {
+  const stage = await stageMac(t);
+  const { health } = stage.process.mac;
+  health.start(() => {});
+  await stage.driven(health.ready());
+  await stage.process.stop();
+  await stage.fake.settled();
+  assert.equal(stage.clock.pending, 0);
+});

@@ -1,0 +1,250 @@
+/** Tests of the Mac's webhook: where it is registered, that it stays so, and what anybody can post to it. */
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { ANNA, type Listening, OWN, startListening } from "../../../test/support/listening.ts";
+import { HOOK_EVENTS } from "./hook.ts";
+
+const MINUTE = 60_000;
+const PAYMENT = "com.apple.PassbookUIService.PeerPaymentMessagesExtension";
+
+/** Asks the Mac itself, as an operator would. */
+async function ask(heard: Listening, method: string, path: string, body?: unknown): Promise<void> {
+  const url = `${heard.mac.url}/api/v1/${path}?password=${encodeURIComponent(heard.mac.password)}`;
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(url, { method, ...(body === undefined ? {} : { headers, body: JSON.stringify(body) }) });
+  assert.equal(response.status, 200, path);
+}
+
+function registered(heard: Listening) {
+  return heard.mac.webhooks.map(({ url, events }) => ({ url, events }));
+}
+
+function wanted(heard: Listening) {
+  return [{ url: `${heard.hookUrl}/mac`, events: HOOK_EVENTS }];
+}
+
+it("is registered once, with our events and never with all of them", async (t) => {
+  const heard = await startListening(t);
+  assert.deepEqual(registered(heard), wanted(heard));
+  assert.ok(!HOOK_EVENTS.includes("*"));
+  await heard.pass(5 * MINUTE);
+  await heard.stop();
+  await heard.start();
+  assert.deepEqual(registered(heard), wanted(heard));
+  const asked = heard.mac.requests.filter((request) => request === "POST /api/v1/webhook");
+  assert.equal(asked.length, 1);
+});
+
+it("takes the place of one with other events, and of those of addresses that we had before; others stay", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  const stranger = { url: "http://127.0.0.1:9/hooks/inst_other/token/mac", events: ["new-message"] };
+  for (const url of [`${heard.hookUrl}/mac`, "http://former.example/hooks/inst_mac/old/mac"]) {
+    await ask(heard, "POST", "webhook", { url, events: ["new-message", "typing-indicator"] });
+  }
+  await ask(heard, "POST", "webhook", stranger);
+  await heard.start();
+  assert.deepEqual(registered(heard), [stranger, ...wanted(heard)]);
+});
+
+it("is registered again within a minute of being gone", async (t) => {
+  const heard = await startListening(t);
+  await ask(heard, "DELETE", `webhook/${heard.mac.webhooks[0]?.id}`);
+  await heard.pass(MINUTE);
+  assert.deepEqual(registered(heard), wanted(heard));
+});
+
+it("is taken away where the Mac is listened to at its socket", async (t) => {
+  const heard = await startListening(t);
+  await heard.stop();
+  heard.ingest = "socket";
+  await heard.start();
+  assert.deepEqual(registered(heard), []);
+});
+
+it("says in the instance's health why the Mac cannot call, as long as it cannot", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  // No address that BlueBubbles takes.
+  heard.hookAddress = "gopher://127.0.0.1/hooks/inst_mac/token";
+  await heard.start();
+  const health = await heard.provider.health();
+  assert.equal(health.status, "degraded");
+  assert.match((health.warnings ?? []).join(" "), /does not tell what happens.*400/);
+  heard.hookAddress = null;
+  await heard.pass(MINUTE);
+  assert.equal((await heard.provider.health()).status, "healthy");
+});
+
+it("says that the Mac cannot reach a loopback address of another machine", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  heard.hookAddress = "http://localhost:8080/hooks/inst_mac/token";
+  heard.url = heard.mac.url.replace("127.0.0.1", "0.0.0.0");
+  await heard.start();
+  assert.match(((await heard.provider.health()).warnings ?? []).join(" "), /TB_PUBLIC_URL/);
+  assert.deepEqual(registered(heard), []);
+});
+
+it("says which of our addresses Apple took from the Mac, without naming it in full", async (t) => {
+  const heard = await startListening(t);
+  await heard.post({ type: "imessage-aliases-removed", data: { aliases: [OWN, "other@example.com"] } });
+  const { status, warnings = [] } = await heard.provider.health();
+  assert.equal(status, "degraded");
+  assert.deepEqual(warnings, ["Apple took …0001 from the account of this Mac."]);
+});
+
+it("answers 200 to whatever is posted, and is at no other path", async (t) => {
+  const heard = await startListening(t);
+  const odd = [
+    "",
+    "{",
+    "null",
+    "[]",
+    "7",
+    '"x"',
+    "{}",
+    '{"type":7}',
+    '{"type":"new-message"}',
+    '{"type":"server-update"}',
+  ];
+  const rows = [
+    null,
+    7,
+    "x",
+    [],
+    {},
+    { guid: 7 },
+    { guid: "G" },
+    { guid: "G", handle: 7, chats: {}, attachments: "x" },
+  ];
+  for (const body of [...odd, ...rows.map((data) => ({ type: "new-message", data }))]) {
+    assert.equal(await heard.post(body), 200, JSON.stringify(body));
+  }
+  for (const type of ["typing-indicator", "incoming-facetime", "ft-call-status-changed", "imessage-aliases-removed"]) {
+    for (const data of [null, 7, "{", "[]", {}, { guid: "x" }, { display: true, guid: "iMessage;+;chat1" }]) {
+      assert.equal(await heard.post({ type, data }), 200, type);
+    }
+  }
+  for (const path of ["", "/", "/mac/", "/macs", "/mac/x"]) assert.equal(await heard.post({}, path), 404, path);
+  await heard.pass(1_000);
+  assert.deepEqual(heard.signals, []);
+});
+
+it("believes nobody who posts a payment: it is read from the Mac, and what is not there is told to nobody", async (t) => {
+  const heard = await startListening(t);
+  const guid = heard.mac.phone(ANNA).writes("just a text");
+  await heard.settled();
+  const forged = {
+    guid: "8D0E8A9C-0000-4000-8000-000000000002",
+    isFromMe: false,
+    text: "Sent $500 with Apple Cash.",
+    dateCreated: heard.clock.real(),
+    balloonBundleId: PAYMENT,
+    handle: { address: ANNA, service: "iMessage" },
+    chats: [{ guid: `iMessage;-;${ANNA}`, style: 45, lastAddressedHandle: OWN }],
+  };
+  await heard.post({ type: "new-message", data: forged });
+  await heard.post({ type: "new-message", data: { ...forged, guid } });
+  await heard.pass(MINUTE);
+  assert.deepEqual(
+    heard.of("inbound").map(({ reference, text, payment }) => ({ reference, text, payment })),
+    [{ reference: guid, text: "just a text", payment: null }],
+  );
+});
+
+it("reads the rest of a row that says too little", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  await heard.start();
+  heard.mac.fault("eventsLost");
+  const anna = heard.mac.phone(ANNA);
+  const group = anna.makesGroup("Trip", ["+15550100002"]);
+  const guid = anna.writes("Hi all", { group });
+  // An `updated-message` has no chats: alone it looks as if it were written to us.
+  const handle = { address: ANNA, service: "iMessage" };
+  const data = { guid, isFromMe: false, text: "Hi all", dateCreated: heard.clock.real(), handle };
+  await heard.post({ type: "updated-message", data });
+  assert.deepEqual(
+    heard.of("inbound").map(({ group: told }) => told?.reference),
+    [group.guid],
+  );
+});
+
+it("looks again where a row has nothing in it yet, and tells in the end that there is nothing", async (t) => {
+  const heard = await startListening(t);
+  heard.mac.fault("eventsLost");
+  const anna = heard.mac.phone(ANNA);
+  const full = anna.writes("Hi");
+  const empty = anna.writes(null);
+  const handle = { address: ANNA, service: "iMessage" };
+  const chats = [{ guid: `iMessage;-;${ANNA}`, style: 45 }];
+  for (const guid of [full, empty]) {
+    await heard.post({ type: "new-message", data: { guid, isFromMe: false, text: "", handle, chats } });
+  }
+  assert.deepEqual(
+    heard.of("inbound").map(({ text }) => text),
+    ["Hi"],
+  );
+  await heard.pass(10_000);
+  assert.deepEqual(
+    heard.of("inbound").map(({ text }) => text),
+    ["Hi", null],
+  );
+});
+
+it("waits for the people of a group rather than to tell of a group without any", async (t) => {
+  const heard = await startListening(t);
+  const anna = heard.mac.phone(ANNA);
+  const group = anna.makesGroup("Trip", ["+15550100002"]);
+  heard.mac.fault("serverError", { times: 2 });
+  anna.writes("Hi all", { group });
+  await heard.settled();
+  assert.deepEqual(heard.signals, []);
+  await heard.pass(10_000);
+  assert.equal(heard.of("inbound")[0]?.group?.participants.length, 2);
+});
+
+it("puts a reaction into words where the row has none, by the message that it is about", async (t) => {
+  const heard = await startListening(t);
+  const target = await heard.send("Lunch?");
+  const data = {
+    guid: "8D0E8A9C-0000-4000-8000-000000000003",
+    isFromMe: false,
+    text: "",
+    handle: { address: ANNA, service: "iMessage" },
+    chats: [{ guid: `iMessage;-;${ANNA}`, style: 45 }],
+    associatedMessageGuid: `p:0/${target}`,
+    associatedMessageType: "2006",
+    associatedMessageEmoji: "🎉",
+  };
+  await heard.post({ type: "new-message", data });
+  const [{ content, type, emoji } = { content: "", type: "", emoji: "" }] = heard.of("reaction");
+  assert.deepEqual([content, type, emoji], ["Reacted 🎉 to “Lunch?”", "emphasize", "🎉"]);
+});
+
+it("tells at which of several numbers something came in, by what the Mac says of the conversation", async (t) => {
+  const numbers = [
+    { address: "+15550000009", customerId: "cust_9", isDefault: true },
+    { address: OWN, customerId: "cust_1", isDefault: true },
+  ] as const;
+  const heard = await startListening(t, { numbers });
+  const anna = heard.mac.phone(ANNA);
+  anna.writes("Hi");
+  anna.types(true);
+  anna.rings();
+  await heard.settled();
+  assert.deepEqual(
+    heard.signals.map((signal) => ("to" in signal ? `${signal.kind} ${signal.to}` : signal.kind)).toSorted(),
+    [`call ${OWN}`, `inbound ${OWN}`, `typing ${OWN}`],
+  );
+});
+
+it("gives nothing to one of two customers by guessing", async (t) => {
+  const numbers = [
+    { address: "+15550000008", customerId: "cust_8", isDefault: true },
+    { address: "+15550000009", customerId: "cust_9", isDefault: true },
+  ] as const;
+  const heard = await startListening(t, { numbers });
+  heard.mac.phone(ANNA).writes("Hi");
+  await heard.pass(MINUTE);
+  assert.deepEqual(heard.signals, []);
+  assert.equal(heard.faults.length, 1);
+});

@@ -1,0 +1,30 @@
+/** One Mac, as everything that works with it is given it. */
+
+import type { Channel } from "../../../sdk/wire.ts";
+import type { ProviderContext } from "../provider.ts";
+import type { Chats } from "./chats.ts";
+import type { MacClient } from "./client.ts";
+import type { MacHealth } from "./health.ts";
+import type { Pace } from "./pace.ts";
+
+export interface Mac {
+  context: ProviderContext;
+  settings: MacSettings;
+  client: MacClient;
+  pace: Pace;
+  chats: Chats;
+  health: MacHealth;
+}
+
+/** The instance's settings (contract 2, Instance `config`). */
+export interface MacSettings {
+  url: string;
+  password: string;
+  /** How what happens on the Mac comes here: the Mac calls our hook, or we listen at its socket. */
+  ingest: "webhook" | "socket";
+  /** Conversations begun within any hour. */
+  newChatsPerHour: number;
+}
+
+/** Whoever follows what became of messages that the Mac took. */
+export type Watch = (guid: string, channel: Channel) => void;

@@ -1,0 +1,98 @@
+/** Groups that were made here and come to be on the Mac with their first message: how they are to be called, and that they are. */
+
+import { createHash } from "node:crypto";
+import type { CustomerId } from "../../core/id.ts";
+import type { Applied, Memory, Outbound, Signal } from "../provider.ts";
+import { segment } from "./client.ts";
+import type { Mac } from "./mac.ts";
+import { numberOf, recordOf, textOf } from "./records.ts";
+
+/** Every key of a name that is to be given begins with it; then comes who is in the group. */
+const PREFIX = "group-name/";
+/** A group that nobody wrote to for so long keeps no name. */
+const KEPT_MS = 30 * 86_400_000;
+
+/** Names to be given, from `load` on. */
+export class NewGroups {
+  readonly #mac: Mac;
+  readonly #memory: Memory;
+  readonly #tell: (signal: Signal) => Promise<Applied>;
+  readonly #names = new Map<string, string>();
+
+  constructor(mac: Mac, tell: (signal: Signal) => Promise<Applied>) {
+    this.#mac = mac;
+    this.#memory = mac.context.memory;
+    this.#tell = tell;
+  }
+
+  /** Takes up what the last process left. */
+  async load(): Promise<void> {
+    const now = this.#mac.context.clock.real();
+    for (const { key, value } of await this.#memory.list(PREFIX)) {
+      const { name, at } = parse(value);
+      if (name !== null && now - at < KEPT_MS) this.#names.set(key, name);
+      else await this.#memory.delete(key);
+    }
+  }
+
+  /** A group is to be called so; a group of the same people has one name, the last. */
+  async wish(group: { customerId: CustomerId; participants: readonly string[] }, name: string | null): Promise<void> {
+    const key = keyOf(group);
+    if (name === null) {
+      if (this.#names.delete(key)) await this.#memory.delete(key);
+      return;
+    }
+    this.#names.set(key, name);
+    await this.#memory.put(key, JSON.stringify({ name, at: this.#mac.context.clock.real() }));
+  }
+
+  /** A message went to a group whose guid the service does not know: it is told, and the group is named. */
+  made(message: Outbound, guid: string): void {
+    const { group } = message;
+    if (group === null || group.reference !== null) return;
+    const { context, chats } = this.#mac;
+    chats.learnGroup(group.participants, guid);
+    // Should telling fail, the next message to the group tells it again, and so does the first that comes from there.
+    this.#announce(message, group, guid).catch((error: unknown) => context.fault(error));
+  }
+
+  async #announce(message: Outbound, group: NonNullable<Outbound["group"]>, guid: string): Promise<void> {
+    const key = keyOf(group);
+    const name = this.#names.get(key) ?? null;
+    await this.#tell({
+      kind: "group",
+      reference: `made ${guid} ${message.messageId}`,
+      to: message.from,
+      channel: message.channel,
+      group: { reference: guid, name, participants: group.participants },
+      // Nobody came: it says who is in it, and by which guid it goes.
+      change: "participantAdded",
+      participant: null,
+      title: null,
+      actor: null,
+    });
+    if (name === null) return;
+    await this.#mac.pace.turn();
+    const answer = await this.#mac.client.put(`/chat/${segment(guid)}`, { displayName: name }, { limitMs: 30_000 });
+    if (answer.kind !== "ok") return;
+    this.#names.delete(key);
+    await this.#memory.delete(key);
+  }
+}
+
+function keyOf({ customerId, participants }: { customerId: CustomerId; participants: readonly string[] }): string {
+  const people = [...new Set(participants.map((one) => one.toLowerCase()))].sort();
+  const digest = createHash("sha256")
+    .update([customerId, ...people].join("\n"))
+    .digest("hex");
+  return `${PREFIX}${digest.slice(0, 32)}`;
+}
+
+function parse(text: string): { name: string | null; at: number } {
+  try {
+    const record = recordOf(JSON.parse(text));
+    return { name: textOf(record?.name), at: numberOf(record?.at) ?? 0 };
+  } catch {
+    return { name: null, at: 0 };
+  }
+}

@@ -1,0 +1,88 @@
+/** Tests of reactions: every form in which the Mac's rows have them, and what is none. */
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { contentOf, tapbackOf, withoutPart } from "./reactions.ts";
+import { type MacMessage, parseMessage } from "./records.ts";
+
+function row(more: object): MacMessage {
+  const parsed = parseMessage({ guid: "R", associatedMessageGuid: "p:0/TARGET", ...more });
+  assert.ok(parsed !== null);
+  return parsed;
+}
+
+it("is known by its name and by its number, given and taken back", () => {
+  const forms: [type: string, reaction: string, isRemoved: boolean][] = [
+    ["love", "love", false],
+    ["-love", "love", true],
+    ["2000", "love", false],
+    ["3000", "love", true],
+    ["like", "like", false],
+    ["2001", "like", false],
+    ["-dislike", "dislike", true],
+    ["3002", "dislike", true],
+    ["laugh", "laugh", false],
+    ["emphasize", "emphasize", false],
+    ["2005", "question", false],
+    ["-question", "question", true],
+  ];
+  for (const [type, reaction, isRemoved] of forms) {
+    const read = tapbackOf(row({ associatedMessageType: type }));
+    assert.deepEqual([read?.target, read?.reaction, read?.isRemoved], ["TARGET", reaction, isRemoved], type);
+  }
+});
+
+it("is the nearest of the six where it is any emoji, which is told beside it", () => {
+  const forms: [more: object, reaction: string, emoji: string | null][] = [
+    [{ associatedMessageEmoji: "🎉" }, "emphasize", "🎉"],
+    [{ associatedMessageEmoji: "💙" }, "love", "💙"],
+    [{ associatedMessageEmoji: "👍🏽" }, "like", "👍🏽"],
+    [{ associatedMessageEmoji: "🤣" }, "laugh", "🤣"],
+    [{ text: "Reacted 🔥 to “Hi”" }, "like", "🔥"],
+    [{ text: "Reagierte mit 🔥" }, "emphasize", null],
+  ];
+  for (const [more, reaction, emoji] of forms) {
+    const read = tapbackOf(row({ associatedMessageType: "2006", ...more }));
+    assert.deepEqual([read?.reaction, read?.emoji, read?.isRemoved], [reaction, emoji, false], JSON.stringify(more));
+  }
+  assert.equal(tapbackOf(row({ associatedMessageType: "3006", text: "Removed 🔥 from “Hi”" }))?.isRemoved, true);
+});
+
+it("is none where the row says that it is about nothing, or that it is something else", () => {
+  for (const type of [
+    null,
+    "",
+    "0",
+    "0.0",
+    "2",
+    "3",
+    "1000",
+    "sticker",
+    "2007",
+    "4000",
+    "-",
+    "loved",
+    "2000.5",
+    "1e3",
+  ]) {
+    assert.equal(tapbackOf(row({ associatedMessageType: type })), null, String(type));
+  }
+  assert.equal(tapbackOf(row({ associatedMessageGuid: null, associatedMessageType: "love" })), null);
+});
+
+it("is about the message, whichever part of it", () => {
+  const forms = ["p:0/G", "p:12/G", "bp:G", "G"];
+  for (const guid of forms) assert.equal(withoutPart(guid), "G", guid);
+  for (const guid of [null, "", "bp:", "p:0/"]) assert.equal(withoutPart(guid), null, String(guid));
+});
+
+it("is put into words as a phone would", () => {
+  const love = { target: "G", reaction: "love", emoji: "❤️", isRemoved: false } as const;
+  assert.equal(contentOf(love, "Hi"), "Loved “Hi”");
+  assert.equal(contentOf({ ...love, isRemoved: true }, "Hi"), "Removed a heart from “Hi”");
+  assert.equal(contentOf(love, null), "Loved an attachment");
+  const party = { ...love, reaction: "emphasize", emoji: "🎉" } as const;
+  assert.equal(contentOf(party, "Hi"), "Reacted 🎉 to “Hi”");
+  assert.equal(contentOf({ ...party, isRemoved: true }, "Hi"), "Removed 🎉 from “Hi”");
+  assert.equal(contentOf({ ...party, emoji: null }, "Hi"), "Emphasized “Hi”");
+});

@@ -1,0 +1,188 @@
+/** First messages to somebody: conversations and groups that come to be by them, in whatever way that goes wrong. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Stage, stageMac } from "../../../test/support/mac-outbound.ts";
+import type { Conversation, OutboundAttachment, Outcome } from "../provider.ts";
+
+const TO = "+15551230001";
+
+function file(more: Partial<OutboundAttachment> = {}): OutboundAttachment {
+  const bytes = new Uint8Array([137, 80, 78, 71]);
+  return { mimeType: "image/png", filename: "cat.png", bytes, isAudioMessage: false, ...more };
+}
+
+function groupOf(participants: readonly string[], reference: string | null): Conversation {
+  const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage" } as const;
+  return { ...line, chatId: "chat_1", peer: null, reference, participants };
+}
+
+function posts({ fake }: Stage): string[] {
+  return fake.requests.filter((line) => line.startsWith("POST") && !line.endsWith("/query"));
+}
+
+function reference(outcome: Outcome | "absent"): string {
+  assert.ok(outcome !== "absent" && outcome.outcome === "accepted", JSON.stringify(outcome));
+  return outcome.reference;
+}
+
+test("a first message begins the conversation, when Apple says that the recipient is there", async (t) => {
+  const stage = await stageMac(t);
+  const outcome = await stage.send(stage.message({ text: "Hello", effect: "love" }));
+  const [sent] = stage.fake.sent;
+  assert.equal(reference(outcome), sent?.guid);
+  assert.equal(sent?.effectId, "com.apple.messages.effect.CKHeartEffect");
+  assert.deepEqual(posts(stage), ["POST /api/v1/chat/new"]);
+  reference(await stage.send(stage.message({ text: "Again" })));
+  assert.equal(posts(stage).at(-1), "POST /api/v1/message/text");
+});
+
+test("a recipient who is not on iMessage gets nothing there: refused as not reachable, so that it falls back", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.phone(TO).isOnIMessage = false;
+  const outcome = await stage.send(stage.message());
+  assert.ok(outcome.outcome === "rejected" && outcome.notReachable === true);
+  assert.equal(outcome.code, "NOT_ON_IMESSAGE");
+  assert.doesNotMatch(outcome.reason, /5551230001/);
+  assert.deepEqual([stage.fake.sent.length, posts(stage).length], [0, 0]);
+});
+
+test("one wrong no of Apple's is not believed", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.fault("availabilityFalse");
+  reference(await stage.send(stage.message()));
+});
+
+test("beyond the hour's conversations a first message waits, and those that there are go on", async (t) => {
+  const stage = await stageMac(t, { newChatsPerHour: 2 });
+  reference(await stage.send(stage.message({ to: "+15551230001" })));
+  reference(await stage.send(stage.message({ to: "+15551230002" })));
+  await stage.restart();
+  const third = await stage.send(stage.message({ to: "+15551230003" }));
+  assert.ok(third.outcome === "deferred" && third.isDown !== true);
+  assert.ok((third.retryAfterMs ?? 0) > 3_500_000 && (third.retryAfterMs ?? 0) <= 3_600_000);
+  reference(await stage.send(stage.message({ to: "+15551230001" })));
+  await stage.clock.advance(3_600_000);
+  reference(await stage.send(stage.message({ to: "+15551230003" })));
+});
+
+test("a conversation that did not come to be does not count", async (t) => {
+  const stage = await stageMac(t, { newChatsPerHour: 1 });
+  stage.fake.knows("+15551230002");
+  reference(await stage.send(stage.message({ to: "+15551230002" })));
+  const lift = stage.fake.fault("helperGone");
+  const message = stage.message();
+  const outcome = await stage.send(message);
+  assert.ok(outcome.outcome === "deferred" && outcome.isDown === true);
+  lift();
+  await stage.driven(stage.process.mac.health.ready());
+  reference(await stage.send({ ...message, attempt: 2 }));
+  assert.equal((await stage.send(stage.message({ to: "+15551230003" }))).outcome, "deferred");
+});
+
+test("a conversation whose beginning is called off does not count either", async (t) => {
+  const stage = await stageMac(t, { newChatsPerHour: 1 });
+  await stage.driven(stage.process.mac.health.ready());
+  await stage.clock.advance(1_000);
+  const abort = new AbortController();
+  const message = stage.message();
+  const sending = stage.process.sender.send(message, abort.signal);
+  await stage.fake.settled();
+  assert.equal(stage.process.mac.pace.waiting, 1);
+  abort.abort();
+  assert.equal((await sending).outcome, "deferred");
+  assert.deepEqual(posts(stage), []);
+  reference(await stage.send({ ...message, attempt: 2 }));
+});
+
+test("a chat that Messages denies is begun anew, with no second message", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.knows(TO);
+  stage.fake.fault("chatNotInRegistry");
+  reference(await stage.send(stage.message()));
+  assert.equal(stage.fake.sent.length, 1);
+  assert.deepEqual(posts(stage), ["POST /api/v1/message/text", "POST /api/v1/chat/new"]);
+});
+
+test("a first message that fails has its error in the answer of the new chat", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.fault("errorAtOnce");
+  const outcome = await stage.send(stage.message());
+  assert.ok(outcome.outcome === "rejected" && outcome.code === "22");
+});
+
+test("a group comes to be with its first message: it is named, its guid is told, and the next goes there too", async (t) => {
+  const stage = await stageMac(t);
+  const group = groupOf([TO, "+15551230002"], null);
+  const abort = new AbortController().signal;
+  const { customerId, from, participants } = group;
+  const made = await stage.process.commands.createGroup({ customerId, from, participants, name: "Trip" }, abort);
+  assert.deepEqual(made, { done: true, reference: null });
+  await stage.restart();
+  reference(await stage.send(stage.message({ to: "chat_1", group, text: "Hi all" })));
+  await stage.driven(stage.process.mac.pace.turn());
+  await stage.fake.settled();
+  const [chat] = stage.fake.chats;
+  assert.deepEqual([chat?.displayName, chat?.style], ["Trip", 43]);
+  const [told] = stage.process.told;
+  assert.ok(told?.kind === "group");
+  assert.deepEqual(told.group, { reference: chat?.guid, name: "Trip", participants: group.participants });
+  reference(await stage.send(stage.message({ to: "chat_1", group, text: "Again" })));
+  assert.deepEqual([stage.fake.chats.length, stage.fake.sent.length], [1, 2]);
+});
+
+test("a first message with files: the text begins the conversation, the files follow, and the reference is theirs", async (t) => {
+  const stage = await stageMac(t);
+  const outcome = await stage.send(stage.message({ text: "Look", attachments: [file()] }));
+  assert.deepEqual(
+    stage.fake.sent.map(({ text, attachments }) => [text, attachments.length]),
+    [
+      ["Look", 0],
+      [null, 1],
+    ],
+  );
+  assert.equal(reference(outcome), stage.fake.sent[1]?.guid);
+  assert.deepEqual(stage.process.watched, [stage.fake.sent[1]?.guid]);
+});
+
+test("whose text is sent and whose files are not goes on with the files, whatever happened between", async (t) => {
+  for (const dies of [false, true]) {
+    const stage = await stageMac(t);
+    const message = stage.message({ text: "Look", attachments: [file()] });
+    const upload = stage.process.mac.client.upload.bind(stage.process.mac.client);
+    stage.process.mac.client.upload = async (path, given, limits) => {
+      if (path === "/attachment/upload") return { kind: "refused", reason: "ECONNREFUSED" };
+      return upload(path, given, limits);
+    };
+    const first = await stage.send(message);
+    assert.ok(first.outcome === "deferred" && first.isDown === true);
+    assert.equal(stage.fake.sent.length, 1);
+    await stage.restart({ dies });
+    // Longer than what has ended is kept on record.
+    await stage.clock.advance(3_600_000);
+    await stage.restart();
+    reference(await stage.send({ ...message, attempt: 2 }));
+    assert.deepEqual(
+      stage.fake.sent.map(({ text }) => text),
+      ["Look", null],
+    );
+  }
+});
+
+test("a text whose conversation is gone is not sent again for the sake of its files", async (t) => {
+  const stage = await stageMac(t);
+  const message = stage.message({ text: "Look", attachments: [file()] });
+  stage.process.mac.client.upload = async () => ({ kind: "refused", reason: "ECONNREFUSED" });
+  assert.equal((await stage.send(message)).outcome, "deferred");
+  (stage.fake.chats as unknown[]).length = 0;
+  await stage.restart();
+  assert.equal((await stage.send({ ...message, attempt: 2 })).outcome, "deferred");
+  assert.equal(stage.fake.sent.length, 1);
+});
+
+test("files alone cannot begin a conversation: refused, and nothing is sent", async (t) => {
+  const stage = await stageMac(t);
+  const outcome = await stage.send(stage.message({ text: "", attachments: [file()] }));
+  assert.ok(outcome.outcome === "rejected" && outcome.code === "NEW_CHAT_NEEDS_TEXT");
+  assert.equal(stage.fake.sent.length, 0);
+});

@@ -1,0 +1,285 @@
+/** Hands messages to one Mac, each once, and says what became of those whose outcome got lost. */
+
+import type { Channel } from "../../../sdk/wire.ts";
+import { keep } from "../../core/keep.ts";
+import { maskAddress } from "../../core/phone.ts";
+import type { Outbound, Outcome } from "../provider.ts";
+import { type Attempt, Attempts, attemptOf } from "./attempts.ts";
+import { newChatBody } from "./body.ts";
+import { wordsOf } from "./client.ts";
+import type { Mac } from "./mac.ts";
+import { down, meaningOf, NOT_ON_IMESSAGE, outcomeOfFailure, outcomeOfRow } from "./outcomes.ts";
+import { type NewChats, NoTurn } from "./pace.ts";
+import { parseChat, parseMessage, recordOf } from "./records.ts";
+import { type Request, requestInto } from "./request.ts";
+import { type Hearers, Settler } from "./settle.ts";
+import { NO_FORWARDING } from "./standing.ts";
+
+/** Hand-overs without an answer at once: a Mac that hangs is given no more. */
+const OPEN_MAX = 24;
+const AVAILABILITY_LIMIT_MS = 10_000;
+/** Outcomes that nobody may have waited for are kept so many. */
+const ENDED_KEPT_MAX = 1_000;
+/** A group that Messages does not know yet is tried so often. */
+const GROUP_TRIES = 3;
+const GROUP_RETRY_MS = 10_000;
+
+/** The chat of a message: a guid, or those it is to be begun with. */
+type Place = { guid: string } | { begin: readonly string[]; isNew: boolean };
+
+/** What a request came to: the outcome of its message, the chat it went on in, or that Messages does not know the chat. */
+type Posted = { outcome: Outcome; chatGuid: string | null } | "noChat";
+
+/** The hand-overs of one Mac, from `load` until `stop`. */
+export class Sender {
+  readonly #mac: Mac;
+  readonly #newChats: NewChats;
+  readonly #hearers: Hearers;
+  readonly #attempts: Attempts;
+  readonly #settler: Settler;
+  readonly #open = new Map<string, Promise<Outcome>>();
+  readonly #ended = new Map<string, Outcome>();
+
+  constructor(mac: Mac, newChats: NewChats, hearers: Hearers) {
+    this.#mac = mac;
+    this.#newChats = newChats;
+    this.#hearers = hearers;
+    this.#attempts = new Attempts(mac.context.memory, mac.context.clock);
+    this.#settler = new Settler(mac, this.#attempts, hearers);
+  }
+
+  /** Takes up what the last process left. */
+  async load(): Promise<void> {
+    await Promise.all([this.#attempts.load(), this.#newChats.load()]);
+    this.#settler.start();
+  }
+
+  /**
+   * Hands a message over. `abort` ends the waiting for a turn, and nothing that was posted: the Mac goes on with that
+   * whoever listens, and its answer is kept for `settle`.
+   */
+  send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
+    const name = nameOf(message);
+    if (this.#open.has(name)) return Promise.resolve(unknown("this very hand-over is still under way"));
+    const work = this.#handOver(message, abort)
+      .catch((error: unknown) => {
+        if (error instanceof NoTurn) return deferred(error.message);
+        throw error;
+      })
+      .then((outcome) => this.#end(name, message.channel, outcome))
+      .finally(() => this.#open.delete(name));
+    this.#open.set(name, work);
+    return work;
+  }
+
+  /** What became of a hand-over; `absent` only where the Mac provably has no row of it and will make none. */
+  async settle(message: Outbound): Promise<Outcome | "absent"> {
+    const name = nameOf(message);
+    if (this.#open.has(name)) return unknown("the Mac has not answered yet");
+    const ended = this.#ended.get(name);
+    if (ended !== undefined && ended.outcome !== "unknown") return ended;
+    const attempt = this.#attempts.of(message);
+    if (attempt === null || attempt.attempt < message.attempt) {
+      const { clock } = this.#mac.context;
+      const startedAt = clock.real() - (clock.now() - message.handedOverAt);
+      // It is on record before anything is posted.
+      if (this.#attempts.recorded(startedAt)) return "absent";
+      return this.#settler.look(message, attemptOf(message, startedAt));
+    }
+    if (attempt.isOpen) return this.#settler.look(message, attempt);
+    if (attempt.guid !== null) return outcomeOfRow({ guid: attempt.guid, error: attempt.error }, message.channel);
+    return "absent";
+  }
+
+  /** Asks about nothing more, and resolves when nothing is under way any more: that takes a client that is closed. */
+  async stop(): Promise<void> {
+    this.#settler.stop();
+    await Promise.allSettled(this.#open.values());
+  }
+
+  #end(name: string, channel: Channel, outcome: Outcome): Outcome {
+    if (outcome.outcome === "accepted") this.#taken(outcome.reference, channel);
+    keep(this.#ended, name, outcome, ENDED_KEPT_MAX);
+    return outcome;
+  }
+
+  #taken(guid: string, channel: Channel): void {
+    this.#mac.health.handed();
+    this.#hearers.watch(guid, channel);
+  }
+
+  async #handOver(message: Outbound, abort: AbortSignal): Promise<Outcome> {
+    if (this.#open.size >= OPEN_MAX) return deferred(`${OPEN_MAX} hand-overs wait for an answer of the Mac`);
+    const notReady = await this.#mac.health.ready();
+    if (notReady !== null) return down(notReady);
+    if (message.channel === "sms" && (await this.#mac.health.forwardsSms()) === false) {
+      return { outcome: "rejected", code: "SMS_NOT_FORWARDED", reason: NO_FORWARDING };
+    }
+    const place = await this.#placeOf(message);
+    if ("outcome" in place) return place;
+    if ("guid" in place) return this.#intoChat(message, place.guid, abort);
+    return this.#beginChat(message, place, abort);
+  }
+
+  async #placeOf(message: Outbound): Promise<Place | Outcome> {
+    const { group, channel, to } = message;
+    if (group !== null) {
+      const guid = group.reference ?? this.#mac.chats.groupOf(group.participants);
+      return guid === null ? { begin: group.participants, isNew: true } : { guid };
+    }
+    const found = await this.#mac.chats.threadWith(to, channel);
+    if (found.kind === "found") return { guid: found.guid };
+    if (found.kind === "none") return { begin: [to], isNew: true };
+    // Only asked for: nothing of the message was posted.
+    if (meaningOf(found) === "refused") return deferred(wordsOf(found));
+    this.#mac.health.failed(found);
+    return down(wordsOf(found));
+  }
+
+  /** One request: the whole message, or its files where its text went before. */
+  async #intoChat(message: Outbound, chatGuid: string, abort: AbortSignal): Promise<Outcome> {
+    const isTextGone = this.#isTextGone(message);
+    const request = await requestInto(this.#mac, message, chatGuid, isTextGone);
+    if ("outcome" in request) return request;
+    const posted = await this.#post(message, request, abort);
+    if (posted !== "noChat") {
+      if (posted.outcome.outcome === "accepted") this.#hearers.groupMade(message, chatGuid);
+      return posted.outcome;
+    }
+    if (message.group?.reference !== undefined && message.group.reference !== null) return groupUnknown(message);
+    const begin = message.group === null ? [message.to] : message.group.participants;
+    return this.#beginChat(message, { begin, isNew: false }, abort);
+  }
+
+  /** A conversation begins with a text; files follow it in a request of their own. */
+  async #beginChat(
+    message: Outbound,
+    { begin, isNew }: Extract<Place, { begin: unknown }>,
+    abort: AbortSignal,
+  ): Promise<Outcome> {
+    if (message.text === "") {
+      const reason = "the Mac begins a conversation with a text only: send one first, or one with the files";
+      return { outcome: "rejected", code: "NEW_CHAT_NEEDS_TEXT", reason };
+    }
+    // Its files have nowhere to go to, and beginning anew would send its text twice.
+    if (this.#isTextGone(message)) return deferred("Messages does not know the conversation that the text went to");
+    if (isNew) {
+      const no = await this.#mayBegin(message, abort);
+      if (no !== null) return no;
+    }
+    const hasFiles = message.attachments.length > 0;
+    const { client } = this.#mac;
+    const request: Request = {
+      step: hasFiles ? "text" : "whole",
+      files: 0,
+      chatGuid: null,
+      post: () => client.post("/chat/new", newChatBody(message, begin)),
+    };
+    const posted = await this.#post(message, request, abort).catch(async (error: unknown) => {
+      if (isNew) await this.#newChats.release();
+      throw error;
+    });
+    if (posted === "noChat") return deferred("Messages did not find the conversation that it began");
+    const { outcome, chatGuid } = posted;
+    if (isNew && outcome.outcome === "deferred") await this.#newChats.release();
+    if (outcome.outcome !== "accepted") return outcome;
+    if (chatGuid !== null) this.#hearers.groupMade(message, chatGuid);
+    if (!hasFiles) return outcome;
+    if (chatGuid === null) return deferred("the text is sent; the files follow");
+    return this.#intoChat(message, chatGuid, abort);
+  }
+
+  /** Whether a conversation may be begun; else what becomes of the message. */
+  async #mayBegin(message: Outbound, abort: AbortSignal): Promise<Outcome | null> {
+    if (message.channel === "imessage" && message.group === null && (await this.#isNotThere(message.to, abort))) {
+      const reason = `Apple says that ${maskAddress(message.to)} is not on iMessage`;
+      return { outcome: "rejected", code: NOT_ON_IMESSAGE, reason, notReachable: true };
+    }
+    const waitMs = await this.#newChats.take();
+    if (waitMs === null) return null;
+    const reason = `the Mac has begun as many conversations within the hour as it may`;
+    return { outcome: "deferred", retryAfterMs: waitMs, reason };
+  }
+
+  /** Only a no that is said twice counts, since Apple says no of addresses that are there now and then. */
+  async #isNotThere(address: string, abort: AbortSignal): Promise<boolean> {
+    const { client, pace } = this.#mac;
+    for (let asked = 0; asked < 2; asked += 1) {
+      await pace.turn(abort);
+      const limits = { limitMs: AVAILABILITY_LIMIT_MS, abort };
+      const answer = await client.get("/handle/availability/imessage", { address }, limits);
+      if (answer.kind !== "ok" || recordOf(answer.data)?.available !== false) return false;
+    }
+    return true;
+  }
+
+  async #post(message: Outbound, request: Request, abort: AbortSignal): Promise<Posted> {
+    const { pace, context } = this.#mac;
+    await pace.turn(abort);
+    const attempt = await this.#attempts.begin(message, request);
+    const answer = await request.post();
+    // What the disk refuses now is known here all the same, and after a restart is asked of the Mac.
+    const stored = (work: Promise<void>) => work.catch((error: unknown) => context.fault(error));
+    if (answer.kind === "ok") return this.#readRow(message, attempt, answer.data, stored);
+    const meaning = meaningOf(answer);
+    switch (meaning) {
+      case "noChat":
+        if (request.chatGuid !== null) this.#mac.chats.forget(request.chatGuid);
+        await stored(this.#attempts.notTaken(attempt));
+        return "noChat";
+      case "failedRow":
+        return { outcome: await this.#settler.failedRow(message, attempt, answer), chatGuid: null };
+      case "notAttempted":
+        this.#mac.health.failed(answer);
+        await stored(this.#attempts.notTaken(attempt));
+        return { outcome: outcomeOfFailure(answer, meaning), chatGuid: null };
+      case "refused":
+        await stored(this.#attempts.notTaken(attempt));
+        return { outcome: outcomeOfFailure(answer, meaning), chatGuid: null };
+      case "unknown":
+        return { outcome: outcomeOfFailure(answer, meaning), chatGuid: null };
+    }
+  }
+
+  /** The row in a good answer: of a new chat its first message, else the answer itself. */
+  async #readRow(
+    message: Outbound,
+    attempt: Attempt,
+    data: unknown,
+    stored: (work: Promise<void>) => Promise<void>,
+  ): Promise<Posted> {
+    const begun = attempt.chatGuid === null ? parseChat(data) : null;
+    const row = begun === null ? parseMessage(data) : (begun.messages[0] ?? null);
+    const chat = begun ?? row?.chats[0] ?? null;
+    const chatGuid = chat?.guid ?? attempt.chatGuid;
+    if (chat !== null && message.group === null) this.#mac.chats.learn(chat, message.channel);
+    if (row === null) return { outcome: unknown("the Mac answered without the message"), chatGuid };
+    if (this.#attempts.isTaken(row.guid)) {
+      return { outcome: unknown("the Mac answered with the row of another message"), chatGuid };
+    }
+    await stored(this.#attempts.bind(attempt, row));
+    return { outcome: outcomeOfRow(row, message.channel), chatGuid };
+  }
+
+  #isTextGone(message: Outbound): boolean {
+    return (this.#attempts.of(message)?.textGuid ?? null) !== null;
+  }
+}
+
+function groupUnknown({ attempt }: Outbound): Outcome {
+  const reason = "Messages does not know the group";
+  if (attempt < GROUP_TRIES) return { outcome: "deferred", retryAfterMs: GROUP_RETRY_MS, reason };
+  return { outcome: "rejected", code: "CHAT_NOT_FOUND", reason };
+}
+
+function nameOf({ messageId, channel, attempt }: Outbound): string {
+  return `${messageId} ${channel} ${attempt}`;
+}
+
+function deferred(reason: string): Outcome {
+  return { outcome: "deferred", retryAfterMs: null, reason };
+}
+
+function unknown(reason: string): Outcome {
+  return { outcome: "unknown", reason };
+}

@@ -1,0 +1,143 @@
+/** What became of hand-overs that got no answer: asks the Mac for their rows, also when nobody asks any more. */
+
+import type { Applied, Outbound, Outcome, Signal } from "../provider.ts";
+import type { Attempt, Attempts } from "./attempts.ts";
+import { type Failure, SEND_LIMIT_MS, wordsOf } from "./client.ts";
+import { findRow } from "./find-row.ts";
+import type { Mac, Watch } from "./mac.ts";
+import { outcomeOfRow } from "./outcomes.ts";
+import type { MacMessage } from "./records.ts";
+
+/** Clocks of the Mac and here may differ so much unnoticed. */
+const CLOCKS_APART_MS = 15_000;
+/** Before a message is called never taken, rows this much older are looked at too: one like it leaves it unknown. */
+const DOUBT_MS = 600_000;
+/** Nobody else asks about a hand-over that is so old. */
+const FORSAKEN_MS = 400_000;
+const RECOVER_EVERY_MS = 60_000;
+/** So many are asked about in one go. */
+const RECOVERED_AT_ONCE = 100;
+
+/** Whom it concerns that a message was taken. */
+export interface Hearers {
+  /** Follows a message that was taken. */
+  watch: Watch;
+  /** A message went to a group that had no guid before. */
+  groupMade: (message: Outbound, guid: string) => void;
+  tell: (signal: Signal) => Promise<Applied>;
+}
+
+/** Asks about the attempts of one Mac; by itself from `start` to `stop`. */
+export class Settler {
+  readonly #mac: Mac;
+  readonly #attempts: Attempts;
+  readonly #hearers: Hearers;
+  #stopTimer = () => {};
+  #isStopped = false;
+
+  constructor(mac: Mac, attempts: Attempts, hearers: Hearers) {
+    this.#mac = mac;
+    this.#attempts = attempts;
+    this.#hearers = hearers;
+  }
+
+  start(): void {
+    if (this.#isStopped) return;
+    this.#stopTimer = this.#mac.context.clock.after(RECOVER_EVERY_MS, () => {
+      this.#recover()
+        .catch((error: unknown) => this.#mac.context.fault(error))
+        .finally(() => this.start());
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopTimer();
+  }
+
+  /**
+   * What became of a hand-over that is open. `absent` when the Mac has been awake for as long as it may take to send,
+   * and has nothing that could be it.
+   */
+  async look(message: Outbound, attempt: Attempt): Promise<Outcome | "absent"> {
+    const row = await this.#find(attempt, message.text, CLOCKS_APART_MS);
+    if (row !== null && "kind" in row) return unknown(wordsOf(row));
+    if (row !== null) return this.#found(message, attempt, row);
+    if (!this.#hadItsTime(attempt)) return unknown("the Mac has no such message yet, and may still be at it");
+    const doubt = await this.#find(attempt, message.text, DOUBT_MS);
+    if (doubt !== null) return unknown("the Mac has one like it, of another time by its clock");
+    await this.#attempts.notTaken(attempt);
+    return "absent";
+  }
+
+  /** The outcome of one that Messages has as a row that failed, where the answer did not say which. */
+  async failedRow(message: Outbound, attempt: Attempt, failure: Failure): Promise<Outcome> {
+    const row = await this.#find(attempt, message.text, CLOCKS_APART_MS, true);
+    if (row === null || "kind" in row) return unknown(wordsOf(failure));
+    await this.#attempts.bind(attempt, row).catch((error: unknown) => this.#mac.context.fault(error));
+    return outcomeOfRow(row, message.channel);
+  }
+
+  async #found(message: Outbound, attempt: Attempt, row: MacMessage): Promise<Outcome> {
+    await this.#attempts.bind(attempt, row);
+    const outcome = outcomeOfRow(row, message.channel);
+    if (outcome.outcome !== "accepted") return outcome;
+    const chat = row.chats[0];
+    if (chat !== undefined) this.#hearers.groupMade(message, chat.guid);
+    if (attempt.step === "text") {
+      return { outcome: "deferred", retryAfterMs: null, reason: "its text is sent; its files follow" };
+    }
+    this.#mac.health.handed();
+    this.#hearers.watch(outcome.reference, message.channel);
+    return outcome;
+  }
+
+  /** What is found after everybody gave up is told by a receipt: it was sent after all. */
+  async #recover(): Promise<void> {
+    const { context, health } = this.#mac;
+    if (!health.isUp) return;
+    const now = context.clock.real();
+    const forsaken = this.#attempts.open.filter(({ startedAt }) => now - startedAt > FORSAKEN_MS);
+    for (const attempt of forsaken.slice(0, RECOVERED_AT_ONCE)) {
+      if (this.#isStopped) return;
+      const row = await this.#find(attempt, null, CLOCKS_APART_MS);
+      if (row === null) {
+        if (this.#hadItsTime(attempt)) await this.#attempts.notTaken(attempt);
+      } else if ("kind" in row) return;
+      else await this.#tellLate(attempt, row);
+    }
+  }
+
+  async #tellLate(attempt: Attempt, row: MacMessage): Promise<void> {
+    const { messageId, channel, step } = attempt;
+    const { guid: reference, error } = row;
+    if (error === 0 && step !== "text") {
+      await this.#hearers.tell({ kind: "receipt", receipt: "sent", reference, messageId, channel });
+      this.#hearers.watch(reference, channel);
+    }
+    await this.#attempts.bind(attempt, row);
+  }
+
+  /** Whether the Mac could have sent it by now: a Mac that slept begins when it wakes. */
+  #hadItsTime({ startedAt }: Attempt): boolean {
+    const { context, client } = this.#mac;
+    const { awakeSince } = client;
+    return awakeSince !== null && context.clock.real() - Math.max(startedAt, awakeSince) >= SEND_LIMIT_MS;
+  }
+
+  #find(
+    attempt: Attempt,
+    text: string | null,
+    apartMs: number,
+    failedOnly = false,
+  ): Promise<MacMessage | null | Failure> {
+    const { health, client } = this.#mac;
+    const marginMs = apartMs + Math.abs(health.info?.clockOffSeconds ?? 0) * 1_000;
+    const isTaken = (guid: string) => this.#attempts.isTaken(guid);
+    return findRow(client, attempt, { text, afterAt: attempt.startedAt - marginMs, failedOnly, isTaken });
+  }
+}
+
+function unknown(reason: string): Outcome {
+  return { outcome: "unknown", reason };
+}

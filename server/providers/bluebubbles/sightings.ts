@@ -1,0 +1,71 @@
+/** Conversations as the Mac has them: who is in a group, what it is called, which of our addresses it is written to. */
+
+import type { Clock } from "../../clock.ts";
+import { keep } from "../../core/keep.ts";
+import type { GroupSighting } from "../provider.ts";
+import { type Limits, type MacClient, segment, wordsOf } from "./client.ts";
+import { NotYet } from "./lanes.ts";
+import { listOf, type MacChat, numberOf, parseChat, parseHandle, recordOf } from "./records.ts";
+
+/** How long what the Mac said of a conversation counts, unless something happens to it. */
+const COUNTS_MS = 600_000;
+const CHATS_MAX = 2_000;
+const HANDLES_MAX = 20_000;
+
+export class Sightings {
+  readonly #client: MacClient;
+  readonly #clock: Clock;
+  readonly #limits: Limits;
+  readonly #chats = new Map<string, { chat: MacChat; at: number }>();
+  /** Addresses by the number of their row among the Mac's handles. */
+  readonly #handles = new Map<number, string>();
+
+  constructor(client: MacClient, clock: Clock, limits: Limits) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** The conversation with this guid, from memory or from the Mac; null where the Mac has none. Throws `NotYet`. */
+  async chat(guid: string): Promise<MacChat | null> {
+    const known = this.#chats.get(guid);
+    if (known !== undefined && this.#clock.real() - known.at < COUNTS_MS) return known.chat;
+    const answer = await this.#client.get(`/chat/${segment(guid)}`, { with: "participants" }, this.#limits);
+    if (answer.kind === "answered" && answer.status === 404 && answer.type !== null) return null;
+    if (answer.kind !== "ok") throw new NotYet(wordsOf(answer));
+    const chat = parseChat(answer.data);
+    if (chat === null) return null;
+    keep(this.#chats, guid, { chat, at: this.#clock.real() }, CHATS_MAX);
+    this.#learnHandles(recordOf(answer.data)?.participants);
+    return chat;
+  }
+
+  /** A group as it is now, by the chat of a row. Throws `NotYet`. */
+  async group(seen: MacChat): Promise<GroupSighting> {
+    const chat = (await this.chat(seen.guid)) ?? seen;
+    const name = seen.displayName ?? chat.displayName;
+    return {
+      reference: seen.guid,
+      name: name === "" ? null : name,
+      participants: chat.participants.map(({ address }) => address),
+    };
+  }
+
+  /** Something happened to a conversation: the Mac is asked again. */
+  forget(guid: string): void {
+    this.#chats.delete(guid);
+  }
+
+  /** The address of a handle that was seen in a group; null for one that was not. */
+  addressOf(handle: number | null): string | null {
+    return handle === null ? null : (this.#handles.get(handle) ?? null);
+  }
+
+  #learnHandles(participants: unknown): void {
+    for (const record of listOf(participants, recordOf)) {
+      const number = numberOf(record.originalROWID);
+      const handle = parseHandle(record);
+      if (number !== null && handle !== null) keep(this.#handles, number, handle.address, HANDLES_MAX);
+    }
+  }
+}

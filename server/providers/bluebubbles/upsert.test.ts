@@ -1,0 +1,141 @@
+/** Property of the upsert: however events come, twice, reversed or not at all, what is told is what the rows say. */
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import fc from "fast-check";
+import { ANNA, BEN, type Listening, startListening } from "../../../test/support/listening.ts";
+import type { Signal } from "../provider.ts";
+
+const MINUTE = 60_000;
+
+/** Something that happens on the Mac or around it; `pick` is which of what there is it happens to. */
+type Happening = { does: (typeof DOES)[number]; who: string; pick: number };
+
+const DOES = [
+  "writes",
+  "writes",
+  "edits",
+  "unsends",
+  "reacts",
+  "pays",
+  "sends",
+  "delivers",
+  "reads",
+  "renames",
+  "leaves time",
+  "eventsLost",
+  "webhooksLost",
+  "eventsTwice",
+  "eventsReversed",
+  "restarts",
+] as const;
+
+const happening: fc.Arbitrary<Happening> = fc.record({
+  does: fc.constantFrom(...DOES),
+  who: fc.constantFrom(ANNA, BEN),
+  pick: fc.nat(20),
+});
+
+/** Plays it out; some of it comes to nothing where there is nothing to do it to. */
+async function play(heard: Listening, happenings: readonly Happening[]): Promise<void> {
+  const { mac } = heard;
+  const group = mac.phone(ANNA).makesGroup("Trip", [BEN]);
+  const sent: { guid: string; who: string }[] = [];
+  for (const [index, { does, who, pick }] of happenings.entries()) {
+    const phone = mac.phone(who);
+    const own = mac.messages.filter((row) => row.handle?.address === who && !row.isFromMe && row.text !== null);
+    const written = own.filter(({ itemType, associatedMessageType: type }) => itemType === 0 && type === null);
+    const target = written[pick % Math.max(1, written.length)];
+    const ours = sent.filter((message) => message.who === who);
+    const our = ours[pick % Math.max(1, ours.length)];
+    // Whoever changes a message does so at a later time than it was written at.
+    await heard.pass(10);
+    if (does === "writes") phone.writes(`${who} ${index}`, pick % 3 === 0 ? { group } : {});
+    else if (does === "edits") target !== undefined && phone.edits(target.guid, `edited ${index}`);
+    else if (does === "unsends") target !== undefined && phone.unsends(target.guid);
+    else if (does === "reacts") target !== undefined && phone.reacts(target.guid, pick % 2 === 0 ? "love" : "-love");
+    else if (does === "pays") phone.pays(100 + pick);
+    else if (does === "sends") sent.push({ guid: await heard.send(`hello ${index}`, who), who });
+    else if (does === "delivers") our !== undefined && phone.delivers(our.guid);
+    else if (does === "reads") our !== undefined && phone.reads(our.guid);
+    else if (does === "renames") phone.renames(group, `Trip ${index}`);
+    else if (does === "leaves time") await heard.pass(pick * 7_000);
+    else if (does === "restarts") {
+      await heard.stop();
+      await heard.start();
+    } else if (pick % 2 === 0) mac.fault(does);
+    else mac.lift(does);
+  }
+  for (const fault of ["eventsLost", "webhooksLost", "eventsTwice", "eventsReversed"] as const) mac.lift(fault);
+  await heard.pass(6 * MINUTE);
+}
+
+/** What the rows say, and what was told, one line each. */
+function saidBy(heard: Listening): string[] {
+  return heard.mac.messages.flatMap((row) => {
+    const { guid } = row;
+    if (row.itemType === 2) return [`group ${guid} ${row.groupTitle}`];
+    if (row.isFromMe) {
+      if (row.associatedMessageType !== null) return [];
+      const is = row.dateRead !== null ? "read" : row.isDelivered ? "delivered" : "sent";
+      return [`receipt ${guid} ${is}`];
+    }
+    if (row.associatedMessageType !== null) return [`reaction ${guid} ${row.associatedMessageGuid}`];
+    if (row.balloonBundleId !== null) return [`inbound ${guid} paid`];
+    if (row.dateEdited !== null && row.text === null) return [`inbound ${guid} taken back`];
+    return [`inbound ${guid} ${row.text} ${row.chat.style === 43 ? row.chat.guid : ""}`];
+  });
+}
+
+/** The last word of each thing that was told of, as an engine would have it that takes each name once. */
+function toldBy(signals: readonly Signal[]): string[] {
+  const last = new Map<string, string>();
+  for (const signal of signals) {
+    switch (signal.kind) {
+      case "inbound": {
+        const { reference, payment, text, group } = signal;
+        const line = payment === null ? `${text} ${group?.reference ?? ""}` : "paid";
+        if (!last.has(reference)) last.set(reference, `inbound ${reference} ${line}`);
+        break;
+      }
+      case "revision": {
+        const known = last.get(signal.reference);
+        const place = known?.split(" ").at(-1) ?? "";
+        const line = signal.text === null ? "taken back" : `${signal.text} ${place}`;
+        last.set(signal.reference, `inbound ${signal.reference} ${line}`);
+        break;
+      }
+      case "receipt":
+        last.set(signal.reference, `receipt ${signal.reference} ${signal.receipt}`);
+        break;
+      case "reaction":
+        last.set(signal.reference, `reaction ${signal.reference} p:0/${signal.target}`);
+        break;
+      case "group":
+        last.set(signal.reference, `group ${signal.reference} ${signal.title}`);
+        break;
+    }
+  }
+  return [...last.values()];
+}
+
+for (const ingest of ["webhook", "socket"] as const) {
+  it(`tells what the rows say, however their events come by ${ingest}, and each thing once`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { minLength: 1, maxLength: 14 }), async (happenings) => {
+        const heard = await startListening(t, { ingest });
+        try {
+          await play(heard, happenings);
+          assert.deepEqual(toldBy(heard.signals).toSorted(), saidBy(heard).toSorted());
+          if (happenings.some(({ does }) => does === "restarts")) return;
+          const once = heard.signals.map((signal) => JSON.stringify(signal));
+          assert.equal(new Set(once).size, once.length);
+        } finally {
+          await heard.end();
+          await heard.mac.stop();
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+}

@@ -1,0 +1,147 @@
+/** Follows messages of ours that the Mac took: failures, deliveries and reads are asked for, since it may never tell. */
+
+import type { Channel } from "../../../sdk/wire.ts";
+import { keep } from "../../core/keep.ts";
+import type { ReceiptSignal } from "../provider.ts";
+import { type Limits, wordsOf } from "./client.ts";
+import type { Mac } from "./mac.ts";
+import { type MacMessage, parseMessages } from "./records.ts";
+
+const PREFIX = "watch/";
+
+/** When a message is looked at after it was taken; then every ten minutes for a day. */
+const FIRST_LOOKS_MS: readonly number[] = [3_000, 15_000, 60_000, 300_000];
+const LOOK_EVERY_MS = 600_000;
+const FOLLOWED_MS = 86_400_000;
+/** Looks that are due within this are one request. */
+const TOGETHER_MS = 1_000;
+/** Guids in one request; the Mac answers 1,000 rows at most. */
+const GUIDS_MAX = 500;
+/** Messages followed at once; the one that was sent first is no longer. */
+const MESSAGES_MAX = 10_000;
+/** A request that failed is made again after this, doubling to the most. */
+const AGAIN_AFTER_MS = 5_000;
+const AGAIN_AFTER_MS_MAX = 60_000;
+const WAIT_MS_MAX = 3_600_000;
+
+interface Followed {
+  channel: Channel;
+  sentAt: number;
+  dueAt: number;
+}
+
+export class Watch {
+  readonly #mac: Mac;
+  readonly #limits: Limits;
+  readonly #take: (row: MacMessage) => Promise<boolean>;
+  readonly #followed = new Map<string, Followed>();
+  #failures = 0;
+  #looking: Promise<void> | null = null;
+  #stopTimer = () => {};
+  #stopped = false;
+
+  /** `take` is given each row that was looked at. */
+  constructor(mac: Mac, limits: Limits, take: (row: MacMessage) => Promise<boolean>) {
+    this.#mac = mac;
+    this.#limits = limits;
+    this.#take = take;
+  }
+
+  /** Goes on with what was followed before. */
+  async start(): Promise<void> {
+    const now = this.#mac.context.clock.real();
+    for (const { key, value } of await this.#mac.context.memory.list(PREFIX)) {
+      const [channel, sent] = value.split(" ");
+      const sentAt = Number(sent);
+      if ((channel !== "imessage" && channel !== "sms") || !Number.isFinite(sentAt)) continue;
+      // It may have been long ago: each is looked at once more at least.
+      this.#followed.set(key.slice(PREFIX.length), { channel, sentAt, dueAt: now });
+    }
+    this.#arm();
+  }
+
+  /** Follows a message that the Mac took just now. */
+  add(guid: string, channel: Channel): void {
+    const { clock, fault, memory } = this.#mac.context;
+    const sentAt = clock.real();
+    for (const oldest of this.#followed.keys()) {
+      if (this.#followed.size < MESSAGES_MAX) break;
+      this.#end(oldest);
+    }
+    keep(this.#followed, guid, { channel, sentAt, dueAt: sentAt + (FIRST_LOOKS_MS[0] ?? 0) }, MESSAGES_MAX);
+    // Should it not get there, only a restart forgets to look: what the Mac tells is taken all the same.
+    memory.put(`${PREFIX}${guid}`, `${channel} ${sentAt}`).catch(fault);
+    this.#arm();
+  }
+
+  /** The channel that a followed message went out on. */
+  channelOf(guid: string): Channel | null {
+    return this.#followed.get(guid)?.channel ?? null;
+  }
+
+  /** A message is known to be so far. One that was delivered may be read a week later: catching up asks for that. */
+  reached({ reference, receipt }: ReceiptSignal): void {
+    if (receipt !== "sent") this.#end(reference);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#stopTimer();
+    await this.#looking;
+  }
+
+  #end(guid: string): void {
+    if (!this.#followed.delete(guid)) return;
+    this.#mac.context.memory.delete(`${PREFIX}${guid}`).catch(this.#mac.context.fault);
+  }
+
+  #arm(): void {
+    if (this.#stopped || this.#looking !== null) return;
+    this.#stopTimer();
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const followed of this.#followed.values()) dueAt = Math.min(dueAt, followed.dueAt);
+    if (!Number.isFinite(dueAt)) return;
+    const { clock } = this.#mac.context;
+    const againMs = this.#failures === 0 ? 1 : AGAIN_AFTER_MS * 2 ** Math.min(this.#failures - 1, 10);
+    const waitMs = Math.max(dueAt - clock.real(), Math.min(againMs, AGAIN_AFTER_MS_MAX));
+    this.#stopTimer = clock.after(Math.min(waitMs, WAIT_MS_MAX), () => {
+      this.#looking = this.#look().finally(() => {
+        this.#looking = null;
+        this.#arm();
+      });
+    });
+  }
+
+  async #look(): Promise<void> {
+    const until = this.#mac.context.clock.real() + TOGETHER_MS;
+    const due = [...this.#followed].filter(([, { dueAt }]) => dueAt <= until).map(([guid]) => guid);
+    for (let start = 0; start < due.length && !this.#stopped; start += GUIDS_MAX) {
+      const guids = due.slice(start, start + GUIDS_MAX);
+      const rows = await this.#ask(guids);
+      this.#failures = rows === null ? this.#failures + 1 : 0;
+      if (rows === null) return;
+      for (const guid of guids) this.#planNext(guid);
+      await Promise.all(rows.map((row) => this.#take(row)));
+    }
+  }
+
+  async #ask(guids: readonly string[]): Promise<readonly MacMessage[] | null> {
+    const where = [{ statement: "message.guid IN (:...guids)", args: { guids } }];
+    const body = { limit: 1_000, offset: 0, with: ["chat"], where };
+    const answer = await this.#mac.client.query("/message/query", body, this.#limits);
+    if (answer.kind === "ok") return parseMessages(answer.data);
+    // A Mac that cannot be reached is no news: its health says so.
+    if (answer.kind === "answered") this.#mac.context.fault(new Error(`receipts were not read: ${wordsOf(answer)}`));
+    return null;
+  }
+
+  #planNext(guid: string): void {
+    const followed = this.#followed.get(guid);
+    if (followed === undefined) return;
+    const now = this.#mac.context.clock.real();
+    const age = now - followed.sentAt;
+    if (age >= FOLLOWED_MS) this.#end(guid);
+    const first = FIRST_LOOKS_MS.find((afterMs) => afterMs > age + TOGETHER_MS);
+    followed.dueAt = first === undefined ? now + LOOK_EVERY_MS : followed.sentAt + first;
+  }
+}

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Disk } from "../../../test/support/smsc/instance.ts";
+import type { ReceiptSignal } from "../provider.ts";
+import { Book, type Part } from "./book.ts";
+
+const DAY = 86_400_000;
+const DELIVERED = { state: "delivered", word: "DELIVRD", code: null } as const;
+const FAILED = { state: "failed", word: "UNDELIV", code: "045" } as const;
+
+function stage(disk = new Disk()) {
+  const told: ReceiptSignal[] = [];
+  const book = new Book(disk, async (signal) => {
+    told.push(signal);
+    if (signal.forget !== undefined) disk.entries.delete(signal.forget);
+    return "applied";
+  });
+  const found = (id: string) => book.findById(id) ?? assert.fail(`${id} is not found`);
+  return { disk, told, book, found };
+}
+
+const parts = (...states: Part["state"][]): Part[] =>
+  states.map((state, at) => ({ id: state === "missing" ? null : String(at + 1), userReference: at + 1, state }));
+
+const entry = (list: Part[], at = 0) => ({ messageId: "msg_1", reference: "1", at, parts: list }) as const;
+
+test("what is kept is found by the next process, with what it had heard", async () => {
+  const first = stage();
+  await first.book.keep(entry(parts("open", "open")));
+  await first.book.hear(first.found("1"), DELIVERED);
+  first.disk.entries.set("sent/junk", '{"parts":[{}]}');
+  const next = stage(first.disk);
+  await next.book.load(DAY);
+  assert.equal(next.book.findByUserReference(2)?.part.id, "2");
+  await next.book.hear(next.found("2"), DELIVERED);
+  assert.deepEqual(
+    next.told.map(({ receipt, messageId, reference }) => [receipt, messageId, reference]),
+    [["delivered", "msg_1", "1"]],
+  );
+  assert.equal(first.disk.entries.size, 0);
+});
+
+test("what is older than seven days is forgotten, at a start and while it runs", async () => {
+  const first = stage();
+  await first.book.keep(entry(parts("open", "open")));
+  const next = stage(first.disk);
+  await next.book.load(7 * DAY);
+  assert.deepEqual([next.book.findById("1"), first.disk.entries.size], [null, 0]);
+  const running = stage();
+  await running.book.keep(entry(parts("open", "open")));
+  await running.book.sweep(7 * DAY - 1);
+  assert.notEqual(running.book.findById("1"), null);
+  await running.book.sweep(7 * DAY);
+  assert.deepEqual([running.book.findById("1"), running.disk.entries.size], [null, 0]);
+});
+
+test("a message of which a part never went is never delivered, and failed where a part failed", async () => {
+  const { book, found, told, disk } = stage();
+  await book.keep(entry(parts("open", "missing", "open")));
+  await book.hear(found("1"), DELIVERED);
+  await book.hear(found("3"), { state: "underway", word: "ENROUTE", code: null });
+  assert.deepEqual(told, []);
+  await book.hear(found("3"), FAILED);
+  assert.deepEqual(
+    told.map(({ receipt, code }) => [receipt, code]),
+    [["failed", "045"]],
+  );
+  assert.equal(disk.entries.size, 1, "it is kept until it is old: what is missing has no end");
+});
+
+test("what could not be told is told when the receipt comes again", async () => {
+  const disk = new Disk();
+  let fails = true;
+  const told: string[] = [];
+  const book = new Book(disk, async ({ receipt }) => {
+    if (fails) throw new Error("the store is busy");
+    told.push(receipt);
+    return "applied";
+  });
+  await book.keep(entry(parts("open", "open")));
+  const found = (id: string) => book.findById(id) ?? assert.fail();
+  await assert.rejects(book.hear(found("1"), FAILED));
+  await assert.rejects(book.hear(found("2"), DELIVERED));
+  fails = false;
+  await book.hear(found("2"), DELIVERED);
+  assert.deepEqual(told, ["failed"]);
+  assert.equal(book.hasEnded("1"), true);
+  book.given("1");
+  assert.equal(book.hasEnded("1"), false, "the id is another message's now");
+});

@@ -1,0 +1,365 @@
+/** PDUs to frames and back: the layouts of SMPP 3.4, chapter 4, with its limits. */
+
+import { HEAD_OCTETS, PduError, Reader, Writer } from "./octets.ts";
+import type {
+  Address,
+  Bind,
+  BindResp,
+  Command,
+  DataSm,
+  DataSmResp,
+  DeliverSm,
+  DeliverSmResp,
+  Pdu,
+  QuerySmResp,
+  SubmitSm,
+  SubmitSmResp,
+} from "./pdu.ts";
+import { ESME_RINVCMDID } from "./status.ts";
+
+/** The head of a frame (SMPP 3.4, 3.2), which can be read even where the body cannot. */
+export interface Head {
+  commandId: number;
+  status: number;
+  sequence: number;
+}
+
+/** Set in the command_id of answers (5.1.2.1). */
+const RESPONSE_BIT = 0x8000_0000;
+
+/** Octets of strings, the NUL not counted (chapter 4). */
+const SERVICE_TYPE_MAX = 5;
+const ADDRESS_MAX = 20;
+const LONG_ADDRESS_MAX = 64;
+const ADDRESS_RANGE_MAX = 40;
+const TIME_MAX = 16;
+const MESSAGE_ID_MAX = 64;
+const SHORT_MESSAGE_MAX = 254;
+/** More than 4.1 allows (15, 8 and 12): carriers hand out longer ones, and an SMSC that keeps the limit refuses the bind. */
+const CREDENTIAL_MAX = 64;
+
+/** What the specification calls the fields of an address. */
+interface AddressFields {
+  ton: string;
+  npi: string;
+  address: string;
+}
+
+const SOURCE: AddressFields = { ton: "source_addr_ton", npi: "source_addr_npi", address: "source_addr" };
+const DESTINATION: AddressFields = { ton: "dest_addr_ton", npi: "dest_addr_npi", address: "destination_addr" };
+const ESME: AddressFields = { ton: "esme_addr_ton", npi: "esme_addr_npi", address: "esme_addr" };
+const SERVES: AddressFields = { ton: "addr_ton", npi: "addr_npi", address: "address_range" };
+
+/** How one command is laid out. */
+interface Layout<Kind extends Pdu> {
+  id: number;
+  write(to: Writer, pdu: Kind): void;
+  read(from: Reader, head: Head): Kind;
+}
+
+type KindOf<Name extends Command> = Extract<Pdu, { command: Name }>;
+
+const LAYOUTS: { readonly [Name in Command]: Layout<KindOf<Name>> } = {
+  generic_nack: bare(0x8000_0000, ({ status, sequence }) => ({ command: "generic_nack", status, sequence })),
+  bind_receiver: {
+    id: 0x01,
+    write: writeBind,
+    read: (from, head) => ({ command: "bind_receiver", ...readBind(from, head) }),
+  },
+  bind_receiver_resp: {
+    id: 0x8000_0001,
+    write: writeBindResp,
+    read: (from, head) => ({ command: "bind_receiver_resp", ...readBindResp(from, head) }),
+  },
+  bind_transmitter: {
+    id: 0x02,
+    write: writeBind,
+    read: (from, head) => ({ command: "bind_transmitter", ...readBind(from, head) }),
+  },
+  bind_transmitter_resp: {
+    id: 0x8000_0002,
+    write: writeBindResp,
+    read: (from, head) => ({ command: "bind_transmitter_resp", ...readBindResp(from, head) }),
+  },
+  query_sm: {
+    id: 0x03,
+    write(to, pdu) {
+      to.text("message_id", pdu.messageId, MESSAGE_ID_MAX);
+      writeAddress(to, SOURCE, pdu.source, ADDRESS_MAX);
+    },
+    read: (from, { sequence }) => ({
+      command: "query_sm",
+      sequence,
+      messageId: from.text("message_id"),
+      source: readAddress(from, SOURCE),
+    }),
+  },
+  query_sm_resp: { id: 0x8000_0003, write: writeQueryResp, read: readQueryResp },
+  submit_sm: {
+    id: 0x04,
+    write: writeMessage,
+    read: (from, { sequence }) => ({ command: "submit_sm", sequence, ...readMessage(from) }),
+  },
+  submit_sm_resp: {
+    id: 0x8000_0004,
+    write(to, pdu) {
+      // 4.4.2: the body is not returned when the status is an error.
+      if (pdu.status === 0 || pdu.messageId !== "" || pdu.tlvs.size > 0) writeTaken(to, pdu);
+    },
+    read: (from, head) => ({ command: "submit_sm_resp", ...readTaken(from, head) }),
+  },
+  deliver_sm: {
+    id: 0x05,
+    write: writeMessage,
+    read: (from, { sequence }) => ({ command: "deliver_sm", sequence, ...readMessage(from) }),
+  },
+  deliver_sm_resp: {
+    id: 0x8000_0005,
+    write: writeTaken,
+    read: (from, head) => ({ command: "deliver_sm_resp", ...readTaken(from, head) }),
+  },
+  unbind: bare(0x06, ({ sequence }) => ({ command: "unbind", sequence })),
+  unbind_resp: bare(0x8000_0006, ({ status, sequence }) => ({ command: "unbind_resp", status, sequence })),
+  cancel_sm: {
+    id: 0x08,
+    write(to, pdu) {
+      to.text("service_type", pdu.serviceType, SERVICE_TYPE_MAX);
+      to.text("message_id", pdu.messageId, MESSAGE_ID_MAX);
+      writeAddress(to, SOURCE, pdu.source, ADDRESS_MAX);
+      writeAddress(to, DESTINATION, pdu.destination, ADDRESS_MAX);
+    },
+    read: (from, { sequence }) => ({
+      command: "cancel_sm",
+      sequence,
+      serviceType: from.text("service_type"),
+      messageId: from.text("message_id"),
+      source: readAddress(from, SOURCE),
+      destination: readAddress(from, DESTINATION),
+    }),
+  },
+  cancel_sm_resp: bare(0x8000_0008, ({ status, sequence }) => ({ command: "cancel_sm_resp", status, sequence })),
+  bind_transceiver: {
+    id: 0x09,
+    write: writeBind,
+    read: (from, head) => ({ command: "bind_transceiver", ...readBind(from, head) }),
+  },
+  bind_transceiver_resp: {
+    id: 0x8000_0009,
+    write: writeBindResp,
+    read: (from, head) => ({ command: "bind_transceiver_resp", ...readBindResp(from, head) }),
+  },
+  outbind: {
+    id: 0x0b,
+    write(to, pdu) {
+      to.text("system_id", pdu.systemId, CREDENTIAL_MAX);
+      to.text("password", pdu.password, CREDENTIAL_MAX);
+    },
+    read: (from, { sequence }) => ({
+      command: "outbind",
+      sequence,
+      systemId: from.text("system_id"),
+      password: from.text("password"),
+    }),
+  },
+  enquire_link: bare(0x15, ({ sequence }) => ({ command: "enquire_link", sequence })),
+  enquire_link_resp: bare(0x8000_0015, ({ status, sequence }) => ({ command: "enquire_link_resp", status, sequence })),
+  alert_notification: {
+    id: 0x102,
+    write(to, pdu) {
+      writeAddress(to, SOURCE, pdu.source, LONG_ADDRESS_MAX);
+      writeAddress(to, ESME, pdu.esme, LONG_ADDRESS_MAX);
+      to.tlvs(pdu.tlvs);
+    },
+    read: (from, { sequence }) => ({
+      command: "alert_notification",
+      sequence,
+      source: readAddress(from, SOURCE),
+      esme: readAddress(from, ESME),
+      tlvs: from.tlvs(),
+    }),
+  },
+  data_sm: { id: 0x103, write: writeData, read: readData },
+  data_sm_resp: {
+    id: 0x8000_0103,
+    write: writeTaken,
+    read: (from, head): DataSmResp => ({ command: "data_sm_resp", ...readTaken(from, head) }),
+  },
+};
+
+const BY_ID: ReadonlyMap<number, Layout<Pdu>> = new Map(
+  Object.values(LAYOUTS).map((layout: Layout<Pdu>) => [layout.id, layout]),
+);
+
+/** The frame of a PDU. Throws `PduError` for a value that its field cannot hold: nothing is cut off or replaced. */
+export function encodePdu(pdu: Pdu): Buffer {
+  const layout: Layout<Pdu> = LAYOUTS[pdu.command];
+  const writer = new Writer();
+  layout.write(writer, pdu);
+  return writer.finish(layout.id, "status" in pdu ? pdu.status : 0, pdu.sequence);
+}
+
+/**
+ * The PDU of a whole frame. Throws `PduError`, with the command_status to answer, for a command that is not spoken here
+ * and for a request that does not hold what it must; of an answer what is missing is empty. Octets behind a body that has
+ * no optional parameters are ignored.
+ */
+export function decodePdu(frame: Buffer): Pdu {
+  if (frame.length < HEAD_OCTETS || frame.readUInt32BE(0) !== frame.length) {
+    throw new PduError("command_length", `is not that of a frame of ${frame.length} octets`);
+  }
+  const head = headOf(frame);
+  const layout = BY_ID.get(head.commandId);
+  if (layout === undefined) throw new PduError("command_id", "is none that is spoken here", ESME_RINVCMDID);
+  return layout.read(new Reader(frame, !isResponse(head.commandId)), head);
+}
+
+/** The head of a frame of 16 octets or more, whatever its body is. */
+export function headOf(frame: Buffer): Head {
+  return { commandId: frame.readUInt32BE(4), status: frame.readUInt32BE(8), sequence: frame.readUInt32BE(12) };
+}
+
+/** Whether a command answers another: it then takes no answer itself, not even a refusal. */
+export function isResponse(commandId: number): boolean {
+  return commandId >= RESPONSE_BIT;
+}
+
+/** The answer that refuses a request whose body cannot be read, in the form that its command has for it. */
+export function refusalOf({ commandId, sequence }: Head, status: number): Pdu {
+  const taken = { status, sequence, messageId: "", tlvs: new Map<number, Uint8Array>() };
+  if (commandId === LAYOUTS.deliver_sm.id) return { command: "deliver_sm_resp", ...taken };
+  if (commandId === LAYOUTS.data_sm.id) return { command: "data_sm_resp", ...taken };
+  return { command: "generic_nack", status, sequence };
+}
+
+/** A command that has no body. */
+function bare<Kind extends Pdu>(id: number, read: (head: Head) => Kind): Layout<Kind> {
+  return { id, write() {}, read: (_from, head) => read(head) };
+}
+
+function writeAddress(to: Writer, fields: AddressFields, address: Address, octetsMax: number): void {
+  to.uint8(fields.ton, address.ton);
+  to.uint8(fields.npi, address.npi);
+  to.text(fields.address, address.address, octetsMax);
+}
+
+function readAddress(from: Reader, fields: AddressFields): Address {
+  return { ton: from.uint8(fields.ton), npi: from.uint8(fields.npi), address: from.text(fields.address) };
+}
+
+function writeBind(to: Writer, pdu: Bind): void {
+  to.text("system_id", pdu.systemId, CREDENTIAL_MAX);
+  to.text("password", pdu.password, CREDENTIAL_MAX);
+  to.text("system_type", pdu.systemType, CREDENTIAL_MAX);
+  to.uint8("interface_version", pdu.interfaceVersion);
+  writeAddress(to, SERVES, pdu.serves, ADDRESS_RANGE_MAX);
+}
+
+function readBind(from: Reader, { sequence }: Head): Omit<Bind, "command"> {
+  return {
+    sequence,
+    systemId: from.text("system_id"),
+    password: from.text("password"),
+    systemType: from.text("system_type"),
+    interfaceVersion: from.uint8("interface_version"),
+    serves: readAddress(from, SERVES),
+  };
+}
+
+function writeBindResp(to: Writer, pdu: BindResp): void {
+  // 4.1.2: the body is not returned when the status is an error.
+  if (pdu.status !== 0 && pdu.systemId === "" && pdu.tlvs.size === 0) return;
+  to.text("system_id", pdu.systemId, CREDENTIAL_MAX);
+  to.tlvs(pdu.tlvs);
+}
+
+function readBindResp(from: Reader, { status, sequence }: Head): Omit<BindResp, "command"> {
+  return { status, sequence, systemId: from.text("system_id"), tlvs: from.tlvs() };
+}
+
+function writeMessage(to: Writer, pdu: SubmitSm | DeliverSm): void {
+  to.text("service_type", pdu.serviceType, SERVICE_TYPE_MAX);
+  writeAddress(to, SOURCE, pdu.source, ADDRESS_MAX);
+  writeAddress(to, DESTINATION, pdu.destination, ADDRESS_MAX);
+  to.uint8("esm_class", pdu.esmClass);
+  to.uint8("protocol_id", pdu.protocolId);
+  to.uint8("priority_flag", pdu.priority);
+  to.text("schedule_delivery_time", pdu.scheduleDeliveryTime, TIME_MAX);
+  to.text("validity_period", pdu.validityPeriod, TIME_MAX);
+  to.uint8("registered_delivery", pdu.registeredDelivery);
+  to.uint8("replace_if_present_flag", pdu.replaceIfPresent);
+  to.uint8("data_coding", pdu.dataCoding);
+  to.uint8("sm_default_msg_id", pdu.defaultMessageId);
+  to.counted("short_message", pdu.shortMessage, SHORT_MESSAGE_MAX);
+  to.tlvs(pdu.tlvs);
+}
+
+function readMessage(from: Reader): Omit<SubmitSm, "command" | "sequence"> {
+  return {
+    serviceType: from.text("service_type"),
+    source: readAddress(from, SOURCE),
+    destination: readAddress(from, DESTINATION),
+    esmClass: from.uint8("esm_class"),
+    protocolId: from.uint8("protocol_id"),
+    priority: from.uint8("priority_flag"),
+    scheduleDeliveryTime: from.text("schedule_delivery_time"),
+    validityPeriod: from.text("validity_period"),
+    registeredDelivery: from.uint8("registered_delivery"),
+    replaceIfPresent: from.uint8("replace_if_present_flag"),
+    dataCoding: from.uint8("data_coding"),
+    defaultMessageId: from.uint8("sm_default_msg_id"),
+    shortMessage: from.counted("short_message"),
+    tlvs: from.tlvs(),
+  };
+}
+
+function writeTaken(to: Writer, pdu: SubmitSmResp | DeliverSmResp | DataSmResp): void {
+  to.text("message_id", pdu.messageId, MESSAGE_ID_MAX);
+  to.tlvs(pdu.tlvs);
+}
+
+function readTaken(from: Reader, { status, sequence }: Head): Omit<SubmitSmResp, "command"> {
+  return { status, sequence, messageId: from.text("message_id"), tlvs: from.tlvs() };
+}
+
+function writeData(to: Writer, pdu: DataSm): void {
+  to.text("service_type", pdu.serviceType, SERVICE_TYPE_MAX);
+  writeAddress(to, SOURCE, pdu.source, LONG_ADDRESS_MAX);
+  writeAddress(to, DESTINATION, pdu.destination, LONG_ADDRESS_MAX);
+  to.uint8("esm_class", pdu.esmClass);
+  to.uint8("registered_delivery", pdu.registeredDelivery);
+  to.uint8("data_coding", pdu.dataCoding);
+  to.tlvs(pdu.tlvs);
+}
+
+function readData(from: Reader, { sequence }: Head): DataSm {
+  return {
+    command: "data_sm",
+    sequence,
+    serviceType: from.text("service_type"),
+    source: readAddress(from, SOURCE),
+    destination: readAddress(from, DESTINATION),
+    esmClass: from.uint8("esm_class"),
+    registeredDelivery: from.uint8("registered_delivery"),
+    dataCoding: from.uint8("data_coding"),
+    tlvs: from.tlvs(),
+  };
+}
+
+function writeQueryResp(to: Writer, pdu: QuerySmResp): void {
+  to.text("message_id", pdu.messageId, MESSAGE_ID_MAX);
+  to.text("final_date", pdu.finalDate, TIME_MAX);
+  to.uint8("message_state", pdu.messageState);
+  to.uint8("error_code", pdu.errorCode);
+}
+
+function readQueryResp(from: Reader, { status, sequence }: Head): QuerySmResp {
+  return {
+    command: "query_sm_resp",
+    status,
+    sequence,
+    messageId: from.text("message_id"),
+    finalDate: from.text("final_date"),
+    messageState: from.uint8("message_state"),
+    errorCode: from.uint8("error_code"),
+  };
+}

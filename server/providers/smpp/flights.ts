@@ -1,0 +1,119 @@
+/** Hand-overs by the numbers that go out with them, and the ids that came back. In memory: receipts are looked up here first. */
+
+import type { MessageId } from "../../core/id.ts";
+
+/** One submit_sm of ours. */
+export interface Flight {
+  messageId: MessageId;
+  /** user_message_reference: unlike that of every other flight here. */
+  userReference: number;
+  /** Place among all that were begun. */
+  order: number;
+  /** `open` until its fate is known; `taken`, by the message's `reference`; `over`: not taken, or kept in the book. */
+  state: "open" | "taken" | "over";
+  /** Null until it is taken. */
+  reference: string | null;
+}
+
+/** An id that the SMSC gave. */
+interface Given {
+  messageId: MessageId;
+  reference: string;
+  isEnded: boolean;
+}
+
+const USER_REFERENCES = 0xffff;
+/** Flights that are over or taken, and ids, that are kept in mind. */
+const KEPT_MAX = 20_000;
+
+export class Flights {
+  readonly #byReference = new Map<number, Flight>();
+  readonly #ids = new Map<string, Given>();
+  /** Ids that were given to a message while another one with it waited for its receipt: they tell nothing. */
+  readonly #shared = new Set<string>();
+  readonly #open = new Set<Flight>();
+  #order = 0;
+  #last: number;
+
+  /** `start` is where the numbers begin: another place in each process. */
+  constructor(start: number) {
+    this.#last = start % USER_REFERENCES;
+  }
+
+  /** Begins one; `isTaken` says of a number that it is in use elsewhere. */
+  open(messageId: MessageId, isTaken: (userReference: number) => boolean): Flight {
+    do this.#last = (this.#last % USER_REFERENCES) + 1;
+    while (this.#byReference.get(this.#last)?.state === "open" || isTaken(this.#last));
+    this.#order += 1;
+    const flight: Flight = { messageId, userReference: this.#last, order: this.#order, state: "open", reference: null };
+    this.#byReference.delete(this.#last);
+    this.#byReference.set(this.#last, flight);
+    this.#open.add(flight);
+    dropFirst(this.#byReference, ({ state }) => state !== "open");
+    return flight;
+  }
+
+  /** Its fate is known. */
+  close(flight: Flight, reference: string | null): void {
+    flight.state = reference === null ? "over" : "taken";
+    flight.reference = reference;
+    this.#open.delete(flight);
+  }
+
+  /** The newest order that was given. */
+  get order(): number {
+    return this.#order;
+  }
+
+  /** Whether something that came in at `order` may be about a flight whose answer is still on its way. */
+  isEarly(order: number): boolean {
+    const [oldest] = this.#open;
+    return oldest !== undefined && oldest.order <= order;
+  }
+
+  find(userReference: number): Flight | null {
+    return this.#byReference.get(userReference) ?? null;
+  }
+
+  /** Notes an id that a message was given. */
+  give(id: string, messageId: MessageId, reference: string): void {
+    const before = this.#ids.get(id);
+    if (before !== undefined && before.messageId !== messageId && !before.isEnded) this.#share(id);
+    this.#ids.delete(id);
+    this.#ids.set(id, { messageId, reference, isEnded: false });
+    dropFirst(this.#ids, () => true);
+  }
+
+  /** Whether an id was given already, to another message than this one. */
+  isGiven(id: string, messageId: MessageId): boolean {
+    const given = this.#ids.get(id);
+    return this.#shared.has(id) || (given !== undefined && given.messageId !== messageId);
+  }
+
+  /** The message with this id; null where there is none here, or several. */
+  byId(id: string): Given | null {
+    return this.#shared.has(id) ? null : (this.#ids.get(id) ?? null);
+  }
+
+  /** Whether an id was given to several messages at once. */
+  isShared(id: string): boolean {
+    return this.#shared.has(id);
+  }
+
+  /** Ids that were given to several messages at once. */
+  get sharedIds(): number {
+    return this.#shared.size;
+  }
+
+  #share(id: string): void {
+    this.#shared.add(id);
+    dropFirst(this.#shared, () => true);
+  }
+}
+
+/** Drops the oldest entry of what has grown too long, where it may go. */
+function dropFirst<Value>(kept: Map<unknown, Value> | Set<Value>, mayGo: (value: Value) => boolean): void {
+  if (kept.size <= KEPT_MAX) return;
+  const [oldest] = kept.entries();
+  if (oldest !== undefined && mayGo(oldest[1])) kept.delete(oldest[0] as never);
+}

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { healthOf, type Traffic } from "./health.ts";
+import type { LinkState } from "./link.ts";
+
+const STATE: LinkState = {
+  bound: ["transceiver"],
+  isDegraded: false,
+  lastError: null,
+  since: 0,
+  latencyMs: null,
+  open: 0,
+  queued: 0,
+  strayAnswers: 0,
+};
+const TRAFFIC: Traffic = { throttledAt: null, unanswered: 0, unmatched: 0, sharedIds: 0, sinceReceipt: 0 };
+const NOW = 1_000_000;
+
+function health(state: Partial<LinkState>, traffic: Partial<Traffic> = {}) {
+  const place = { host: "smsc.example", port: 2775, now: NOW };
+  return healthOf({ ...STATE, ...state }, place, { ...TRAFFIC, ...traffic });
+}
+
+test("a bind that stands is healthy, and says as what", () => {
+  assert.deepEqual(health({}), { status: "healthy", message: "Bound to smsc.example:2775 as transceiver." });
+});
+
+test("where nothing can be handed over it is unhealthy, with where, since when and why", () => {
+  const why = "transceiver: nothing listens on this port of the host, or a firewall refuses (ECONNREFUSED)";
+  const message = `Not connected to smsc.example:2775 since 1970-01-01T00:00:00.000Z: ${why}.`;
+  assert.deepEqual(health({ bound: [], lastError: why }), { status: "unhealthy", message, warnings: [message] });
+  assert.match(health({ bound: [] }).message ?? "", /the bind is under way\.$/);
+  assert.equal(health({ bound: ["receiver"], lastError: "transmitter: refused" }).status, "unhealthy");
+});
+
+test("what keeps receipts or messages away makes it degraded, in words", () => {
+  const cases: [Partial<LinkState>, Partial<Traffic>, RegExp][] = [
+    [
+      { bound: ["transmitter"], isDegraded: true, lastError: "receiver: bind failed" },
+      {},
+      /receiver is not bound.*: receiver: bind failed\.$/,
+    ],
+    [{}, { unanswered: 1 }, /^The last message got no answer/],
+    [{}, { unanswered: 3 }, /^The last 3 messages got no answer/],
+    [{}, { throttledAt: NOW - 59_000 }, /send too fast/],
+  ];
+  for (const [state, traffic, words] of cases) {
+    const { status, message, warnings } = health(state, traffic);
+    assert.equal(status, "degraded");
+    assert.match(message ?? "", words);
+    assert.deepEqual(warnings, [message]);
+  }
+  assert.equal(health({}, { throttledAt: NOW - 60_000 }).status, "healthy");
+});
+
+test("what leaves something unknown is a warning, and it is healthy", () => {
+  for (const [traffic, words] of [
+    [{ unmatched: 3 }, /^3 receipts named no message/],
+    [{ sharedIds: 1 }, /one id to several messages/],
+    [{ sinceReceipt: 100 }, /^No receipt came for the last 100 messages/],
+  ] as const) {
+    const { status, warnings } = health({}, traffic);
+    assert.equal(status, "healthy");
+    assert.match(warnings?.[0] ?? "", words);
+  }
+  assert.equal(health({}, { sinceReceipt: 99 }).warnings, undefined);
+});

@@ -1,0 +1,170 @@
+/** What came in and may come again, because nobody knows whether its answer arrived: kept on disk until that is known. */
+
+import type { Clock } from "../../clock.ts";
+import type { Memory } from "../provider.ts";
+import { INBOUND_PREFIX, newName } from "./message-id.ts";
+
+/** The session that something came over: whether it still stands says whether our answer arrived. */
+export interface Stands {
+  readonly isBound: boolean;
+}
+
+/** One message, by what it says. */
+export interface Heard {
+  key: string;
+  /** What two messages that say the same have in common. */
+  digest: string;
+  reference: string;
+  /** Null: a former process heard it. */
+  session: Stands | null;
+  /** When it came, or came again; real. */
+  at: number;
+  /** `refused`: the SMSC was told to tell it again. */
+  answer: "none" | "taken" | "refused";
+  /** When it was answered, real. */
+  answeredAt: number;
+}
+
+/** Every key begins with it. */
+const PREFIX = "heard/";
+/** An answer that was written so long ago on a session that still stands has arrived. */
+const ARRIVED_MS = 30_000;
+/** Once a session stands, the SMSC tells again within this what it holds unanswered of those before it. */
+const AGAIN_WITHIN_MS = 300_000;
+/** Nobody that waits longer for an answer has a session that still stands. */
+const PATIENCE_MS = 4_000;
+const KEPT_MS_MAX = 86_400_000;
+/** Messages kept in mind at once; beyond it the oldest is forgotten, and would be taken for new if it came again. */
+const HEARD_MAX = 10_000;
+
+export class HeardMessages {
+  readonly #memory: Memory;
+  readonly #clock: Clock;
+  readonly #byDigest = new Map<string, Heard[]>();
+  readonly #all = new Set<Heard>();
+  #count = 0;
+
+  constructor(memory: Memory, clock: Clock) {
+    this.#memory = memory;
+    this.#clock = clock;
+  }
+
+  /** Takes up what the last process left. */
+  async load(): Promise<void> {
+    for (const { key, value } of await this.#memory.list(PREFIX)) {
+      const left = parse(value);
+      if (left === null) await this.#memory.delete(key);
+      else this.#add({ ...left, key, session: null, answer: "none", answeredAt: 0 });
+    }
+  }
+
+  /**
+   * The message that came over `session`: one that is known and came again, or a new one, which is on disk when this
+   * resolves. The same words twice over one session are two messages, unless the first was refused, or was kept waiting.
+   */
+  async hear(digest: string, session: Stands): Promise<Heard> {
+    const now = this.#clock.real();
+    const known = this.#byDigest.get(digest)?.find((heard) => comesAgain(heard, session, now));
+    if (known !== undefined) {
+      Object.assign(known, { session, at: now, answer: "none" });
+      return known;
+    }
+    this.#count += 1;
+    const id = newName(now, this.#count, digest);
+    const reference = INBOUND_PREFIX + id;
+    const heard: Heard = { key: PREFIX + id, digest, reference, session, at: now, answer: "none", answeredAt: 0 };
+    this.#add(heard);
+    const [oldest] = this.#all;
+    if (this.#all.size > HEARD_MAX && oldest !== undefined) await this.#forget(oldest);
+    try {
+      await this.#memory.put(heard.key, JSON.stringify({ digest, reference, at: now }));
+    } catch (error) {
+      this.#remove(heard);
+      throw error;
+    }
+    return heard;
+  }
+
+  answered(heard: Heard, answer: "taken" | "refused"): void {
+    heard.answer = answer;
+    heard.answeredAt = this.#clock.real();
+  }
+
+  /** Forgets what will not come again; `since` as in `isGivenUp`. */
+  async sweep(since: number): Promise<void> {
+    const now = this.#clock.real();
+    for (const heard of [...this.#all]) {
+      if (hasArrived(heard, now) || isGivenUp(heard, since, now)) await this.#forget(heard);
+    }
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  #add(heard: Heard): void {
+    this.#all.add(heard);
+    this.#byDigest.set(heard.digest, [...(this.#byDigest.get(heard.digest) ?? []), heard]);
+  }
+
+  #remove(heard: Heard): void {
+    this.#all.delete(heard);
+    const others = (this.#byDigest.get(heard.digest) ?? []).filter((one) => one !== heard);
+    if (others.length === 0) this.#byDigest.delete(heard.digest);
+    else this.#byDigest.set(heard.digest, others);
+  }
+
+  async #forget(heard: Heard): Promise<void> {
+    this.#remove(heard);
+    await this.#memory.delete(heard.key);
+  }
+}
+
+/** Whether a message that says the same is this one, told again. */
+function comesAgain(
+  { session, answer, at }: Pick<Heard, "session" | "answer" | "at">,
+  over: Stands,
+  now: number,
+): boolean {
+  if (session !== over) return true;
+  return answer === "refused" || (answer === "none" && now - at >= PATIENCE_MS);
+}
+
+/** The sessions that something came over. */
+export class Sessions {
+  readonly #since = new Map<Stands, number>();
+
+  note(session: Stands, now: number): void {
+    if (!this.#since.has(session)) this.#since.set(session, now);
+  }
+
+  /** Since when, real, the oldest that stands has told something; infinite where none stands. */
+  since(): number {
+    for (const [session] of this.#since) if (!session.isBound) this.#since.delete(session);
+    return Math.min(...this.#since.values());
+  }
+}
+
+/** Whether our answer has surely arrived. */
+export function hasArrived(
+  { session, answer, answeredAt }: Pick<Heard, "session" | "answer" | "answeredAt">,
+  now: number,
+): boolean {
+  return answer === "taken" && session?.isBound === true && now - answeredAt >= ARRIVED_MS;
+}
+
+/** Whether it is too late for it to come again; `since` is when the oldest session that stands began to tell. */
+export function isGivenUp({ session, at }: Pick<Heard, "session" | "at">, since: number, now: number): boolean {
+  const isOver = session?.isBound !== true;
+  return (isOver && since > at && now - since >= AGAIN_WITHIN_MS) || now - at >= KEPT_MS_MAX;
+}
+
+function parse(text: string): Pick<Heard, "digest" | "reference" | "at"> | null {
+  try {
+    const { digest, reference, at } = (JSON.parse(text) ?? {}) as Partial<Heard>;
+    if (typeof digest !== "string" || typeof reference !== "string" || typeof at !== "number") return null;
+    return { digest, reference, at };
+  } catch {
+    return null;
+  }
+}

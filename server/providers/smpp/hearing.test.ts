@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { Disk } from "../../../test/support/smsc/instance.ts";
+import type { Applied, Signal } from "../provider.ts";
+import { Book, type Entry } from "./book.ts";
+import { Flights } from "./flights.ts";
+import { Hearing } from "./hearing.ts";
+import type { Receipt } from "./receipts.ts";
+import { Telling } from "./telling.ts";
+
+const OK = 0;
+const AGAIN = 0x64;
+
+/** A hearing in simulated time. Receipts are unknown unless their reference is in `known`, or their message is named. */
+class Stage {
+  readonly clock = new SimulatedClock();
+  readonly disk: Disk;
+  readonly telling = new Telling(this.clock);
+  readonly flights = new Flights(0);
+  readonly book: Book;
+  readonly hearing: Hearing;
+  readonly known = new Set<string>();
+  readonly told: Signal[] = [];
+  readonly statuses: number[] = [];
+  tries = 0;
+  fails = false;
+
+  constructor(disk = new Disk()) {
+    this.disk = disk;
+    this.book = new Book(disk, (signal) => this.telling.tell(signal));
+    const { clock, telling, flights, book } = this;
+    this.hearing = new Hearing({ memory: disk, clock, telling, flights, book });
+    this.telling.begin(async (signal): Promise<Applied> => {
+      this.tries += 1;
+      if (this.fails) throw new Error("the store is busy");
+      if (signal.kind !== "receipt") return "applied";
+      if (signal.messageId === undefined && !this.known.has(signal.reference)) return "unknown";
+      if (signal.forget !== undefined) this.disk.entries.delete(signal.forget);
+      this.told.push(signal);
+      return "applied";
+    });
+  }
+
+  async take(receipt: Partial<Receipt>): Promise<void> {
+    const whole: Receipt = {
+      ids: [],
+      userReference: null,
+      state: "delivered",
+      word: "DELIVRD",
+      code: null,
+      ...receipt,
+    };
+    void this.hearing.take(whole).then((status) => this.statuses.push(status));
+    await this.clock.advance(0);
+  }
+
+  receipts(): [string, string][] {
+    return this.told.flatMap((signal) => (signal.kind === "receipt" ? [[signal.reference, signal.receipt]] : []));
+  }
+
+  async keep(parts: Entry["parts"]): Promise<void> {
+    await this.book.keep({ messageId: "msg_1", reference: "tb:1", at: this.clock.now(), parts });
+  }
+}
+
+const part = (id: string | null, userReference: number) => ({ id, userReference, state: "open" }) as const;
+
+test("a receipt that names a message is told, and answered when that is on disk", async () => {
+  const stage = new Stage();
+  stage.known.add("7");
+  await stage.take({ ids: ["7"] });
+  assert.deepEqual([stage.receipts(), stage.statuses], [[["7", "delivered"]], [OK]]);
+  assert.equal(stage.clock.pending, 0);
+});
+
+test("the second id counts where the first names nothing", async () => {
+  const stage = new Stage();
+  stage.known.add("123");
+  await stage.take({ ids: ["7b", "123"] });
+  assert.deepEqual(stage.receipts(), [["123", "delivered"]]);
+});
+
+test("one that names none yet is held, kept on disk within half a second, and only then answered", async () => {
+  const stage = new Stage();
+  await stage.take({ ids: ["7"] });
+  await stage.clock.advance(499);
+  assert.deepEqual([stage.statuses, stage.disk.entries.size], [[], 0]);
+  await stage.clock.advance(1);
+  assert.deepEqual([stage.statuses, stage.disk.entries.size], [[OK], 1]);
+  stage.known.add("7");
+  await stage.clock.advance(10_000);
+  assert.deepEqual(stage.receipts(), [["7", "delivered"]]);
+  assert.equal(stage.disk.entries.size, 0);
+});
+
+test("one that never names a message is given up after a minute, and counted", async () => {
+  const stage = new Stage();
+  await stage.take({ ids: ["7"] });
+  await stage.clock.advance(59_000);
+  assert.equal(stage.hearing.unmatched, 0);
+  await stage.clock.advance(20_000);
+  assert.deepEqual([stage.hearing.unmatched, stage.disk.entries.size, stage.clock.pending], [1, 0, 0]);
+  assert.ok(stage.tries < 20, `it was told ${stage.tries} times`);
+});
+
+test("what the next process finds kept it tells", async () => {
+  const disk = new Disk();
+  const first = new Stage(disk);
+  await first.take({ ids: ["7"], state: "failed", word: "EXPIRED", code: "045" });
+  await first.clock.advance(600);
+  await first.telling.stop();
+  disk.entries.set("held/junk", "null");
+  const next = new Stage(disk);
+  next.known.add("7");
+  await next.hearing.load();
+  await next.clock.advance(0);
+  const [signal] = next.told;
+  assert.ok(signal?.kind === "receipt");
+  assert.deepEqual(
+    [signal.receipt, signal.code, signal.reason],
+    ["failed", "045", "The carrier took it and could not deliver it (EXPIRED, error 045)."],
+  );
+  assert.equal(disk.entries.size, 0);
+});
+
+test("one that cannot be taken nor kept is left to the SMSC after a minute, or at a stop", async () => {
+  for (const how of ["time", "stop"]) {
+    const stage = new Stage();
+    stage.disk.fails = true;
+    stage.fails = true;
+    await stage.take({ ids: ["7"] });
+    await stage.clock.advance(how === "time" ? 80_000 : 1_000);
+    if (how === "stop") {
+      assert.deepEqual(stage.statuses, []);
+      await stage.telling.stop();
+      await stage.clock.advance(0);
+    }
+    assert.deepEqual([stage.statuses, stage.clock.pending], [[AGAIN], 0], how);
+  }
+});
+
+test("one that was answered and cannot be taken is told until it is, however long that is", async () => {
+  const stage = new Stage();
+  stage.known.add("7");
+  stage.fails = true;
+  await stage.take({ ids: ["7"] });
+  await stage.clock.advance(3_600_000);
+  assert.deepEqual([stage.statuses, stage.disk.entries.size], [[OK], 1]);
+  stage.fails = false;
+  await stage.clock.advance(10_000);
+  assert.deepEqual([stage.receipts(), stage.disk.entries.size], [[["7", "delivered"]], 0]);
+});
+
+test("receipts of one message keep their order, and wait for no other's", async () => {
+  const stage = new Stage();
+  stage.known.add("8");
+  await stage.take({ ids: ["7"], state: "failed" });
+  await stage.take({ ids: ["7"] });
+  await stage.take({ ids: ["8"] });
+  assert.deepEqual(stage.receipts(), [["8", "delivered"]]);
+  stage.known.add("7");
+  await stage.clock.advance(1_000);
+  assert.deepEqual(stage.receipts().slice(1), [
+    ["7", "failed"],
+    ["7", "delivered"],
+  ]);
+});
+
+test("beyond ten thousand in hand the SMSC is to tell them later", async () => {
+  const stage = new Stage();
+  for (let id = 0; id <= 10_000; id += 1)
+    void stage.hearing
+      .take({ ids: [String(id)], userReference: null, state: "delivered", word: "DELIVRD", code: null })
+      .then((status) => stage.statuses.push(status));
+  await stage.clock.advance(0);
+  assert.deepEqual(stage.statuses, [AGAIN]);
+  await stage.telling.stop();
+});
+
+test("a word underway is waited for by nobody, and proves a message whose answer was lost", async () => {
+  const stage = new Stage();
+  await stage.take({ ids: ["7"], state: "underway", word: "ENROUTE" });
+  assert.deepEqual([stage.statuses, stage.tries], [[OK], 0]);
+  await stage.keep([part(null, 5)]);
+  await stage.take({ ids: ["8"], userReference: 5, state: "underway", word: "ENROUTE" });
+  assert.deepEqual(stage.receipts(), [["tb:1", "sent"]]);
+});
+
+test("our number names a message only once no answer is on its way that could be the receipt's", async () => {
+  const stage = new Stage();
+  const taken = stage.flights.open("msg_1", () => false);
+  const open = stage.flights.open("msg_2", () => false);
+  stage.flights.close(taken, "1");
+  await stage.take({ ids: ["99"], userReference: taken.userReference });
+  await stage.clock.advance(1_000);
+  assert.deepEqual(stage.receipts(), []);
+  stage.flights.close(open, "2");
+  await stage.clock.advance(2_000);
+  assert.deepEqual(stage.receipts(), [["1", "delivered"]]);
+});
+
+test("an id that several messages have names none of them: our number does, or nothing", async () => {
+  const stage = new Stage();
+  stage.known.add("same");
+  stage.flights.give("same", "msg_1", "same");
+  stage.flights.give("same", "msg_2", "tb:2");
+  await stage.take({ ids: ["same"] });
+  await stage.clock.advance(1_000);
+  assert.deepEqual(stage.receipts(), []);
+  await stage.keep([part("same", 5)]);
+  await stage.take({ ids: ["same"], userReference: 5 });
+  await stage.clock.advance(80_000);
+  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[["tb:1", "delivered"]], 1]);
+});
+
+test("a message in parts is delivered with its last part, failed with any, and what repeats is nothing new", async () => {
+  const stage = new Stage();
+  await stage.keep([part("1", 1), part("2", 2), part(null, 3)]);
+  await stage.take({ ids: ["2"] });
+  await stage.take({ ids: ["2"] });
+  await stage.take({ ids: ["1"] });
+  assert.deepEqual(stage.receipts(), []);
+  await stage.take({ ids: ["77"], userReference: 3 });
+  assert.deepEqual([stage.receipts(), stage.disk.entries.size], [[["tb:1", "delivered"]], 0]);
+  await stage.take({ ids: ["1"], state: "failed" });
+  assert.deepEqual([stage.receipts().length, stage.statuses], [1, [OK, OK, OK, OK, OK]]);
+});
+
+test("of a message in parts the last word is the worst, but a part that arrived has arrived", async () => {
+  const stage = new Stage();
+  await stage.keep([part("1", 1), part("2", 2)]);
+  await stage.take({ ids: ["1"], state: "failed", word: "UNDELIV", code: "1" });
+  await stage.take({ ids: ["2"] });
+  assert.deepEqual(stage.receipts(), [
+    ["tb:1", "failed"],
+    ["tb:1", "failed"],
+  ]);
+  const other = new Stage();
+  await other.keep([part("1", 1), part("2", 2)]);
+  await other.take({ ids: ["1"] });
+  await other.take({ ids: ["1"], state: "failed" });
+  await other.take({ ids: ["2"] });
+  assert.deepEqual(other.receipts().at(-1), ["tb:1", "delivered"]);
+});

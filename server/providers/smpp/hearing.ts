@@ -1,0 +1,199 @@
+/** Takes in receipts: finds the message that each is about, tells of it, and holds back what names none yet. */
+
+import type { Clock } from "../../clock.ts";
+import type { Applied, Memory, ReceiptSignal } from "../provider.ts";
+import { type Book, whyOf } from "./book.ts";
+import type { Flights } from "./flights.ts";
+import type { Receipt } from "./receipts.ts";
+import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
+import { againAfterMs, type Telling } from "./telling.ts";
+import { Turns } from "./turns.ts";
+
+/** A receipt that names no message is told again for so long: a response that is on its way is there by then. */
+const HELD_MS_MAX = 60_000;
+/** After so long it is kept on disk and answered: an SMSC may wait for that with its responses. */
+const UNANSWERED_MS_MAX = 500;
+/** Receipts in hand at once; beyond it the SMSC is to tell them later. */
+const HELD_MAX = 10_000;
+/** Every key of a receipt that is held back begins with it. */
+const PREFIX = "held/";
+
+/** A receipt in hand. */
+interface Held {
+  receipt: Receipt;
+  /** The newest flight when it came. */
+  order: number;
+  /** Real. */
+  until: number;
+  /** Where it is kept on disk; null while it is not. */
+  key: string | null;
+  isDone: boolean;
+}
+
+interface HearingParts {
+  memory: Memory;
+  clock: Clock;
+  telling: Telling;
+  flights: Flights;
+  book: Book;
+}
+
+export class Hearing {
+  readonly #parts: HearingParts;
+  /** What is being done for the receipts of one message. */
+  readonly #turns = new Turns();
+  #count = 0;
+  #kept = 0;
+  #unmatched = 0;
+
+  constructor(parts: HearingParts) {
+    this.#parts = parts;
+  }
+
+  /** Receipts that named no message of ours in all that time. */
+  get unmatched(): number {
+    return this.#unmatched;
+  }
+
+  /** Takes up the receipts that the last process had answered and not told. */
+  async load(): Promise<void> {
+    const { memory } = this.#parts;
+    for (const { key, value } of await memory.list(PREFIX)) {
+      const receipt = parse(value);
+      if (receipt === null) await memory.delete(key);
+      else void this.#inTurn(this.#held(receipt, key));
+    }
+  }
+
+  /** Resolves with what the SMSC is to be answered: that it was taken only once that is on disk, or nobody wants it. */
+  async take(receipt: Receipt): Promise<number> {
+    if (this.#count >= HELD_MAX || this.#parts.telling.isStopped) return ESME_RX_T_APPN;
+    const held = this.#held(receipt, null);
+    const done = this.#inTurn(held);
+    const { clock } = this.#parts;
+    return await new Promise<number>((resolve) => {
+      const keep = async () => {
+        if (await this.#keep(held)) resolve(ESME_ROK);
+      };
+      const stopTimer = clock.after(UNANSWERED_MS_MAX, () => void keep());
+      void done.then((isTold) => {
+        stopTimer();
+        resolve(isTold ? ESME_ROK : ESME_RX_T_APPN);
+      });
+    });
+  }
+
+  #held(receipt: Receipt, key: string | null): Held {
+    const { clock, flights } = this.#parts;
+    this.#count += 1;
+    return { receipt, order: flights.order, until: clock.real() + HELD_MS_MAX, key, isDone: false };
+  }
+
+  /** Answers whether it was told, or is given up on for good. */
+  async #inTurn(held: Held): Promise<boolean> {
+    const { ids, userReference } = held.receipt;
+    const isTold = await this.#turns.take(ids[0] ?? `user reference ${userReference}`, () => this.#tellInTheEnd(held));
+    held.isDone = true;
+    this.#count -= 1;
+    if (isTold && held.key !== null) await this.#parts.memory.delete(held.key).catch(() => {});
+    return isTold;
+  }
+
+  async #tellInTheEnd(held: Held): Promise<boolean> {
+    const { clock, telling } = this.#parts;
+    for (let tries = 0; !telling.isStopped; tries += 1) {
+      // What could not be taken is told again without end once it is answered for, and else left to the SMSC.
+      const applied = await this.#tell(held).catch(() => null);
+      if (applied === "applied") return true;
+      const isLate = clock.real() >= held.until;
+      if (isLate && applied === "unknown") this.#unmatched += 1;
+      if (isLate && (applied === "unknown" || held.key === null)) return applied === "unknown";
+      await telling.pause(againAfterMs(tries));
+    }
+    return false;
+  }
+
+  /** Once, to whoever it is for at present. */
+  async #tell(held: Held): Promise<Applied> {
+    const { book, flights, telling } = this.#parts;
+    const { receipt } = held;
+    const ids = receipt.ids.filter((id) => !flights.isShared(id));
+    for (const id of ids) {
+      const found = book.findById(id);
+      if (found !== null) return await book.hear(found, receipt);
+      if (book.hasEnded(id)) return "applied";
+      const given = flights.byId(id);
+      if (given === null) continue;
+      const applied = await this.#tellOf(receipt, { reference: given.reference, messageId: given.messageId });
+      given.isEnded ||= receipt.state !== "underway";
+      return applied;
+    }
+    // No word about an end is worth asking for.
+    for (const reference of receipt.state === "underway" ? [] : ids) {
+      if ((await telling.tell(signalOf(receipt, { reference }))) === "applied") return "applied";
+    }
+    return await this.#tellByUserReference(held);
+  }
+
+  /** By the number that we sent with it and the SMSC gave back, where the id tells nothing. */
+  async #tellByUserReference({ receipt, order }: Held): Promise<Applied> {
+    const { book, flights } = this.#parts;
+    const { userReference, state } = receipt;
+    const nothing = state === "underway" ? "applied" : "unknown";
+    if (userReference === null) return nothing;
+    const found = book.findByUserReference(userReference);
+    const hasNoId = found !== null && (found.part.id === null || flights.isShared(found.part.id));
+    // As long as a response is on its way, the id may be that of its message.
+    if (!hasNoId && flights.isEarly(order)) return nothing;
+    if (found !== null) return await book.hear(found, receipt);
+    const flight = flights.find(userReference);
+    if (flight?.reference == null) return nothing;
+    return await this.#tellOf(receipt, { reference: flight.reference, messageId: flight.messageId });
+  }
+
+  async #tellOf(receipt: Receipt, message: Pick<ReceiptSignal, "reference" | "messageId">): Promise<Applied> {
+    return receipt.state === "underway" ? "applied" : await this.#parts.telling.tell(signalOf(receipt, message));
+  }
+
+  /** Puts it on disk, so that it can be answered. */
+  async #keep(held: Held): Promise<boolean> {
+    const { clock, memory } = this.#parts;
+    if (held.isDone) return false;
+    this.#kept += 1;
+    const key = `${PREFIX}${clock.real()}/${this.#kept}`;
+    try {
+      await memory.put(key, JSON.stringify(held.receipt));
+    } catch {
+      return false;
+    }
+    held.key = key;
+    if (held.isDone) await memory.delete(key).catch(() => {});
+    return true;
+  }
+}
+
+function signalOf(
+  receipt: Receipt,
+  { reference, messageId }: Pick<ReceiptSignal, "reference" | "messageId">,
+): ReceiptSignal {
+  return {
+    kind: "receipt",
+    reference,
+    ...(messageId === undefined ? {} : { messageId }),
+    channel: "sms",
+    ...(receipt.state === "failed" ? { receipt: "failed", ...whyOf(receipt) } : { receipt: "delivered" }),
+  };
+}
+
+function parse(text: string): Receipt | null {
+  try {
+    const value = JSON.parse(text) as Partial<Receipt> | null;
+    const { ids, userReference = null, state, word, code = null } = value ?? {};
+    if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string") || typeof word !== "string") return null;
+    if (state !== "delivered" && state !== "failed" && state !== "underway") return null;
+    if (userReference !== null && typeof userReference !== "number") return null;
+    return { ids, userReference, state, word, code: code === null ? null : String(code) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,196 @@
+/** Takes in what contacts write: each message once, whole, on disk before the SMSC is told that it was taken. */
+
+import { createHash } from "node:crypto";
+import type { Clock } from "../../clock.ts";
+import type { InboundSignal, Memory, OwnAddress } from "../provider.ts";
+import { incomingAddress, ownAddress } from "./address.ts";
+import { HeardMessages, Sessions, type Stands } from "./heard.ts";
+import type { DataSm, DeliverSm } from "./pdu.ts";
+import { type Assembled, type PartOctets, Reassembly } from "./reassembly.ts";
+import type { SmppSettings } from "./settings.ts";
+import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
+import { againAfterMs, type Telling } from "./telling.ts";
+import { readText } from "./text.ts";
+import { readUserData } from "./user-data.ts";
+
+/** What could not be told within this is left to the SMSC to tell again. */
+const TELL_WITHIN_MS = 5_000;
+/** How often to look at what waits for its other parts, or to be forgotten. */
+const SWEEP_MS = 10_000;
+/** Stands where a part of a message never came. */
+const GAP = " […] ";
+
+interface IncomingParts {
+  memory: Memory;
+  clock: Clock;
+  telling: Telling;
+  settings: SmppSettings;
+  numbers: () => Promise<readonly OwnAddress[]>;
+  fault: (error: unknown) => void;
+}
+
+/** From whom, and to which of our addresses. */
+type Ends = Pick<InboundSignal, "from" | "to">;
+
+export class Incoming {
+  readonly #parts: IncomingParts;
+  readonly #heard: HeardMessages;
+  readonly #reassembly: Reassembly;
+  readonly #sessions = new Sessions();
+  #stopTimer: (() => void) | null = null;
+  #isSweeping = false;
+
+  constructor(parts: IncomingParts) {
+    this.#parts = parts;
+    this.#heard = new HeardMessages(parts.memory, parts.clock);
+    this.#reassembly = new Reassembly(parts.memory, parts.clock, (message) => this.#tellWhole(message));
+  }
+
+  /** Takes up what the last process left. */
+  async load(): Promise<void> {
+    await Promise.all([this.#heard.load(), this.#reassembly.load()]);
+    this.#watch();
+  }
+
+  /** Resolves with what the SMSC is to be answered; throws where it is to tell it again. */
+  async take(pdu: DeliverSm | DataSm, session: Stands): Promise<number> {
+    const { clock, settings, numbers } = this.#parts;
+    this.#sessions.note(session, clock.real());
+    const own = await numbers();
+    const ends: Ends = {
+      from: incomingAddress(pdu.source, settings.defaultCountryCode),
+      to: recipientOf(pdu, own, settings),
+    };
+    const { octets, piece } = readUserData(pdu);
+    const part = { dataCoding: pdu.dataCoding, octets };
+    if (piece === null) return await this.#one(pdu, ends, part, session);
+    const hadRoom = await this.#reassembly.add(ends, piece, part, session);
+    this.#watch();
+    return hadRoom ? ESME_ROK : ESME_RX_T_APPN;
+  }
+
+  stop(): void {
+    this.#stopTimer?.();
+  }
+
+  async #one(pdu: DeliverSm | DataSm, ends: Ends, part: PartOctets, session: Stands): Promise<number> {
+    const { clock, telling } = this.#parts;
+    const heard = await this.#heard.hear(digestOf(pdu, part), session);
+    this.#watch();
+    const signal = this.#signalOf(heard.reference, ends, [part]);
+    const until = clock.real() + TELL_WITHIN_MS;
+    for (let tries = 0; !telling.isStopped; tries += 1) {
+      try {
+        await telling.tell(signal);
+        this.#heard.answered(heard, "taken");
+        return ESME_ROK;
+      } catch {
+        if (clock.real() >= until) break;
+        await telling.pause(againAfterMs(tries));
+      }
+    }
+    this.#heard.answered(heard, "refused");
+    return ESME_RX_T_APPN;
+  }
+
+  async #tellWhole({ reference, from, to, parts }: Assembled): Promise<void> {
+    await this.#parts.telling.tell(this.#signalOf(reference, { from, to }, parts));
+  }
+
+  #signalOf(reference: string, ends: Ends, parts: readonly (PartOctets | null)[]): InboundSignal {
+    const { text, binary } = contentOf(parts, this.#parts.settings);
+    const file = {
+      reference: `${reference}/0`,
+      mimeType: "application/octet-stream",
+      filename: "message.bin",
+      totalBytes: binary.length,
+      data: binary,
+    };
+    return {
+      kind: "inbound",
+      reference,
+      ...ends,
+      channel: "sms",
+      group: null,
+      text,
+      attachments: binary.length === 0 ? [] : [file],
+      replyTo: null,
+      payment: null,
+      effect: null,
+    };
+  }
+
+  /** Looks again later, as long as there is something to look at. */
+  #watch(): void {
+    const { clock, telling, fault } = this.#parts;
+    if (telling.isStopped || this.#isSweeping || this.#stopTimer !== null) return;
+    if (this.#heard.size + this.#reassembly.size === 0) return;
+    this.#stopTimer = clock.after(SWEEP_MS, () => {
+      this.#stopTimer = null;
+      this.#isSweeping = true;
+      void this.#sweep()
+        .catch(fault)
+        .finally(() => {
+          this.#isSweeping = false;
+          this.#watch();
+        });
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    const since = this.#sessions.since();
+    await this.#heard.sweep(since);
+    await this.#reassembly.sweep(since);
+  }
+}
+
+/** Our address that it is for, however the SMSC writes that. */
+function recipientOf({ destination }: DeliverSm | DataSm, own: readonly OwnAddress[], settings: SmppSettings): string {
+  const { sourceAddress, defaultCountryCode } = settings;
+  if (sourceAddress !== null && destination.address === sourceAddress.replace(/^\+/, "")) {
+    const standsFor = own.find(({ isDefault }) => isDefault) ?? own[0];
+    if (standsFor !== undefined) return standsFor.address;
+  }
+  const address = incomingAddress(destination, defaultCountryCode);
+  const addresses = own.map((one) => one.address);
+  return ownAddress(address, addresses) ?? ownAddress(destination.address, addresses) ?? address;
+}
+
+/**
+ * Text of the parts, and the octets of those that are none. Parts of one alphabet are joined before they are read: a
+ * character may lie across two.
+ */
+function contentOf(
+  parts: readonly (PartOctets | null)[],
+  settings: SmppSettings,
+): { text: string | null; binary: Uint8Array } {
+  let text: string | null = null;
+  const binary: Uint8Array[] = [];
+  for (let at = 0; at < parts.length; ) {
+    const first = parts[at];
+    let end = at + 1;
+    if (first == null) {
+      while (end < parts.length && parts[end] == null) end += 1;
+      text = (text ?? "") + GAP;
+    } else {
+      while (end < parts.length && parts[end]?.dataCoding === first.dataCoding) end += 1;
+      const octets = Buffer.concat(parts.slice(at, end).map((part) => part?.octets ?? new Uint8Array()));
+      const content = readText(first.dataCoding, octets, settings);
+      if ("text" in content) text = (text ?? "") + content.text;
+      else binary.push(content.binary);
+    }
+    at = end;
+  }
+  return { text, binary: Buffer.concat(binary) };
+}
+
+/** What two deliver_sm that say the same have in common, whatever they are numbered. */
+function digestOf(
+  { source, destination, esmClass, tlvs }: DeliverSm | DataSm,
+  { dataCoding, octets }: PartOctets,
+): string {
+  const hash = createHash("sha256");
+  hash.update(JSON.stringify([source, destination, esmClass, dataCoding]));
+  for (const [tag, value] of [...tlvs].sort(([a], [b]) => a - b)) hash.update(`\n${tag} `).update(value);
+  return hash.update("\n").update(octets).digest("base64url");
+}

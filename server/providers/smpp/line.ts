@@ -1,0 +1,104 @@
+/** One bind that is kept: connects, binds, and when that ends begins again, later each time. */
+
+import type { Clock } from "../../clock.ts";
+import type { DataSm, DeliverSm } from "./pdu.ts";
+import { type BindKind, Session, type SessionEvents, type SessionSettings } from "./session.ts";
+
+/** The first wait before connecting again; it doubles with each failure. */
+const AGAIN_AFTER_MS = 1_000;
+const AGAIN_AFTER_MS_MAX = 60_000;
+/** A bind that stood this long was a good one: the waits begin anew after it. */
+const GOOD_AFTER_MS = 10_000;
+
+export interface LineEvents extends Pick<SessionEvents, "fault"> {
+  /** See `LinkEvents`. */
+  deliver(pdu: DataSm | DeliverSm, session: Session): Promise<number>;
+  /** A session was bound, or is no longer. */
+  turned(): void;
+}
+
+/** See the file's own sentence. `stop` is final. */
+export class Line {
+  readonly kind: BindKind;
+  readonly #settings: SessionSettings;
+  readonly #events: LineEvents;
+  readonly #clock: Clock;
+  readonly #chance: () => number;
+  #current: Session | null = null;
+  #isStopped = false;
+  #stopTimer = () => {};
+  #failures = 0;
+  #boundAt: number | null = null;
+  #lastError: string | null = null;
+  #strays = 0;
+
+  /** `chance` gives the jitter, from 0 to below 1. */
+  constructor(kind: BindKind, settings: SessionSettings, events: LineEvents, clock: Clock, chance: () => number) {
+    this.kind = kind;
+    this.#settings = settings;
+    this.#events = events;
+    this.#clock = clock;
+    this.#chance = chance;
+  }
+
+  /** The session, where one is bound. */
+  get session(): Session | null {
+    return this.#current?.isBound === true ? this.#current : null;
+  }
+
+  /** submit_sm that wait for their answer. */
+  get submitsOpen(): number {
+    return this.#current?.submitsOpen ?? 0;
+  }
+
+  /** Why the last session ended or never came to stand, in words; null while one is bound. */
+  get lastError(): string | null {
+    return this.session === null ? this.#lastError : null;
+  }
+
+  /** Answers that nobody waited for, over all sessions. */
+  get strays(): number {
+    return this.#strays + (this.#current?.strays ?? 0);
+  }
+
+  start(): void {
+    const session: Session = new Session(
+      this.kind,
+      this.#settings,
+      {
+        turned: () => {
+          if (session.isBound) this.#boundAt = this.#clock.real();
+          this.#events.turned();
+        },
+        ended: (reason) => this.#ended(session, reason),
+        deliver: (pdu) => this.#events.deliver(pdu, session),
+        fault: (error) => this.#events.fault(error),
+      },
+      this.#clock,
+    );
+    this.#current = session;
+    session.start();
+  }
+
+  /** Leaves as `Session.leave` does. */
+  async stop(limitMs: number): Promise<void> {
+    this.#isStopped = true;
+    this.#stopTimer();
+    await this.#current?.leave(limitMs);
+  }
+
+  #ended(session: Session, reason: string): void {
+    this.#strays += session.strays;
+    this.#current = null;
+    if (this.#isStopped) return;
+    const stoodMs = this.#boundAt === null ? 0 : this.#clock.real() - this.#boundAt;
+    // The same trouble is told once, however often it is run into.
+    if (this.#boundAt !== null || reason !== this.#lastError) this.#events.fault(new Error(`${this.kind}: ${reason}`));
+    this.#boundAt = null;
+    this.#lastError = reason;
+    this.#failures = stoodMs >= GOOD_AFTER_MS ? 0 : this.#failures + 1;
+    const waitMs = Math.min(AGAIN_AFTER_MS_MAX, AGAIN_AFTER_MS * 2 ** Math.max(0, this.#failures - 1));
+    this.#stopTimer = this.#clock.after(waitMs * (1 - this.#chance() / 2), () => this.start());
+    this.#events.turned();
+  }
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { NO_TLVS, submitSm } from "../../../test/support/smsc/pdus.ts";
+import { type Caller, polite, type Script, scriptedSmsc } from "../../../test/support/smsc/scripted.ts";
+import { settingsFor, taken } from "../../../test/support/smsc/session.ts";
+import { until } from "../../../test/support/wait.ts";
+import { encodePdu } from "./codec.ts";
+import { Link, type LinkSettings, type Submitted } from "./link.ts";
+import type { SubmitSm } from "./pdu.ts";
+
+const MESSAGES = 300;
+const THROTTLED = 0x58;
+
+/** What was done about the message of each number, in order. */
+type Book = Map<number, string[]>;
+
+/** An SMSC that does something else about nearly each message; `next` gives numbers from 0 to below 1. */
+function unreliable(book: Book, next: () => number): Script {
+  const misdeeds: Record<string, (pdu: SubmitSm, caller: Caller) => void> = {
+    taken: (pdu, caller) => caller.send(taken(pdu.sequence, `id-${numberOf(pdu)}`)),
+    twice(pdu, caller) {
+      caller.send(taken(pdu.sequence, `id-${numberOf(pdu)}`));
+      caller.send(taken(pdu.sequence, "second"));
+    },
+    refused: ({ sequence }, caller) =>
+      caller.send({ command: "submit_sm_resp", status: THROTTLED, sequence, messageId: "", tlvs: NO_TLVS }),
+    nacked: ({ sequence }, caller) => caller.send({ command: "generic_nack", status: THROTTLED, sequence }),
+    unanswered() {},
+    misnumbered: ({ sequence }, caller) => caller.send(taken(sequence + 1_000_000)),
+    cut({ sequence }, caller) {
+      const answer = encodePdu(taken(sequence));
+      caller.socket.end(answer.subarray(0, Math.floor(next() * answer.length)));
+    },
+    reset(_pdu, caller) {
+      // Node never lets go of a socket that is reset while its end is on the way.
+      if (caller.socket.writable) caller.socket.resetAndDestroy();
+    },
+    unbound: (_pdu, caller) => caller.send({ command: "unbind", sequence: 1 }),
+    garbage: (_pdu, caller) => caller.socket.write(Buffer.from([0, 0, 0, Math.floor(next() * 16)])),
+  };
+  const names = Object.keys(misdeeds);
+  return (pdu, caller) => {
+    if (pdu.command !== "submit_sm") return polite(pdu, caller);
+    const name = next() < 0.7 ? "taken" : (names[Math.floor(next() * names.length)] ?? "taken");
+    const number = numberOf(pdu);
+    book.set(number, [...(book.get(number) ?? []), name]);
+    misdeeds[name]?.(pdu, caller);
+  };
+}
+
+function numberOf({ shortMessage }: SubmitSm): number {
+  return Number(Buffer.from(shortMessage).toString("latin1"));
+}
+
+/** Numbers that look random, the same for a seed. */
+function numbersOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+for (const seed of [1, 2, 3, 4]) {
+  test(`whatever the SMSC does, no message is written twice, and each fate is what happened (seed ${seed})`, async (t) => {
+    const book: Book = new Map();
+    const next = numbersOf(seed);
+    const smsc = await scriptedSmsc(t, { script: unreliable(book, next) });
+    const clock = new SimulatedClock();
+    const settings: LinkSettings = {
+      ...settingsFor(smsc.port),
+      bindMode: "transceiver",
+      windowSize: 8,
+      throughputPerSecond: 100,
+    };
+    const link = new Link(settings, { deliver: async () => 0, changed() {}, fault() {} }, clock, next);
+    link.start();
+    const fates: Submitted[] = [];
+    let ended = 0;
+    const submit = async (number: number) => {
+      const abort = new AbortController();
+      if (next() < 0.05) clock.after(Math.ceil(next() * 200), () => abort.abort());
+      const shortMessage = new Uint8Array(Buffer.from(String(number), "latin1"));
+      fates[number] = await link.submit(submitSm({ shortMessage }), abort.signal);
+      ended += 1;
+    };
+    /** Mostly messages come when it is up, and it stays up long enough for the next wait to be short. */
+    const up = async () => {
+      if (link.isUp || next() < 0.2) return;
+      await until(async () => {
+        if (!link.isUp) await clock.advance(500);
+        return link.isUp;
+      });
+      await clock.advance(10_000);
+    };
+    for (let number = 0; number < MESSAGES; number += 1) {
+      await up();
+      void submit(number);
+      if (number % 4 === 0) await clock.advance(50);
+    }
+    await until(async () => {
+      await clock.advance(500);
+      return ended === MESSAGES;
+    });
+    for (const [number, fate] of fates.entries()) {
+      const deeds = book.get(number) ?? [];
+      const told = `message ${number}: ${JSON.stringify(fate)} after ${deeds.join(", ")}`;
+      assert.ok(deeds.length <= 1, told);
+      if (fate.answer === "ok") {
+        assert.ok(deeds[0] === "taken" || deeds[0] === "twice", told);
+        assert.equal(fate.messageId, `id-${number}`);
+      }
+      if (fate.answer === "refused") assert.ok(deeds[0] === "refused" || deeds[0] === "nacked", told);
+      if (fate.answer === "notSent") assert.deepEqual(deeds, [], told);
+    }
+    const kinds = new Set(fates.map(({ answer }) => answer));
+    assert.deepEqual([...kinds].sort(), ["notSent", "ok", "refused", "unknown"]);
+    const stopped = link.stop();
+    await clock.advance(10_000);
+    await stopped;
+  });
+}

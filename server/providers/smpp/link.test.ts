@@ -1,0 +1,393 @@
+import assert from "node:assert/strict";
+import test, { type TestContext } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { NO_TLVS, submitSm } from "../../../test/support/smsc/pdus.ts";
+import {
+  bindResp,
+  type Caller,
+  polite,
+  politeBut,
+  type Script,
+  type ScriptedSmsc,
+  scriptedSmsc,
+} from "../../../test/support/smsc/scripted.ts";
+import { RESPONSE_TIMEOUT_MS, settingsFor, taken, turnsOfTheLoop } from "../../../test/support/smsc/session.ts";
+import { until } from "../../../test/support/wait.ts";
+import { Link, type LinkSettings, type Submitted } from "./link.ts";
+import { PduError } from "./octets.ts";
+import type { Bind, Pdu, SubmitSm } from "./pdu.ts";
+
+/** A link to a scripted SMSC under simulated time, and what it says. */
+interface Stage {
+  link: Link;
+  smsc: ScriptedSmsc;
+  clock: SimulatedClock;
+  faults: string[];
+  /** What `isUp` was each time that it was said to have changed. */
+  ups: boolean[];
+}
+
+async function startLink(t: TestContext, script: Script = polite, more: Partial<LinkSettings> = {}): Promise<Stage> {
+  const smsc = await scriptedSmsc(t, { script });
+  const clock = new SimulatedClock();
+  const faults: string[] = [];
+  const ups: boolean[] = [];
+  const settings: LinkSettings = {
+    ...settingsFor(smsc.port),
+    bindMode: "transceiver",
+    windowSize: 10,
+    throughputPerSecond: null,
+    ...more,
+  };
+  const events = {
+    deliver: async () => 0,
+    changed: () => ups.push(link.isUp),
+    fault: (error: unknown) => faults.push(error instanceof Error ? error.message : String(error)),
+  };
+  const link = new Link(settings, events, clock, () => 0);
+  link.start();
+  t.after(async () => {
+    let isStopped = false;
+    void link.stop().then(() => (isStopped = true));
+    await until(async () => {
+      if (!isStopped) await clock.advance(1_000);
+      return isStopped;
+    });
+    assert.equal(clock.pending, 0, "a timer was left");
+  });
+  return { link, smsc, clock, faults, ups };
+}
+
+async function upLink(t: TestContext, script?: Script, more?: Partial<LinkSettings>): Promise<Stage> {
+  const stage = await startLink(t, script, more);
+  await until(() => stage.link.isUp, { what: "the bind" });
+  return stage;
+}
+
+const NEVER = new AbortController().signal;
+
+function submit({ link }: Pick<Stage, "link">, abort = NEVER): Promise<Submitted> {
+  return link.submit(submitSm(), abort);
+}
+
+/** The texts that came to the SMSC, which are numbers here. */
+function numbered(count: number): SubmitSm[] {
+  return Array.from({ length: count }, (_, at) => submitSm({ shortMessage: new Uint8Array([at]) }));
+}
+
+function textsOf(smsc: ScriptedSmsc): (number | undefined)[] {
+  return smsc.of("submit_sm").map(({ shortMessage }) => shortMessage[0]);
+}
+
+test("a message is taken under the SMSC's id, refused with its status, or refused with that of a generic_nack", async (t) => {
+  const stage = await upLink(t);
+  assert.deepEqual(await submit(stage), { answer: "ok", messageId: "id-1" });
+  stage.smsc.script = ({ sequence }, caller) =>
+    caller.send({ command: "submit_sm_resp", status: 0x58, sequence, messageId: "", tlvs: NO_TLVS });
+  assert.deepEqual(await submit(stage), { answer: "refused", status: 0x58 });
+  stage.smsc.script = ({ sequence }, caller) => caller.send({ command: "generic_nack", status: 0xff, sequence });
+  assert.deepEqual(await submit(stage), { answer: "refused", status: 0xff });
+  stage.smsc.script = ({ sequence }, caller) => caller.send({ command: "generic_nack", status: 0, sequence });
+  assert.equal((await submit(stage)).answer, "unknown");
+  const { open, queued, strayAnswers, isDegraded, lastError, bound } = stage.link.state();
+  assert.deepEqual(
+    { open, queued, strayAnswers, isDegraded, lastError, bound },
+    {
+      open: 0,
+      queued: 0,
+      strayAnswers: 0,
+      isDegraded: false,
+      lastError: null,
+      bound: ["transceiver"],
+    },
+  );
+});
+
+test("a message that no PDU can hold is thrown back, and nothing of it is written", async (t) => {
+  const stage = await upLink(t);
+  await assert.rejects(stage.link.submit(submitSm({ shortMessage: new Uint8Array(255) }), NEVER), PduError);
+  assert.equal(stage.smsc.of("submit_sm").length, 0);
+});
+
+test("never are more unanswered than the window has, and they go in the order in which they were given", async (t) => {
+  const held: [Pdu, Caller][] = [];
+  const stage = await upLink(t, politeBut({ submit_sm: (pdu, caller) => held.push([pdu, caller]) }), { windowSize: 3 });
+  const results = numbered(10).map((pdu) => stage.link.submit(pdu, NEVER));
+  for (let answered = 0; answered < 10; answered += 1) {
+    await until(() => held.length === Math.min(10, answered + 3));
+    await turnsOfTheLoop();
+    const { open, queued } = stage.link.state();
+    assert.deepEqual(
+      [held.length, open, queued],
+      [Math.min(10, answered + 3), Math.min(3, 10 - answered), Math.max(0, 7 - answered)],
+    );
+    const [pdu, caller] = held[answered] ?? assert.fail();
+    caller.send(taken(pdu.sequence, `m${answered}`));
+    assert.deepEqual(await results[answered], { answer: "ok", messageId: `m${answered}` });
+  }
+  assert.deepEqual(textsOf(stage.smsc), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+test("no second sees more submit_sm than the pace, and a queue drains in order at the pace", async (t) => {
+  const stage = await upLink(t, polite, { throughputPerSecond: 10 });
+  const results = numbered(50).map((pdu) => stage.link.submit(pdu, NEVER));
+  for (let seconds = 1; seconds <= 5; seconds += 1) {
+    await stage.clock.advance(999);
+    await until(() => stage.smsc.of("submit_sm").length === seconds * 10);
+    await turnsOfTheLoop();
+    assert.equal(stage.smsc.of("submit_sm").length, seconds * 10);
+    await stage.clock.advance(1);
+  }
+  assert.ok((await Promise.all(results)).every(({ answer }) => answer === "ok"));
+  assert.deepEqual(
+    textsOf(stage.smsc),
+    Array.from({ length: 50 }, (_, at) => at),
+  );
+});
+
+test("during a pause nothing is written, then what waits goes in order", async (t) => {
+  const stage = await upLink(t);
+  stage.link.pause(5_000);
+  const results = numbered(3).map((pdu) => stage.link.submit(pdu, NEVER));
+  await stage.clock.advance(4_999);
+  await turnsOfTheLoop();
+  assert.equal(stage.smsc.of("submit_sm").length, 0);
+  await stage.clock.advance(1);
+  await Promise.all(results);
+  assert.deepEqual(textsOf(stage.smsc), [0, 1, 2]);
+});
+
+test("what could not be written within 20 s is notSent, and is never written later", async (t) => {
+  const stage = await upLink(t, politeBut({ submit_sm() {} }), { windowSize: 1, responseTimeoutMs: 60_000 });
+  const first = submit(stage);
+  const second = submit(stage);
+  await stage.clock.advance(5_000);
+  const third = submit(stage);
+  await stage.clock.advance(15_000);
+  const reason = "the window or the pace of the bind left no room";
+  assert.deepEqual(await second, { answer: "notSent", reason, isDown: false });
+  assert.equal(stage.link.state().queued, 1);
+  await stage.clock.advance(5_000);
+  assert.equal((await third).answer, "notSent");
+  const [{ sequence } = assert.fail()] = stage.smsc.of("submit_sm");
+  stage.smsc.last().send(taken(sequence));
+  assert.equal((await first).answer, "ok");
+  await turnsOfTheLoop();
+  assert.equal(stage.smsc.of("submit_sm").length, 1);
+});
+
+test("called off before it was written it is notSent and never written; after, it is unknown at once and keeps its place", async (t) => {
+  const stage = await upLink(t, politeBut({ submit_sm() {} }), { windowSize: 1 });
+  const written = new AbortController();
+  const waiting = new AbortController();
+  const first = submit(stage, written.signal);
+  const second = submit(stage, waiting.signal);
+  const third = stage.link.submit(submitSm({ shortMessage: new Uint8Array([3]) }), NEVER);
+  await until(() => stage.smsc.of("submit_sm").length === 1);
+  waiting.abort();
+  assert.deepEqual(await second, { answer: "notSent", reason: "it was called off", isDown: false });
+  written.abort();
+  assert.deepEqual(await first, { answer: "unknown", reason: "it was called off before the SMSC answered" });
+  await turnsOfTheLoop();
+  assert.deepEqual([stage.link.state().open, stage.smsc.of("submit_sm").length], [1, 1]);
+  const [{ sequence } = assert.fail()] = stage.smsc.of("submit_sm");
+  stage.smsc.script = polite;
+  stage.smsc.last().send(taken(sequence));
+  assert.equal((await third).answer, "ok");
+  assert.deepEqual([textsOf(stage.smsc).length, stage.link.state().strayAnswers], [2, 0]);
+  const gone = AbortSignal.abort();
+  assert.equal((await submit(stage, gone)).answer, "notSent");
+});
+
+test("what was written when the line is cut is unknown, what waited is notSent, and what comes then is notSent at once", async (t) => {
+  const stage = await upLink(t, politeBut({ submit_sm() {} }), { windowSize: 2 });
+  const results = numbered(5).map((pdu) => stage.link.submit(pdu, NEVER));
+  await until(() => stage.smsc.of("submit_sm").length === 2);
+  stage.smsc.last().socket.destroy();
+  const answers = (await Promise.all(results)).map((submitted) => ({ ...submitted, reason: "" }));
+  const unknown = { answer: "unknown", reason: "" };
+  const notSent = { answer: "notSent", reason: "", isDown: true };
+  assert.deepEqual(answers, [unknown, unknown, notSent, notSent, notSent]);
+  assert.deepEqual(await submit(stage), {
+    answer: "notSent",
+    reason: "the SMSC closed the connection",
+    isDown: true,
+  });
+  assert.deepEqual(stage.ups, [true, false]);
+});
+
+test("a line that was cut is bound again, and messages go on; nothing is written twice", async (t) => {
+  const stage = await upLink(t);
+  await submit(stage);
+  for (let count = 2; count <= 4; count += 1) {
+    stage.smsc.last().socket.destroy();
+    await until(() => !stage.link.isUp);
+    await stage.clock.advance(60_000);
+    await until(() => stage.link.isUp);
+    assert.equal(stage.smsc.callers.length, count);
+    assert.deepEqual(await submit(stage), { answer: "ok", messageId: "id-1" });
+  }
+  assert.equal(stage.smsc.of("submit_sm").length, 4);
+  assert.deepEqual(stage.ups, [true, false, true, false, true, false, true]);
+});
+
+test("a bind that is refused is tried after 1 s, 2 s, 4 s and so on to 60 s, and its trouble is told once", async (t) => {
+  const refuse: Script = (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x0e));
+  const { link, smsc, clock, faults, ups } = await startLink(t, refuse);
+  for (const [tries, waitMs] of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000].entries()) {
+    await until(() => smsc.callers.length === tries + 1 && link.state().lastError !== null && smsc.last().isClosed);
+    await clock.advance(waitMs - 1);
+    await turnsOfTheLoop();
+    assert.equal(smsc.callers.length, tries + 1);
+    await clock.advance(1);
+  }
+  const words = "transceiver: the SMSC refuses the bind: invalid password (ESME_RINVPASWD 0x0E)";
+  assert.equal(link.state().lastError, words);
+  assert.deepEqual([faults, ups, link.state().bound], [[words], [], []]);
+  smsc.script = polite;
+  await until(async () => {
+    await clock.advance(1_000);
+    return link.isUp;
+  });
+  assert.deepEqual([link.state().lastError, ups], [null, [true]]);
+});
+
+test("the waits are shorter by a chance, up to a half, so that many links do not come back at once", async (t) => {
+  const smsc = await scriptedSmsc(t, { script: (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x0d)) });
+  const clock = new SimulatedClock();
+  const settings: LinkSettings = {
+    ...settingsFor(smsc.port),
+    bindMode: "transceiver",
+    windowSize: 1,
+    throughputPerSecond: null,
+  };
+  const link = new Link(settings, { deliver: async () => 0, changed() {}, fault() {} }, clock, () => 0.5);
+  link.start();
+  await until(() => link.state().lastError !== null && smsc.last().isClosed && clock.pending === 1);
+  assert.equal((clock.nextAt ?? 0) - clock.real(), 750);
+  await link.stop();
+});
+
+test("links of different accounts that fail in the same moment wait differently long", async (t) => {
+  const smsc = await scriptedSmsc(t, { script: (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x0d)) });
+  const waits = new Set<number>();
+  for (const systemId of ["a", "b", "c", "d"]) {
+    const clock = new SimulatedClock();
+    const settings: LinkSettings = {
+      ...settingsFor(smsc.port, { systemId }),
+      bindMode: "transceiver",
+      windowSize: 1,
+      throughputPerSecond: null,
+    };
+    const link = new Link(settings, { deliver: async () => 0, changed() {}, fault() {} }, clock);
+    link.start();
+    await until(() => link.state().lastError !== null && smsc.last().isClosed && clock.pending === 1);
+    const waitMs = (clock.nextAt ?? 0) - clock.real();
+    assert.ok(waitMs >= 500 && waitMs <= 1_000, `${waitMs} ms`);
+    waits.add(waitMs);
+    await link.stop();
+  }
+  assert.ok(waits.size > 1);
+});
+
+test("waits begin anew after a bind that stood for 10 s, and only after such a one", async (t) => {
+  const stage = await upLink(t);
+  const nextWait = async () => {
+    stage.smsc.last().socket.destroy();
+    await until(() => !stage.link.isUp && stage.clock.pending === 1);
+    const waitMs = (stage.clock.nextAt ?? 0) - stage.clock.real();
+    await stage.clock.advance(waitMs);
+    await until(() => stage.link.isUp);
+    return waitMs;
+  };
+  assert.deepEqual([await nextWait(), await nextWait(), await nextWait()], [1_000, 2_000, 4_000]);
+  await stage.clock.advance(10_000);
+  assert.equal(await nextWait(), 1_000);
+});
+
+test("a pair is a transmitter and a receiver on two lines; without its receiver it is up and degraded", async (t) => {
+  const script = politeBut({ bind_receiver: (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x05)) });
+  const stage = await upLink(t, script, { bindMode: "pair" });
+  const { link, smsc, clock } = stage;
+  await until(() => link.state().lastError !== null);
+  const degraded = link.state();
+  assert.deepEqual([degraded.bound, degraded.isDegraded], [["transmitter"], true]);
+  assert.equal(
+    degraded.lastError,
+    "receiver: the SMSC refuses the bind: already bound: the account has no session left (ESME_RALYBND 0x05)",
+  );
+  assert.equal((await submit(stage)).answer, "ok");
+  smsc.script = polite;
+  await clock.advance(1_000);
+  await until(() => link.state().bound.length === 2);
+  assert.deepEqual([link.state().isDegraded, link.state().lastError, stage.ups], [false, null, [true]]);
+  const kinds = smsc.callers.map((caller) => caller.received.map(({ command }) => command)[0]).sort();
+  assert.deepEqual(kinds, ["bind_receiver", "bind_receiver", "bind_transmitter"]);
+});
+
+test("a pair without its transmitter is down", async (t) => {
+  const script = politeBut({ bind_transmitter: (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x0d)) });
+  const stage = await startLink(t, script, { bindMode: "pair" });
+  await until(() => stage.link.state().bound.length === 1 && stage.link.state().lastError !== null);
+  const { bound, isDegraded } = stage.link.state();
+  assert.deepEqual([stage.link.isUp, bound, isDegraded], [false, ["receiver"], false]);
+  assert.deepEqual({ ...(await submit(stage)), reason: "" }, { answer: "notSent", reason: "", isDown: true });
+});
+
+test("before the first bind a message is notSent, down", async (t) => {
+  const stage = await startLink(t, () => {});
+  assert.deepEqual(await submit(stage), { answer: "notSent", reason: "the SMSC is not bound", isDown: true });
+});
+
+test("stopping lets what is written be answered, gives back what waits, unbinds and takes no more", async (t) => {
+  const stage = await upLink(t, politeBut({ submit_sm() {} }), { windowSize: 1, bindMode: "pair" });
+  await until(() => stage.link.state().bound.length === 2);
+  const written = submit(stage);
+  const waiting = submit(stage);
+  await until(() => stage.smsc.of("submit_sm").length === 1);
+  const stopped = stage.link.stop();
+  assert.deepEqual(await waiting, { answer: "notSent", reason: "the link to the SMSC is being closed", isDown: true });
+  assert.equal((await submit(stage)).answer, "notSent");
+  const [{ sequence } = assert.fail()] = stage.smsc.of("submit_sm");
+  stage.smsc.callers.find((caller) => caller.of("submit_sm").length > 0)?.send(taken(sequence, "last"));
+  assert.deepEqual(await written, { answer: "ok", messageId: "last" });
+  await stopped;
+  await until(() => stage.smsc.callers.every(({ isClosed }) => isClosed));
+  assert.equal(stage.smsc.of("unbind").length, 2);
+  assert.equal(stage.link.isUp, false);
+});
+
+test("stopping a link that is connecting, waiting to connect again or bound to a dead peer comes to an end", async (t) => {
+  const connecting = await startLink(t, () => {});
+  await connecting.link.stop();
+  assert.equal(connecting.clock.pending, 0);
+  const refused = await startLink(t, (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x0d)));
+  await until(() => refused.link.state().lastError !== null && refused.smsc.last().isClosed);
+  await refused.link.stop();
+  assert.equal(refused.clock.pending, 0);
+  const dead = await upLink(t, politeBut({ submit_sm() {}, unbind() {} }));
+  const written = submit(dead);
+  await until(() => dead.smsc.of("submit_sm").length === 1);
+  const stopped = dead.link.stop();
+  await dead.clock.advance(5_000);
+  await until(() => dead.smsc.of("unbind").length === 1);
+  await dead.clock.advance(2_000);
+  await stopped;
+  assert.equal((await written).answer, "unknown");
+});
+
+test("the time from writing to the answer is told, and since when it is up", async (t) => {
+  const stage = await upLink(t, politeBut({ submit_sm() {} }));
+  assert.equal(stage.link.state().latencyMs, null);
+  const { since } = stage.link.state();
+  const result = submit(stage);
+  await until(() => stage.smsc.of("submit_sm").length === 1);
+  await stage.clock.advance(RESPONSE_TIMEOUT_MS / 2);
+  const [{ sequence } = assert.fail()] = stage.smsc.of("submit_sm");
+  stage.smsc.last().send(taken(sequence));
+  await result;
+  assert.equal(stage.link.state().latencyMs, RESPONSE_TIMEOUT_MS / 2);
+  stage.smsc.last().socket.destroy();
+  await until(() => !stage.link.isUp);
+  assert.equal(stage.link.state().since, since + RESPONSE_TIMEOUT_MS / 2);
+});

@@ -1,0 +1,230 @@
+/** SMPP 3.4 PDUs as values: what there is, with the fields of chapter 4. Nothing here touches a wire. */
+
+/** Optional parameters by tag (SMPP 3.4, 5.3.2), their values as octets. Of a tag that comes twice the first counts. */
+export type Tlvs = ReadonlyMap<number, Uint8Array>;
+
+/** An address with its type of number (5.2.5) and numbering plan (5.2.6). */
+export interface Address {
+  ton: number;
+  npi: number;
+  /** At most 20 octets in submit_sm and deliver_sm, 64 in data_sm and alert_notification; each code unit is an octet. */
+  address: string;
+}
+
+interface Request {
+  /** Answers carry the number of their request. */
+  sequence: number;
+}
+
+interface Response {
+  sequence: number;
+  /** command_status (5.1.3): 0 is ESME_ROK. */
+  status: number;
+}
+
+interface BindFields extends Request {
+  systemId: string;
+  password: string;
+  systemType: string;
+  /** 0x34 says 3.4. */
+  interfaceVersion: number;
+  /** Which addresses of the SMSC's this receiver serves; `address` is a range (5.2.7), at most 40 octets. */
+  serves: Address;
+}
+
+interface BindRespFields extends Response {
+  systemId: string;
+  tlvs: Tlvs;
+}
+
+/** 4.1.1 */
+export interface BindTransmitter extends BindFields {
+  command: "bind_transmitter";
+}
+
+/** 4.1.2 */
+export interface BindTransmitterResp extends BindRespFields {
+  command: "bind_transmitter_resp";
+}
+
+/** 4.1.3 */
+export interface BindReceiver extends BindFields {
+  command: "bind_receiver";
+}
+
+/** 4.1.4 */
+export interface BindReceiverResp extends BindRespFields {
+  command: "bind_receiver_resp";
+}
+
+/** 4.1.5 */
+export interface BindTransceiver extends BindFields {
+  command: "bind_transceiver";
+}
+
+/** 4.1.6 */
+export interface BindTransceiverResp extends BindRespFields {
+  command: "bind_transceiver_resp";
+}
+
+/** 4.1.7 */
+export interface Outbind extends Request {
+  command: "outbind";
+  systemId: string;
+  password: string;
+}
+
+/** 4.2.1 */
+export interface Unbind extends Request {
+  command: "unbind";
+}
+
+/** 4.2.2 */
+export interface UnbindResp extends Response {
+  command: "unbind_resp";
+}
+
+/** 4.3.1 */
+export interface GenericNack extends Response {
+  command: "generic_nack";
+}
+
+interface MessageFields extends Request {
+  serviceType: string;
+  source: Address;
+  destination: Address;
+  esmClass: number;
+  protocolId: number;
+  priority: number;
+  /** Empty: at once. Else 16 octets (7.1.1). */
+  scheduleDeliveryTime: string;
+  /** Empty: as the SMSC likes. Else 16 octets (7.1.1). */
+  validityPeriod: string;
+  registeredDelivery: number;
+  replaceIfPresent: number;
+  dataCoding: number;
+  defaultMessageId: number;
+  /** At most 254 octets, a user data header included. */
+  shortMessage: Uint8Array;
+  tlvs: Tlvs;
+}
+
+/** 4.4.1 */
+export interface SubmitSm extends MessageFields {
+  command: "submit_sm";
+}
+
+/** 4.4.2 */
+export interface SubmitSmResp extends Response {
+  command: "submit_sm_resp";
+  messageId: string;
+  tlvs: Tlvs;
+}
+
+/** 4.6.1 */
+export interface DeliverSm extends MessageFields {
+  command: "deliver_sm";
+}
+
+/** 4.6.2 */
+export interface DeliverSmResp extends Response {
+  command: "deliver_sm_resp";
+  messageId: string;
+  tlvs: Tlvs;
+}
+
+/** 4.7.1 */
+export interface DataSm extends Request {
+  command: "data_sm";
+  serviceType: string;
+  source: Address;
+  destination: Address;
+  esmClass: number;
+  registeredDelivery: number;
+  dataCoding: number;
+  /** The text is in message_payload (0x0424). */
+  tlvs: Tlvs;
+}
+
+/** 4.7.2 */
+export interface DataSmResp extends Response {
+  command: "data_sm_resp";
+  messageId: string;
+  tlvs: Tlvs;
+}
+
+/** 4.8.1 */
+export interface QuerySm extends Request {
+  command: "query_sm";
+  messageId: string;
+  source: Address;
+}
+
+/** 4.8.2 */
+export interface QuerySmResp extends Response {
+  command: "query_sm_resp";
+  messageId: string;
+  /** Empty while the message is in no final state. Else 16 octets (7.1.1). */
+  finalDate: string;
+  messageState: number;
+  errorCode: number;
+}
+
+/** 4.9.1 */
+export interface CancelSm extends Request {
+  command: "cancel_sm";
+  serviceType: string;
+  messageId: string;
+  source: Address;
+  destination: Address;
+}
+
+/** 4.9.2 */
+export interface CancelSmResp extends Response {
+  command: "cancel_sm_resp";
+}
+
+/** 4.11.1 */
+export interface EnquireLink extends Request {
+  command: "enquire_link";
+}
+
+/** 4.11.2 */
+export interface EnquireLinkResp extends Response {
+  command: "enquire_link_resp";
+}
+
+/** 4.12.1. Takes no answer. */
+export interface AlertNotification extends Request {
+  command: "alert_notification";
+  source: Address;
+  esme: Address;
+  tlvs: Tlvs;
+}
+
+export type Bind = BindTransmitter | BindReceiver | BindTransceiver;
+export type BindResp = BindTransmitterResp | BindReceiverResp | BindTransceiverResp;
+
+/** Every PDU that is spoken here. submit_multi and replace_sm are not: an ESME is never sent them, and we send none. */
+export type Pdu =
+  | Bind
+  | BindResp
+  | Outbind
+  | Unbind
+  | UnbindResp
+  | GenericNack
+  | SubmitSm
+  | SubmitSmResp
+  | DeliverSm
+  | DeliverSmResp
+  | DataSm
+  | DataSmResp
+  | QuerySm
+  | QuerySmResp
+  | CancelSm
+  | CancelSmResp
+  | EnquireLink
+  | EnquireLinkResp
+  | AlertNotification;
+
+export type Command = Pdu["command"];

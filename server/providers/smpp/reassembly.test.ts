@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { Disk } from "../../../test/support/smsc/instance.ts";
+import { type Assembled, Reassembly } from "./reassembly.ts";
+import type { Piece } from "./user-data.ts";
+
+const ENDS = { from: "+15550100001", to: "+15550000001" };
+const MINUTE = 60_000;
+
+class Stage {
+  readonly clock = new SimulatedClock();
+  readonly disk: Disk;
+  readonly told: Assembled[] = [];
+  readonly session = { isBound: true };
+  readonly reassembly: Reassembly;
+  tell: (message: Assembled) => Promise<void> = async () => {};
+
+  constructor(disk = new Disk()) {
+    this.disk = disk;
+    this.reassembly = new Reassembly(disk, this.clock, async (message) => {
+      await this.tell(message);
+      this.told.push(message);
+    });
+  }
+
+  add(index: number, text: string, piece: Partial<Piece> = {}): Promise<boolean> {
+    const octets = new Uint8Array(Buffer.from(text));
+    const place: Piece = { how: "udh8", reference: 1, total: 3, index, ...piece };
+    return this.reassembly.add(ENDS, place, { dataCoding: 0, octets }, this.session);
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.clock.advance(ms);
+    await this.reassembly.sweep(this.clock.real());
+  }
+
+  texts(): (string | null)[][] {
+    return this.told.map(({ parts }) =>
+      parts.map((part) => (part === null ? null : Buffer.from(part.octets).toString())),
+    );
+  }
+}
+
+test("parts in any order are one message, told once, and each is on disk before it is answered", async () => {
+  const stage = new Stage();
+  for (const [index, text] of [
+    [3, "c"],
+    [1, "a"],
+    [1, "a"],
+    [2, "b"],
+    [2, "b"],
+  ] as const) {
+    assert.equal(await stage.add(index, text), true);
+    assert.match([...stage.disk.entries.values()][0] ?? "", new RegExp(`"index":${index},`));
+  }
+  assert.deepEqual(stage.texts(), [["a", "b", "c"]]);
+  await stage.pass(30_000);
+  assert.equal(stage.disk.entries.size, 0, "nothing of it is kept");
+});
+
+test("after ten minutes what there is is told, with a mark of the gap", async () => {
+  const stage = new Stage();
+  await stage.add(1, "a");
+  await stage.pass(MINUTE);
+  await stage.add(3, "c");
+  await stage.pass(9 * MINUTE - 1);
+  assert.deepEqual(stage.told, []);
+  await stage.pass(1);
+  assert.deepEqual(stage.texts(), [["a", null, "c"]]);
+  await stage.add(1, "a");
+  assert.equal(stage.told.length, 1, "a part that was told is nothing new");
+  await stage.add(2, "b");
+  await stage.pass(10 * MINUTE);
+  assert.deepEqual(stage.texts()[1], [null, "b", null], "a part that comes after that is told by itself");
+});
+
+test("another text at a place that is taken belongs to the next message with this number", async () => {
+  const stage = new Stage();
+  await stage.add(1, "a");
+  await stage.add(2, "b");
+  await stage.add(1, "A");
+  assert.deepEqual(stage.texts(), [["a", "b", null]]);
+  await stage.add(2, "B");
+  await stage.add(3, "C");
+  assert.deepEqual(stage.texts()[1], ["A", "B", "C"]);
+  await stage.add(1, "1");
+  await stage.add(2, "2");
+  await stage.add(3, "3");
+  assert.deepEqual(stage.texts()[2], ["1", "2", "3"], "and so after a message that is whole");
+  assert.equal(new Set(stage.told.map(({ reference }) => reference)).size, 3);
+});
+
+test("a restart goes on with the parts that were there, and tells what it could not tell before", async () => {
+  const disk = new Disk();
+  const first = new Stage(disk);
+  first.tell = () => Promise.reject(new Error("the store is busy"));
+  await first.add(1, "a");
+  await first.add(1, "x", { reference: 2, total: 2 });
+  await first.add(2, "y", { reference: 2, total: 2 });
+  const next = new Stage(disk);
+  disk.entries.set("part/junk", "[]");
+  await next.reassembly.load();
+  assert.equal(disk.entries.has("part/junk"), false);
+  await next.pass(0);
+  assert.deepEqual(next.texts(), [["x", "y"]]);
+  await next.add(2, "b");
+  await next.add(3, "c");
+  assert.deepEqual(next.texts()[1], ["a", "b", "c"]);
+});
+
+test("a part that could not be kept is not here, and counts when it comes again", async () => {
+  const stage = new Stage();
+  await stage.add(1, "a", { total: 2 });
+  stage.disk.fails = true;
+  await assert.rejects(stage.add(2, "b", { total: 2 }));
+  await assert.rejects(stage.add(1, "n", { reference: 9 }));
+  assert.equal(stage.reassembly.size, 1);
+  stage.disk.fails = false;
+  await stage.add(2, "b", { total: 2 });
+  assert.deepEqual(stage.texts(), [["a", "b"]]);
+});
+
+test("beyond ten thousand messages in parts the next has no room, and those there are go on", async () => {
+  const stage = new Stage();
+  for (let reference = 0; reference < 10_000; reference += 1) {
+    assert.equal(await stage.add(1, "a", { how: "udh16", reference }), true);
+  }
+  assert.equal(await stage.add(1, "a", { how: "sar", reference: 1 }), false);
+  assert.equal(await stage.add(2, "b", { how: "udh16", reference: 1 }), true);
+});

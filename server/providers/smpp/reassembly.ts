@@ -1,0 +1,226 @@
+/** Parts of longer messages that come in, on disk until all are there, or the time to wait for them is over. */
+
+import { createHash } from "node:crypto";
+import type { Clock } from "../../clock.ts";
+import type { Memory } from "../provider.ts";
+import { hasArrived, isGivenUp, type Stands } from "./heard.ts";
+import { INBOUND_PREFIX, newName } from "./message-id.ts";
+import { Turns } from "./turns.ts";
+import type { Piece } from "./user-data.ts";
+
+/** Octets of one part, and what they are. */
+export interface PartOctets {
+  dataCoding: number;
+  octets: Uint8Array;
+}
+
+/** A longer message: its parts in order, null for one that never came. */
+export interface Assembled {
+  reference: string;
+  from: string;
+  to: string;
+  parts: readonly (PartOctets | null)[];
+}
+
+interface Assembly {
+  key: string;
+  /** What the parts have in common. */
+  name: string;
+  reference: string;
+  from: string;
+  to: string;
+  total: number;
+  /** When its first part came, real. */
+  at: number;
+  /** By their place, from 1. Of one that is told only the digests are left. */
+  parts: Map<number, PartOctets & { digest: string }>;
+  isTold: boolean;
+  session: Stands | null;
+  answer: "taken";
+  answeredAt: number;
+}
+
+/** Every key begins with it. */
+const PREFIX = "part/";
+/** So long the other parts are waited for. */
+const WAIT_MS = 600_000;
+/** Messages in parts at once; beyond it the SMSC is to tell the next one later. */
+const ASSEMBLIES_MAX = 10_000;
+
+/** See the file's own sentence. */
+export class Reassembly {
+  readonly #memory: Memory;
+  readonly #clock: Clock;
+  readonly #tell: (message: Assembled) => Promise<void>;
+  readonly #assemblies = new Map<string, Assembly>();
+  readonly #turns = new Turns();
+  #count = 0;
+
+  /** `tell` resolves when the message is on disk; told again under its reference it changes nothing. */
+  constructor(memory: Memory, clock: Clock, tell: (message: Assembled) => Promise<void>) {
+    this.#memory = memory;
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  /** Takes up what the last process left. */
+  async load(): Promise<void> {
+    for (const { key, value } of await this.#memory.list(PREFIX)) {
+      const assembly = parse(key, value);
+      if (assembly === null) await this.#memory.delete(key);
+      else this.#assemblies.set(assembly.name, assembly);
+    }
+  }
+
+  get size(): number {
+    return this.#assemblies.size;
+  }
+
+  /**
+   * Takes in one part, which is on disk when this resolves, and with the last one tells the whole. Answers whether there
+   * was room for it.
+   */
+  async add(
+    { from, to }: Pick<Assembled, "from" | "to">,
+    piece: Piece,
+    part: PartOctets,
+    session: Stands,
+  ): Promise<boolean> {
+    const name = digestOf([from, to, piece.how, String(piece.reference), String(piece.total)].join("\n"));
+    const digest = digestOf(`${part.dataCoding} ${Buffer.from(part.octets).toString("base64")}`);
+    return await this.#turns.take(name, async () => {
+      const known = this.#assemblies.get(name);
+      const twin = known?.parts.get(piece.index);
+      if (known !== undefined && twin?.digest === digest) return await this.#again(known, session);
+      // What comes with a place that is taken, or after the whole, belongs to the next message with this number.
+      if (known !== undefined && (known.isTold || twin !== undefined)) await this.#end(known);
+      const open = this.#assemblies.get(name);
+      if (open === undefined && this.#assemblies.size >= ASSEMBLIES_MAX) return false;
+      const assembly = open ?? this.#begin(name, { from, to, total: piece.total }, session);
+      await this.#put(assembly, piece.index, { ...part, digest }, session);
+      if (assembly.parts.size === assembly.total) await this.#whole(assembly);
+      return true;
+    });
+  }
+
+  /** Tells what there is of those that waited long enough, and forgets those that will not come again. */
+  async sweep(since: number): Promise<void> {
+    for (const assembly of [...this.#assemblies.values()]) {
+      await this.#turns.take(assembly.name, async () => {
+        const now = this.#clock.real();
+        const waits = !assembly.isTold && assembly.parts.size < assembly.total;
+        if (!assembly.isTold && (!waits || now - assembly.at >= WAIT_MS)) await this.#whole(assembly);
+        else if (assembly.isTold && (hasArrived(assembly, now) || isGivenUp(assembly, since, now))) {
+          await this.#forget(assembly);
+        }
+      });
+    }
+  }
+
+  #begin(name: string, message: Pick<Assembled, "from" | "to"> & { total: number }, session: Stands): Assembly {
+    const at = this.#clock.real();
+    this.#count += 1;
+    const id = newName(at, this.#count, name);
+    const assembly: Assembly = {
+      key: PREFIX + id,
+      name,
+      reference: INBOUND_PREFIX + id,
+      ...message,
+      at,
+      parts: new Map(),
+      isTold: false,
+      session,
+      answer: "taken",
+      answeredAt: at,
+    };
+    this.#assemblies.set(name, assembly);
+    return assembly;
+  }
+
+  /** A part that is here already: nothing is new but that it came. */
+  async #again(assembly: Assembly, session: Stands): Promise<boolean> {
+    assembly.session = session;
+    assembly.answeredAt = this.#clock.real();
+    if (!assembly.isTold && assembly.parts.size === assembly.total) await this.#whole(assembly);
+    return true;
+  }
+
+  /** A part that could not be kept is not here: it comes again. */
+  async #put(assembly: Assembly, index: number, part: PartOctets & { digest: string }, session: Stands): Promise<void> {
+    assembly.parts.set(index, part);
+    try {
+      await this.#memory.put(assembly.key, textOf(assembly));
+    } catch (error) {
+      assembly.parts.delete(index);
+      if (assembly.parts.size === 0) this.#assemblies.delete(assembly.name);
+      throw error;
+    }
+    assembly.session = session;
+    assembly.answeredAt = this.#clock.real();
+  }
+
+  /** Tells it. Where that fails it is told with the next sweep: it is on disk. */
+  async #whole(assembly: Assembly): Promise<void> {
+    if (assembly.isTold) return;
+    const parts = Array.from({ length: assembly.total }, (_, at) => assembly.parts.get(at + 1) ?? null);
+    try {
+      await this.#tell({ ...assembly, parts });
+    } catch {
+      return;
+    }
+    assembly.isTold = true;
+    const nothing = new Uint8Array();
+    for (const [index, { digest }] of assembly.parts) {
+      assembly.parts.set(index, { dataCoding: 0, octets: nothing, digest });
+    }
+    // Until then it would be told again under its reference, which changes nothing.
+    await this.#memory.put(assembly.key, textOf(assembly)).catch(() => {});
+  }
+
+  /** Makes room for another message of the same name. */
+  async #end(assembly: Assembly): Promise<void> {
+    await this.#whole(assembly);
+    if (!assembly.isTold) throw new Error("a message in parts is in the way of the next, and cannot be told yet");
+    await this.#forget(assembly);
+  }
+
+  async #forget(assembly: Assembly): Promise<void> {
+    if (this.#assemblies.get(assembly.name) === assembly) this.#assemblies.delete(assembly.name);
+    await this.#memory.delete(assembly.key);
+  }
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url").slice(0, 22);
+}
+
+function textOf({ name, reference, from, to, total, at, isTold, parts }: Assembly): string {
+  const list = [...parts].map(([index, { dataCoding, octets, digest }]) => ({
+    index,
+    dataCoding,
+    octets: Buffer.from(octets).toString("base64"),
+    digest,
+  }));
+  return JSON.stringify({ name, reference, from, to, total, at, isTold, parts: list });
+}
+
+function parse(key: string, text: string): Assembly | null {
+  try {
+    const value = (JSON.parse(text) ?? {}) as Partial<Omit<Assembly, "parts"> & { parts: unknown }>;
+    const { name, reference, from, to, total, at, isTold } = value;
+    if (typeof name !== "string" || typeof reference !== "string" || typeof isTold !== "boolean") return null;
+    if (typeof from !== "string" || typeof to !== "string") return null;
+    if (typeof total !== "number" || typeof at !== "number" || !Array.isArray(value.parts)) return null;
+    const parts: Assembly["parts"] = new Map();
+    for (const part of value.parts as Partial<Record<"index" | "dataCoding" | "octets" | "digest", unknown>>[]) {
+      const { index, dataCoding, octets, digest } = part;
+      if (typeof index !== "number" || typeof dataCoding !== "number") return null;
+      if (typeof octets !== "string" || typeof digest !== "string") return null;
+      parts.set(index, { dataCoding, octets: Buffer.from(octets, "base64"), digest });
+    }
+    const left = { session: null, answer: "taken", answeredAt: at } as const;
+    return { key, name, reference, from, to, total, at, isTold, parts, ...left };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,393 @@
+/** One connection to an SMSC from its socket to its end: the bind, what is asked over it, what the SMSC tells over it. */
+
+import type { Socket } from "node:net";
+import type { Clock } from "../../clock.ts";
+import { decodePdu, encodePdu, headOf, isResponse, refusalOf } from "./codec.ts";
+import { describeSocketError, openSocket, type Peer } from "./connect.ts";
+import { Frames } from "./frames.ts";
+import { PduError } from "./octets.ts";
+import type { DataSm, DeliverSm, Pdu } from "./pdu.ts";
+import { type Answer, Requests } from "./requests.ts";
+import { describeStatus, ESME_RINVCMDID, ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
+
+export type BindKind = "transceiver" | "transmitter" | "receiver";
+
+/** How an ESME introduces itself (SMPP 3.4, 4.1), and how patient it is. */
+export interface SessionSettings extends Peer {
+  systemId: string;
+  password: string;
+  systemType: string;
+  addressTon: number;
+  addressNpi: number;
+  addressRange: string;
+  responseTimeoutMs: number;
+  enquireLinkMs: number;
+}
+
+export interface SessionEvents {
+  /** `isBound` has changed, and the session is not over. */
+  turned(): void;
+  /** The session is over, also where it never was bound. Once; `reason` is in words. */
+  ended(reason: string): void;
+  /** A deliver_sm or data_sm: see `LinkEvents`. */
+  deliver(pdu: DeliverSm | DataSm): Promise<number>;
+  fault(error: unknown): void;
+}
+
+/** Until the socket, TLS included, is there. */
+const CONNECT_LIMIT_MS = 10_000;
+/** How long a peer that was told the end may take to close. */
+const LINGER_MS = 2_000;
+/** deliver_sm and data_sm that are worked on at once; while there are as many, nothing is read. */
+export const DELIVERIES_OPEN_MAX = 64;
+/** SMPP 3.4, 5.2.4 */
+const INTERFACE_VERSION = 0x34;
+
+type Stage = "new" | "connecting" | "binding" | "bound" | "leaving" | "ended";
+
+/** What became of a frame that was written. */
+export type Asked = { answer: Answer } | { answer: null; reason: string };
+
+export class Session {
+  readonly #kind: BindKind;
+  readonly #settings: SessionSettings;
+  readonly #events: SessionEvents;
+  readonly #clock: Clock;
+  readonly #frames = new Frames();
+  readonly #requests: Requests;
+  readonly #told = new Set<string>();
+  #socket: Socket | null = null;
+  #stage: Stage = "new";
+  #stopTimer = () => {};
+  #endReason = "";
+  #heardAt = 0;
+  #deafUntil = 0;
+  #submitsOpen = 0;
+  #deliveriesOpen = 0;
+  #isEnquiring = false;
+  #whenIdle = () => {};
+  #closed: () => void = () => {};
+  /** Resolves when the socket is closed. */
+  readonly #closing = new Promise<void>((resolve) => {
+    this.#closed = resolve;
+  });
+
+  constructor(kind: BindKind, settings: SessionSettings, events: SessionEvents, clock: Clock) {
+    this.#kind = kind;
+    this.#settings = settings;
+    this.#events = events;
+    this.#clock = clock;
+    const deafUntil = () => (this.#isFull ? Number.POSITIVE_INFINITY : this.#deafUntil);
+    this.#requests = new Requests(clock, settings.responseTimeoutMs, deafUntil);
+  }
+
+  /** Whether a request can be written. */
+  get isBound(): boolean {
+    return this.#stage === "bound" && this.#socket?.writable === true;
+  }
+
+  /** submit_sm that are not answered. */
+  get submitsOpen(): number {
+    return this.#submitsOpen;
+  }
+
+  get strays(): number {
+    return this.#requests.strays;
+  }
+
+  /** Connects and binds. Once. */
+  start(): void {
+    this.#stage = "connecting";
+    this.#limit(CONNECT_LIMIT_MS, `no connection came about within ${CONNECT_LIMIT_MS / 1_000} seconds`);
+    let socket: Socket;
+    try {
+      socket = openSocket(this.#settings, () => this.#bind());
+    } catch (error) {
+      this.#end(error instanceof Error ? describeSocketError(error) : "no socket can be made");
+      return;
+    }
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#hear(chunk));
+    socket.on("drain", () => this.#read());
+    socket.on("error", (error) => {
+      this.#endReason = describeSocketError(error);
+    });
+    socket.on("close", () => {
+      this.#closed();
+      this.#end(this.#endReason || this.#whyClosed());
+    });
+  }
+
+  /**
+   * Writes the frame of a submit_sm under a sequence number of this session; only while it `isBound`. Resolves with its
+   * answer, or with none when it came not in time or the session ended before.
+   */
+  submit(frame: Buffer): Promise<Asked> {
+    return new Promise((resolve) => {
+      this.#submitsOpen += 1;
+      const sequence = this.#requests.open("submit_sm_resp", (answer) => {
+        this.#submitsOpen -= 1;
+        resolve(answer === null ? { answer, reason: this.#whyUnanswered() } : { answer });
+        if (answer === null) this.#enquire();
+        this.#settled();
+      });
+      frame.writeUInt32BE(sequence, 12);
+      this.#write(frame);
+    });
+  }
+
+  /** Lets what is open be answered for at most `limitMs`, unbinds, and resolves when the socket is closed. */
+  async leave(limitMs: number): Promise<void> {
+    if (this.#stage === "bound") {
+      this.#stage = "leaving";
+      this.#stopTimer();
+      await this.#idle(limitMs);
+      await this.#unbind();
+    }
+    this.#end("we left");
+    await this.#closing;
+  }
+
+  get #isFull(): boolean {
+    return this.#deliveriesOpen >= DELIVERIES_OPEN_MAX;
+  }
+
+  #bind(): void {
+    if (this.#stage !== "connecting") return;
+    this.#stage = "binding";
+    this.#stopTimer();
+    const { systemId, password, systemType, addressTon, addressNpi, addressRange } = this.#settings;
+    const serves = { ton: addressTon, npi: addressNpi, address: addressRange };
+    const fields = { systemId, password, systemType, interfaceVersion: INTERFACE_VERSION, serves };
+    const sequence = this.#requests.open(`bind_${this.#kind}_resp`, (answer) => this.#boundBy(answer));
+    try {
+      this.#write(encodePdu({ command: `bind_${this.#kind}`, sequence, ...fields }));
+    } catch (error) {
+      this.#end(
+        error instanceof PduError ? `the bind cannot be written: ${error.message}` : "the bind cannot be written",
+      );
+    }
+  }
+
+  #boundBy(answer: Answer | null): void {
+    if (this.#stage !== "binding") return;
+    if (answer === null) this.#end(`the SMSC did not answer the bind ${this.#inTime()}`);
+    else if (answer.status !== ESME_ROK) this.#end(`the SMSC refuses the bind: ${describeStatus(answer.status)}`);
+    else if (answer.command === "generic_nack") this.#end("the SMSC does not take the bind");
+    else {
+      this.#stage = "bound";
+      this.#watch();
+      this.#events.turned();
+    }
+  }
+
+  #hear(chunk: Buffer): void {
+    if (this.#stage === "ended") return;
+    this.#heardAt = this.#clock.real();
+    this.#frames.push(chunk);
+    this.#read();
+  }
+
+  /** Takes frames until there are no more, too much is being worked on, or the peer does not take our answers. */
+  #read(): void {
+    const socket = this.#socket;
+    if (socket === null || this.#stage === "ended") return;
+    try {
+      while (!this.#isOver() && !this.#isFull) {
+        const frame = this.#frames.next();
+        if (frame === null) break;
+        this.#take(frame);
+      }
+    } catch (error) {
+      if (!(error instanceof PduError)) throw error;
+      // The stream cannot be followed any more, nor a sequence number be read (SMPP 3.4, 4.3).
+      this.#write(encodePdu({ command: "generic_nack", status: error.status, sequence: 0 }));
+      this.#end(`the SMSC sent what is no PDU: ${error.message}`);
+      return;
+    }
+    if (this.#isOver()) return;
+    if (this.#isFull || socket.writableNeedDrain) socket.pause();
+    else if (socket.isPaused()) socket.resume();
+  }
+
+  #take(frame: Buffer): void {
+    let pdu: Pdu;
+    try {
+      pdu = decodePdu(frame);
+    } catch (error) {
+      if (!(error instanceof PduError)) throw error;
+      this.#refuse(frame, error);
+      return;
+    }
+    switch (pdu.command) {
+      case "deliver_sm":
+      case "data_sm":
+        void this.#deliver(pdu);
+        return;
+      case "enquire_link":
+        this.#write(encodePdu({ command: "enquire_link_resp", status: ESME_ROK, sequence: pdu.sequence }));
+        return;
+      case "unbind":
+        this.#write(encodePdu({ command: "unbind_resp", status: ESME_ROK, sequence: pdu.sequence }));
+        this.#farewell();
+        return;
+      case "alert_notification":
+      case "outbind":
+        // Neither takes an answer (4.12.1, 4.1.7), and neither says anything that is asked for here.
+        return;
+      default:
+        if ("status" in pdu) this.#requests.answer(pdu);
+        else this.#write(encodePdu({ command: "generic_nack", status: ESME_RINVCMDID, sequence: pdu.sequence }));
+    }
+  }
+
+  /** Answers what cannot be read as its command is answered; an answer that cannot be read is never answered. */
+  #refuse(frame: Buffer, { message, status }: PduError): void {
+    const head = headOf(frame);
+    if (isResponse(head.commandId)) this.#requests.stray();
+    else this.#write(encodePdu(refusalOf(head, status)));
+    if (this.#told.has(message)) return;
+    this.#told.add(message);
+    this.#events.fault(new Error(`the SMSC sent a PDU (command 0x${head.commandId.toString(16)}) whose ${message}`));
+  }
+
+  async #deliver(pdu: DeliverSm | DataSm): Promise<void> {
+    this.#deliveriesOpen += 1;
+    let status: number;
+    try {
+      status = await this.#events.deliver(pdu);
+    } catch (error) {
+      status = ESME_RX_T_APPN;
+      this.#events.fault(error);
+    }
+    const { sequence } = pdu;
+    const command = pdu.command === "deliver_sm" ? "deliver_sm_resp" : "data_sm_resp";
+    this.#write(encodePdu({ command, status, sequence, messageId: "", tlvs: new Map() }));
+    if (this.#isFull) this.#deafUntil = this.#clock.real();
+    this.#deliveriesOpen -= 1;
+    this.#read();
+    this.#settled();
+  }
+
+  /** The peer unbinds: nothing more is asked, what is open is still answered for a while, then the line is closed. */
+  #farewell(): void {
+    if (this.#stage !== "bound") return;
+    this.#stage = "leaving";
+    this.#endReason = "the SMSC unbound";
+    this.#limit(LINGER_MS, this.#endReason);
+    this.#whenIdle = () => this.#socket?.end();
+    this.#settled();
+    this.#events.turned();
+  }
+
+  /** Asks whether the peer is there when nothing was heard of it for long. */
+  #watch(): void {
+    const { enquireLinkMs } = this.#settings;
+    const silentMs = Math.max(0, this.#clock.real() - this.#heardAt);
+    this.#stopTimer();
+    this.#stopTimer = this.#clock.after(Math.max(1, enquireLinkMs - silentMs), () => {
+      if (this.#clock.real() - this.#heardAt >= enquireLinkMs) this.#enquire();
+      else this.#watch();
+    });
+  }
+
+  /** One that is not answered is the end of the session. */
+  #enquire(): void {
+    if (this.#stage !== "bound" || this.#isEnquiring) return;
+    this.#isEnquiring = true;
+    this.#stopTimer();
+    const sequence = this.#requests.open("enquire_link_resp", (answer) => {
+      this.#isEnquiring = false;
+      if (answer === null) this.#end(`the SMSC did not answer an enquire_link ${this.#inTime()}`);
+      else if (this.#stage === "bound") this.#watch();
+    });
+    this.#write(encodePdu({ command: "enquire_link", sequence }));
+  }
+
+  #unbind(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#stage !== "leaving") return resolve();
+      const stop = this.#clock.after(LINGER_MS, resolve);
+      const sequence = this.#requests.open("unbind_resp", () => {
+        stop();
+        resolve();
+      });
+      this.#write(encodePdu({ command: "unbind", sequence }));
+    });
+  }
+
+  /** Resolves when nothing is open either way, or after `limitMs`. */
+  #idle(limitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.#clock.after(limitMs, resolve);
+      this.#whenIdle = () => {
+        stop();
+        resolve();
+      };
+      this.#settled();
+    });
+  }
+
+  #settled(): void {
+    if (this.#stage === "ended" || this.#submitsOpen + this.#deliveriesOpen === 0) this.#whenIdle();
+  }
+
+  /** Frames of one turn go out in one write. */
+  #write(frame: Buffer): void {
+    const socket = this.#socket;
+    if (socket === null || !socket.writable) return;
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(() => socket.uncork());
+    }
+    socket.write(frame);
+  }
+
+  /** Ends the session unless what was begun is done in time. */
+  #limit(ms: number, reason: string): void {
+    this.#stopTimer();
+    this.#stopTimer = this.#clock.after(ms, () => this.#end(reason));
+  }
+
+  #end(reason: string): void {
+    if (this.#stage === "ended") return;
+    const isConnected = this.#stage !== "connecting";
+    this.#stage = "ended";
+    this.#endReason = reason;
+    this.#stopTimer();
+    if (isConnected) this.#hangUp();
+    else this.#socket?.destroy();
+    if (this.#socket === null) this.#closed();
+    this.#requests.giveUp();
+    this.#settled();
+    this.#events.ended(reason);
+  }
+
+  /** What was written still goes out, where the peer takes it. */
+  #hangUp(): void {
+    const socket = this.#socket;
+    if (socket === null || socket.destroyed) return;
+    const stop = this.#clock.after(LINGER_MS, () => socket.destroy());
+    socket.once("close", stop);
+    socket.end();
+    socket.resume();
+  }
+
+  #isOver(): boolean {
+    return this.#stage === "ended";
+  }
+
+  #whyClosed(): string {
+    if (this.#stage === "binding") return "the SMSC closed the connection without an answer to the bind";
+    return "the SMSC closed the connection";
+  }
+
+  #whyUnanswered(): string {
+    if (this.#isOver()) return `the session ended before the answer came: ${this.#endReason}`;
+    return `the SMSC did not answer ${this.#inTime()}`;
+  }
+
+  #inTime(): string {
+    return `within ${this.#settings.responseTimeoutMs / 1_000} seconds`;
+  }
+}

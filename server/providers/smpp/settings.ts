@@ -1,0 +1,87 @@
+/** The settings of an SMPP instance: what an administrator gave, and what holds where nothing was given. Pure. */
+
+import type { Marking } from "./address.ts";
+import type { LinkSettings } from "./link.ts";
+import type { MessageIdBase } from "./message-id.ts";
+
+export interface SmppSettings {
+  link: LinkSettings;
+  /** How a text that does not fit into one short message goes out. */
+  longMessages: "udh" | "sar" | "payload";
+  /** Bits of the number that the parts of one message have in common, in their header. */
+  udhReferenceBits: 8 | 16;
+  /** Whether a text that GSM-7 does not have may go out as Latin-1, where that has it. */
+  latin1: boolean;
+  source: Marking;
+  destination: Marking;
+  /** What stands for the number as the sender: a short code or a word that the carrier set up. Null: the number. */
+  sourceAddress: string | null;
+  serviceType: string;
+  /** How long the carrier is to try; null: as long as it likes. */
+  validitySeconds: number | null;
+  messageIdBase: MessageIdBase;
+  unflaggedReceipts: boolean;
+  ia5AsGsm: boolean;
+  /** Of numbers that come without one; null where none do. */
+  defaultCountryCode: string | null;
+}
+
+/** Kannel's, and what most carriers name. */
+const WINDOW_SIZE = 10;
+const RESPONSE_TIMEOUT_SECONDS = 20;
+const ENQUIRE_LINK_SECONDS = 30;
+
+/** The settings of a configuration that its schema has passed; what is not there or of another kind is as by default. */
+export function readSettings(config: Readonly<Record<string, unknown>>): SmppSettings {
+  return {
+    link: readLink(config),
+    longMessages: oneOf(config.longMessages, ["udh", "sar", "payload"]),
+    udhReferenceBits: oneOf(config.udhReferenceBits, [8, 16]),
+    latin1: config.latin1 === true,
+    source: { ton: numberOr(config.sourceTon, null), npi: numberOr(config.sourceNpi, null) },
+    destination: { ton: numberOr(config.destinationTon, null), npi: numberOr(config.destinationNpi, null) },
+    sourceAddress: textOr(config.sourceAddress, null),
+    serviceType: textOr(config.serviceType, ""),
+    validitySeconds: numberOr(config.validitySeconds, null),
+    messageIdBase: oneOf(config.messageIdBase, ["same", "hexThenDecimal", "decimalThenHex"]),
+    unflaggedReceipts: config.unflaggedReceipts === true,
+    ia5AsGsm: config.ia5AsGsm === true,
+    defaultCountryCode: textOr(config.defaultCountryCode, null),
+  };
+}
+
+function readLink(config: Readonly<Record<string, unknown>>): LinkSettings {
+  const tlsCa = textOr(config.tlsCa, null);
+  const tlsServerName = textOr(config.tlsServerName, null);
+  return {
+    host: textOr(config.host, ""),
+    port: numberOr(config.port, 0),
+    tls: config.tls === true,
+    ...(tlsCa === null ? {} : { tlsCa }),
+    ...(tlsServerName === null ? {} : { tlsServerName }),
+    systemId: textOr(config.systemId, ""),
+    password: textOr(config.password, ""),
+    systemType: textOr(config.systemType, ""),
+    bindMode: oneOf(config.bindMode, ["transceiver", "pair"]),
+    windowSize: numberOr(config.windowSize, WINDOW_SIZE),
+    throughputPerSecond: numberOr(config.throughputPerSecond, null),
+    responseTimeoutMs: numberOr(config.responseTimeoutSeconds, RESPONSE_TIMEOUT_SECONDS) * 1_000,
+    enquireLinkMs: numberOr(config.enquireLinkSeconds, ENQUIRE_LINK_SECONDS) * 1_000,
+    addressTon: numberOr(config.addressTon, 0),
+    addressNpi: numberOr(config.addressNpi, 0),
+    addressRange: textOr(config.addressRange, ""),
+  };
+}
+
+function textOr<Default>(value: unknown, otherwise: Default): string | Default {
+  return typeof value === "string" ? value : otherwise;
+}
+
+function numberOr<Default>(value: unknown, otherwise: Default): number | Default {
+  return typeof value === "number" ? value : otherwise;
+}
+
+/** The first of them is the default. */
+function oneOf<const Value>(value: unknown, values: readonly [Value, ...Value[]]): Value {
+  return values.find((candidate) => candidate === value) ?? values[0];
+}

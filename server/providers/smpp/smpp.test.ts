@@ -1,0 +1,250 @@
+/** The instance against a message centre whose codec is not ours, in real time: what goes out, and what becomes of it. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Disk, OWN, smppStage as stage, startInstance, TO } from "../../../test/support/smsc/instance.ts";
+import { hasSmsc, startSmsc } from "../../../test/support/smsc/smsc.ts";
+import { until } from "../../../test/support/wait.ts";
+
+test("a message goes out as the far side's codec reads it, and its receipt is told under the carrier's id", async (t) => {
+  const at = await stage(t, { config: { systemType: "VMA" } });
+  if (at === null) return;
+  const { smsc, instance } = at;
+  const outcome = await instance.send(`${TO}00`, "{€} @£");
+  assert.deepEqual(outcome, { outcome: "accepted", reference: "1000", segments: 1, encoding: "GSM-7" });
+  assert.equal((await instance.receipt("1000")).receipt, "delivered");
+  const [seen] = smsc.submits;
+  assert.equal(seen?.octets, "1b281b651b29200001");
+  assert.deepEqual([seen?.source_addr_ton, seen?.source_addr_npi, seen?.source_addr], [1, 1, OWN.slice(1)]);
+  assert.deepEqual([seen?.dest_addr_ton, seen?.dest_addr_npi, seen?.destination_addr], [1, 1, `${TO}00`.slice(1)]);
+  assert.deepEqual([seen?.data_coding, seen?.esm_class, seen?.registered_delivery], [0, 0, 1]);
+  assert.match(seen?.user_message_reference ?? "", /^[0-9a-f]{4}$/);
+  const bind = smsc.seen.find(({ event }) => event === "bind");
+  assert.deepEqual([bind?.mode, bind?.system_type, bind?.version], ["transceiver", "VMA", 0x34]);
+  await until(() => smsc.seen.some(({ event, status }) => event === "taken" && status === 0));
+  assert.deepEqual([...instance.disk.entries.keys()], [], "a plain message needs no memory");
+  assert.deepEqual(instance.faults, []);
+});
+
+test("every form of receipt is understood: parameters, text, any case, payload, unflagged, other base", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { instance } = at;
+  for (const kind of ["23", "24", "25", "26"]) {
+    const reference = await instance.accepted(TO + kind);
+    assert.equal((await instance.receipt(reference)).receipt, "delivered", kind);
+  }
+  const hex = await stage(t, { config: { messageIdBase: "hexThenDecimal" } }, { "first-id": 0xabc });
+  const reference = await hex?.instance.accepted(`${TO}16`);
+  assert.equal(reference, "2748");
+  assert.equal((await hex?.instance.receipt("2748"))?.receipt, "delivered");
+});
+
+test("an end that is none is told with the carrier's code, and a word underway is no end", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { instance } = at;
+  for (const [kind, word, code] of [
+    ["03", "EXPIRED", "043"],
+    ["05", "UNDELIVERABLE", "045"],
+    ["08", "REJECTED", "048"],
+  ] as const) {
+    const receipt = await instance.receipt(await instance.accepted(TO + kind));
+    assert.deepEqual([receipt.receipt, receipt.code], ["failed", code]);
+    assert.match(receipt.reason ?? "", new RegExp(`${word}, error ${code}`));
+  }
+  const reference = await instance.accepted(`${TO}01`);
+  await instance.receipt(reference);
+  assert.deepEqual(instance.receiptsOf(reference), ["delivered"]);
+});
+
+test("a receipt that comes before the response waits for it", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { smsc, instance } = at;
+  let tries = 0;
+  instance.onSignal = (signal) => {
+    tries += 1;
+    return instance.appliedOf(signal);
+  };
+  const reference = await instance.accepted(`${TO}99`);
+  assert.ok(tries > 0, "the receipt came no earlier than the response");
+  assert.equal(smsc.seen.filter(({ event }) => event === "taken").length, 0, "it was answered before it was on disk");
+  assert.equal((await instance.receipt(reference)).receipt, "delivered");
+});
+
+test("more receipts before their responses than a session may have open hold up nothing", async (t) => {
+  const at = await stage(t, { config: { windowSize: 150 } });
+  if (at === null) return;
+  const { instance } = at;
+  const references = await Promise.all(Array.from({ length: 150 }, () => instance.accepted(`${TO}99`)));
+  await until(() => references.every((reference) => instance.receiptsOf(reference).length === 1));
+  await until(() => instance.disk.entries.size === 0);
+});
+
+test("what the SMSC answers decides what becomes of the message", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { smsc, instance } = at;
+  assert.deepEqual(await instance.send(`${TO}11`), {
+    outcome: "rejected",
+    code: "ESME_RINVDSTADR",
+    reason: "the SMSC refuses it: invalid destination address (ESME_RINVDSTADR 0x0B)",
+  });
+  const full = await instance.send(`${TO}14`);
+  assert.deepEqual([full.outcome, "retryAfterMs" in full && full.retryAfterMs], ["deferred", null]);
+  const dropped = await instance.send(`${TO}66`);
+  assert.equal(dropped.outcome, "unknown");
+  await until(() => instance.provider.isUp === false);
+  const down = await instance.send(`${TO}00`);
+  assert.ok(down.outcome === "deferred" && down.isDown === true);
+  assert.equal(smsc.submits.length, 3, "while it was down nothing went out");
+});
+
+test("a word that we are too fast stops all messages for a while, and then it works", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { smsc, instance } = at;
+  const message = instance.message(`${TO}58`);
+  const abort = new AbortController().signal;
+  for (const waitMs of [1_000, 2_000]) {
+    assert.deepEqual(await instance.provider.send(message, abort), {
+      outcome: "deferred",
+      retryAfterMs: waitMs,
+      reason: "the SMSC refuses it: too many messages at once (ESME_RTHROTTLED 0x58)",
+    });
+    const health = await instance.provider.health();
+    assert.equal(health.status, "degraded");
+    assert.match(health.message ?? "", /send too fast: set throughputPerSecond/);
+  }
+  const before = smsc.submits.at(-1)?.at ?? 0;
+  await instance.accepted(`${TO}00`);
+  assert.ok((smsc.submits.at(-1)?.at ?? 0) - before >= 1.9, "it did not wait");
+  assert.equal((await instance.provider.send(message, abort)).outcome, "accepted");
+});
+
+test("a message without an answer is unknown, and a receipt that gives our number back proves that it was sent", async (t) => {
+  const at = await stage(t, { config: { responseTimeoutSeconds: 1 } });
+  if (at === null) return;
+  const { instance } = at;
+  const lost = await instance.send(`${TO}77`);
+  assert.deepEqual(lost, { outcome: "unknown", reason: "the SMSC did not answer within 1 seconds" });
+  assert.match((await instance.provider.health()).message ?? "", /The last message got no answer/);
+  const message = instance.message(`${TO}78`);
+  assert.equal((await instance.provider.send(message, new AbortController().signal)).outcome, "unknown");
+  const receipt = await until(() => instance.receipts.find(({ messageId }) => messageId === message.messageId));
+  assert.equal(receipt.receipt, "delivered");
+});
+
+test("where the SMSC calls all messages the same or nothing, each has a name of ours, and our number tells them apart", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { instance } = at;
+  for (const kind of ["02", "15"]) {
+    const references = await Promise.all([1, 2, 3].map(() => instance.accepted(TO + kind)));
+    assert.equal(new Set(references).size, 3);
+    for (const reference of references) {
+      assert.match(reference, /^tb:/);
+      assert.equal((await instance.receipt(reference)).receipt, "delivered");
+    }
+  }
+  await until(() => instance.disk.entries.size === 0, { what: "the memory being empty again" });
+});
+
+test("the numbers that go out with messages differ among all that are in flight", async (t) => {
+  const at = await stage(t, { config: { windowSize: 50 } });
+  if (at === null) return;
+  const { smsc, instance } = at;
+  await Promise.all(Array.from({ length: 100 }, () => instance.accepted(`${TO}06`)));
+  assert.equal(new Set(smsc.submits.map((submit) => submit.user_message_reference)).size, 100);
+});
+
+test("a bind that is refused is said in words, and nothing is handed over", async (t) => {
+  const at = await stage(t, { config: { password: "wrong" }, waits: false });
+  if (at === null) return;
+  const { smsc, instance } = at;
+  const unwell = await until(async () => {
+    const health = await instance.provider.health();
+    return /invalid password/.test(health.message ?? "") ? health : null;
+  });
+  assert.equal(unwell.status, "unhealthy");
+  assert.match(
+    unwell.message ?? "",
+    /^Not connected to 127\.0\.0\.1:\d+ since .*: transceiver: the SMSC refuses the bind: invalid password \(ESME_RINVPASWD 0x0E\)\.$/,
+  );
+  const outcome = await instance.send(`${TO}00`);
+  assert.ok(outcome.outcome === "deferred" && outcome.isDown === true);
+  assert.equal(smsc.submits.length, 0);
+});
+
+test("a pair sends over one connection and hears over the other", async (t) => {
+  const at = await stage(t, { config: { bindMode: "pair" } });
+  if (at === null) return;
+  const { smsc, instance } = at;
+  const reference = await instance.accepted(`${TO}00`);
+  assert.equal((await instance.receipt(reference)).receipt, "delivered");
+  const modes = smsc.seen.filter(({ event }) => event === "bind").map(({ mode }) => mode);
+  assert.deepEqual(modes.sort(), ["receiver", "transmitter"]);
+  assert.equal((await instance.provider.health()).status, "healthy");
+});
+
+test("after the SMSC was killed and is back, messages go again", async (t) => {
+  if (!hasSmsc(t)) return;
+  const first = await startSmsc();
+  t.after(() => first.kill());
+  const instance = await startInstance(t, first.port);
+  await instance.accepted(`${TO}06`);
+  await first.kill();
+  await until(() => instance.provider.isUp === false);
+  const second = await startSmsc({ port: first.port, "first-id": 2_000 });
+  t.after(() => second.kill());
+  await until(() => instance.provider.isUp === true);
+  assert.equal((await instance.receipt(await instance.accepted(`${TO}00`))).receipt, "delivered");
+});
+
+test("what an SMSC unbinds is bound again, and a stop unbinds", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { smsc, instance } = at;
+  await smsc.order({ do: "alert" });
+  await smsc.order({ do: "unbind" });
+  await until(() => smsc.seen.filter(({ event }) => event === "bind").length === 2);
+  await until(() => instance.provider.isUp === true);
+  await instance.provider.stop();
+  assert.ok(smsc.seen.some(({ event }) => event === "unbind"));
+  assert.equal((await instance.send(`${TO}00`)).outcome, "deferred");
+  assert.equal((await instance.provider.health()).status, "unhealthy");
+});
+
+test("what is called off on its way is unknown at once, and told as sent when the SMSC has taken it", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { smsc, instance } = at;
+  const message = instance.message(`${TO}04`);
+  const abort = new AbortController();
+  const sending = instance.provider.send(message, abort.signal);
+  await until(() => smsc.submits.length === 1);
+  abort.abort();
+  assert.equal((await sending).outcome, "unknown");
+  const sent = await until(() => instance.receipts[0]);
+  assert.deepEqual([sent.receipt, sent.messageId, sent.reference], ["sent", message.messageId, smsc.submits[0]?.id]);
+});
+
+test("a restart loses no receipt: what was not taken in comes again", async (t) => {
+  const disk = new Disk();
+  const at = await stage(t, { disk });
+  if (at === null) return;
+  const { smsc, instance } = at;
+  instance.onSignal = () => Promise.reject(new Error("the store is busy"));
+  const references = [await instance.accepted(`${TO}00`), await instance.accepted(`${TO}05`)];
+  await until(() => disk.entries.size === 2, { what: "both receipts being kept" });
+  await instance.provider.stop();
+  const next = await startInstance(t, smsc.port, { disk });
+  for (const reference of references) next.references.add(reference);
+  for (const reference of references) await next.receipt(reference);
+  assert.deepEqual(
+    references.map((reference) => next.receiptsOf(reference)),
+    [["delivered"], ["failed"]],
+  );
+  await until(() => disk.entries.size === 0);
+});

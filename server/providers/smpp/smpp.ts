@@ -1,0 +1,147 @@
+/** SMS over SMPP 3.4: one account at a carrier's SMSC. Puts together the link, what goes out, and what comes in. */
+
+import type { Clock } from "../../clock.ts";
+import type {
+  Applied,
+  Capabilities,
+  Health,
+  Outbound,
+  Outcome,
+  Provider,
+  ProviderContext,
+  Signal,
+} from "../provider.ts";
+import { Book } from "./book.ts";
+import { Flights } from "./flights.ts";
+import { HandOvers } from "./hand-over.ts";
+import { healthOf } from "./health.ts";
+import type { Stands } from "./heard.ts";
+import { Hearing } from "./hearing.ts";
+import { Incoming } from "./incoming.ts";
+import { Link } from "./link.ts";
+import type { DataSm, DeliverSm } from "./pdu.ts";
+import { readReceipt } from "./receipts.ts";
+import { readSettings, type SmppSettings } from "./settings.ts";
+import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
+import { Telling } from "./telling.ts";
+
+/** What any instance can do; its own bind says how much at once. An SMSC cannot be asked about a message without an id. */
+export const SMPP_CAPABILITIES: Capabilities = {
+  channels: ["sms"],
+  concurrency: 10,
+  settleAfterMs: 15_000,
+  seesPayments: false,
+};
+
+const SWEEP_MS = 3_600_000;
+
+/** A new SMPP instance, not started. */
+export function createSmpp(context: ProviderContext): Provider {
+  return new Smpp(context);
+}
+
+class Smpp implements Provider {
+  readonly name = "smpp";
+  readonly capabilities: Capabilities;
+  readonly #settings: SmppSettings;
+  readonly #clock: Clock;
+  readonly #fault: (error: unknown) => void;
+  readonly #link: Link;
+  readonly #telling: Telling;
+  readonly #flights: Flights;
+  readonly #book: Book;
+  readonly #hearing: Hearing;
+  readonly #incoming: Incoming;
+  readonly #handOvers: HandOvers;
+  #sinceReceipt = 0;
+  #stopTimer = () => {};
+
+  constructor({ clock, config, memory, numbers, changed, fault }: ProviderContext) {
+    this.#clock = clock;
+    this.#fault = fault;
+    this.#settings = readSettings(config);
+    const events = {
+      deliver: (pdu: DeliverSm | DataSm, session: Stands) => this.#deliver(pdu, session),
+      changed,
+      fault,
+    };
+    this.#link = new Link(this.#settings.link, events, clock);
+    this.#telling = new Telling(clock);
+    this.#flights = new Flights(clock.real());
+    this.#book = new Book(memory, (signal) => this.#telling.tell(signal));
+    const parts = {
+      clock,
+      memory,
+      numbers,
+      fault,
+      link: this.#link,
+      settings: this.#settings,
+      telling: this.#telling,
+      flights: this.#flights,
+      book: this.#book,
+    };
+    this.#hearing = new Hearing(parts);
+    this.#incoming = new Incoming(parts);
+    this.#handOvers = new HandOvers(parts);
+    this.capabilities = { ...SMPP_CAPABILITIES, concurrency: this.#handOvers.concurrency };
+  }
+
+  get isUp(): boolean {
+    return this.#link.isUp && !this.#telling.isStopped;
+  }
+
+  async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
+    this.#telling.begin(signals);
+    await this.#book.load(this.#clock.now());
+    await Promise.all([this.#incoming.load(), this.#hearing.load()]);
+    this.#sweepLater();
+    this.#link.start();
+  }
+
+  async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
+    const outcome = await this.#handOvers.send(message, abort);
+    if (outcome.outcome === "accepted") this.#sinceReceipt += 1;
+    return outcome;
+  }
+
+  async health(): Promise<Health> {
+    if (this.#telling.isStopped) return { status: "unhealthy", message: "The instance is stopped." };
+    const { host, port } = this.#settings.link;
+    return healthOf(
+      this.#link.state(),
+      { host, port, now: this.#clock.real() },
+      {
+        throttledAt: this.#handOvers.throttledAt,
+        unanswered: this.#handOvers.unanswered,
+        unmatched: this.#hearing.unmatched,
+        sharedIds: this.#flights.sharedIds,
+        sinceReceipt: this.#sinceReceipt,
+      },
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#stopTimer();
+    await this.#telling.stop();
+    this.#incoming.stop();
+    await this.#link.stop();
+  }
+
+  /** What the SMSC tells: a receipt, or a message of a contact. */
+  async #deliver(pdu: DeliverSm | DataSm, session: Stands): Promise<number> {
+    if (this.#telling.isStopped) return ESME_RX_T_APPN;
+    const receipt = readReceipt(pdu, this.#settings);
+    if (receipt === null) return await this.#incoming.take(pdu, session);
+    this.#sinceReceipt = 0;
+    if (receipt !== "unreadable") return await this.#hearing.take(receipt);
+    this.#fault(new Error("the SMSC sent a receipt that names neither a message nor a state"));
+    return ESME_ROK;
+  }
+
+  #sweepLater(): void {
+    this.#stopTimer = this.#clock.after(SWEEP_MS, () => {
+      this.#sweepLater();
+      this.#book.sweep(this.#clock.now()).catch(this.#fault);
+    });
+  }
+}

@@ -1,0 +1,96 @@
+/** What Twilio tells at the instance's hook: verified, told to the service, and answered when that is on disk. */
+
+import type { MessageId } from "../../core/id.ts";
+import type { HookReply, HookRequest } from "../provider.ts";
+import { readInbound } from "./inbound.ts";
+import type { HandOver, Ledger } from "./ledger.ts";
+import { isSignedBy, type Parameters, parametersOf } from "./signature.ts";
+import type { News, Teller } from "./tell.ts";
+
+/** What the hook of one instance works with. */
+export interface HookParts {
+  authToken: string;
+  ledger: Ledger;
+  teller: Teller;
+  /** Whether a later hand-over of the message has begun: what is told of this one is no word about that. */
+  isSuperseded(messageId: MessageId, handedOverAt: number): boolean;
+  /** A status came: they do come. `untold`: it could not be taken in, and Twilio will not say it again. */
+  heard(): void;
+  untold(handOver: HandOver): void;
+  fault(error: unknown): void;
+}
+
+const TWIML: HookReply = { status: 200, contentType: "text/xml", body: "<Response/>" };
+const DONE: HookReply = { status: 204 };
+const FORBIDDEN: HookReply = { status: 403, contentType: "text/plain", body: "The signature is not right.\n" };
+const NOT_FOUND: HookReply = { status: 404, contentType: "text/plain", body: "Nothing is told at this address.\n" };
+const POST_ONLY: HookReply = { status: 405, contentType: "text/plain", body: "Set the method to HTTP POST.\n" };
+
+const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
+const STATUS_PATH = /^\/status\/(msg_[0-9a-f-]{36})\/(\d{1,16})$/;
+
+/** The path at which Twilio tells what becomes of one hand-over, behind the hook's own. */
+export function statusPath(messageId: MessageId, handedOverAt: number): string {
+  return `/status/${messageId}/${handedOverAt}`;
+}
+
+/** Answers a request to the hook. Only what the account's token has signed changes anything. A throw: tell it again. */
+export async function receiveAt(parts: HookParts, request: HookRequest): Promise<HookReply> {
+  if (request.method !== "POST") return POST_ONLY;
+  const isForm = FORM.test(request.headers["content-type"] ?? "");
+  const parameters = isForm ? parametersOf(request.body) : NO_PARAMETERS;
+  const signature = request.headers["x-twilio-signature"] ?? "";
+  const { url, body } = request;
+  // A body that is no form is signed by its hash in the address, or not at all.
+  if (!isForm && !url.includes("bodySHA256=") && body.length > 0) return FORBIDDEN;
+  if (!isSignedBy(parts.authToken, { url, signature, parameters, body })) return FORBIDDEN;
+  const path = request.path.replace(/\/+$/, "");
+  if (path === "" || path === "/inbound") return hearInbound(parts, parameters);
+  const [, id, at] = STATUS_PATH.exec(path) ?? [];
+  return id === undefined ? NOT_FOUND : hearStatus(parts, id as MessageId, Number(at), parameters);
+}
+
+const NO_PARAMETERS: Parameters = new Map();
+
+async function hearInbound({ teller, fault }: HookParts, parameters: Parameters): Promise<HookReply> {
+  const read = readInbound(parameters);
+  if ("other" in read) {
+    fault(new Error(`a webhook was taken for an inbound message and left: ${read.other}`));
+    return TWIML;
+  }
+  await teller.signal(read.inbound);
+  if (read.optOut !== null) await teller.signal(read.optOut);
+  return TWIML;
+}
+
+async function hearStatus(
+  parts: HookParts,
+  messageId: MessageId,
+  handedOverAt: number,
+  parameters: Parameters,
+): Promise<HookReply> {
+  const { ledger, teller } = parts;
+  const field = (name: string) => parameters.get(name)?.[0] || null;
+  const sid = field("MessageSid") ?? field("SmsSid");
+  const status = field("MessageStatus") ?? field("SmsStatus");
+  if (sid === null || status === null) return NOT_FOUND;
+  parts.heard();
+  if (parts.isSuperseded(messageId, handedOverAt)) return DONE;
+  // Also of a message that is only queued there: the proof that it was taken, should its answer have got lost.
+  const handOver = await ledger.note(messageId, handedOverAt, sid);
+  const code = Number(field("ErrorCode") ?? Number.NaN);
+  const news: News = {
+    status: status.toLowerCase(),
+    errorCode: Number.isSafeInteger(code) && code > 0 ? code : null,
+    errorMessage: field("ErrorMessage"),
+    from: field("From"),
+    to: field("To"),
+  };
+  try {
+    await teller.receipt(handOver, news);
+  } catch (error) {
+    parts.untold(handOver);
+    throw error;
+  }
+  return DONE;
+}

@@ -1,0 +1,114 @@
+/** A message as Twilio takes it, and what its answer makes of the hand-over. Pure. */
+
+import type { Outbound, Outcome } from "../provider.ts";
+import type { Answer, Silence } from "./api.ts";
+import { codeMeaning } from "./codes.ts";
+import { REFUSED, UNKNOWN_ACCOUNT } from "./line.ts";
+import { type MessageRecord, readMessage, readRefusal } from "./records.ts";
+import { canBeReached, type Settings } from "./settings.ts";
+
+/** Most characters of a text, and files of a message (Twilio's Messages resource). */
+const TEXT_LENGTH_MAX = 1_600;
+const MEDIA_MAX = 10;
+/** How long a number of ours is spared whose queue at Twilio is full, in milliseconds. */
+export const QUEUE_FULL_MS = 30_000;
+const RETRY_AFTER_MS_MAX = 3_600_000;
+
+/** Why a message cannot be sent by Twilio at all: it is not even tried. */
+type Refused = Extract<Outcome, { outcome: "rejected" }>;
+
+/** The form of a message; `statusCallback` null where Twilio cannot call. */
+export function formOf(
+  message: Outbound,
+  settings: Settings,
+  statusCallback: string | null,
+): { form: URLSearchParams } | { refused: Refused } {
+  const { text, attachments, group, from, to } = message;
+  const { length } = [...text];
+  if (group !== null) return refuse("GROUP", "Twilio sends to one recipient, not to a group.");
+  if (length > TEXT_LENGTH_MAX)
+    return refuse("21617", `The text has ${length} characters; Twilio takes 1,600 at most.`);
+  if (attachments.length > MEDIA_MAX) {
+    return refuse("TOO_MANY_MEDIA", `There are ${attachments.length} files; Twilio takes ${MEDIA_MAX} at most.`);
+  }
+  const form = new URLSearchParams({ To: to, From: from });
+  if (settings.messagingServiceSid !== null) form.set("MessagingServiceSid", settings.messagingServiceSid);
+  if (text !== "") form.set("Body", text);
+  for (const { url, filename } of attachments) {
+    if (url === undefined || !canBeReached(url, settings)) {
+      const reason = `Twilio cannot fetch ${filename}: its address is not public. Set TB_PUBLIC_URL to one that is.`;
+      return refuse("MEDIA_NOT_PUBLIC", reason);
+    }
+    form.append("MediaUrl", url);
+  }
+  if (statusCallback !== null) form.set("StatusCallback", statusCallback);
+  return { form };
+}
+
+function refuse(code: string, reason: string): { refused: Refused } {
+  return { refused: { outcome: "rejected", code, reason } };
+}
+
+/**
+ * What an answer means. `taken`: the message has a name at Twilio now. `refused`: by a code. The others are `Outcome`s to
+ * be, with what they say of the instance: `down` nothing can be handed over, `busy` it is asked too fast.
+ */
+export type Verdict =
+  | { verdict: "taken"; message: MessageRecord }
+  | { verdict: "refused"; outcome: Refused; code: number | null }
+  | { verdict: "later"; reason: string }
+  | { verdict: "queueFull"; reason: string }
+  | { verdict: "busy"; waitMs: number | null; reason: string }
+  | { verdict: "down"; reason: string }
+  | { verdict: "unknown"; reason: string };
+
+/** Judges the answer to a hand-over, at the real time `now`. What may have been sent is never called refused or put off. */
+export function judge(answer: Answer | Silence, now: number): Verdict {
+  if ("silence" in answer) {
+    const verdict = answer.silence === "unsent" ? "down" : "unknown";
+    return { verdict, reason: `Twilio cannot be reached: ${answer.reason}.` };
+  }
+  const { status, body } = answer;
+  if (status >= 200 && status < 300) {
+    const message = readMessage(body);
+    if (message !== null) return { verdict: "taken", message };
+    return { verdict: "unknown", reason: `Twilio answered ${status} without naming the message` };
+  }
+  // 408 comes from something on the way that does not know what became of it.
+  if (status >= 500 || status === 408) return { verdict: "unknown", reason: `Twilio answered ${status}` };
+  return judgeRefusal(answer, now);
+}
+
+function judgeRefusal({ status, headers, body }: Answer, now: number): Verdict {
+  const refusal = readRefusal(body);
+  const meaning = codeMeaning(refusal?.code ?? null);
+  const reason = meaning?.words ?? sentence(status, refusal?.message ?? "");
+  if (meaning?.kind === "queueFull") return { verdict: "queueFull", reason };
+  if (status === 429 || meaning?.kind === "busy") {
+    return { verdict: "busy", waitMs: retryAfterMs(headers["retry-after"], now), reason: "Twilio is asked too fast." };
+  }
+  if (status === 401) return { verdict: "down", reason: REFUSED };
+  if (status === 404) return { verdict: "down", reason: UNKNOWN_ACCOUNT };
+  if (meaning?.kind === "account") return { verdict: "down", reason };
+  if (refusal === null) return { verdict: "down", reason: `What answers at baseUrl is not Twilio's API: ${status}.` };
+  if (meaning?.kind === "later") return { verdict: "later", reason };
+  if (meaning?.kind === "unsure") return { verdict: "unknown", reason };
+  const outcome: Refused = { outcome: "rejected", code: String(refusal.code), reason };
+  const isUnreachable = meaning?.kind === "unreachable";
+  return {
+    verdict: "refused",
+    outcome: isUnreachable ? { ...outcome, notReachable: true } : outcome,
+    code: refusal.code,
+  };
+}
+
+function sentence(status: number, message: string): string {
+  return message === "" ? `Twilio refused it with ${status}.` : `Twilio refused it: ${message.slice(0, 300)}`;
+}
+
+/** `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3), within an hour; null where there is none. */
+function retryAfterMs(value: string | undefined, now: number): number | null {
+  if (value === undefined) return null;
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now;
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 1_000), RETRY_AFTER_MS_MAX);
+}

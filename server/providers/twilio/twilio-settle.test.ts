@@ -1,0 +1,169 @@
+/** The provider against a small Twilio on loopback: outcomes that nobody knows, and receipts that do not come by themselves. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fastClock } from "../../../test/support/twilio/fast-clock.ts";
+import { accepted, message, NEVER, receipts, TO, told } from "../../../test/support/twilio/sending.ts";
+import { twilioStage } from "../../../test/support/twilio/stage.ts";
+import { until } from "../../../test/support/wait.ts";
+
+test("an answer that got lost is unknown, and settled by the list: taken once, and its callbacks count", async (t) => {
+  for (const answer of ["lost", "error", "nameless", "garbage"] as const) {
+    const stage = await twilioStage(t);
+    stage.fake.behaviours.set(TO, { answer, callbacks: false });
+    const sent = message();
+    assert.equal((await stage.provider.send(sent, NEVER)).outcome, "unknown", answer);
+    const settled = await stage.provider.settle?.(sent);
+    assert.ok(settled !== "absent" && settled?.outcome === "accepted", answer);
+    assert.equal(settled.reference, stage.fake.taken({ to: TO })[0]?.sid);
+    assert.deepEqual(await stage.provider.settle?.(sent), { outcome: "accepted", reference: settled.reference });
+    assert.equal(stage.fake.taken({ to: TO }).length, 1);
+  }
+});
+
+test("an answer that got lost is settled by the callback alone, also in the next process", async (t) => {
+  const stage = await twilioStage(t);
+  stage.fake.behaviours.set(TO, { answer: "lost", statuses: ["sending"] });
+  const sent = message();
+  assert.equal((await stage.provider.send(sent, NEVER)).outcome, "unknown");
+  await until(() => stage.fake.called.some(({ status }) => status === 204));
+  assert.deepEqual(receipts(stage), []);
+  stage.fake.messages.length = 0;
+  await stage.restart();
+  const asked = stage.fake.asked.length;
+  const settled = await stage.provider.settle?.(sent);
+  assert.ok(settled !== "absent" && settled?.outcome === "accepted");
+  const lists = stage.fake.asked.slice(asked).filter(({ path }) => path.endsWith("/Messages.json"));
+  assert.deepEqual(lists, []);
+});
+
+test("of two messages with the same text, one that got through is not taken for the one that did not", async (t) => {
+  const stage = await twilioStage(t);
+  const handedOverAt = Date.now() - 61_000;
+  const first = message({ handedOverAt });
+  await accepted(stage.provider.send(first, NEVER));
+  await told(stage, 2);
+  stage.fake.behaviours.set(TO, { answer: "lost", takes: false });
+  const second = message({ handedOverAt: handedOverAt + 1 });
+  assert.equal((await stage.provider.send(second, NEVER)).outcome, "unknown");
+  // The delivered one is remembered across a restart, too.
+  await stage.restart();
+  assert.equal(await stage.provider.settle?.(second), "absent");
+  assert.equal(await stage.provider.settle?.(message({ text: "Other", handedOverAt })), "absent");
+});
+
+test("two that got lost at once are never both taken for the same message", async (t) => {
+  const stage = await twilioStage(t);
+  const handedOverAt = Date.now() - 61_000;
+  stage.fake.now = () => handedOverAt;
+  stage.fake.behaviours.set(TO, { answer: "lost", callbacks: false });
+  const [a, b] = [message({ handedOverAt }), message({ handedOverAt })];
+  await stage.provider.send(a, NEVER);
+  stage.fake.behaviours.set(TO, { answer: "lost", takes: false });
+  await stage.provider.send(b, NEVER);
+  const settled = await Promise.all([stage.provider.settle?.(a), stage.provider.settle?.(b)]);
+  const outcomes = settled.map((one) => (one === "absent" ? one : one?.outcome));
+  assert.deepEqual(outcomes, ["accepted", "absent"]);
+});
+
+test("while another message to the same recipient is in hand, and while a list cannot be read, nothing is settled", async (t) => {
+  const stage = await twilioStage(t);
+  const lost = message({ handedOverAt: Date.now() - 61_000 });
+  stage.fake.behaviours.set(TO, { slowMs: 50 });
+  const sending = stage.provider.send(message(), NEVER);
+  const meanwhile = await stage.provider.settle?.(lost);
+  assert.ok(meanwhile !== "absent" && meanwhile?.outcome === "unknown");
+  await accepted(sending);
+  stage.fake.everything = { status: 503, body: "" };
+  const unread = await stage.provider.settle?.(lost);
+  assert.ok(unread !== "absent" && unread?.outcome === "unknown");
+  stage.fake.everything = { status: 200, body: '{"messages":[{"sid":null}],"next_page_uri":null}' };
+  const odd = await stage.provider.settle?.(lost);
+  assert.ok(odd !== "absent" && odd?.outcome === "unknown");
+  stage.fake.everything = null;
+  assert.equal(await stage.provider.settle?.(lost), "absent");
+});
+
+test("a list is read to its end, page by page, and one without an end proves nothing", async (t) => {
+  const stage = await twilioStage(t);
+  stage.fake.pageSizeMax = 3;
+  const handedOverAt = Date.now() - 61_000;
+  stage.fake.behaviours.set(TO, { answer: "lost", callbacks: false });
+  const lost = message({ handedOverAt, text: "the one" });
+  await stage.provider.send(lost, NEVER);
+  stage.fake.behaviours.set(TO, { statuses: [] });
+  for (let count = 0; count < 7; count += 1) await accepted(stage.provider.send(message({ text: `${count}` }), NEVER));
+  const settled = await stage.provider.settle?.(lost);
+  assert.ok(settled !== "absent" && settled?.outcome === "accepted");
+  assert.equal(stage.fake.messages.find(({ sid }) => sid === settled.reference)?.body, "the one");
+  stage.fake.pageSizeMax = 0;
+  const endless = await stage.provider.settle?.(message({ handedOverAt }));
+  assert.ok(endless !== "absent" && endless?.outcome === "unknown");
+});
+
+test("what no callback came for is found out by asking, also by the next process", async (t) => {
+  const stage = await twilioStage(t, { clock: fastClock(200) });
+  stage.fake.behaviours.set(TO, { callbacks: false });
+  await accepted(stage.provider.send(message(), NEVER));
+  assert.deepEqual(await told(stage, 1), ["delivered"]);
+  stage.fake.behaviours.set(TO, { callbacks: false, statuses: ["sent"] });
+  const reference = await accepted(stage.provider.send(message(), NEVER));
+  await told(stage, 2);
+  stage.hook.to = null;
+  await stage.provider.stop();
+  for (const one of stage.fake.messages) if (one.sid === reference) one.status = "undelivered";
+  await stage.restart();
+  await until(() => receipts(stage).at(-1)?.receipt === "failed");
+  assert.equal(receipts(stage).at(-1)?.reference, reference);
+});
+
+test("a message that Twilio no longer has, and one that the service has no more, are asked about no longer", async (t) => {
+  const stage = await twilioStage(t, { clock: fastClock(200) });
+  stage.fake.behaviours.set(TO, { callbacks: false, statuses: ["sent"] });
+  stage.listen = async () => "unknown";
+  await accepted(stage.provider.send(message(), NEVER));
+  await told(stage, 1);
+  await accepted(stage.provider.send(message({ to: "+15550100002" }), NEVER));
+  for (const one of stage.fake.messages) one.isDeleted = one.to !== TO;
+  await until(() => [...stage.entries.values()].every((value) => value.includes("hasEnded")));
+});
+
+test("a callback that cannot be taken in is a 500, and what it told is asked for", async (t) => {
+  const stage = await twilioStage(t, { clock: fastClock(200) });
+  let isBusy = true;
+  stage.listen = async () => {
+    if (isBusy) throw new Error("the store is busy");
+    return "applied";
+  };
+  stage.fake.behaviours.set(TO, { statuses: ["delivered"] });
+  await accepted(stage.provider.send(message(), NEVER));
+  await until(() => stage.fake.called.some(({ status }) => status === 500));
+  isBusy = false;
+  assert.deepEqual(await told(stage, 1), ["delivered"]);
+});
+
+test("a late word about a hand-over that was followed by another is no word about that one", async (t) => {
+  const stage = await twilioStage(t);
+  const first = message();
+  const failed = { status: "undelivered", errorCode: 30008 };
+  stage.fake.behaviours.set(TO, { statuses: [failed] });
+  await accepted(stage.provider.send(first, NEVER));
+  await told(stage, 1);
+  stage.fake.behaviours.set(TO, { statuses: [] });
+  const reference = await accepted(stage.provider.send({ ...first, handedOverAt: first.handedOverAt + 5 }, NEVER));
+  const [old] = stage.fake.taken({ to: TO });
+  assert.ok(old !== undefined);
+  const again = await stage.fake.call(old.statusCallback ?? "", {
+    ...stage.fake.callback(old),
+    MessageStatus: "delivered",
+  });
+  assert.equal(again.status, 204);
+  assert.equal(receipts(stage).length, 1);
+  const [, fresh] = stage.fake.taken({ to: TO });
+  assert.equal(fresh?.sid, reference);
+  await stage.fake.call(fresh?.statusCallback ?? "", stage.fake.callback({ ...(fresh ?? old), status: "delivered" }));
+  assert.deepEqual(
+    receipts(stage).map(({ receipt }) => receipt),
+    ["failed", "delivered"],
+  );
+});

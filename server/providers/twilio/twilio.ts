@@ -1,0 +1,293 @@
+/** Twilio, or whoever offers the same API: SMS out by HTTP, receipts and inbound messages at the instance's hook. */
+
+import type { MessageId } from "../../core/id.ts";
+import { keep } from "../../core/keep.ts";
+import type {
+  Applied,
+  Capabilities,
+  Commands,
+  Health,
+  HookReply,
+  HookRequest,
+  Outbound,
+  Outcome,
+  Provider,
+  ProviderContext,
+  Signal,
+} from "../provider.ts";
+import { type Answer, Api, type Silence } from "./api.ts";
+import { codeMeaning } from "./codes.ts";
+import { healthOf, Troubles } from "./health.ts";
+import { receiveAt, statusPath } from "./hook.ts";
+import { Ledger } from "./ledger.ts";
+import { Line } from "./line.ts";
+import { fetchMedia } from "./media.ts";
+import { type MessagePage, type MessageRecord, readPage } from "./records.ts";
+import { formOf, judge, QUEUE_FULL_MS, type Verdict } from "./send.ts";
+import { canBeReached, readSettings, type Settings } from "./settings.ts";
+import { aheadOf, findIn, type Listed } from "./settle.ts";
+import { meaningOf } from "./statuses.ts";
+import { Teller } from "./tell.ts";
+import { Watch } from "./watch.ts";
+
+/** SMS only. Twilio queues by itself; `concurrency` is what an account may ask at once without being slowed down. */
+export const TWILIO_CAPABILITIES: Capabilities = {
+  channels: ["sms"],
+  concurrency: 32,
+  settleAfterMs: 10_000,
+  seesPayments: false,
+};
+
+const API_PATH = "/2010-04-01/Accounts";
+/** Messages on a page, the most there may be, and pages that are read of one list. */
+const PAGE_SIZE = 1_000;
+const PAGES_MAX = 10;
+const PAGE_MS = 10_000;
+/** Messages whose last hand-over is remembered. */
+const LAST_MAX = 100_000;
+
+/** A new Twilio instance, not started. */
+export function createTwilio(context: ProviderContext): Provider & { commands: Pick<Commands, "fetch"> } {
+  return new Twilio(context);
+}
+
+class Twilio implements Provider {
+  readonly name = "twilio";
+  readonly capabilities = TWILIO_CAPABILITIES;
+  readonly commands: Pick<Commands, "fetch">;
+  readonly #context: ProviderContext;
+  readonly #settings: Settings;
+  readonly #path: string;
+  readonly #api: Api;
+  readonly #line: Line;
+  readonly #watch: Watch;
+  readonly #ledger: Ledger;
+  #teller: Teller;
+  readonly #troubles = new Troubles();
+  /** When the last hand-over of a message was recorded. */
+  readonly #last = new Map<MessageId, number>();
+  /** Numbers of ours whose queue is full, and until when. */
+  readonly #full = new Map<string, number>();
+  /** Hand-overs under way, by both numbers: what `settle` finds may be one of them. */
+  readonly #sending = new Map<string, number>();
+  readonly #inFlight = new Set<Promise<unknown>>();
+  /** Settling is done one after the other: two messages must not be taken for the same one. */
+  #settling: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+
+  constructor(context: ProviderContext) {
+    const { clock, memory } = context;
+    this.#context = context;
+    this.#settings = readSettings(context.config);
+    this.#path = `${API_PATH}/${this.#settings.accountSid}`;
+    const api = new Api(this.#settings, clock, TWILIO_CAPABILITIES.concurrency);
+    this.#api = api;
+    this.#line = new Line({ api, clock, path: `${this.#path}.json`, changed: context.changed });
+    this.#watch = new Watch({
+      api,
+      clock,
+      pathOf: (sid) => `${this.#path}/Messages/${sid}.json`,
+      isUp: () => this.#line.isUp,
+      parts: () => ({ ledger: this.#ledger, teller: this.#teller }),
+    });
+    this.#ledger = new Ledger({ memory, clock, events: this.#watch });
+    this.#teller = this.#newTeller(() => Promise.reject(new Error("the instance is not started")));
+    this.commands = { fetch: (reference, abort) => fetchMedia(api, this.#settings, reference, abort) };
+  }
+
+  get isUp(): boolean {
+    return this.#line.isUp;
+  }
+
+  async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
+    this.#teller = this.#newTeller(signals);
+    await this.#ledger.load();
+    this.#watch.start();
+    void this.#line.look();
+  }
+
+  async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
+    const waitMs = this.#waitMs(message.from);
+    if (this.#stopped) return deferred("the instance is being stopped", null, true);
+    if (waitMs > 0) return deferred("Twilio is asked too fast", waitMs, this.#line.pausedMs > 0);
+    const made = formOf(message, this.#settings, this.#statusCallback(message));
+    if ("refused" in made) return made.refused;
+    keep(this.#last, message.messageId, message.handedOverAt, LAST_MAX);
+    const pair = pairOf(message);
+    this.#sending.set(pair, (this.#sending.get(pair) ?? 0) + 1);
+    try {
+      return await this.#track(this.#handOver(message, made.form, abort));
+    } finally {
+      const left = (this.#sending.get(pair) ?? 1) - 1;
+      if (left > 0) this.#sending.set(pair, left);
+      else this.#sending.delete(pair);
+    }
+  }
+
+  settle(message: Outbound): Promise<Outcome | "absent"> {
+    const settling = this.#settling.then(() => this.#settle(message));
+    this.#settling = settling.catch(() => {});
+    return this.#track(settling);
+  }
+
+  receive(request: HookRequest): Promise<HookReply> {
+    const received = receiveAt(
+      {
+        authToken: this.#settings.authToken,
+        ledger: this.#ledger,
+        teller: this.#teller,
+        isSuperseded: (messageId, handedOverAt) => handedOverAt < (this.#last.get(messageId) ?? 0),
+        heard: () => this.#watch.heard(),
+        untold: (handOver) => this.#watch.soon(handOver),
+        fault: this.#context.fault,
+      },
+      request,
+    );
+    return this.#track(received);
+  }
+
+  async health(): Promise<Health> {
+    const trouble = await this.#line.finding();
+    const now = this.#context.clock.real();
+    return healthOf({
+      settings: this.#settings,
+      hookUrl: this.#context.hookUrl(),
+      trouble: this.#stopped ? "The instance is stopped." : trouble,
+      pausedMs: this.#line.pausedMs,
+      troubles: this.#troubles.warnings(now),
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#ledger.stop();
+    await Promise.all([this.#api.close(), this.#teller.stop(), this.#line.stop(), this.#watch.stop()]);
+    await Promise.allSettled(this.#inFlight);
+  }
+
+  async #handOver(message: Outbound, form: URLSearchParams, abort: AbortSignal): Promise<Outcome> {
+    const answer = await this.#api.ask({ method: "POST", path: `${this.#path}/Messages.json`, form, abort });
+    const verdict = judge(answer, this.#context.clock.real());
+    switch (verdict.verdict) {
+      case "taken":
+        this.#line.worked();
+        return this.#taken(message, verdict.message);
+      case "refused":
+        return this.#refused(message, verdict);
+      case "later":
+        return deferred(verdict.reason, null, false);
+      case "queueFull":
+        this.#full.set(message.from, this.#context.clock.real() + QUEUE_FULL_MS);
+        return deferred(verdict.reason, QUEUE_FULL_MS, false);
+      case "busy":
+        return deferred(verdict.reason, this.#line.pause(verdict.waitMs), true);
+      case "down":
+        // One that was called off says nothing about the peer.
+        if (!abort.aborted && !this.#stopped) this.#line.isDown(verdict.reason);
+        return deferred(verdict.reason, null, true);
+      case "unknown":
+        if (!abort.aborted && !this.#stopped) this.#line.doubt();
+        return { outcome: "unknown", reason: verdict.reason };
+    }
+  }
+
+  #refused(message: Outbound, { outcome, code }: Extract<Verdict, { verdict: "refused" }>): Outcome {
+    if (code !== null) this.#troubles.note(code, this.#context.clock.real());
+    if (codeMeaning(code)?.isOptOut === true) {
+      // Should it not be told now, the next message to this contact is refused, and tells it.
+      const telling = this.#teller.optOut(message.from, message.to);
+      this.#track(telling).catch(this.#context.fault);
+    }
+    return outcome;
+  }
+
+  /** It is on disk which message it is before the service hears that it was taken. */
+  async #taken(message: Outbound, { sid, status, segments }: MessageRecord): Promise<Outcome> {
+    const { messageId, handedOverAt } = message;
+    try {
+      const handOver = await this.#ledger.note(messageId, handedOverAt, sid);
+      // No callback comes for the status that a message begins with.
+      if (meaningOf(status).receipt !== null) this.#watch.soon(handOver);
+    } catch (error) {
+      // It was taken all the same; its callbacks carry our id.
+      this.#context.fault(error);
+    }
+    return { outcome: "accepted", reference: sid, ...(segments === null ? {} : { segments }) };
+  }
+
+  async #settle(message: Outbound): Promise<Outcome | "absent"> {
+    const { messageId, handedOverAt, from, to } = message;
+    const known = this.#ledger.find(messageId, handedOverAt);
+    if (known !== null) return { outcome: "accepted", reference: known.sid };
+    if (this.#sending.has(pairOf(message))) return unknown("another message to this recipient is being handed over");
+    const listed = await this.#list(from, to);
+    if ("reason" in listed) return unknown(listed.reason);
+    const now = this.#context.clock.now();
+    const found = findIn(listed, message, { now, isOther: (sid) => this.#ledger.withSid(sid) !== null });
+    if (found === "absent") return "absent";
+    return "reason" in found ? unknown(found.reason) : this.#taken(message, found.message);
+  }
+
+  /** All that was sent from one number to another, or why that cannot be told. */
+  async #list(from: string, to: string): Promise<Listed | { reason: string }> {
+    const query = new URLSearchParams({ To: to, From: from, PageSize: String(PAGE_SIZE) });
+    const messages: MessageRecord[] = [];
+    let path: string | null = `${this.#path}/Messages.json?${query}`;
+    let aheadMs: number | null = null;
+    for (let pages = 0; path !== null; pages += 1) {
+      if (pages === PAGES_MAX) return { reason: "Twilio has more messages to this recipient than are looked through" };
+      const answer = await this.#api.ask({ method: "GET", path, timeoutMs: PAGE_MS });
+      const page = pageOf(answer);
+      if ("reason" in page) return page;
+      messages.push(...page.messages);
+      aheadMs ??= "silence" in answer ? null : aheadOf(answer, this.#context.clock.real());
+      path = page.next;
+    }
+    return { messages, aheadMs };
+  }
+
+  /** Where Twilio tells what becomes of a hand-over; null where it cannot come, since it might refuse the message for that. */
+  #statusCallback({ messageId, handedOverAt }: Outbound): string | null {
+    const url = `${this.#context.hookUrl()}${statusPath(messageId, handedOverAt)}`;
+    return canBeReached(url, this.#settings) ? url : null;
+  }
+
+  /** How long a message from this number has to wait, in milliseconds. */
+  #waitMs(from: string): number {
+    const fullMs = (this.#full.get(from) ?? 0) - this.#context.clock.real();
+    if (fullMs <= 0) this.#full.delete(from);
+    return Math.max(this.#line.pausedMs, fullMs, 0);
+  }
+
+  #newTeller(signals: (signal: Signal) => Promise<Applied>): Teller {
+    const { clock } = this.#context;
+    const onCode = (code: number) => this.#troubles.note(code, clock.real());
+    return new Teller({ clock, ledger: this.#ledger, signals, onCode });
+  }
+
+  #track<Value>(work: Promise<Value>): Promise<Value> {
+    const done = () => void this.#inFlight.delete(work);
+    this.#inFlight.add(work);
+    work.then(done, done);
+    return work;
+  }
+}
+
+/** Both numbers of a message. */
+function pairOf({ from, to }: Outbound): string {
+  return `${from} ${to}`;
+}
+
+function pageOf(answer: Answer | Silence): MessagePage | { reason: string } {
+  if ("silence" in answer) return { reason: `Twilio cannot be asked: ${answer.reason}` };
+  const page = answer.status === 200 ? readPage(answer.body) : null;
+  return page ?? { reason: `Twilio answered ${answer.status} when it was asked` };
+}
+
+function deferred(reason: string, retryAfterMs: number | null, isDown: boolean): Outcome {
+  return { outcome: "deferred", retryAfterMs, reason, ...(isDown ? { isDown } : {}) };
+}
+
+function unknown(reason: string): Outcome {
+  return { outcome: "unknown", reason };
+}

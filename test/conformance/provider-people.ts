@@ -1,0 +1,378 @@
+/** The provider's suite: what people do of their own accord reaches the service once, whole, and whatever happens. */
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { GroupSighting, InboundSignal, Signal } from "../../server/providers/provider.ts";
+import type { Able, Peer } from "./provider-peer.ts";
+import {
+  acceptedReference,
+  have,
+  LIMIT_MS,
+  type Life,
+  type Promises,
+  quiet,
+  run,
+  type Stage,
+  send,
+} from "./provider-stage.ts";
+
+/** Bytes that are no text, and more than one packet of them. */
+const BYTES = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 7 + (index >> 8)) % 256);
+
+export function people(promise: Promises): void {
+  writing(promise);
+  hardship(promise);
+  doings(promise);
+  groups(promise);
+}
+
+/** What the peer can do, or null after having said why the test is skipped. */
+export function able<Name extends keyof Peer>(
+  { harness: { peer } }: Stage,
+  name: Name,
+  context: TestContext,
+): Exclude<Peer[Name], { skip: string }> | null {
+  return given(peer[name], context);
+}
+
+function given<Thing>(thing: Able<Thing>, context: TestContext): Exclude<Thing, { skip: string }> | null {
+  if (typeof thing === "object" && thing !== null && "skip" in thing) {
+    context.skip(thing.skip);
+    return null;
+  }
+  return thing as Exclude<Thing, { skip: string }>;
+}
+
+/** The signals of a kind that a provider told. */
+function heardOf<Kind extends Signal["kind"]>(life: Life, kind: Kind): Extract<Signal, { kind: Kind }>[] {
+  return life.heard.filter(
+    (signal): signal is Extract<typeof signal, { kind: Kind }> => signal.kind === kind,
+  ) as Extract<Signal, { kind: Kind }>[];
+}
+
+/** Waits until a provider has told as many signals of a kind, and shows that no more follow. */
+async function heardInTheEnd<Kind extends Exclude<Signal["kind"], "receipt">>(
+  { harness }: Stage,
+  life: Life,
+  kind: Kind,
+  count: number,
+): Promise<Extract<Signal, { kind: Kind }>[]> {
+  await harness.advanceUntil(() => heardOf(life, kind).length >= count, LIMIT_MS);
+  await quiet(harness);
+  const heard = heardOf(life, kind);
+  assert.equal(heard.length, count);
+  return heard;
+}
+
+/** The messages that were written, each once: the same reference told again is the same message. */
+async function inboundInTheEnd(stage: Stage, lives: readonly Life[], texts: readonly (string | null)[]) {
+  const all = () => {
+    const heard = lives.flatMap((life) => heardOf(life, "inbound"));
+    return [...new Map(heard.map((signal) => [signal.reference, signal])).values()];
+  };
+  await stage.harness.advanceUntil(() => all().length >= texts.length, LIMIT_MS);
+  await quiet(stage.harness);
+  assert.deepEqual(
+    all().map(({ text }) => text),
+    texts,
+  );
+  return all();
+}
+
+function writing(promise: Promises): void {
+  promise("what a contact writes is told with who wrote it, to which number and on which channel", async (stage, t) => {
+    const writes = able(stage, "writes", t);
+    if (writes === null) return;
+    const life = await stage.live();
+    await run(stage, writes("Hello 👋\nthere", []));
+    const [signal] = await inboundInTheEnd(stage, [life], ["Hello 👋\nthere"]);
+    assert.ok(signal !== undefined && signal.reference !== "");
+    assert.equal(signal.from, stage.harness.peer.contact);
+    assert.equal(signal.to, stage.message({ to: "", channel: "sms" }).from);
+    assert.ok(life.provider.capabilities.channels.includes(signal.channel));
+    assert.deepEqual(
+      { group: signal.group, attachments: signal.attachments, replyTo: signal.replyTo, payment: signal.payment },
+      { group: null, attachments: [], replyTo: null, payment: null },
+    );
+  });
+
+  promise("a file that comes with a message is its bytes, there or by its reference", async (stage, t) => {
+    const writes = able(stage, "writes", t);
+    if (writes === null || able(stage, "files", t) === null) return;
+    const life = await stage.live();
+    await run(stage, writes("Look", [{ bytes: BYTES, mimeType: "application/pdf", filename: "plan.pdf" }]));
+    const [signal] = await inboundInTheEnd(stage, [life], ["Look"]);
+    const [file, ...others] = signal?.attachments ?? [];
+    assert.ok(file !== undefined && others.length === 0);
+    assert.equal(file.mimeType, "application/pdf");
+    const abort = new AbortController().signal;
+    const bytes = file.data ?? (await run(stage, life.provider.commands?.fetch?.(file.reference, abort) ?? missing()));
+    assert.ok(
+      bytes !== null && Buffer.from(bytes).equals(Buffer.from(BYTES)),
+      "these are not the bytes that were sent",
+    );
+  });
+
+  promise("a message of files alone is told, with no text made up for it", async (stage, t) => {
+    const writes = able(stage, "writes", t);
+    if (writes === null || able(stage, "files", t) === null) return;
+    const life = await stage.live();
+    await run(stage, writes(null, [{ bytes: BYTES, mimeType: "application/pdf", filename: "plan.pdf" }]));
+    await stage.harness.advanceUntil(() => heardOf(life, "inbound").length > 0, LIMIT_MS);
+    const [signal] = heardOf(life, "inbound");
+    assert.ok(signal?.text === null || signal?.text === "");
+    assert.equal(signal.attachments.length, 1);
+  });
+}
+
+function missing(): Promise<never> {
+  return Promise.reject(new Error("a file without its bytes came from a provider that cannot fetch them"));
+}
+
+function hardship(promise: Promises): void {
+  promise("what a contact wrote and nobody could take in is told again until it is", async (stage, t) => {
+    const writes = able(stage, "writes", t);
+    if (writes === null || able(stage, "insists", t) === null) return;
+    const life = await stage.live();
+    let failures = 0;
+    life.listen = async (signal) => {
+      if (signal.kind !== "inbound" || failures === 3) return;
+      failures += 1;
+      throw new Error("the store is busy");
+    };
+    await run(stage, writes("Once", []));
+    await inboundInTheEnd(stage, [life], ["Once"]);
+    assert.equal(failures, 3);
+  });
+
+  promise("what the peer tells twice has one name", async (stage, t) => {
+    const writes = able(stage, "writes", t);
+    const repeats = able(stage, "repeats", t);
+    if (writes === null || repeats === null) return;
+    const life = await stage.live();
+    await run(stage, writes("Once", []));
+    await inboundInTheEnd(stage, [life], ["Once"]);
+    await run(stage, repeats());
+    await run(stage, writes("And another", []));
+    await inboundInTheEnd(stage, [life], ["Once", "And another"]);
+  });
+
+  for (const how of ["stop", "death"] as const) {
+    promise(`what is written after a ${how} is told by the next process`, async (stage, t) => {
+      const writes = able(stage, "writes", t);
+      if (writes === null || able(stage, "keeps", t) === null) return;
+      const first = await stage.live();
+      await run(stage, writes("Before", []));
+      await inboundInTheEnd(stage, [first], ["Before"]);
+      if (how === "stop") await run(stage, first.provider.stop());
+      else first.die();
+      await run(stage, writes("Meanwhile", []));
+      await quiet(stage.harness);
+      const second = await stage.live();
+      await inboundInTheEnd(stage, [first, second], ["Before", "Meanwhile"]);
+    });
+  }
+
+  promise("what is written while the peer cannot be reached is told when it is back", async (stage, t) => {
+    const writes = able(stage, "writes", t);
+    const goes = able(stage, "goes", t);
+    if (writes === null || goes === null || able(stage, "keeps", t) === null) return;
+    const life = await stage.live();
+    await run(stage, writes("Before", []));
+    await inboundInTheEnd(stage, [life], ["Before"]);
+    const comeBack = goes();
+    await quiet(stage.harness);
+    await run(stage, writes("Meanwhile", []));
+    await quiet(stage.harness);
+    await comeBack();
+    await inboundInTheEnd(stage, [life], ["Before", "Meanwhile"]);
+  });
+
+  for (const what of ["writes", "reacts", "pays", "renames"] as const) {
+    promise(`a death while what somebody ${what} is being taken in does not lose it`, async (stage, t) => {
+      const act = await actOf(stage, what, t);
+      if (act === null || able(stage, "keeps", t) === null) return;
+      const first = await stage.live();
+      // What was done before shows the provider where the peer stands, as any but the very first life knows it.
+      const kind = await act.before(first);
+      await quiet(stage.harness);
+      const before = first.heard.length;
+      first.listen = async (signal) => {
+        if (signal.kind === kind) first.die();
+      };
+      act.now();
+      await stage.harness.advanceUntil(() => first.dead, LIMIT_MS);
+      assert.ok(first.dead, "it was not told");
+      const second = await stage.live();
+      const isTold = () => named([...first.heard, ...second.heard]).length > before;
+      assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), "it was lost");
+      await quiet(stage.harness);
+      assert.equal(named([...first.heard, ...second.heard]).length, before + 1);
+    });
+  }
+}
+
+/** Signals, each name once: what is told again under its name changes nothing. */
+function named(signals: readonly Signal[]): string[] {
+  return [...new Set(signals.flatMap((signal) => ("reference" in signal ? [signal.reference] : [])))];
+}
+
+/** Something that a contact does: what has to be there before, and the deed, which nobody waits for. */
+async function actOf(stage: Stage, what: "writes" | "reacts" | "pays" | "renames", t: TestContext) {
+  const writes = able(stage, "writes", t);
+  if (writes === null) return null;
+  const hello = async (life: Life) => {
+    await run(stage, writes("Before", []));
+    await inboundInTheEnd(stage, [life], ["Before"]);
+  };
+  const act = (kind: Signal["kind"], before: (life: Life) => Promise<void>, doing: () => Promise<void>) => ({
+    before: async (life: Life) => {
+      await before(life);
+      return kind;
+    },
+    now: () => void doing().catch(() => {}),
+  });
+  if (what === "writes") return act("inbound", hello, () => writes("Half", []));
+  const pays = what === "pays" ? able(stage, "pays", t) : null;
+  if (pays !== null) return act("inbound", hello, () => pays(700));
+  const group = what === "renames" ? able(stage, "group", t) : null;
+  const renames = group === null ? null : given(group.renames, t);
+  if (group !== null && renames !== null) {
+    const inGroup = async (life: Life) => {
+      await run(stage, group.writes("Before"));
+      await inboundInTheEnd(stage, [life], ["Before"]);
+    };
+    return act("group", inGroup, () => renames("The trip"));
+  }
+  const reacts = what === "reacts" ? able(stage, "reacts", t) : null;
+  const scenario = reacts === null ? null : have(stage.harness.scenarios.delivers, t);
+  if (reacts === null || scenario === null) return null;
+  let reference = "";
+  const sent = async (life: Life) => {
+    reference = acceptedReference(await send(stage, life, stage.message(scenario)));
+  };
+  return act("reaction", sent, () => reacts(reference, "love"));
+}
+
+/** One that had the time to be heard by its peer: what is told once is told to nobody else. */
+async function connected(stage: Stage): Promise<Life> {
+  const life = await stage.live();
+  await quiet(stage.harness);
+  return life;
+}
+
+function doings(promise: Promises): void {
+  promise("a reaction names the message that it is to, and its end is told", async (stage, t) => {
+    const reacts = able(stage, "reacts", t);
+    const scenario = have(stage.harness.scenarios.delivers, t);
+    if (reacts === null || scenario === null) return;
+    const life = await stage.live();
+    const reference = acceptedReference(await send(stage, life, stage.message(scenario)));
+    await run(stage, reacts(reference, "love"));
+    await stage.harness.advanceUntil(() => heardOf(life, "reaction").length > 0, LIMIT_MS);
+    await run(stage, reacts(reference, "-love"));
+    const told = await heardInTheEnd(stage, life, "reaction", 2);
+    assert.deepEqual(
+      told.map(({ target, type }) => [target, type]),
+      [
+        [reference, "love"],
+        [reference, "remove"],
+      ],
+    );
+    assert.equal(new Set(told.map((signal) => signal.reference)).size, 2);
+    assert.equal(heardOf(life, "inbound").length, 0, "a reaction is no message");
+  });
+
+  promise("that a contact types is told, and that it ended", async (stage, t) => {
+    const types = able(stage, "types", t);
+    if (types === null) return;
+    const life = await connected(stage);
+    for (const typing of [true, false]) {
+      await run(stage, types(typing));
+      const isTold = () => heardOf(life, "typing").at(-1)?.typing === typing;
+      assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), `typing ${typing} was not told`);
+    }
+    const [signal] = heardOf(life, "typing");
+    assert.equal(signal?.from, stage.harness.peer.contact);
+  });
+
+  promise("a payment is told with its amount", async (stage, t) => {
+    const pays = able(stage, "pays", t);
+    if (pays === null) return;
+    const life = await stage.live();
+    await run(stage, pays(2_550));
+    await stage.harness.advanceUntil(() => heardOf(life, "inbound").length > 0, LIMIT_MS);
+    const [signal] = heardOf(life, "inbound");
+    assert.deepEqual(signal?.payment, { amountCents: 2_550, currency: "USD", isRequest: false });
+  });
+
+  promise("a call is told from its ringing on, under one name", async (stage, t) => {
+    const rings = able(stage, "rings", t);
+    if (rings === null) return;
+    const life = await connected(stage);
+    await run(stage, rings.act());
+    const told = await heardInTheEnd(stage, life, "call", rings.statuses.length);
+    assert.deepEqual(
+      told.map(({ status }) => status),
+      rings.statuses,
+    );
+    assert.equal(new Set(told.map(({ callUuid }) => callUuid)).size, 1);
+    assert.ok(told.every(({ caller, isOutgoing }) => caller === stage.harness.peer.contact && !isOutgoing));
+  });
+
+  promise("what a contact changed, or took back, is told under the name of the message", async (stage, t) => {
+    const writes = able(stage, "writes", t);
+    const revises = able(stage, "revises", t);
+    if (writes === null || revises === null) return;
+    const life = await stage.live();
+    await run(stage, writes("Teh plan", []));
+    const [message] = await inboundInTheEnd(stage, [life], ["Teh plan"]);
+    for (const text of ["The plan", null]) {
+      await quiet(stage.harness);
+      await run(stage, revises(text));
+      const isTold = () => heardOf(life, "revision").at(-1)?.text === text;
+      assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), `${text} was not told`);
+    }
+    assert.ok(heardOf(life, "revision").every(({ reference }) => reference === message?.reference));
+    await inboundInTheEnd(stage, [life], ["Teh plan"]);
+  });
+}
+
+function groups(promise: Promises): void {
+  promise(
+    "a message to a group is told with its group, the same each time, and everybody else in it",
+    async (stage, t) => {
+      const group = able(stage, "group", t);
+      if (group === null) return;
+      const life = await stage.live();
+      await run(stage, group.writes("Hello all"));
+      await inboundInTheEnd(stage, [life], ["Hello all"]);
+      await run(stage, group.writes("Anyone?"));
+      const told = await inboundInTheEnd(stage, [life], ["Hello all", "Anyone?"]);
+      const sightings = told.map((signal: InboundSignal) => signal.group ?? assert.fail("it has no group"));
+      assert.equal(new Set(sightings.map(({ reference }) => reference)).size, 1);
+      const everybody = [stage.harness.peer.contact, ...group.others].sort();
+      for (const { participants } of sightings) assert.deepEqual([...participants].sort(), everybody);
+    },
+  );
+
+  for (const what of ["renames", "adds"] as const) {
+    const title = what === "renames" ? "the new name of a group" : "somebody who is brought into a group";
+    promise(`${title} is told once, with what the group now is`, async (stage, t) => {
+      const group = able(stage, "group", t);
+      const act = group === null ? null : given(group[what], t);
+      if (group === null || act === null) return;
+      const life = await stage.live();
+      await run(stage, group.writes("Hello all"));
+      const [first] = await inboundInTheEnd(stage, [life], ["Hello all"]);
+      const wanted = what === "renames" ? "The trip" : "+15550100077";
+      await run(stage, act(wanted));
+      const told = await heardInTheEnd(stage, life, "group", 1);
+      const [signal] = told;
+      assert.equal(signal?.change, what === "renames" ? "titleChanged" : "participantAdded");
+      assert.equal(what === "renames" ? signal?.title : signal?.participant, wanted);
+      assert.equal(signal?.group.reference, (first?.group as GroupSighting | null)?.reference);
+      await inboundInTheEnd(stage, [life], ["Hello all"]);
+    });
+  }
+}

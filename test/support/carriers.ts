@@ -1,0 +1,77 @@
+/** Several instances on one engine stage: carriers that a customer's routes name, which go down and come up. */
+
+import type { TestContext as NodeTest } from "node:test";
+import type { ProviderName, Route, SendMessage } from "../../sdk/wire.ts";
+import type { InstanceId, MessageId } from "../../server/core/id.ts";
+import type { Instance } from "../../server/core/instance.ts";
+import type { Message } from "../../server/core/message.ts";
+import { findCustomer } from "../../server/store/customers.ts";
+import { commitAll } from "./context.ts";
+import { type EngineStage, engineStage, type StageOptions } from "./engine.ts";
+import { ScriptedProvider } from "./provider.ts";
+
+/** One more instance, and the provider that runs on it. */
+export interface Carrier {
+  id: InstanceId;
+  provider: ScriptedProvider;
+}
+
+export interface Carriers {
+  stage: EngineStage;
+  /** The instance that the number lives on: a Mac, which has iMessage only unless told otherwise. */
+  mac: Carrier;
+  /** Adds an instance; a carrier of SMS unless told otherwise. */
+  add(provider?: ScriptedProvider, name?: ProviderName): Promise<Carrier>;
+  setRoutes(routes: Route[]): Promise<void>;
+  /** Takes carriers down or brings them up, and lets happen what comes of it. */
+  flip(isUp: boolean, ...carriers: Carrier[]): Promise<void>;
+}
+
+/** By SMS first: what a route decides about. */
+export const SMS_FIRST: Partial<SendMessage> = { routing: { preference: ["sms", "imessage"] } };
+export const SMS_ONLY: Partial<SendMessage> = { routing: { preference: ["sms"] } };
+
+/** Opens a stage with a number on a Mac, and as many carriers of SMS as it takes. */
+export async function carriersOn(t: NodeTest, options: StageOptions = {}): Promise<Carriers> {
+  const provider = options.provider ?? new ScriptedProvider({ channels: ["imessage"] });
+  const stage = await engineStage(t, { ...options, provider });
+  const { context, clock } = stage;
+  return {
+    stage,
+    mac: { id: stage.instance.id, provider },
+    async add(made = new ScriptedProvider({ channels: ["sms"] }), name = "smpp") {
+      const id = context.newId("inst");
+      const now = clock.now();
+      const own = { id, name: "Carrier", provider: name, config: null } as const;
+      const record: Instance = { ...own, version: 1, createdAt: now, updatedAt: now };
+      await commitAll(context, [{ op: "insert", table: "instances", record }]);
+      context.known.clear();
+      stage.providers.set(id, made);
+      return { id, provider: made };
+    },
+    async setRoutes(routes) {
+      const customer = await findCustomer(context.store.db, stage.customer.id);
+      const { id, version } = customer ?? stage.customer;
+      await commitAll(context, [{ op: "update", table: "customers", id, version, set: { routes } }]);
+      context.known.clear();
+    },
+    async flip(isUp, ...carriers) {
+      for (const carrier of carriers) carrier.provider.isUp = isUp;
+      stage.life.context.wake.messages(carriers.map(({ id }) => id));
+      stage.life.context.wake.outages();
+      // Timers of no time at all take a millisecond, and a walk takes one for each stretch.
+      await clock.advance(10);
+      await stage.run();
+    },
+  };
+}
+
+/** Which messages a carrier was given, in their order. */
+export function handedTo({ provider }: Carrier): MessageId[] {
+  return provider.handed.map(({ messageId }) => messageId);
+}
+
+/** Why a message went where it went, without what is noted of hand-overs and receipts. */
+export function reasonsOf({ timeline }: Message): string[] {
+  return timeline.flatMap(({ reason }) => reason ?? []);
+}

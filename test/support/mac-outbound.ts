@@ -1,0 +1,173 @@
+/** The outbound half of a BlueBubbles instance on a memory of its own, against a fake Mac in simulated time. */
+
+import type { TestContext } from "node:test";
+import type { MessageId } from "../../server/core/id.ts";
+import { Chats } from "../../server/providers/bluebubbles/chats.ts";
+import { MacClient } from "../../server/providers/bluebubbles/client.ts";
+import { createCommands } from "../../server/providers/bluebubbles/commands.ts";
+import { MacHealth } from "../../server/providers/bluebubbles/health.ts";
+import type { Mac } from "../../server/providers/bluebubbles/mac.ts";
+import { NewGroups } from "../../server/providers/bluebubbles/new-groups.ts";
+import { NewChats, Pace } from "../../server/providers/bluebubbles/pace.ts";
+import { Sender } from "../../server/providers/bluebubbles/send.ts";
+import { macosMajor } from "../../server/providers/bluebubbles/standing.ts";
+import type { Memory, Outbound, Outcome, OwnAddress, Signal } from "../../server/providers/provider.ts";
+import { SimulatedClock } from "./clock.ts";
+import { type Mac as FakeMac, type MacOptions, startMac } from "./mac/mac.ts";
+import { outboundMessage } from "./outbound.ts";
+import { providerContext } from "./provider.ts";
+
+const NEVER = new AbortController().signal;
+/** Simulated time goes on by so much while something is waited for. */
+const STEP_MS = 250;
+
+/** A memory over a map, which a later process can be given; writes fail while `isFull`. */
+export function mapMemory(entries: Map<string, string>, disk = { isFull: false }): Memory {
+  const write = () => {
+    if (disk.isFull) throw new Error("the disk is full");
+  };
+  return {
+    list: async (prefix) =>
+      [...entries].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
+    put: async (key, value) => {
+      write();
+      entries.set(key, value);
+    },
+    delete: async (key) => {
+      write();
+      entries.delete(key);
+    },
+  };
+}
+
+export interface StageOptions extends Omit<MacOptions, "clock"> {
+  newChatsPerHour?: number;
+  /** The password that the instance has, where it is not the Mac's. */
+  instancePassword?: string;
+  numbers?: readonly string[];
+}
+
+export type Stage = Awaited<ReturnType<typeof stageMac>>;
+
+/** A fake Mac, and processes that talk to it one after the other. */
+export async function stageMac(t: TestContext, options: StageOptions = {}) {
+  const { newChatsPerHour = 60, instancePassword, numbers = ["+15550000001"], ...macOptions } = options;
+  const clock = new SimulatedClock();
+  const fake = await startMac({ ...macOptions, clock });
+  t.after(() => fake.stop());
+  const entries = new Map<string, string>();
+  const disk = { isFull: false };
+  const password = instancePassword ?? fake.password;
+  const begin = () => beginProcess({ fake, clock, entries, disk, password, newChatsPerHour, numbers });
+  let process = await begin();
+  t.after(() => process.stop());
+  let messages = 0;
+  return {
+    fake,
+    clock,
+    entries,
+    disk,
+    get process() {
+      return process;
+    },
+    /** Ends the process, or lets it die, and begins the next one on the same memory. */
+    async restart({ dies = false } = {}): Promise<void> {
+      if (!dies) await process.stop();
+      const dead = process;
+      process = await begin();
+      if (dies) t.after(() => dead.stop());
+    },
+    /** A message of its own id, to a phone that has iMessage unless told otherwise. */
+    message(more: Partial<Outbound> = {}): Outbound {
+      messages += 1;
+      const messageId = `msg_${String(messages).padStart(4, "0")}` as MessageId;
+      return outboundMessage({ messageId, to: "+15551230001", handedOverAt: clock.now(), ...more });
+    },
+    send: (message: Outbound, abort = NEVER): Promise<Outcome> =>
+      driven(fake, clock, process.sender.send(message, abort)),
+    sendAll: (messages: readonly Outbound[]): Promise<Outcome[]> =>
+      driven(fake, clock, Promise.all(messages.map((message) => process.sender.send(message, NEVER)))),
+    settle: (message: Outbound): Promise<Outcome | "absent"> => driven(fake, clock, process.sender.settle(message)),
+    driven: <Value>(work: Promise<Value>): Promise<Value> => driven(fake, clock, work),
+  };
+}
+
+interface Parts {
+  fake: FakeMac;
+  clock: SimulatedClock;
+  entries: Map<string, string>;
+  disk: { isFull: boolean };
+  password: string;
+  newChatsPerHour: number;
+  numbers: readonly string[];
+}
+
+/** One process: what it holds in memory dies with it. */
+async function beginProcess({ fake, clock, entries, disk, password, newChatsPerHour, numbers }: Parts) {
+  const told: Signal[] = [];
+  const watched: string[] = [];
+  const faults: unknown[] = [];
+  const changes = { count: 0 };
+  const own: OwnAddress[] = numbers.map((address, index) => ({
+    address,
+    customerId: "cust_1",
+    isDefault: index === 0,
+  }));
+  const memory = mapMemory(entries, disk);
+  const context = providerContext({
+    clock,
+    memory,
+    numbers: async () => own,
+    changed: () => {
+      changes.count += 1;
+    },
+    fault: (error) => void faults.push(error),
+  });
+  const settings = { url: fake.url, password, ingest: "webhook", newChatsPerHour } as const;
+  const client = new MacClient({ ...settings, clock });
+  const pace = new Pace(clock);
+  const health = new MacHealth({ client, pace, clock, numbers: context.numbers, changed: context.changed });
+  const chats = new Chats({ client, macosMajor: () => macosMajor(health.info) });
+  const mac: Mac = { context, settings, client, pace, chats, health };
+  const tell = async (signal: Signal) => {
+    told.push(signal);
+    return "applied" as const;
+  };
+  const newGroups = new NewGroups(mac, tell);
+  const sender = new Sender(mac, new NewChats(clock, memory, newChatsPerHour), {
+    watch: (guid) => void watched.push(guid),
+    groupMade: (message, guid) => newGroups.made(message, guid),
+    tell,
+  });
+  await Promise.all([sender.load(), newGroups.load()]);
+  return {
+    mac,
+    sender,
+    newGroups,
+    commands: createCommands(mac, newGroups),
+    told,
+    watched,
+    faults,
+    changes,
+    async stop(): Promise<void> {
+      pace.stop();
+      health.stop();
+      await client.close();
+      await sender.stop();
+    },
+  };
+}
+
+/** What `work` comes to: simulated time goes on whenever nothing is under way on the Mac. */
+async function driven<Value>(fake: FakeMac, clock: SimulatedClock, work: Promise<Value>): Promise<Value> {
+  let isDone = false;
+  const end = () => {
+    isDone = true;
+  };
+  work.then(end, end);
+  for (;;) {
+    await fake.settled();
+    if (isDone) return work;
+    await clock.advance(STEP_MS);
+  }
+}

@@ -1,0 +1,167 @@
+/** What the fake Mac tells: webhooks as BlueBubbles posts them, once and unsigned, and the same to every socket. */
+
+import type { MessageRow } from "./chat-db.ts";
+import { badRequest, notFound } from "./envelope.ts";
+import type { Faults } from "./faults.ts";
+import { messageRecord, notificationRecord } from "./records.ts";
+
+/** After this a message that was seen before counts as new. */
+const CACHE_MS = 3_600_000;
+
+/** The names that a webhook may be registered for. */
+const NAMES: readonly string[] = [
+  "*,new-message,updated-message,message-send-error,group-name-change,group-icon-changed,group-icon-removed",
+  "participant-removed,participant-added,participant-left,chat-read-status-changed,typing-indicator",
+  "scheduled-message-error,server-update,new-server,new-findmy-location,hello-world,incoming-facetime",
+  "ft-call-status-changed,imessage-alias-removed,theme-backup-created,theme-backup-updated,theme-backup-deleted",
+  "settings-backup-created,settings-backup-updated,settings-backup-deleted",
+].flatMap((line) => line.split(","));
+
+export interface Webhook {
+  id: number;
+  url: string;
+  events: string[];
+  created: string;
+}
+
+/** An event, and whom it was told: the ids of webhooks, and how many sockets. */
+export interface Told {
+  type: string;
+  data: unknown;
+  webhooks: number[];
+  sockets: number;
+}
+
+interface Event {
+  type: string;
+  webhook: unknown;
+  socket: unknown;
+}
+
+export class Events {
+  readonly webhooks: Webhook[] = [];
+  readonly told: Told[] = [];
+  readonly #faults: Faults;
+  readonly #now: () => number;
+  /** Tells every socket; answers how many there are. */
+  readonly #toSockets: (type: string, data: unknown) => number;
+  readonly #seenAt = new Map<string, number>();
+  #kept: Event[] = [];
+  #last: Event | null = null;
+  #made = 0;
+  #open = 0;
+
+  constructor(faults: Faults, now: () => number, toSockets: (type: string, data: unknown) => number) {
+    this.#faults = faults;
+    this.#now = now;
+    this.#toSockets = toSockets;
+  }
+
+  /** Webhooks that are under way. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** A known address keeps its old events, whatever is asked for. */
+  register(url: unknown, events: unknown): Webhook {
+    if (typeof url !== "string" || !url.startsWith("http")) throw badRequest("Webhook URL is required!");
+    if (!Array.isArray(events) || events.length === 0) throw badRequest("The events field is required.");
+    const unknown = events.find((event) => !NAMES.includes(String(event)));
+    if (unknown !== undefined) {
+      throw badRequest(`Invalid webhook event: ${String(unknown)}! Webhook must be one of: ${NAMES.join(",")}`);
+    }
+    const known = this.webhooks.find((webhook) => webhook.url === url);
+    if (known !== undefined) return known;
+    this.#made += 1;
+    const created = new Date(Math.floor(this.#now() / 1_000) * 1_000).toISOString();
+    const webhook = { id: this.#made, url, events: events.map(String), created };
+    this.webhooks.push(webhook);
+    return webhook;
+  }
+
+  unregister(id: number): void {
+    const at = this.webhooks.findIndex((webhook) => webhook.id === id);
+    if (at === -1) throw notFound("Webhook does not exist!");
+    this.webhooks.splice(at, 1);
+  }
+
+  /** A message came to be or changed: `new-message` when it was not seen within the hour, else `updated-message`. */
+  message(row: MessageRow, tempGuid?: string): void {
+    const isNew = tempGuid !== undefined || !this.#isSeen(row);
+    this.#seenAt.set(row.guid, this.#now());
+    const more = tempGuid === undefined ? {} : { tempGuid };
+    this.tell(
+      isNew ? "new-message" : "updated-message",
+      { ...notificationRecord(row, isNew), ...more },
+      { ...messageRecord(row), ...more },
+    );
+  }
+
+  /** A row that is sent with a `tempGuid` is told twice: with it, and without. */
+  sent(row: MessageRow, tempGuid: string | undefined): void {
+    if (tempGuid !== undefined) this.message(row, tempGuid);
+    this.#seenAt.delete(row.guid);
+    this.message(row);
+  }
+
+  /** Takes rows for told: what is there when the server starts, and what came in while nobody watched. */
+  seed(rows: readonly MessageRow[]): void {
+    for (const row of rows) this.#seenAt.set(row.guid, this.#now());
+  }
+
+  tell(type: string, webhook: unknown, socket: unknown = webhook): void {
+    const silent: readonly Parameters<Faults["has"]>[0][] = ["asleep", "unreachable", "eventsLost"];
+    if (silent.some((fault) => this.#faults.has(fault))) return;
+    const event = { type, webhook, socket };
+    this.#last = event;
+    if (this.#faults.has("eventsReversed")) this.#kept.push(event);
+    else this.#send(event);
+  }
+
+  /** Tells once more what was told last. */
+  again(): void {
+    if (this.#last !== null) this.#send(this.#last);
+  }
+
+  /** Tells what was kept back, the last first. */
+  release(): void {
+    const kept = this.#kept.reverse();
+    this.#kept = [];
+    for (const event of kept) this.#send(event);
+  }
+
+  #isSeen(row: MessageRow): boolean {
+    const seenAt = this.#seenAt.get(row.guid);
+    return seenAt !== undefined && this.#now() - seenAt <= CACHE_MS;
+  }
+
+  #send(event: Event): void {
+    for (let times = this.#faults.has("eventsTwice") ? 2 : 1; times > 0; times -= 1) this.#sendOnce(event);
+  }
+
+  #sendOnce({ type, webhook, socket }: Event): void {
+    const sockets = this.#toSockets(type, structuredClone(socket));
+    const told: Told = { type, data: structuredClone(webhook), webhooks: [], sockets };
+    this.told.push(told);
+    if (this.#faults.has("webhooksLost")) return;
+    for (const { id, url, events } of this.webhooks) {
+      if (!events.includes(type) && !events.includes("*")) continue;
+      told.webhooks.push(id);
+      void this.#post(url, JSON.stringify({ type, data: webhook }));
+    }
+  }
+
+  /** One POST, and no second, whatever comes of it. */
+  async #post(url: string, body: string): Promise<void> {
+    this.#open += 1;
+    try {
+      const headers = { "content-type": "application/json", "user-agent": "axios/1.7.9" };
+      const response = await fetch(url, { method: "POST", headers, body });
+      await response.arrayBuffer();
+    } catch {
+      // Nobody is there: BlueBubbles writes that to its log, and that is all.
+    } finally {
+      this.#open -= 1;
+    }
+  }
+}

@@ -1,0 +1,392 @@
+/** A fake Mac with BlueBubbles on it, on a loopback port: its HTTP and sockets, its faults, and the phones around it. */
+
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import { Server as SocketServer } from "socket.io";
+import type { Clock } from "../../../server/clock.ts";
+import { SimulatedClock } from "../clock.ts";
+import { type AttachmentRow, ChatDb, type ChatRow, type MessageRow } from "./chat-db.ts";
+import { CONVERSATION_ROUTES } from "./conversations.ts";
+import { type Answer, type FileBody, Refusal, unauthorized, unhandled } from "./envelope.ts";
+import { Events, type Told, type Webhook } from "./events.ts";
+import { FAULTS, type Fault, Faults } from "./faults.ts";
+import { MESSAGE_ROUTES } from "./messages.ts";
+import { Hangup, Outbox } from "./outbox.ts";
+import { type Habit, Phone, type Sent, type World } from "./phone.ts";
+import { PrivateApi } from "./private-api.ts";
+import type { ApiRequest, Inside, Release, Route } from "./route.ts";
+import { SEND_ROUTES } from "./sends.ts";
+import { SERVICE_ROUTES } from "./services.ts";
+
+const ROUTES: readonly Route[] = [...SEND_ROUTES, ...MESSAGE_ROUTES, ...CONVERSATION_ROUTES, ...SERVICE_ROUTES];
+
+/** Turns of the event loop without a request after which none is taken to be on its way. */
+const QUIET_TURNS = 40;
+
+export interface MacOptions {
+  /** What time it is, and what delays go by; a clock of its own that stands still, unless given. */
+  clock?: Clock;
+  /** Which BlueBubbles it is: 1.9.9 on macOS 15 unless told otherwise. */
+  release?: Partial<Release>;
+  password?: string;
+  /** The address that the Mac is signed in with. */
+  ownAddress?: string;
+  /** Tells two Macs' guids apart. */
+  seed?: string;
+  /** Whether `ft-call-status-changed` is told, or only `incoming-facetime`. */
+  facetimeCalling?: boolean;
+  /** What phones do by themselves unless told otherwise. */
+  habit?: Habit;
+  /** Whether a command to the helper waits for the 200 ms of the one before; else they are only counted. */
+  helperWaits?: boolean;
+}
+
+/** Starts a Mac. Nothing happens on it but what a test, a request or the clock makes happen. */
+export async function startMac(options: MacOptions = {}): Promise<Mac> {
+  const mac = new Mac(options);
+  await mac.listen();
+  return mac;
+}
+
+export class Mac {
+  /** What a request was: its method and path, without a query. Requests that hang are here too. */
+  readonly requests: string[] = [];
+  password: string;
+  readonly clock: Clock;
+  readonly #own: SimulatedClock | null;
+  readonly #inside: Inside;
+  readonly #privateApi: PrivateApi;
+  readonly #outbox: Outbox;
+  readonly #http: HttpServer;
+  readonly #sockets: SocketServer;
+  readonly #connections = new Set<Socket>();
+  readonly #phones = new Map<string, Phone>();
+  readonly #world: World;
+  /** Requests that a sleeping Mac has in its buffers. */
+  #asleep: (() => void)[] = [];
+  #answers: (() => void)[] = [];
+  #listening = Promise.resolve();
+  #port = 0;
+  #open = 0;
+
+  constructor({
+    clock,
+    release = {},
+    password = "over the rainbow & back",
+    ownAddress = "+15550000001",
+    seed = "mac",
+    facetimeCalling = false,
+    habit = "nothing",
+    helperWaits = false,
+  }: MacOptions) {
+    this.password = password;
+    const own = new SimulatedClock();
+    this.#own = clock === undefined ? own : null;
+    this.clock = clock ?? own;
+    const faults = new Faults();
+    const now = () => this.clock.now();
+    const db = new ChatDb(seed, release.macOs === 26, () => ownAddress);
+    const events = new Events(faults, now, (type, data) => this.#emit(type, data));
+    this.#privateApi = new PrivateApi(this.clock, faults, helperWaits);
+    const phone = (address: string) => this.phone(address);
+    this.#outbox = new Outbox({ db, events, faults, clock: this.clock, phone });
+    this.#world = { db, events, faults, clock: this.clock, ownAddress: () => ownAddress, facetimeCalling, habit };
+    this.#inside = {
+      ...this.#world,
+      privateApi: this.#privateApi,
+      outbox: this.#outbox,
+      release: { version: "1.9.9", macOs: 15, ...release },
+      phone,
+      uploads: new Map<string, AttachmentRow>(),
+      typing: new Set(),
+      read: new Map(),
+      queued: new Set(),
+      appleScripts: { count: 0 },
+    };
+    this.#http = createServer((request, response) => void this.#door(request, response));
+    this.#http.on("connection", (socket: Socket) => {
+      this.#connections.add(socket);
+      socket.on("close", () => this.#connections.delete(socket));
+    });
+    this.#sockets = new SocketServer(this.#http, {
+      allowEIO3: true,
+      serveClient: false,
+      allowRequest: (_request, allow) => {
+        if (faults.has("asleep")) this.#asleep.push(() => allow(null, true));
+        else allow(null, true);
+      },
+    });
+    this.#sockets.on("connection", (socket) => {
+      const { guid, password: given, token } = socket.handshake.query;
+      if (String(guid ?? given ?? token ?? "").trim() !== this.password.trim()) socket.disconnect(true);
+    });
+  }
+
+  /** `http://127.0.0.1:<port>`: the same for all of its life. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** All that left for phones, in order. */
+  get sent(): readonly Sent[] {
+    return this.#outbox.sent;
+  }
+
+  /** What the Mac told, in order, and to how many. */
+  get told(): readonly Told[] {
+    return this.#inside.events.told;
+  }
+
+  get webhooks(): readonly Webhook[] {
+    return this.#inside.events.webhooks;
+  }
+
+  get messages(): readonly MessageRow[] {
+    return this.#inside.db.messages;
+  }
+
+  get chats(): readonly ChatRow[] {
+    return this.#inside.db.chats;
+  }
+
+  /** Commands that reached the helper in Messages. */
+  get helperCalls(): PrivateApi["calls"] {
+    return this.#privateApi.calls;
+  }
+
+  /** The most helper commands within one second: a real Mac does five. */
+  get busiestSecond(): number {
+    return this.#privateApi.busiestSecond;
+  }
+
+  get appleScripts(): number {
+    return this.#inside.appleScripts.count;
+  }
+
+  /** Guids of the chats in which the Mac's owner is shown typing. */
+  get typing(): ReadonlySet<string> {
+    return this.#inside.typing;
+  }
+
+  /** Chats that were marked: whether they are read. */
+  get read(): ReadonlyMap<string, boolean> {
+    return this.#inside.read;
+  }
+
+  get socketCount(): number {
+    return this.#sockets.sockets.sockets.size;
+  }
+
+  /** The phone of an address: the same each time. */
+  phone(address: string): Phone {
+    const known = this.#phones.get(address);
+    if (known !== undefined) return known;
+    const phone = new Phone(address, this.#world);
+    this.#phones.set(address, phone);
+    return phone;
+  }
+
+  /** A conversation with an address that there already is, as after an earlier talk; answers its guid. */
+  knows(address: string, service: "iMessage" | "SMS" = "iMessage"): string {
+    return this.#inside.db.direct(address, service).guid;
+  }
+
+  /** Lets a fault begin; the answer lifts it. `times`: how many requests it hits, where it ends by itself (once). */
+  fault(fault: Fault, { times = 1 }: { times?: number } = {}): () => void {
+    this.#inside.faults.set(fault, FAULTS[fault] === "lasts" ? Number.POSITIVE_INFINITY : times);
+    if (fault === "unreachable") this.#shut();
+    return () => this.lift(fault);
+  }
+
+  /**
+   * Ends a fault. A Mac that wakes does what it had read before it slept, whether or not anybody still waits for it, and
+   * tells nothing of what came meanwhile. One that can be reached again has its server just started: `hello-world`.
+   */
+  lift(fault: Fault): void {
+    const { faults, events, db } = this.#inside;
+    if (!faults.has(fault)) return;
+    faults.lift(fault);
+    if (fault === "asleep") for (const wake of this.#asleep.splice(0)) wake();
+    if (fault === "answersHeld") for (const answer of this.#answers.splice(0)) answer();
+    if (fault === "eventsReversed") events.release();
+    if (fault === "unreachable") {
+      events.seed(db.messages);
+      this.#listening = this.listen().then(() => events.tell("hello-world", null));
+    }
+  }
+
+  /** Forgets the requests that a sleeping Mac has not answered yet: their connections are cut, nothing of them is done. */
+  forgetHeld(): void {
+    this.#asleep = [];
+    for (const socket of this.#connections) socket.destroy();
+  }
+
+  /** Lets time pass on the Mac's own clock; on one that was given it is for whoever gave it. */
+  async advance(ms: number): Promise<void> {
+    if (this.#own === null) throw new Error("this Mac goes by the clock it was given");
+    await this.#own.advance(ms);
+  }
+
+  /**
+   * Resolves when nothing has been under way for a while of the event loop: no request, no webhook, no byte of a socket.
+   * What hangs until the clock goes on, or for good, does not count.
+   */
+  async settled(): Promise<void> {
+    let octets = this.#octets();
+    for (let quiet = 0; quiet < QUIET_TURNS; quiet += 1) {
+      await turn();
+      const before = octets;
+      octets = this.#octets();
+      if (this.#open > 0 || this.#inside.events.open > 0 || octets !== before) quiet = 0;
+    }
+  }
+
+  /** Whoever sits at the Mac writes to somebody with Messages itself; answers the guid. */
+  writesByHand(to: string, text: string): string {
+    return this.#outbox.byHand(this.#inside.db.direct(to, "iMessage"), text).guid;
+  }
+
+  /** Tells once more what was told last. */
+  repeats(): void {
+    this.#inside.events.again();
+  }
+
+  /** Resolves when the Mac that can be reached again listens. */
+  async ready(): Promise<void> {
+    await this.#listening;
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#http.listen(this.#port, "127.0.0.1", resolve));
+    this.#port = (this.#http.address() as AddressInfo).port;
+  }
+
+  async stop(): Promise<void> {
+    this.#shut();
+    await this.#sockets.close();
+  }
+
+  #octets(): number {
+    let octets = this.#connections.size;
+    for (const { bytesRead, bytesWritten } of this.#connections) octets += bytesRead + bytesWritten;
+    return octets;
+  }
+
+  #shut(): void {
+    this.#http.close();
+    for (const socket of this.#connections) socket.destroy();
+  }
+
+  #emit(type: string, data: unknown): number {
+    this.#sockets.emit(type, data);
+    return this.socketCount;
+  }
+
+  async #door(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", this.url);
+    const body = await read(request);
+    if (body === null) return;
+    this.requests.push(`${request.method} ${url.pathname}`);
+    if (this.#inside.faults.has("asleep")) await new Promise<void>((resolve) => this.#asleep.push(resolve));
+    this.#open += 1;
+    const answering = this.#answer(request, url, body);
+    // What hangs for good, or until the clock goes on, is not waited for by `settled`.
+    await Promise.race([answering, patience()]);
+    this.#open -= 1;
+    const answer = await answering;
+    if (this.#inside.faults.has("answersHeld")) await new Promise<void>((resolve) => this.#answers.push(resolve));
+    if (this.#inside.faults.has("asleep")) await new Promise<void>((resolve) => this.#asleep.push(resolve));
+    if (answer === "hangup") request.socket.destroy();
+    else if (!response.destroyed) write(response, answer);
+  }
+
+  async #answer(request: IncomingMessage, url: URL, body: Buffer): Promise<Answer | FileBody | "hangup"> {
+    try {
+      return await this.#route(request, url, body);
+    } catch (error) {
+      if (error instanceof Hangup) return "hangup";
+      if (error instanceof Refusal) return { status: error.status, body: error.body };
+      const refusal = unhandled(error instanceof Error ? error.message : String(error));
+      return { status: refusal.status, body: refusal.body };
+    }
+  }
+
+  async #route(request: IncomingMessage, url: URL, body: Buffer): Promise<Answer | FileBody> {
+    if (url.pathname === "/") return { status: 200, body: "BlueBubbles Server" };
+    const matches = ROUTES.flatMap((route) => {
+      const params = match(route.path, url.pathname);
+      return params === null ? [] : [{ route, params }];
+    });
+    if (matches.length === 0) return { status: 404, body: "Not Found" };
+    const found = matches.find(({ route }) => route.method === request.method);
+    if (found === undefined) return { status: 405, body: "Method Not Allowed" };
+    this.#authenticate(url.searchParams);
+    if (this.#inside.faults.hits("serverError")) throw unhandled("SQLITE_BUSY: database is locked");
+    const parsed = await parse(body, request.headers["content-type"] ?? "");
+    const answer = await found.route.handle(this.#inside, { params: found.params, query: url.searchParams, ...parsed });
+    return answer ?? { status: 200, body: "" };
+  }
+
+  #authenticate(query: URLSearchParams): void {
+    const given = query.get("guid") ?? query.get("password") ?? query.get("token");
+    if (given === null || given === "") throw unauthorized("Missing server password!");
+    if (given.trim() !== this.password.trim()) throw unauthorized("Unauthorized");
+  }
+}
+
+/** The decoded parameters of a path that fits, null of one that does not. A fixed word goes before a parameter. */
+function match(pattern: string, pathname: string): string[] | null {
+  const wanted = ["api", "v1", ...pattern.split("/")];
+  const given = pathname.split("/").slice(1);
+  if (wanted.length !== given.length) return null;
+  const params: string[] = [];
+  for (const [index, part] of wanted.entries()) {
+    const value = given[index] ?? "";
+    if (part.startsWith(":")) params.push(decodeURIComponent(value));
+    else if (part !== value) return null;
+  }
+  return params;
+}
+
+/** The body of a request; null when it was cut before its end. */
+async function read(request: IncomingMessage): Promise<Buffer | null> {
+  const parts: Buffer[] = [];
+  try {
+    for await (const part of request) parts.push(part as Buffer);
+  } catch {
+    return null;
+  }
+  return Buffer.concat(parts);
+}
+
+async function parse(body: Buffer, contentType: string): Promise<Pick<ApiRequest, "body" | "file">> {
+  if (contentType.startsWith("multipart/form-data")) {
+    const form = await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
+    const file = form.get("attachment");
+    const fields = [...form].filter(([, value]) => typeof value === "string");
+    if (!(file instanceof File)) return { body: Object.fromEntries(fields), file: null };
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    return { body: Object.fromEntries(fields), file: { name: file.name, mimeType: file.type, bytes } };
+  }
+  if (body.length === 0) return { body: {}, file: null };
+  const parsed: unknown = JSON.parse(body.toString("utf8"));
+  return { body: typeof parsed === "object" && parsed !== null ? (parsed as ApiRequest["body"]) : {}, file: null };
+}
+
+function write(response: ServerResponse, answer: Answer | FileBody): void {
+  if ("bytes" in answer) {
+    response.writeHead(200, { "content-type": answer.contentType, "content-length": answer.bytes.length });
+    response.end(answer.bytes);
+  } else if (typeof answer.body === "string") {
+    response.writeHead(answer.status, { "content-type": "text/plain; charset=utf-8" }).end(answer.body);
+  } else {
+    const text = JSON.stringify(answer.body);
+    response.writeHead(answer.status, { "content-type": "application/json; charset=utf-8" }).end(text);
+  }
+}
+
+/** Time enough for what does not hang. */
+async function patience(): Promise<void> {
+  for (let turns = 0; turns < 2 * QUIET_TURNS; turns += 1) await turn();
+}

@@ -1,0 +1,207 @@
+/** What the fake Mac does with something to send: the row it makes, what goes out to phones, and what is answered. */
+
+import type { Clock } from "../../../server/clock.ts";
+import type { AttachmentRow, ChatDb, ChatRow, MessageRow, Service } from "./chat-db.ts";
+import { gatewayTimeout, iMessageError } from "./envelope.ts";
+import type { Events } from "./events.ts";
+import type { Fault, Faults } from "./faults.ts";
+import type { Phone, Sent } from "./phone.ts";
+
+const TRANSACTION_TIMEOUT_MS = 120_000;
+const ROW_TIMEOUT_MS = 60_000;
+/** How long after the answer a late error is in the row. */
+const LATE_ERROR_MS = 1_000;
+const LATE_ANSWER_MS = 1_000;
+
+/** The peer gets no answer, but a cut connection. */
+export class Hangup extends Error {}
+
+/** What is to be sent, as a request said it. */
+export interface Draft {
+  chat: ChatRow;
+  service: Service;
+  text: string | null;
+  subject?: string | null;
+  attachments?: AttachmentRow[];
+  effectId?: string | null;
+  replyTo?: string | null;
+  mentions?: readonly string[];
+  isAudioMessage?: boolean;
+  reaction?: { type: string; target: string };
+  tempGuid?: string;
+  /** `chat/new` and attachments: the row's error is not looked at, and no event carries the `tempGuid`. */
+  isUnchecked?: boolean;
+  /** What a failure is called: `Message Send Error`, `Attachment Send Error`. */
+  headline: string;
+}
+
+export class Outbox {
+  /** All that went to phones, in order: what is in here twice was sent twice. */
+  readonly sent: Sent[] = [];
+  readonly #db: ChatDb;
+  readonly #events: Events;
+  readonly #faults: Faults;
+  readonly #clock: Clock;
+  readonly #phone: (address: string) => Phone;
+  /** The owner of the Mac writes with Messages itself: told once, and nobody asked for it. */
+  byHand(chat: ChatRow, text: string): MessageRow {
+    const draft = { chat, service: "iMessage", text, headline: "", isUnchecked: true } as const;
+    const row = this.#write(draft);
+    this.#tell(row, draft);
+    this.#goOut(row, draft);
+    return row;
+  }
+
+  #swapping: { row: MessageRow; tempGuid: string | undefined } | null = null;
+
+  constructor(parts: {
+    db: ChatDb;
+    events: Events;
+    faults: Faults;
+    clock: Clock;
+    phone: (address: string) => Phone;
+  }) {
+    this.#db = parts.db;
+    this.#events = parts.events;
+    this.#faults = parts.faults;
+    this.#clock = parts.clock;
+    this.#phone = parts.phone;
+  }
+
+  /** Resolves with the row where the answer is a 200; throws the refusal, or never ends, where that is what happens. */
+  async send(draft: Draft): Promise<MessageRow> {
+    const phone = draft.chat.style === 45 ? this.#phone(draft.chat.identifier) : null;
+    if (phone !== null && phone.takesAfterMs > 0) await this.#pass(phone.takesAfterMs);
+    if (this.#hits("hangs", draft)) await never();
+    if (this.#hits("commandTimesOut", draft)) await this.#fail(draft, "Transaction timeout", TRANSACTION_TIMEOUT_MS);
+    const row = this.#write(draft);
+    const isDead = this.#faults.has("greenButDead") || this.#faults.has("signedOut");
+    if (isDead || this.#hits("staysUnsent", draft)) {
+      row.isSent = false;
+      this.#tell(row, draft);
+      return row;
+    }
+    const error = this.#errorOf(row, draft);
+    if (error === "atOnce") return await this.#refuse(row, draft);
+    if (error === "later") {
+      row.isSent = false;
+      this.#clock.after(LATE_ERROR_MS, () => {
+        row.error = phone?.error ?? 22;
+      });
+      this.#tell(row, draft);
+      return row;
+    }
+    this.#tell(row, draft);
+    this.#goOut(row, draft);
+    await this.#answer(draft);
+    return row;
+  }
+
+  #errorOf(row: MessageRow, draft: Draft): "atOnce" | "later" | null {
+    if (this.#hits("errorAtOnce", draft)) return "atOnce";
+    if (this.#hits("errorLater", draft)) return "later";
+    if (draft.chat.style === 43) return null;
+    const phone = this.#phone(draft.chat.identifier);
+    const isReachable = row.service === "iMessage" ? phone.isOnIMessage : phone.takesSms;
+    if (isReachable) return null;
+    return phone.refusesAtOnce ? "atOnce" : "later";
+  }
+
+  async #refuse(row: MessageRow, draft: Draft): Promise<MessageRow> {
+    row.error = draft.chat.style === 45 ? this.#phone(draft.chat.identifier).error : 22;
+    row.isSent = false;
+    this.#tell(row, draft);
+    if (draft.isUnchecked === true) return row;
+    throw iMessageError(draft.headline, "[500] Message sent with an error. See attached message");
+  }
+
+  #write(draft: Draft): MessageRow {
+    const { chat, service } = draft;
+    return this.#db.add({
+      chat,
+      service,
+      isFromMe: true,
+      dateCreated: this.#clock.now(),
+      text: draft.text,
+      subject: draft.subject ?? null,
+      handle: chat.style === 45 ? this.#db.handle(chat.identifier, service) : null,
+      attachments: draft.attachments ?? [],
+      expressiveSendStyleId: draft.effectId ?? null,
+      threadOriginatorGuid: draft.replyTo ?? null,
+      isAudioMessage: draft.isAudioMessage ?? false,
+      associatedMessageGuid: draft.reaction === undefined ? null : `p:0/${draft.reaction.target}`,
+      associatedMessageType: draft.reaction?.type ?? null,
+    });
+  }
+
+  #tell(row: MessageRow, draft: Draft): void {
+    const tempGuid = draft.isUnchecked === true ? undefined : draft.tempGuid;
+    const first = this.#swapping;
+    if (first !== null && first.row.text === row.text) {
+      this.#swapping = null;
+      this.#events.sent(first.row, tempGuid);
+      this.#events.sent(row, first.tempGuid);
+    } else if (this.#faults.hits("tempGuidsSwapped")) {
+      this.#swapping = { row, tempGuid };
+    } else {
+      this.#events.sent(row, tempGuid);
+    }
+  }
+
+  #goOut(row: MessageRow, draft: Draft): void {
+    const to = row.chat.participants.map(({ address }) => address);
+    const sent: Sent = {
+      guid: row.guid,
+      to,
+      chatGuid: row.chat.guid,
+      service: row.service,
+      text: row.text,
+      subject: row.subject,
+      attachments: row.attachments,
+      effectId: row.expressiveSendStyleId,
+      replyTo: row.threadOriginatorGuid,
+      mentions: draft.mentions ?? [],
+      isAudioMessage: row.isAudioMessage,
+      reaction: draft.reaction ?? null,
+      tempGuid: draft.tempGuid ?? null,
+      at: row.dateCreated,
+    };
+    this.sent.push(sent);
+    for (const address of to) this.#phone(address).takes(sent);
+  }
+
+  /** Ends as an answer does that something happened to on its way; what was sent stays sent. */
+  async #answer(draft: Draft): Promise<void> {
+    if (this.#hits("answerLate", draft)) await this.#pass(LATE_ANSWER_MS);
+    if (this.#hits("answerLost", draft)) throw new Hangup();
+    if (this.#hits("sentAndHangs", draft)) await never();
+    if (this.#hits("gatewayTimeout", draft)) throw gatewayTimeout();
+    if (this.#hits("answerTimesOut", draft)) await this.#fail(draft, "Transaction timeout", TRANSACTION_TIMEOUT_MS);
+    if (this.#hits("rowNotFound", draft)) {
+      await this.#fail(
+        draft,
+        "Failed to send message! Message not found in database after 60 seconds!",
+        ROW_TIMEOUT_MS,
+      );
+    }
+  }
+
+  /** Whether a fault is on, for everybody or for whom it is sent to. */
+  #hits(fault: Fault, { chat }: Draft): boolean {
+    const isTheirs = chat.style === 45 && this.#phone(chat.identifier).faults.has(fault);
+    return isTheirs || this.#faults.hits(fault);
+  }
+
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(ms, resolve));
+  }
+
+  async #fail(draft: Draft, message: string, afterMs: number): Promise<never> {
+    await this.#pass(afterMs);
+    throw iMessageError(draft.headline, message);
+  }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {});
+}

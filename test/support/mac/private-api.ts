@@ -1,0 +1,68 @@
+/** The fake Mac's private API: the commands that go to the helper in Messages, one after another, and counted. */
+
+import type { Clock } from "../../../server/clock.ts";
+import { iMessageError, type Refusal, unhandled } from "./envelope.ts";
+import type { Faults } from "./faults.ts";
+
+/** What the routes answer that ask for the helper before they do anything. */
+const SETUP = "Please make sure you have completed the setup for the Private API, and your helper is connected!";
+
+/** How long the helper takes no other command after one, on a real Mac. */
+const LOCK_MS = 200;
+
+/** A command that reached the helper. */
+export interface HelperCall {
+  action: string;
+  at: number;
+}
+
+export class PrivateApi {
+  readonly calls: HelperCall[] = [];
+  readonly #clock: Clock;
+  readonly #faults: Faults;
+  /** Whether a command waits, by the Mac's clock, until the 200 ms of the one before are over. */
+  readonly #waits: boolean;
+  #freeAt = 0;
+
+  constructor(clock: Clock, faults: Faults, waits: boolean) {
+    this.#clock = clock;
+    this.#faults = faults;
+    this.#waits = waits;
+  }
+
+  get isOn(): boolean {
+    return !this.#faults.has("privateApiOff");
+  }
+
+  get isConnected(): boolean {
+    return !this.#faults.has("helperGone");
+  }
+
+  /** Takes a command. `headline` null: the route has no guard of its own, and a refusal is an unforeseen error. */
+  async command(action: string, headline: string | null = SETUP): Promise<void> {
+    const refusal = (message: string): Refusal =>
+      headline === null ? unhandled(message) : iMessageError(headline, message);
+    if (!this.isOn) throw refusal("iMessage Private API is not enabled!");
+    if (!this.isConnected) throw refusal("iMessage Private API Helper is not connected!");
+    if (this.#waits) await this.#lock();
+    this.calls.push({ action, at: this.#clock.real() });
+  }
+
+  /** The most commands that came within one second. */
+  get busiestSecond(): number {
+    let most = 0;
+    for (const [index, first] of this.calls.entries()) {
+      let count = 0;
+      for (let at = index; at < this.calls.length && (this.calls[at]?.at ?? 0) < first.at + 1_000; at += 1) count += 1;
+      most = Math.max(most, count);
+    }
+    return most;
+  }
+
+  async #lock(): Promise<void> {
+    const now = this.#clock.real();
+    const startsAt = Math.max(now, this.#freeAt);
+    this.#freeAt = startsAt + LOCK_MS;
+    if (startsAt > now) await new Promise<void>((resolve) => void this.#clock.after(startsAt - now, resolve));
+  }
+}

@@ -1,0 +1,98 @@
+/** What a route of the fake Mac is given and may use, and how it reads a body: as BlueBubbles' validators do. */
+
+import type { Clock } from "../../../server/clock.ts";
+import type { AttachmentRow, ChatDb } from "./chat-db.ts";
+import { type Answer, badRequest, type FileBody } from "./envelope.ts";
+import type { Events } from "./events.ts";
+import type { Faults } from "./faults.ts";
+import type { Outbox } from "./outbox.ts";
+import type { Phone } from "./phone.ts";
+import type { PrivateApi } from "./private-api.ts";
+
+/** Which release of BlueBubbles it is, and on which macOS it runs. */
+export interface Release {
+  version: "1.9.9" | "development";
+  macOs: 14 | 15 | 26;
+}
+
+/** The parts of a Mac that its routes work with. */
+export interface Inside {
+  db: ChatDb;
+  events: Events;
+  faults: Faults;
+  privateApi: PrivateApi;
+  outbox: Outbox;
+  clock: Clock;
+  release: Release;
+  ownAddress: () => string;
+  phone: (address: string) => Phone;
+  /** Files that were uploaded, by their path. */
+  uploads: Map<string, AttachmentRow>;
+  /** Chats that show the Mac's owner typing. */
+  typing: Set<string>;
+  /** Chats that were marked, by guid: whether they are read now. */
+  read: Map<string, boolean>;
+  /** Sends under way, by `tempGuid`. */
+  queued: Set<string>;
+  /** How many sends went by AppleScript. */
+  appleScripts: { count: number };
+}
+
+export interface ApiRequest {
+  /** The parameters of the path, decoded, in their order. */
+  params: readonly string[];
+  query: URLSearchParams;
+  body: Readonly<Record<string, unknown>>;
+  file: { name: string; mimeType: string; bytes: Uint8Array } | null;
+}
+
+export type Handler = (
+  mac: Inside,
+  request: ApiRequest,
+) => Answer | FileBody | undefined | Promise<Answer | FileBody | undefined>;
+
+/** A method and a path, in which `:x` stands for one parameter. */
+export interface Route {
+  method: string;
+  path: string;
+  handle: Handler;
+}
+
+export function required(body: ApiRequest["body"], field: string): string {
+  const value = body[field];
+  if (typeof value !== "string" || value === "") throw badRequest(`The ${field} field is required.`);
+  return value;
+}
+
+export function optional(body: ApiRequest["body"], field: string): string | null {
+  const value = body[field];
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+export function oneOf(body: ApiRequest["body"], field: string, allowed: readonly string[]): string | null {
+  const value = body[field];
+  if (value === undefined || value === null) return null;
+  if (typeof value !== "string" || !allowed.includes(value)) throw badRequest(`The selected ${field} is invalid.`);
+  return value;
+}
+
+/** A whole number within bounds, or what it is when it is not there. */
+export function count(
+  body: ApiRequest["body"],
+  field: string,
+  initially: number,
+  max = Number.MAX_SAFE_INTEGER,
+): number {
+  const value = body[field];
+  if (value === undefined || value === null) return initially;
+  const number = Number(value);
+  if (!Number.isFinite(number)) throw badRequest(`The ${field} must be a number.`);
+  if (number > max) throw badRequest(`The ${field} may not be greater than ${max}.`);
+  return number;
+}
+
+/** The names in a `with`, whether it came as a list or as one string. */
+export function names(value: unknown): string[] {
+  if (Array.isArray(value)) return value.map(String);
+  return typeof value === "string" ? value.split(",") : [];
+}

@@ -1,0 +1,160 @@
+/** An SMPP instance beside a message centre, in real time: what it tells, what it keeps, what it puts into the log. */
+
+import type { TestContext } from "node:test";
+import type { Clock } from "../../../server/clock.ts";
+import { systemClock } from "../../../server/clock.ts";
+import type { MessageId } from "../../../server/core/id.ts";
+import type {
+  Applied,
+  InboundSignal,
+  Memory,
+  Outbound,
+  Outcome,
+  OwnAddress,
+  Provider,
+  ReceiptSignal,
+  Signal,
+} from "../../../server/providers/provider.ts";
+import { createSmpp } from "../../../server/providers/smpp/smpp.ts";
+import { outboundMessage } from "../outbound.ts";
+import { providerContext } from "../provider.ts";
+import { until } from "../wait.ts";
+import { hasSmsc, PASSWORD, type Smsc, SYSTEM_ID, startSmsc } from "./smsc.ts";
+
+/** The number that is on the instance. */
+export const OWN = "+15550000001";
+/** A recipient without the two digits that say how the message centre behaves. */
+export const TO = "+155501000";
+
+/** A memory that outlives the provider, and can be told to fail. */
+export class Disk implements Memory {
+  readonly entries = new Map<string, string>();
+  fails = false;
+
+  async list(prefix: string) {
+    return [...this.entries].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value }));
+  }
+
+  async put(key: string, value: string): Promise<void> {
+    if (this.fails) throw new Error("the disk is full");
+    this.entries.set(key, value);
+  }
+
+  async delete(key: string): Promise<void> {
+    this.entries.delete(key);
+  }
+}
+
+export interface InstanceOptions {
+  config?: Record<string, unknown>;
+  disk?: Disk;
+  clock?: Clock;
+  numbers?: readonly OwnAddress[];
+  /** Whether to wait until it is bound; it does unless told otherwise. */
+  waits?: boolean;
+}
+
+export class TestInstance {
+  readonly provider: Provider;
+  readonly disk: Disk;
+  readonly receipts: ReceiptSignal[] = [];
+  readonly inbound: InboundSignal[] = [];
+  readonly faults: unknown[] = [];
+  /** References of messages that the service knows: those that were accepted. */
+  readonly references = new Set<string>();
+  /** Decides what comes of a signal; as the service does unless a test says otherwise. */
+  onSignal: (signal: Signal) => Applied | Promise<Applied> = (signal) => this.appliedOf(signal);
+  #made = 0;
+
+  constructor(port: number, options: InstanceOptions) {
+    const { config = {}, disk = new Disk(), clock = systemClock() } = options;
+    this.disk = disk;
+    this.provider = createSmpp(
+      providerContext({
+        instanceId: "inst_smpp",
+        clock,
+        memory: disk,
+        config: {
+          host: "127.0.0.1",
+          port,
+          systemId: SYSTEM_ID,
+          password: PASSWORD,
+          bindMode: "transceiver",
+          ...config,
+        },
+        numbers: async () => options.numbers ?? [{ address: OWN, customerId: "cust_1", isDefault: true }],
+        fault: (error) => void this.faults.push(error),
+      }),
+    );
+  }
+
+  async start(waits: boolean): Promise<this> {
+    await this.provider.start(async (signal) => {
+      const applied = await this.onSignal(signal);
+      if (applied === "unknown") return applied;
+      if (signal.forget !== undefined) this.disk.entries.delete(signal.forget);
+      if (signal.kind === "receipt") this.receipts.push(signal);
+      else if (signal.kind === "inbound") this.inbound.push(signal);
+      return applied;
+    });
+    if (waits) await until(() => this.provider.isUp, { what: "the bind" });
+    return this;
+  }
+
+  /** A receipt that names no message of the service is unknown. */
+  appliedOf(signal: Signal): Applied {
+    if (signal.kind !== "receipt" || signal.messageId !== undefined) return "applied";
+    return this.references.has(signal.reference) ? "applied" : "unknown";
+  }
+
+  message(to: string, text = "Hello", more: Partial<Outbound> = {}): Outbound {
+    this.#made += 1;
+    const messageId: MessageId = `msg_00000000-0000-7000-8000-${String(this.#made).padStart(12, "0")}`;
+    return outboundMessage({ messageId, from: OWN, to, channel: "sms", text, handedOverAt: Date.now(), ...more });
+  }
+
+  async send(to: string, text = "Hello", more: Partial<Outbound> = {}): Promise<Outcome> {
+    const outcome = await this.provider.send(this.message(to, text, more), new AbortController().signal);
+    if (outcome.outcome === "accepted") this.references.add(outcome.reference);
+    return outcome;
+  }
+
+  /** Sends, and answers the reference that it was accepted under. */
+  async accepted(to: string, text = "Hello", more: Partial<Outbound> = {}): Promise<string> {
+    const outcome = await this.send(to, text, more);
+    if (outcome.outcome !== "accepted") throw new Error(`it was not taken: ${JSON.stringify(outcome)}`);
+    return outcome.reference;
+  }
+
+  /** What was told of the message with this reference, in order. */
+  receiptsOf(reference: string): string[] {
+    return this.receipts.filter((signal) => signal.reference === reference).map(({ receipt }) => receipt);
+  }
+
+  async receipt(reference: string): Promise<ReceiptSignal> {
+    return await until(() => this.receipts.find((signal) => signal.reference === reference), { what: "the receipt" });
+  }
+}
+
+/** Starts an instance; the test's end stops it. */
+export async function startInstance(
+  t: TestContext,
+  port: number,
+  options: InstanceOptions = {},
+): Promise<TestInstance> {
+  const instance = new TestInstance(port, options);
+  t.after(() => instance.provider.stop());
+  return await instance.start(options.waits ?? true);
+}
+
+/** A message centre and an instance that is bound to it; null after having said why there is none. */
+export async function smppStage(
+  t: TestContext,
+  options: InstanceOptions = {},
+  smscOptions: Record<string, string | number> = {},
+): Promise<{ smsc: Smsc; instance: TestInstance } | null> {
+  if (!hasSmsc(t)) return null;
+  const smsc = await startSmsc(smscOptions);
+  t.after(() => smsc.kill());
+  return { smsc, instance: await startInstance(t, smsc.port, options) };
+}

@@ -1,0 +1,56 @@
+/** A server on loopback that a test can take away and bring back. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Listening {
+  url: string;
+  close(): Promise<void>;
+  /** Listens again at the same address. */
+  reopen(): Promise<void>;
+}
+
+type Serve = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+
+/** Listens on a free port. What a handler throws ends the connection. */
+export async function listen(serve: Serve): Promise<Listening> {
+  const server = createServer((request, response) => {
+    Promise.resolve(serve(request, response)).catch(() => response.destroy());
+  });
+  const open = (port: number) => new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
+  await open(0);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      if (!server.listening) return;
+      const closed = new Promise((resolve) => void server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+    reopen: () => open(port),
+  };
+}
+
+/** The whole body as text. */
+export async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Answers with JSON. */
+export function answer(response: ServerResponse, status: number, body: object, headers: object = {}): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+}
+
+/** Answers as the API refuses. */
+export function refuse(
+  response: ServerResponse,
+  status: number,
+  code: number,
+  message: string,
+  headers?: object,
+): void {
+  answer(response, status, { code, message, more_info: `https://www.twilio.com/docs/errors/${code}`, status }, headers);
+}
