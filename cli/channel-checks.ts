@@ -2,7 +2,7 @@
 
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
-import type { CustomerWithNumbers, Instance } from "../sdk/wire.ts";
+import type { CustomerWithNumbers, Instance, Route } from "../sdk/wire.ts";
 import { broken, type Finding, ok, warning } from "./finding.ts";
 
 /** Customers looked at: doctor is for a first look, and ends in seconds. */
@@ -24,10 +24,9 @@ async function examineChannels(admin: Tightbeam): Promise<Finding[]> {
   const instances: Instance[] = [];
   for await (const instance of admin.admin.instances.listAll({ limit: 100 })) instances.push(instance);
   const findings = instances.flatMap(instanceFindings);
-  const carriers = instances.filter(({ provider }) => CARRIERS.includes(provider));
   if (instances.every(({ provider }) => provider === "sandbox")) return findings;
   const { customers } = await admin.admin.customers.list({ limit: CUSTOMERS_MAX });
-  for (const { id } of customers) findings.push(...(await customerFindings(admin, id, carriers)));
+  for (const { id } of customers) findings.push(...(await customerFindings(admin, id, instances)));
   return findings;
 }
 
@@ -42,30 +41,42 @@ function instanceFindings({ id, name, provider, health, warnings }: Instance): F
   return [...states, ...warnings.map((text) => warning("instances", `${name}: ${text}`, advice))];
 }
 
-async function customerFindings(admin: Tightbeam, id: string, carriers: readonly Instance[]): Promise<Finding[]> {
+async function customerFindings(admin: Tightbeam, id: string, instances: readonly Instance[]): Promise<Finding[]> {
   const [customer, routes] = await Promise.all([admin.admin.customers.get(id), admin.admin.customers.routes(id)]);
-  const [carrier] = carriers;
   const whose = `of ${customer.name} (${id})`;
-  const findings: Finding[] = [];
+  return [...senderFindings(customer, whose), ...routeFindings(customer, whose, { routes, instances })];
+}
+
+/** Whether what names no sender reaches people. */
+function senderFindings({ id, numbers }: CustomerWithNumbers, whose: string): Finding[] {
+  const onDefault = numbers.find(({ isDefault }) => isDefault);
+  const real = numbers.find(({ provider }) => provider !== "sandbox");
+  if (onDefault?.provider !== "sandbox" || real === undefined) return [];
+  const found = `messages ${whose} that name no sender go to the sandbox, by ${addressOf(onDefault)}, and reach nobody`;
+  return [warning("numbers", found, `tightbeam customers default-number ${addressOf(real)} --customer ${id}`)];
+}
+
+/** By what SMS goes, and whether that was meant. */
+function routeFindings(
+  customer: CustomerWithNumbers,
+  whose: string,
+  { routes, instances }: { routes: readonly Route[]; instances: readonly Instance[] },
+): Finding[] {
+  const carrier = instances.find(({ provider }) => CARRIERS.includes(provider));
   const onMacs = numbersOnMacs(customer);
   if (onMacs.length > 0 && routes.length === 0 && carrier !== undefined) {
-    const advice = `tightbeam routes set '+=${carrier.id}' --customer ${id} has ${carrier.name} carry it.`;
-    findings.push(
-      warning("routes", `SMS from ${onMacs.join(", ")} ${whose} goes by the Mac: there is no route`, advice),
-    );
+    const found = `SMS from ${onMacs.join(", ")} ${whose} goes by the Mac: there is no route`;
+    const advice = `tightbeam routes set '+=${carrier.id}' --customer ${customer.id} has ${carrier.name} carry it.`;
+    return [warning("routes", found, advice)];
   }
-  const onDefault = customer.numbers.find(({ isDefault }) => isDefault);
-  const real = customer.numbers.find(({ provider }) => provider !== "sandbox");
-  if (onDefault?.provider === "sandbox" && real !== undefined) {
-    const found = `messages ${whose} that name no sender go to the sandbox, by ${addressOf(onDefault)}, and reach nobody`;
-    const advice = `tightbeam customers default-number ${addressOf(real)} --customer ${id}`;
-    findings.push(warning("numbers", found, advice));
-  }
-  if (routes.length > 0) {
-    const shown = routes.map(({ prefix, instanceId }) => `${prefix} by ${instanceId}`);
-    findings.push(ok("routes", `SMS ${whose}: ${shown.join(", ")}`));
-  }
-  return findings;
+  const isReal = customer.numbers.some(({ provider }) => provider !== "sandbox");
+  return routes.map(({ prefix, instanceId }) => {
+    const instance = instances.find(({ id }) => id === instanceId);
+    const found = `SMS ${whose} to ${prefix} goes by ${instance?.name ?? instanceId}`;
+    if (!isReal || instance?.provider !== "sandbox") return ok("routes", found);
+    const advice = `tightbeam routes set --customer ${customer.id} names others, in place of all that there are.`;
+    return warning("routes", `${found}, the sandbox, and reaches nobody`, advice);
+  });
 }
 
 function addressOf({ phoneNumber, email }: CustomerWithNumbers["numbers"][number]): string {

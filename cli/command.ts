@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Command } from "commander";
 import { Tightbeam } from "../sdk/client.ts";
 import type { Pagination } from "../sdk/wire.ts";
-import { type Connection, findConnection, findServer, type KeyKind, type Server } from "./connection.ts";
+import { type Connection, findConnection, findServer, type KeyKind, type Server, storedKeys } from "./connection.ts";
 import { UsageError } from "./failure.ts";
 import { type Column, type Output, outputTo, type Terminal, table } from "./output.ts";
 import { wholeNumber } from "./values.ts";
@@ -20,6 +20,8 @@ export interface Cli {
   server(): Server;
   /** Which server and key the options name, and where they were found. Throws `UsageError` when no key is found. */
   connection(kind: KeyKind): Connection;
+  /** The keys that `credentials.json` holds for that server, as the variables to set. */
+  storedKeys(): Record<string, string>;
   /** A client for them. */
   client(kind: KeyKind, patience?: Patience): Tightbeam;
   output(): Output;
@@ -38,6 +40,7 @@ export function commandsOf(program: Command, terminal: Terminal): Cli {
     output,
     connection,
     server: () => findServer(options(), terminal.env),
+    storedKeys: () => storedKeys(options(), terminal.env),
     get version() {
       return program.version() ?? "";
     },

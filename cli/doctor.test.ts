@@ -168,7 +168,17 @@ test("doctor says in words why each real channel does not work, and that a numbe
     for (const { advice } of words) assert.match(advice ?? "", new RegExp(`docs/providers/${provider}\\.md`));
   }
   for (const finding of found) assert.doesNotMatch(JSON.stringify(finding), /secret/);
-  const [route] = (await examined(env)).of("routes");
+  const { stderr, of } = await examined(env);
+  assert.match(stderr, /^error: (?!.*instances, instances).*\binstances: see what to do above\.\n$/);
+  // What is said of each by its name is not said again by its id.
+  assert.deepEqual(
+    of("health").map(({ found }) => found),
+    ["database is well"],
+  );
+  const [onSandbox] = of("numbers").filter(({ state }) => state === "warning");
+  assert.match(onSandbox?.found ?? "", /name no sender go to the sandbox, by \+15005550001, and reach nobody$/);
+  assert.match(onSandbox?.advice ?? "", /customers default-number \+15005550007 --customer cust_/);
+  const [route] = of("routes");
   assert.match(route?.found ?? "", /^SMS from \+15005550007 of .+ goes by the Mac: there is no route$/);
   assert.match(route?.advice ?? "", /tightbeam routes set '\+=inst_/);
 });

@@ -92,7 +92,9 @@ function addChanges(instances: Command, cli: Cli): void {
       const { provider, idempotencyKey } = given;
       const config = configOf(given) ?? {};
       const routes = cli.client("admin").admin.instances;
+      const keysBefore = cli.storedKeys();
       cli.output().show(await routes.create({ name, provider, config }, { idempotencyKey }), detail);
+      tellOfKeys(cli, keysBefore);
     });
   withConfig(update.option("--name <name>", "how you call it from now on"))
     .addHelpText(
@@ -119,6 +121,18 @@ function addChanges(instances: Command, cli: Cli): void {
     .action(async (id: string) =>
       cli.output().show(await cli.client("admin").admin.instances.delete(id), (deleted) => `${deleted.id} deleted`),
     );
+}
+
+/** Says that keys have left `credentials.json`, as they do with the first instance that reaches people. */
+function tellOfKeys({ terminal, storedKeys, output }: Cli, before: Record<string, string>): void {
+  const kept = storedKeys();
+  const gone = Object.entries(before).filter(([name]) => kept[name] === undefined && !terminal.env[name]);
+  if (gone.length === 0) return;
+  const why = "credentials.json holds no keys any more: this is the first instance that is not a sandbox.";
+  const isSeen = terminal.stderr.isTTY === true;
+  const lines = gone.map(([name, key]) => `  export ${name}=${isSeen ? key : "tb_…"}`);
+  const what = isSeen ? "They are shown this once more. Keep them:" : "Set those that the first start printed:";
+  output().note(`${why}\n${what}\n${lines.join("\n")}`);
 }
 
 /** The settings that are given. Throws `UsageError` where they are no JSON object, with nothing of what they say. */

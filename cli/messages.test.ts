@@ -52,3 +52,13 @@ test("messages get, cancel, retry and delete ask their routes and show what came
   assert.deepEqual(requests.at(-1)?.body, { mayDuplicate: true });
   assert.equal(await shown("messages delete msg_1"), "msg_1 deleted\n");
 });
+
+test("messages get shows why a message went where it went, whole, and what it was as an SMS", async (t) => {
+  const reason = `failover: inst_1 refused it (ESME_RINVDSTADR); sms by inst_2, ${"for the route +1, ".repeat(8)}at last`;
+  const data = message("sent", { segments: 3, encoding: "UCS-2", timeline: [entry("queued", { reason })] });
+  const { env } = await serverWith(t, { "GET /v1/messages/msg_1": { data } });
+  const { stdout } = await runOnTerminal(["messages", "get", "msg_1"], env);
+  assert.match(stdout, /segments +3\nencoding +UCS-2\n/);
+  assert.ok(stdout.replace(/\s+/g, " ").includes(reason), stdout);
+  for (const line of stdout.split("\n")) assert.ok(line.length <= 120, line);
+});

@@ -119,7 +119,8 @@ function wrapped(text: string, width: number, lead: number): string {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const line = lines.at(-1);
-    if (line !== undefined && line.length + 1 + word.length <= Math.max(40, width)) lines.push(`${lines.pop()} ${word}`);
+    if (line !== undefined && line.length + 1 + word.length <= Math.max(40, width))
+      lines.push(`${lines.pop()} ${word}`);
     else lines.push(word);
   }
   return lines.join(`\n${" ".repeat(lead)}`);

@@ -42,9 +42,11 @@ export function writeCredentials(dataDir: string, { baseUrl, apiKey, adminKey }:
   }
 }
 
-/** Takes the keys out of the file, where there is one. Throws `ConfigError` when that cannot be done. */
-export function forgetKeys(dataDir: string, baseUrl: string): void {
-  if (readCredentials(dataDir) !== null) writeCredentials(dataDir, { baseUrl });
+/** Takes the keys out of the file; answers whether it held any. Throws `ConfigError` when that cannot be done. */
+export function forgetKeys(dataDir: string, baseUrl: string): boolean {
+  const kept = readCredentials(dataDir);
+  if (kept !== null) writeCredentials(dataDir, { baseUrl });
+  return kept?.apiKey !== undefined || kept?.adminKey !== undefined;
 }
 
 function parseCredentials(text: string): Credentials | null {

@@ -182,8 +182,9 @@ class Composition {
     this.#isSandbox = false;
     const former = this.#poster;
     this.#poster = this.#newPoster();
-    forgetKeys(this.#config.dataDir, this.#url);
-    this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
+    if (forgetKeys(this.#config.dataDir, this.#url)) {
+      this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
+    }
     // Attempts under way are not counted, and made again by the new one.
     await former.close();
   }

@@ -11,7 +11,6 @@ import type {
 import type { Link } from "./attachment.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
-import { iso } from "./instant.ts";
 import { FRESH, type Message, type TimelineEntry } from "./message.ts";
 import { messageEventData } from "./message-record.ts";
 import type { Way } from "./routing.ts";
@@ -189,39 +188,6 @@ export function defer(message: Message, reason: string, dueAt: number, now: numb
   const entry: TimelineEntry = { status, at: now, channel: message.channel, reason, instanceId: message.instanceId };
   const timeline = [...message.timeline, entry];
   return { ...message, status, dueAt, claimedUntil: null, unknownSince: null, timeline, updatedAt: now };
-}
-
-const POSTPONED = "postponed: ";
-
-/**
- * It cannot be handed over yet, for a reason that is none of its channel's: it stays queued until `dueAt`. No event. Of
- * several postponements in a row only the first is noted.
- */
-export function postpone(message: Message, reason: string, dueAt: number, now: number): Message {
-  const isFirst = postponedSince(message) === null;
-  const noted = isFirst ? note(message, message.channel, "queued", `${POSTPONED}${reason}`, now) : message;
-  return { ...noted, dueAt, claimedUntil: null };
-}
-
-/** Since when it has been postponed, but for quiet hours; null when it is not. */
-export function postponedSince(message: Message): number | null {
-  const last = message.timeline.at(-1);
-  return last?.reason?.startsWith(POSTPONED) && !isHeldBack(message) ? last.at : null;
-}
-
-const HELD_BACK = `${POSTPONED}quiet hours`;
-
-/** Quiet hours hold it back: it stays queued until they end, and its time in the queue begins then. No event. */
-export function holdBack(message: Message, until: number, timeToLiveMs: number, now: number): Message {
-  const reason = `${HELD_BACK} of ${message.to} until ${iso(until)}`;
-  const isNoted = message.timeline.at(-1)?.reason === reason;
-  const noted = isNoted ? message : note(message, message.channel, "queued", reason, now);
-  return { ...noted, dueAt: until, claimedUntil: null, expiresAt: until + timeToLiveMs };
-}
-
-/** Whether quiet hours are what it waited for last. */
-export function isHeldBack({ timeline }: Pick<Message, "timeline">): boolean {
-  return timeline.at(-1)?.reason?.startsWith(HELD_BACK) === true;
 }
 
 const RUNGS = ["sent", "delivered", "read"] as const;

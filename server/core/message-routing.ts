@@ -9,12 +9,18 @@ export function placeOf({ expiresAt, updatedAt }: Message, timeToLiveMs: number,
   return Math.min(expiresAt === null ? updatedAt : expiresAt - timeToLiveMs, now);
 }
 
-/** It waits for an instance that is down, and goes to another one. Null when it does not wait. */
+/**
+ * It waits for an instance that is down, and goes to another one: noted once for each way since its last hand-over, as
+ * instances may come and go while it waits. Null when it does not wait.
+ */
 export function move(message: Message, to: Way, dueAt: number, now: number): Message | null {
   if (message.status !== "queued") return null;
   const { status, channel, instanceId: from } = message;
-  const entry = { status, at: now, channel, reason: `moved: ${from} is down; ${channel} by ${to.way}` };
-  const timeline = [...message.timeline, { ...entry, instanceId: to.instanceId }];
+  const reason = `moved: ${from} is down; ${channel} by ${to.way}`;
+  const waitsSince = message.timeline.findLastIndex((entry) => entry.status !== "queued") + 1;
+  const isNoted = message.timeline.slice(waitsSince).some((entry) => entry.reason === reason);
+  const entry = { status, at: now, channel, reason, instanceId: to.instanceId };
+  const timeline = isNoted ? message.timeline : [...message.timeline, entry];
   return { ...message, instanceId: to.instanceId, dueAt, claimedUntil: null, timeline, updatedAt: now };
 }
 

@@ -4,8 +4,9 @@ import type { AddNumber, ErrorDetail, CustomerNumber as WireNumber } from "../..
 import type { Customer } from "../core/customer.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
-import { type CustomerNumber, numberRecord } from "../core/number.ts";
+import { type CustomerNumber, channelsOf, numberRecord } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
+import { capabilitiesOf } from "../providers/registry.ts";
 import { findCustomer } from "../store/customers.ts";
 import { findInstances } from "../store/instances.ts";
 import { findNumberByAddress, findNumbers } from "../store/numbers.ts";
@@ -33,6 +34,7 @@ export async function addNumber(
 ): Promise<Assigned> {
   const { idempotencyKey: key, body } = request;
   const address = addressOf(body);
+  requireCarried(body, address);
   const command = { key, customerId: null, route: `POST /v1/admin/customers/${customerId}/numbers`, body };
   const decision = async () => {
     const { customer, numbers } = await findOwner(context, customerId);
@@ -137,13 +139,22 @@ function addressOf({ phoneNumber, email }: AddNumber): string {
   throw new ApiError("VALIDATION_ERROR", `phoneNumber, email: ${message}`, { details });
 }
 
+/** Throws a 400 for an address that no message of its provider could be from: an e-mail address has no SMS. */
+function requireCarried({ provider }: AddNumber, address: string): void {
+  if (channelsOf(address, capabilitiesOf(provider).channels).length > 0) return;
+  throw invalidField("email", `${provider} carries SMS alone, which no e-mail address has; give a phone number`);
+}
+
 /** The instance that is named, else the oldest one of the provider. */
 async function instanceFor(context: Context, { provider, instanceId }: AddNumber): Promise<InstanceId> {
   const instances = (await findInstances(context.store.db)).filter((instance) => instance.provider === provider);
   const [oldest] = instances;
   if (instanceId === undefined) {
     if (oldest !== undefined) return oldest.id;
-    throw invalidField("provider", `there is no instance of ${provider} to put the number on`);
+    throw invalidField(
+      "provider",
+      `there is no instance of ${provider} to put the number on; make one by POST /v1/admin/instances`,
+    );
   }
   const named = instances.find((instance) => instance.id === instanceId);
   if (named !== undefined) return named.id;

@@ -19,8 +19,9 @@ import { chooseOn, type Plan, planOf } from "./route.ts";
 export async function conclude(context: Context, handed: Message, outcome: Outcome): Promise<Message> {
   const { instanceId } = handed;
   const waitMs = outcome.outcome === "deferred" ? (outcome.retryAfterMs ?? pauseMs(context, handed)) : 0;
+  const isDown = outcome.outcome === "deferred" && outcome.isDown === true;
   // Before its messages are due again, so that they wait for it and are not handed to it one by one.
-  if (outcome.outcome === "deferred" && outcome.isDown === true) context.connections.rest(context, instanceId, waitMs);
+  if (isDown) context.connections.rest(context, instanceId, waitMs);
   const write = () =>
     commitInTime(context, handed.claimedUntil, async () => {
       const plan = await planOf(context, handed);
@@ -31,6 +32,7 @@ export async function conclude(context: Context, handed: Message, outcome: Outco
     outcome.outcome === "accepted"
       ? await context.turns.take(referenceTurn(instanceId, outcome.reference), write)
       : await write();
+  if (isDown) context.wake.outages();
   if (outcome.outcome === "accepted") {
     context.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
     if (changed.chatId !== null) context.shownTyping.end(changed.chatId);

@@ -7,6 +7,7 @@ import { findInstance } from "../store/instances.ts";
 import { findNumbers } from "../store/numbers.ts";
 import { addNumber } from "./assign.ts";
 import { createInstance, deleteInstance } from "./connect.ts";
+import { memoryOf } from "./memory.ts";
 import { findRoutes, setRoutes } from "./set-routes.ts";
 
 test("an instance is never removed under a number that is put on it at the same moment", async (t) => {
@@ -39,4 +40,16 @@ test("nor under a route that comes to name it at the same moment", async (t) => 
     assert.equal((await findInstance(context.store.db, instance.id)) !== null, isNamed, `${first} first`);
     assert.equal(isNamed, first === "name");
   }
+});
+
+test("of an instance that was removed nothing is kept, also not what its provider wrote while it was taken down", async (t) => {
+  const { context } = await openContext(t);
+  const body = { name: "Second", provider: "sandbox", config: {} } as const;
+  const { instance } = await createInstance(context, { idempotencyKey: null, body });
+  const memory = memoryOf(context.store, instance.id);
+  const provider = context.providers.get(instance.id);
+  assert.ok(provider !== undefined);
+  provider.stop = () => memory.put("late", "word");
+  await deleteInstance(context, instance.id);
+  assert.deepEqual(await memory.list(""), []);
 });

@@ -100,6 +100,8 @@ export async function deleteInstance(context: Context, id: string): Promise<void
     return instance;
   });
   await context.connections.disconnect(context, removed.id);
+  // Until it was taken down its provider went on writing.
+  await context.store.commit([{ op: "delete", table: "memory", where: { instanceId: removed.id } }]);
 }
 
 /** The instance with this id; throws 404 `NOT_FOUND`. */

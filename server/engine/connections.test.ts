@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
 import { ScriptedProvider } from "../../test/support/provider.ts";
 import { openContext } from "../../test/support/sending.ts";
+import { until } from "../../test/support/wait.ts";
 import { Connections } from "./connections.ts";
 import type { Context } from "./context.ts";
 
@@ -55,7 +56,7 @@ test("one that said of a hand-over that it is down is left alone: 1 to 60 s, or 
     [3_600_000, 60_000],
   ] as const) {
     connections.rest(context, instance.id, wished);
-    assert.deepEqual(woken.splice(0), ["outages"], "what waits for it may go elsewhere");
+    assert.deepEqual(woken, [], "what it was given is not back in its place yet");
     clock.shift(restMs - 1);
     assert.equal(isUp(), false);
     clock.shift(1);
@@ -67,4 +68,35 @@ test("one that said of a hand-over that it is down is left alone: 1 to 60 s, or 
   connections.rest(context, instance.id, 60_000);
   await connections.connect(context, instance);
   assert.equal(isUp(), true, "with other settings it is another one");
+});
+
+test("a provider that could not be started is stopped: nothing of it goes on beside its successor", async (t) => {
+  const { connections, context, instance, provider } = await connected(t);
+  let stops = 0;
+  provider.start = () => Promise.reject(new Error("the disk is full"));
+  provider.stop = async () => {
+    stops += 1;
+  };
+  await connections.connect(context, instance);
+  assert.equal(stops, 1);
+  assert.equal((await connections.health(context, instance.id)).status, "unhealthy");
+});
+
+test("all are stopped at once: one that takes its time holds up no other", async (t) => {
+  const made = await openContext(t);
+  const stopping = new Set<ScriptedProvider>();
+  let met = 0;
+  const connections = new Connections(() => {
+    const provider = new ScriptedProvider();
+    provider.stop = async () => {
+      stopping.add(provider);
+      await until(() => stopping.size === 2, { what: "the other one being stopped", limitMs: 2_000 });
+      met += 1;
+    };
+    return provider;
+  });
+  const context: Context = { ...made.context, connections };
+  for (const id of ["inst_1", "inst_2"] as const) await connections.connect(context, { ...made.instance, id });
+  await connections.stop(context);
+  assert.deepEqual([met, connections.providers.size], [2, 0]);
 });

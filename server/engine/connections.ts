@@ -43,9 +43,8 @@ export class Connections {
   }
 
   /** Leaves an instance alone that said of a hand-over that it is down: for `ms`, within bounds, or until it says otherwise. */
-  rest({ clock, wake }: Pick<Context, "clock" | "wake">, id: InstanceId, ms: number): void {
+  rest({ clock }: Pick<Context, "clock">, id: InstanceId, ms: number): void {
     this.#restsUntil.set(id, clock.now() + Math.min(Math.max(ms, REST_MS_MIN), REST_MS_MAX));
-    wake.outages();
   }
 
   /** Makes the instance's provider from its settings and starts it, in place of the one it had. Never throws: `health` tells. */
@@ -70,9 +69,9 @@ export class Connections {
     });
   }
 
-  /** Stops all of them. */
+  /** Stops all of them at once. */
   async stop(context: Context): Promise<void> {
-    for (const id of [...this.#providers.keys()]) await this.disconnect(context, id);
+    await Promise.all([...this.#providers.keys()].map((id) => this.disconnect(context, id)));
   }
 
   /** How an instance is: what its provider says in time, or why it has none. */
@@ -109,9 +108,15 @@ export class Connections {
       hookUrl: () => hookUrl(context, instanceId),
       numbers: () => context.known.numbersOn(instanceId),
       changed: () => this.#changed(context, instanceId),
-      fault: (error) => observer.fault(`provider ${instance.provider} ${instanceId}`, error),
+      fault: (error) => observer.fault(`provider.${instance.provider}:${instanceId}`, error),
     });
-    await provider.start((signal) => apply(context, instanceId, signal));
+    try {
+      await provider.start((signal) => apply(context, instanceId, signal));
+    } catch (error) {
+      // What of it had begun would go on beside its successor.
+      await provider.stop();
+      throw error;
+    }
     this.#providers.set(instanceId, provider);
   }
 

@@ -7,7 +7,7 @@ import { type EngineStage, engineStage } from "../../test/support/engine.ts";
 import { deferred, inbound, ScriptedProvider, UNKNOWN } from "../../test/support/provider.ts";
 import type { MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
-import type { Operation } from "../store/store.ts";
+import type { Operation, Store } from "../store/store.ts";
 import { apply } from "./apply.ts";
 
 const SECOND_MS = 1_000;
@@ -297,4 +297,80 @@ test("an instance that is gone holds its messages, and its schedules come due", 
   await stage.pass(SECOND_MS);
   await stage.clock.advance(SECOND_MS);
   for (const id of ids) assert.equal((await stage.message(id)).status, "queued");
+});
+
+describe("messages to one recipient keep their order when their instance goes down", () => {
+  for (const count of [3, 40]) {
+    test(`${count} of them, the first of which is in hand`, async (t) => {
+      const { stage, a, b, routeTo } = await outage(t, 8);
+      await routeTo(a, b);
+      a.provider.onSend = () =>
+        new Promise((resolve) => {
+          stage.clock.after(SECOND_MS, () => resolve(DOWN));
+        });
+      const ids: MessageId[] = [];
+      for (let sent = 0; sent < count; sent += 1) {
+        ids.push(await stage.send({ ...SMS_ONLY, to: to(1) }));
+        await stage.clock.advance(10);
+      }
+      assert.deepEqual([handedTo(a), handedTo(b)], [ids.slice(0, 1), []]);
+      await stage.clock.advance(3 * SECOND_MS);
+      await stage.run();
+      assert.deepEqual(
+        handedTo(b).map((id) => ids.indexOf(id)),
+        [...ids.keys()],
+      );
+    });
+
+    test(`${count} of them, where it says that it is down before the first one has ended`, async (t) => {
+      const { stage, a, b, routeTo, flip } = await outage(t, 8);
+      await routeTo(a, b);
+      a.provider.onSend = () =>
+        new Promise((resolve) => {
+          stage.clock.after(SECOND_MS, () => resolve(DOWN));
+        });
+      const ids: MessageId[] = [];
+      for (let sent = 0; sent < count; sent += 1) ids.push(await stage.send({ ...SMS_ONLY, to: to(1) }));
+      await stage.clock.advance(10);
+      await flip(false, a);
+      await stage.clock.advance(3 * SECOND_MS);
+      await stage.run();
+      assert.deepEqual(
+        handedTo(b).map((id) => ids.indexOf(id)),
+        [...ids.keys()],
+      );
+    });
+  }
+});
+
+test("what waits for two instances, each of which is up for moments only, has each way in its timeline once", async (t) => {
+  const { stage, a, b, routeTo } = await outage(t, 4);
+  await routeTo(a, b);
+  a.provider.onSend = () => DOWN;
+  b.provider.onSend = () => DOWN;
+  const ids = await sendMany(stage, 40);
+  for (let seconds = 0; seconds < 600; seconds += 1) await stage.clock.advance(SECOND_MS);
+  const { handOvers, timeline } = await stage.message(ids.at(-1) ?? "msg_");
+  assert.ok(timeline.length <= 3 + 4 * handOvers, `${timeline.length} entries after ${handOvers} hand-overs`);
+});
+
+test("while the store cannot be read, what waits is looked for once a second and not in a loop", async (t) => {
+  const { stage } = await carriersOn(t, { faults: ["outages", "dispatch"] });
+  await stage.clock.advance(CONNECTING_MS);
+  let reads = 0;
+  const { context } = stage.life;
+  const broken = {
+    get(store: Store, name: keyof Store) {
+      if (name !== "dueLanes") return store[name];
+      return async () => {
+        reads += 1;
+        throw new Error("it cannot be read");
+      };
+    },
+  };
+  Object.assign(context, { store: new Proxy(context.store, broken as ProxyHandler<Store>) });
+  context.wake.outages();
+  await stage.clock.advance(10 * SECOND_MS);
+  // Dispatch looks for due lanes five times a second.
+  assert.ok(reads >= 50 && reads <= 65, `${reads} reads in ten seconds`);
 });

@@ -3,7 +3,7 @@
 import type { InstanceId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { fail } from "../core/message-lifecycle.ts";
-import { listWaiting, type WaitingPlace } from "../store/messages.ts";
+import { listLeasedPairs, listWaiting, type WaitingPlace } from "../store/messages.ts";
 import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
 import { type Context, changeContext } from "./context.ts";
 import { expiryOf } from "./ready.ts";
@@ -69,14 +69,14 @@ export class Outages {
   }
 
   async #run(): Promise<void> {
-    let more = false;
+    let nextMs = LOOK_EVERY_MS;
     try {
-      more = await this.#look();
+      if ((await this.#look()) || this.#isWoken) nextMs = 0;
     } catch (error) {
       this.#context.observer.fault("outages", error);
     }
     this.#running = null;
-    this.#later(more || this.#isWoken ? 0 : LOOK_EVERY_MS);
+    this.#later(nextMs);
   }
 
   /** Answers whether there is more to do at once. */
@@ -122,15 +122,20 @@ export class Outages {
 
   async #page(lane: InstanceId, after: WaitingPlace | null) {
     const { clock, store } = this.#context;
+    // Before the messages: what is in hand no more when they are read is among them.
+    const inHand = new Set((await listLeasedPairs(store.db, lane)).map(pairOf));
     const messages = await listWaiting(store.db, lane, clock.now(), after, PAGE);
-    const pairs = Map.groupBy(messages, ({ from, to }) => `${from} ${to}`);
-    const gone = await Promise.all([...pairs.values()].map((pair) => this.#inOrder(pair)));
+    const pairs = [...Map.groupBy(messages, pairOf)].filter(([pair]) => !inHand.has(pair));
+    const gone = await Promise.all(pairs.map(([, pair]) => this.#inOrder(pair)));
     const last = messages.at(-1);
     const place = last === undefined || last.dueAt === null ? null : { dueAt: last.dueAt, id: last.id };
     return { gone: gone.reduce((sum, count) => sum + count, 0), last: place, isFull: messages.length === PAGE };
   }
 
-  /** Those of one number to one recipient, one after the other: what comes first is first in the other lane too. */
+  /**
+   * Those of one number to one recipient, one after the other: what comes first is first in the other lane too. Where
+   * one of them is in hand yet, the others wait for what becomes of it.
+   */
   async #inOrder(messages: readonly Message[]): Promise<number> {
     let gone = 0;
     for (const message of messages) if (!this.#stopped && (await this.#goOn(message))) gone += 1;
@@ -149,6 +154,10 @@ export class Outages {
     }
     return true;
   }
+}
+
+function pairOf({ from, to }: Pick<Message, "from" | "to">): string {
+  return `${from} ${to}`;
 }
 
 function verdictOn(context: Context, plan: Plan, message: Message): Verdict {

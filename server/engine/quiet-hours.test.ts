@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { QuietHours, SendMessage } from "../../sdk/wire.ts";
 import { type EngineStage, engineStage, type StageOptions } from "../../test/support/engine.ts";
-import { deferred, NOT_REACHABLE } from "../../test/support/provider.ts";
+import { deferred, NOT_REACHABLE, receipt } from "../../test/support/provider.ts";
 import { groupFor } from "../../test/support/sending.ts";
 import type { MessageId } from "../core/id.ts";
 import { setQuietHours } from "./quiet-hours.ts";
@@ -264,4 +264,52 @@ describe("when the quiet hours change", () => {
 test("a customer that is not there has no quiet hours to set", async (t) => {
   const stage = await engineStage(t);
   await assert.rejects(setQuietHours(stage.context, "cust_none", NIGHT), /There is no customer cust_none/);
+});
+
+describe("what is held back night after night", () => {
+  test("has its time to live in the hours between: it fails in the end, and does not wait for ever", async (t) => {
+    const stage = await quietStage(t);
+    stage.provider.onSend = () => deferred(HOUR_MS);
+    const id = await stage.send({ to: LONDON });
+    await stage.run();
+    // Thirteen hours a day: 72 hours in the queue are over on the sixth.
+    for (let hours = 0; hours < 8 + 5 * 24; hours += 1) await stage.pass(HOUR_MS);
+    assert.equal((await stage.message(id)).status, "queued");
+    for (let hours = 0; hours < 24; hours += 1) await stage.pass(HOUR_MS);
+    assert.equal((await stage.message(id)).errorCode, "EXPIRED");
+  });
+
+  test("keeps no more time to live for hours that were changed again and again", async (t) => {
+    const stage = await quietStage(t);
+    const start = stage.clock.now();
+    const id = await stage.send({ to: LONDON });
+    await stage.run();
+    for (let changes = 0; changes < 10; changes += 1) await quiet(stage, { ...NIGHT, end: `0${changes % 8}:30` });
+    await stage.run();
+    await quiet(stage, { ...NIGHT, end: "06:00" });
+    await stage.run();
+    const { dueAt, expiresAt } = await stage.message(id);
+    assert.deepEqual([dueAt, expiresAt], [start + 6 * HOUR_MS, start + 78 * HOUR_MS]);
+  });
+});
+
+test("what quiet hours hold back goes out when they are taken away, whatever was noted of it meanwhile", async (t) => {
+  const stage = await quietStage(t);
+  const routing: SendMessage["routing"] = { fallbackAfterSeconds: 3 * 3_600 };
+  const id = await stage.send({ to: NEW_YORK, routing });
+  await stage.run();
+  await stage.pass(3 * HOUR_MS);
+  await stage.tell(receipt("delivered"));
+  await quiet(stage, null);
+  await stage.run();
+  assert.equal(stage.provider.handed.length, 2, "one for each channel");
+  assert.deepEqual((await reasons(stage, id)).length, 1);
+});
+
+test("a group of which nobody is known counts as one of whom nothing is known", async (t) => {
+  const stage = await quietStage(t);
+  const chat = await groupFor(stage, { participants: [] });
+  const id = await stage.send({ to: "", chatId: chat.id });
+  await stage.run();
+  assert.equal((await stage.message(id)).dueAt, stage.clock.now() + 8 * HOUR_MS);
 });

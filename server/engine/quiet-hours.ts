@@ -5,7 +5,7 @@ import { isGroupId } from "../core/chat.ts";
 import { ApiError } from "../core/error.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
-import { holdBack, isHeldBack } from "../core/message-lifecycle.ts";
+import { holdBack, isHeldBack, lookAgain } from "../core/message-waiting.ts";
 import { QUIET_MS_MAX, quietUntil } from "../core/quiet-hours.ts";
 import { zonesThatCount } from "../core/time-zone.ts";
 import { findChat } from "../store/chats.ts";
@@ -29,10 +29,11 @@ export async function quietFor(
   return quietUntil(quietHours, [...new Set(zones)], at);
 }
 
-/** Whose clocks count: the recipient's, or those of everybody in a group. */
+/** Whose clocks count: the recipient's, or those of everybody in a group; of a group of nobody that is known, none. */
 async function addressesOf(context: Context, customerId: CustomerId, to: string): Promise<readonly string[]> {
   if (!isGroupId(to)) return [to];
-  return (await findChat(context.store.db, customerId, to))?.participants ?? [];
+  const { participants = [] } = (await findChat(context.store.db, customerId, to)) ?? {};
+  return participants.length === 0 ? [to] : participants;
 }
 
 /** Holds a leased message back while it is quiet for its recipient. Answers whether it is, and that is on disk. */
@@ -41,9 +42,7 @@ export async function waitsForQuietHours(context: Context, message: Message): Pr
   const until = await quietFor(context, message, now);
   if (until === null) return false;
   await changeMessage(context, message, (fresh) =>
-    isHeld(fresh, message) && fresh.status === "queued"
-      ? { message: holdBack(fresh, until, context.settings.messageTtlMs, now), events: [] }
-      : null,
+    isHeld(fresh, message) && fresh.status === "queued" ? { message: holdBack(fresh, until, now), events: [] } : null,
   );
   return true;
 }
@@ -68,7 +67,7 @@ export async function setQuietHours(
     return { unit: [{ op: "update", table: "customers", id, version, set }], value: undefined };
   });
   context.known.clear();
-  await lookAgain(context, customerId);
+  await releaseAll(context, customerId);
 }
 
 async function requireCustomer(context: Context, customerId: CustomerId) {
@@ -83,7 +82,7 @@ const PAGE = 200;
 const PAGES_INLINE = 10;
 
 /** Never throws: what it cannot look at again waits until its quiet hours, as they were, end. */
-async function lookAgain(context: Context, customerId: CustomerId): Promise<void> {
+async function releaseAll(context: Context, customerId: CustomerId): Promise<void> {
   const pages = heldBackPages(context, customerId);
   if (await release(context, pages, PAGES_INLINE)) return;
   void release(context, pages, Number.POSITIVE_INFINITY);
@@ -133,10 +132,8 @@ async function releaseInOrder(context: Context, messages: readonly Message[]): P
   for (const message of messages) {
     try {
       await changeMessage(context, message, (fresh) => {
-        const waits = fresh.status === "queued" && fresh.dueAt !== null && isHeldBack(fresh);
-        return waits
-          ? { message: { ...fresh, dueAt: Math.min(fresh.dueAt ?? 0, context.clock.now()) }, events: [] }
-          : null;
+        const again = lookAgain(fresh, context.clock.now());
+        return again === null ? null : { message: again, events: [] };
       });
     } catch (error) {
       if (!(error instanceof MessageGone)) throw error;

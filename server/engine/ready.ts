@@ -3,8 +3,9 @@
 import { isGroupId } from "../core/chat.ts";
 import type { MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
-import { type FailureCause, fail, postpone, postponedSince } from "../core/message-lifecycle.ts";
+import { type FailureCause, fail } from "../core/message-lifecycle.ts";
 import { placeOf } from "../core/message-routing.ts";
+import { postpone, postponedSince } from "../core/message-waiting.ts";
 import { changeMessage } from "./change-message.ts";
 import { type Context, changeContext } from "./context.ts";
 import type { RunResult } from "./lanes.ts";
@@ -12,7 +13,6 @@ import { isHeld, LEASE_MS } from "./lease.ts";
 import { isOptedOut } from "./opt-outs.ts";
 import { type Gathered, hasFiles, isPlain, NOTHING_GATHERED, type Prepared, prepare } from "./outbound.ts";
 import { waitsForQuietHours } from "./quiet-hours.ts";
-import { moveInstead, planOf } from "./route.ts";
 
 /** Messages whose files are gathered at once; others are postponed. They hold no slot of their lane meanwhile. */
 const GATHERED_AT_ONCE_MAX = 16;
@@ -48,7 +48,7 @@ export async function makeReady(context: Context, message: Message, hand: Hand):
   if (await failsAsUnwanted(context, message)) return null;
   if (await waitsForQuietHours(context, message)) return null;
   // Where nobody would take it, nothing is fetched either.
-  if (!context.connections.isUp(context, message.instanceId)) return goElsewhere(context, message);
+  if (!context.connections.isUp(context, message.instanceId)) return giveBack(context, message);
   return isPlain(message) ? { message, ...PLAIN } : gather(context, message, hand);
 }
 
@@ -59,15 +59,14 @@ export function expiryOf({ clock, settings }: Context, { expiresAt }: Message): 
   return { code: "EXPIRED", message: `It waited for ${hours} hours and no provider could take it.` };
 }
 
-/** Its instance is down: another one that is up gets it, else it waits at its place until one is. */
-async function goElsewhere(context: Context, message: Message): Promise<null> {
-  const plan = await planOf(context, message);
+/** Its instance is down: it waits at its place, from where it may go elsewhere, after those before it. */
+async function giveBack(context: Context, message: Message): Promise<null> {
   await changeMessage(context, message, (fresh) => {
     if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
     const dueAt = placeOf(fresh, context.settings.messageTtlMs, context.clock.now());
-    const moved = moveInstead(context, plan, fresh);
-    return { message: moved ?? { ...fresh, dueAt, claimedUntil: null }, events: [] };
+    return { message: { ...fresh, dueAt, claimedUntil: null }, events: [] };
   });
+  context.wake.outages();
   return null;
 }
 

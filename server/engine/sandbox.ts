@@ -8,11 +8,16 @@ import { type Command, once } from "./idempotency.ts";
 /** Records of each kind that one commit removes: a few milliseconds, so that others need not wait. */
 const REMOVED_AT_ONCE = 500;
 
-/** Throws 404 `NOT_FOUND` for a customer with a number that reaches people: the sandbox is not for those (contract 7). */
+/**
+ * Throws 404 `NOT_FOUND` for a customer who reaches people, by a number of its own or by a route: the sandbox is not for
+ * those (contract 7).
+ */
 export async function requireSandbox({ known }: Pick<Context, "known">, customerId: CustomerId): Promise<void> {
-  const numbers = await known.numbers(customerId);
-  if (numbers.every(({ provider }) => provider === "sandbox")) return;
-  throw new ApiError("NOT_FOUND", "The sandbox is only for customers none of whose numbers reaches people.");
+  const [numbers, { routes }] = await Promise.all([known.numbers(customerId), known.customer(customerId)]);
+  const instances = routes.length === 0 ? [] : await known.instances();
+  const routed = instances.filter(({ id }) => routes.some(({ instanceId }) => instanceId === id));
+  if ([...numbers, ...routed].every(({ provider }) => provider === "sandbox")) return;
+  throw new ApiError("NOT_FOUND", "The sandbox is only for customers none of whose numbers and routes reaches people.");
 }
 
 /**

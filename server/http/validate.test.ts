@@ -6,6 +6,7 @@ import { Type } from "typebox";
 import { Sample } from "../../test/support/edge.ts";
 import { invalidFields } from "../core/error.ts";
 import { closed, Phone, page } from "./schemas/common.ts";
+import { CONFIGS } from "./schemas/instances.ts";
 import { compileCheck } from "./validate.ts";
 
 const checkSample = compileCheck("body", Sample);
@@ -119,4 +120,22 @@ test("contract 1: a 400 says the first in its message and all in its details", (
   ]);
   assert.equal(two.message, "to: is required (and 1 more, see details)");
   assert.equal(two.details?.length, 2);
+});
+
+test("a setting of a provider that has another form is refused in words, not by a pattern", () => {
+  const check = compileCheck("body", CONFIGS.smpp);
+  const config = {
+    host: "smpp://h",
+    port: 2775,
+    systemId: "a",
+    password: "p",
+    bindMode: "pair",
+    throughputPerSecond: 0,
+  };
+  const messages = check({ ...config, defaultCountryCode: "+44" }).map(({ path, message }) => `${path} ${message}`);
+  assert.deepEqual(messages.sort(), [
+    'defaultCountryCode must be the code of a country without +, such as 44; got "+44"',
+    'host must be the name or IP address of a host alone, such as smsc.carrier.example; got "smpp://h"',
+    "throughputPerSecond must be more than 0; got 0",
+  ]);
 });

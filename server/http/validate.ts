@@ -248,6 +248,8 @@ function sentence(keyword: string, schema: JsonSchema, params: Record<string, un
     case "minimum":
     case "maximum":
       return `must be ${range(schema.minimum, schema.maximum, "")}${got(data)}`;
+    case "exclusiveMinimum":
+      return `must be more than ${count(params.limit)}${got(data)}`;
     case "maxProperties":
       return `must have at most ${count(params.limit)} fields`;
     case "minProperties":

@@ -176,6 +176,12 @@ export async function listWaiting(
   return (await query.execute()).map((row) => decode("messages", row));
 }
 
+/** Senders and recipients of the leased messages of a lane. */
+export async function listLeasedPairs(db: Kysely<Database>, lane: InstanceId): Promise<Pick<Message, "from" | "to">[]> {
+  const query = db.selectFrom("messages").select(["from", "to"]).where("instance_id", "=", lane);
+  return query.where("claimed_until", "is not", null).execute();
+}
+
 /** A customer's queued messages on an instance that are due after `from` and until `until`, in the order they will be. */
 export async function listPutOff(
   db: Kysely<Database>,

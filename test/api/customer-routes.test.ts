@@ -127,3 +127,35 @@ describe("routes of a customer (contract 2)", () => {
     assert.equal((await admin("DELETE", `/v1/admin/instances/${carrier}`)).status, 200);
   });
 });
+
+test("contract 7: a customer whose SMS goes to people by a route has no sandbox, until the route is gone", async (t) => {
+  const service = await startTestService();
+  t.after(() => service.stop());
+  const admin = { key: service.adminKey };
+  const { id } = (await service.ask("POST", "/v1/admin/instances", { ...admin, body: { name: "Carrier", ...SMPP } }))
+    .data;
+  const [customer] = (await service.ask("GET", "/v1/admin/customers", admin)).data.customers;
+  const clear = () => service.ask("POST", "/v1/sandbox/reset");
+  const set = (body: unknown) => service.ask("PUT", `/v1/admin/customers/${customer.id}/routes`, { ...admin, body });
+  assert.equal((await clear()).status, 200);
+  assert.equal((await set([{ prefix: "+", instanceId: id }])).status, 200);
+  const refused = await clear();
+  assert.deepEqual([refused.status, refused.error?.code], [404, "NOT_FOUND"]);
+  assert.equal((await set([])).status, 200);
+  assert.equal((await clear()).status, 200);
+});
+
+test("an e-mail address is no number of a provider that has SMS alone, and the refusal says so", async (t) => {
+  const service = await startTestService();
+  t.after(() => service.stop());
+  const admin = { key: service.adminKey };
+  await service.ask("POST", "/v1/admin/instances", { ...admin, body: { name: "Carrier", ...SMPP } });
+  const [customer] = (await service.ask("GET", "/v1/admin/customers", admin)).data.customers;
+  const body = { email: "jo@example.com", provider: "smpp" };
+  const { status, error } = await service.ask("POST", `/v1/admin/customers/${customer.id}/numbers`, { ...admin, body });
+  assert.equal(status, 400);
+  assert.deepEqual(
+    error?.details?.map(({ path }) => path),
+    ["email"],
+  );
+});

@@ -68,6 +68,31 @@ export const FORMATS: Readonly<Record<string, { validate(value: string): boolean
     validate: isPrefix,
     expected: "must be a plus sign and up to 15 digits that phone numbers begin with, such as +44; + is all of them",
   },
+  serverUrl: {
+    validate: (value) => /^https?:\/\/[^\s/@]+(\/\S*)?$/.test(value),
+    expected:
+      "must be an address with http:// or https:// and without user and password, such as http://192.168.1.20:1234",
+  },
+  host: {
+    validate: (value) => /^[^\s/@]+$/.test(value),
+    expected: "must be the name or IP address of a host alone, such as smsc.carrier.example",
+  },
+  sender: {
+    validate: (value) => /^[A-Za-z0-9 +._&-]{1,20}$/.test(value),
+    expected: "must be a short code or a name of at most 20 letters, digits, spaces and + . _ & -",
+  },
+  countryCode: {
+    validate: (value) => /^[1-9]\d{0,2}$/.test(value),
+    expected: "must be the code of a country without +, such as 44",
+  },
+  accountSid: {
+    validate: (value) => /^AC[0-9a-fA-F]{32}$/.test(value),
+    expected: "must be AC and 32 hexadecimal digits, as the console of Twilio shows it",
+  },
+  messagingServiceSid: {
+    validate: (value) => /^MG[0-9a-fA-F]{32}$/.test(value),
+    expected: "must be MG and 32 hexadecimal digits, as the console of Twilio shows it",
+  },
   printable: { validate: (value) => !/\p{Cc}/u.test(value), expected: "must not contain control characters" },
 };
 

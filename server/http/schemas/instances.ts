@@ -14,8 +14,8 @@ const Config = Type.Unsafe<Record<string, unknown>>({ type: "object", maxPropert
 
 const NAME_LENGTH_MAX = 255;
 /** An HTTP or HTTPS address; what an administrator configures is not guarded (contract 2). */
-const ServerUrl = Type.String({ maxLength: 2_048, pattern: "^https?://[^\\s/@]+(/\\S*)?$" });
-const Host = Type.String({ minLength: 1, maxLength: 253, pattern: "^[^\\s/@]+$" });
+const ServerUrl = Type.String({ maxLength: 2_048, format: "serverUrl" });
+const Host = Type.String({ minLength: 1, maxLength: 253, format: "host" });
 const Secret = text(1, 1_024);
 const Octet = Type.Integer({ minimum: 0, maximum: 255 });
 
@@ -67,19 +67,19 @@ export const CONFIGS: Readonly<Record<ProviderName, TObject>> = {
     addressRange: Type.Optional(text(0, 40)),
     sourceTon: Type.Optional(Octet),
     sourceNpi: Type.Optional(Octet),
-    sourceAddress: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9 +._&-]{1,20}$" })),
+    sourceAddress: Type.Optional(Type.String({ format: "sender" })),
     destinationTon: Type.Optional(Octet),
     destinationNpi: Type.Optional(Octet),
     serviceType: Type.Optional(Type.String({ pattern: "^[ -~]{0,5}$" })),
     validitySeconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 2_592_000 })),
     unflaggedReceipts: Type.Optional(Type.Boolean()),
     ia5AsGsm: Type.Optional(Type.Boolean()),
-    defaultCountryCode: Type.Optional(Type.String({ pattern: "^[1-9]\\d{0,2}$" })),
+    defaultCountryCode: Type.Optional(Type.String({ format: "countryCode" })),
   }),
   twilio: closed({
-    accountSid: Type.String({ pattern: "^AC[0-9a-fA-F]{32}$" }),
+    accountSid: Type.String({ format: "accountSid" }),
     authToken: Secret,
-    messagingServiceSid: Type.Optional(Type.String({ pattern: "^MG[0-9a-fA-F]{32}$" })),
+    messagingServiceSid: Type.Optional(Type.String({ format: "messagingServiceSid" })),
     baseUrl: Type.Optional(ServerUrl),
   }),
 };

@@ -21,10 +21,13 @@ export class CashLedger {
   }
 
   async load(): Promise<void> {
-    for (const { key, value } of await this.#memory.list(PREFIX)) {
+    const counted = (await this.#memory.list(PREFIX)).map(({ key, value }) => {
       const [at = "", guid = ""] = value.split(" ");
-      this.#counted.set(key, { guid, at: Number(at) });
-    }
+      return { key, guid, at: Number(at) };
+    });
+    // The oldest first: they are forgotten in that order.
+    for (const { key, guid, at } of counted.sort((one, other) => one.at - other.at))
+      this.#counted.set(key, { guid, at });
   }
 
   /**

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { ANNA, BEN, type Listening, startListening } from "../../../test/support/listening.ts";
+import { startRelay } from "../../../test/support/mac-relay.ts";
 import { until } from "../../../test/support/wait.ts";
 import { recordOf } from "./records.ts";
 
@@ -161,4 +162,108 @@ it("ends at once, whatever it is asking", async (t) => {
   await heard.clock.advance(MINUTE);
   await heard.stop();
   heard.mac.forgetHeld();
+});
+
+it("asks for fewer rows at once where the Mac cannot give so many, until it can again", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  let most = 100;
+  const relay = await startRelay(t, heard.mac.url, ({ path, body }) =>
+    path.includes("/message/query") && Number(body?.limit) > most ? "cut" : null,
+  );
+  heard.url = relay.url;
+  await heard.start();
+  heard.mac.fault("eventsLost");
+  for (let index = 0; index < 450; index += 1) heard.mac.phone(index % 2 === 0 ? ANNA : BEN).writes(`row ${index}`);
+  await heard.pass(5 * MINUTE);
+  await until(() => heard.signals.length >= 450, { what: "450 messages" });
+  assert.equal(new Set(textsOf(heard)).size, 450);
+  most = 1_000;
+  await heard.pass(30 * MINUTE);
+  assert.equal(textsOf(heard).length, 450);
+});
+
+it("passes no row of many that have the same date", async (t) => {
+  const heard = await startListening(t);
+  heard.mac.fault("eventsLost");
+  const at = heard.clock.real();
+  for (let index = 0; index < 1_500; index += 1) heard.mac.phone(ANNA).writes(`row ${index}`, { at });
+  await heard.pass(MINUTE);
+  await until(() => heard.signals.length >= 1_500, { what: "1,500 messages" });
+  assert.equal(new Set(textsOf(heard)).size, 1_500);
+});
+
+it("finds receipts and what came late while one contact's row cannot be told", async (t) => {
+  const heard = await startListening(t);
+  const guid = await heard.send("Hello");
+  heard.mac.phone(ANNA).delivers(guid);
+  await heard.pass(MINUTE);
+  heard.mac.fault("eventsLost");
+  heard.mac.phone(ANNA).writes("stuck");
+  heard.onSignal = (signal) => {
+    if (signal.kind === "inbound" && signal.from === ANNA) throw new Error("it cannot be told");
+    return "applied";
+  };
+  await heard.pass(2 * HOUR);
+  heard.mac.phone(ANNA).reads(guid);
+  heard.mac.phone(BEN).writes("late", { at: heard.clock.real() - HOUR });
+  await heard.pass(20 * MINUTE);
+  assert.equal(heard.receiptsOf(guid).at(-1), "read");
+  assert.ok(textsOf(heard).includes("late"));
+});
+
+it("tells what a Mac whose clock is behind dates before the instance was", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  const relay = await startRelay(t, heard.mac.url, ({ path }) => {
+    if (!path.includes("/server/info")) return null;
+    const data = { os_version: "15.5.0", server_version: "1.9.9", private_api: true, helper_connected: true };
+    return { status: 200, body: JSON.stringify({ status: 200, data: { ...data, macos_time_sync: -1_200 } }) };
+  });
+  heard.url = relay.url;
+  await heard.start();
+  const anna = heard.mac.phone(ANNA);
+  anna.writes("old", { at: heard.clock.real() - 30 * MINUTE });
+  anna.writes("pushed", { at: heard.clock.real() - 20 * MINUTE });
+  await heard.pass(1_000);
+  heard.mac.fault("eventsLost");
+  anna.writes("found", { at: heard.clock.real() - 20 * MINUTE });
+  await heard.pass(MINUTE);
+  assert.deepEqual(textsOf(heard), ["pushed", "found"]);
+});
+
+it("waits only so long for a row that the Mac cannot give whole", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  const anna = heard.mac.phone(ANNA);
+  let broken = "none";
+  const relay = await startRelay(t, heard.mac.url, ({ path }) => {
+    if (!path.includes(`/message/${broken}`)) return null;
+    const error = { type: "Server Error", message: "An unhandled error has occurred!" };
+    return { status: 500, body: JSON.stringify({ status: 500, error }) };
+  });
+  heard.url = relay.url;
+  await heard.start();
+  heard.mac.fault("eventsLost");
+  broken = anna.writes("");
+  anna.writes("after it");
+  await heard.pass(15 * MINUTE);
+  assert.ok(textsOf(heard).includes("after it"));
+});
+
+it("misses none where rows are deleted while it reads", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  let queries = 0;
+  const relay = await startRelay(t, heard.mac.url, ({ body }) => {
+    if (Number(body?.limit) > 1 && heard.mac.messages.length > 0) queries += 1;
+    // A whole conversation that was read already goes while the next rows are asked for.
+    if (queries === 2) (heard.mac.messages as unknown[]).splice(0, 600);
+    return null;
+  });
+  heard.url = relay.url;
+  await heard.start();
+  heard.mac.fault("eventsLost");
+  for (let index = 0; index < 2_500; index += 1) {
+    heard.mac.phone(ANNA).writes(`row ${index}`, { at: heard.clock.real() + index });
+  }
+  await heard.pass(MINUTE);
+  await until(() => heard.signals.length >= 2_500, { what: "2,500 messages" });
+  assert.equal(new Set(textsOf(heard)).size, 2_500);
 });

@@ -4,11 +4,14 @@ import { type Limits, wordsOf } from "./client.ts";
 import type { Lanes } from "./lanes.ts";
 import type { Mac } from "./mac.ts";
 import { type MacMessage, parseMessages, recordOf } from "./records.ts";
+import { clockOffMs } from "./standing.ts";
 
 const KEY = "catch-up";
 
 /** Real milliseconds from the end of one pass to the next. */
 const EVERY_MS = 60_000;
+/** Passes that were called for begin so far apart, however often they are called for. */
+const CALLED_EVERY_MS = 5_000;
 /** Each pass begins so far before what was seen last: rows come to be a little late, and clocks differ. */
 const OVERLAP_MS = 600_000;
 /** A contact's message that is older than this when it is first seen came late from iCloud, unless we were away. */
@@ -21,12 +24,11 @@ const LATE_EVERY_MS = 600_000;
 /** How old the word of the last whole pass may get on disk. */
 const KEPT_EVERY_MS = 300_000;
 
-/** Rows of one request: as many as the Mac gives (`messageValidator`). */
+/** Rows of one request: as many as the Mac gives (`messageValidator`); fewer where an answer of so many gets lost. */
 const ROWS_MAX = 1_000;
-/** Rows that the next request asks for once more: one that was deleted meanwhile moves all others up. */
-const ROWS_AGAIN = 20;
+const ROWS_MIN = 25;
 /** A Mac that always has more than this to say is not right. */
-const OFFSET_MAX = 5_000_000;
+const ROWS_READ_MAX = 5_000_000;
 /** Rows that are told of at once. */
 const TOGETHER = 50;
 
@@ -46,6 +48,9 @@ interface State {
   /** When everything there was had been told of. */
   passedAt: number;
 }
+
+/** What came of reading: all is told of, or not all, or there was no answer. */
+type Read = "whole" | "gaps" | "unread";
 
 /** What a query of rows asks for, beside its page. */
 interface Wanted {
@@ -69,8 +74,10 @@ export class CatchUp {
   #keptPassedAt = 0;
   #receiptsReadAt = Number.NEGATIVE_INFINITY;
   #lateReadAt = Number.NEGATIVE_INFINITY;
+  #rowsMax = ROWS_MAX;
   #running: Promise<void> | null = null;
-  #again = false;
+  #isCalled = false;
+  #calledAt = Number.NEGATIVE_INFINITY;
   #stopTimer = () => {};
   #stopped = false;
 
@@ -79,13 +86,13 @@ export class CatchUp {
   }
 
   get bornAt(): number {
-    return this.#state.bornAt;
+    return this.#state.bornAt - this.#apartMs();
   }
 
   /** Contacts' rows from before are no news: a day old, and older than the last time when all was told. */
   freshFrom(): number {
-    const { bornAt, passedAt } = this.#state;
-    return Math.max(bornAt, Math.min(this.#now() - NEWS_MS, passedAt - OVERLAP_MS));
+    const { passedAt } = this.#state;
+    return Math.max(this.bornAt, Math.min(this.#now() - NEWS_MS, passedAt - OVERLAP_MS - this.#apartMs()));
   }
 
   /** Reads how far it got, or begins with now; the first pass begins at once. */
@@ -96,19 +103,33 @@ export class CatchUp {
     const stored = entry === undefined ? null : parseState(entry.value);
     this.#state = stored ?? { bornAt: now, rowsAt: now, receiptsAt: now, rowId: null, passedAt: now };
     if (stored === null) await this.#keep(true);
-    this.run();
+    this.#begin();
   }
 
-  /** Begins a pass now, or one more when this one ends. */
+  /** Begins a pass now, when the one under way ends, or as soon as the last one that was called for is a while ago. */
   run(): void {
     if (this.#stopped) return;
-    this.#again = true;
+    this.#isCalled = true;
     if (this.#running !== null) return;
+    const waitMs = Math.min(CALLED_EVERY_MS, this.#calledAt + CALLED_EVERY_MS - this.#now());
+    if (waitMs <= 0) this.#begin();
+    else this.#plan(waitMs);
+  }
+
+  #begin(): void {
     this.#stopTimer();
-    this.#running = this.#passes().finally(() => {
+    if (this.#isCalled) this.#calledAt = this.#now();
+    this.#isCalled = false;
+    this.#running = this.#passed().finally(() => {
       this.#running = null;
-      if (!this.#stopped) this.#stopTimer = this.#options.mac.context.clock.after(EVERY_MS, () => this.run());
+      if (this.#isCalled) this.run();
+      else this.#plan(EVERY_MS);
     });
+  }
+
+  #plan(afterMs: number): void {
+    this.#stopTimer();
+    if (!this.#stopped) this.#stopTimer = this.#options.mac.context.clock.after(afterMs, () => this.#begin());
   }
 
   async stop(): Promise<void> {
@@ -117,32 +138,33 @@ export class CatchUp {
     await this.#running;
   }
 
-  async #passes(): Promise<void> {
-    while (this.#again && !this.#stopped) {
-      this.#again = false;
-      try {
-        await this.#pass();
-      } catch (error) {
-        this.#options.mac.context.fault(error);
-      }
+  async #passed(): Promise<void> {
+    try {
+      await this.#pass();
+    } catch (error) {
+      this.#options.mac.context.fault(error);
     }
   }
 
   async #pass(): Promise<void> {
     await this.#options.alongside();
     const beganAt = this.#now();
-    if (!(await this.#readRows())) return;
-    if (beganAt - this.#receiptsReadAt >= RECEIPTS_EVERY_MS && (await this.#readReceipts())) {
+    const rows = await this.#readRows();
+    if (rows === "unread") return;
+    // One row that cannot be told keeps nothing else from being looked for.
+    if (beganAt - this.#receiptsReadAt >= RECEIPTS_EVERY_MS && (await this.#readReceipts()) !== "unread") {
       this.#receiptsReadAt = beganAt;
     }
-    if (beganAt - this.#lateReadAt >= LATE_EVERY_MS && (await this.#readLate())) this.#lateReadAt = beganAt;
-    this.#state.passedAt = beganAt;
+    if (beganAt - this.#lateReadAt >= LATE_EVERY_MS && (await this.#readLate()) !== "unread") {
+      this.#lateReadAt = beganAt;
+    }
+    if (rows === "whole") this.#state.passedAt = beganAt;
     await this.#keep();
   }
 
-  /** Rows since the last one; whether all of them are told of. */
-  async #readRows(): Promise<boolean> {
-    return this.#read({ after: this.#state.rowsAt - OVERLAP_MS }, async (rows) => {
+  /** Rows since the last one. */
+  async #readRows(): Promise<Read> {
+    return this.#read({ after: this.#state.rowsAt - OVERLAP_MS - this.#apartMs() }, async (rows) => {
       // A date in the future would hide all that comes before it.
       const newest = Math.min(
         this.#now(),
@@ -154,55 +176,59 @@ export class CatchUp {
   }
 
   /** Our own messages of the last week that were delivered or read since the last look. */
-  async #readReceipts(): Promise<boolean> {
+  async #readReceipts(): Promise<Read> {
     const where = [
       { statement: "message.is_from_me = :m", args: { m: 1 } },
       {
         statement: "(message.date_delivered >= :d OR message.date_read >= :d)",
-        args: { d: appleTime(this.#state.receiptsAt - OVERLAP_MS) },
+        args: { d: appleTime(this.#state.receiptsAt - OVERLAP_MS - this.#apartMs()) },
       },
     ];
     let newest = this.#state.receiptsAt;
-    const isWhole = await this.#read({ after: this.#now() - RECEIPTS_OF_MS, where }, (rows) => {
+    const read = await this.#read({ after: this.#now() - RECEIPTS_OF_MS, where }, (rows) => {
       newest = Math.max(
         newest,
         newestOf(rows, (row) => Math.max(row.dateDelivered ?? 0, row.dateRead ?? 0)),
       );
     });
     // They come by the date of their message: of some of them there is no saying which were the newest.
-    if (isWhole) this.#state.receiptsAt = Math.min(this.#now(), newest);
-    return isWhole;
+    if (read === "whole") this.#state.receiptsAt = Math.min(this.#now(), newest);
+    return read;
   }
 
   /** Rows that came to the Mac since the last look, whatever their date says. */
-  async #readLate(): Promise<boolean> {
+  async #readLate(): Promise<Read> {
     const { rowId } = this.#state;
     if (rowId === null) {
       const newest = await this.#query({ after: 0 }, { limit: 1, offset: 0, sort: "DESC" });
       if (newest !== null) this.#state.rowId = newest.rows[0]?.rowId ?? 0;
-      return newest !== null;
+      return newest === null ? "unread" : "whole";
     }
     const where = [{ statement: "message.ROWID > :r", args: { r: rowId } }];
     let last = rowId;
-    const isWhole = await this.#read({ after: this.freshFrom(), where }, (rows) => {
+    const read = await this.#read({ after: this.freshFrom(), where }, (rows) => {
       last = Math.max(
         last,
         newestOf(rows, (row) => row.rowId),
       );
     });
-    if (isWhole) this.#state.rowId = last;
-    return isWhole;
+    if (read === "whole") this.#state.rowId = last;
+    return read;
   }
 
   /**
-   * Reads page by page, oldest first, and tells; whether all there is was read and told of. `progressed` is given, page
-   * by page, the rows that are told of with none left out before them.
+   * Reads page by page, oldest first, and tells. `progressed` is given, page by page, the rows that are told of with
+   * none left out before them. Each page begins with the date that the one before it ended with: rows that are deleted
+   * meanwhile move no others out of sight.
    */
-  async #read(wanted: Wanted, progressed: (rows: readonly MacMessage[]) => Promise<void> | void): Promise<boolean> {
+  async #read(wanted: Wanted, progressed: (rows: readonly MacMessage[]) => Promise<void> | void): Promise<Read> {
+    const limit = this.#rowsMax;
+    let { after } = wanted;
     let isGapless = true;
-    for (let offset = 0; offset < OFFSET_MAX && !this.#stopped; offset += ROWS_MAX - ROWS_AGAIN) {
-      const page = await this.#query(wanted, { limit: ROWS_MAX, offset, sort: "ASC" });
-      if (page === null) return false;
+    let offset = 0;
+    for (let read = 0; read < ROWS_READ_MAX && !this.#stopped; read += limit) {
+      const page = await this.#query({ ...wanted, after }, { limit, offset, sort: "ASC" });
+      if (page === null) return "unread";
       const told: MacMessage[] = [];
       for (let start = 0; start < page.rows.length; start += TOGETHER) {
         const rows = page.rows.slice(start, start + TOGETHER);
@@ -212,9 +238,16 @@ export class CatchUp {
         if (first >= 0) isGapless = false;
       }
       await progressed(told);
-      if (page.count < ROWS_MAX) return isGapless;
+      if (page.count < limit) {
+        this.#rowsMax = Math.min(ROWS_MAX, limit * 2);
+        return isGapless ? "whole" : "gaps";
+      }
+      // Dates are finer on the Mac than they are told.
+      const next = newestOf(page.rows, ({ dateCreated }) => dateCreated) - 1;
+      offset = next > after ? 0 : offset + limit;
+      after = Math.max(after, next);
     }
-    return false;
+    return "unread";
   }
 
   async #query({ after, where = [] }: Wanted, page: { limit: number; offset: number; sort: "ASC" | "DESC" }) {
@@ -224,6 +257,8 @@ export class CatchUp {
     if (answer.kind === "ok") {
       return { rows: parseMessages(answer.data), count: Array.isArray(answer.data) ? answer.data.length : 0 };
     }
+    // An answer that is too long, or too slow on its way, would be so each time.
+    if (answer.kind === "lost") this.#rowsMax = Math.max(ROWS_MIN, Math.floor(page.limit / 4));
     // A Mac that cannot be reached is no news: its health says so.
     if (answer.kind === "answered") mac.context.fault(new Error(`rows were not read: ${wordsOf(answer)}`));
     return null;
@@ -236,6 +271,10 @@ export class CatchUp {
     await this.#options.mac.context.memory.put(KEY, JSON.stringify(this.#state));
     this.#kept = text;
     this.#keptPassedAt = passedAt;
+  }
+
+  #apartMs(): number {
+    return clockOffMs(this.#options.mac.health.info);
   }
 
   #now(): number {

@@ -87,3 +87,14 @@ test("a chat's identifier is what its guid ends with", () => {
   assert.ok(isSamePeople(["a", "B"], ["b", "A", "a"]));
   assert.ok(!isSamePeople(["a"], ["a", "b"]));
 });
+
+test("a thread that was seen is kept for whom and for what its guid says, whatever is told beside it", async (t) => {
+  const { mac, chats } = await stage(t, 15);
+  const own = mac.knows(TO);
+  for (const guid of ["iMessage;-;+15551230009", `SMS;-;${TO}`]) {
+    const chat = parseChat({ guid, style: 45, chatIdentifier: TO });
+    assert.ok(chat !== null);
+    chats.learn(chat, "imessage");
+  }
+  assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "found", guid: own });
+});

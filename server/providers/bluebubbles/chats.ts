@@ -2,9 +2,9 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { keep } from "../../core/keep.ts";
-import type { Failure, MacClient } from "./client.ts";
+import type { Failure, Limits, MacClient } from "./client.ts";
 import { segment } from "./client.ts";
-import { isGroupChat, type MacChat, parseChat } from "./records.ts";
+import { channelOfService, isGroupChat, type MacChat, parseChat, serviceOfGuid } from "./records.ts";
 
 /** Conversations kept at once; the one that was found out first goes. */
 const KEPT_MAX = 20_000;
@@ -33,11 +33,11 @@ export class Chats {
   }
 
   /** The guid of the thread with `address`, from memory or from the Mac; costs no call of the Private API. */
-  async threadWith(address: string, channel: Channel): Promise<Found> {
+  async threadWith(address: string, channel: Channel, limits: Limits = {}): Promise<Found> {
     const known = this.#guids.get(threadKey(address, channel));
     if (known !== undefined) return { kind: "found", guid: known };
     for (const guid of candidates(address, channel, this.#macosMajor())) {
-      const answer = await this.#client.get(`/chat/${segment(guid)}`);
+      const answer = await this.#client.get(`/chat/${segment(guid)}`, {}, limits);
       if (answer.kind === "ok") {
         const found = parseChat(answer.data)?.guid ?? guid;
         this.#keep(threadKey(address, channel), found);
@@ -53,10 +53,12 @@ export class Chats {
     return this.#guids.get(groupKey(participants)) ?? null;
   }
 
-  /** Remembers a chat that was seen, and who is in it where that is told. */
+  /** Remembers a chat that was seen, and who is in it where that is told. A thread is with whom its guid says. */
   learn(chat: MacChat, channel: Channel): void {
     if (!isGroupChat(chat)) {
-      if (chat.chatIdentifier !== null) this.#keep(threadKey(chat.chatIdentifier, channel), chat.guid);
+      // A message that Messages sent on as an SMS names the thread of that: it is none of iMessage's.
+      const other = channelOfService(serviceOfGuid(chat.guid)) ?? channel;
+      if (other === channel) this.#keep(threadKey(identifierOf(chat.guid), channel), chat.guid);
     } else if (chat.participants.length > 0) {
       this.#keep(groupKey(chat.participants.map(({ address }) => address)), chat.guid);
     }

@@ -193,3 +193,32 @@ test("no failure says the password or the address", async (t) => {
     assert.doesNotMatch(`${words} ${JSON.stringify(answer)}`, /pa.{1,3}ss|127\.0|no-such-mac|password/);
   }
 });
+
+test("what stands before a Mac is no Mac that is awake", async (t) => {
+  let answer = { status: 200, body: '{"status":200,"data":"pong"}' };
+  const { url } = await serve(t, (_request, response) => response.writeHead(answer.status).end(answer.body));
+  const client = clientOf(t, url);
+  await client.get("/ping");
+  const { answeredAt, awakeSince } = client;
+  assert.ok(answeredAt !== null && awakeSince !== null);
+  answer = { status: 502, body: "<h1>Bad Gateway</h1>" };
+  await client.get("/ping");
+  assert.deepEqual([client.answeredAt, client.awakeSince], [answeredAt, null]);
+  answer = { status: 500, body: '{"status":500,"error":{"type":"iMessage Error","message":"no"}}' };
+  await client.get("/ping");
+  assert.notEqual(client.awakeSince, null);
+});
+
+test("a refusal that repeats what it was asked says no password", async (t) => {
+  for (const password of [PASSWORD, "hunter2"]) {
+    const { url } = await serve(t, ({ url: asked }, response) =>
+      response
+        .writeHead(404)
+        .end(JSON.stringify({ message: `Cannot GET ${asked}; ${decodeURIComponent(asked ?? "")}` })),
+    );
+    const answer = await clientOf(t, url, password).get("/chat/x", { address: "a" });
+    assert.ok(answer.kind === "answered");
+    assert.doesNotMatch(answer.message, /word|hunter|ss[&%+ ]/);
+    assert.match(wordsOf(answer), /Cannot GET/);
+  }
+});

@@ -55,6 +55,8 @@ const SOON_MS = 20_000;
 /** A thousand rows with their payloads are a few MiB. */
 const ANSWER_BYTES_MAX = 64 * 1_048_576;
 const REASON_LENGTH_MAX = 200;
+/** So much of what a peer says is looked through for what is not to be repeated. */
+const WORDS_LENGTH_MAX = 2_000;
 
 /** One request as it goes out. */
 interface Asked {
@@ -92,7 +94,7 @@ export class MacClient {
     this.#writes = agent(0);
   }
 
-  /** When something last answered, by the real clock; null before. */
+  /** When BlueBubbles last answered, by the real clock; null before. */
   get answeredAt(): number | null {
     return this.#answeredAt;
   }
@@ -131,7 +133,7 @@ export class MacClient {
     for (const [name, value] of Object.entries(file.fields)) body.append(name, value);
     body.append("attachment", new Blob([Buffer.from(file.bytes)], { type: file.mimeType }), file.filename);
     const asked = { method: "POST", path, body, bytesMax: ANSWER_BYTES_MAX, agent: this.#writes } as const;
-    return answerOf(await this.#ask(asked, limitMs, abort));
+    return this.#answerOf(await this.#ask(asked, limitMs, abort));
   }
 
   /** The bytes at a path. Longer than `bytesMax` counts as lost. 60 s unless told otherwise. */
@@ -143,7 +145,7 @@ export class MacClient {
   ): Promise<Downloaded> {
     const whole = await this.#ask({ method: "GET", path, query, bytesMax, agent: this.#reads }, limitMs, abort);
     if (whole.kind !== "whole") return whole;
-    if (!isGood(whole.status)) return failureOf(whole);
+    if (!isGood(whole.status)) return this.#failureOf(whole);
     return { kind: "ok", bytes: whole.bytes, mimeType: whole.mimeType };
   }
 
@@ -159,7 +161,7 @@ export class MacClient {
     const whole = { ...asked, bytesMax: ANSWER_BYTES_MAX, agent: this.#reads };
     const first = await this.#ask(whole, limitMs, abort);
     const broke = first.kind === "lost" && first.reason !== TIMED_OUT && first.reason !== CALLED_OFF;
-    return answerOf(broke ? await this.#ask(whole, limitMs, abort) : first);
+    return this.#answerOf(broke ? await this.#ask(whole, limitMs, abort) : first);
   }
 
   async #once(
@@ -169,7 +171,7 @@ export class MacClient {
     { limitMs = SEND_LIMIT_MS, abort }: Limits,
   ): Promise<Answer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    return answerOf(
+    return this.#answerOf(
       await this.#ask({ method, path, body: text, bytesMax: ANSWER_BYTES_MAX, agent: this.#writes }, limitMs, abort),
     );
   }
@@ -186,8 +188,7 @@ export class MacClient {
     if (abort?.aborted === true) callOff();
     try {
       const whole = await this.#exchange(asked, ends.signal);
-      this.#answeredAt = this.#clock.real();
-      this.#awakeSince ??= this.#answeredAt;
+      this.#heard(whole);
       return whole;
     } catch (error) {
       if (error instanceof NoConnection || (ends.signal.aborted && reason === TIMED_OUT && limitMs <= SOON_MS))
@@ -198,6 +199,36 @@ export class MacClient {
       stopTimer();
       abort?.removeEventListener("abort", callOff);
     }
+  }
+
+  /** What stands before a Mac answers in its place while it sleeps. */
+  #heard(whole: Whole): void {
+    const isOwn = isGood(whole.status) || parseErrorBody(parseJson(whole.bytes)).type !== null;
+    if (isOwn) this.#answeredAt = this.#clock.real();
+    this.#awakeSince = isOwn ? (this.#awakeSince ?? this.#answeredAt) : null;
+  }
+
+  #answerOf(whole: Whole | Failure): Answer {
+    if (whole.kind !== "whole") return whole;
+    if (!isGood(whole.status)) return this.#failureOf(whole);
+    const body = parseJson(whole.bytes);
+    if (body === undefined) return { kind: "lost", reason: `the answer (${whole.status}) is not JSON` };
+    return { kind: "ok", ...parseEnvelope(body) };
+  }
+
+  /**
+   * An answer that is no 2xx. Those of unknown paths, and of what stands before the Mac, are no JSON. Some of them repeat
+   * what they were asked, and with it the password.
+   */
+  #failureOf({ status, bytes }: Whole): Failure {
+    const body = parseJson(bytes);
+    const { type, message } = parseErrorBody(body);
+    const words = message ?? (body === undefined ? "an answer that is not JSON" : "no reason given");
+    const told = words
+      .slice(0, WORDS_LENGTH_MAX)
+      .replace(/\?\S*=\S*/g, "?…")
+      .replaceAll(this.#password, "…");
+    return { kind: "answered", status, type, message: told.slice(0, REASON_LENGTH_MAX) };
   }
 
   async #exchange({ method, path, query, body, bytesMax, agent }: Asked, signal: AbortSignal): Promise<Whole> {
@@ -238,7 +269,7 @@ export function wordsOf(failure: Failure): string {
     case "refused":
       return `the Mac cannot be reached: ${failure.reason}`;
     case "lost":
-      return `no answer of the Mac: ${failure.reason}`;
+      return `the Mac gives no answer (${failure.reason})`;
     case "answered":
       return `the Mac answered ${failure.status}: ${withoutAddresses(failure.message)}`;
   }
@@ -287,22 +318,6 @@ async function readAll(body: Dispatcher.ResponseData["body"], bytesMax: number):
 
 class TooLong extends Error {
   readonly code = "TOO_LONG";
-}
-
-function answerOf(whole: Whole | Failure): Answer {
-  if (whole.kind !== "whole") return whole;
-  if (!isGood(whole.status)) return failureOf(whole);
-  const body = parseJson(whole.bytes);
-  if (body === undefined) return { kind: "lost", reason: `the answer (${whole.status}) is not JSON` };
-  return { kind: "ok", ...parseEnvelope(body) };
-}
-
-/** An answer that is no 2xx. Those of unknown paths, and of what stands before the Mac, are no JSON. */
-function failureOf({ status, bytes }: Whole): Failure {
-  const body = parseJson(bytes);
-  const { type, message } = parseErrorBody(body);
-  const words = message ?? (body === undefined ? "an answer that is not JSON" : "no reason given");
-  return { kind: "answered", status, type, message: words.slice(0, REASON_LENGTH_MAX) };
 }
 
 function parseJson(bytes: Uint8Array): unknown {

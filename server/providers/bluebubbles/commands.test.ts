@@ -189,3 +189,14 @@ test("a command that is called off before its turn does nothing", async (t) => {
   await marking;
   assert.equal(stage.fake.read.size, 0);
 });
+
+test("what this BlueBubbles has no route for is refused, and the Mac is not down for it", async (t) => {
+  const stage = await stageMac(t);
+  await stage.driven(stage.process.mac.health.ready());
+  // A path that leads nowhere on this Mac, as those of another version do.
+  const chat = thread({ peer: null, reference: "iMessage;+;chat1/none" });
+  const { mac } = stage.process;
+  mac.client.post = async () => ({ kind: "answered", status: 404, type: null, message: "Not Found" });
+  refused(await stage.driven(stage.process.commands.markUnread(chat, ABORT)), /404/);
+  assert.equal(mac.health.isUp, true);
+});

@@ -17,8 +17,9 @@ export interface Hints {
   isTaken: (guid: string) => boolean;
 }
 
-/** The Mac answers at most so many rows. */
+/** The Mac answers at most so many rows at once; of more than all of these nobody knows. */
 const ROWS_MAX = 1_000;
+const PAGES_MAX = 20;
 
 /**
  * The first such row, null where there is none, or why nobody knows. A Mac that slept does what it had read whenever it
@@ -30,18 +31,19 @@ export async function findRow(client: MacClient, attempt: Attempt, hints: Hints)
   const where: object[] = [{ statement: "message.is_from_me = :fromMe", args: { fromMe: 1 } }];
   if (identifier !== null) where.push({ statement: "chat.chat_identifier = :chat", args: { chat: identifier } });
   if (hints.failedOnly) where.push({ statement: "message.error != :none", args: { none: 0 } });
-  const answer = await client.query("/message/query", {
-    after: Math.max(0, Math.floor(hints.afterAt)),
-    sort: "ASC",
-    limit: ROWS_MAX,
-    offset: 0,
-    with: identifier === null ? ["chat", "chat.participants", "attachment"] : ["chat", "attachment"],
-    where,
-  });
-  if (answer.kind !== "ok") return answer;
-  const rows = parseMessages(answer.data).filter((row) => isCandidate(row, attempt, hints));
-  const wanted = attempt.step === "files" ? "" : hints.text;
-  return rows.find(({ text }) => (text ?? "") === wanted) ?? rows.find((row) => isLike(row, attempt)) ?? null;
+  const after = Math.max(0, Math.floor(hints.afterAt));
+  const joined = identifier === null ? ["chat", "chat.participants", "attachment"] : ["chat", "attachment"];
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const range = { after, sort: "ASC", limit: ROWS_MAX, offset: page * ROWS_MAX };
+    const answer = await client.query("/message/query", { ...range, with: joined, where });
+    if (answer.kind !== "ok") return answer;
+    const rows = parseMessages(answer.data).filter((row) => isCandidate(row, attempt, hints));
+    const wanted = attempt.step === "files" ? "" : hints.text;
+    const found = rows.find(({ text }) => (text ?? "") === wanted) ?? rows.find((row) => isLike(row, attempt));
+    if (found !== undefined) return found;
+    if (!Array.isArray(answer.data) || answer.data.length < ROWS_MAX) return null;
+  }
+  return { kind: "answered", status: 200, type: null, message: "more rows than can be looked at" };
 }
 
 /** The chat as `chat_identifier` names it; null of a group that has no guid yet. */

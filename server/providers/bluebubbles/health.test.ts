@@ -229,3 +229,21 @@ test("after stop nothing is asked and no timer is left", async (t) => {
   await stage.fake.settled();
   assert.equal(stage.clock.pending, 0);
 });
+
+test("a Mac that breaks at its account is believed back: only the word that there is no helper keeps it down", async (t) => {
+  const stage = await stageMac(t);
+  const { client, health } = stage.process.mac;
+  await stage.driven(health.ready());
+  const get = client.get.bind(client);
+  let message = "iMessage Private API Helper is not connected!";
+  client.get = async (path, query, limits) =>
+    path === "/icloud/account"
+      ? { kind: "answered", status: 500, type: "Server Error", message }
+      : await get(path, query, limits);
+  health.failed({ kind: "answered", status: 500, type: "iMessage Error", message });
+  await stage.driven(health.ready());
+  assert.equal(health.isUp, false);
+  message = "An unhandled error has occurred!";
+  await stage.driven(health.ready());
+  assert.equal(health.isUp, true);
+});

@@ -153,8 +153,12 @@ export class MacHealth {
     if (!this.#info.helperConnected) return this.#set("helperGone");
     if (this.#isDenied) {
       const account = await client.get("/icloud/account", {}, { limitMs: CLOSER_LIMIT_MS });
-      if (account.kind !== "ok") return this.#set(meaningOf(account) === "notAttempted" ? "helperGone" : account);
-      this.#account = parseAccount(account.data);
+      // A Mac that breaks at the account has its helper: it says so where there is none.
+      const isBroken = account.kind === "answered" && account.type !== null && meaningOf(account) !== "notAttempted";
+      if (account.kind !== "ok" && !isBroken) {
+        return this.#set(meaningOf(account) === "notAttempted" ? "helperGone" : account);
+      }
+      if (account.kind === "ok") this.#account = parseAccount(account.data);
       this.#isDenied = false;
     }
     this.#set(null);

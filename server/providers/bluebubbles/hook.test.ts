@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { ANNA, type Listening, OWN, startListening } from "../../../test/support/listening.ts";
+import { ANNA, BEN, type Listening, OWN, startListening } from "../../../test/support/listening.ts";
 import { HOOK_EVENTS } from "./hook.ts";
 
 const MINUTE = 60_000;
@@ -247,4 +247,60 @@ it("gives nothing to one of two customers by guessing", async (t) => {
   await heard.pass(MINUTE);
   assert.deepEqual(heard.signals, []);
   assert.equal(heard.faults.length, 1);
+});
+
+it("leads no message of ours into another conversation, whatever anybody posts", async (t) => {
+  const heard = await startListening(t);
+  const theirs = heard.mac.knows(BEN);
+  const group = heard.mac.phone(BEN).makesGroup("Theirs", ["+15550100003"]);
+  const handle = { address: BEN, service: "iMessage" };
+  const people = [ANNA, "+15550100004"];
+  const posted = [
+    { guid: `SMS;-;${ANNA}`, style: 45, chatIdentifier: ANNA },
+    { guid: theirs, style: 45, chatIdentifier: ANNA },
+    { guid: group.guid, style: 43, participants: people.map((address) => ({ address })) },
+  ];
+  for (const [index, chat] of posted.entries()) {
+    const data = { guid: `FORGED-${index}`, isFromMe: false, text: "Hi", handle, chats: [chat] };
+    await heard.post({ type: "new-message", data });
+    await heard.post({ type: "new-message", data: { ...data, guid: `FORGED-OWN-${index}`, isFromMe: true } });
+  }
+  heard.mac.knows(ANNA);
+  await heard.send("for Anna alone", ANNA);
+  assert.deepEqual([heard.mac.sent.at(-1)?.to, heard.mac.sent.at(-1)?.service], [[ANNA], "iMessage"]);
+  const chat = { chatId: "chat_1", customerId: "cust_1", from: OWN, channel: "imessage", peer: null } as const;
+  await heard.send("for the two", "chat_1", { group: { ...chat, reference: null, participants: people } });
+  assert.deepEqual(heard.mac.sent.at(-1)?.to, people);
+});
+
+it("asks the Mac no oftener for being called a thousand times a second", async (t) => {
+  const heard = await startListening(t);
+  await heard.pass(MINUTE);
+  const before = heard.mac.requests.length;
+  for (let second = 0; second < 10; second += 1) {
+    for (let call = 0; call < 20; call += 1) await heard.post({ type: "hello-world", data: null });
+    await heard.pass(1_000);
+  }
+  const asked = heard.mac.requests.slice(before);
+  assert.ok(asked.length <= 30, `${asked.length} requests in ten seconds`);
+  heard.mac.fault("eventsLost");
+  heard.mac.phone(ANNA).writes("Hi");
+  await heard.post({ type: "hello-world", data: null });
+  await heard.pass(5_000);
+  assert.equal(heard.of("inbound").length, 1);
+});
+
+it("believes nobody who posts that a message of ours failed: the Mac's row says whether it did", async (t) => {
+  const heard = await startListening(t);
+  const guid = await heard.send("Hello");
+  await heard.pass(1_000);
+  const posted = { guid, isFromMe: true, text: "Hello", error: 22, dateCreated: heard.clock.real(), chats: [] };
+  await heard.post({ type: "message-send-error", data: posted });
+  await heard.pass(30_000);
+  assert.deepEqual(heard.receiptsOf(guid), ["sent"]);
+  const row = heard.mac.messages.find((message) => message.guid === guid);
+  assert.ok(row !== undefined);
+  row.error = 22;
+  await heard.post({ type: "message-send-error", data: posted });
+  assert.deepEqual(heard.receiptsOf(guid), ["sent", "failed"]);
 });

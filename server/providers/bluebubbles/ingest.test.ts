@@ -227,3 +227,28 @@ for (const ingest of ["webhook", "socket"] as const) {
     });
   });
 }
+
+it("keeps nothing of a call that is for nobody", async (t) => {
+  const numbers = [OWN, "+15550000002"].map((address, index) => ({
+    address,
+    customerId: `cust_${index}` as const,
+    isDefault: true,
+  }));
+  const heard = await startListening(t, { numbers });
+  await heard.post({ type: "incoming-facetime", data: JSON.stringify({ caller: "+15550100009", timestamp: 1 }) });
+  await heard.pass(120_000);
+  assert.deepEqual(heard.of("call"), []);
+  assert.deepEqual(
+    [...heard.memory.entries.keys()].filter((key) => key.startsWith("call/")),
+    [],
+  );
+});
+
+it("ends at once, also while it looks where a call came in", async (t) => {
+  const numbers = [OWN, "+15550000002"].map((address) => ({ address, customerId: "cust_1", isDefault: true }) as const);
+  const heard = await startListening(t, { numbers });
+  heard.mac.fault("asleep");
+  await heard.post({ type: "incoming-facetime", data: JSON.stringify({ caller: "+15550100009", timestamp: 1 }) });
+  await heard.stop();
+  heard.mac.forgetHeld();
+});

@@ -198,7 +198,10 @@ export class Ingest {
   async #tellCall(call: Ringing): Promise<void> {
     const found = await this.#guidOf(call.caller);
     const to = await this.#addressedBy(found);
-    if (to === null) return;
+    if (to === null) {
+      if (call.forget !== undefined) await this.#mac.context.memory.delete(call.forget);
+      return;
+    }
     await this.#signals({ kind: "call", to, channel: "imessage", ...call });
     this.#mac.health.progress();
   }
@@ -213,7 +216,7 @@ export class Ingest {
 
   async #guidOf(address: string): Promise<string | null> {
     if ((await this.#mac.context.numbers()).length <= 1) return null;
-    const found = await this.#mac.chats.threadWith(address, "imessage");
+    const found = await this.#mac.chats.threadWith(address, "imessage", { abort: this.#ends.signal });
     return found.kind === "found" ? found.guid : null;
   }
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import type { Applied, ReceiptSignal } from "../provider.ts";
 import { Held } from "./held.ts";
@@ -77,6 +78,35 @@ describe("a lane", () => {
     await clock.advance(180_000);
     assert.deepEqual(told, ["2"]);
     assert.equal(faults.length, 2);
+  });
+
+  it("is one of so many that are told at once, since each may ask the Mac", async () => {
+    let [open, most] = [0, 0];
+    const ends: (() => void)[] = [];
+    const tell = async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      open -= 1;
+    };
+    const lanes = new Lanes(new SimulatedClock(), tell, () => {});
+    const pushed = Promise.all(Array.from({ length: 1_000 }, (_, index) => lanes.push(row(`${index}`, null), "hook")));
+    let done = false;
+    void pushed.then(() => {
+      done = true;
+    });
+    while (!done) {
+      for (const end of ends.splice(0)) end();
+      await turn();
+    }
+    assert.ok((await pushed).every((told) => told));
+    assert.equal(most, 32);
+    const late = Promise.all(Array.from({ length: 40 }, (_, index) => lanes.push(row(`late ${index}`, null), "hook")));
+    const stopped = lanes.stop();
+    for (const end of ends.splice(0)) end();
+    await stopped;
+    assert.ok((await late).every((told) => !told));
+    assert.equal(open, 0);
   });
 
   it("takes no more rows than it can hold, nor any after its end", async () => {

@@ -1,6 +1,7 @@
 /** Lanes of rows: what is known of one contact, or of one message of ours, is told in turn, again when it failed. */
 
 import type { Clock } from "../../clock.ts";
+import { type Failure, wordsOf } from "./client.ts";
 import type { MacMessage } from "./records.ts";
 
 /**
@@ -11,6 +12,8 @@ export type Source = "hook" | "socket" | "query" | "message";
 
 /** Rows that wait at once; beyond it further ones are left to the next catch-up. */
 const ROWS_MAX = 10_000;
+/** Rows that are told at once: each may ask the Mac for what it leaves out. */
+const AT_ONCE_MAX = 32;
 /** A row that fails is told again after this, doubling to the most. */
 const RETRY_AFTER_MS = 1_000;
 const RETRY_AFTER_MS_MAX = 60_000;
@@ -19,6 +22,15 @@ const GIVEN_UP_AFTER_MS = 86_400_000;
 
 /** Not now, and nobody's fault: the Mac cannot be asked, or does not have all of it yet. */
 export class NotYet extends Error {}
+
+/** The Mac can be asked, and breaks at it: it may do so for good. */
+export class Broken extends NotYet {}
+
+/** Why a question of ours has no good answer, to be asked again. */
+export function notYet(failure: Failure): NotYet {
+  const isBroken = failure.kind === "answered" && failure.type !== null;
+  return isBroken ? new Broken(wordsOf(failure)) : new NotYet(wordsOf(failure));
+}
 
 /** Tells what a row says; a throw: not yet. `failures` is how often it threw before. */
 export type TellRow = (row: MacMessage, source: Source, failures: number) => Promise<void>;
@@ -46,6 +58,8 @@ export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #running = new Set<Promise<void>>();
   #waiting = 0;
+  #telling = 0;
+  readonly #forPlace: (() => void)[] = [];
   #stopped = false;
 
   constructor(clock: Clock, tell: TellRow, fault: (error: unknown) => void) {
@@ -96,7 +110,7 @@ export class Lanes {
     lane.stopTimer = null;
     for (let task = lane.tasks[0]; task !== undefined && !this.#stopped; task = lane.tasks[0]) {
       try {
-        await this.#tell(task.row, task.source, task.failures);
+        await this.#inPlace(task);
       } catch (error) {
         if (!this.#isGivenUp(task, error)) return this.#pause(key, lane, task);
       }
@@ -107,6 +121,20 @@ export class Lanes {
     lane.isBusy = false;
     if (lane.tasks.length === 0) this.#lanes.delete(key);
     else release(lane, false);
+  }
+
+  async #inPlace({ row, source, failures }: Task): Promise<void> {
+    if (this.#telling >= AT_ONCE_MAX) await new Promise<void>((resolve) => this.#forPlace.push(resolve));
+    else this.#telling += 1;
+    try {
+      if (this.#stopped) throw new NotYet("it ends");
+      await this.#tell(row, source, failures);
+    } finally {
+      // The place goes to who waits longest.
+      const next = this.#forPlace.shift();
+      if (next === undefined) this.#telling -= 1;
+      else next();
+    }
   }
 
   #isGivenUp(task: Task, error: unknown): boolean {

@@ -270,3 +270,14 @@ test("the record of an attempt says nothing of the text", async (t) => {
   reference(await stage.send(stage.message({ messageId: "msg_x" as MessageId, text: "a secret of mine" })));
   assert.doesNotMatch(JSON.stringify([...stage.entries]), /secret/);
 });
+
+test("a recipient at whose conversation the Mac breaks takes nobody else's turn", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.knows(TO);
+  reference(await stage.send(stage.message()));
+  stage.fake.fault("serverError");
+  const outcome = await stage.send(stage.message({ to: "+15551230009" }));
+  assert.ok(outcome.outcome === "deferred" && outcome.isDown !== true, JSON.stringify(outcome));
+  assert.equal(stage.process.mac.health.isUp, true);
+  reference(await stage.send(stage.message()));
+});

@@ -87,7 +87,11 @@ export class Sender {
       return this.#settler.look(message, attemptOf(message, startedAt));
     }
     if (attempt.isOpen) return this.#settler.look(message, attempt);
-    if (attempt.guid !== null) return outcomeOfRow({ guid: attempt.guid, error: attempt.error }, message.channel);
+    if (attempt.guid !== null) {
+      // Whoever recorded it may have died before anybody followed it.
+      const outcome = outcomeOfRow({ guid: attempt.guid, error: attempt.error }, message.channel);
+      return this.#end(name, message.channel, outcome);
+    }
     return "absent";
   }
 
@@ -130,8 +134,9 @@ export class Sender {
     const found = await this.#mac.chats.threadWith(to, channel);
     if (found.kind === "found") return { guid: found.guid };
     if (found.kind === "none") return { begin: [to], isNew: true };
-    // Only asked for: nothing of the message was posted.
-    if (meaningOf(found) === "refused") return deferred(wordsOf(found));
+    // Only asked for: nothing of the message was posted. What the Mac breaks at is this conversation, and no other.
+    const isItsOwn = found.kind === "answered" && found.type !== null && meaningOf(found) !== "notAttempted";
+    if (isItsOwn) return deferred(wordsOf(found));
     this.#mac.health.failed(found);
     return down(wordsOf(found));
   }

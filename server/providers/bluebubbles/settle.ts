@@ -103,8 +103,8 @@ export class Settler {
       const row = await this.#find(attempt, null, CLOCKS_APART_MS);
       if (row === null) {
         if (this.#hadItsTime(attempt)) await this.#attempts.notTaken(attempt);
-      } else if ("kind" in row) return;
-      else await this.#tellLate(attempt, row);
+      } else if (!("kind" in row)) await this.#tellLate(attempt, row);
+      else if (row.kind !== "answered") return;
     }
   }
 

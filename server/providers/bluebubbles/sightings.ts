@@ -3,8 +3,8 @@
 import type { Clock } from "../../clock.ts";
 import { keep } from "../../core/keep.ts";
 import type { GroupSighting } from "../provider.ts";
-import { type Limits, type MacClient, segment, wordsOf } from "./client.ts";
-import { NotYet } from "./lanes.ts";
+import { type Limits, type MacClient, segment } from "./client.ts";
+import { notYet } from "./lanes.ts";
 import { listOf, type MacChat, numberOf, parseChat, parseHandle, recordOf } from "./records.ts";
 
 /** How long what the Mac said of a conversation counts, unless something happens to it. */
@@ -32,7 +32,7 @@ export class Sightings {
     if (known !== undefined && this.#clock.real() - known.at < COUNTS_MS) return known.chat;
     const answer = await this.#client.get(`/chat/${segment(guid)}`, { with: "participants" }, this.#limits);
     if (answer.kind === "answered" && answer.status === 404 && answer.type !== null) return null;
-    if (answer.kind !== "ok") throw new NotYet(wordsOf(answer));
+    if (answer.kind !== "ok") throw notYet(answer);
     const chat = parseChat(answer.data);
     if (chat === null) return null;
     keep(this.#chats, guid, { chat, at: this.#clock.real() }, CHATS_MAX);

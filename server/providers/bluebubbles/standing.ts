@@ -81,6 +81,12 @@ export function macosMajor(info: MacInfo | null): number | null {
   return Number.isNaN(major) ? null : major;
 }
 
+/** How far the Mac's clock is off, in milliseconds; 0 where that is no more than asking takes, or not known. */
+export function clockOffMs(info: MacInfo | null): number {
+  const seconds = Math.abs(info?.clockOffSeconds ?? 0);
+  return seconds > CLOCK_OFF_SECONDS ? seconds * 1_000 : 0;
+}
+
 /** Whether the call to stop typing stops it: up to 1.9.9 it starts it. */
 export function stopsTyping(info: MacInfo | null): boolean {
   const [major = 0, minor = 0, patch = 0] = (info?.serverVersion ?? "0")

@@ -1,10 +1,10 @@
 /** One upsert by guid: whatever tells of a row of the Mac's messages, and however often, ends in it. */
 
 import type { Channel } from "../../../sdk/wire.ts";
-import type { Applied, ReceiptSignal, Signal } from "../provider.ts";
+import type { Applied, GroupSighting, ReceiptSignal, Signal } from "../provider.ts";
 import { type AppleCash, readAppleCash } from "./apple-cash.ts";
 import type { CashLedger } from "./cash-ledger.ts";
-import { type Limits, segment, wordsOf } from "./client.ts";
+import { type Limits, segment } from "./client.ts";
 import { Held } from "./held.ts";
 import {
   audioKeptOf,
@@ -23,16 +23,18 @@ import {
   revisionOf,
   textOfRow,
 } from "./inbound.ts";
-import { Lanes, NotYet, type Source } from "./lanes.ts";
+import { Broken, Lanes, NotYet, notYet, type Source } from "./lanes.ts";
 import type { Mac } from "./mac.ts";
 import { ownAddress } from "./own-address.ts";
 import { tapbackOf } from "./reactions.ts";
-import { isGroupChat, type MacMessage, parseMessage } from "./records.ts";
+import { isGroupChat, type MacChat, type MacMessage, parseMessage } from "./records.ts";
 import type { Sightings } from "./sightings.ts";
 import { Told } from "./told.ts";
 
 /** A row may be there before its text and its files are: so often it is looked at again. */
 const EMPTY_TRIES = 3;
+/** So often, over some minutes, the Mac is asked again for what it breaks at: others of the contact wait for it. */
+const BROKEN_TRIES = 8;
 
 /** All that the Mac has of one message. */
 const WHOLE = "chats,attachments,payload-data,message-summary-info";
@@ -89,14 +91,16 @@ export class Upsert {
   async #tellRow(row: MacMessage, source: Source, failures: number): Promise<void> {
     const kind = kindOf(row);
     if (kind === "other") return;
-    if (kind === "own") return this.#tellReceipt(row);
-    if (!this.#hasNews(row, kind)) return;
-    if (await this.#isTooLittle(row, source)) {
-      const whole = await this.#readWhole(row.guid);
+    // Anybody could have posted to the hook, and what failed is sent another way: the Mac's own word counts.
+    const isDoubtful = kind === "own" && source === "hook" && row.error !== 0;
+    if (kind === "own" && !isDoubtful) return this.#tellReceipt(row, source);
+    if (kind !== "own" && !this.#hasNews(row, kind)) return;
+    if (isDoubtful || (await this.#isTooLittle(row, source))) {
+      const whole = await this.#wholeOf(row, source, failures);
       // Not on the Mac: it was deleted meanwhile, or never there, and somebody made it up.
       return whole === null ? undefined : this.#tellRow(whole, "message", failures);
     }
-    const place = await this.#placeOf(row);
+    const place = await this.#placeOf(row, source, failures);
     if (place !== null) await this.#tellWhat(kind, row, place, failures);
     // Also where there was nothing to tell: it is not looked at again.
     this.#told.of(row.guid).isTold = true;
@@ -112,10 +116,10 @@ export class Upsert {
     return this.#tellRevision(row, place);
   }
 
-  async #tellReceipt(row: MacMessage): Promise<void> {
+  async #tellReceipt(row: MacMessage, source: Source): Promise<void> {
     const { guid } = row;
     const channel = this.#options.channelOf(guid) ?? channelOfRow(row) ?? "imessage";
-    this.#learnChat(row, channel);
+    this.#learnChat(row, channel, source);
     const receipt = receiptOf(row, channel, row.chats.some(isGroupChat));
     if (this.#told.of(guid).rank >= RECEIPT_RANK[receipt.receipt]) return;
     const applied = await this.#options.tell(receipt);
@@ -194,13 +198,24 @@ export class Upsert {
     return (await this.#options.mac.context.numbers()).length > 1;
   }
 
+  /** All of a message; where the Mac keeps breaking at it, what there is, unless anybody could have said so. */
+  async #wholeOf(row: MacMessage, source: Source, failures: number): Promise<MacMessage | null> {
+    try {
+      return await this.#readWhole(row.guid);
+    } catch (error) {
+      if (!(error instanceof Broken) || failures < BROKEN_TRIES) throw error;
+      this.#options.mac.context.fault(error);
+      return source === "hook" || row.chats.length === 0 ? null : row;
+    }
+  }
+
   /** All of a message; null where the Mac has none with that guid. Throws `NotYet`. */
   async #readWhole(guid: string): Promise<MacMessage | null> {
     const { mac, limits } = this.#options;
     const answer = await mac.client.get(`/message/${segment(guid)}`, { with: WHOLE }, limits);
     if (answer.kind === "ok") return parseMessage(answer.data);
     if (answer.kind === "answered" && answer.status === 404 && answer.type !== null) return null;
-    throw new NotYet(wordsOf(answer));
+    throw notYet(answer);
   }
 
   async #textOf(guid: string): Promise<string | null> {
@@ -213,7 +228,7 @@ export class Upsert {
   }
 
   /** Where a row came to; null where it is at none of our addresses. Throws `NotYet`. */
-  async #placeOf(row: MacMessage): Promise<Place | null> {
+  async #placeOf(row: MacMessage, source: Source, failures: number): Promise<Place | null> {
     const { context } = this.#options.mac;
     const chat = row.chats[0];
     const to = await ownAddress(context, chat?.lastAddressedHandle ?? null);
@@ -222,12 +237,24 @@ export class Upsert {
       return null;
     }
     const channel = channelOfRow(row) ?? "imessage";
-    this.#learnChat(row, channel);
-    const group = chat !== undefined && isGroupChat(chat) ? await this.#options.sightings.group(chat) : null;
+    this.#learnChat(row, channel, source);
+    const group = chat !== undefined && isGroupChat(chat) ? await this.#groupOf(chat, failures) : null;
     return { to, channel, group };
   }
 
-  #learnChat(row: MacMessage, channel: Channel): void {
+  /** A group with its people; where the Mac keeps breaking at it, without. */
+  async #groupOf(chat: MacChat, failures: number): Promise<GroupSighting> {
+    try {
+      return await this.#options.sightings.group(chat);
+    } catch (error) {
+      if (!(error instanceof Broken) || failures < BROKEN_TRIES) throw error;
+      return { reference: chat.guid, name: chat.displayName === "" ? null : chat.displayName, participants: [] };
+    }
+  }
+
+  /** Anybody could have posted to the hook: where our messages go is learned from the Mac itself. */
+  #learnChat(row: MacMessage, channel: Channel, source: Source): void {
+    if (source === "hook") return;
     for (const chat of row.chats) this.#options.mac.chats.learn(chat, channel);
   }
 

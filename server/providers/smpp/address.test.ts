@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { incomingAddress, outgoingAddress, ownAddress } from "./address.ts";
+import { canBeBetween, incomingAddress, lastDigits, outgoingAddress, ownAddress } from "./address.ts";
 
 const AS_IT_IS = { ton: null, npi: null };
 
@@ -55,4 +55,15 @@ test("our own address is found by its digits, or by its end where only one ends 
   assert.equal(ownAddress("1", own), null);
   assert.equal(ownAddress("+15559999999", own), null);
   assert.equal(ownAddress("75550001", [...own, "+12075550001"]), null);
+});
+
+test("a receipt can be of a message to the number that it names, or where it names none but our own", () => {
+  const ends = { from: lastDigits("+15550000001"), to: lastDigits("+15550100001") };
+  for (const written of ["15550100001", "+15550100001", "005550100001", "5550100001"]) {
+    assert.equal(canBeBetween([lastDigits(written), ends.from], ends), true, written);
+  }
+  for (const none of ["", "12345", "ACME", "155501xxxx1"]) assert.equal(lastDigits(none), "", none);
+  assert.deepEqual([canBeBetween([], ends), canBeBetween([ends.from], ends)], [true, true]);
+  assert.deepEqual([canBeBetween([lastDigits("15550100002"), ends.from], ends)], [false]);
+  assert.equal(canBeBetween([lastDigits("15550100002")], { from: "", to: "" }), true, "nothing is known of it");
 });

@@ -16,6 +16,8 @@ export interface Marking {
 const SHORT_CODE_DIGITS_MAX = 8;
 /** Digits of the longest number that is national where nothing says what it is. */
 const NATIONAL_DIGITS_MAX = 10;
+/** Digits of the shortest subscriber's number with its area. */
+const COMMON_DIGITS = 7;
 
 /**
  * An address as it goes out: E.164 without its plus as international and ISDN; short codes as network specific, words as
@@ -60,4 +62,20 @@ export function ownAddress(address: string, own: readonly string[]): string | nu
   if (exact !== undefined || digits.length < SHORT_CODE_DIGITS_MAX) return exact ?? null;
   const ending = own.filter((one) => one.endsWith(digits));
   return ending.length === 1 ? (ending[0] ?? null) : null;
+}
+
+/** The last digits of the two numbers that a message is between, as `lastDigits` says. */
+export interface Ends {
+  from: string;
+  to: string;
+}
+
+/** The digits that every way to write a phone number has in common; empty for what is none. */
+export function lastDigits(address: string): string {
+  return /^\+?\d+$/.test(address) && address.length > COMMON_DIGITS ? address.slice(-COMMON_DIGITS) : "";
+}
+
+/** Whether a receipt between these numbers can be one of a message between `ends`. Some carriers leave out the recipient. */
+export function canBeBetween(numbers: readonly string[], { from, to }: Ends): boolean {
+  return to === "" || numbers.includes(to) || numbers.every((number) => number === from);
 }

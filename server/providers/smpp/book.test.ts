@@ -88,3 +88,36 @@ test("what could not be told is told when the receipt comes again", async () => 
   book.given("1");
   assert.equal(book.hasEnded("1"), false, "the id is another message's now");
 });
+
+test("however many wait for their receipts, half of all numbers is free for the next, and the newest are known", async () => {
+  const { book } = stage();
+  for (let at = 0; at < 70_000; at += 1) {
+    const part = { id: null, userReference: (at % 0xffff) + 1, state: "open" } as const;
+    await book.keep({ messageId: `msg_${at}`, reference: `tb:${at}`, at, parts: [part] });
+  }
+  let taken = 0;
+  for (let number = 1; number <= 0xffff; number += 1) if (book.findByUserReference(number) !== null) taken += 1;
+  assert.equal(taken, 32_768);
+  assert.equal(book.findByUserReference((69_999 % 0xffff) + 1)?.entry.reference, "tb:69999");
+});
+
+test("an id that the SMSC gives again is the newer message's, whatever still waits under it", async () => {
+  const { book, found } = stage();
+  await book.keep(entry(parts("open", "open")));
+  book.given("1");
+  assert.equal(book.findById("1"), null);
+  assert.equal(found("2").entry.messageId, "msg_1");
+});
+
+test("a message that failed in part stays failed when a receipt comes again after a restart, until the part arrives", async () => {
+  const first = stage();
+  await first.book.keep(entry(parts("open", "open")));
+  await first.book.hear(first.found("2"), FAILED);
+  await first.book.hear(first.found("1"), DELIVERED);
+  const next = stage(first.disk);
+  await next.book.load(DAY);
+  await next.book.hear(next.found("1"), DELIVERED);
+  assert.deepEqual(new Set(next.told.map(({ receipt }) => receipt)), new Set(["failed"]));
+  await next.book.hear(next.found("2"), DELIVERED);
+  assert.deepEqual([next.told.at(-1)?.receipt, next.disk.entries.size], ["delivered", 0]);
+});

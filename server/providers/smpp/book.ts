@@ -2,6 +2,7 @@
 
 import type { MessageId } from "../../core/id.ts";
 import type { Applied, Memory, ReceiptSignal } from "../provider.ts";
+import type { Ends } from "./address.ts";
 import type { Receipt } from "./receipts.ts";
 import { Turns } from "./turns.ts";
 
@@ -22,6 +23,7 @@ export interface Entry {
   /** When it was handed over, by the service's clock. */
   at: number;
   parts: Part[];
+  ends?: Ends;
 }
 
 interface Kept extends Entry {
@@ -41,6 +43,8 @@ const PREFIX = "sent/";
 const KEPT_MS = 7 * 86_400_000;
 /** Entries at once; beyond it the oldest is forgotten. */
 const ENTRIES_MAX = 100_000;
+/** Our numbers of parts that are known at once: half of what there is, so that there is always a free one for the next. */
+const NUMBERS_MAX = 0x8000;
 /** Ids of messages whose end is known, kept in mind so that a repeated receipt is nothing new. */
 const ENDED_MAX = 10_000;
 
@@ -93,17 +97,19 @@ export class Book {
 
   /** Whether all was told that there is to tell of the message with this id. */
   hasEnded(id: string): boolean {
-    return this.#ended.has(id);
+    return this.#ended.has(id) || this.#byId.get(id)?.entry.parts.every(isEnded) === true;
   }
 
   /** The SMSC gave an id: whatever had it before, it is another message's now. */
   given(id: string): void {
     this.#ended.delete(id);
+    this.#byId.delete(id);
   }
 
   /**
    * Takes in what a receipt says of a part, and tells what follows for the message: delivered with the last part, failed
-   * with any. Resolves when it is on disk; throws when it could not be told or kept, and is then to be called again.
+   * with any; one that failed in part is kept, so that no word about another part says more. Resolves when it is on disk;
+   * throws when it could not be told or kept, and is then to be called again.
    */
   hear({ entry, part }: Found, receipt: Pick<Receipt, "state" | "word" | "code">): Promise<Applied> {
     return this.#turns.take(entry.key, () => this.#take(entry, part, receipt));
@@ -117,22 +123,14 @@ export class Book {
     }
     // That a part arrived is never taken back by a receipt that was overtaken.
     if (part.state !== "delivered") part.state = receipt.state;
-    const isEnded = entry.parts.every(({ state }) => state === "delivered" || state === "failed");
-    if (!isEnded) {
-      await this.#memory.put(entry.key, textOf(entry));
-      return receipt.state === "failed" ? this.#tell({ ...signalOf(entry, "failed"), ...whyOf(receipt) }) : "applied";
-    }
     const isWhole = entry.parts.every(({ state }) => state === "delivered");
-    const why = isWhole
-      ? {}
-      : receipt.state === "failed"
-        ? whyOf(receipt)
-        : { reason: "The carrier could not deliver a part of it." };
-    const applied = await this.#tell({
-      ...signalOf(entry, isWhole ? "delivered" : "failed"),
-      ...why,
-      forget: entry.key,
-    });
+    const why = receipt.state === "failed" ? whyOf(receipt) : { reason: "The carrier could not deliver a part of it." };
+    const signal = isWhole ? signalOf(entry, "delivered") : { ...signalOf(entry, "failed"), ...why };
+    if (!isWhole && entry.parts.length > 1) {
+      await this.#memory.put(entry.key, textOf(entry));
+      return receipt.state === "failed" || entry.parts.every(isEnded) ? this.#tell(signal) : "applied";
+    }
+    const applied = await this.#tell({ ...signal, forget: entry.key });
     this.#drop(entry);
     return applied;
   }
@@ -141,7 +139,12 @@ export class Book {
     this.#entries.set(entry.key, entry);
     for (const part of entry.parts) {
       if (part.id !== null) this.#byId.set(part.id, { entry, part });
+      this.#byUserReference.delete(part.userReference);
       this.#byUserReference.set(part.userReference, { entry, part });
+    }
+    for (const number of this.#byUserReference.keys()) {
+      if (this.#byUserReference.size <= NUMBERS_MAX) break;
+      this.#byUserReference.delete(number);
     }
   }
 
@@ -165,6 +168,10 @@ export class Book {
   }
 }
 
+function isEnded({ state }: Part): boolean {
+  return state === "delivered" || state === "failed";
+}
+
 function signalOf(entry: Entry, receipt: ReceiptSignal["receipt"]): ReceiptSignal {
   return { kind: "receipt", reference: entry.reference, messageId: entry.messageId, channel: "sms", receipt };
 }
@@ -175,8 +182,8 @@ export function whyOf({ word, code }: Pick<Receipt, "word" | "code">): { code: s
   return { code: code ?? word, reason: `The carrier took it and could not deliver it (${words}).` };
 }
 
-function textOf({ messageId, reference, at, parts }: Entry): string {
-  return JSON.stringify({ messageId, reference, at, parts });
+function textOf({ messageId, reference, at, parts, ends }: Entry): string {
+  return JSON.stringify({ messageId, reference, at, parts, ends });
 }
 
 const STATES: readonly unknown[] = ["open", "missing", "delivered", "failed"] satisfies Part["state"][];
@@ -184,9 +191,12 @@ const STATES: readonly unknown[] = ["open", "missing", "delivered", "failed"] sa
 function parse(text: string): Entry | null {
   try {
     const value = JSON.parse(text) as Partial<Entry> | null;
-    const { messageId, reference, at, parts } = value ?? {};
+    const { messageId, reference, at, parts, ends } = value ?? {};
     if (typeof messageId !== "string" || typeof reference !== "string" || typeof at !== "number") return null;
-    return Array.isArray(parts) && parts.every(isPart) ? { messageId, reference, at, parts } : null;
+    if (!Array.isArray(parts) || !parts.every(isPart)) return null;
+    const { from, to } = ends ?? {};
+    const areKnown = typeof from === "string" && typeof to === "string";
+    return { messageId, reference, at, parts, ...(areKnown ? { ends: { from, to } } : {}) };
   } catch {
     return null;
   }

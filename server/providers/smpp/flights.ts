@@ -1,12 +1,14 @@
 /** Hand-overs by the numbers that go out with them, and the ids that came back. In memory: receipts are looked up here first. */
 
 import type { MessageId } from "../../core/id.ts";
+import type { Ends } from "./address.ts";
 
 /** One submit_sm of ours. */
 export interface Flight {
   messageId: MessageId;
   /** user_message_reference: unlike that of every other flight here. */
   userReference: number;
+  ends: Ends;
   /** Place among all that were begun. */
   order: number;
   /** `open` until its fate is known; `taken`, by the message's `reference`; `over`: not taken, or kept in the book. */
@@ -22,6 +24,7 @@ interface Given {
   isEnded: boolean;
 }
 
+const UNKNOWN_ENDS: Ends = { from: "", to: "" };
 const USER_REFERENCES = 0xffff;
 /** Flights that are over or taken, and ids, that are kept in mind. */
 const KEPT_MAX = 20_000;
@@ -41,11 +44,12 @@ export class Flights {
   }
 
   /** Begins one; `isTaken` says of a number that it is in use elsewhere. */
-  open(messageId: MessageId, isTaken: (userReference: number) => boolean): Flight {
+  open(messageId: MessageId, isTaken: (userReference: number) => boolean, ends: Ends = UNKNOWN_ENDS): Flight {
     do this.#last = (this.#last % USER_REFERENCES) + 1;
     while (this.#byReference.get(this.#last)?.state === "open" || isTaken(this.#last));
     this.#order += 1;
-    const flight: Flight = { messageId, userReference: this.#last, order: this.#order, state: "open", reference: null };
+    const { order: last } = this;
+    const flight: Flight = { messageId, userReference: this.#last, ends, order: last, state: "open", reference: null };
     this.#byReference.delete(this.#last);
     this.#byReference.set(this.#last, flight);
     this.#open.add(flight);
@@ -82,6 +86,12 @@ export class Flights {
     this.#ids.delete(id);
     this.#ids.set(id, { messageId, reference, isEnded: false });
     dropFirst(this.#ids, () => true);
+  }
+
+  /** The message with this id has ended: given again, the id is the next one's alone. */
+  end(id: string): void {
+    const given = this.#ids.get(id);
+    if (given !== undefined) given.isEnded = true;
   }
 
   /** Whether an id was given already, to another message than this one. */

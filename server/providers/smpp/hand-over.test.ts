@@ -230,3 +230,59 @@ test("an id that was given to another message is no name; what cannot be kept is
   assert.equal(second.reference, "tb:2:7");
   assert.equal(stage.faults.length, 1);
 });
+
+test("an id that is given again after its message has ended is no name of two", async () => {
+  const stage = new Stage();
+  stage.answer = () => ok("1");
+  await stage.send();
+  for (let count = 0; count < 3; count += 1) {
+    const given = stage.flights.byId("1");
+    const found = stage.book.findById("1");
+    if (found !== null) await stage.book.hear(found, { state: "delivered", word: "DELIVRD", code: null });
+    else if (given !== null) given.isEnded = true;
+    await stage.send();
+  }
+  assert.equal(stage.flights.sharedIds, 0);
+});
+
+test("who finishes begins no message, and lets those in parts that are begun go out whole, for so long", async () => {
+  const stage = new Stage();
+  stage.answer = (at) =>
+    at === 1 ? ok("1") : new Promise((resolve) => stage.clock.after(2_000, () => resolve(ok("2"))));
+  const outcomes: string[] = [];
+  const long = outboundMessage({ messageId: "msg_long", to: "+15550100001", channel: "sms", text: LONG });
+  const whole = stage.handOvers.send(long, new AbortController().signal).then(({ outcome }) => outcomes.push(outcome));
+  await stage.clock.advance(0);
+  let isFinished = false;
+  const finishing = stage.handOvers.finish(5_000).then(() => (isFinished = true));
+  const late = await stage.handOvers.send(
+    outboundMessage({ messageId: "msg_late", to: "+15550100001" }),
+    new AbortController().signal,
+  );
+  assert.ok(late.outcome === "deferred" && late.isDown === true);
+  assert.equal(isFinished, false);
+  await stage.clock.advanceUntil(() => isFinished, 4_000);
+  await Promise.all([whole, finishing]);
+  assert.deepEqual([outcomes, stage.submitted.length], [["accepted"], 3]);
+  const hanging = new Stage();
+  hanging.answer = (at) => (at === 1 ? ok("1") : new Promise(() => {}));
+  void hanging.handOvers.send(long, new AbortController().signal);
+  await hanging.clock.advance(0);
+  let isOver = false;
+  void hanging.handOvers.finish(5_000).then(() => (isOver = true));
+  await hanging.clock.advance(4_999);
+  assert.equal(isOver, false);
+  await hanging.clock.advance(1);
+  assert.equal(isOver, true);
+});
+
+test("a long message of which a part is put off again and again keeps nobody else waiting", async () => {
+  const stage = new Stage({ windowSize: 3 });
+  stage.answer = (at) => (at === 1 || stage.submitted.at(-1)?.esmClass === 0 ? ok(`${at}`) : refused(0x14));
+  const long = outboundMessage({ messageId: "msg_long", to: "+15550100002", channel: "sms", text: LONG });
+  let isOver = false;
+  void stage.handOvers.send(long, new AbortController().signal).then(() => (isOver = true));
+  await stage.clock.advance(100);
+  const outcome = await stage.send();
+  assert.deepEqual([outcome.outcome, isOver], ["accepted", false]);
+});

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../clock.ts";
 import type { Outbound, Outcome } from "../provider.ts";
+import { type Ends, lastDigits } from "./address.ts";
 import type { Book, Part } from "./book.ts";
 import type { Flight, Flights } from "./flights.ts";
 import type { Link, Submitted } from "./link.ts";
@@ -57,6 +58,9 @@ export class HandOvers {
   #throttledMs = 0;
   #throttledAt: number | null = null;
   #unanswered = 0;
+  /** Messages in parts that are begun. */
+  readonly #inParts = new Set<Promise<unknown>>();
+  #isFinishing = false;
 
   constructor(parts: HandOverParts) {
     this.#parts = parts;
@@ -77,18 +81,39 @@ export class HandOvers {
   }
 
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
-    const { link, settings, telling } = this.#parts;
+    const { link, settings } = this.#parts;
     this.#reference = (this.#reference + 1) % REFERENCES;
     const submission = submissionOf(message, settings, this.#reference);
     if ("code" in submission) return { outcome: "rejected", ...submission };
-    if (telling.isStopped) return down("the instance is being stopped");
+    if (this.#isOver) return down("the instance is being stopped");
     if (!link.isUp) return down(link.state().lastError ?? "the SMSC is not bound");
     const leave = await this.#turnstile.enter(submission.submits.length, BEGIN_WITHIN_MS, abort);
     if (leave === null) {
       return { outcome: "deferred", retryAfterMs: AGAIN_AFTER_MS, reason: "the pace of the bind left no room for it" };
     }
-    const whole = this.#handOver(message, submission).finally(leave);
+    if (this.#isOver) {
+      leave();
+      return down("the instance is being stopped");
+    }
+    const whole = this.#handOver(message, submission, leave).finally(leave);
+    if (submission.submits.length > 1) this.#note(whole);
     return await this.#orCalledOff(message, whole, abort);
+  }
+
+  /** Begins none from now on, and resolves when those in parts that were begun have ended, after `limitMs` at the latest. */
+  async finish(limitMs: number): Promise<void> {
+    this.#isFinishing = true;
+    await Promise.race([Promise.allSettled(this.#inParts), this.#parts.telling.pause(limitMs)]);
+  }
+
+  get #isOver(): boolean {
+    return this.#isFinishing || this.#parts.telling.isStopped;
+  }
+
+  #note(whole: Promise<unknown>): void {
+    const ended = () => void this.#inParts.delete(whole);
+    this.#inParts.add(whole);
+    whole.then(ended, ended);
   }
 
   /** Who calls it off need not wait; what was begun goes on, and is told of when its end is known. */
@@ -116,12 +141,13 @@ export class HandOvers {
     }
   }
 
-  /** The first part alone: as long as it is not taken, nothing is. Then all others, in order. */
-  async #handOver(message: Outbound, submission: Submission): Promise<Outcome> {
+  /** The first part alone: as long as it is not taken, nothing is. Then all others, in order. Once each was tried it holds up none. */
+  async #handOver(message: Outbound, submission: Submission, leave: () => void): Promise<Outcome> {
     const { book, flights, clock } = this.#parts;
     const isTaken = (userReference: number) => book.findByUserReference(userReference) !== null;
+    const ends = this.#endsOf(message);
     const begun = submission.submits.map((submit) => {
-      const flight = flights.open(message.messageId, isTaken);
+      const flight = flights.open(message.messageId, isTaken, ends);
       return { submit: withUserReference(submit, flight.userReference), flight };
     });
     const until = clock.real() + REST_MS_MAX;
@@ -131,7 +157,12 @@ export class HandOvers {
     try {
       const answers = [await this.#submit(first.submit)];
       if (answers[0]?.answer === "ok") {
-        answers.push(...(await Promise.all(rest.map(({ submit }) => this.#insist(submit, until)))));
+        let untried = rest.length;
+        const tried = () => {
+          untried -= 1;
+          if (untried === 0) leave();
+        };
+        answers.push(...(await Promise.all(rest.map(({ submit }) => this.#insist(submit, until, tried)))));
       }
       return await this.#conclude(message, submission, numbers, answers);
     } finally {
@@ -165,18 +196,25 @@ export class HandOvers {
   }
 
   #given(id: string, { messageId }: Outbound, reference: string): void {
-    this.#parts.book.given(id);
-    this.#parts.flights.give(id, messageId, reference);
+    const { book, flights } = this.#parts;
+    if (book.hasEnded(id)) flights.end(id);
+    book.given(id);
+    flights.give(id, messageId, reference);
   }
 
   /** A write that fails loses no message: the receipts of this process find it all the same. */
   async #keep(message: Outbound, reference: string, parts: Part[]): Promise<void> {
     const { book, fault } = this.#parts;
     try {
-      await book.keep({ messageId: message.messageId, reference, at: message.handedOverAt, parts });
+      const { messageId, handedOverAt: at } = message;
+      await book.keep({ messageId, reference, at, parts, ends: this.#endsOf(message) });
     } catch (error) {
       fault(error);
     }
+  }
+
+  #endsOf({ from, to }: Outbound): Ends {
+    return { from: lastDigits(this.#parts.settings.sourceAddress ?? from), to: lastDigits(to) };
   }
 
   /** The carrier's id, where it is this message's alone; else a name of our own. */
@@ -206,10 +244,11 @@ export class HandOvers {
   }
 
   /** Tries until it is taken, refused for good or perhaps taken, or the time is over. Never twice what may have been taken. */
-  async #insist(submit: Submit, until: number): Promise<PartOutcome> {
+  async #insist(submit: Submit, until: number, tried: () => void): Promise<PartOutcome> {
     const { clock, telling } = this.#parts;
     for (let tries = 0; ; tries += 1) {
       const answer = await this.#submit(submit);
+      if (tries === 0) tried();
       const mayGoLater = answer.answer === "notSent" || (answer.answer === "refused" && isTransient(answer.status));
       if (!mayGoLater || telling.isStopped || clock.real() >= until) return answer;
       await telling.pause(Math.min(PART_AGAIN_MS * 2 ** tries, PART_AGAIN_MS_MAX));

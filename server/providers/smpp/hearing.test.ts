@@ -30,7 +30,7 @@ class Stage {
     this.disk = disk;
     this.book = new Book(disk, (signal) => this.telling.tell(signal));
     const { clock, telling, flights, book } = this;
-    this.hearing = new Hearing({ memory: disk, clock, telling, flights, book });
+    this.hearing = new Hearing({ memory: disk, clock, telling, flights, book, others: () => [] });
     this.telling.begin(async (signal): Promise<Applied> => {
       this.tries += 1;
       if (this.fails) throw new Error("the store is busy");
@@ -49,6 +49,7 @@ class Stage {
       state: "delivered",
       word: "DELIVRD",
       code: null,
+      ends: [],
       ...receipt,
     };
     void this.hearing.take(whole).then((status) => this.statuses.push(status));
@@ -171,7 +172,7 @@ test("beyond ten thousand in hand the SMSC is to tell them later", async () => {
   const stage = new Stage();
   for (let id = 0; id <= 10_000; id += 1)
     void stage.hearing
-      .take({ ids: [String(id)], userReference: null, state: "delivered", word: "DELIVRD", code: null })
+      .take({ ids: [String(id)], userReference: null, state: "delivered", word: "DELIVRD", code: null, ends: [] })
       .then((status) => stage.statuses.push(status));
   await stage.clock.advance(0);
   assert.deepEqual(stage.statuses, [AGAIN]);
@@ -242,4 +243,41 @@ test("of a message in parts the last word is the worst, but a part that arrived 
   await other.take({ ids: ["1"], state: "failed" });
   await other.take({ ids: ["2"] });
   assert.deepEqual(other.receipts().at(-1), ["tb:1", "delivered"]);
+});
+
+test("a receipt of a part waits for the id that names it as long as the other parts are being handed over", async () => {
+  const stage = new Stage();
+  const flights = [1, 2].map(() => stage.flights.open("msg_1", () => false));
+  await stage.take({ ids: ["7"] });
+  await stage.clock.advance(200_000);
+  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[], 0]);
+  await stage.keep([part("7", 1), part("8", 2)]);
+  for (const flight of flights) stage.flights.close(flight, null);
+  await stage.take({ ids: ["8"] });
+  await stage.clock.advance(10_000);
+  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[["tb:1", "delivered"]], 0]);
+});
+
+test("our number names no message of another recipient: it is one that somebody else on the account gave", async () => {
+  const stage = new Stage();
+  const ends = { from: "0000001", to: "0100001" };
+  const taken = stage.flights.open("msg_1", () => false, ends);
+  stage.flights.close(taken, "1");
+  await stage.take({ ids: ["99"], userReference: taken.userReference, ends: ["0000001", "0100002"] });
+  await stage.book.keep({
+    messageId: "msg_2",
+    reference: "tb:2",
+    at: stage.clock.now(),
+    ends,
+    parts: [part(null, 5)],
+  });
+  await stage.take({ userReference: 5, ends: ["0100002"] });
+  await stage.clock.advance(80_000);
+  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[], 2]);
+  await stage.take({ ids: ["98"], userReference: taken.userReference, ends: ["0100001", "0000001"] });
+  await stage.take({ userReference: 5, ends: ["0000001"] });
+  assert.deepEqual(stage.receipts(), [
+    ["1", "delivered"],
+    ["tb:2", "delivered"],
+  ]);
 });

@@ -2,6 +2,8 @@
 
 import type { Clock } from "../../clock.ts";
 import type { Applied, Memory, ReceiptSignal } from "../provider.ts";
+import type { Member } from "./accounts.ts";
+import { canBeBetween, type Ends } from "./address.ts";
 import { type Book, whyOf } from "./book.ts";
 import type { Flights } from "./flights.ts";
 import type { Receipt } from "./receipts.ts";
@@ -9,7 +11,7 @@ import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
 import { againAfterMs, type Telling } from "./telling.ts";
 import { Turns } from "./turns.ts";
 
-/** A receipt that names no message is told again for so long: a response that is on its way is there by then. */
+/** A receipt that names no message is told again for so long, and until no response is on its way that might bring its id. */
 const HELD_MS_MAX = 60_000;
 /** After so long it is kept on disk and answered: an SMSC may wait for that with its responses. */
 const UNANSWERED_MS_MAX = 500;
@@ -36,6 +38,8 @@ interface HearingParts {
   telling: Telling;
   flights: Flights;
   book: Book;
+  /** Other instances on the account. */
+  others: () => readonly Member[];
 }
 
 export class Hearing {
@@ -83,6 +87,11 @@ export class Hearing {
     });
   }
 
+  /** A receipt that came over another session of the account: by its id alone, which is the same for all of them. */
+  hear(receipt: Receipt): Promise<Applied> {
+    return this.#tellById(receipt);
+  }
+
   #held(receipt: Receipt, key: string | null): Held {
     const { clock, flights } = this.#parts;
     this.#count += 1;
@@ -100,12 +109,12 @@ export class Hearing {
   }
 
   async #tellInTheEnd(held: Held): Promise<boolean> {
-    const { clock, telling } = this.#parts;
+    const { clock, telling, flights } = this.#parts;
     for (let tries = 0; !telling.isStopped; tries += 1) {
+      const isLate = clock.real() >= held.until && !flights.isEarly(held.order);
       // What could not be taken is told again without end once it is answered for, and else left to the SMSC.
       const applied = await this.#tell(held).catch(() => null);
       if (applied === "applied") return true;
-      const isLate = clock.real() >= held.until;
       if (isLate && applied === "unknown") this.#unmatched += 1;
       if (isLate && (applied === "unknown" || held.key === null)) return applied === "unknown";
       await telling.pause(againAfterMs(tries));
@@ -115,8 +124,18 @@ export class Hearing {
 
   /** Once, to whoever it is for at present. */
   async #tell(held: Held): Promise<Applied> {
+    const { flights, others } = this.#parts;
+    const { receipt, order } = held;
+    if ((await this.#tellById(receipt)) === "applied") return "applied";
+    // As long as a response is on its way, the id may be that of its message.
+    if (receipt.state !== "underway" && !flights.isEarly(order)) {
+      for (const other of others()) if ((await other.hear(receipt)) === "applied") return "applied";
+    }
+    return await this.#tellByUserReference(held);
+  }
+
+  async #tellById(receipt: Receipt): Promise<Applied> {
     const { book, flights, telling } = this.#parts;
-    const { receipt } = held;
     const ids = receipt.ids.filter((id) => !flights.isShared(id));
     for (const id of ids) {
       const found = book.findById(id);
@@ -132,7 +151,7 @@ export class Hearing {
     for (const reference of receipt.state === "underway" ? [] : ids) {
       if ((await telling.tell(signalOf(receipt, { reference }))) === "applied") return "applied";
     }
-    return await this.#tellByUserReference(held);
+    return "unknown";
   }
 
   /** By the number that we sent with it and the SMSC gave back, where the id tells nothing. */
@@ -141,13 +160,13 @@ export class Hearing {
     const { userReference, state } = receipt;
     const nothing = state === "underway" ? "applied" : "unknown";
     if (userReference === null) return nothing;
-    const found = book.findByUserReference(userReference);
+    const kept = book.findByUserReference(userReference);
+    const found = kept !== null && isBetween(receipt, kept.entry.ends) ? kept : null;
     const hasNoId = found !== null && (found.part.id === null || flights.isShared(found.part.id));
-    // As long as a response is on its way, the id may be that of its message.
     if (!hasNoId && flights.isEarly(order)) return nothing;
     if (found !== null) return await book.hear(found, receipt);
     const flight = flights.find(userReference);
-    if (flight?.reference == null) return nothing;
+    if (flight?.reference == null || !isBetween(receipt, flight.ends)) return nothing;
     return await this.#tellOf(receipt, { reference: flight.reference, messageId: flight.messageId });
   }
 
@@ -185,14 +204,20 @@ function signalOf(
   };
 }
 
+/** The number in a receipt may be that of another message: before a restart, or of another system on the account. */
+function isBetween(receipt: Receipt, ends: Ends | undefined): boolean {
+  return ends === undefined || canBeBetween(receipt.ends, ends);
+}
+
 function parse(text: string): Receipt | null {
   try {
     const value = JSON.parse(text) as Partial<Receipt> | null;
-    const { ids, userReference = null, state, word, code = null } = value ?? {};
+    const { ids, userReference = null, state, word, code = null, ends = [] } = value ?? {};
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string") || typeof word !== "string") return null;
     if (state !== "delivered" && state !== "failed" && state !== "underway") return null;
     if (userReference !== null && typeof userReference !== "number") return null;
-    return { ids, userReference, state, word, code: code === null ? null : String(code) };
+    if (!Array.isArray(ends) || !ends.every((end) => typeof end === "string")) return null;
+    return { ids, userReference, state, word, code: code === null ? null : String(code), ends };
   } catch {
     return null;
   }

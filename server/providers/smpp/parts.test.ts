@@ -111,7 +111,7 @@ test("a message of which one part failed is failed, whatever the others say befo
   const { smsc, instance } = at;
   const reference = await instance.accepted(`${TO}21`, THREE);
   await until(() => smsc.seen.filter(({ event, status }) => event === "taken" && status === 0).length === 3);
-  await until(() => instance.disk.entries.size === 0);
+  await until(() => instance.disk.entries.size === 1, { what: "the message alone being kept" });
   assert.equal(instance.receiptsOf(reference).includes("delivered"), false);
   const [failed] = instance.receipts;
   assert.deepEqual([failed?.receipt, failed?.code], ["failed", "045"]);
@@ -217,5 +217,20 @@ test("a long message that outlasts whoever waits for it goes on to its end, and 
   assert.deepEqual(
     smsc.submits.map(({ part }) => part),
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+  );
+});
+
+test("a stop in the middle of a long message lets it go out whole", async (t) => {
+  const at = await stage(t, { config: { throughputPerSecond: 5, windowSize: 1 } });
+  if (at === null) return;
+  const { smsc, instance } = at;
+  const sending = instance.send(`${TO}06`, THREE);
+  await until(() => smsc.submits.length === 1);
+  await instance.provider.stop();
+  assert.equal((await sending).outcome, "accepted");
+  await until(() => smsc.submits.length >= 3);
+  assert.deepEqual(
+    smsc.submits.map(({ part }) => part),
+    [1, 2, 3],
   );
 });

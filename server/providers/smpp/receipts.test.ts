@@ -6,6 +6,7 @@ import { type ReceiptSettings, readReceipt } from "./receipts.ts";
 
 const SETTINGS: ReceiptSettings = { messageIdBase: "same", unflaggedReceipts: false };
 const WHOLE = "id:0123 sub:001 dlvrd:001 submit date:2601011200 done date:2601011201 stat:DELIVRD err:000 text:Hello";
+const ENDS = ["0100001", "0000001"];
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 
 function read(pdu: Partial<DeliverSm>, settings: Partial<ReceiptSettings> = {}) {
@@ -20,7 +21,7 @@ function receipt(pdu: Partial<DeliverSm>, settings: Partial<ReceiptSettings> = {
 }
 
 test("a receipt is read from its text alone, in any case, order and data_coding", () => {
-  const expected = { ids: ["123"], userReference: null, state: "delivered", word: "DELIVRD", code: null };
+  const expected = { ids: ["123"], userReference: null, state: "delivered", word: "DELIVRD", code: null, ends: ENDS };
   assert.deepEqual(receipt({ shortMessage: latin1(WHOLE) }), expected);
   assert.deepEqual(receipt({ shortMessage: latin1("ERR:000 STAT:delivrd ID:123") }), expected);
   for (const dataCoding of [2, 4, 8, 245]) {
@@ -38,7 +39,14 @@ test("optional parameters come before the text, and are enough without one", () 
     [0x0423, Uint8Array.of(3, 0x01, 0x02)],
     [0x0204, Uint8Array.of(0x12, 0x34)],
   ]);
-  const expected = { ids: ["9f"], userReference: 0x1234, state: "failed", word: "UNDELIVERABLE", code: "258" };
+  const expected = {
+    ids: ["9f"],
+    userReference: 0x1234,
+    state: "failed",
+    word: "UNDELIVERABLE",
+    code: "258",
+    ends: ENDS,
+  };
   assert.deepEqual(receipt({ tlvs, shortMessage: new Uint8Array() }), expected);
   assert.deepEqual(receipt({ tlvs, shortMessage: latin1(WHOLE) }), { ...expected, ids: ["9f", "123"] });
   assert.deepEqual(receipt({ tlvs, esmClass: 0, shortMessage: new Uint8Array() }), expected, "unflagged");
@@ -92,4 +100,19 @@ test("a receipt that names neither a message nor a state says so", () => {
   assert.equal(read({ shortMessage: latin1("stat:DELIVRD") }), "unreadable");
   assert.equal(read({ shortMessage: latin1("id:1") }), "unreadable");
   assert.equal(read({ shortMessage: new Uint8Array() }), "unreadable");
+});
+
+test("two octets a character are read, also where the text of the message is in no Latin letters, or cut off", () => {
+  const octets = Buffer.from("id:7 stat:DELIVRD err:000 text:Привет", "utf16le").swap16();
+  for (const shortMessage of [octets, octets.subarray(0, -1)]) {
+    const receipt = read({ esmClass: 4, dataCoding: 8, shortMessage });
+    assert.ok(receipt !== null && receipt !== "unreadable");
+    assert.deepEqual([receipt.ids, receipt.state], [["7"], "delivered"]);
+  }
+});
+
+test("a receipt has the last digits of the numbers that it is between, and of what is no number nothing", () => {
+  const source = { ton: 1, npi: 1, address: "+15550100001" };
+  const destination = { ton: 5, npi: 0, address: "ACME" };
+  assert.deepEqual(receipt({ shortMessage: latin1(WHOLE), source, destination }).ends, ["0100001"]);
 });

@@ -1,5 +1,6 @@
 /** Reads the receipts that an SMSC sends as deliver_sm: from optional parameters first, then from the text. Pure. */
 
+import { lastDigits } from "./address.ts";
 import { type MessageIdBase, receiptId } from "./message-id.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { readUserData } from "./user-data.ts";
@@ -16,6 +17,8 @@ export interface Receipt {
   word: string;
   /** The carrier's error code, as it wrote it; null where it gave none. */
   code: string | null;
+  /** The last digits of the numbers that it is between, whichever way round; of what is no number nothing. */
+  ends: readonly string[];
 }
 
 export interface ReceiptSettings {
@@ -82,6 +85,7 @@ export function readReceipt(pdu: DeliverSm | DataSm, settings: ReceiptSettings):
     state: stateOf(word),
     word,
     code: codeOf(fields.error, pdu.tlvs.get(NETWORK_ERROR_CODE)),
+    ends: [pdu.source, pdu.destination].map(({ address }) => lastDigits(address)).filter((digits) => digits !== ""),
   };
 }
 
@@ -105,12 +109,12 @@ function fieldsOf(text: string): Fields {
   };
 }
 
-/** What it says, whatever its data_coding: carriers write any there. Two octets a character where every first one is 0. */
+/** What it says, whatever its data_coding: carriers write any there. Two octets a character where the first one is 0. */
 function textOf(octets: Uint8Array): string {
-  const isWide =
-    octets.length >= 2 && octets.length % 2 === 0 && octets.every((octet, at) => at % 2 === 1 || octet === 0);
-  const bytes = Buffer.from(octets);
-  return isWide ? bytes.swap16().toString("utf16le") : bytes.toString("latin1");
+  if (octets[0] !== 0) return Buffer.from(octets).toString("latin1");
+  return Buffer.from(octets.subarray(0, octets.length & ~1))
+    .swap16()
+    .toString("utf16le");
 }
 
 function idsOf(written: readonly (string | null)[], base: MessageIdBase): string[] {

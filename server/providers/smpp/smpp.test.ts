@@ -248,3 +248,30 @@ test("a restart loses no receipt: what was not taken in comes again", async (t) 
   );
   await until(() => disk.entries.size === 0);
 });
+
+test("receipts that come over another session of the account find their message, of one part and of several", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { smsc, instance } = at;
+  // The message centre tells everything over the newest bind.
+  const newer = await startInstance(t, smsc.port);
+  const long = "0123456789".repeat(40);
+  for (const text of ["Hello", long]) {
+    const reference = await instance.accepted(`${TO}00`, text);
+    assert.equal((await instance.receipt(reference)).receipt, "delivered");
+  }
+  assert.deepEqual([newer.receipts, instance.disk.entries.size], [[], 0]);
+});
+
+test("two accounts hear nothing of each other, at one SMSC or under one name", async (t) => {
+  const at = await stage(t);
+  if (at === null) return;
+  const { smsc, instance } = at;
+  const elsewhere = await stage(t, {}, { "first-id": 1_000 });
+  assert.ok(elsewhere !== null);
+  const reference = await instance.accepted(`${TO}06`);
+  const short_message = Buffer.from(`id:${reference} stat:DELIVRD err:000`).toString("hex");
+  await elsewhere.smsc.deliver(TO.slice(1), OWN.slice(1), { esm_class: 4, short_message });
+  await until(() => elsewhere.instance.disk.entries.size === 1, { what: "the receipt being held" });
+  assert.deepEqual([smsc.submits.length, instance.receipts], [1, []]);
+});

@@ -11,6 +11,7 @@ import type {
   ProviderContext,
   Signal,
 } from "../provider.ts";
+import { joinAccount, leaveAccount, type Member, othersOn } from "./accounts.ts";
 import { Book } from "./book.ts";
 import { Flights } from "./flights.ts";
 import { HandOvers } from "./hand-over.ts";
@@ -20,7 +21,7 @@ import { Hearing } from "./hearing.ts";
 import { Incoming } from "./incoming.ts";
 import { Link } from "./link.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
-import { readReceipt } from "./receipts.ts";
+import { type Receipt, readReceipt } from "./receipts.ts";
 import { readSettings, type SmppSettings } from "./settings.ts";
 import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
 import { Telling } from "./telling.ts";
@@ -34,6 +35,8 @@ export const SMPP_CAPABILITIES: Capabilities = {
 };
 
 const SWEEP_MS = 3_600_000;
+/** At a stop messages of which a part is gone get so long to go out whole. */
+const FINISH_MS = 5_000;
 
 /** A new SMPP instance, not started. */
 export function createSmpp(context: ProviderContext): Provider {
@@ -53,6 +56,7 @@ class Smpp implements Provider {
   readonly #hearing: Hearing;
   readonly #incoming: Incoming;
   readonly #handOvers: HandOvers;
+  readonly #member: Member = { hear: (receipt) => this.#hearOther(receipt) };
   #sinceReceipt = 0;
   #stopTimer = () => {};
 
@@ -79,6 +83,7 @@ class Smpp implements Provider {
       telling: this.#telling,
       flights: this.#flights,
       book: this.#book,
+      others: () => othersOn(this.#settings.link, this.#member),
     };
     this.#hearing = new Hearing(parts);
     this.#incoming = new Incoming(parts);
@@ -95,6 +100,7 @@ class Smpp implements Provider {
     await this.#book.load(this.#clock.now());
     await Promise.all([this.#incoming.load(), this.#hearing.load()]);
     this.#sweepLater();
+    joinAccount(this.#settings.link, this.#member);
     this.#link.start();
   }
 
@@ -122,6 +128,8 @@ class Smpp implements Provider {
 
   async stop(): Promise<void> {
     this.#stopTimer();
+    leaveAccount(this.#settings.link, this.#member);
+    await this.#handOvers.finish(FINISH_MS);
     await this.#telling.stop();
     this.#incoming.stop();
     await this.#link.stop();
@@ -136,6 +144,13 @@ class Smpp implements Provider {
     if (receipt !== "unreadable") return await this.#hearing.take(receipt);
     this.#fault(new Error("the SMSC sent a receipt that names neither a message nor a state"));
     return ESME_ROK;
+  }
+
+  /** A receipt that came over the session of another instance. */
+  async #hearOther(receipt: Receipt): Promise<Applied> {
+    const applied = await this.#hearing.hear(receipt);
+    if (applied === "applied") this.#sinceReceipt = 0;
+    return applied;
   }
 
   #sweepLater(): void {

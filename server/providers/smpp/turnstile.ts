@@ -20,17 +20,21 @@ export class Turnstile {
   }
 
   /**
-   * Resolves with the way out, to be called once, when there is room for `weight` (one heavier than the room goes in
+   * Resolves with the way out, which counts once however often it is taken, when there is room for `weight` (one heavier than the room goes in
    * alone); with null where there was none within `limitMs`, or `abort` came first.
    */
   enter(weight: number, limitMs: number, abort: AbortSignal): Promise<(() => void) | null> {
     return new Promise((resolve) => {
-      const settle = (wayOut: (() => void) | null) => {
+      const settle = (way: (() => void) | null) => {
         stopTimer();
         abort.removeEventListener("abort", leave);
-        resolve(wayOut);
+        resolve(way);
       };
-      const waiting = { weight: Math.min(weight, this.#room), admit: () => settle(() => this.#leave(waiting.weight)) };
+      const wayOut = () => {
+        this.#leave(waiting.weight);
+        waiting.weight = 0;
+      };
+      const waiting = { weight: Math.min(weight, this.#room), admit: () => settle(wayOut) };
       const leave = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
         settle(null);

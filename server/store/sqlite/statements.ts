@@ -147,7 +147,8 @@ export class Statements {
   /** Ends leases. A message that was never handed over keeps its place before those accepted after it. */
   release(table: "messages" | "deliveries"): StatementSync {
     const now = "(select now from given)";
-    const due = table === "messages" ? `case status when 'queued' then min(updated_at, ${now}) else ${now} end` : now;
+    const accepted = "coalesce(scheduled_at, created_at)";
+    const due = table === "messages" ? `case status when 'queued' then min(${accepted}, ${now}) else ${now} end` : now;
     return this.#get(
       `release ${table}`,
       () => `with given (now) as (values (?))

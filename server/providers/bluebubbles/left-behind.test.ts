@@ -1,0 +1,71 @@
+/** Hand-overs that a process left behind: who follows them, among however many rows, and whatever the Mac breaks at. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stageMac } from "../../../test/support/mac-outbound.ts";
+import type { Outcome } from "../provider.ts";
+
+const TO = "+15551230001";
+
+function reference(outcome: Outcome | "absent"): string {
+  assert.ok(outcome !== "absent" && outcome.outcome === "accepted", JSON.stringify(outcome));
+  return outcome.reference;
+}
+
+test("a hand-over whose answer was recorded, and told to nobody, is followed by the next process", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.knows(TO);
+  const message = stage.message();
+  const outcome = await stage.send(message);
+  await stage.restart({ dies: true });
+  assert.deepEqual(stage.process.watched, []);
+  assert.deepEqual(await stage.settle(message), outcome);
+  assert.deepEqual(stage.process.watched, [reference(outcome)]);
+});
+
+test("among more rows than the Mac gives at once a hand-over is found, and never called absent for the others", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.knows(TO);
+  reference(await stage.send(stage.message({ text: "Before" })));
+  stage.fake.fault("asleep");
+  const message = stage.message({ text: "Among many" });
+  const sending = stage.process.sender.send(message, new AbortController().signal);
+  for (let index = 0; index < 1_005; index += 1) stage.fake.writesByHand(TO, `by hand ${index}`);
+  await stage.clock.advance(10_000);
+  stage.fake.lift("asleep");
+  reference(await stage.driven(sending));
+  const entry = [...stage.entries].find(([key]) => key.includes(message.messageId));
+  assert.ok(entry !== undefined);
+  const { guid: _guid, ...open } = { ...JSON.parse(entry[1]), isOpen: true };
+  stage.entries.set(entry[0], JSON.stringify(open));
+  await stage.restart({ dies: true });
+  assert.equal(reference(await stage.settle(message)), stage.fake.sent.find(({ text }) => text === "Among many")?.guid);
+});
+
+test("one hand-over about which the Mac breaks keeps no other from being asked about", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.knows(TO);
+  const other = "+15551230002";
+  stage.fake.knows(other);
+  for (const to of [TO, other]) reference(await stage.send(stage.message({ to })));
+  for (const [key, value] of stage.entries) {
+    const record = JSON.parse(value);
+    if (key.startsWith("attempt/") && record.attempt === 1) {
+      stage.entries.set(key, JSON.stringify({ ...record, guid: null, isOpen: true }));
+    }
+  }
+  await stage.restart({ dies: true });
+  const { client, health } = stage.process.mac;
+  await stage.driven(health.ready());
+  const query = client.query.bind(client);
+  client.query = async (path, body) =>
+    JSON.stringify(body).includes(TO)
+      ? { kind: "answered", status: 500, type: "Server Error", message: "An unhandled error has occurred!" }
+      : query(path, body);
+  for (let minute = 0; minute < 12; minute += 1) {
+    await stage.clock.advance(60_000);
+    await stage.fake.settled();
+  }
+  const told = stage.process.told.map((signal) => (signal.kind === "receipt" ? signal.reference : signal.kind));
+  assert.deepEqual(told, [stage.fake.sent[1]?.guid]);
+});
