@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { backoffMs, nextRetryAt, RETRY_SCHEDULE_MS } from "./retry.ts";
+import { backoffMs, doublingMs, nextRetryAt, RETRY_SCHEDULE_MS } from "./retry.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -49,4 +49,9 @@ test("contract 3: after a transient error a hand-over waits 1 s, doubling to 5 m
       return Number.isInteger(waitMs) && waitMs >= floor && waitMs <= floor * 1.1 && waitMs <= 330 * SECOND;
     }),
   );
+});
+
+test("a pause doubles with each failure of a row up to its most, however long the row is", () => {
+  const pauses = [0, 1, 2, 3, 4, 5, 2_000].map((failures) => doublingMs(failures, 1_000, 5_000));
+  assert.deepEqual(pauses, [1_000, 1_000, 2_000, 4_000, 5_000, 5_000, 5_000]);
 });

@@ -6,7 +6,7 @@ import type { InstanceId } from "../core/id.ts";
 import { type Instance, isReal } from "../core/instance.ts";
 import { findCustomerRouting } from "../store/customers.ts";
 import { findInstance } from "../store/instances.ts";
-import { findNumberOnInstance } from "../store/numbers.ts";
+import { findNumbersOn } from "../store/numbers.ts";
 import { change, difference } from "./commit.ts";
 import { openConfig } from "./connections.ts";
 import type { Context } from "./context.ts";
@@ -79,8 +79,8 @@ export const INSTANCES_TURN = "instances";
 export async function deleteInstance(context: Context, id: string): Promise<void> {
   const removed = await context.turns.take(INSTANCES_TURN, async () => {
     const instance = await requireInstance(context, id);
-    const number = await findNumberOnInstance(context.store.db, instance.id);
-    if (number !== null) {
+    const [number] = await findNumbersOn(context.store.db, instance.id);
+    if (number !== undefined) {
       const message = `${instance.id} has the number ${number.address}; remove its numbers from their customers first.`;
       throw new ApiError("INVALID_STATUS", message);
     }

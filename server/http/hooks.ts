@@ -1,11 +1,10 @@
 /** Where peers tell of what happens: beside `/v1`, and without a key. The path holds a token, and the provider checks the rest. */
 
-import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../core/error.ts";
 import type { Context } from "../engine/context.ts";
 import { HOOKS_PATH, receiveAtHook } from "../engine/hooks.ts";
-import { readWhole } from "./read-whole.ts";
+import { joinedHeaders, readWhole } from "./read-whole.ts";
 
 /** Largest body that a hook takes, in bytes: peers name files, and do not send them. */
 const BODY_BYTES_MAX = 1_048_576;
@@ -33,7 +32,7 @@ export function registerHooks(app: FastifyInstance, context: Context): void {
           method: method === "POST" ? "POST" : "GET",
           rest,
           query,
-          headers: joined(raw.headers),
+          headers: joinedHeaders(raw.headers),
           body,
         });
         reply.code(answered.status);
@@ -42,8 +41,4 @@ export function registerHooks(app: FastifyInstance, context: Context): void {
       },
     });
   }
-}
-
-function joined(headers: IncomingHttpHeaders): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value = ""]) => [name, [value].flat().join(", ")]));
 }

@@ -1,6 +1,6 @@
-/** Reads the body of a request beside `/v1`, where no edge does. */
+/** Reads a request beside `/v1`, where no edge does: its body whole, and its headers plainly. */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { readBody } from "./body.ts";
 import { noteEarlyAnswer } from "./connection.ts";
 
@@ -14,4 +14,9 @@ export async function readWhole(request: IncomingMessage, response: ServerRespon
     request.resume();
     throw error;
   }
+}
+
+/** Headers by their lower-case names; one that came several times has its values joined by commas. */
+export function joinedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value = ""]) => [name, [value].flat().join(", ")]));
 }

@@ -23,7 +23,7 @@ import type { Context } from "../engine/context.ts";
 import { requireSandbox } from "../engine/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
-import { readWhole } from "./read-whole.ts";
+import { joinedHeaders, readWhole } from "./read-whole.ts";
 import { type Route, route } from "./route.ts";
 import { InboxBehaviour } from "./schemas/sandbox.ts";
 
@@ -88,7 +88,7 @@ export class Inboxes {
     const request = {
       receivedAt: new Date(clock.now()).toISOString(),
       verified,
-      headers: joined(headers),
+      headers: joinedHeaders(headers),
       // What is no UTF-8 is shown a character a byte, so that nothing of it is lost.
       body: body.toString(isUtf8(body) ? "utf8" : "latin1"),
     };
@@ -153,11 +153,6 @@ function keptLength(inbox: InboxState): number {
 /** Characters of a request's body and headers. */
 function lengthOf({ body, headers }: { body: string; headers: Record<string, string> }): number {
   return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, body.length);
-}
-
-function joined(headers: IncomingHttpHeaders): Record<string, string> {
-  const entries = Object.entries(headers).map(([name, value = ""]) => [name, [value].flat().join(", ")] as const);
-  return Object.fromEntries(entries);
 }
 
 /** `/v1/sandbox/inbox` (contract 7): what arrived, and how it is answered. */

@@ -18,15 +18,6 @@ export async function findNumberByAddress(db: Kysely<Database>, address: string)
   return row === undefined ? null : decode("numbers", row);
 }
 
-/** A number that is on the instance, whoever has it; null when there is none. */
-export async function findNumberOnInstance(
-  db: Kysely<Database>,
-  instanceId: InstanceId,
-): Promise<CustomerNumber | null> {
-  const row = await db.selectFrom("numbers").selectAll().where("instance_id", "=", instanceId).executeTakeFirst();
-  return row === undefined ? null : decode("numbers", row);
-}
-
 /** Numbers that are on the instance, whoever has them, by age. */
 export async function findNumbersOn(db: Kysely<Database>, instanceId: InstanceId): Promise<CustomerNumber[]> {
   const query = db.selectFrom("numbers").selectAll().where("instance_id", "=", instanceId).orderBy("id");

@@ -1,6 +1,7 @@
 /** Whether one Mac can hand over, and how it is: asks it from time to time, sooner while it is down. Sends nothing. */
 
 import type { Clock } from "../../clock.ts";
+import { doublingMs } from "../../core/retry.ts";
 import type { Health, ProviderContext } from "../provider.ts";
 import type { Failure, MacClient } from "./client.ts";
 import { meaningOf } from "./outcomes.ts";
@@ -216,7 +217,7 @@ export class MacHealth {
   #plan(): void {
     this.#stopTimer();
     if (this.#stopped) return;
-    const again = Math.min(LOOK_AGAIN_MS * 2 ** Math.max(0, this.#misses - 1), LOOK_AGAIN_MS_MAX);
+    const again = doublingMs(this.#misses, LOOK_AGAIN_MS, LOOK_AGAIN_MS_MAX);
     this.#stopTimer = this.#options.clock.after(this.isUp ? LOOK_EVERY_MS : again, () => void this.#look());
   }
 

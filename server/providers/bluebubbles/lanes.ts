@@ -1,6 +1,7 @@
 /** Lanes of rows: what is known of one contact, or of one message of ours, is told in turn, again when it failed. */
 
 import type { Clock } from "../../clock.ts";
+import { doublingMs } from "../../core/retry.ts";
 import { type Failure, wordsOf } from "./client.ts";
 import type { MacMessage } from "./records.ts";
 
@@ -150,7 +151,7 @@ export class Lanes {
     lane.isBusy = false;
     release(lane, false);
     if (this.#stopped) return;
-    const afterMs = Math.min(RETRY_AFTER_MS * 2 ** Math.min(task.failures - 1, 10), RETRY_AFTER_MS_MAX);
+    const afterMs = doublingMs(task.failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
     lane.stopTimer = this.#clock.after(afterMs, () => this.#start(key, lane));
   }
 }

@@ -2,15 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { reference } from "../../../test/support/mac-hand-overs.ts";
 import { stageMac } from "../../../test/support/mac-outbound.ts";
-import type { Outcome } from "../provider.ts";
 
 const TO = "+15551230001";
-
-function reference(outcome: Outcome | "absent"): string {
-  assert.ok(outcome !== "absent" && outcome.outcome === "accepted", JSON.stringify(outcome));
-  return outcome.reference;
-}
 
 test("a hand-over whose answer was recorded, and told to nobody, is followed by the next process", async (t) => {
   const stage = await stageMac(t);

@@ -2,29 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Stage, stageMac } from "../../../test/support/mac-outbound.ts";
-import type { Conversation, OutboundAttachment, Outcome } from "../provider.ts";
+import { file, groupOf, posts, reference } from "../../../test/support/mac-hand-overs.ts";
+import { stageMac } from "../../../test/support/mac-outbound.ts";
 
 const TO = "+15551230001";
-
-function file(more: Partial<OutboundAttachment> = {}): OutboundAttachment {
-  const bytes = new Uint8Array([137, 80, 78, 71]);
-  return { mimeType: "image/png", filename: "cat.png", bytes, isAudioMessage: false, ...more };
-}
-
-function groupOf(participants: readonly string[], reference: string | null): Conversation {
-  const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage" } as const;
-  return { ...line, chatId: "chat_1", peer: null, reference, participants };
-}
-
-function posts({ fake }: Stage): string[] {
-  return fake.requests.filter((line) => line.startsWith("POST") && !line.endsWith("/query"));
-}
-
-function reference(outcome: Outcome | "absent"): string {
-  assert.ok(outcome !== "absent" && outcome.outcome === "accepted", JSON.stringify(outcome));
-  return outcome.reference;
-}
 
 test("a first message begins the conversation, when Apple says that the recipient is there", async (t) => {
   const stage = await stageMac(t);

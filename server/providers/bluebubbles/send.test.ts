@@ -3,30 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fault } from "../../../test/support/mac/faults.ts";
-import { type Stage, stageMac } from "../../../test/support/mac-outbound.ts";
+import { file, groupOf, posts, reference } from "../../../test/support/mac-hand-overs.ts";
+import { stageMac } from "../../../test/support/mac-outbound.ts";
 import type { MessageId } from "../../core/id.ts";
-import type { Conversation, Outbound, OutboundAttachment, Outcome } from "../provider.ts";
+import type { Outbound } from "../provider.ts";
 
 const TO = "+15551230001";
-
-function file(more: Partial<OutboundAttachment> = {}): OutboundAttachment {
-  const bytes = new Uint8Array([137, 80, 78, 71]);
-  return { mimeType: "image/png", filename: "cat.png", bytes, isAudioMessage: false, ...more };
-}
-
-function groupOf(participants: readonly string[], reference: string | null): Conversation {
-  const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage" } as const;
-  return { ...line, chatId: "chat_1", peer: null, reference, participants };
-}
-
-function posts({ fake }: Stage): string[] {
-  return fake.requests.filter((line) => line.startsWith("POST") && !line.endsWith("/query"));
-}
-
-function reference(outcome: Outcome | "absent"): string {
-  assert.ok(outcome !== "absent" && outcome.outcome === "accepted", JSON.stringify(outcome));
-  return outcome.reference;
-}
 
 test("a text goes once, by the Private API, and its reference is the guid of the answer", async (t) => {
   const stage = await stageMac(t);

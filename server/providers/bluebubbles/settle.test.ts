@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fault } from "../../../test/support/mac/faults.ts";
+import { reference } from "../../../test/support/mac-hand-overs.ts";
 import { type Stage, stageMac } from "../../../test/support/mac-outbound.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { Outbound, Outcome } from "../provider.ts";
@@ -21,11 +22,6 @@ async function settled(stage: Stage, message: Outbound): Promise<Outcome | "abse
     await stage.clock.advance(ASK_EVERY_MS);
     await stage.fake.settled();
   }
-}
-
-function reference(outcome: Outcome | "absent"): string {
-  assert.ok(outcome !== "absent" && outcome.outcome === "accepted", JSON.stringify(outcome));
-  return outcome.reference;
 }
 
 const SENT: readonly Fault[] = ["answerLost", "answerTimesOut", "rowNotFound", "sentAndHangs", "gatewayTimeout"];

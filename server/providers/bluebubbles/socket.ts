@@ -2,6 +2,7 @@
 
 import { io, type Socket } from "socket.io-client";
 import type { Clock } from "../../clock.ts";
+import { doublingMs } from "../../core/retry.ts";
 
 /** A connection that ended is made again after this, doubling to the most. */
 const AGAIN_AFTER_MS = 1_000;
@@ -91,7 +92,7 @@ export class MacSocket {
     this.#connectedAt = null;
     this.#problem = problem;
     this.#drop();
-    const afterMs = Math.min(AGAIN_AFTER_MS * 2 ** Math.min(this.#failures - 1, 10), AGAIN_AFTER_MS_MAX);
+    const afterMs = doublingMs(this.#failures, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
     this.#stopTimer = this.#options.clock.after(afterMs, () => this.#connect());
   }
 

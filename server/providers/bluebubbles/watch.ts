@@ -2,6 +2,7 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { keep } from "../../core/keep.ts";
+import { doublingMs } from "../../core/retry.ts";
 import type { ReceiptSignal } from "../provider.ts";
 import { type Limits, wordsOf } from "./client.ts";
 import type { Mac } from "./mac.ts";
@@ -102,8 +103,8 @@ export class Watch {
     for (const followed of this.#followed.values()) dueAt = Math.min(dueAt, followed.dueAt);
     if (!Number.isFinite(dueAt)) return;
     const { clock } = this.#mac.context;
-    const againMs = this.#failures === 0 ? 1 : AGAIN_AFTER_MS * 2 ** Math.min(this.#failures - 1, 10);
-    const waitMs = Math.max(dueAt - clock.real(), Math.min(againMs, AGAIN_AFTER_MS_MAX));
+    const againMs = this.#failures === 0 ? 1 : doublingMs(this.#failures, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
+    const waitMs = Math.max(dueAt - clock.real(), againMs);
     this.#stopTimer = clock.after(Math.min(waitMs, WAIT_MS_MAX), () => {
       this.#looking = this.#look().finally(() => {
         this.#looking = null;

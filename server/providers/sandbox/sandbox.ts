@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../clock.ts";
 import type { CustomerId } from "../../core/id.ts";
+import { doublingMs } from "../../core/retry.ts";
 import type {
   Applied,
   Capabilities,
@@ -229,7 +230,7 @@ class Sandbox implements Provider {
   }
 
   #waitMs(owed: Owed, step: Step): number {
-    if (owed.failures > 0) return Math.min(RETRY_AFTER_MS * 2 ** (owed.failures - 1), RETRY_AFTER_MS_MAX);
+    if (owed.failures > 0) return doublingMs(owed.failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
     const { customerId, number } = owed.phone;
     const latencyMs = "receipt" in step ? this.#settings.of(customerId, number).latencyMs : 0;
     const afterMs = step.afterMs + latencyMs;

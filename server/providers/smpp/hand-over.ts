@@ -1,6 +1,7 @@
 /** Hands messages over to the link, part by part, and says what became of each: not sent, taken, or not known. */
 
 import type { Clock } from "../../clock.ts";
+import { doublingMs } from "../../core/retry.ts";
 import type { Outbound, Outcome } from "../provider.ts";
 import { type Ends, lastDigits } from "./address.ts";
 import type { Book, Part } from "./book.ts";
@@ -251,7 +252,7 @@ export class HandOvers {
       if (tries === 0) tried();
       const mayGoLater = answer.answer === "notSent" || (answer.answer === "refused" && isTransient(answer.status));
       if (!mayGoLater || telling.isStopped || clock.real() >= until) return answer;
-      await telling.pause(Math.min(PART_AGAIN_MS * 2 ** tries, PART_AGAIN_MS_MAX));
+      await telling.pause(doublingMs(tries + 1, PART_AGAIN_MS, PART_AGAIN_MS_MAX));
     }
   }
 

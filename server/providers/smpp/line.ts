@@ -1,6 +1,7 @@
 /** One bind that is kept: connects, binds, and when that ends begins again, later each time. */
 
 import type { Clock } from "../../clock.ts";
+import { doublingMs } from "../../core/retry.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { type BindKind, Session, type SessionEvents, type SessionSettings } from "./session.ts";
 
@@ -97,7 +98,7 @@ export class Line {
     this.#boundAt = null;
     this.#lastError = reason;
     this.#failures = stoodMs >= GOOD_AFTER_MS ? 0 : this.#failures + 1;
-    const waitMs = Math.min(AGAIN_AFTER_MS_MAX, AGAIN_AFTER_MS * 2 ** Math.max(0, this.#failures - 1));
+    const waitMs = doublingMs(this.#failures, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
     this.#stopTimer = this.#clock.after(waitMs * (1 - this.#chance() / 2), () => this.start());
     this.#events.turned();
   }

@@ -1,6 +1,7 @@
 /** Tells the service what came in. A stop waits for what is being told, and wakes what waits to be told again. */
 
 import type { Clock } from "../../clock.ts";
+import { doublingMs } from "../../core/retry.ts";
 import type { Applied, Signal } from "../provider.ts";
 
 /** The first wait before something is told again; it doubles up to the most. */
@@ -74,5 +75,5 @@ export class Telling {
 
 /** How long to wait before something is told again that was told `tries` times after the first. */
 export function againAfterMs(tries: number): number {
-  return Math.min(AGAIN_AFTER_MS * 2 ** tries, AGAIN_AFTER_MS_MAX);
+  return doublingMs(tries + 1, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
 }

@@ -1,6 +1,7 @@
 /** Whether the API takes messages at present: found out by asking for the account, and by what hand-overs are answered. */
 
 import type { Clock } from "../../clock.ts";
+import { doublingMs } from "../../core/retry.ts";
 import type { Answer, Api, Silence } from "./api.ts";
 import { readAccountStatus } from "./records.ts";
 
@@ -72,7 +73,7 @@ export class Line {
 
   /** It is asked too fast: nothing more for `ms`; null where it does not say for how long. Answers how long. */
   pause(ms: number | null): number {
-    const waitMs = ms ?? Math.min(PAUSE_MS * 2 ** this.#pauses, PAUSE_MS_MAX);
+    const waitMs = ms ?? doublingMs(this.#pauses + 1, PAUSE_MS, PAUSE_MS_MAX);
     this.#pauses += 1;
     const until = this.#clock.real() + waitMs;
     if (until <= this.#pausedUntil || this.#stopped) return waitMs;
@@ -122,7 +123,7 @@ export class Line {
     this.#looks = trouble === null ? 0 : this.#looks + 1;
     this.#stopLooking();
     if (this.#stopped) return;
-    const waitMs = trouble === null ? LOOK_MS : Math.min(LOOK_AGAIN_MS * 2 ** (this.#looks - 1), LOOK_AGAIN_MS_MAX);
+    const waitMs = trouble === null ? LOOK_MS : doublingMs(this.#looks, LOOK_AGAIN_MS, LOOK_AGAIN_MS_MAX);
     this.#stopLooking = this.#clock.after(waitMs, () => void this.look());
     if (this.isUp !== wasUp) this.#changed();
   }

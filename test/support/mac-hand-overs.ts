@@ -1,0 +1,28 @@
+/** What tests of hand-overs to a Mac send, and how they read what came of it. */
+
+import assert from "node:assert/strict";
+import type { Conversation, OutboundAttachment, Outcome } from "../../server/providers/provider.ts";
+import type { Stage } from "./mac-outbound.ts";
+
+/** A picture to send. */
+export function file(more: Partial<OutboundAttachment> = {}): OutboundAttachment {
+  const bytes = new Uint8Array([137, 80, 78, 71]);
+  return { mimeType: "image/png", filename: "cat.png", bytes, isAudioMessage: false, ...more };
+}
+
+/** A group of the number that stages send from. */
+export function groupOf(participants: readonly string[], reference: string | null): Conversation {
+  const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage" } as const;
+  return { ...line, chatId: "chat_1", peer: null, reference, participants };
+}
+
+/** What was posted to the Mac to make it do something: queries are left out. */
+export function posts({ fake }: Stage): string[] {
+  return fake.requests.filter((line) => line.startsWith("POST") && !line.endsWith("/query"));
+}
+
+/** The reference of an outcome that has to be `accepted`. */
+export function reference(outcome: Outcome | "absent"): string {
+  assert.ok(outcome !== "absent" && outcome.outcome === "accepted", JSON.stringify(outcome));
+  return outcome.reference;
+}
