@@ -1,7 +1,7 @@
 /** What the engine tells of itself, put into metrics, usage and the log. */
 
+import type { UsageCounters } from "../engine/customers/usage.ts";
 import type { Observer } from "../engine/observer.ts";
-import type { UsageCounters } from "../engine/usage.ts";
 import type { Metrics } from "../metrics.ts";
 
 /** An observer over the three; `fault` logs. */

@@ -3,15 +3,15 @@
 import type { InstanceId } from "../core/id.ts";
 import { storable } from "../core/storable.ts";
 import type { Applied, Signal } from "../providers/provider.ts";
-import { hearCall } from "./calls.ts";
+import { hearCall } from "./chats/calls.ts";
+import { hearGroup } from "./chats/groups.ts";
+import { hearTyping } from "./chats/typing.ts";
+import { hearOptOut } from "./contacts/opt-outs.ts";
 import type { Context } from "./context.ts";
-import { hearGroup } from "./groups.ts";
-import { hearOptOut } from "./opt-outs.ts";
-import { hearReaction } from "./react.ts";
-import { hearReceipt } from "./receipts.ts";
-import { hearMessage } from "./receive.ts";
-import { hearAudioKept, hearRevision } from "./revisions.ts";
-import { hearTyping } from "./typing.ts";
+import { hearReaction } from "./messages/react.ts";
+import { hearReceipt } from "./messages/receipts.ts";
+import { hearMessage } from "./messages/receive.ts";
+import { hearAudioKept, hearRevision } from "./messages/revisions.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
 type Handler<Heard extends Signal> = (context: Context, instanceId: InstanceId, signal: Heard) => Promise<unknown>;

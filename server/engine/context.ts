@@ -9,17 +9,17 @@ import type { Fetching } from "../outgoing/fetch.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Sealer } from "../secrets.ts";
 import type { Store } from "../store/store.ts";
-import type { Connections } from "./connections.ts";
+import type { ShownTyping } from "./chats/show-typing.ts";
+import type { Threads } from "./chats/threads.ts";
+import type { Typists } from "./chats/typing.ts";
+import type { OptOuts } from "./contacts/opt-outs.ts";
 import type { Feeds } from "./feeds.ts";
+import type { Connections } from "./instances/connections.ts";
 import type { Known } from "./known.ts";
 import type { Links } from "./links.ts";
+import type { Recent } from "./messages/recent.ts";
 import type { Observer } from "./observer.ts";
-import type { OptOuts } from "./opt-outs.ts";
-import type { Recent } from "./recent.ts";
-import type { ShownTyping } from "./show-typing.ts";
-import type { Threads } from "./threads.ts";
 import type { Turns } from "./turns.ts";
-import type { Typists } from "./typing.ts";
 
 /** Settings that the engine goes by; times in milliseconds. */
 export interface EngineSettings {

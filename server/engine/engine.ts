@@ -7,22 +7,22 @@ import type { Fetching } from "../outgoing/fetch.ts";
 import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
-import { Connections } from "./connections.ts";
+import { ShownTyping } from "./chats/show-typing.ts";
+import { Threads } from "./chats/threads.ts";
+import { Typists } from "./chats/typing.ts";
+import { OptOuts } from "./contacts/opt-outs.ts";
 import type { Context, EngineSettings } from "./context.ts";
-import { createDeliver, type Sender } from "./deliver.ts";
-import { Dispatch } from "./dispatch.ts";
 import { Feeds } from "./feeds.ts";
+import { Connections } from "./instances/connections.ts";
 import { Known } from "./known.ts";
 import type { Lanes } from "./lanes.ts";
 import { Links } from "./links.ts";
+import { Dispatch } from "./messages/dispatch.ts";
+import { Recent } from "./messages/recent.ts";
 import type { Observer } from "./observer.ts";
-import { OptOuts } from "./opt-outs.ts";
-import { Recent } from "./recent.ts";
-import { ShownTyping } from "./show-typing.ts";
 import { Sweep } from "./sweep.ts";
-import { Threads } from "./threads.ts";
 import { Turns } from "./turns.ts";
-import { Typists } from "./typing.ts";
+import { createDeliver, type Sender } from "./webhooks/deliver.ts";
 
 /** What an engine is made of. */
 export interface EngineParts {

@@ -12,10 +12,10 @@ import type { MessageId } from "../core/id.ts";
 import { findAttempts } from "../store/deliveries.ts";
 import { findEvent, listEvents, listEventsOfMessage } from "../store/events.ts";
 import { findMessage } from "../store/messages.ts";
-import { accept } from "./accept.ts";
-import { retryDelivery } from "./redeliver.ts";
-import { cancelSchedule, deleteMessage } from "./revise.ts";
+import { accept } from "./messages/accept.ts";
+import { cancelSchedule, deleteMessage } from "./messages/revise.ts";
 import { Sweep } from "./sweep.ts";
+import { retryDelivery } from "./webhooks/redeliver.ts";
 
 const DAY_MS = 86_400_000;
 const PRUNE_EVERY_MS = 60_000;

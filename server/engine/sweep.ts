@@ -6,7 +6,7 @@ import { listEventsOfMessage } from "../store/events.ts";
 import { listToErase } from "../store/messages.ts";
 import type { Operation } from "../store/store.ts";
 import type { Context } from "./context.ts";
-import { expirePayments } from "./end-payments.ts";
+import { expirePayments } from "./payments/end-payments.ts";
 
 /** How often leases are looked at, in real milliseconds. */
 const RELEASE_EVERY_MS = 5_000;

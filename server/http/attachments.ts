@@ -3,9 +3,9 @@
 import type { ServerResponse } from "node:http";
 import { ApiError } from "../core/error.ts";
 import { defaultFilename } from "../core/media.ts";
-import { FILE_BYTES_MAX } from "../engine/attach.ts";
 import type { Context } from "../engine/context.ts";
-import { findDownload, readDownload } from "../engine/download.ts";
+import { FILE_BYTES_MAX } from "../engine/messages/attach.ts";
+import { findDownload, readDownload } from "../engine/messages/download.ts";
 import { closeAfter, type Lasting } from "./lasting.ts";
 import { type Reply, type Route, route } from "./route.ts";
 

@@ -1,6 +1,6 @@
 /** Routes that tell what an address can receive, and whether its owner wants to be disturbed (contract 3). */
 
-import type { Inquiries } from "../engine/availability.ts";
+import type { Inquiries } from "../engine/contacts/availability.ts";
 import { addressParam } from "./address-param.ts";
 import { type Route, route } from "./route.ts";
 

@@ -3,9 +3,9 @@
 import type { SandboxReset, SetClock as WireSetClock } from "../../sdk/wire.ts";
 import { parseDuration } from "../core/duration.ts";
 import { invalidField } from "../core/error.ts";
-import { clockRecord, moveClock } from "../engine/clock.ts";
 import type { Context } from "../engine/context.ts";
-import { requireSandbox, resetSandbox } from "../engine/sandbox.ts";
+import { clockRecord, moveClock } from "../engine/sandbox/clock.ts";
+import { requireSandbox, resetSandbox } from "../engine/sandbox/sandbox.ts";
 import { type Route, route } from "./route.ts";
 import { ResetSandbox, SetClock } from "./schemas/sandbox.ts";
 

@@ -16,7 +16,7 @@ import {
   type Entry,
   requireContact,
   updateContact,
-} from "../engine/contacts.ts";
+} from "../engine/contacts/contacts.ts";
 import type { Context } from "../engine/context.ts";
 import { countContacts, findLastContacts, listContacts } from "../store/contacts.ts";
 import { type Route, route } from "./route.ts";

@@ -3,7 +3,7 @@
 import type { Route as SmsRoute } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Context } from "../engine/context.ts";
-import { findRoutes, setRoutes } from "../engine/set-routes.ts";
+import { findRoutes, setRoutes } from "../engine/routing/set-routes.ts";
 import { type Route, route } from "./route.ts";
 import { SetRoutes } from "./schemas/customers.ts";
 

@@ -4,9 +4,9 @@ import type { CustomerList, CustomerWithNumbers, Deleted } from "../../sdk/wire.
 import { customerRecord } from "../core/customer.ts";
 import { ApiError } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
-import { admit } from "../engine/admit.ts";
-import { addNumber, makeDefault, recordOf, removeNumber } from "../engine/assign.ts";
 import type { Context } from "../engine/context.ts";
+import { admit } from "../engine/customers/admit.ts";
+import { addNumber, makeDefault, recordOf, removeNumber } from "../engine/customers/assign.ts";
 import { findCustomer, listCustomers } from "../store/customers.ts";
 import { findNumbers } from "../store/numbers.ts";
 import { pageOf } from "./page.ts";

@@ -4,7 +4,7 @@ import type { DeliveryList, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
 import { type Attempt, type Delivery, deliveryRecord } from "../core/delivery.ts";
 import type { Context } from "../engine/context.ts";
-import { requireDelivery, retryDelivery } from "../engine/redeliver.ts";
+import { requireDelivery, retryDelivery } from "../engine/webhooks/redeliver.ts";
 import { listCustomers } from "../store/customers.ts";
 import { findAttempts, listDeliveries } from "../store/deliveries.ts";
 import { pageOf } from "./page.ts";

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../core/error.ts";
 import type { Context } from "../engine/context.ts";
-import { HOOKS_PATH, receiveAtHook } from "../engine/hooks.ts";
+import { HOOKS_PATH, receiveAtHook } from "../engine/instances/hooks.ts";
 import { joinedHeaders, readWhole } from "./read-whole.ts";
 
 /** Largest body that a hook takes, in bytes: peers name files, and do not send them. */

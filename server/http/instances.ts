@@ -3,10 +3,10 @@
 import { type InstanceList, PROVIDERS, type ProviderName } from "../../sdk/wire.ts";
 import { invalidFields } from "../core/error.ts";
 import { type Instance, instanceRecord } from "../core/instance.ts";
-import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/connect.ts";
-import { openConfig } from "../engine/connections.ts";
 import type { Context } from "../engine/context.ts";
-import { shownHookUrl } from "../engine/hooks.ts";
+import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/instances/connect.ts";
+import { openConfig } from "../engine/instances/connections.ts";
+import { shownHookUrl } from "../engine/instances/hooks.ts";
 import { listInstances } from "../store/instances.ts";
 import { pageOf } from "./page.ts";
 import { type Route, route } from "./route.ts";

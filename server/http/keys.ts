@@ -3,7 +3,7 @@
 import type { KeyList } from "../../sdk/wire.ts";
 import { keyRecord } from "../core/key.ts";
 import type { Context } from "../engine/context.ts";
-import { createKey, type Issued, revokeKey, rotateKey } from "../engine/issue.ts";
+import { createKey, type Issued, revokeKey, rotateKey } from "../engine/customers/issue.ts";
 import { listKeys } from "../store/keys.ts";
 import { pageOf } from "./page.ts";
 import { type Reply, type Route, route } from "./route.ts";

@@ -13,7 +13,7 @@ import {
   reactFromPhone,
   typeOnPhone,
   writeFromPhone,
-} from "../engine/phones.ts";
+} from "../engine/sandbox/phones.ts";
 import { addressParam } from "./address-param.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Call, type Caller, type Route, route } from "./route.ts";
 import { PhoneCall, PhoneMessage, PhonePayment, PhoneReaction, PhoneSettings, PhoneTyping } from "./schemas/sandbox.ts";

@@ -4,7 +4,7 @@ import type { QuietHours } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
 import { quietHoursOf } from "../core/quiet-hours.ts";
 import type { Context } from "../engine/context.ts";
-import { findQuietHours, setQuietHours } from "../engine/quiet-hours.ts";
+import { findQuietHours, setQuietHours } from "../engine/routing/quiet-hours.ts";
 import { type Route, route } from "./route.ts";
 import { SetQuietHours } from "./schemas/customers.ts";
 

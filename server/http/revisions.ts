@@ -3,7 +3,7 @@
 import { invalidField } from "../core/error.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { type Context, forRequest } from "../engine/context.ts";
-import { editMessage, reactTo, unsendMessage } from "../engine/order.ts";
+import { editMessage, reactTo, unsendMessage } from "../engine/messages/order.ts";
 import { type Route, route } from "./route.ts";
 import { EditMessage, React, UnsendMessage } from "./schemas/revisions.ts";
 

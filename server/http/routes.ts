@@ -1,8 +1,8 @@
 /** All routes under `/v1`, in one list. */
 
-import { Inquiries } from "../engine/availability.ts";
+import { Inquiries } from "../engine/contacts/availability.ts";
 import type { Context } from "../engine/context.ts";
-import type { UsageCounters } from "../engine/usage.ts";
+import type { UsageCounters } from "../engine/customers/usage.ts";
 import { attachmentRoutes } from "./attachments.ts";
 import { callRoutes } from "./calls.ts";
 import { capabilityRoutes } from "./capabilities.ts";

@@ -18,9 +18,9 @@ import {
 import { keep } from "../core/keep.ts";
 import { verifySignature } from "../core/signature.ts";
 import type { Endpoint } from "../core/webhook.ts";
-import { INBOX_PATH } from "../engine/admit.ts";
 import type { Context } from "../engine/context.ts";
-import { requireSandbox } from "../engine/sandbox.ts";
+import { INBOX_PATH } from "../engine/customers/admit.ts";
+import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
 import { joinedHeaders, readWhole } from "./read-whole.ts";

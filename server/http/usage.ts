@@ -7,7 +7,7 @@ import { BOUND_EXPECTED, parseBound } from "../core/instant.ts";
 import type { ApiKey } from "../core/key.ts";
 import { noUsage, USAGE_FIELDS } from "../core/usage.ts";
 import type { Context } from "../engine/context.ts";
-import type { UsageCounters } from "../engine/usage.ts";
+import type { UsageCounters } from "../engine/customers/usage.ts";
 import { findCustomer } from "../store/customers.ts";
 import { findKey } from "../store/keys.ts";
 import { sumUsage, type UsageOf } from "../store/usage.ts";

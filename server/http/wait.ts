@@ -3,7 +3,7 @@
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Context } from "../engine/context.ts";
-import { requireSandbox } from "../engine/sandbox.ts";
+import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { type EventFilter, findEvent, listEvents, newestPosition, type PlacedEvent } from "../store/events.ts";
 import type { Lasting } from "./lasting.ts";
 import { type Route, route } from "./route.ts";

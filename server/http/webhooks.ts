@@ -4,6 +4,8 @@ import type { Replayed, Replay as WireReplay } from "../../sdk/wire.ts";
 import { invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import { webhookRecord } from "../core/webhook.ts";
+import type { Context } from "../engine/context.ts";
+import type { Commanded } from "../engine/idempotency.ts";
 import {
   type Configured,
   createWebhook,
@@ -11,12 +13,10 @@ import {
   rotateSecret,
   setWebhook,
   updateWebhook,
-} from "../engine/configure.ts";
-import type { Context } from "../engine/context.ts";
-import { requireEndpoint, type Target } from "../engine/endpoints.ts";
-import type { Commanded } from "../engine/idempotency.ts";
-import { requireDelivery, testWebhook } from "../engine/redeliver.ts";
-import { type ReplayWish, replay } from "../engine/replay.ts";
+} from "../engine/webhooks/configure.ts";
+import { requireEndpoint, type Target } from "../engine/webhooks/endpoints.ts";
+import { requireDelivery, testWebhook } from "../engine/webhooks/redeliver.ts";
+import { type ReplayWish, replay } from "../engine/webhooks/replay.ts";
 import { findConfiguration, listWebhooks } from "../store/webhooks.ts";
 import { oneRecord } from "./deliveries.ts";
 import { type Reply, type Route, route } from "./route.ts";

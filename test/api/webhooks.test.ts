@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Deleted, EVENT_TYPES, type Webhook } from "../../sdk/wire.ts";
-import { FURTHER_ENDPOINTS_MAX } from "../../server/engine/configure.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../../server/engine/secret-places.ts";
+import { FURTHER_ENDPOINTS_MAX } from "../../server/engine/webhooks/configure.ts";
 import { findCustomer } from "../../server/store/customers.ts";
 import { findWebhook } from "../../server/store/webhooks.ts";
 import type { Served } from "../support/served.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { TestContext as Test } from "node:test";
 import type { Key } from "../../sdk/wire.ts";
 import { hashKey } from "../../server/core/key.ts";
-import { UsageCounters } from "../../server/engine/usage.ts";
+import { UsageCounters } from "../../server/engine/customers/usage.ts";
 import { customerRoutes } from "../../server/http/customers.ts";
 import { keyRoutes } from "../../server/http/keys.ts";
 import { numberRoutes } from "../../server/http/numbers.ts";

@@ -7,13 +7,13 @@ import type { EventType, MessageEventData, SendMessage } from "../../sdk/wire.ts
 import type { Clock } from "../../server/clock.ts";
 import type { MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
-import { accept } from "../../server/engine/accept.ts";
 import { apply } from "../../server/engine/apply.ts";
-import { Connections } from "../../server/engine/connections.ts";
+import { OptOuts } from "../../server/engine/contacts/opt-outs.ts";
 import type { Context, EngineSettings } from "../../server/engine/context.ts";
-import { Dispatch } from "../../server/engine/dispatch.ts";
-import { OptOuts } from "../../server/engine/opt-outs.ts";
-import { Recent } from "../../server/engine/recent.ts";
+import { Connections } from "../../server/engine/instances/connections.ts";
+import { accept } from "../../server/engine/messages/accept.ts";
+import { Dispatch } from "../../server/engine/messages/dispatch.ts";
+import { Recent } from "../../server/engine/messages/recent.ts";
 import { Turns } from "../../server/engine/turns.ts";
 import type { Signal } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";

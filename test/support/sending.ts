@@ -6,8 +6,8 @@ import type { SendMessage } from "../../sdk/wire.ts";
 import type { Chat } from "../../server/core/chat.ts";
 import type { MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
-import { accept } from "../../server/engine/accept.ts";
-import { newGroup } from "../../server/engine/groups.ts";
+import { newGroup } from "../../server/engine/chats/groups.ts";
+import { accept } from "../../server/engine/messages/accept.ts";
 import { findMessage } from "../../server/store/messages.ts";
 import { commitAll, type Tenant, type TestContext, testContext } from "./context.ts";
 

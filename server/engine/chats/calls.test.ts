@@ -1,0 +1,155 @@
+/** FaceTime calls: one row a call, however often and however oddly it is told of, and events that agree with it. */
+
+import assert from "node:assert/strict";
+import { type TestContext as NodeTest, test } from "node:test";
+import { CALL_STATUSES, type CallEventData, type CallStatus } from "../../../sdk/wire.ts";
+import { commitAll, type TestContext, testContext } from "../../../test/support/context.ts";
+import { seeded } from "../../../test/support/engine.ts";
+import type { Call } from "../../core/call.ts";
+import type { CallSignal } from "../../providers/provider.ts";
+import { listCalls } from "../../store/calls.ts";
+import { apply } from "../apply.ts";
+
+const CALLER = "+15005550114";
+
+async function opened(t: NodeTest): Promise<TestContext> {
+  const made = await testContext();
+  t.after(made.close);
+  return made;
+}
+
+function tell(made: TestContext, status: CallStatus, more: Partial<CallSignal> = {}): Promise<unknown> {
+  const to = made.number.address;
+  const signal = {
+    callUuid: "CALL-1",
+    caller: CALLER,
+    to,
+    channel: "imessage",
+    isVideo: true,
+    isOutgoing: false,
+  } as const;
+  return apply(made.context, made.instance.id, { kind: "call", ...signal, status, ...more });
+}
+
+const callsOf = ({ context, customer }: Pick<TestContext, "context" | "customer">): Promise<Call[]> =>
+  listCalls(context.store.db, customer.id, undefined, { before: null, limit: 100 });
+
+async function toldOf({ context }: TestContext): Promise<[type: string, data: CallEventData][]> {
+  const rows = await context.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
+  return rows.map(({ type, bytes }) => [type, JSON.parse(bytes).data as CallEventData]);
+}
+
+test("contract 4: a call that rings, is answered and ends is one record with its history, and three events in order", async (t) => {
+  const made = await opened(t);
+  const startedAt = made.clock.now();
+  for (const status of ["incoming", "answered", "disconnected"] as const) {
+    await tell(made, status);
+    await made.clock.advance(1_000);
+  }
+  const [call, ...others] = await callsOf(made);
+  assert.ok(call !== undefined && others.length === 0);
+  assert.equal(call.status, "disconnected");
+  assert.deepEqual(
+    call.history.map(({ status, at }) => [status, at - startedAt]),
+    [
+      ["incoming", 0],
+      ["answered", 1_000],
+      ["disconnected", 2_000],
+    ],
+  );
+  assert.deepEqual(
+    (await toldOf(made)).map(([type, { callId, status }]) => [type, callId === call.id, status]),
+    [
+      ["facetime.incoming", true, "incoming"],
+      ["facetime.status_changed", true, "answered"],
+      ["facetime.status_changed", true, "disconnected"],
+    ],
+  );
+});
+
+test("contract 4: repeats, late news and all that follows an end change nothing", async (t) => {
+  const made = await opened(t);
+  for (const status of ["incoming", "incoming", "missed", "missed", "incoming", "answered", "failed"] as const) {
+    await tell(made, status);
+  }
+  assert.deepEqual(
+    (await toldOf(made)).map(([type]) => type),
+    ["facetime.incoming", "facetime.status_changed"],
+  );
+  const [call] = await callsOf(made);
+  assert.equal(call?.status, "missed");
+  assert.equal(call?.history.length, 2);
+});
+
+test("contract 4: the same name at two instances is two calls, one of each customer", async (t) => {
+  const made = await opened(t);
+  const other = await made.addTenant("Another customer");
+  const instance = { ...made.instance, id: made.context.newId("inst") };
+  const { id } = other.number;
+  await commitAll(made.context, [
+    { op: "insert", table: "instances", record: instance },
+    { op: "put", table: "numbers", record: { ...other.number, id, instanceId: instance.id } },
+  ]);
+  await tell(made, "incoming");
+  await tell({ ...made, instance, number: other.number }, "incoming");
+  assert.equal((await callsOf(made)).length, 1);
+  assert.equal((await callsOf({ ...made, customer: other.customer })).length, 1);
+});
+
+test("a call to a number of nobody, or of another instance, is nobody's, and what it was to forget is forgotten", async (t) => {
+  const made = await opened(t);
+  const { context, instance } = made;
+  await commitAll(context, [
+    { op: "put", table: "memory", record: { instanceId: instance.id, key: "ring", value: "1" } },
+  ]);
+  await tell(made, "incoming", { to: "+15550009999", forget: "ring" });
+  const elsewhere = { ...made.instance, id: context.newId("inst") };
+  await tell({ ...made, instance: elsewhere }, "incoming");
+  assert.deepEqual(await callsOf(made), []);
+  assert.deepEqual(await toldOf(made), []);
+  assert.deepEqual(await context.store.db.selectFrom("memory").selectAll().execute(), []);
+  assert.deepEqual(
+    made.observed.faults.map(({ where }) => where),
+    ["call", "call"],
+  );
+});
+
+test("what a signal ends in the provider's memory goes with the change, and with a repeat that changes nothing", async (t) => {
+  const made = await opened(t);
+  const { context, instance } = made;
+  const remember = (key: string) =>
+    commitAll(context, [{ op: "put", table: "memory", record: { instanceId: instance.id, key, value: "1" } }]);
+  for (const forget of ["first", "again"]) {
+    await remember(forget);
+    await tell(made, "incoming", { forget });
+  }
+  assert.deepEqual(await context.store.db.selectFrom("memory").selectAll().execute(), []);
+  assert.equal((await toldOf(made)).length, 1);
+});
+
+test("contract 4: signals of a call at once, in a thousand orders: one row, incoming once, and events that are its history", async (t) => {
+  const made = await opened(t);
+  const draw = seeded(Number(process.env.TB_RACE_SEED ?? 1));
+  for (let round = 0; round < 1_000; round += 1) {
+    const callUuid = `CALL-${round}`;
+    const statuses = Array.from({ length: 2 + draw(3) }, () => CALL_STATUSES[draw(CALL_STATUSES.length)] ?? "incoming");
+    await Promise.all(statuses.map((status) => tell(made, status, { callUuid })));
+  }
+  const told = Map.groupBy(await toldOf(made), ([, { callUuid }]) => callUuid);
+  assert.equal(told.size, 1_000);
+  const rows = await made.context.store.db.selectFrom("calls").select(["call_uuid", "history", "status"]).execute();
+  assert.equal(rows.length, 1_000);
+  for (const { call_uuid: callUuid, history, status } of rows) {
+    const events = told.get(callUuid) ?? [];
+    const statuses = (JSON.parse(history) as { status: CallStatus }[]).map((entry) => entry.status);
+    assert.deepEqual(
+      events.map(([, data]) => data.status),
+      statuses,
+    );
+    assert.deepEqual(
+      events.filter(([type]) => type === "facetime.incoming").map(([, data]) => data.status),
+      ["incoming"],
+    );
+    assert.equal(statuses.at(-1), status);
+  }
+});

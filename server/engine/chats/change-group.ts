@@ -1,0 +1,117 @@
+/** What a customer does to a group: name it, bring somebody in, put somebody out, leave it. */
+
+import { type Chat, GROUP_MAX, GROUP_MIN } from "../../core/chat.ts";
+import { ApiError, invalidField } from "../../core/error.ts";
+import { parseAddress } from "../../core/phone.ts";
+import { regroup } from "../../core/regroup.ts";
+import { isOptedOut } from "../contacts/opt-outs.ts";
+import type { Context } from "../context.ts";
+import { type ChatCommand, type Commanded, commandChat, order } from "./command-chat.ts";
+import type { ReadyChat } from "./require-chat.ts";
+
+/** Names a group, and answers it. */
+export async function renameGroup(context: Context, asked: ChatCommand, name: string): Promise<Commanded> {
+  return await commandChat(context, asked, {
+    route: ["PUT", "/name"],
+    body: { name },
+    async ask(ready) {
+      requireGroup(ready, "named");
+      await order(context, ready, "renameGroup", (rename, abort) => rename(ready.conversation, name, abort));
+    },
+    change: (chat, told) => regroup(chat, { name }, chat.from, told),
+  });
+}
+
+/** Brings somebody into a group, and answers it; who is in it already stays. `field`: what the caller called it. */
+export async function addParticipant(
+  context: Context,
+  asked: ChatCommand,
+  { field, value }: { field: string; value: string },
+): Promise<Commanded> {
+  const participant = requireParticipant(field, value);
+  return await commandChat(context, asked, {
+    route: ["POST", "/participants"],
+    body: { participant },
+    async ask(ready) {
+      requireGroup(ready, "joined by others");
+      const { chat, conversation } = ready;
+      if (participant === chat.from) throw invalidField(field, "is your own number, which is in the group already");
+      if (chat.participants.includes(participant)) return;
+      if (chat.participants.length >= GROUP_MAX) {
+        throw invalidField(field, `cannot be added: a group has at most ${GROUP_MAX} participants`);
+      }
+      await refuseOptedOut(context, chat.from, [participant]);
+      await order(context, ready, "addParticipant", (add, abort) => add(conversation, participant, abort));
+    },
+    change: (chat, told) => {
+      const participants = [...new Set([...chat.participants, participant])];
+      return regroup(chat, { participants }, chat.from, told);
+    },
+  });
+}
+
+/** Puts somebody out of a group, and answers it. Throws 404 `NOT_FOUND` for who is not in it. */
+export async function removeParticipant(context: Context, asked: ChatCommand, value: string): Promise<Commanded> {
+  const participant = parseAddress(value)?.address ?? value;
+  const others = (chat: Chat) => chat.participants.filter((one) => one !== participant);
+  return await commandChat(context, asked, {
+    route: ["DELETE", `/participants/${participant}`],
+    body: {},
+    async ask(ready) {
+      requireGroup(ready, "left by others");
+      const { chat, conversation } = ready;
+      if (!chat.participants.includes(participant)) {
+        throw new ApiError("NOT_FOUND", `${participant.slice(0, 100)} is not in ${chat.id}.`);
+      }
+      if (others(chat).length < GROUP_MIN) {
+        throw new ApiError(
+          "INVALID_STATUS",
+          `${chat.id} has ${GROUP_MIN} participants, and needs them; leave it instead.`,
+        );
+      }
+      await order(context, ready, "removeParticipant", (remove, abort) => remove(conversation, participant, abort));
+    },
+    change: (chat, told) => regroup(chat, { participants: others(chat) }, chat.from, told),
+  });
+}
+
+/** Leaves a group, and answers it: nothing can be done in it any more, unless somebody brings the customer back. */
+export async function leaveGroup(context: Context, asked: ChatCommand): Promise<Commanded> {
+  return await commandChat(context, asked, {
+    route: ["POST", "/leave"],
+    body: {},
+    async ask(ready) {
+      requireGroup(ready, "left");
+      await order(context, ready, "leaveGroup", (leave, abort) => leave(ready.conversation, abort));
+    },
+    change: (chat, told) => regroup(chat, { left: true }, chat.from, told),
+  });
+}
+
+/** A group over iMessage: 400 `INVALID_STATUS` for a one-to-one thread, `GROUP_SMS_UNSUPPORTED` for one over SMS. */
+function requireGroup({ chat }: ReadyChat, what: string): void {
+  if (!chat.isGroup) {
+    throw new ApiError(
+      "INVALID_STATUS",
+      `${chat.id} is a conversation with ${chat.peer} alone; only a group can be ${what}.`,
+    );
+  }
+  if (chat.channel === "imessage") return;
+  throw new ApiError("GROUP_SMS_UNSUPPORTED", `${chat.id} is a group over SMS, which cannot be ${what}.`);
+}
+
+/** The address of somebody who is to be in a group; 400 `INVALID_PHONE_NUMBER` where it is none. */
+function requireParticipant(field: string, value: string): string {
+  const parsed = parseAddress(value);
+  if (parsed !== null) return parsed.address;
+  const message = "must be a phone number in E.164 form, such as +15005550100, or an e-mail address";
+  throw new ApiError("INVALID_PHONE_NUMBER", `${field}: ${message}.`, { details: [{ path: field, message }] });
+}
+
+/** Whoever does not want to hear from a number is not brought into a group with it: 403 `RECIPIENT_OPTED_OUT`. */
+export async function refuseOptedOut(context: Context, number: string, participants: readonly string[]): Promise<void> {
+  for (const participant of participants) {
+    if (!(await isOptedOut(context, number, participant))) continue;
+    throw new ApiError("RECIPIENT_OPTED_OUT", `${participant} has asked not to hear from ${number}.`);
+  }
+}

@@ -1,0 +1,87 @@
+/** Commands of chats: one of a chat at a time, the provider is asked first, then what came of it is committed. */
+
+import type { Chat } from "../../core/chat.ts";
+import { ApiError } from "../../core/error.ts";
+import type { GroupChange, RegroupContext } from "../../core/regroup.ts";
+import type { Commands, Ordered } from "../../providers/provider.ts";
+import type { Operation } from "../../store/store.ts";
+import { command } from "../command.ts";
+import type { Context } from "../context.ts";
+import { once } from "../idempotency.ts";
+import { inTurn, persist } from "../messages/order.ts";
+import { changedChat, regroupContext } from "./groups.ts";
+import { type ChatName, type ReadyChat, readyChat, requireChat } from "./require-chat.ts";
+
+/** A command of a chat, and what it goes with. */
+export interface ChatCommand extends ChatName {
+  idempotencyKey: string | null;
+  correlationId: string;
+}
+
+/** What a command does: `ask` asks the provider, or answers without, or refuses; `change` makes of the chat what it then is. */
+export interface ChatWork {
+  /** Method, and the path behind the chat's. */
+  route: [method: "POST" | "PUT" | "DELETE", path: string];
+  body: unknown;
+  ask(ready: ReadyChat): Promise<unknown>;
+  change?(chat: Chat, context: RegroupContext): GroupChange;
+}
+
+/** The chat as it is after a command; `repeated` when its idempotency key had done it before. */
+export interface Commanded {
+  repeated: boolean;
+  chat: Chat;
+}
+
+/**
+ * Does a command. The provider is asked once, however often the record changes meanwhile: also by what the provider
+ * itself tells of the change, which then is the one that is told of. Throws what `requireChat`, `readyChat` and `ask` throw.
+ */
+export async function commandChat(context: Context, asked: ChatCommand, work: ChatWork): Promise<Commanded> {
+  const { customerId, idempotencyKey: key, correlationId } = asked;
+  const { id } = await requireChat(context, asked);
+  const [method, path] = work.route;
+  return await inTurn(context, { customerId, id }, async () => {
+    let isDone = false;
+    const command = { key, customerId, route: `${method} /v1/chats/${id}${path}`, body: work.body };
+    const record = () =>
+      once(context, command, async () => {
+        const chat = await requireChat(context, { customerId, id });
+        if (!isDone) await work.ask(await readyChat(context, chat));
+        isDone = true;
+        const change = work.change?.(chat, regroupContext(context, correlationId)) ?? { chat, events: [] };
+        const { unit, value } = changedChat(chat, change.chat);
+        const events = change.events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
+        const operations = [...unit, ...events];
+        return { unit: operations.length === 0 ? null : operations, value, result: id };
+      });
+    const commanded = await persist(context, record, () => isDone);
+    if (!commanded.repeated) return { repeated: false, chat: commanded.value };
+    return { repeated: true, chat: await requireChat(context, { customerId, id: commanded.result }) };
+  });
+}
+
+/** Commands that say whether they were done, by name. */
+type OrderName = {
+  [Name in keyof Commands]: ReturnType<Commands[Name]> extends Promise<Ordered> ? Name : never;
+}[keyof Commands];
+
+/** Has the provider of a chat do something; 502 `PROVIDER_ERROR` with its reason where it refuses. */
+export async function order<Name extends OrderName>(
+  context: Context,
+  { instanceId }: Pick<ReadyChat, "instanceId">,
+  name: Name,
+  ask: (
+    command: (...given: Parameters<Commands[Name]>) => ReturnType<Commands[Name]>,
+    abort: AbortSignal,
+  ) => Promise<Ordered>,
+): Promise<void> {
+  const ordered = await command(context, instanceId, name, ask);
+  if (!ordered.done) throw new ApiError("PROVIDER_ERROR", `The provider refused: ${ordered.reason}.`);
+}
+
+/** Throws 400 `CHANNEL_NOT_SUPPORTED` for a chat over SMS, which has no such thing as `what`. */
+export function requireImessage({ chat, conversation }: ReadyChat, what: string): void {
+  if (conversation.channel === "imessage") return;
+  throw new ApiError("CHANNEL_NOT_SUPPORTED", `${chat.id} goes over SMS, which has no ${what}.`);
+}

@@ -1,0 +1,359 @@
+/** Groups: what providers tell of them becomes chats and events, once each, whoever was faster. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext as NodeTest, test } from "node:test";
+import type { ChatEventData } from "../../../sdk/wire.ts";
+import { type TestContext, testContext } from "../../../test/support/context.ts";
+import { ScriptedProvider } from "../../../test/support/provider.ts";
+import type { Chat } from "../../core/chat.ts";
+import { ApiError } from "../../core/error.ts";
+import type { GroupSignal } from "../../providers/provider.ts";
+import { findChat, listChats } from "../../store/chats.ts";
+import { apply } from "../apply.ts";
+import { addParticipant, leaveGroup, removeParticipant, renameGroup } from "./change-group.ts";
+import { groupOf } from "./groups.ts";
+import { makeGroup } from "./make-group.ts";
+
+const ANN = "+15005550131";
+const BOB = "+15005550132";
+const CAT = "+15005550133";
+const DAN = "+15005550134";
+
+interface Told {
+  type: string;
+  data: ChatEventData;
+}
+
+interface Stage extends TestContext {
+  provider: ScriptedProvider;
+  /** What is asked for by a customer. */
+  as: { customerId: TestContext["customer"]["id"]; correlationId: string; idempotencyKey: string | null };
+  chats(): Promise<Chat[]>;
+  told(): Promise<Told[]>;
+  /** Types and subjects of the events so far. */
+  news(): Promise<string[]>;
+  tell(more: Partial<GroupSignal>): Promise<void>;
+  /** A group with Ann and Bob that the API made. */
+  make(): Promise<Chat>;
+}
+
+async function stage(t: NodeTest): Promise<Stage> {
+  const made = await testContext();
+  const provider = new ScriptedProvider();
+  made.providers.set(made.instance.id, provider);
+  t.after(() => made.close());
+  const as = { customerId: made.customer.id, correlationId: `cor_${"0".repeat(32)}`, idempotencyKey: null };
+  const told = async () => {
+    const rows = await made.context.store.db.selectFrom("events").select("bytes").orderBy("position").execute();
+    return rows.map(({ bytes }) => JSON.parse(bytes) as Told);
+  };
+  let signals = 0;
+  return {
+    ...made,
+    provider,
+    as,
+    told,
+    chats: async () => (await listChats(made.context.store.db, made.customer.id, null, 100)).map(({ chat }) => chat),
+    news: async () => (await told()).map(({ type, data }) => `${type} ${data.participant ?? data.title ?? ""}`.trim()),
+    async tell(more) {
+      signals += 1;
+      await apply(made.context, made.instance.id, signalOf(made, `signal-${signals}`, more));
+    },
+    make: async () => {
+      const body = { name: "Trip", participants: [ANN, BOB] };
+      return (await makeGroup(made.context, { customerId: as.customerId, idempotencyKey: null, body })).chat;
+    },
+  };
+}
+
+function signalOf(made: TestContext, reference: string, more: Partial<GroupSignal>): GroupSignal {
+  return {
+    kind: "group",
+    reference,
+    to: made.number.address,
+    channel: "imessage",
+    group: { reference: "group-1", name: null, participants: [] },
+    change: "participantAdded",
+    participant: null,
+    title: null,
+    actor: null,
+    ...more,
+  };
+}
+
+describe("a group that a provider tells of", () => {
+  test("becomes a chat, with an event of what happened to it", async (t) => {
+    const one = await stage(t);
+    const group = { reference: "g", name: "Trip", participants: [ANN, BOB, CAT] };
+    await one.tell({ group, participant: CAT, actor: ANN });
+    const [chat] = await one.chats();
+    assert.deepEqual([chat?.isGroup, chat?.name, chat?.participants], [true, "Trip", [ANN, BOB, CAT]]);
+    const [event, ...rest] = await one.told();
+    assert.deepEqual(rest, []);
+    assert.equal(event?.type, "chat.participant.added");
+    assert.deepEqual(event?.data, {
+      chatId: chat?.id,
+      participant: CAT,
+      actor: ANN,
+      to: one.number.address,
+      channel: "imessage",
+    });
+  });
+
+  test("contract 4: every kind of change is one event", async (t) => {
+    const one = await stage(t);
+    const group = { reference: "g", name: null, participants: [ANN, BOB] };
+    await one.tell({ group, change: "titleChanged", title: "Trip", actor: ANN });
+    await one.tell({ group, change: "participantLeft", participant: BOB });
+    const unseen = { ...group, participants: [] };
+    await one.tell({ group: unseen, change: "photoChanged", actor: "ANN@Example.com" });
+    await one.tell({ group: unseen, participant: CAT });
+    assert.deepEqual(await one.news(), [
+      "chat.title.changed Trip",
+      `chat.participant.left ${BOB}`,
+      "chat.photo.changed",
+      `chat.participant.added ${CAT}`,
+    ]);
+    assert.equal((await one.told())[2]?.data.actor, "ann@example.com");
+  });
+
+  test("is told of once, however often the provider says it", async (t) => {
+    const one = await stage(t);
+    const signal = signalOf(one, "same", { change: "photoChanged" });
+    await Promise.all([1, 2, 3].map(() => apply(one.context, one.instance.id, signal)));
+    await apply(one.context, one.instance.id, signal);
+    assert.deepEqual(await one.news(), ["chat.photo.changed"]);
+    assert.equal((await one.chats()).length, 1);
+  });
+
+  test("is made once when several of its events come at the same moment", async (t) => {
+    const one = await stage(t);
+    const people = [ANN, BOB, CAT, DAN];
+    await Promise.all(people.map((participant) => one.tell({ participant })));
+    assert.equal((await one.chats()).length, 1);
+    assert.deepEqual((await one.chats())[0]?.participants.toSorted(), people);
+    assert.deepEqual(
+      (await one.news()).toSorted(),
+      people.map((who) => `chat.participant.added ${who}`),
+    );
+  });
+
+  test("is nobody's when it comes to an address that nobody has, and what it owes is forgotten", async (t) => {
+    const one = await stage(t);
+    const { id: instanceId } = one.instance;
+    await one.context.store.commit([{ op: "put", table: "memory", record: { instanceId, key: "k", value: "v" } }]);
+    await one.tell({ to: "+15005550199", forget: "k" });
+    assert.deepEqual(await one.chats(), []);
+    assert.deepEqual(await one.context.store.db.selectFrom("memory").selectAll().execute(), []);
+    assert.equal(one.observed.faults[0]?.where, "group");
+  });
+
+  test("that the customer is put out of counts as left until the customer is brought back", async (t) => {
+    const one = await stage(t);
+    const { id } = await one.make();
+    const own = one.number.address;
+    await one.tell({ change: "participantLeft", participant: own, actor: ANN });
+    await assert.rejects(renameGroup(one.context, { ...one.as, id }, "New"), code("INVALID_STATUS"));
+    await one.tell({ change: "participantAdded", participant: own, actor: ANN });
+    await renameGroup(one.context, { ...one.as, id }, "New");
+    assert.deepEqual(await one.news(), [
+      `chat.participant.left ${own}`,
+      `chat.participant.added ${own}`,
+      "chat.title.changed New",
+    ]);
+  });
+});
+
+describe("a group that is seen with a message", () => {
+  test("is brought up to date, with an event for each difference; what it does not say stays", async (t) => {
+    const one = await stage(t);
+    const { id } = await one.make();
+    const place = {
+      customerId: one.as.customerId,
+      from: one.number.address,
+      channel: "imessage" as const,
+      instanceId: one.instance.id,
+    };
+    const see = async (name: string | null, participants: string[]) => {
+      const sighting = { reference: "group-1", name, participants };
+      const { chat, make } = await groupOf(one.context, { ...place, sighting });
+      if (make.length > 0) assert.equal((await one.context.store.commit(make)).answer, "ok");
+      assert.deepEqual(await findChat(one.context.store.db, one.as.customerId, id), chat);
+      return chat;
+    };
+    assert.equal((await see(null, [])).version, 1);
+    const seen = await see("Trip", [CAT, one.number.address, ANN, CAT]);
+    assert.deepEqual([seen.participants, seen.name], [[ANN, CAT], "Trip"]);
+    assert.deepEqual(await one.news(), [`chat.participant.added ${CAT}`, `chat.participant.left ${BOB}`]);
+  });
+
+  test("is the one that was made here before the provider had a name for it", async (t) => {
+    const one = await stage(t);
+    one.provider.onCommand = () => ({ done: true, reference: null });
+    const made = await one.make();
+    assert.equal(made.reference, null);
+    await assert.rejects(renameGroup(one.context, { ...one.as, id: made.id }, "New"), code("CONVERSATION_NOT_READY"));
+    const group = { reference: "late", name: "Trip", participants: [BOB, ANN] };
+    await one.tell({ group, change: "photoChanged" });
+    assert.deepEqual(
+      (await one.chats()).map(({ id, reference }) => [id, reference]),
+      [[made.id, "late"]],
+    );
+  });
+});
+
+describe("a change of our own", () => {
+  test("asks the provider, and is one event with the customer's number as actor", async (t) => {
+    const one = await stage(t);
+    const { id } = await one.make();
+    const asked = { ...one.as, id };
+    await renameGroup(one.context, asked, "New");
+    await addParticipant(one.context, asked, { field: "participant", value: CAT });
+    await removeParticipant(one.context, asked, ANN);
+    await leaveGroup(one.context, asked);
+    assert.deepEqual(
+      one.provider.commanded.map(({ name }) => name),
+      ["createGroup", "renameGroup", "addParticipant", "removeParticipant", "leaveGroup"],
+    );
+    assert.deepEqual(await one.news(), [
+      "chat.title.changed New",
+      `chat.participant.added ${CAT}`,
+      `chat.participant.left ${ANN}`,
+      `chat.participant.left ${one.number.address}`,
+    ]);
+    assert.deepEqual([...new Set((await one.told()).map(({ data }) => data.actor))], [one.number.address]);
+  });
+
+  test("has no second event when the provider echoes it, before or after its answer", async (t) => {
+    const one = await stage(t);
+    const { id } = await one.make();
+    const asked = { ...one.as, id };
+    one.provider.onCommand = async ({ name }) => {
+      if (name === "renameGroup") await one.tell({ change: "titleChanged", title: "New" });
+      if (name === "removeParticipant") await one.tell({ change: "participantLeft", participant: CAT });
+      return { done: true };
+    };
+    await renameGroup(one.context, asked, "New");
+    await addParticipant(one.context, asked, { field: "participant", value: CAT });
+    await one.tell({ change: "participantAdded", participant: CAT });
+    await removeParticipant(one.context, asked, CAT);
+    await leaveGroup(one.context, asked);
+    await one.tell({ change: "participantLeft", participant: one.number.address });
+    assert.deepEqual(await one.news(), [
+      "chat.title.changed New",
+      `chat.participant.added ${CAT}`,
+      `chat.participant.left ${CAT}`,
+      `chat.participant.left ${one.number.address}`,
+    ]);
+    const orders = one.provider.commanded.map(({ name }) => name);
+    assert.equal(new Set(orders).size, orders.length, "the provider was asked once for each");
+  });
+
+  test("happens after the one before it, in the same chat", async (t) => {
+    const one = await stage(t);
+    const { id } = await one.make();
+    const answers: (() => void)[] = [];
+    one.provider.onCommand = () => new Promise((resolve) => void answers.push(() => resolve({ done: true })));
+    const first = renameGroup(one.context, { ...one.as, id }, "First");
+    const second = renameGroup(one.context, { ...one.as, id }, "Second");
+    await one.clock.advance(0);
+    assert.equal(answers.length, 1, "the second one is not asked for yet");
+    answers[0]?.();
+    await first;
+    await one.clock.advance(0);
+    answers[1]?.();
+    assert.equal((await second).chat.name, "Second");
+    assert.deepEqual(await one.news(), ["chat.title.changed First", "chat.title.changed Second"]);
+  });
+
+  test("that the provider refuses, breaks on or does not answer changes nothing", async (t) => {
+    const one = await stage(t);
+    const { id } = await one.make();
+    const asked = { ...one.as, id, idempotencyKey: "k" };
+    const add = () => addParticipant(one.context, asked, { field: "participant", value: CAT });
+    one.provider.onCommand = () => ({ done: false, reason: "not now" });
+    await assert.rejects(add(), (error) => code("PROVIDER_ERROR")(error) && /not now/.test(String(error)));
+    one.provider.onCommand = () => "throws";
+    await assert.rejects(add(), code("PROVIDER_ERROR"));
+    one.provider.onCommand = () => "never";
+    const late = assert.rejects(add(), code("PROVIDER_TIMEOUT"));
+    await one.clock.advance(20_000);
+    await late;
+    assert.deepEqual(await one.news(), []);
+    one.provider.onCommand = () => ({ done: true });
+    assert.equal((await add()).repeated, false, "and did not use up the idempotency key");
+    assert.equal((await add()).repeated, true);
+  });
+
+  test("that the disk has no room for is recorded as soon as there is some, and asked for once", async (t) => {
+    const one = await stage(t);
+    const { id } = await one.make();
+    const { commit } = one.context.store;
+    let full = 3;
+    one.context.store.commit = async (unit) => {
+      full -= 1;
+      if (full >= 0) throw new ApiError("SERVICE_UNAVAILABLE", "full");
+      return commit.call(one.context.store, unit);
+    };
+    const renamed = renameGroup(one.context, { ...one.as, id }, "New");
+    await one.clock.advance(5_000);
+    assert.equal((await renamed).chat.name, "New");
+    assert.equal(one.provider.commanded.filter(({ name }) => name === "renameGroup").length, 1);
+  });
+});
+
+describe("a group over SMS", () => {
+  test("takes no change: 400 GROUP_SMS_UNSUPPORTED", async (t) => {
+    const one = await stage(t);
+    const group = { reference: "g", name: null, participants: [ANN, BOB] };
+    await one.tell({ group, channel: "sms", change: "photoChanged" });
+    const asked = { ...one.as, id: (await one.chats())[0]?.id ?? "" };
+    const refused = code("GROUP_SMS_UNSUPPORTED");
+    await assert.rejects(renameGroup(one.context, asked, "New"), refused);
+    await assert.rejects(addParticipant(one.context, asked, { field: "participant", value: CAT }), refused);
+    await assert.rejects(removeParticipant(one.context, asked, ANN), refused);
+    await assert.rejects(leaveGroup(one.context, asked), refused);
+    assert.deepEqual(one.provider.commanded, []);
+  });
+
+  test("is not made, from a number that has nothing else", async (t) => {
+    const one = await stage(t);
+    const { id, ...number } = one.number;
+    const sms = { ...number, id: one.context.newId("num"), address: "+15550000009", provider: "smpp" as const };
+    await one.context.store.commit([{ op: "insert", table: "numbers", record: { ...sms, isDefault: false } }]);
+    const body = { from: sms.address, participants: [ANN, BOB] };
+    const making = { customerId: one.as.customerId, idempotencyKey: null, body };
+    await assert.rejects(makeGroup(one.context, making), code("GROUP_SMS_UNSUPPORTED"));
+    assert.deepEqual(one.provider.commanded, []);
+  });
+});
+
+describe("making a group", () => {
+  test("answers the chat that the provider's own word had already made", async (t) => {
+    const one = await stage(t);
+    one.provider.onCommand = async () => {
+      const group = { reference: "quick", name: null, participants: [ANN, BOB] };
+      await one.tell({ group, change: "photoChanged" });
+      return { done: true, reference: "quick" };
+    };
+    const chat = await one.make();
+    assert.deepEqual(await one.chats(), [chat]);
+    assert.equal(chat.name, "Trip");
+  });
+
+  test("with one key asks the provider once, also when it is asked for twice at once", async (t) => {
+    const one = await stage(t);
+    const body = { participants: [ANN, BOB] };
+    const making = { customerId: one.as.customerId, idempotencyKey: "k", body };
+    const made = await Promise.all([makeGroup(one.context, making), makeGroup(one.context, making)]);
+    assert.deepEqual(made.map(({ repeated }) => repeated).toSorted(), [false, true]);
+    assert.equal(made[0]?.chat.id, made[1]?.chat.id);
+    assert.equal(one.provider.commanded.length, 1);
+    const other = { ...making, body: { participants: [ANN, CAT] } };
+    await assert.rejects(makeGroup(one.context, other), code("IDEMPOTENCY_KEY_REUSED"));
+  });
+});
+
+function code(wanted: string): (error: unknown) => boolean {
+  return (error) => error instanceof ApiError && error.code === wanted;
+}

@@ -1,0 +1,209 @@
+/** Groups: what providers tell of them becomes chats, and events where it is news. */
+
+import type { Channel } from "../../../sdk/wire.ts";
+import { type Chat, GROUP_NAME_LENGTH_MAX, groupKey, unnamedGroupKey } from "../../core/chat.ts";
+import { type CustomerId, type InstanceId, newCorrelationId } from "../../core/id.ts";
+import { parseAddress } from "../../core/phone.ts";
+import { type GroupChange, groupEvent, type RegroupContext, type Regrouping, regroup } from "../../core/regroup.ts";
+import type { GroupSighting, GroupSignal } from "../../providers/provider.ts";
+import { findArrival } from "../../store/arrivals.ts";
+import { findChatByKey, findUnnamedGroups } from "../../store/chats.ts";
+import type { Operation } from "../../store/store.ts";
+import { decide, difference } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { forgetOnly, forgetting } from "../forget.ts";
+import { type Thread, threadTaken, withThread } from "./threads.ts";
+
+/** A group of a customer's address, as its provider tells of it. */
+export interface Sighted {
+  customerId: CustomerId;
+  /** The customer's own address. */
+  from: string;
+  channel: Channel;
+  instanceId: InstanceId;
+  sighting: GroupSighting;
+}
+
+/**
+ * The chat of a group as it is, or as it will be once `make` is committed: made where it is new, and brought up to date
+ * where people or name are others now, with the events of that. A sighting without people or without a name says
+ * nothing about them. A unit that is answered `taken` for its sake has to be made anew: see `withThread`.
+ */
+export async function groupOf(context: Context, sighted: Sighted): Promise<Thread> {
+  const found = await findGroup(context, sighted);
+  return arrange(found, regroup(found.named, seen(sighted), null, regroupContext(context)));
+}
+
+/** What a change to a group needs of the context. */
+export function regroupContext(context: Context, correlationId = newCorrelationId(context.random)): RegroupContext {
+  return { now: context.clock.now(), eventId: () => context.newId("evt"), correlationId };
+}
+
+/** Applies what happened to a group: a `chat.*` event of it, unless it is told again or is so already. */
+export async function hearGroup(context: Context, instanceId: InstanceId, signal: GroupSignal): Promise<void> {
+  const number = await context.known.numberAt(signal.to);
+  if (number === null) {
+    context.observer.fault("group", new Error("a group was told of to an address that is no number of this service"));
+    return forgetOnly(context, forgetting(instanceId, signal));
+  }
+  const { channel, group: sighting } = signal;
+  const sighted = { customerId: number.customerId, from: number.address, channel, instanceId, sighting };
+  await withThread(() => hear(context, sighted, signal));
+}
+
+async function hear(context: Context, sighted: Sighted, signal: GroupSignal): Promise<void> {
+  const { instanceId } = sighted;
+  const forgets = forgetting(instanceId, signal);
+  const reference = `group ${signal.reference}`;
+  if (await findArrival(context.store.db, instanceId, reference)) return forgetOnly(context, forgets);
+  const { taken } = await decide(context, async () => {
+    const known = await findGroup(context, sighted);
+    const found = known.stored === null ? { ...known, named: before(known.named, signal) } : known;
+    const { make } = arrange(found, heard(found.named, sighted, signal, regroupContext(context)));
+    const arrival = { instanceId, reference, createdAt: context.clock.real() };
+    return { unit: [{ op: "once", table: "arrivals", record: arrival }, ...make, ...forgets], value: null };
+  });
+  if (taken) throw threadTaken();
+}
+
+/** A group as it is stored (null: not yet), and as it is once it bears the provider's name. */
+interface Found {
+  stored: Chat | null;
+  named: Chat;
+}
+
+async function findGroup(context: Context, sighted: Sighted): Promise<Found> {
+  const { customerId, from, sighting } = sighted;
+  const { reference } = sighting;
+  const key = groupKey(customerId, from, reference);
+  const stored = await findChatByKey(context.store.db, key);
+  if (stored !== null) return { stored, named: stored };
+  // One that was made here, and comes to be at the provider with its first message.
+  const wanted = people(sighted).toSorted().join(" ");
+  const unnamed = await findUnnamedGroups(context.store.db, customerId, from);
+  const made = unnamed.find(({ participants }) => participants.toSorted().join(" ") === wanted);
+  if (made !== undefined) return { stored: made, named: { ...made, key, reference } };
+  return { stored: null, named: newGroup(context, { ...sighted, ...sighting, participants: people(sighted) }) };
+}
+
+/** A group that nothing is known of here yet. `reference` null: its provider has no name for it yet. */
+export function newGroup(
+  context: Context,
+  group: Omit<Sighted, "sighting"> & { reference: string | null; name: string | null; participants: string[] },
+): Chat {
+  const { customerId, from, reference } = group;
+  const id = context.newId("chat");
+  const now = context.clock.now();
+  return {
+    id,
+    version: 1,
+    customerId,
+    key: reference === null ? unnamedGroupKey(customerId, from, id) : groupKey(customerId, from, reference),
+    isGroup: true,
+    from,
+    peer: null,
+    instanceId: group.instanceId,
+    reference,
+    channel: group.channel,
+    name: nameOf(group.name),
+    participants: group.participants,
+    leftAt: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** Who is in a sighted group, in the form that addresses are stored in, the customer's own left out. */
+function people({ from, sighting }: Sighted): string[] {
+  return [...new Set(sighting.participants.map(addressOf))].filter((one) => one !== from);
+}
+
+function addressOf(text: string): string {
+  return parseAddress(text)?.address ?? text;
+}
+
+function nameOf(name: string | null): string | null {
+  return name === null || name === "" ? null : name.slice(0, GROUP_NAME_LENGTH_MAX).toWellFormed();
+}
+
+/** What a sighting says of a group. */
+function seen(sighted: Sighted): Regrouping {
+  const participants = people(sighted);
+  const name = nameOf(sighted.sighting.name);
+  return { ...(participants.length === 0 ? {} : { participants }), ...(name === null ? {} : { name }) };
+}
+
+/**
+ * What a signal makes of a group: first what it tells of, by whom it says, then what else its sighting shows. That may
+ * be how the group was before, so it does not undo the former.
+ */
+function heard(chat: Chat, sighted: Sighted, signal: GroupSignal, context: RegroupContext): GroupChange {
+  const actor = signal.actor === null ? null : addressOf(signal.actor);
+  const participant = signal.participant === null ? null : addressOf(signal.participant);
+  const told = toldOf(chat, participant, actor, signal, context);
+  const { participants, name } = seen(sighted);
+  const others = participants?.filter((one) => one !== participant);
+  const also: Regrouping = {};
+  if (others !== undefined) {
+    const staysIn = participant !== null && told.chat.participants.includes(participant);
+    also.participants = staysIn ? [...others, participant] : others;
+  }
+  if (name !== undefined && signal.change !== "titleChanged") also.name = name;
+  const rest = regroup(told.chat, also, null, context);
+  return { chat: rest.chat, events: [...told.events, ...rest.events] };
+}
+
+/** A group that is first heard of by what happened to it: as it must have been before, so that this is news. */
+function before(chat: Chat, { change, participant }: GroupSignal): Chat {
+  const who = participant === null ? null : addressOf(participant);
+  const others = chat.participants.filter((one) => one !== who);
+  switch (change) {
+    case "participantAdded":
+      return who === chat.from ? { ...chat, leftAt: chat.createdAt } : { ...chat, participants: others };
+    case "participantLeft":
+      return who === null || who === chat.from ? chat : { ...chat, participants: [...others, who] };
+    case "titleChanged":
+      return { ...chat, name: null };
+    case "photoChanged":
+      return chat;
+  }
+}
+
+function toldOf(
+  chat: Chat,
+  participant: string | null,
+  actor: string | null,
+  { change, title }: GroupSignal,
+  context: RegroupContext,
+): GroupChange {
+  const { participants } = chat;
+  switch (change) {
+    case "participantAdded":
+      if (participant === null) return { chat, events: [] };
+      if (participant === chat.from) return regroup(chat, { left: false }, actor, context);
+      return regroup(chat, { participants: [...new Set([...participants, participant])] }, actor, context);
+    case "participantLeft":
+      if (participant === chat.from) return regroup(chat, { left: true }, actor, context);
+      return regroup(chat, { participants: participants.filter((one) => one !== participant) }, actor, context);
+    case "titleChanged":
+      return regroup(chat, { name: nameOf(title) }, actor, context);
+    case "photoChanged":
+      return { chat, events: [groupEvent(chat, "chat.photo.changed", { actor }, context)] };
+  }
+}
+
+/** What leads from the stored group to the changed one, and the group as it then is. */
+function arrange({ stored }: Found, { chat, events }: GroupChange): Thread {
+  const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
+  if (stored === null) return { chat, make: [{ op: "once", table: "chats", record: chat }, ...told] };
+  const { unit, value } = changedChat(stored, chat);
+  return { chat: value, make: [...unit, ...told] };
+}
+
+/** The update that leads from one state of a chat to another, none where they are alike, and the chat after it. */
+export function changedChat(stored: Chat, chat: Chat): { unit: Operation[]; value: Chat } {
+  const set = difference(stored, chat);
+  if (Object.keys(set).length === 0) return { unit: [], value: stored };
+  const update: Operation = { op: "update", table: "chats", id: stored.id, version: stored.version, set };
+  return { unit: [update], value: { ...chat, version: stored.version + 1 } };
+}

@@ -1,0 +1,127 @@
+/** Makes groups: the provider first, then the chat. */
+
+import type { CreateGroup, ErrorDetail } from "../../../sdk/wire.ts";
+import { type Chat, groupKey } from "../../core/chat.ts";
+import { ApiError } from "../../core/error.ts";
+import type { ChatId, CustomerId } from "../../core/id.ts";
+import type { CustomerNumber } from "../../core/number.ts";
+import { parseAddress } from "../../core/phone.ts";
+import { findChat, findChatByKey } from "../../store/chats.ts";
+import { command } from "../command.ts";
+import type { Decision } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { once } from "../idempotency.ts";
+import { inTurn, persist } from "../messages/order.ts";
+import { chooseNumber, offeredBy } from "../messages/recipient.ts";
+import { refuseOptedOut } from "./change-group.ts";
+import type { Commanded } from "./command-chat.ts";
+import { changedChat, newGroup } from "./groups.ts";
+import { threadTaken, withThread } from "./threads.ts";
+
+/** A request to make a group, and on whose behalf. */
+export interface Making {
+  customerId: CustomerId;
+  idempotencyKey: string | null;
+  body: CreateGroup;
+}
+
+/** A group as it is to be. */
+interface Wanted {
+  customerId: CustomerId;
+  number: CustomerNumber;
+  name: string | null;
+  participants: string[];
+}
+
+/**
+ * Makes a group and answers its chat; `repeated` when its idempotency key had done it before. Throws 400
+ * `GROUP_SMS_UNSUPPORTED` for a number without iMessage, and the refusals of contract 2 and 3 about addresses.
+ */
+export async function makeGroup(context: Context, making: Making): Promise<Commanded> {
+  const { customerId, idempotencyKey: key } = making;
+  const { idempotencyKey: _, ...body } = making.body;
+  let made: { wanted: Wanted; reference: string | null } | null = null;
+  const record = () =>
+    once(
+      context,
+      { key, customerId, route: "POST /v1/chats/groups", body },
+      async () => {
+        made ??= await makeAtProvider(context, await check(context, customerId, body));
+        return await arrange(context, made.wanted, made.reference);
+      },
+      threadTaken,
+    );
+  // Two at once with one key are to ask the provider once.
+  const subject = { customerId, id: `groups ${key ?? context.newId("req")}` };
+  const commanded = await inTurn(context, subject, () =>
+    persist(
+      context,
+      () => withThread(record),
+      () => made !== null,
+    ),
+  );
+  if (!commanded.repeated) return { repeated: false, chat: commanded.value };
+  const first = await findChat(context.store.db, customerId, commanded.result);
+  if (first === null) throw new Error(`${commanded.result} is gone`);
+  return { repeated: true, chat: first };
+}
+
+async function check(context: Context, customerId: CustomerId, body: CreateGroup): Promise<Wanted> {
+  const number = chooseNumber(await context.known.numbers(customerId), body.from);
+  const participants = checkParticipants(number, body.participants);
+  if (!offeredBy(context, number).includes("imessage")) {
+    throw new ApiError(
+      "GROUP_SMS_UNSUPPORTED",
+      `${number.address} has no iMessage, and groups are not made over SMS; write to each of them instead.`,
+    );
+  }
+  await refuseOptedOut(context, number.address, participants);
+  return { customerId, number, name: body.name ?? null, participants };
+}
+
+/** Everybody's address; 400 that names all who are none, there twice, or the number itself. */
+function checkParticipants(number: CustomerNumber, given: readonly string[]): string[] {
+  const addresses = given.map((text) => parseAddress(text)?.address);
+  const bad: ErrorDetail[] = [];
+  const odd: ErrorDetail[] = [];
+  for (const [index, address] of addresses.entries()) {
+    const path = `participants[${index}]`;
+    const first = addresses.indexOf(address);
+    if (address === undefined) {
+      bad.push({ path, message: "must be a phone number in E.164 form, such as +15005550100, or an e-mail address" });
+    } else if (address === number.address)
+      odd.push({ path, message: "is your own number, which is in the group anyway" });
+    else if (first !== index) odd.push({ path, message: `is there already, as participants[${first}]` });
+  }
+  const details = [...bad, ...odd];
+  const [problem] = details;
+  if (problem === undefined) return addresses.filter((address) => address !== undefined);
+  const code = bad.length > 0 ? "INVALID_PHONE_NUMBER" : "VALIDATION_ERROR";
+  throw new ApiError(code, `${problem.path}: ${problem.message}.`, { details });
+}
+
+/** Makes the group there. `reference` null: the provider names it with its first message. */
+async function makeAtProvider(context: Context, wanted: Wanted) {
+  const { customerId, number, name, participants } = wanted;
+  const group = { customerId, from: number.address, name, participants };
+  const made = await command(context, number.instanceId, "createGroup", (create, abort) => create(group, abort));
+  if (!made.done) throw new ApiError("PROVIDER_ERROR", `The provider did not make the group: ${made.reason}.`);
+  return { wanted, reference: made.reference };
+}
+
+async function arrange(
+  context: Context,
+  { customerId, number, name, participants }: Wanted,
+  reference: string | null,
+): Promise<Decision<Chat> & { result: ChatId }> {
+  const { address: from, instanceId } = number;
+  const known =
+    reference === null ? null : await findChatByKey(context.store.db, groupKey(customerId, from, reference));
+  if (known !== null) {
+    // What the provider told of it was faster.
+    const { unit, value } = changedChat(known, { ...known, name, participants });
+    return { unit: unit.length === 0 ? null : unit, value, result: known.id };
+  }
+  const chat = newGroup(context, { customerId, from, channel: "imessage", instanceId, reference, name, participants });
+  return { unit: [{ op: "once", table: "chats", record: chat }], value: chat, result: chat.id };
+}

@@ -1,0 +1,60 @@
+/** Which of a customer's chats a request means, and whether its provider can be asked about it. */
+
+import { type Chat, channelOf } from "../../core/chat.ts";
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId, InstanceId } from "../../core/id.ts";
+import { parseAddress } from "../../core/phone.ts";
+import type { Conversation } from "../../providers/provider.ts";
+import { findChat, findLastMessage, findThreadWith } from "../../store/chats.ts";
+import type { Context } from "../context.ts";
+import { conversationOf } from "./conversation.ts";
+
+/** A chat by its id, or a one-to-one thread by the other end's address: the newest one, or that with the own address `from`. */
+export interface ChatName {
+  customerId: CustomerId;
+  id: string;
+  from?: string | undefined;
+}
+
+/** The chat that is named; throws 404 `CONVERSATION_NOT_FOUND`, also for another customer's. */
+export async function requireChat({ store }: Context, { customerId, id, from }: ChatName): Promise<Chat> {
+  const own = from === undefined ? null : (parseAddress(from)?.address ?? from);
+  const peer = parseAddress(id)?.address;
+  const chat =
+    peer === undefined
+      ? await findChat(store.db, customerId, id)
+      : await findThreadWith(store.db, customerId, peer, own);
+  if (chat !== null && (own === null || chat.from === own)) return chat;
+  const where = own === null ? "" : ` of ${own.slice(0, 100)}`;
+  throw new ApiError("CONVERSATION_NOT_FOUND", `There is no conversation ${id.slice(0, 100)}${where}.`);
+}
+
+/** A chat that its provider can be asked to do something about. */
+export interface ReadyChat {
+  chat: Chat;
+  /** Where it is now: a thread goes with its number, a group lives where it was made. */
+  instanceId: InstanceId;
+  /** As the provider is told of it, with the channel that it is on now. */
+  conversation: Conversation;
+}
+
+/**
+ * The chat as its provider is told of it. Throws 403 where its number is the customer's no more, 400 `INVALID_STATUS`
+ * for a group that the customer has left, 409 `CONVERSATION_NOT_READY` for one that the provider has no name for yet.
+ */
+export async function readyChat(context: Context, chat: Chat): Promise<ReadyChat> {
+  const number = (await context.known.numbers(chat.customerId)).find(({ address }) => address === chat.from);
+  if (number === undefined) {
+    throw new ApiError("ADDRESS_NOT_AUTHORIZED", `${chat.from}, the number of ${chat.id}, is not yours any more.`);
+  }
+  if (chat.leftAt !== null) throw new ApiError("INVALID_STATUS", `${chat.id}: you have left this group.`);
+  if (chat.isGroup && chat.reference === null) {
+    throw new ApiError(
+      "CONVERSATION_NOT_READY",
+      `${chat.id} comes to be with the first message in it; send one, and try again when it is delivered.`,
+    );
+  }
+  const last = chat.isGroup ? null : await findLastMessage(context.store.db, chat.id);
+  const instanceId = chat.isGroup ? chat.instanceId : number.instanceId;
+  return { chat, instanceId, conversation: conversationOf(chat, channelOf(chat, last)) };
+}

@@ -1,0 +1,78 @@
+/** Typing of the customer, shown on the other end's phone: ends when asked, with a message, or after a minute. */
+
+import type { TypingStatus } from "../../../sdk/wire.ts";
+import type { ChatId } from "../../core/id.ts";
+import type { Context } from "../context.ts";
+import { inTurn } from "../messages/order.ts";
+import { type ChatCommand, commandChat, order, requireImessage } from "./command-chat.ts";
+import type { ReadyChat } from "./require-chat.ts";
+import { TYPING_MS_MAX } from "./typing.ts";
+
+/** Chats in which typing is shown at once; beyond it the one in which it began first is ended. */
+const SHOWN_MAX = 10_000;
+
+interface Shown {
+  stopTimer(): void;
+  /** Ends it at the provider. */
+  end(): void;
+}
+
+/** Where the customer is shown as typing. In memory only: phones end it by themselves, too. */
+export class ShownTyping {
+  readonly #shown = new Map<ChatId, Shown>();
+
+  /** It is shown from now on for a minute; then `end` is called. */
+  begin({ clock }: Pick<Context, "clock">, id: ChatId, end: () => void): void {
+    this.end(id);
+    const ended = () => {
+      this.end(id);
+      end();
+    };
+    this.#shown.set(id, { stopTimer: clock.after(TYPING_MS_MAX, ended), end: ended });
+    const [first] = this.#shown.values();
+    if (this.#shown.size > SHOWN_MAX) first?.end();
+  }
+
+  /** It is shown no more: it was ended, or a message has come in its place. Asks nobody. */
+  end(id: ChatId): void {
+    this.#shown.get(id)?.stopTimer();
+    this.#shown.delete(id);
+  }
+
+  /** Forgets everything. */
+  stop(): void {
+    for (const { stopTimer } of this.#shown.values()) stopTimer();
+    this.#shown.clear();
+  }
+}
+
+/** Shows or ends typing in a chat. Throws 400 `CHANNEL_NOT_SUPPORTED` over SMS. Answers the chat's id. */
+export async function showTyping(
+  context: Context,
+  asked: ChatCommand,
+  status: TypingStatus,
+): Promise<{ repeated: boolean; chatId: ChatId }> {
+  const { repeated, chat } = await commandChat(context, asked, {
+    route: ["POST", "/typing"],
+    body: { status },
+    async ask(ready) {
+      requireImessage(ready, "typing indicator");
+      await setTyping(context, ready, status === "start");
+      if (status === "start") context.shownTyping.begin(context, ready.chat.id, () => void endShown(context, ready));
+      else context.shownTyping.end(ready.chat.id);
+    },
+  });
+  return { repeated, chatId: chat.id };
+}
+
+async function setTyping(context: Context, ready: ReadyChat, typing: boolean): Promise<void> {
+  await order(context, ready, "setTyping", (set, abort) => set(ready.conversation, typing, abort));
+}
+
+async function endShown(context: Context, ready: ReadyChat): Promise<void> {
+  try {
+    await inTurn(context, ready.chat, () => setTyping(context, ready, false));
+  } catch (error) {
+    context.observer.fault("typing", error);
+  }
+}

@@ -1,0 +1,124 @@
+/** One-to-one threads appear by themselves: one for each pair of addresses of a customer, whoever comes at once. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { commitAll } from "../../../test/support/context.ts";
+import { CORRELATION, chats, openContext, send, TO } from "../../../test/support/sending.ts";
+import { accept } from "../messages/accept.ts";
+import { threadOf } from "./threads.ts";
+
+describe("contract 3: one-to-one threads appear by themselves", () => {
+  test("the first message to an address makes its thread, later ones belong to it", async (t) => {
+    const made = await openContext(t);
+    const first = await send(made, { to: TO });
+    const second = await send(made, { to: TO });
+    const other = await send(made, { to: "A@Example.com" });
+    const found = await chats(made);
+    assert.deepEqual(
+      found.map(({ peer }) => peer),
+      [TO, "a@example.com"],
+    );
+    assert.deepEqual([first.chatId, second.chatId, other.chatId], [found[0]?.id, found[0]?.id, found[1]?.id]);
+  });
+
+  test("fifty messages at once to somebody new make one thread, and none is lost", async (t) => {
+    const made = await openContext(t);
+    const sent = await Promise.all(Array.from({ length: 50 }, () => send(made, { to: TO })));
+    const [chat, ...more] = await chats(made);
+    assert.deepEqual([more.length, new Set(sent.map(({ id }) => id)).size], [0, 50]);
+    for (const { chatId } of sent) assert.equal(chatId, chat?.id);
+  });
+
+  test("also with an idempotency key each, and with the same one they make one message", async (t) => {
+    const made = await openContext(t);
+    const keyed = Array.from({ length: 20 }, (_, index) => send(made, { to: TO, idempotencyKey: `k${index % 2}` }));
+    const sent = await Promise.all(keyed);
+    assert.deepEqual([(await chats(made)).length, new Set(sent.map(({ id }) => id)).size], [1, 2]);
+  });
+
+  test("a thread whose commit failed is not remembered", async (t) => {
+    const made = await openContext(t);
+    const { store } = made.context;
+    const { commit } = store;
+    store.commit = () => Promise.reject(new Error("the disk broke"));
+    await assert.rejects(send(made, { to: TO }), { message: "the disk broke" });
+    store.commit = commit;
+    const message = await send(made, { to: TO });
+    assert.deepEqual(
+      (await chats(made)).map(({ id }) => id),
+      [message.chatId],
+    );
+  });
+
+  test("customers that had the same pair of numbers one after the other each have their own", async (t) => {
+    const made = await openContext(t);
+    const other = await made.addTenant("Other");
+    const mine = await send(made, { to: TO });
+    await commitAll(made.context, [
+      { op: "delete", table: "numbers", where: { customerId: made.customer.id } },
+      { op: "put", table: "numbers", record: { ...other.number, address: made.number.address } },
+    ]);
+    made.context.known.clear();
+    const theirs = await send(made, { to: TO }, other);
+    assert.deepEqual([theirs.from, theirs.to], [mine.from, mine.to]);
+    assert.notEqual(theirs.chatId, mine.chatId);
+    assert.deepEqual(
+      (await chats(made)).map(({ customer_id }) => customer_id),
+      [made.customer.id, other.customer.id],
+    );
+    const chatId = mine.chatId ?? "";
+    await assert.rejects(send(made, { chatId }, other), { code: "CONVERSATION_NOT_FOUND" });
+  });
+
+  test("a text in a known thread is one unit, and reads nothing", async (t) => {
+    const made = await openContext(t);
+    await send(made, { to: TO });
+    const { store } = made.context;
+    const units: number[] = [];
+    const reads: string[] = [];
+    const watched = new Proxy(store, {
+      get(_, name) {
+        if (name === "db") reads.push("db");
+        const value: unknown = Reflect.get(store, name);
+        if (name !== "commit") return typeof value === "function" ? value.bind(store) : value;
+        return (unit: readonly unknown[]) => {
+          units.push(unit.length);
+          return store.commit(unit as Parameters<typeof store.commit>[0]);
+        };
+      },
+    });
+    const { customer, apiKey } = made;
+    await accept(
+      { ...made.context, store: watched },
+      {
+        customerId: customer.id,
+        keyId: apiKey.id,
+        correlationId: CORRELATION,
+        idempotencyKey: null,
+        body: { to: TO, content: { text: "Hello" } },
+      },
+    );
+    assert.deepEqual([units, reads], [[2], []]);
+  });
+
+  test("a thread that was being read while a reset removed it is not remembered", async (t) => {
+    const made = await openContext(t);
+    const { context, customer, number, instance } = made;
+    const { chatId } = await send(made, { to: TO });
+    const pair = {
+      customerId: customer.id,
+      from: number.address,
+      peer: TO,
+      channel: "imessage",
+      instanceId: instance.id,
+    } as const;
+    context.threads.clear();
+    const reading = threadOf(context, pair);
+    context.threads.clear();
+    assert.equal((await reading).chat.id, chatId);
+    await commitAll(context, [{ op: "delete", table: "chats", where: { customerId: customer.id } }]);
+    const { chat, make } = await threadOf(context, pair);
+    assert.notEqual(chat.id, chatId);
+    assert.equal(make.length, 1);
+  });
+});

@@ -1,0 +1,112 @@
+/** One-to-one threads: found or made with the first message between two addresses, and kept at hand. */
+
+import type { Channel } from "../../../sdk/wire.ts";
+import { type Chat, threadKey } from "../../core/chat.ts";
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId, InstanceId } from "../../core/id.ts";
+import { keep } from "../../core/keep.ts";
+import { findChatByKey } from "../../store/chats.ts";
+import type { Operation, Store } from "../../store/store.ts";
+import type { Context } from "../context.ts";
+
+/** Threads kept at hand; beyond it the one that was used longest ago goes. */
+const KEPT_MAX = 10_000;
+/** Times that a thread is looked for again which somebody else made at the same moment. */
+const ROUNDS_MAX = 5;
+const BUSY_RETRY_AFTER_SECONDS = 1;
+
+/** Threads by their key. An id never changes, so one that is known stays right until it is deleted. */
+export class Threads {
+  readonly #chats = new Map<string, Chat>();
+  #age = 0;
+
+  /** Grows with `clear`: what was read before it must be neither kept nor committed after it. */
+  get age(): number {
+    return this.#age;
+  }
+
+  get(key: string): Chat | null {
+    return this.#chats.get(key) ?? null;
+  }
+
+  /** The thread at hand, else as it is stored; null when there is none. */
+  async find(store: Pick<Store, "db">, key: string): Promise<Chat | null> {
+    const age = this.#age;
+    const chat = this.get(key) ?? (await findChatByKey(store.db, key));
+    if (chat !== null && age === this.#age) this.keep(chat);
+    return chat;
+  }
+
+  keep(chat: Chat): void {
+    keep(this.#chats, chat.key, chat, KEPT_MAX);
+  }
+
+  /** Forgets all of them: after chats were deleted. */
+  clear(): void {
+    this.#age += 1;
+    this.#chats.clear();
+  }
+}
+
+/** Two addresses that write with each other. */
+export interface Pair {
+  customerId: CustomerId;
+  from: string;
+  peer: string;
+  channel: Channel;
+  instanceId: InstanceId;
+}
+
+/** A thread, and what makes it where it is new: goes into the unit of what is said in it. */
+export interface Thread {
+  chat: Chat;
+  make: Operation[];
+}
+
+/** Somebody else made the same thread at the same moment. */
+class ThreadTaken extends Error {}
+
+/** The thread of a pair as it is, or as it will be once `make` is committed. */
+export async function threadOf(context: Context, pair: Pair): Promise<Thread> {
+  const key = threadKey(pair.customerId, pair.from, pair.peer);
+  const known = await context.threads.find(context.store, key);
+  if (known !== null) return { chat: known, make: [] };
+  const now = context.clock.now();
+  const chat: Chat = {
+    id: context.newId("chat"),
+    version: 1,
+    customerId: pair.customerId,
+    key,
+    isGroup: false,
+    from: pair.from,
+    peer: pair.peer,
+    instanceId: pair.instanceId,
+    reference: null,
+    channel: pair.channel,
+    name: null,
+    participants: [pair.peer],
+    leftAt: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  return { chat, make: [{ op: "once", table: "chats", record: chat }] };
+}
+
+/** What a unit is to throw that is answered `taken` for its thread's sake: `withThread` then works again. */
+export function threadTaken(): Error {
+  return new ThreadTaken("somebody else made this thread at the same moment");
+}
+
+/** Does `work`, which commits a thread that may be new, again where somebody else made the thread in between. */
+export async function withThread<Value>(work: () => Promise<Value>): Promise<Value> {
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ThreadTaken)) throw error;
+    }
+  }
+  throw new ApiError("SERVICE_UNAVAILABLE", "The conversation is being made by many at once; try again.", {
+    retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
+  });
+}

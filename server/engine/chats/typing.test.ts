@@ -1,0 +1,233 @@
+/** Typing of contacts and of the customer: begins once, ends once, and never lasts. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext as NodeTest, test } from "node:test";
+import type { TypingEventData } from "../../../sdk/wire.ts";
+import { type TestContext, testContext } from "../../../test/support/context.ts";
+import { engineStage } from "../../../test/support/engine.ts";
+import { ScriptedProvider } from "../../../test/support/provider.ts";
+import { ApiError } from "../../core/error.ts";
+import type { Conversation, InboundSignal, TypingSignal } from "../../providers/provider.ts";
+import { findThreadWith, listChats } from "../../store/chats.ts";
+import { apply } from "../apply.ts";
+import { showTyping } from "./show-typing.ts";
+
+const ANN = "+15005550131";
+const BOB = "+15005550132";
+const MINUTE_MS = 60_000;
+
+interface Stage extends TestContext {
+  provider: ScriptedProvider;
+  type(typing: boolean, more?: Partial<TypingSignal>): Promise<unknown>;
+  write(more?: Partial<InboundSignal>): Promise<void>;
+  /** `+`, `-` and who it is for each event of typing so far, types of the others. */
+  news(): Promise<string[]>;
+  last(): Promise<TypingEventData>;
+}
+
+async function stage(t: NodeTest): Promise<Stage> {
+  const made = await testContext();
+  const provider = new ScriptedProvider();
+  made.providers.set(made.instance.id, provider);
+  t.after(async () => {
+    await made.context.typists.stop(made.context);
+    made.context.shownTyping.stop();
+    assert.equal(made.clock.pending, 0, "no timer is left");
+    await made.close();
+  });
+  const told = async () => {
+    const rows = await made.context.store.db.selectFrom("events").select("bytes").orderBy("position").execute();
+    return rows.map(({ bytes }) => JSON.parse(bytes) as { type: string; data: TypingEventData });
+  };
+  const heard = { to: made.number.address, channel: "imessage", from: ANN, group: null } as const;
+  let references = 0;
+  return {
+    ...made,
+    provider,
+    type: (typing, more = {}) => apply(made.context, made.instance.id, { kind: "typing", ...heard, typing, ...more }),
+    async write(more = {}) {
+      references += 1;
+      const content = { text: "Hi", attachments: [], replyTo: null, payment: null, effect: null };
+      const signal = { kind: "inbound", ...heard, reference: `in-${references}`, ...content, ...more } as const;
+      await apply(made.context, made.instance.id, signal);
+    },
+    news: async () =>
+      (await told()).map(({ type, data }) =>
+        type === "typing.indicator" ? `${data.typing ? "+" : "-"}${data.from}` : type,
+      ),
+    async last() {
+      const event = (await told()).at(-1);
+      assert.ok(event !== undefined);
+      return event.data;
+    },
+  };
+}
+
+describe("a contact who types", () => {
+  test("contract 4: is one event, in a thread that appears by itself", async (t) => {
+    const one = await stage(t);
+    await one.type(true);
+    const thread = await findThreadWith(one.context.store.db, one.customer.id, ANN, null);
+    assert.ok(thread !== null);
+    assert.deepEqual(await one.last(), {
+      chatId: thread.id,
+      chatGuid: thread.id,
+      from: ANN,
+      to: one.number.address,
+      channel: "imessage",
+      typing: true,
+    });
+  });
+
+  test("is told of once, however often the provider says it, and stops once", async (t) => {
+    const one = await stage(t);
+    await Promise.all([one.type(true), one.type(true), one.type(false), one.type(false)]);
+    await one.type(false);
+    assert.deepEqual(await one.news(), [`+${ANN}`, `-${ANN}`]);
+    assert.equal(one.clock.pending, 0);
+  });
+
+  test("counts as having stopped after a minute without news, and news extends that", async (t) => {
+    const one = await stage(t);
+    await one.type(true);
+    await one.clock.advance(MINUTE_MS - 1);
+    await one.type(true);
+    await one.clock.advance(MINUTE_MS - 1);
+    assert.deepEqual(await one.news(), [`+${ANN}`]);
+    await one.clock.advance(1);
+    assert.deepEqual(await one.news(), [`+${ANN}`, `-${ANN}`]);
+    await one.type(false);
+    await one.clock.advance(MINUTE_MS);
+    assert.deepEqual(await one.news(), [`+${ANN}`, `-${ANN}`]);
+  });
+
+  test("has stopped with a message of theirs, which is told of after it", async (t) => {
+    const one = await stage(t);
+    await Promise.all([one.type(true), one.write()]);
+    await one.type(false);
+    await one.write();
+    assert.deepEqual(await one.news(), [`+${ANN}`, `-${ANN}`, "message.inbound", "message.inbound"]);
+  });
+
+  test("goes on when somebody else writes, or they do elsewhere", async (t) => {
+    const one = await stage(t);
+    const group = { reference: "g", name: null, participants: [ANN, BOB] };
+    await one.type(true, { group });
+    await one.type(true, { from: BOB });
+    await one.write({ group, from: BOB });
+    await one.write();
+    assert.deepEqual(await one.news(), [`+${ANN}`, `+${BOB}`, "message.inbound", "message.inbound"]);
+    await one.write({ group });
+    await one.write({ from: BOB });
+    assert.deepEqual((await one.news()).slice(4), [`-${ANN}`, "message.inbound", `-${BOB}`, "message.inbound"]);
+    assert.equal((await listChats(one.context.store.db, one.customer.id, null, 10)).length, 3);
+  });
+
+  test("is told to have stopped when the service stops", async (t) => {
+    const one = await stage(t);
+    await one.type(true);
+    await one.type(true, { from: BOB });
+    await one.context.typists.stop(one.context);
+    assert.deepEqual((await one.news()).toSorted(), [`+${ANN}`, `+${BOB}`, `-${ANN}`, `-${BOB}`]);
+  });
+
+  test("is told to have stopped when there is room on the disk again", async (t) => {
+    const one = await stage(t);
+    await one.type(true);
+    const { commit } = one.context.store;
+    one.context.store.commit = () => Promise.reject(new ApiError("SERVICE_UNAVAILABLE", "full"));
+    await one.clock.advance(MINUTE_MS);
+    assert.deepEqual(
+      one.observed.faults.map(({ where }) => where),
+      ["typing"],
+    );
+    one.context.store.commit = commit;
+    await one.clock.advance(MINUTE_MS);
+    assert.deepEqual(await one.news(), [`+${ANN}`, `-${ANN}`]);
+  });
+
+  test("is told to have stopped when too many others type", async (t) => {
+    const one = await stage(t);
+    const { id: customerId } = one.customer;
+    const typist = { chatId: "chat_1", customerId, to: one.number.address, channel: "imessage" } as const;
+    const typing = (who: string) => one.context.typists.isTyping(who);
+    for (let index = 0; index <= 10_000; index += 1) {
+      one.context.typists.begin(one.context, `typing ${index}`, { ...typist, from: `+1555${index}` });
+    }
+    await one.clock.advance(0);
+    assert.deepEqual(await one.news(), ["-+15550"]);
+    assert.deepEqual([typing("typing 0"), typing("typing 1"), typing("typing 10000")], [false, true, true]);
+  });
+
+  test("to an address that nobody has is no event, and what it owes is forgotten", async (t) => {
+    const one = await stage(t);
+    const { id: instanceId } = one.instance;
+    await one.context.store.commit([{ op: "put", table: "memory", record: { instanceId, key: "k", value: "v" } }]);
+    await one.type(true, { to: "+15005550199", forget: "k" });
+    assert.deepEqual(await one.news(), []);
+    assert.deepEqual(await one.context.store.db.selectFrom("memory").selectAll().execute(), []);
+  });
+});
+
+describe("typing of the customer", () => {
+  async function shown(t: NodeTest) {
+    const one = await stage(t);
+    await one.write();
+    const asked = {
+      customerId: one.customer.id,
+      id: ANN,
+      correlationId: `cor_${"0".repeat(32)}`,
+      idempotencyKey: null,
+    };
+    const show = (status: "start" | "stop") => showTyping(one.context, asked, status);
+    /** What the provider was asked to show so far. */
+    const orders = () => one.provider.commanded.map(({ given: [, typing] }) => typing);
+    return { one, show, orders };
+  }
+
+  test("is ended at the provider after a minute, unless it is renewed", async (t) => {
+    const { one, show, orders } = await shown(t);
+    await show("start");
+    await one.clock.advance(MINUTE_MS - 1);
+    await show("start");
+    await one.clock.advance(MINUTE_MS - 1);
+    assert.deepEqual(orders(), [true, true]);
+    await one.clock.advance(1);
+    assert.deepEqual(orders(), [true, true, false]);
+    await one.clock.advance(MINUTE_MS);
+    assert.deepEqual(orders(), [true, true, false]);
+  });
+
+  test("is ended by the customer once", async (t) => {
+    const { one, show, orders } = await shown(t);
+    await show("start");
+    await show("stop");
+    await one.clock.advance(MINUTE_MS);
+    assert.deepEqual(orders(), [true, false]);
+  });
+
+  test("ends with a message to the same person, at which the provider is not asked once more", async (t) => {
+    const one = await engineStage(t);
+    await one.send({ to: ANN });
+    await one.send({ to: BOB });
+    await one.run();
+    const asked = { customerId: one.customer.id, correlationId: `cor_${"0".repeat(32)}`, idempotencyKey: null };
+    for (const id of [ANN, BOB]) await showTyping(one.context, { ...asked, id }, "start");
+    await one.send({ to: ANN });
+    await one.run();
+    await one.clock.advance(MINUTE_MS);
+    const orders = one.provider.commanded.map(({ given: [chat, typing] }) => [(chat as Conversation).peer, typing]);
+    assert.deepEqual(orders, [
+      [ANN, true],
+      [BOB, true],
+      [BOB, false],
+    ]);
+  });
+
+  test("is not shown over SMS", async (t) => {
+    const { one, show, orders } = await shown(t);
+    await one.write({ channel: "sms" });
+    await assert.rejects(show("start"), (error) => error instanceof ApiError && error.code === "CHANNEL_NOT_SUPPORTED");
+    assert.deepEqual(orders(), []);
+  });
+});

@@ -1,0 +1,169 @@
+/** Typing of contacts: told of once when it begins and once when it ends, which it does by itself after a minute. */
+
+import type { Channel, TypingEventData } from "../../../sdk/wire.ts";
+import type { Chat } from "../../core/chat.ts";
+import { makeEvent } from "../../core/event.ts";
+import { type ChatId, type CustomerId, type InstanceId, newCorrelationId } from "../../core/id.ts";
+import { parseAddress } from "../../core/phone.ts";
+import type { TypingSignal } from "../../providers/provider.ts";
+import type { Operation } from "../../store/store.ts";
+import { decide } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { forgetOnly, forgetting } from "../forget.ts";
+import { groupOf } from "./groups.ts";
+import { threadOf, threadTaken, withThread } from "./threads.ts";
+
+/** Without news for so long, a contact has stopped typing. Real time, as phones count it. */
+export const TYPING_MS_MAX = 60_000;
+/** Contacts typing at once that are kept track of; beyond it the one who began first counts as having stopped. */
+const TYPISTS_MAX = 10_000;
+
+/** A contact who is typing, and where. */
+interface Typist {
+  chatId: ChatId;
+  customerId: CustomerId;
+  from: string;
+  to: string;
+  channel: Channel;
+}
+
+/** Who is typing to whom. In memory only: a process that dies forgets it. */
+export class Typists {
+  readonly #typing = new Map<string, { typist: Typist; stopTimer: () => void }>();
+  #stopped = false;
+
+  isTyping(subject: string): boolean {
+    return this.#typing.has(subject);
+  }
+
+  /** Somebody begins to type, or goes on. */
+  begin(context: Context, subject: string, typist: Typist): void {
+    this.#typing.get(subject)?.stopTimer();
+    const stopTimer = this.#stopped
+      ? () => {}
+      : context.clock.after(TYPING_MS_MAX, () => this.#expire(context, subject));
+    this.#typing.set(subject, { typist, stopTimer });
+    const [first] = this.#typing.keys();
+    if (this.#typing.size > TYPISTS_MAX && first !== undefined) this.#expire(context, first);
+  }
+
+  /** Goes on with somebody who is typing already. */
+  extend(context: Context, subject: string): void {
+    const open = this.#typing.get(subject);
+    if (open !== undefined) this.begin(context, subject, open.typist);
+  }
+
+  /** Tells that somebody stopped; resolves when that is on disk, with `also`. Whoever was not typing stops silently. */
+  async end(context: Context, subject: string, also: Operation[] = []): Promise<void> {
+    const open = this.#typing.get(subject);
+    if (open !== undefined)
+      await decide(context, () => ({ unit: [told(context, open.typist, false), ...also], value: null }));
+    else await forgetOnly(context, also);
+    open?.stopTimer();
+    this.#typing.delete(subject);
+  }
+
+  /** Forgets who types to a customer, and tells nobody: the conversations are gone. */
+  forget(customerId: CustomerId): void {
+    for (const [subject, { typist, stopTimer }] of this.#typing) {
+      if (typist.customerId !== customerId) continue;
+      stopTimer();
+      this.#typing.delete(subject);
+    }
+  }
+
+  /** Tells that everybody stopped: nobody listens to them any more. */
+  async stop(context: Context): Promise<void> {
+    this.#stopped = true;
+    for (const { stopTimer } of this.#typing.values()) stopTimer();
+    await Promise.all([...this.#typing.keys()].map((subject) => this.#finish(context, subject)));
+  }
+
+  #expire(context: Context, subject: string): void {
+    void this.#finish(context, subject);
+  }
+
+  async #finish(context: Context, subject: string): Promise<void> {
+    try {
+      await context.turns.take(subject, () => this.end(context, subject));
+    } catch (error) {
+      context.observer.fault("typing", error);
+      // A full disk, mostly: it is told later that they stopped.
+      this.extend(context, subject);
+    }
+  }
+}
+
+/** Applies a typing signal of an instance: one event when somebody begins, one when they stop. */
+export async function hearTyping(context: Context, instanceId: InstanceId, signal: TypingSignal): Promise<void> {
+  const number = await context.known.numberAt(signal.to);
+  const forgets = forgetting(instanceId, signal);
+  if (number === null) {
+    context.observer.fault("typing", new Error("somebody types to an address that is no number of this service"));
+    return forgetOnly(context, forgets);
+  }
+  const { typists } = context;
+  const { customerId, address: to } = number;
+  const from = parseAddress(signal.from)?.address ?? signal.from;
+  const subject = subjectOf({ customerId, from: to, reference: signal.group?.reference ?? null }, from);
+  await context.turns.take(subject, async () => {
+    if (!signal.typing) return typists.end(context, subject, forgets);
+    const { channel, group } = signal;
+    const typist = { customerId, from, to, channel };
+    if (typists.isTyping(subject)) {
+      await forgetOnly(context, forgets);
+      typists.extend(context, subject);
+      return;
+    }
+    const chat = await withThread(async () => {
+      const begun = await decide(context, async () => {
+        const place = { customerId, from: to, channel, instanceId };
+        const thread =
+          group === null
+            ? threadOf(context, { ...place, peer: from })
+            : groupOf(context, { ...place, sighting: group });
+        const { chat, make } = await thread;
+        return { unit: [...make, told(context, { ...typist, chatId: chat.id }, true), ...forgets], value: chat };
+      });
+      if (begun.taken) throw threadTaken();
+      return begun.value;
+    });
+    typists.begin(context, subject, { ...typist, chatId: chat.id });
+  });
+}
+
+/**
+ * A contact's message has come: who sent it types no more, and that is told of before the message is. Answers at once
+ * where they were not typing.
+ */
+export function typingEnded(context: Context, chat: TypedIn, from: string): Promise<void> | undefined {
+  const { typists } = context;
+  const subject = subjectOf(chat, from);
+  if (!typists.isTyping(subject) && !context.turns.isTaken(subject)) return undefined;
+  return context.turns.take(subject, () => typists.end(context, subject));
+}
+
+/** What of a chat tells who types in it. */
+type TypedIn = Pick<Chat, "customerId" | "from" | "reference">;
+
+function subjectOf({ customerId, from: to, reference }: TypedIn, from: string): string {
+  return `typing ${JSON.stringify([customerId, to, from, reference])}`;
+}
+
+function told(context: Context, typist: Typist, typing: boolean): Operation {
+  const { chatId, customerId, from, to, channel } = typist;
+  const data: TypingEventData = { chatId, chatGuid: chatId, from, to, channel, typing };
+  const event = makeEvent(
+    {
+      id: context.newId("evt"),
+      customerId,
+      type: "typing.indicator",
+      messageId: null,
+      sequence: 0,
+      correlationId: newCorrelationId(context.random),
+      createdAt: context.clock.now(),
+    },
+    data,
+  );
+  return { op: "event", event, callbackUrl: null };
+}

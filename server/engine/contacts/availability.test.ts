@@ -1,0 +1,179 @@
+/** What is known of an address when providers answer, answer late, cannot tell, or are gone. */
+
+import assert from "node:assert/strict";
+import { type TestContext as NodeTest, test } from "node:test";
+import { type TestContext, testContext } from "../../../test/support/context.ts";
+import { inbound, ScriptedProvider } from "../../../test/support/provider.ts";
+import { ApiError } from "../../core/error.ts";
+import type { Availability, FocusState } from "../../providers/provider.ts";
+import { apply } from "../apply.ts";
+import { accept } from "../messages/accept.ts";
+import { Inquiries } from "./availability.ts";
+
+const PEER = "+15550100001";
+const HOUR_MS = 3_600_000;
+
+/** A provider that is asked about addresses, and what it says. */
+interface Stage {
+  made: TestContext;
+  provider: ScriptedProvider;
+  inquiries: Inquiries;
+  /** What the provider says from now on. */
+  says(availability: Availability | "throws" | "never"): void;
+  saysOfFocus(state: FocusState): void;
+}
+
+async function stage(t: NodeTest): Promise<Stage> {
+  const made = await testContext();
+  t.after(() => made.close());
+  const provider = new ScriptedProvider();
+  made.providers.set(made.instance.id, provider);
+  let availability: Availability | "throws" | "never" = { imessage: true, facetime: true };
+  let focus: FocusState = { focused: true, focusMode: "sleep" };
+  provider.onCommand = ({ name }) => (name === "focus" ? focus : availability);
+  return {
+    ...{ made, provider, inquiries: new Inquiries(made.context) },
+    says(said) {
+      availability = said;
+    },
+    saysOfFocus(said) {
+      focus = said;
+    },
+  };
+}
+
+const hasCode = (code: string) => (error: unknown) => error instanceof ApiError && error.code === code;
+
+/** Both have written: `PEER`, and the customer, whose message was delivered. */
+async function converse({ context, customer, apiKey, instance, number }: TestContext, peer = PEER): Promise<void> {
+  const { record } = await accept(context, {
+    customerId: customer.id,
+    keyId: apiKey.id,
+    correlationId: `cor_${"0".repeat(32)}`,
+    idempotencyKey: null,
+    body: { to: peer, content: { text: "Hello" } },
+  });
+  const { id } = record;
+  await context.store.commit([
+    { op: "update", table: "messages", id, version: 1, set: { status: "delivered", dueAt: null } },
+  ]);
+  await apply(context, instance.id, inbound({ from: peer, to: number.address }));
+}
+
+test("contract 3: a provider is asked about an address once an hour, by as many as ask", async (t) => {
+  const { made, inquiries, provider, says } = await stage(t);
+  const ask = () => inquiries.capabilities(made.customer.id, PEER);
+  const checkedAt = new Date(made.clock.now()).toISOString();
+  const [first, second] = await Promise.all([ask(), ask()]);
+  assert.deepEqual(first, {
+    phoneNumber: PEER,
+    capabilities: { imessage: true, sms: true, facetime: true },
+    iMessage: true,
+    recommendedChannel: "imessage",
+    lastChecked: checkedAt,
+    cached: false,
+    focused: false,
+  });
+  assert.deepEqual(second, first);
+  made.clock.shift(HOUR_MS - 1);
+  says({ imessage: false, facetime: false });
+  assert.deepEqual(await ask(), { ...first, cached: true });
+  made.clock.shift(1);
+  const later = await ask();
+  assert.deepEqual(later.capabilities, { imessage: false, sms: true, facetime: false });
+  assert.deepEqual([later.recommendedChannel, later.cached], ["sms", false]);
+  assert.ok(later.lastChecked > checkedAt);
+  const asked = { name: "availability", given: [made.customer.id, PEER] };
+  assert.deepEqual(provider.commanded, [asked, asked]);
+});
+
+test("contract 3: customers share no answers, and an e-mail address has no SMS", async (t) => {
+  const { made, inquiries, provider, says } = await stage(t);
+  const other = await made.addTenant("Other");
+  await inquiries.capabilities(made.customer.id, "ada@example.com");
+  says({ imessage: false, facetime: null });
+  const told = await inquiries.capabilities(other.customer.id, "ada@example.com");
+  assert.deepEqual(told.capabilities, { imessage: false, sms: false, facetime: false });
+  assert.equal(told.recommendedChannel, null);
+  assert.equal(provider.commanded.length, 2);
+});
+
+test("contract 3: a provider that fails, is late or is gone leaves what was known, and no error", async (t) => {
+  const { made, inquiries, says } = await stage(t);
+  const ask = () => inquiries.capabilities(made.customer.id, PEER);
+  says("throws");
+  const unknown = await ask();
+  assert.deepEqual(unknown.capabilities, { imessage: false, sms: true, facetime: false });
+  assert.deepEqual([unknown.recommendedChannel, unknown.cached], ["sms", false]);
+  says({ imessage: true, facetime: true });
+  const known = await ask();
+  assert.equal(known.cached, false, "a failure is not remembered");
+  made.clock.shift(2 * HOUR_MS);
+  says("never");
+  const late = ask();
+  await made.clock.advance(60_000);
+  assert.deepEqual(await late, { ...known, cached: true }, "the old answer, and when it was given");
+  made.providers.clear();
+  assert.deepEqual(await ask(), { ...known, cached: true });
+  const { capabilities } = await inquiries.capabilities(made.customer.id, "+15550100002");
+  assert.deepEqual(capabilities, { imessage: false, sms: true, facetime: false });
+});
+
+test("contract 3: where no provider can tell, iMessage is known from messages that were delivered by it", async (t) => {
+  const { made, inquiries, says } = await stage(t);
+  says({ imessage: null, facetime: null });
+  await converse(made);
+  const told = await inquiries.capabilities(made.customer.id, PEER);
+  assert.deepEqual(told.capabilities, { imessage: true, sms: true, facetime: false });
+  const other = await inquiries.capabilities(made.customer.id, "+15550100002");
+  assert.equal(other.capabilities.imessage, false);
+});
+
+test("contract 3: a focus is told only of people one has written with both ways, and asked for once a minute", async (t) => {
+  const { made, inquiries, provider, saysOfFocus } = await stage(t);
+  const ask = () => inquiries.focus(made.customer.id, PEER);
+  await assert.rejects(ask(), hasCode("NOT_FOUND"));
+  assert.equal((await inquiries.capabilities(made.customer.id, PEER)).focused, false);
+  await converse(made);
+  const told = { phoneNumber: PEER, focused: true, focusActive: true, focusMode: "sleep", cached: false };
+  assert.deepEqual(await ask(), told);
+  assert.deepEqual(await ask(), { ...told, cached: true });
+  const { focused, focusMode } = await inquiries.capabilities(made.customer.id, PEER);
+  assert.deepEqual([focused, focusMode], [true, "sleep"]);
+  saysOfFocus({ focused: false });
+  made.clock.shift(60_000);
+  assert.deepEqual(await ask(), { phoneNumber: PEER, focused: false, focusActive: false, cached: false });
+  const other = await made.addTenant("Other");
+  await assert.rejects(inquiries.focus(other.customer.id, PEER), hasCode("NOT_FOUND"));
+  assert.equal(provider.commanded.filter(({ name }) => name === "focus").length, 2);
+});
+
+test("contract 3: FaceTime is asked for where it can be, and refused where no provider knows of calls", async (t) => {
+  const { made, inquiries, provider, says } = await stage(t);
+  const ask = () => inquiries.facetime(made.customer.id, PEER);
+  assert.deepEqual(await ask(), { phoneNumber: PEER, available: true, cached: false });
+  assert.deepEqual(await ask(), { phoneNumber: PEER, available: true, cached: true });
+  says({ imessage: null, facetime: null });
+  const unknown = await inquiries.facetime(made.customer.id, "+15550100002");
+  assert.deepEqual(unknown, { phoneNumber: "+15550100002", available: false, cached: false });
+  says("throws");
+  await assert.rejects(inquiries.facetime(made.customer.id, "+15550100003"), hasCode("PROVIDER_ERROR"));
+  provider.commands = {};
+  const another = () => inquiries.facetime(made.customer.id, "+15550100004");
+  await assert.rejects(another(), hasCode("CHANNEL_NOT_SUPPORTED"));
+  made.providers.clear();
+  await assert.rejects(another(), hasCode("SERVICE_UNAVAILABLE"));
+});
+
+test("that an address is not on iMessage is believed for five minutes only", async (t) => {
+  const { made, inquiries, provider, says } = await stage(t);
+  says({ imessage: false, facetime: false });
+  const ask = async () => (await inquiries.capabilities(made.customer.id, PEER)).iMessage;
+  assert.equal(await ask(), false);
+  says({ imessage: true, facetime: true });
+  await made.clock.advance(299_000);
+  assert.equal(await ask(), false);
+  await made.clock.advance(1_000);
+  assert.equal(await ask(), true);
+  assert.equal(provider.commanded.filter(({ name }) => name === "availability").length, 2);
+});

@@ -1,0 +1,183 @@
+/** What an address can receive: asked of providers, kept for a while, and answered as far as it is known. */
+
+import type { Channel, FacetimeAvailability, Focus, PhoneCapabilities } from "../../../sdk/wire.ts";
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId, InstanceId } from "../../core/id.ts";
+import { keep } from "../../core/keep.ts";
+import type { CustomerNumber } from "../../core/number.ts";
+import type { Availability, FocusState } from "../../providers/provider.ts";
+import { findDialogue, hasBeenOnImessage } from "../../store/contacts.ts";
+import { command } from "../command.ts";
+import type { Context } from "../context.ts";
+import { planFrom } from "../routing/route.ts";
+
+/** People rarely change phones: that an address is on iMessage counts for an hour. */
+const AVAILABILITY_MS = 3_600_000;
+/** That it is not counts for five minutes: Apple's answer is known to be wrong at first, and right a little later. */
+const UNAVAILABILITY_MS = 300_000;
+/** A focus comes and goes with the day: a minute spares the peer those who ask again and again. */
+const FOCUS_MS = 60_000;
+/** Answers of each kind kept at the most; beyond it the oldest goes. */
+const KEPT_MAX = 10_000;
+
+/** An answer of a provider: when it gave it (shifted time), and whether it was at hand already. */
+interface Told<Value> {
+  value: Value;
+  at: number;
+  cached: boolean;
+}
+
+/** Answers kept for a while. Who asks for one that somebody else is asking for already waits for the same. */
+class Answers<Value> {
+  readonly #now: () => number;
+  readonly #keptMs: (value: Value) => number;
+  readonly #known = new Map<string, { value: Value; at: number }>();
+  readonly #asking = new Map<string, Promise<{ value: Value; at: number }>>();
+
+  constructor(now: () => number, keptMs: (value: Value) => number) {
+    this.#now = now;
+    this.#keptMs = keptMs;
+  }
+
+  /** The answer to `key`. Where asking fails, the one that is out of date is better than none; else throws what `ask` threw. */
+  async get(key: string, ask: () => Promise<Value>): Promise<Told<Value>> {
+    const known = this.#known.get(key);
+    const ageMs = known === undefined ? null : this.#now() - known.at;
+    if (known !== undefined && ageMs !== null && ageMs >= 0 && ageMs < this.#keptMs(known.value))
+      return { ...known, cached: true };
+    try {
+      return { ...(await this.#ask(key, ask)), cached: false };
+    } catch (error) {
+      if (known === undefined || !(error instanceof ApiError)) throw error;
+      return { ...known, cached: true };
+    }
+  }
+
+  #ask(key: string, ask: () => Promise<Value>): Promise<{ value: Value; at: number }> {
+    const asking = this.#asking.get(key);
+    if (asking !== undefined) return asking;
+    const asked = (async () => {
+      try {
+        const answer = { value: await ask(), at: this.#now() };
+        keep(this.#known, key, answer, KEPT_MAX);
+        return answer;
+      } finally {
+        this.#asking.delete(key);
+      }
+    })();
+    this.#asking.set(key, asked);
+    return asked;
+  }
+}
+
+/** Asks about addresses, on behalf of customers; remembers what providers said. */
+export class Inquiries {
+  readonly #context: Context;
+  readonly #availability: Answers<Availability>;
+  readonly #focus: Answers<FocusState>;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#availability = new Answers(
+      () => context.clock.now(),
+      ({ imessage }) => (imessage === false ? UNAVAILABILITY_MS : AVAILABILITY_MS),
+    );
+    this.#focus = new Answers(
+      () => context.clock.now(),
+      () => FOCUS_MS,
+    );
+  }
+
+  /**
+   * What `address` can receive from the customer's numbers. Where no provider can tell, or none answers, as far as
+   * earlier messages show; a focus only of people one has written with both ways.
+   */
+  async capabilities(customerId: CustomerId, address: string): Promise<PhoneCapabilities> {
+    const context = this.#context;
+    const numbers = await context.known.numbers(customerId);
+    const [told, state] = await Promise.all([
+      orNull(this.#available(customerId, address, numbers)),
+      orNull(this.#focused(customerId, address)),
+    ]);
+    const imessage = told?.value.imessage ?? (await hasBeenOnImessage(context.store.db, customerId, address));
+    const plans = await Promise.all(numbers.map((number) => planFrom(context, number, address)));
+    const offers = (channel: Channel) => plans.some((plan) => plan(channel).length > 0);
+    const sms = offers("sms");
+    return {
+      phoneNumber: address,
+      capabilities: { imessage, sms, facetime: told?.value.facetime ?? false },
+      iMessage: imessage,
+      recommendedChannel: imessage && offers("imessage") ? "imessage" : sms ? "sms" : null,
+      lastChecked: new Date(told?.at ?? context.clock.now()).toISOString(),
+      cached: told?.cached ?? false,
+      ...focusOf(state?.value ?? { focused: false }),
+    };
+  }
+
+  /** Whether `address` is on iMessage, as the provider of one number says; null where it cannot tell, or does not answer. */
+  async imessage(number: CustomerNumber, address: string): Promise<boolean | null> {
+    const told = await orNull(this.#available(number.customerId, address, [number]));
+    return told?.value.imessage ?? null;
+  }
+
+  /**
+   * Whether `address` takes FaceTime calls; false also where its provider cannot find out. Throws 400 where no number
+   * of the customer is on a provider that knows of calls, and as `command` does.
+   */
+  async facetime(customerId: CustomerId, address: string): Promise<FacetimeAvailability> {
+    const numbers = await this.#context.known.numbers(customerId);
+    const { value, cached } = await this.#available(customerId, address, numbers);
+    return { phoneNumber: address, available: value.facetime ?? false, cached };
+  }
+
+  /** Whether a person has notifications silenced. Throws 404 unless both have written, and as `command` does. */
+  async focus(customerId: CustomerId, address: string): Promise<Focus> {
+    const { value, cached } = await this.#focused(customerId, address);
+    return { phoneNumber: address, focusActive: value.focused, ...focusOf(value), cached };
+  }
+
+  /** Asks from the default number, or the first one whose provider can be asked. */
+  async #available(customerId: CustomerId, address: string, numbers: readonly CustomerNumber[]) {
+    const context = this.#context;
+    const able = ({ instanceId }: CustomerNumber) =>
+      context.providers.get(instanceId)?.commands?.availability !== undefined;
+    const number = numbers.find(able) ?? numbers[0];
+    if (number === undefined) {
+      throw new ApiError("NO_DEFAULT_ADDRESS", "This customer has no number to ask from; an admin adds one.");
+    }
+    const { instanceId } = number;
+    return await this.#availability.get(keyOf(customerId, instanceId, address), () =>
+      command(context, instanceId, "availability", (ask, abort) => ask(customerId, address, abort)),
+    );
+  }
+
+  async #focused(customerId: CustomerId, address: string): Promise<Told<FocusState>> {
+    const context = this.#context;
+    const instanceId = await findDialogue(context.store.db, customerId, address);
+    if (instanceId === null) {
+      const message = `Nothing is known of a focus of ${address}: only people show it who have been written to and have written.`;
+      throw new ApiError("NOT_FOUND", message);
+    }
+    return await this.#focus.get(keyOf(customerId, instanceId, address), () =>
+      command(context, instanceId, "focus", (ask, abort) => ask(customerId, address, abort)),
+    );
+  }
+}
+
+function focusOf({ focused, focusMode }: FocusState): FocusState {
+  return focusMode === undefined ? { focused } : { focused, focusMode };
+}
+
+function keyOf(customerId: CustomerId, instanceId: InstanceId, address: string): string {
+  return `${customerId} ${instanceId} ${address}`;
+}
+
+/** Null in place of a refusal: what nobody can tell is not known. */
+async function orNull<Value>(answer: Promise<Value>): Promise<Value | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+/** Contacts under concurrency: one address, one contact, whoever comes at the same moment. */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type TestContext, testContext } from "../../../test/support/context.ts";
+import { ApiError } from "../../core/error.ts";
+import { countContacts, findContactAddresses, listContacts } from "../../store/contacts.ts";
+import type { Context } from "../context.ts";
+import { createContact, createContacts, deleteContacts, ensureContact, updateContact } from "./contacts.ts";
+
+let made: TestContext;
+let context: Context;
+const ALL = { search: "", tag: undefined };
+
+before(async () => {
+  made = await testContext();
+  context = made.context;
+});
+after(() => made.close());
+
+const create = (phoneNumber: string) =>
+  createContact(context, made.customer.id, { idempotencyKey: null, body: { phoneNumber } });
+const count = () => countContacts(context.store.db, made.customer.id, ALL);
+const ownersOf = (...addresses: string[]) => findContactAddresses(context.store.db, made.customer.id, addresses);
+const refusals = (settled: PromiseSettledResult<unknown>[]) =>
+  settled.flatMap((one) => (one.status === "rejected" ? [(one.reason as ApiError).code] : []));
+
+test("A contact that many make at once with the same address is made once; the others are told whose it is", async () => {
+  const settled = await Promise.allSettled(Array.from({ length: 20 }, () => create("+15550100001")));
+  assert.deepEqual(refusals(settled), Array(19).fill("CONTACT_DUPLICATE"));
+  assert.equal(await count(), 1);
+});
+
+test("Making sure of a contact, many times at once, makes one, and none where there is one", async () => {
+  const addresses = ["+15550100002", "+15550100001", "Grace@Example.com", "grace@example.com"];
+  const twice = [...addresses, ...addresses];
+  await Promise.all(twice.map((address) => ensureContact(context, made.customer.id, address)));
+  assert.equal(await count(), 3);
+  const [grace] = await listContacts(
+    context.store.db,
+    made.customer.id,
+    { ...ALL, search: "grace" },
+    { limit: 9, offset: 0 },
+  );
+  assert.equal(grace?.email, "grace@example.com");
+});
+
+test("An address that two contacts change to at once goes to one of them, and the other keeps what it had", async () => {
+  const { contact: one } = await create("+15550100003");
+  const { contact: two } = await create("+15550100004");
+  const change = (id: string) => updateContact(context, made.customer.id, id, { phoneNumber: "+15550100005" });
+  const settled = await Promise.allSettled([change(one.id), change(two.id), change(one.id), change(two.id)]);
+  assert.deepEqual(refusals(settled), ["CONTACT_DUPLICATE", "CONTACT_DUPLICATE"]);
+  const owners = await ownersOf("+15550100003", "+15550100004", "+15550100005");
+  assert.equal(owners.length, 2, "what the winner had before is free");
+  assert.equal(new Set(owners.map(({ contactId }) => contactId)).size, 2);
+});
+
+test("A contact that is deleted while it changes leaves no address behind", async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const { contact } = await create("+15550100006");
+    await Promise.allSettled([
+      updateContact(context, made.customer.id, contact.id, { phoneNumber: "+15550100007" }),
+      deleteContacts(context, made.customer.id, [contact.id]),
+    ]);
+    assert.deepEqual(await ownersOf("+15550100006", "+15550100007"), []);
+  }
+});
+
+test("Bulks that meet each other make every address once, and count what each of them made", async () => {
+  const before = await count();
+  const entries = Array.from({ length: 30 }, (_, index) => ({ fields: { phoneNumber: `+155501002${10 + index}` } }));
+  const bulk = () => createContacts(context, made.customer.id, { idempotencyKey: null, body: {}, entries });
+  const bulks = await Promise.all([bulk(), bulk(), bulk()]);
+  const created = bulks.map(({ made: { created } }) => created);
+  assert.deepEqual(
+    created.toSorted((left, right) => right - left),
+    [30, 0, 0],
+  );
+  assert.equal((await count()) - before, 30);
+});
+
+test("A bulk is repeated by its idempotency key with what it came to the first time", async () => {
+  const entries = [{ fields: { phoneNumber: "+15550100300" } }, { error: "tags: must be a list" }, { fields: {} }];
+  const bulk = () => createContacts(context, made.customer.id, { idempotencyKey: "b", body: { n: 1 }, entries });
+  const first = await bulk();
+  assert.deepEqual([first.made.created, first.made.failed], [1, 2]);
+  assert.deepEqual(await bulk(), { ...first, repeated: true });
+});
+
+test("Customers share no contacts: each can have one of the same address", async () => {
+  const other = await made.addTenant("Other");
+  await ensureContact(context, other.customer.id, "+15550100001");
+  assert.equal(await countContacts(context.store.db, other.customer.id, ALL), 1);
+  const [theirs] = await listContacts(context.store.db, other.customer.id, ALL, { limit: 1, offset: 0 });
+  assert.equal(await deleteContacts(context, made.customer.id, [theirs?.id ?? ""]), 0);
+  await assert.rejects(
+    updateContact(context, made.customer.id, theirs?.id ?? "", { firstName: "Mine" }),
+    (error) => error instanceof ApiError && error.code === "NOT_FOUND",
+  );
+});

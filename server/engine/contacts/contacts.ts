@@ -1,0 +1,232 @@
+/** Makes, changes and deletes contacts. No two of a customer share an address: each is a `once` record of its own. */
+
+import type { CreateContact, CreatedContacts, UpdateContact } from "../../../sdk/wire.ts";
+import {
+  addressesOf,
+  type Contact,
+  type ContactAddress,
+  type ContactFields,
+  changeFields,
+  type GivenFields,
+  NO_FIELDS,
+  searchTextOf,
+} from "../../core/contact.ts";
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { parseAddress } from "../../core/phone.ts";
+import { findContact, findContactAddresses, findContacts } from "../../store/contacts.ts";
+import type { Operation } from "../../store/store.ts";
+import { change, decide, difference } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { once } from "../idempotency.ts";
+
+/** Times that a bulk is decided again because somebody else took one of its addresses meanwhile. */
+const ROUNDS_MAX = 5;
+const BUSY_RETRY_AFTER_SECONDS = 1;
+
+/** A contact that was asked for; `repeated` when an earlier request with the same idempotency key had made it. */
+export interface Made {
+  repeated: boolean;
+  contact: Contact;
+}
+
+/**
+ * Makes a contact. Throws a 400 without any address, and 409 `CONTACT_DUPLICATE` when another contact of the customer
+ * has one of them. A repeat of an idempotency key answers the contact as it now is: 404 once it is deleted.
+ */
+export async function createContact(
+  context: Context,
+  customerId: CustomerId,
+  request: { idempotencyKey: string | null; body: CreateContact },
+): Promise<Made> {
+  const { idempotencyKey: key, body } = request;
+  const { idempotencyKey: _, ...given } = body;
+  const fields = requireAddress(changeFields(NO_FIELDS, given));
+  const command = { key, customerId, route: "POST /v1/contacts", body: given };
+  const decision = async () => {
+    const [taken] = await findContactAddresses(context.store.db, customerId, addressesOf(fields));
+    if (taken !== undefined) throw duplicate(taken.address, taken.contactId);
+    const contact = newContact(context, customerId, fields);
+    return { unit: makingOf(contact), value: contact, result: contact.id };
+  };
+  const commanded = await once(context, command, decision, () => duplicate(addressesOf(fields).join(" or "), null));
+  if (!commanded.repeated) return { repeated: false, contact: commanded.value };
+  return { repeated: true, contact: await requireContact(context, customerId, commanded.result) };
+}
+
+/** A contact with this phone number or e-mail address, unless there is one already. Calls at once make one. */
+export async function ensureContact(context: Context, customerId: CustomerId, address: string): Promise<void> {
+  const given = parseAddress(address)?.kind === "email" ? { email: address } : { phoneNumber: address };
+  const fields = changeFields(NO_FIELDS, given);
+  const [known] = await findContactAddresses(context.store.db, customerId, addressesOf(fields));
+  if (known !== undefined) return;
+  await decide(context, () => ({ unit: makingOf(newContact(context, customerId, fields)), value: undefined }));
+}
+
+/** One entry of a bulk: what it says of a contact, or why it cannot be one. */
+export type Entry = { fields: UpdateContact } | { error: string };
+
+/** What became of a bulk; `repeated` when an earlier request with the same idempotency key had done it. */
+export interface MadeMany {
+  repeated: boolean;
+  made: CreatedContacts;
+}
+
+/**
+ * Makes a contact of each entry that can be one, all of them in one unit. An entry without an address, or with one
+ * that another contact or an earlier entry has, fails by itself.
+ */
+export async function createContacts(
+  context: Context,
+  customerId: CustomerId,
+  request: { idempotencyKey: string | null; body: unknown; entries: readonly Entry[] },
+): Promise<MadeMany> {
+  const { idempotencyKey: key, body, entries } = request;
+  const command = { key, customerId, route: "POST /v1/contacts/bulk", body };
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const taken = new Error("somebody else took an address at the same moment");
+    try {
+      const commanded = await once(
+        context,
+        command,
+        () => decideMany(context, customerId, entries),
+        () => taken,
+      );
+      if (!commanded.repeated) return { repeated: false, made: commanded.value };
+      return { repeated: true, made: JSON.parse(commanded.result) as CreatedContacts };
+    } catch (error) {
+      if (error !== taken) throw error;
+    }
+  }
+  throw new ApiError("SERVICE_UNAVAILABLE", "The contacts are being changed by many at once; try again.", {
+    retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
+  });
+}
+
+async function decideMany(context: Context, customerId: CustomerId, entries: readonly Entry[]) {
+  const wanted = entries.map((entry) => ("error" in entry ? entry : changeFields(NO_FIELDS, entry.fields)));
+  const addresses = wanted.flatMap((fields) => ("error" in fields ? [] : addressesOf(fields)));
+  const taken = await findContactAddresses(context.store.db, customerId, addresses);
+  const owners = new Map<string, string>(taken.map(({ address, contactId }) => [address, contactId]));
+  const unit: Operation[] = [];
+  const errors: CreatedContacts["errors"] = [];
+  for (const [index, fields] of wanted.entries()) {
+    try {
+      if ("error" in fields) throw new ApiError("VALIDATION_ERROR", fields.error);
+      const own = addressesOf(requireAddress(fields));
+      const double = own.find((address) => owners.has(address));
+      if (double !== undefined) throw duplicate(double, owners.get(double) ?? null);
+      const contact = newContact(context, customerId, fields);
+      for (const address of own) owners.set(address, contact.id);
+      unit.push(...makingOf(contact));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      errors.push({ index, error: error.message });
+    }
+  }
+  const made: CreatedContacts = { created: entries.length - errors.length, failed: errors.length, errors };
+  return { unit, value: made, result: JSON.stringify(made) };
+}
+
+/**
+ * Changes what `given` names. Throws 404 for a contact that the customer does not have, a 400 when no address would
+ * be left, and 409 `CONTACT_DUPLICATE` when another contact has the new one.
+ */
+export async function updateContact(
+  context: Context,
+  customerId: CustomerId,
+  id: string,
+  given: GivenFields,
+): Promise<Contact> {
+  let added: string[] = [];
+  const decided = await decide(context, async () => {
+    const before = await requireContact(context, customerId, id);
+    const fields = requireAddress(changeFields(before, given));
+    const [removed, kept] = [addressesOf(before), addressesOf(fields)];
+    added = kept.filter((address) => !removed.includes(address));
+    const [taken] = await findContactAddresses(context.store.db, customerId, added);
+    if (taken !== undefined && taken.contactId !== before.id) throw duplicate(taken.address, taken.contactId);
+    if (isSame(before, fields)) return { unit: null, value: before };
+    const after: Contact = { ...before, ...fields, searchText: searchTextOf(fields), updatedAt: context.clock.now() };
+    const gone = removed.filter((address) => !kept.includes(address));
+    // The update comes first: of a contact that has changed meanwhile, the addresses are not looked at.
+    const unit: Operation[] = [
+      { op: "update", table: "contacts", id: before.id, version: before.version, set: difference(before, after) },
+      ...gone.map((address): Operation => forgetting({ customerId, address })),
+      ...added.map((address): Operation => claiming({ customerId, address, contactId: before.id })),
+    ];
+    return { unit, value: after };
+  });
+  if (decided.taken) throw duplicate(added.join(" or "), null);
+  return decided.value;
+}
+
+function isSame(before: Contact, fields: ContactFields): boolean {
+  const kept = Object.keys(NO_FIELDS) as (keyof ContactFields)[];
+  return kept.every((field) => JSON.stringify(before[field]) === JSON.stringify(fields[field]));
+}
+
+/** Deletes those of `ids` that are contacts of the customer, all of them or none; answers how many there were. */
+export async function deleteContacts(
+  context: Context,
+  customerId: CustomerId,
+  ids: readonly string[],
+): Promise<number> {
+  return await change(context, async () => {
+    const contacts = await findContacts(context.store.db, customerId, [...new Set(ids)]);
+    const unit = contacts.flatMap((contact): Operation[] => [
+      // An address that it got meanwhile would stay behind: deleted as it was read, or read again.
+      { op: "update", table: "contacts", id: contact.id, version: contact.version, set: {} },
+      { op: "delete", table: "contacts", where: { id: contact.id } },
+      ...addressesOf(contact).map((address): Operation => forgetting({ customerId, address })),
+    ]);
+    return { unit: unit.length === 0 ? null : unit, value: contacts.length };
+  });
+}
+
+/** A customer's contact. Throws 404 `NOT_FOUND`. */
+export async function requireContact(context: Context, customerId: CustomerId, id: string): Promise<Contact> {
+  const contact = await findContact(context.store.db, customerId, id);
+  if (contact === null) throw new ApiError("NOT_FOUND", `There is no contact ${id}.`);
+  return contact;
+}
+
+function newContact(context: Context, customerId: CustomerId, fields: ContactFields): Contact {
+  const now = context.clock.now();
+  return {
+    id: context.newId("con"),
+    version: 1,
+    customerId,
+    ...fields,
+    searchText: searchTextOf(fields),
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** Makes a contact, unless somebody has one of its addresses. */
+function makingOf(contact: Contact): Operation[] {
+  const { id: contactId, customerId } = contact;
+  const claims = addressesOf(contact).map((address) => claiming({ customerId, address, contactId }));
+  return [...claims, { op: "insert", table: "contacts", record: contact }];
+}
+
+function claiming(record: ContactAddress): Operation {
+  return { op: "once", table: "contactAddresses", record };
+}
+
+function forgetting(where: Omit<ContactAddress, "contactId">): Operation {
+  return { op: "delete", table: "contactAddresses", where };
+}
+
+function requireAddress(fields: ContactFields): ContactFields {
+  if (addressesOf(fields).length > 0) return fields;
+  const message = "a contact needs a phoneNumber or an email";
+  const details = ["phoneNumber", "email"].map((path) => ({ path, message }));
+  throw new ApiError("VALIDATION_ERROR", `phoneNumber, email: ${message}`, { details });
+}
+
+function duplicate(address: string, contactId: string | null): ApiError {
+  const who = contactId === null ? "another contact" : `the contact ${contactId}`;
+  return new ApiError("CONTACT_DUPLICATE", `${address} belongs to ${who} already; change that one with PUT.`);
+}

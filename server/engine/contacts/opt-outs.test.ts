@@ -1,0 +1,116 @@
+/** The STOP lists as sending asks for them: from memory, and never an old one. */
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { commitAll, type TestContext, testContext } from "../../../test/support/context.ts";
+import { type Message, NEW_MESSAGE } from "../../core/message.ts";
+import type { Context } from "../context.ts";
+import { isOptedOut, keywordOperations, OptOuts, optIn, optOut, optOutsChanged } from "./opt-outs.ts";
+
+const CONTACT = "+15550100001";
+let made: TestContext;
+let context: Context;
+
+before(async () => {
+  made = await testContext();
+  context = made.context;
+});
+after(() => made.close());
+
+const pair = (contact = CONTACT, number = made.number.address) => ({ customerId: made.customer.id, number, contact });
+
+function inbound(text: string | null): Message {
+  const { customer, number, instance, clock } = made;
+  return {
+    ...NEW_MESSAGE,
+    id: context.newId("msg"),
+    customerId: customer.id,
+    keyId: null,
+    direction: "inbound",
+    from: CONTACT,
+    to: number.address,
+    channel: "sms",
+    channelsLeft: [],
+    fallback: false,
+    fallbackAfterMs: null,
+    text,
+    metadata: null,
+    externalMessageId: null,
+    callbackUrl: null,
+    correlationId: "cor_0",
+    instanceId: instance.id,
+    dueAt: null,
+    expiresAt: null,
+    scheduledAt: null,
+    createdAt: clock.now(),
+    updatedAt: clock.now(),
+  };
+}
+
+async function hear(text: string): Promise<void> {
+  const operations = keywordOperations(context, inbound(text));
+  await commitAll(context, operations);
+  optOutsChanged(context, operations);
+}
+
+test("Sending asks the list once and then answers from memory, without waiting", async () => {
+  const { address } = made.number;
+  assert.equal(await isOptedOut(context, address, CONTACT), false);
+  assert.equal(isOptedOut(context, address, CONTACT), false);
+  assert.equal(isOptedOut(context, address, "+15550100002"), false);
+});
+
+test("STOP holds from the moment it is on disk, whatever is in memory, and START ends it", async () => {
+  const { address } = made.number;
+  await hear("Stop");
+  assert.equal(await isOptedOut(context, address, CONTACT), true);
+  assert.equal(isOptedOut(context, address, CONTACT), true);
+  assert.equal(isOptedOut(context, address, "+15550100002"), false);
+  await hear("STOP");
+  await hear("start");
+  assert.equal(await isOptedOut(context, address, CONTACT), false);
+});
+
+test("A message that only contains a keyword changes nothing, nor does one without a text", () => {
+  assert.deepEqual(keywordOperations(context, inbound("please stop")), []);
+  assert.deepEqual(keywordOperations(context, inbound(null)), []);
+});
+
+test("Put there by the API it is there once, and taking it off says whether it was there", async () => {
+  const first = await optOut(context, pair());
+  await made.clock.advance(1_000);
+  assert.deepEqual(await optOut(context, pair()), first);
+  assert.equal(await isOptedOut(context, made.number.address, CONTACT), true);
+  assert.equal(await optIn(context, made.number.address, CONTACT), true);
+  assert.equal(await optIn(context, made.number.address, CONTACT), false);
+  assert.equal(await isOptedOut(context, made.number.address, CONTACT), false);
+});
+
+test("A list that was read while it changed is not kept", async () => {
+  const lists = new OptOuts(context.store.db);
+  const reading = lists.has(made.number.address, CONTACT);
+  lists.forget(made.number.address);
+  assert.equal(await reading, false);
+  assert.ok(lists.has(made.number.address, CONTACT) instanceof Promise, "it is read anew");
+});
+
+test("Memory is bounded: a list too long to keep is asked for each contact, and shorter ones make room", async () => {
+  for (const contact of ["+15550100011", "+15550100012", "+15550100013"]) await optOut(context, pair(contact));
+  await optOut(context, pair("+15550100011", "+15550000201"));
+  await optOut(context, pair("+15550100011", "+15550000202"));
+  const lists = new OptOuts(context.store.db, 2);
+  const { address } = made.number;
+  assert.equal(await lists.has(address, "+15550100012"), true);
+  assert.equal(await lists.has(address, "+15550100014"), false);
+  assert.ok(lists.has(address, "+15550100012") instanceof Promise, "too long to keep");
+  await lists.has("+15550000201", CONTACT);
+  await lists.has("+15550000202", CONTACT);
+  assert.equal(lists.has("+15550000201", "+15550100011"), true);
+  const third = "+15550000203";
+  await optOut(context, pair("+15550100011", third));
+  await lists.has(third, CONTACT);
+  assert.ok(lists.has("+15550000201", CONTACT) instanceof Promise, "the oldest made room");
+  assert.equal(lists.has("+15550000202", CONTACT), false);
+  lists.forget(address);
+  assert.equal(await lists.has(address, "+15550100012"), true);
+});

@@ -1,0 +1,168 @@
+/** Who does not want messages from a number: kept at hand for sending, changed by keywords and by the API. */
+
+import type { InstanceId } from "../../core/id.ts";
+import { keep } from "../../core/keep.ts";
+import type { Message } from "../../core/message.ts";
+import { keywordOf, type OptOut } from "../../core/opt-out.ts";
+import { parseAddress } from "../../core/phone.ts";
+import type { OptOutSignal } from "../../providers/provider.ts";
+import { findOptOut, listContactsOptedOut } from "../../store/opt-outs.ts";
+import type { Operation, Store, Unit } from "../../store/store.ts";
+import { change, type Decision } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { forgetOnly, forgetting } from "../forget.ts";
+
+/** Numbers whose lists are kept at hand; beyond it the one that was read longest ago goes. */
+const NUMBERS_MAX = 10_000;
+/** Contacts kept at hand, of all lists together. A longer list is not kept: each contact is then looked up. */
+const CONTACTS_MAX = 100_000;
+
+/** Lists of numbers, whole. What is at hand is right: whoever changes a list says so (`forget`). */
+export class OptOuts {
+  readonly #db: Store["db"];
+  readonly #lists = new Map<string, ReadonlySet<string>>();
+  readonly #contactsMax: number;
+  #contacts = 0;
+  /** Numbers whose list is too long to keep. */
+  readonly #long = new Map<string, true>();
+  /** Grows with `forget`: what was read before it must not be kept after it. */
+  #age = 0;
+
+  constructor(db: Store["db"], contactsMax = CONTACTS_MAX) {
+    this.#db = db;
+    this.#contactsMax = contactsMax;
+  }
+
+  /** Whether `contact` is on the list of `number`: at once where that is known. */
+  has(number: string, contact: string): boolean | Promise<boolean> {
+    return this.#lists.get(number)?.has(contact) ?? this.#find(number, contact);
+  }
+
+  /** The list of a number has changed, on disk. */
+  forget(number: string): void {
+    this.#age += 1;
+    this.#long.delete(number);
+    this.#drop(number);
+  }
+
+  async #find(number: string, contact: string): Promise<boolean> {
+    if (this.#long.has(number)) return (await findOptOut(this.#db, number, contact)) !== null;
+    const age = this.#age;
+    const contacts = await listContactsOptedOut(this.#db, number, this.#contactsMax + 1);
+    if (contacts.length > this.#contactsMax) {
+      if (age === this.#age) keep(this.#long, number, true, NUMBERS_MAX);
+      return (await findOptOut(this.#db, number, contact)) !== null;
+    }
+    const list = new Set(contacts);
+    if (age === this.#age) this.#keep(number, list);
+    return list.has(contact);
+  }
+
+  #keep(number: string, list: ReadonlySet<string>): void {
+    this.#drop(number);
+    for (const oldest of this.#lists.keys()) {
+      if (this.#lists.size < NUMBERS_MAX && this.#contacts + list.size <= this.#contactsMax) break;
+      this.#drop(oldest);
+    }
+    this.#lists.set(number, list);
+    this.#contacts += list.size;
+  }
+
+  #drop(number: string): void {
+    this.#contacts -= this.#lists.get(number)?.size ?? 0;
+    this.#lists.delete(number);
+  }
+}
+
+/** Whether a contact does not want messages from a number. Answered at once, from memory, but for the first time. */
+export function isOptedOut(context: Context, number: string, contact: string): boolean | Promise<boolean> {
+  return context.optOuts.has(number, contact);
+}
+
+/**
+ * What an inbound message changes on the list of the number it came to, over whichever channel: nothing, unless the
+ * whole of it is a keyword. Goes into the unit of the message; after the commit `optOutsChanged` has to be told. Only
+ * for one-to-one threads: what is said in a group is said to everybody there.
+ */
+export function keywordOperations(context: Context, message: Message): Operation[] {
+  const { customerId, from: contact, to: number } = message;
+  const keyword = keywordOf(message.text);
+  if (keyword === null) return [];
+  if (keyword.wish === "start") return [{ op: "delete", table: "optOuts", where: { number, contact } }];
+  const createdAt = context.clock.now();
+  const record = { customerId, number, contact, source: "keyword" as const, keyword: keyword.word, createdAt };
+  return [{ op: "put", table: "optOuts", record }];
+}
+
+/** Takes in what a contact told the provider itself about messages from a number; resolves when it is on disk. */
+export async function hearOptOut(context: Context, instanceId: InstanceId, signal: OptOutSignal): Promise<void> {
+  const number = await context.known.numberAt(signal.to);
+  const forgets = forgetting(instanceId, signal);
+  if (number === null) {
+    context.observer.fault("optOut", new Error("an opt-out is about an address that is no number of this service"));
+    await forgetOnly(context, forgets);
+    return;
+  }
+  const contact = parseAddress(signal.from)?.address ?? signal.from;
+  const key = { number: number.address, contact };
+  await changeList(context, async () => {
+    const known = await findOptOut(context.store.db, key.number, contact);
+    if (signal.wish === "start")
+      return { unit: [{ op: "delete", table: "optOuts", where: key }, ...forgets], value: null };
+    if (known !== null) return { unit: forgets.length === 0 ? null : forgets, value: null };
+    const createdAt = context.clock.now();
+    const record: OptOut = {
+      ...key,
+      customerId: number.customerId,
+      source: "keyword",
+      keyword: signal.keyword,
+      createdAt,
+    };
+    return { unit: [{ op: "put", table: "optOuts", record }, ...forgets], value: null };
+  });
+}
+
+/**
+ * Puts a contact on a number's list, for the customer who has the number; answers the entry, which is the one that was
+ * there already where the same customer had it.
+ */
+export async function optOut(
+  context: Context,
+  { customerId, number, contact }: Pick<OptOut, "customerId" | "number" | "contact">,
+): Promise<OptOut> {
+  return await changeList(context, async () => {
+    const known = await findOptOut(context.store.db, number, contact);
+    if (known?.customerId === customerId) return { unit: null, value: known };
+    const createdAt = context.clock.now();
+    const record: OptOut = { customerId, number, contact, source: "api", keyword: null, createdAt };
+    return { unit: [{ op: "put", table: "optOuts", record }], value: record };
+  });
+}
+
+/** Takes a contact off a number's list; answers whether it was on it. */
+export async function optIn(context: Context, number: string, contact: string): Promise<boolean> {
+  return await changeList(context, async () => {
+    if ((await findOptOut(context.store.db, number, contact)) === null) return { unit: null, value: false };
+    return { unit: [{ op: "delete", table: "optOuts", where: { number, contact } }], value: true };
+  });
+}
+
+async function changeList<Value>(context: Context, decision: () => Promise<Decision<Value>>): Promise<Value> {
+  let committed: Unit = [];
+  const value = await change(context, async () => {
+    const decided = await decision();
+    committed = decided.unit ?? [];
+    return decided;
+  });
+  optOutsChanged(context, committed);
+  return value;
+}
+
+/** Operations were committed: of the lists that they changed, what was at hand is out of date. */
+export function optOutsChanged(context: Pick<Context, "optOuts">, operations: readonly Operation[]): void {
+  for (const operation of operations) {
+    if (!("table" in operation) || operation.table !== "optOuts") continue;
+    if (operation.op === "delete") context.optOuts.forget(operation.where.number ?? "");
+    else context.optOuts.forget(operation.record.number);
+  }
+}

@@ -1,0 +1,80 @@
+/** What sending makes of the STOP list, from the word of a phone to the refusal: over the whole engine, simulated time. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
+import { inbound } from "../../../test/support/provider.ts";
+import { ApiError } from "../../core/error.ts";
+import type { Fetching } from "../../outgoing/fetch.ts";
+import type { GroupSighting } from "../../providers/provider.ts";
+
+const HOUR_MS = 3_600_000;
+const PEER = "+15550100001";
+
+/** The contact writes `text`. */
+async function write(stage: EngineStage, text: string, group: GroupSighting | null = null): Promise<void> {
+  writes += 1;
+  await stage.tell(inbound({ reference: `in-${writes}`, from: PEER, to: stage.number.address, text, group }));
+}
+let writes = 0;
+
+const isRefused = (error: unknown) => error instanceof ApiError && error.code === "RECIPIENT_OPTED_OUT";
+
+test("contract 3: STOP ends messages from the number that it was written to, START begins them again", async (t) => {
+  const stage = await engineStage(t);
+  await stage.send();
+  await stage.run();
+  await write(stage, "stop");
+  await assert.rejects(stage.send(), isRefused);
+  await stage.send({ to: "+15550100002" });
+  await stage.restart();
+  await assert.rejects(stage.send(), isRefused, "a new process knows as well");
+  await write(stage, "Start");
+  const id = await stage.send();
+  await stage.run();
+  assert.equal((await stage.message(id)).status, "sent");
+});
+
+test("contract 3: a scheduled message fails with RECIPIENT_OPTED_OUT when due, and is never handed over", async (t) => {
+  const stage = await engineStage(t);
+  const scheduledAt = new Date(stage.clock.now() + HOUR_MS).toISOString();
+  const id = await stage.send({ scheduledAt });
+  await write(stage, "STOP");
+  await stage.pass(HOUR_MS);
+  const { status, errorCode } = await stage.message(id);
+  assert.deepEqual([status, errorCode], ["failed", "RECIPIENT_OPTED_OUT"]);
+  assert.equal(stage.provider.handed.length, 0);
+  assert.equal((await stage.told(id)).at(-1), "failed");
+});
+
+test("contract 3: a contact that wrote START before it was due gets what was scheduled", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send({ scheduledAt: new Date(stage.clock.now() + HOUR_MS).toISOString() });
+  await write(stage, "STOP");
+  await write(stage, "START");
+  await stage.pass(HOUR_MS);
+  assert.equal((await stage.message(id)).status, "sent");
+});
+
+test("contract 3: STOP that comes while the files of a message are fetched is heard before it is handed over", async (t) => {
+  const bytes = Buffer.from("GIF89a\0\0");
+  let fetched = () => {};
+  const fetch: Fetching["fetch"] = () =>
+    new Promise((resolve) => {
+      fetched = () => resolve({ bytes, held: bytes.length });
+    });
+  const stage = await engineStage(t, { context: { fetcher: { fetch, take: () => true, give() {} } } });
+  const id = await stage.send({ content: { mediaUrls: ["https://example.com/a.gif"] } });
+  await stage.run();
+  await write(stage, "STOP");
+  fetched();
+  await stage.run();
+  const { status, errorCode } = await stage.message(id);
+  assert.deepEqual([status, errorCode, stage.provider.handed.length], ["failed", "RECIPIENT_OPTED_OUT", 0]);
+});
+
+test("A keyword that is written to a group ends nothing: it is said to everybody there", async (t) => {
+  const stage = await engineStage(t);
+  await write(stage, "STOP", { reference: "g-1", name: null, participants: [PEER, "+15550100002"] });
+  await stage.send();
+});

@@ -1,0 +1,90 @@
+/** Admits a customer: the record, its signing secret and its inbox, in one unit. */
+
+import type { CreateCustomer } from "../../../sdk/wire.ts";
+import type { Customer } from "../../core/customer.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { newSigningSecret } from "../../core/signature.ts";
+import type { Endpoint } from "../../core/webhook.ts";
+import { findCustomer } from "../../store/customers.ts";
+import type { Unit } from "../../store/store.ts";
+import type { Context } from "../context.ts";
+import { once } from "../idempotency.ts";
+import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
+
+/** Path of an inbox on this server, before its token. Stored without a host, so that it follows address and port. */
+export const INBOX_PATH = "/sandbox/inbox/";
+
+const TOKEN_BYTES = 16;
+
+/** What was admitted; `repeated` when an earlier request with the same idempotency key had done it. */
+export interface Admitted {
+  repeated: boolean;
+  customer: Customer;
+}
+
+/** Admits a customer. A repeat of an idempotency key answers the customer of the first time as it now is. */
+export async function admit(
+  context: Context,
+  request: { idempotencyKey: string | null; body: CreateCustomer },
+): Promise<Admitted> {
+  const { idempotencyKey: key, body } = request;
+  const command = { key, customerId: null, route: "POST /v1/admin/customers", body };
+  const commanded = await once(context, command, async () => {
+    const { customer, unit } = newCustomer(context, body);
+    return { unit, value: customer, result: customer.id };
+  });
+  if (!commanded.repeated) {
+    context.known.clear();
+    return { repeated: false, customer: commanded.value };
+  }
+  const first = await findCustomer(context.store.db, commanded.result as CustomerId);
+  if (first === null) throw new Error(`${commanded.result} is gone`);
+  return { repeated: true, customer: first };
+}
+
+/** A customer that nobody has seen the secret of, and the unit that makes it and its inbox. */
+export function newCustomer(context: Context, body: CreateCustomer): { customer: Customer; unit: Unit } {
+  const id = context.newId("cust");
+  const now = context.clock.now();
+  const customer: Customer = {
+    id,
+    version: 1,
+    name: body.name,
+    email: body.email ?? null,
+    company: body.company ?? null,
+    secret: context.sealer.seal(newSigningSecret(context.random), customerSecretPlace(id)),
+    secretKnown: false,
+    previousSecret: null,
+    previousSecretUntil: null,
+    routes: [],
+    quietHours: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const unit: Unit = [
+    { op: "insert", table: "customers", record: customer },
+    { op: "insert", table: "endpoints", record: newInbox(context, id) },
+  ];
+  return { customer, unit };
+}
+
+/** The endpoint of a customer's inbox: every event, a secret of its own, active where inboxes are on. */
+function newInbox(context: Context, customerId: CustomerId): Endpoint {
+  const id = context.newId("wh");
+  const now = context.clock.now();
+  return {
+    id,
+    version: 1,
+    customerId,
+    kind: "inbox",
+    name: null,
+    url: INBOX_PATH + Buffer.from(context.random(TOKEN_BYTES)).toString("hex"),
+    events: ["*"],
+    active: context.settings.sandboxInbox,
+    secret: context.sealer.seal(newSigningSecret(context.random), endpointSecretPlace(id)),
+    previousSecret: null,
+    previousSecretUntil: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+}

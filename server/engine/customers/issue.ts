@@ -1,0 +1,167 @@
+/** Issues API keys: makes, revokes and rotates them. The key itself leaves with the answer and is kept nowhere. */
+
+import type { CreateKey, ErrorDetail, RotateKey } from "../../../sdk/wire.ts";
+import { ApiError, invalidField } from "../../core/error.ts";
+import type { CustomerId, KeyId } from "../../core/id.ts";
+import { type ApiKey, hashKey, isUsable, last4Of, newKey } from "../../core/key.ts";
+import { findCustomer, findCustomersByEmail } from "../../store/customers.ts";
+import { findKey } from "../../store/keys.ts";
+import { change } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { type Command, once } from "../idempotency.ts";
+
+/** How long a key that was rotated works on, unless something else is asked for: a day (contract 2). */
+const GRACE_SECONDS = 86_400;
+
+/** A key and, in the answer that made it alone, the key itself. */
+export interface Issued {
+  repeated: boolean;
+  apiKey: ApiKey;
+  key?: string;
+}
+
+/** What a new key opens. */
+export type Grant = Pick<ApiKey, "name" | "customerId" | "scope" | "rateLimit" | "expiresAt">;
+
+/** The record of a key with this grant, not stored yet. */
+export function keyFor(context: Context, grant: Grant, key: string): ApiKey {
+  return {
+    ...grant,
+    id: context.newId("key"),
+    version: 1,
+    hash: hashKey(key),
+    last4: last4Of(key),
+    createdAt: context.clock.now(),
+    lastUsedAt: null,
+    revokedAt: null,
+    replacedBy: null,
+  };
+}
+
+/**
+ * Makes a key. A `messages` key needs one customer, named by id or e-mail address; an `admin` key has none. Throws a 400
+ * that names the fields which do not fit. A repeat of an idempotency key answers the record without the key.
+ */
+export async function createKey(
+  context: Context,
+  request: { idempotencyKey: string | null; body: CreateKey },
+): Promise<Issued> {
+  const body = { scope: "messages" as const, ...request.body };
+  const command = { key: request.idempotencyKey, customerId: null, route: "POST /v1/admin/keys", body };
+  return issueOnce(context, command, async () => {
+    refuse([...ownerProblems(body), ...expiryProblems(context, body.expiresAt)]);
+    const { name, scope, rateLimit = null, expiresAt } = body;
+    const customerId = scope === "admin" ? null : await findOwner(context, body);
+    const key = newKey(context.random);
+    const grant = { name, scope, rateLimit, customerId, expiresAt: instantOrNull(expiresAt) };
+    const apiKey = keyFor(context, grant, key);
+    return { unit: [{ op: "insert", table: "keys", record: apiKey }], value: { apiKey, key }, result: apiKey.id };
+  });
+}
+
+/**
+ * Makes a key that opens the same as this one, which works until its grace period or its own time ends, whichever is
+ * first. Throws 404 for an unknown key, and 400 `INVALID_STATUS` for one that is revoked, expired or replaced already.
+ */
+export async function rotateKey(
+  context: Context,
+  id: string,
+  request: { idempotencyKey: string | null; body: RotateKey },
+): Promise<Issued> {
+  const body = { gracePeriodSeconds: GRACE_SECONDS, ...request.body };
+  const command = { key: request.idempotencyKey, customerId: null, route: `POST /v1/admin/keys/${id}/rotate`, body };
+  return issueOnce(context, command, async () => {
+    const former = await findExisting(context, id);
+    const now = context.clock.real();
+    refuseRotation(former, now);
+    const key = newKey(context.random);
+    const { name, customerId, scope, rateLimit, expiresAt } = former;
+    const apiKey = keyFor(context, { name, customerId, scope, rateLimit, expiresAt }, key);
+    const graceEndsAt = now + body.gracePeriodSeconds * 1_000;
+    const set = { replacedBy: apiKey.id, expiresAt: Math.min(graceEndsAt, expiresAt ?? graceEndsAt) };
+    return {
+      unit: [
+        { op: "insert", table: "keys", record: apiKey },
+        { op: "update", table: "keys", id: former.id, version: former.version, set },
+      ],
+      value: { apiKey, key },
+      result: apiKey.id,
+    };
+  });
+}
+
+/** Revokes a key at once and for good; one that is revoked already stays as it is. Throws 404 for an unknown key. */
+export async function revokeKey(context: Context, id: string): Promise<ApiKey> {
+  const revoked = await change(context, async () => {
+    const apiKey = await findExisting(context, id);
+    if (apiKey.revokedAt !== null) return { unit: null, value: apiKey };
+    const set = { revokedAt: context.clock.now() };
+    const value: ApiKey = { ...apiKey, ...set, version: apiKey.version + 1 };
+    return { unit: [{ op: "update", table: "keys", id: apiKey.id, version: apiKey.version, set }], value };
+  });
+  context.known.clear();
+  return revoked;
+}
+
+type Decision = Parameters<typeof once<{ apiKey: ApiKey; key: string }>>[2];
+
+async function issueOnce(context: Context, command: Command, decision: Decision): Promise<Issued> {
+  const commanded = await once(context, command, decision);
+  if (commanded.repeated) return { repeated: true, apiKey: await findExisting(context, commanded.result) };
+  context.known.clear();
+  return { repeated: false, ...commanded.value };
+}
+
+async function findExisting(context: Context, id: string): Promise<ApiKey> {
+  const apiKey = await findKey(context.store.db, id as KeyId);
+  if (apiKey === null) throw new ApiError("NOT_FOUND", `There is no key ${id}.`);
+  return apiKey;
+}
+
+function refuseRotation(apiKey: ApiKey, now: number): void {
+  const refused = (why: string) => new ApiError("INVALID_STATUS", `Key ${apiKey.id} ${why}`);
+  if (apiKey.replacedBy !== null) throw refused(`was replaced by ${apiKey.replacedBy}; rotate that one.`);
+  if (!isUsable(apiKey, now)) throw refused("is revoked or expired; make a new one.");
+}
+
+function ownerProblems({ scope, customerId, customerEmail }: CreateKey): ErrorDetail[] {
+  const named = Object.entries({ customerId, customerEmail }).filter(([, value]) => value !== undefined);
+  if (scope === "admin") {
+    return named.map(([path]) => ({ path, message: "must be left out: an admin key belongs to no customer" }));
+  }
+  if (named.length === 1) return [];
+  const message = "give either customerId or customerEmail: a messages key belongs to one customer";
+  return ["customerId", "customerEmail"].map((path) => ({ path, message }));
+}
+
+function expiryProblems(context: Context, expiresAt: string | undefined): ErrorDetail[] {
+  const at = instantOrNull(expiresAt);
+  const now = context.clock.real();
+  if (at === null || at > now) return [];
+  return [{ path: "expiresAt", message: `must be in the future; it is ${new Date(now).toISOString()} now` }];
+}
+
+function instantOrNull(text: string | undefined): number | null {
+  return text === undefined ? null : Date.parse(text);
+}
+
+function refuse(details: ErrorDetail[]): void {
+  const [first] = details;
+  if (first === undefined) return;
+  throw new ApiError("VALIDATION_ERROR", `${first.path}: ${first.message}`, { details });
+}
+
+async function findOwner(context: Context, { customerId, customerEmail }: CreateKey): Promise<CustomerId> {
+  const { db } = context.store;
+  if (customerId !== undefined) {
+    const customer = await findCustomer(db, customerId as CustomerId);
+    if (customer !== null) return customer.id;
+    throw invalidField("customerId", `there is no customer ${customerId}`);
+  }
+  const [customer, another] = await findCustomersByEmail(db, customerEmail ?? "", 2);
+  if (customer === undefined) {
+    throw invalidField("customerEmail", `there is no customer with the address ${customerEmail}`);
+  }
+  if (another === undefined) return customer.id;
+  throw invalidField("customerEmail", `several customers have the address ${customerEmail}; name one by customerId`);
+}

@@ -1,0 +1,120 @@
+/** The counters of usage: nothing counted is lost or counted twice, and they stay bounded. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commitAll, testContext, testKey } from "../../../test/support/context.ts";
+import type { UsageHour } from "../../core/usage.ts";
+import { findKey } from "../../store/keys.ts";
+import { StoreFull } from "../../store/store.ts";
+import { revokeKey } from "./issue.ts";
+import { UsageCounters } from "./usage.ts";
+
+async function start(t: { after(end: () => Promise<void>): void }) {
+  const test = await testContext();
+  t.after(() => test.close());
+  const written: UsageHour[][] = [];
+  const fails = { next: 0 };
+  const store = Object.create(test.context.store) as typeof test.context.store;
+  store.addUsage = async (hours) => {
+    if (fails.next > 0) {
+      fails.next -= 1;
+      throw new StoreFull("full");
+    }
+    written.push(structuredClone([...hours]));
+  };
+  store.commit = (unit) => test.context.store.commit(unit);
+  const counters = new UsageCounters({ store, clock: test.clock, fault: test.context.observer.fault });
+  return { ...test, counters, written, fails };
+}
+
+test("counts of one hour are added up and written each second, and only what is new", async (t) => {
+  const { counters, clock, written, customer, apiKey } = await start(t);
+  counters.start();
+  counters.count([apiKey.id, customer.id], "requests");
+  counters.count([apiKey.id], "requests", 2);
+  counters.count([apiKey.id], "segments", 3);
+  await clock.advance(1_000);
+  const got = written.flat().map(({ subject, at, requests, segments }) => [subject, at, requests, segments]);
+  assert.deepEqual(got, [
+    [apiKey.id, Date.UTC(2026, 0, 1), 3, 3],
+    [customer.id, Date.UTC(2026, 0, 1), 1, 0],
+  ]);
+  await clock.advance(3_600_000);
+  assert.equal(written.length, 1);
+  counters.count([apiKey.id], "requests");
+  await clock.advance(1_000);
+  assert.deepEqual(
+    written[1]?.map(({ at, requests }) => [at, requests]),
+    [[Date.UTC(2026, 0, 1, 1), 1]],
+  );
+  await counters.stop();
+  assert.equal(clock.pending, 0);
+});
+
+test("a write that fails keeps the counts for the next one, and is reported once", async (t) => {
+  const { counters, clock, written, fails, apiKey, observed } = await start(t);
+  counters.start();
+  fails.next = 3;
+  for (let second = 0; second < 3; second += 1) {
+    counters.count([apiKey.id], "requests");
+    await clock.advance(1_000);
+  }
+  assert.deepEqual(written, []);
+  await clock.advance(1_000);
+  assert.deepEqual(
+    written.flat().map(({ requests }) => requests),
+    [3],
+  );
+  assert.deepEqual(
+    observed.faults.map(({ where }) => where),
+    ["usage"],
+  );
+  await counters.stop();
+});
+
+test("stopping writes what is left", async (t) => {
+  const { counters, written, apiKey, context } = await start(t);
+  counters.start();
+  counters.count([apiKey.id], "messagesSent");
+  counters.used(apiKey.id);
+  await counters.stop();
+  assert.equal(written.flat().length, 1);
+  assert.equal((await findKey(context.store.db, apiKey.id))?.lastUsedAt, context.clock.now());
+});
+
+test("contract 2: lastUsedAt of a key is written within a second of its first use, then at most once a minute", async (t) => {
+  const { counters, clock, context, apiKey } = await start(t);
+  counters.start();
+  const read = async () => (await findKey(context.store.db, apiKey.id))?.lastUsedAt;
+  const versions = new Set<number | undefined>();
+  counters.used(apiKey.id);
+  const firstAt = clock.now();
+  for (let second = 0; second < 30; second += 1) {
+    await clock.advance(1_000);
+    counters.used(apiKey.id);
+    versions.add((await findKey(context.store.db, apiKey.id))?.version);
+  }
+  assert.equal(await read(), firstAt);
+  assert.equal(versions.size, 1);
+  const lastAt = clock.now();
+  await clock.advance(40_000);
+  assert.equal(await read(), lastAt);
+  await counters.stop();
+});
+
+test("writing lastUsedAt undoes no change of the key, and no change fails for it", async (t) => {
+  const { counters, context } = await start(t);
+  const keys = Array.from({ length: 20 }, () => testKey(context, null).apiKey);
+  await commitAll(
+    context,
+    keys.map((record) => ({ op: "insert", table: "keys", record })),
+  );
+  for (const { id } of keys) counters.used(id);
+  await Promise.all([counters.flush(), ...keys.map(({ id }) => revokeKey(context, id))]);
+  await counters.flush();
+  for (const { id } of keys) {
+    const stored = await findKey(context.store.db, id);
+    assert.ok(stored !== null && stored.revokedAt !== null && stored.lastUsedAt !== null);
+  }
+  await counters.stop();
+});

@@ -1,0 +1,172 @@
+/** Counts usage in memory, by subject and hour, and adds it to the store each second; says when keys were used last. */
+
+import type { UsageCounts } from "../../../sdk/wire.ts";
+import type { Clock } from "../../clock.ts";
+import type { CustomerId, KeyId } from "../../core/id.ts";
+import { keep } from "../../core/keep.ts";
+import { noUsage, USAGE_FIELDS, type UsageHour } from "../../core/usage.ts";
+import { findKey } from "../../store/keys.ts";
+import type { Store } from "../../store/store.ts";
+import type { Observer } from "../observer.ts";
+
+/** How often counts go to the store (design 4). */
+const FLUSH_EVERY_MS = 1_000;
+/** How often the last use of one key is written, at the most. */
+const USE_EVERY_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Subjects and hours counted at once while the store takes nothing; what is new beyond it is not counted. */
+const HOURS_MAX = 100_000;
+/** Hours handed to the store in one go. */
+const HOURS_PER_WRITE = 1_000;
+/** Keys whose last use is remembered; beyond it the one that was first used longest ago goes. */
+const KEYS_MAX = 10_000;
+/** Keys whose last use is written in one flush. */
+const KEYS_PER_WRITE = 200;
+
+/** When a key was used last, and which of its uses was written last. Shifted and real time. */
+interface Use {
+  usedAt: number;
+  writtenAt: number;
+  isWritten: boolean;
+}
+
+export interface UsageCountersOptions {
+  store: Store;
+  clock: Clock;
+  fault: Observer["fault"];
+}
+
+/** The counters of one process. A crash loses at most the last second of them. */
+export class UsageCounters {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #fault: Observer["fault"];
+  #hours = new Map<string, UsageHour>();
+  readonly #uses = new Map<KeyId, Use>();
+  #cancel: (() => void) | null = null;
+  #stopped = false;
+  #flushing: Promise<void> = Promise.resolve();
+  #isFailing = false;
+
+  constructor({ store, clock, fault }: UsageCountersOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#fault = fault;
+  }
+
+  /**
+   * Adds `n` to a counter of each subject, in the present hour. `requests`, `rateLimited`, `messagesSent` and `segments`
+   * are counted for the key, the others for the customer (contract 2): reads add keys up to customers themselves.
+   */
+  count(subjects: Iterable<KeyId | CustomerId>, field: keyof UsageCounts, n = 1): void {
+    const now = this.#clock.now();
+    const at = now - (now % HOUR_MS);
+    for (const subject of subjects) {
+      const hour = this.#hours.get(`${subject} ${at}`);
+      if (hour === undefined) this.#add({ ...noUsage(), subject, at, [field]: n });
+      else hour[field] += n;
+    }
+  }
+
+  /** Notes that a key was used now. Written at most once a minute, so that `lastUsedAt` is that exact. */
+  used(keyId: KeyId): void {
+    const usedAt = this.#clock.now();
+    const use = this.#uses.get(keyId);
+    if (use !== undefined) {
+      use.usedAt = usedAt;
+      use.isWritten = false;
+      return;
+    }
+    keep(this.#uses, keyId, { usedAt, writtenAt: Number.NEGATIVE_INFINITY, isWritten: false }, KEYS_MAX);
+  }
+
+  /** Begins to write each second. */
+  start(): void {
+    this.#cancel = this.#clock.after(FLUSH_EVERY_MS, () => {
+      void this.flush().then(() => {
+        if (!this.#stopped) this.start();
+      });
+    });
+  }
+
+  /** Writes what was counted so far. Never throws: what could not be written is kept for the next time. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(async () => {
+      await this.#writeHours();
+      await this.#writeUses(USE_EVERY_MS);
+    });
+    return this.#flushing;
+  }
+
+  /** Ends the writing, and writes the rest. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel?.();
+    await this.flush();
+    await this.#writeUses(0);
+  }
+
+  #add(counts: UsageHour): void {
+    const name = `${counts.subject} ${counts.at}`;
+    const hour = this.#hours.get(name);
+    if (hour !== undefined) {
+      for (const field of USAGE_FIELDS) hour[field] += counts[field];
+    } else if (this.#hours.size < HOURS_MAX) {
+      this.#hours.set(name, counts);
+    }
+  }
+
+  async #writeHours(): Promise<void> {
+    const hours = [...this.#hours.values()];
+    this.#hours = new Map();
+    for (let index = 0; index < hours.length; index += HOURS_PER_WRITE) {
+      try {
+        await this.#store.addUsage(hours.slice(index, index + HOURS_PER_WRITE));
+        this.#isFailing = false;
+      } catch (error) {
+        for (const hour of hours.slice(index)) this.#add(hour);
+        this.#report(error);
+        return;
+      }
+    }
+  }
+
+  async #writeUses(everyMs: number): Promise<void> {
+    const now = this.#clock.real();
+    const due = [...this.#uses].filter(([, use]) => !use.isWritten && now - use.writtenAt >= everyMs);
+    try {
+      const batch = everyMs === 0 ? due : due.slice(0, KEYS_PER_WRITE);
+      await Promise.all(batch.map(([keyId, use]) => this.#writeUse(keyId, use, now)));
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  /**
+   * Only from the version that was just read: a change of the key that comes in between makes this stale, and it is
+   * tried again a second later. A decision on the key that this makes stale is made again on the fresh record.
+   */
+  async #writeUse(keyId: KeyId, use: Use, now: number): Promise<void> {
+    const { usedAt } = use;
+    const apiKey = await findKey(this.#store.db, keyId);
+    if (apiKey === null) {
+      this.#uses.delete(keyId);
+      return;
+    }
+    if (apiKey.lastUsedAt === null || apiKey.lastUsedAt < usedAt) {
+      const set = { lastUsedAt: usedAt };
+      const { answer } = await this.#store.commit([
+        { op: "update", table: "keys", id: keyId, version: apiKey.version, set },
+      ]);
+      if (answer === "stale") return;
+    }
+    use.writtenAt = now;
+    use.isWritten = use.usedAt === usedAt;
+  }
+
+  /** Once for a row of failures, not each second of it. */
+  #report(error: unknown): void {
+    if (!this.#isFailing) this.#fault("usage", error);
+    this.#isFailing = true;
+  }
+}

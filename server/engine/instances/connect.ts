@@ -1,0 +1,116 @@
+/** Provider instances as an administrator makes, changes and removes them. Their settings are sealed as one. */
+
+import type { CreateInstance } from "../../../sdk/wire.ts";
+import { ApiError } from "../../core/error.ts";
+import type { InstanceId } from "../../core/id.ts";
+import { type Instance, isReal } from "../../core/instance.ts";
+import { findCustomerRouting } from "../../store/customers.ts";
+import { findInstance } from "../../store/instances.ts";
+import { findNumbersOn } from "../../store/numbers.ts";
+import { change, difference } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { once } from "../idempotency.ts";
+import { instanceSecretPlace } from "../secret-places.ts";
+import { openConfig } from "./connections.ts";
+
+/** An instance that was asked for; `repeated` when an earlier request with the same idempotency key had made it. */
+export interface Connected {
+  repeated: boolean;
+  instance: Instance;
+}
+
+/** Makes an instance and connects it. Its settings are as its provider's schema says. */
+export async function createInstance(
+  context: Context,
+  request: { idempotencyKey: string | null; body: CreateInstance },
+): Promise<Connected> {
+  const { idempotencyKey: key, body } = request;
+  // Before it counts: from then on nothing may be open that only a sandbox may have open.
+  if (isReal(body)) await context.leaveSandbox();
+  const command = { key, customerId: null, route: "POST /v1/admin/instances", body };
+  const commanded = await once(context, command, async () => {
+    const id = context.newId("inst");
+    const now = context.clock.now();
+    const { name, provider } = body;
+    const config = seal(context, id, body.config);
+    const instance: Instance = { id, version: 1, name, provider, config, createdAt: now, updatedAt: now };
+    return { unit: [{ op: "insert", table: "instances", record: instance }], value: instance, result: id };
+  });
+  if (commanded.repeated) return { repeated: true, instance: await requireInstance(context, commanded.result) };
+  const instance = commanded.value;
+  // Once more, now that it counts: the clock may have been moved in between.
+  if (isReal(instance)) await context.leaveSandbox();
+  context.known.clear();
+  await context.connections.connect(context, instance);
+  return { repeated: false, instance };
+}
+
+/**
+ * Changes the name, the settings, or both, and connects with the new ones. `merge` makes the settings of those it had;
+ * it throws a 400 for what its provider cannot use. Throws 404.
+ */
+export async function updateInstance(
+  context: Context,
+  id: string,
+  wanted: {
+    name: string | null;
+    merge: ((instance: Instance, config: Record<string, unknown>) => Record<string, unknown>) | null;
+  },
+): Promise<Instance> {
+  const updated = await change(context, async () => {
+    const before = await requireInstance(context, id);
+    const after: Instance = { ...before, updatedAt: context.clock.now() };
+    if (wanted.name !== null) after.name = wanted.name;
+    if (wanted.merge !== null)
+      after.config = seal(context, before.id, wanted.merge(before, openConfig(context, before)));
+    const set = difference(before, after);
+    const value = { ...after, version: before.version + 1 };
+    return { unit: [{ op: "update", table: "instances", id: before.id, version: before.version, set }], value };
+  });
+  context.known.clear();
+  if (wanted.merge !== null) await context.connections.connect(context, updated);
+  return updated;
+}
+
+/** Key of the turns in which numbers are put on instances, and instances removed that have none. */
+export const INSTANCES_TURN = "instances";
+
+/** Takes an instance down and removes it. Throws 404, and 400 `INVALID_STATUS` while a number is on it or a route names it. */
+export async function deleteInstance(context: Context, id: string): Promise<void> {
+  const removed = await context.turns.take(INSTANCES_TURN, async () => {
+    const instance = await requireInstance(context, id);
+    const [number] = await findNumbersOn(context.store.db, instance.id);
+    if (number !== undefined) {
+      const message = `${instance.id} has the number ${number.address}; remove its numbers from their customers first.`;
+      throw new ApiError("INVALID_STATUS", message);
+    }
+    const customer = await findCustomerRouting(context.store.db, instance.id);
+    if (customer !== null) {
+      const message = `${instance.id} is named by a route of the customer ${customer.id}; change its routes first.`;
+      throw new ApiError("INVALID_STATUS", message);
+    }
+    await change(context, async () => ({
+      unit: [
+        { op: "delete", table: "instances", where: { id: instance.id } },
+        { op: "delete", table: "memory", where: { instanceId: instance.id } },
+      ],
+      value: undefined,
+    }));
+    context.known.clear();
+    return instance;
+  });
+  await context.connections.disconnect(context, removed.id);
+  // Until it was taken down its provider went on writing.
+  await context.store.commit([{ op: "delete", table: "memory", where: { instanceId: removed.id } }]);
+}
+
+/** The instance with this id; throws 404 `NOT_FOUND`. */
+export async function requireInstance({ store }: Pick<Context, "store">, id: string): Promise<Instance> {
+  const instance = await findInstance(store.db, id as InstanceId);
+  if (instance !== null) return instance;
+  throw new ApiError("NOT_FOUND", `There is no instance ${id.slice(0, 100)}.`);
+}
+
+function seal({ sealer }: Context, id: InstanceId, config: Record<string, unknown>): string | null {
+  return Object.keys(config).length === 0 ? null : sealer.seal(JSON.stringify(config), instanceSecretPlace(id));
+}

@@ -1,0 +1,102 @@
+/** Which instances are up: those that run, say so, and did not just say of a hand-over that they are down. */
+
+import assert from "node:assert/strict";
+import { type TestContext as NodeTest, test } from "node:test";
+import { ScriptedProvider } from "../../../test/support/provider.ts";
+import { openContext } from "../../../test/support/sending.ts";
+import { until } from "../../../test/support/wait.ts";
+import type { Context } from "../context.ts";
+import { Connections } from "./connections.ts";
+
+/** Connections whose instances are one scripted provider, and what they woke. */
+async function connected(t: NodeTest) {
+  const made = await openContext(t);
+  const provider = new ScriptedProvider();
+  let changed = () => {};
+  const connections = new Connections((_, given) => {
+    changed = given.changed;
+    return provider;
+  });
+  const woken: string[] = [];
+  const wake: Context["wake"] = {
+    ...made.context.wake,
+    messages: (lanes) => void woken.push(...lanes),
+    outages: () => void woken.push("outages"),
+  };
+  const { clock, instance } = made;
+  const context: Context = { ...made.context, connections, wake };
+  const isUp = () => connections.isUp(context, instance.id);
+  return { connections, context, clock, instance, provider, woken, isUp, changed: () => changed() };
+}
+
+test("an instance is up while it runs and does not say otherwise, and each change wakes what waits", async (t) => {
+  const { connections, context, instance, provider, woken, isUp, changed } = await connected(t);
+  assert.equal(isUp(), false, "it does not run yet");
+  await connections.connect(context, instance);
+  assert.equal(isUp(), true);
+  assert.deepEqual(woken.splice(0), [instance.id, "outages"]);
+  provider.isUp = false;
+  changed();
+  assert.equal(isUp(), false);
+  assert.deepEqual(woken.splice(0), [instance.id, "outages"]);
+  provider.isUp = true;
+  assert.equal(isUp(), true);
+  await connections.disconnect(context, instance.id);
+  assert.equal(isUp(), false);
+  assert.deepEqual(woken.splice(0), [instance.id, "outages"]);
+});
+
+test("one that said of a hand-over that it is down is left alone: 1 to 60 s, or until it says that it is up", async (t) => {
+  const { connections, context, clock, instance, woken, isUp, changed } = await connected(t);
+  await connections.connect(context, instance);
+  woken.length = 0;
+  for (const [wished, restMs] of [
+    [0, 1_000],
+    [7_000, 7_000],
+    [3_600_000, 60_000],
+  ] as const) {
+    connections.rest(context, instance.id, wished);
+    assert.deepEqual(woken, [], "what it was given is not back in its place yet");
+    clock.shift(restMs - 1);
+    assert.equal(isUp(), false);
+    clock.shift(1);
+    assert.equal(isUp(), true);
+  }
+  connections.rest(context, instance.id, 60_000);
+  changed();
+  assert.equal(isUp(), true);
+  connections.rest(context, instance.id, 60_000);
+  await connections.connect(context, instance);
+  assert.equal(isUp(), true, "with other settings it is another one");
+});
+
+test("a provider that could not be started is stopped: nothing of it goes on beside its successor", async (t) => {
+  const { connections, context, instance, provider } = await connected(t);
+  let stops = 0;
+  provider.start = () => Promise.reject(new Error("the disk is full"));
+  provider.stop = async () => {
+    stops += 1;
+  };
+  await connections.connect(context, instance);
+  assert.equal(stops, 1);
+  assert.equal((await connections.health(context, instance.id)).status, "unhealthy");
+});
+
+test("all are stopped at once: one that takes its time holds up no other", async (t) => {
+  const made = await openContext(t);
+  const stopping = new Set<ScriptedProvider>();
+  let met = 0;
+  const connections = new Connections(() => {
+    const provider = new ScriptedProvider();
+    provider.stop = async () => {
+      stopping.add(provider);
+      await until(() => stopping.size === 2, { what: "the other one being stopped", limitMs: 2_000 });
+      met += 1;
+    };
+    return provider;
+  });
+  const context: Context = { ...made.context, connections };
+  for (const id of ["inst_1", "inst_2"] as const) await connections.connect(context, { ...made.instance, id });
+  await connections.stop(context);
+  assert.deepEqual([met, connections.providers.size], [2, 0]);
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { type TestContext as NodeTest, test } from "node:test";
+import { testContext } from "../../../test/support/context.ts";
+import { ScriptedProvider } from "../../../test/support/provider.ts";
+import { ApiError } from "../../core/error.ts";
+import type { HookReply, HookRequest } from "../../providers/provider.ts";
+import { Links } from "../links.ts";
+import { type AtHook, hookUrl, receiveAtHook } from "./hooks.ts";
+
+class Hooked extends ScriptedProvider {
+  readonly received: HookRequest[] = [];
+
+  async receive(request: HookRequest): Promise<HookReply> {
+    this.received.push(request);
+    return { status: 204 };
+  }
+}
+
+async function stage(t: NodeTest) {
+  const made = await testContext({ context: { publicUrl: () => "https://tb.example/under" } });
+  t.after(() => made.close());
+  const { context, instance, providers } = made;
+  const token = context.links.hookToken(instance.id);
+  const asked: AtHook = {
+    id: instance.id,
+    token,
+    rest: "/status/a%20b",
+    query: "?x=1",
+    method: "POST",
+    headers: {},
+    body: new Uint8Array(3),
+  };
+  const refusal = async (more: Partial<AtHook>) => {
+    const error = await receiveAtHook(context, { ...asked, ...more }).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
+    assert.ok(error instanceof ApiError);
+    return [error.code, error.message];
+  };
+  return { context, instance, providers, asked, refusal };
+}
+
+test("a provider gets what came to its hook, with the address as its peer was told it", async (t) => {
+  const { context, instance, providers, asked } = await stage(t);
+  const provider = new Hooked();
+  providers.set(instance.id, provider);
+  assert.deepEqual(await receiveAtHook(context, asked), { status: 204 });
+  const url = `${hookUrl(context, instance.id)}/status/a%20b?x=1`;
+  assert.ok(url.startsWith(`https://tb.example/under/hooks/${instance.id}/`));
+  const { method, headers, body } = asked;
+  assert.deepEqual(provider.received, [{ method, headers, body, path: "/status/a%20b", url }]);
+});
+
+test("what is no hook, and whatever is wrong with it, is the same 404, and reaches no provider", async (t) => {
+  const { context, instance, providers, asked, refusal } = await stage(t);
+  const provider = new Hooked();
+  providers.set(instance.id, provider);
+  const { token } = asked;
+  const other = context.links.hookToken("inst_00000000-0000-7000-8000-0000000000ff");
+  const nothing = ["NOT_FOUND", "There is nothing at this address."];
+  for (const wrong of [
+    { id: "inst_00000000-0000-7000-8000-0000000000ff", token: other },
+    { id: "" },
+    { id: "__proto__" },
+    { token: other },
+    { token: "" },
+    { token: token.slice(0, -1) },
+    { token: `${token}A` },
+    { token: token.toUpperCase() },
+    { token: "\u{10ffff}".repeat(token.length) },
+  ]) {
+    assert.deepEqual(await refusal(wrong), nothing, JSON.stringify(wrong));
+  }
+  assert.deepEqual(provider.received, []);
+  providers.set(instance.id, new ScriptedProvider());
+  assert.deepEqual(await refusal({}), nothing);
+});
+
+test("an instance that does not run, and a service that is only starting, is a 503", async (t) => {
+  const { context, instance, providers, asked, refusal } = await stage(t);
+  assert.equal((await refusal({}))[0], "SERVICE_UNAVAILABLE");
+  const provider = new Hooked();
+  providers.set(instance.id, provider);
+  const starting = { ...context, links: new Links() };
+  await assert.rejects(receiveAtHook(starting, asked), { code: "SERVICE_UNAVAILABLE" });
+  await assert.rejects(receiveAtHook(starting, { ...asked, id: "inst_1" }), { code: "SERVICE_UNAVAILABLE" });
+  assert.deepEqual(provider.received, []);
+});

@@ -1,0 +1,58 @@
+/** Hooks: the addresses at which peers tell of what happens. Each instance has one that nobody can guess. */
+
+import { ApiError } from "../../core/error.ts";
+import type { InstanceId } from "../../core/id.ts";
+import type { Instance } from "../../core/instance.ts";
+import type { HookReply, HookRequest } from "../../providers/provider.ts";
+import { PROVIDERS_WITH_HOOK } from "../../providers/registry.ts";
+import type { Context } from "../context.ts";
+
+/** Path of all hooks on this server. */
+export const HOOKS_PATH = "/hooks/";
+
+const RETRY_AFTER_SECONDS = 10;
+
+/** The whole address of an instance's hook. */
+export function hookUrl({ links, publicUrl }: Pick<Context, "links" | "publicUrl">, id: InstanceId): string {
+  return `${publicUrl()}${HOOKS_PATH}${id}/${links.hookToken(id)}`;
+}
+
+/** The address that an administrator sets up at the peer; null where the instance's provider needs none. */
+export function shownHookUrl(context: Pick<Context, "links" | "publicUrl">, instance: Instance): string | null {
+  return PROVIDERS_WITH_HOOK.includes(instance.provider) ? hookUrl(context, instance.id) : null;
+}
+
+/** A request as it came to a hook. `rest` is what follows the token, with its slash; `query` has its question mark. */
+export interface AtHook extends Pick<HookRequest, "method" | "headers" | "body"> {
+  id: string;
+  token: string;
+  rest: string;
+  query: string;
+}
+
+/**
+ * Gives a request to the instance whose hook it came to, and answers what its provider does. Throws 404 for an address
+ * that is no hook, whatever is wrong with it, and 503 while the instance does not run.
+ */
+export async function receiveAtHook(
+  context: Context,
+  { id, token, rest, query, ...request }: AtHook,
+): Promise<HookReply> {
+  // Before that nobody can tell a hook's address from another.
+  if (!context.links.isLoaded) throw notNow("The service is starting; try again later.");
+  const instance = await context.known.instance(id as InstanceId);
+  if (instance === null || !context.links.opensHook(instance.id, token)) {
+    throw new ApiError("NOT_FOUND", "There is nothing at this address.");
+  }
+  const provider = context.providers.get(instance.id);
+  if (provider === undefined) {
+    throw notNow("The instance is not running; try again later.");
+  }
+  if (provider.receive === undefined) throw new ApiError("NOT_FOUND", "There is nothing at this address.");
+  const url = `${hookUrl(context, instance.id)}${rest}${query}`;
+  return provider.receive({ ...request, path: rest, url });
+}
+
+function notNow(message: string): ApiError {
+  return new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}

@@ -1,0 +1,72 @@
+/** Commits one change to a message: its new state, its events and their deliveries, in one unit. */
+
+import { ApiError } from "../../core/error.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import type { Change } from "../../core/message-lifecycle.ts";
+import { findMessage } from "../../store/messages.ts";
+import type { Operation, Unit } from "../../store/store.ts";
+import { change, difference } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { failedWith } from "../payments/payments.ts";
+
+/** The unit that leads from `before` to the change's message, with its events and whatever else belongs to it. */
+export function unitOf(before: Message, { message, events }: Change, also: readonly Operation[] = []): Unit {
+  const set = difference(before, message);
+  const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: message.callbackUrl }));
+  return [{ op: "update", table: "messages", id: before.id, version: before.version, set }, ...told, ...also];
+}
+
+/** The message is not there any more: its customer's sandbox was reset. Nothing is left to be done for it. */
+export class MessageGone extends ApiError {
+  constructor(id: MessageId) {
+    super("NOT_FOUND", `The message ${id} is gone.`);
+  }
+}
+
+/** What a decision about a message comes to: its change, and what else is committed with it. Null changes nothing. */
+export type Verdict = (Change & { also?: Operation[] }) | null;
+
+/**
+ * Decides about a message and commits it; when it had changed in between, decides again from what it now is.
+ * `known` is the message as the caller has it, `verdict` pure. Answers the message as it then stands. Throws
+ * `MessageGone`, a 404, where it is not there any more.
+ */
+export async function changeMessage(
+  context: Context,
+  known: Message,
+  verdict: (message: Message) => Verdict,
+): Promise<Message> {
+  let fresh: Message | null = known;
+  const changed = await change(context, async () => {
+    let before = fresh ?? (await reread(context, known.id));
+    let decided = verdict(before);
+    if (decided === null && fresh !== null) {
+      // Only a commit would have shown that what the caller has is out of date.
+      before = await reread(context, known.id);
+      decided = verdict(before);
+    }
+    fresh = null;
+    if (decided === null) return { unit: null, value: before };
+    const message = { ...decided.message, version: before.version + 1 };
+    const also = [...(decided.also ?? []), ...(await alsoFails(context, before, message))];
+    return { unit: unitOf(before, decided, also), value: message };
+  });
+  context.recent.keep(changed);
+  const { dueAt } = changed;
+  if (dueAt !== null && dueAt <= context.clock.now()) context.wake.messages([changed.instanceId]);
+  return changed;
+}
+
+/** A payment request ends with the message that asks for it, wherever that fails (contract 3, Payments). */
+async function alsoFails(context: Context, before: Message, after: Message): Promise<Operation[]> {
+  return after.status === "failed" && before.status !== "failed" ? failedWith(context, after) : [];
+}
+
+/** A message that there must be, as it is stored. Throws where it is gone. */
+export async function reread(context: Context, id: MessageId): Promise<Message> {
+  const message = await findMessage(context.store.db, id);
+  if (message !== null) return message;
+  context.recent.forget(id);
+  throw new MessageGone(id);
+}

@@ -1,0 +1,214 @@
+/** What customers and contacts do at the same moment, in a thousand orders each: the record, the events and the phone agree. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ChatEventData } from "../../../sdk/wire.ts";
+import { inbound, receipt, ScriptedProvider } from "../../../test/support/provider.ts";
+import { type Round, race } from "../../../test/support/race.ts";
+import type { Chat } from "../../core/chat.ts";
+import type { ChatId } from "../../core/id.ts";
+import { findChat } from "../../store/chats.ts";
+import { findContactAddresses } from "../../store/contacts.ts";
+import { apply } from "../apply.ts";
+import { addParticipant, leaveGroup, removeParticipant, renameGroup } from "../chats/change-group.ts";
+import { makeGroup } from "../chats/make-group.ts";
+import { accept } from "./accept.ts";
+import { deleteMessage } from "./revise.ts";
+
+const CORRELATION_ID = `cor_${"0".repeat(32)}`;
+
+function send({ stage, contact }: Round, more: object = {}) {
+  return accept(stage.life.context, {
+    customerId: stage.customer.id,
+    keyId: stage.apiKey.id,
+    correlationId: CORRELATION_ID,
+    idempotencyKey: null,
+    body: { to: contact, content: { text: "Hello" }, ...more },
+  });
+}
+
+test("contract 3: deleting a message and its receipts at once: it is gone, and no event tells of its text again", async (t) => {
+  const ends = ["sent delivered read deleted", "sent delivered deleted read", "sent deleted delivered read"];
+  await race(t, ends, async (round) => {
+    const { stage, contact } = round;
+    const id = await stage.send({ to: contact });
+    await stage.run();
+    const reference = (await stage.message(id)).providerMessageId ?? "";
+    const tell = (kind: "delivered" | "read") =>
+      apply(stage.life.context, stage.instance.id, receipt(kind, { reference, messageId: id }));
+    const [deleted] = await round.atOnce<unknown>(
+      () => deleteMessage(stage.life.context, stage.customer.id, id),
+      () => tell("delivered"),
+      () => tell("read"),
+    );
+    assert.ok(deleted !== undefined && "value" in deleted);
+    const { text, deletedAt } = await stage.message(id);
+    assert.deepEqual([text, deletedAt !== null], [null, true]);
+    const [, ...told] = await stage.told(id);
+    const events = await stage.events(id);
+    const after = events.slice(events.findIndex(({ type }) => type === "message.deleted"));
+    assert.ok(
+      after.every(({ data }) => data.text === null),
+      "an event after it has its text",
+    );
+    return told.join(" ");
+  });
+});
+
+/** A provider that names each group it makes, and remembers what it was last told to call it. */
+function groupProvider(): ScriptedProvider {
+  const provider = new ScriptedProvider();
+  const { onCommand } = provider;
+  let groups = 0;
+  provider.onCommand = (command) => {
+    if (command.name !== "createGroup") return onCommand(command);
+    groups += 1;
+    return { done: true, reference: `group-${groups}` };
+  };
+  return provider;
+}
+
+const [ANN, BOB, CAT, DAN] = ["+15005550131", "+15005550132", "+15005550133", "+15005550134"] as const;
+
+async function group({ stage }: Round, participants: string[]): Promise<Chat> {
+  const body = { participants };
+  return (await makeGroup(stage.life.context, { customerId: stage.customer.id, idempotencyKey: null, body })).chat;
+}
+
+function asked({ stage }: Round, id: ChatId) {
+  return { customerId: stage.customer.id, id, correlationId: CORRELATION_ID, idempotencyKey: null };
+}
+
+/** Events of a chat so far, and the record, after a check that the one leads to the other. */
+async function historyOf({ stage }: Round, made: Chat): Promise<{ chat: Chat; told: string[] }> {
+  const rows = await stage.context.store.db.selectFrom("events").select(["bytes"]).orderBy("position").execute();
+  const events = rows.map(({ bytes }) => JSON.parse(bytes) as { type: string; data: ChatEventData });
+  const own = events.filter(({ data }) => data.chatId === made.id);
+  const chat = await findChat(stage.context.store.db, stage.customer.id, made.id);
+  assert.ok(chat !== null);
+  let { name, participants } = made;
+  for (const { type, data } of own) {
+    const { participant = "", title } = data;
+    if (type === "chat.title.changed") name = title ?? null;
+    if (type === "chat.participant.added") participants = [...participants, participant];
+    if (type === "chat.participant.left") participants = participants.filter((one) => one !== participant);
+  }
+  assert.deepEqual([chat.name, chat.participants.toSorted()], [name, participants.toSorted()]);
+  const told = own.map(({ type, data }) => `${type.slice(5)} ${data.title ?? data.participant}`);
+  assert.equal(new Set(told).size, told.length, "what happened is told of once");
+  return { chat, told };
+}
+
+test("contract 3: a group that two name at once has the name that its phones have", async (t) => {
+  const provider = groupProvider();
+  const ends = ["title.changed One title.changed Two", "title.changed Two title.changed One"];
+  const name = async (round: Round) => {
+    const { stage } = round;
+    const made = await group(round, [ANN, BOB]);
+    const rename = (title: string) => renameGroup(stage.life.context, asked(round, made.id), title);
+    await round.atOnce(
+      () => rename("One"),
+      () => rename("Two"),
+    );
+    const { chat, told } = await historyOf(round, made);
+    assert.equal(provider.commanded.findLast((one) => one.name === "renameGroup")?.given[1], chat.name);
+    return told.join(" ");
+  };
+  await race(t, ends, name, { provider });
+});
+
+test("contract 3: bringing one into a group and putting another out at once does both", async (t) => {
+  const ends = [
+    `participant.added ${DAN}, participant.left ${CAT}`,
+    `participant.left ${CAT}, participant.added ${DAN}`,
+  ];
+  const change = async (round: Round) => {
+    const { life } = round.stage;
+    const made = await group(round, [ANN, BOB, CAT]);
+    await round.atOnce(
+      () => addParticipant(life.context, asked(round, made.id), { field: "participant", value: DAN }),
+      () => removeParticipant(life.context, asked(round, made.id), CAT),
+    );
+    const { chat, told } = await historyOf(round, made);
+    assert.deepEqual(chat.participants.toSorted(), [ANN, BOB, DAN]);
+    return told.join(", ");
+  };
+  await race(t, ends, change, { provider: groupProvider() });
+});
+
+test("contract 3: leaving a group and changing it at once: what comes after the leave is refused, at the provider too", async (t) => {
+  const provider = groupProvider();
+  const ends = [`added ${DAN}, left`, "left, INVALID_STATUS"];
+  const leave = async (round: Round) => {
+    const { life, customer } = round.stage;
+    const made = await group(round, [ANN, BOB]);
+    const [, added] = await round.atOnce(
+      () => leaveGroup(life.context, asked(round, made.id)),
+      () => addParticipant(life.context, asked(round, made.id), { field: "participant", value: DAN }),
+    );
+    const chat = await findChat(round.stage.context.store.db, customer.id, made.id);
+    assert.notEqual(chat?.leftAt, null);
+    const commands = provider.commanded.splice(0).map((one) => one.name);
+    assert.equal(commands.at(-1), "leaveGroup", "nothing is asked of a provider after it");
+    if (added !== undefined && "refused" in added) return `left, ${added.refused}`;
+    assert.deepEqual(chat?.participants, [ANN, BOB, DAN]);
+    return `added ${DAN}, left`;
+  };
+  await race(t, ends, leave, { provider });
+});
+
+test("contract 3: createContact by many at once makes one contact, and sends every message once", async (t) => {
+  await race(t, ["one contact, 4 messages"], async (round) => {
+    const { stage, contact } = round;
+    const answers = await round.atOnce(...[1, 2, 3, 4].map(() => () => send(round, { createContact: true })));
+    const ids = answers.map((answer) => ("value" in answer ? answer.value.record.id : answer.refused));
+    assert.equal(new Set(ids).size, 4, ids.join(", "));
+    const found = await findContactAddresses(stage.context.store.db, stage.customer.id, [contact]);
+    const handed = stage.provider.handed.filter(({ to }) => to === contact).map(({ messageId }) => messageId);
+    assert.deepEqual(handed.toSorted(), ids.toSorted());
+    return `${found.length === 1 ? "one contact" : `${found.length} contacts`}, ${handed.length} messages`;
+  });
+});
+
+test("contract 3: STOP and a message at once: refused, failed or sent before it, and nothing is sent after it", async (t) => {
+  const ends = ["refused RECIPIENT_OPTED_OUT", "queued failed", "queued sent"];
+  await race(
+    t,
+    ends,
+    async (round) => {
+      const { stage, contact } = round;
+      const { context } = stage.life;
+      let stopped = false;
+      let wasStopped = false;
+      stage.provider.onSend = () => {
+        assert.ok(!stopped, "a message was handed over after STOP was on disk");
+        return stage.provider.accepted();
+      };
+      const stop = inbound({ reference: `stop ${contact}`, from: contact, text: "STOP" });
+      const [answer] = await round.atOnce<unknown>(
+        () => {
+          wasStopped = stopped;
+          return send(round);
+        },
+        async () => {
+          await apply(context, stage.instance.id, stop);
+          stopped = true;
+        },
+      );
+      const again = await round.atOnce(() => send(round));
+      assert.deepEqual(again, [{ refused: "RECIPIENT_OPTED_OUT" }]);
+      const handed = stage.provider.handed.filter(({ to }) => to === contact).length;
+      if (answer === undefined || "refused" in answer) {
+        assert.equal(handed, 0);
+        return `refused ${answer?.refused}`;
+      }
+      assert.ok(!wasStopped, "a message was accepted after STOP was on disk");
+      const { record } = answer.value as Awaited<ReturnType<typeof accept>>;
+      const told = (await stage.told(record.id as Parameters<typeof stage.told>[0])).join(" ");
+      const { errorCode } = await stage.message(record.id as Parameters<typeof stage.message>[0]);
+      assert.deepEqual([errorCode, handed], told === "queued failed" ? ["RECIPIENT_OPTED_OUT", 0] : [null, 1]);
+      return told;
+    },
+    { startDelayMax: 14 },
+  );
+});

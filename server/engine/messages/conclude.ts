@@ -1,0 +1,114 @@
+/** Concludes a hand-over: commits what its outcome means for the message. */
+
+import type { FallbackReason } from "../../../sdk/wire.ts";
+import type { Message } from "../../core/message.ts";
+import { becomeUnknown, type ChangeContext, climb, defer, type FailureCause } from "../../core/message-lifecycle.ts";
+import { failOver, placeOf } from "../../core/message-routing.ts";
+import { backoffMs } from "../../core/retry.ts";
+import { wayOf } from "../../core/routing.ts";
+import type { Outcome } from "../../providers/provider.ts";
+import type { Operation } from "../../store/store.ts";
+import { commitInTime } from "../commit.ts";
+import { type Context, changeContext } from "../context.ts";
+import { chooseOn, type Plan, planOf } from "../routing/route.ts";
+import { changeMessage, type Verdict } from "./change-message.ts";
+import { giveUp } from "./give-up.ts";
+import { referenceTurn } from "./references.ts";
+
+/** Commits the outcome of a hand-over, or of asking for it later. Answers the message as it then stands. */
+export async function conclude(context: Context, handed: Message, outcome: Outcome): Promise<Message> {
+  const { instanceId } = handed;
+  const waitMs = outcome.outcome === "deferred" ? (outcome.retryAfterMs ?? pauseMs(context, handed)) : 0;
+  const isDown = outcome.outcome === "deferred" && outcome.isDown === true;
+  // Before its messages are due again, so that they wait for it and are not handed to it one by one.
+  if (isDown) context.connections.rest(context, instanceId, waitMs);
+  const write = () =>
+    commitInTime(context, handed.claimedUntil, async () => {
+      const plan = await planOf(context, handed);
+      return changeMessage(context, handed, (fresh) => afterOutcome(context, plan, fresh, { handed, outcome, waitMs }));
+    });
+  // Receipts and reactions that come while this is written wait for it: they find the message by its reference then.
+  const changed =
+    outcome.outcome === "accepted"
+      ? await context.turns.take(referenceTurn(instanceId, outcome.reference), write)
+      : await write();
+  if (isDown) context.wake.outages();
+  if (outcome.outcome === "accepted") {
+    context.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
+    if (changed.chatId !== null) context.shownTyping.end(changed.chatId);
+  } else if (outcome.outcome === "unknown") context.observer.unknownOutcome();
+  return changed;
+}
+
+function pauseMs(context: Context, { handOvers }: Message): number {
+  return backoffMs(handOvers, context.chance());
+}
+
+/** A hand-over that has ended: the message as it was handed over, and how long it is to wait where it is deferred. */
+interface Ended {
+  handed: Message;
+  outcome: Outcome;
+  waitMs: number;
+}
+
+function afterOutcome(context: Context, plan: Plan, message: Message, { handed, outcome, waitMs }: Ended): Verdict {
+  const told = changeContext(context);
+  const { now } = told;
+  // A receipt may have been faster, and may have ended this hand-over already.
+  if (message.handOvers !== handed.handOvers || message.channel !== handed.channel) return null;
+  if (message.instanceId !== handed.instanceId) return null;
+  if (message.status !== "pending" && outcome.outcome !== "accepted") return null;
+  switch (outcome.outcome) {
+    case "accepted":
+      return taken(message, outcome, told);
+    case "rejected":
+      return refused(context, plan, message, outcome);
+    case "deferred": {
+      const laterAt = Math.min(now + waitMs, message.expiresAt ?? Number.POSITIVE_INFINITY);
+      const dueAt = outcome.isDown === true ? placeOf(message, context.settings.messageTtlMs, now) : laterAt;
+      const deferred = defer(message, outcome.reason, dueAt, now);
+      return deferred === null ? null : { message: deferred, events: [] };
+    }
+    case "unknown": {
+      const settleAfterMs = context.providers.get(message.instanceId)?.capabilities.settleAfterMs ?? 0;
+      return { message: becomeUnknown(message, now + settleAfterMs, outcome.reason, now), events: [] };
+    }
+  }
+}
+
+/** The provider took it: `sent`, its reference is where receipts will find it, and what it says of segments counts. */
+function taken(message: Message, accepted: Extract<Outcome, { outcome: "accepted" }>, context: ChangeContext): Verdict {
+  const { reference, segments = message.segments, encoding = message.encoding } = accepted;
+  const { id: messageId, instanceId, channel } = message;
+  const also: Operation[] = [
+    { op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: context.now } },
+  ];
+  const said = channel === "sms" ? { segments, encoding } : {};
+  const referenced = { ...message, ...said, providerMessageId: reference, claimedUntil: null };
+  const change = climb(referenced, "sent", context) ?? { message: referenced, events: [] };
+  return { ...change, also };
+}
+
+type Rejected = Extract<Outcome, { outcome: "rejected" }>;
+
+/**
+ * It was provably not sent, nor will be: another instance of the channel gets it, else the channel is given up. Where
+ * the recipient is not on the channel no other instance of it helps.
+ */
+function refused(context: Context, plan: Plan, message: Message, outcome: Rejected): Verdict {
+  const [reason, cause] = refusal(outcome);
+  const tried = [...message.instancesTried, message.instanceId];
+  const other = reason === "NOT_REACHABLE" ? null : chooseOn(context, plan, message.channel, tried);
+  if (other === null) return giveUp(context, plan, message, reason, cause);
+  const now = context.clock.now();
+  const moved = failOver(message, wayOf(other), cause, placeOf(message, context.settings.messageTtlMs, now), now);
+  return moved === null ? null : { message: moved, events: [] };
+}
+
+function refusal(outcome: Rejected): [FallbackReason, FailureCause] {
+  const { code, reason } = outcome;
+  if (outcome.notReachable === true) {
+    return ["NOT_REACHABLE", { code: "NO_CHANNEL_AVAILABLE", message: reason, providerErrorCode: code }];
+  }
+  return ["REJECTED", { code: "REJECTED", message: reason, providerErrorCode: code }];
+}

@@ -1,0 +1,68 @@
+/** Hand-overs beside one another: in the order of acceptance for one recipient, and called off at a stop. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { SendMessage } from "../../../sdk/wire.ts";
+import { checkHandOvers, type EngineStage, engineStage, turns } from "../../../test/support/engine.ts";
+import { deferred, type ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
+import type { Outcome } from "../../providers/provider.ts";
+
+/** Hand-overs that the test answers when it wants, by the text of the message. */
+function answeredByHand(stage: EngineStage): Map<string, (outcome: Outcome) => void> {
+  const open = new Map<string, (outcome: Outcome) => void>();
+  stage.provider.onSend = ({ text }) => new Promise((resolve) => open.set(text, resolve));
+  return open;
+}
+
+describe("contract 3: messages from one number to one recipient", () => {
+  const text = (content: string): Partial<SendMessage> => ({ content: { text: content } });
+  const texts = (provider: ScriptedProvider) => provider.handed.map((message) => message.text);
+
+  test("are handed over in the order of acceptance, each after the answer to the one before", async (t) => {
+    const stage = await engineStage(t);
+    const open = answeredByHand(stage);
+    const names = Array.from({ length: 20 }, (_, index) => `m${index}`);
+    for (const name of names) await stage.send(text(name));
+    for (const [index, name] of names.entries()) {
+      await stage.run();
+      assert.deepEqual(texts(stage.provider), names.slice(0, index + 1));
+      open.get(name)?.(stage.provider.accepted());
+    }
+  });
+
+  test("do not wait for one that was put off, nor for one whose outcome is unknown", async (t) => {
+    const stage = await engineStage(t);
+    stage.provider.sendNext.push(deferred(), UNKNOWN);
+    for (const name of ["put off", "unknown", "fine"]) await stage.send(text(name));
+    await stage.run();
+    assert.deepEqual(texts(stage.provider), ["put off", "unknown", "fine"]);
+    await stage.pass(1_000);
+    assert.deepEqual(texts(stage.provider), ["put off", "unknown", "fine", "put off"]);
+  });
+
+  test("hold up nobody else", async (t) => {
+    const stage = await engineStage(t);
+    answeredByHand(stage);
+    for (let index = 0; index < 40; index += 1) await stage.send(text(`a${index}`));
+    await stage.send({ ...text("other"), to: "+15550100002" });
+    await stage.run();
+    assert.deepEqual(texts(stage.provider), ["a0", "other"]);
+  });
+});
+
+test("contract 6: a hand-over that is called off before it began was not one: it is put off, not unknown", async (t) => {
+  const stage = await engineStage(t);
+  let putOff = 0;
+  for (let wait = 0; wait < 12; wait += 1) {
+    const id = await stage.send({ to: `+1555020${String(wait).padStart(4, "0")}` });
+    await turns(wait);
+    stage.life.dispatch.cutOff();
+    await stage.run();
+    const message = await stage.message(id);
+    assert.equal(message.status, "sent");
+    checkHandOvers(message, stage.provider.handed);
+    assert.equal(stage.provider.handed.filter(({ messageId }) => messageId === id).length, 1);
+    if (message.timeline[2]?.status === "queued") putOff += 1;
+  }
+  assert.ok(putOff > 0, "none was called off in time");
+});

@@ -1,0 +1,202 @@
+/** Hands due messages to their provider, and commits what came of it: the loop from `queued` to `sent`. */
+
+import type { InstanceId, MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import { becomeDue, handOver } from "../../core/message-lifecycle.ts";
+import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
+import { lanesDueBeside } from "../../store/messages.ts";
+import { answerOf } from "../answer.ts";
+import { type Context, changeContext } from "../context.ts";
+import { Lanes, type RunResult } from "../lanes.ts";
+import { Outages } from "../routing/outages.ts";
+import { nextChannel, type Plan, planOf, wayNow } from "../routing/route.ts";
+import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
+import { conclude } from "./conclude.ts";
+import { giveUp } from "./give-up.ts";
+import { isHeld, LEASE_MS, released } from "./lease.ts";
+import { outbound } from "./outbound.ts";
+import { failsAsUnwanted, type Hand, makeReady, type Ready } from "./ready.ts";
+import { settle } from "./settle.ts";
+
+/** Hand-overs at once, all instances together. */
+const HAND_OVERS_AT_ONCE_MAX = 256;
+/** Messages at once of an instance that does not run: nothing is handed over, only what is due beside is looked at. */
+const SLOTS_WITHOUT_PROVIDER = 16;
+
+/** The loop that drains due messages; a lane is a provider instance. */
+export class Dispatch {
+  readonly lanes: Lanes<Message>;
+  readonly outages: Outages;
+  readonly #context: Context;
+  /** The last message in hand from each number to each recipient. */
+  readonly #tails = new Map<string, Promise<unknown>>();
+  /** Each ends the waiting for one hand-over. */
+  readonly #handOvers = new Set<AbortController>();
+  readonly #gathering = new Set<MessageId>();
+  #stopped = false;
+
+  constructor(context: Context) {
+    const { clock, observer, providers } = context;
+    this.#context = context;
+    this.outages = new Outages(context);
+    this.lanes = new Lanes<Message>({
+      clock,
+      claim: (lanes) => this.#claim(lanes),
+      dueLanes: () => this.#dueLanes(),
+      laneOf: (message) => message.instanceId,
+      run: (message, free) => this.#inOrder(message, free),
+      fault: (error) => observer.fault("dispatch", error),
+      inFlight: (count) => observer.inFlight("dispatch", count),
+      slotsPerLane: (lane) => providers.get(lane as InstanceId)?.capabilities.concurrency ?? SLOTS_WITHOUT_PROVIDER,
+      slotsMax: HAND_OVERS_AT_ONCE_MAX,
+    });
+  }
+
+  start(): void {
+    this.lanes.start();
+    this.outages.start();
+  }
+
+  /** Begins no further hand-over, and resolves when those under way have ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([this.lanes.stop(), this.outages.stop()]);
+  }
+
+  /** Of an instance that is down nothing is claimed that waits to be handed over: it keeps its place where it is. */
+  #claim(wanted: readonly { lane: string; slots: number }[]): Promise<Message[]> {
+    const { clock, store } = this.#context;
+    const lanes = wanted.map(({ lane, slots }) => ({ lane, slots, held: !this.#isUp(lane) }));
+    return store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS });
+  }
+
+  async #dueLanes(): Promise<string[]> {
+    const { clock, store } = this.#context;
+    const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane);
+    const [up, down] = [due.filter((lane) => this.#isUp(lane)), due.filter((lane) => !this.#isUp(lane))];
+    return [...up, ...(await lanesDueBeside(store.db, down as InstanceId[], clock.now()))];
+  }
+
+  #isUp(lane: string): boolean {
+    return this.#context.connections.isUp(this.#context, lane as InstanceId);
+  }
+
+  /** Waits no longer for the hand-overs under way: their outcome is unknown. */
+  cutOff(): void {
+    for (const abort of this.#handOvers) abort.abort();
+  }
+
+  /** Handles a message after those before it from the same number to the same recipient (contract 3). */
+  async #inOrder(message: Message, free: Hand["free"]): Promise<RunResult> {
+    const pair = `${message.from} ${message.to}`;
+    const before = this.#tails.get(pair) ?? Promise.resolve();
+    const handled = before.then(() => this.#handle(message, free));
+    const tail = handled.catch(() => {});
+    this.#tails.set(pair, tail);
+    try {
+      return await handled;
+    } finally {
+      if (this.#tails.get(pair) === tail) this.#tails.delete(pair);
+    }
+  }
+
+  async #handle(message: Message, free: Hand["free"]): Promise<RunResult> {
+    // It waited its turn while the process began to stop: its lease is ended by the next start.
+    if (this.#stopped) return "bad";
+    const abort = new AbortController();
+    this.#handOvers.add(abort);
+    try {
+      return await lookAgain(this.#context, message, { abort, free, gathering: this.#gathering });
+    } catch (error) {
+      if (error instanceof MessageGone) return "good";
+      throw error;
+    } finally {
+      this.#handOvers.delete(abort);
+    }
+  }
+}
+
+/** What there is to do for a claimed message, by its status. */
+async function lookAgain(context: Context, message: Message, hand: Hand): Promise<RunResult> {
+  switch (message.status) {
+    case "scheduled": {
+      // Routes may have changed since it was accepted, and who is up.
+      const plan = await planOf(context, message);
+      await changeMessage(context, message, (fresh) =>
+        becomeDue(fresh, wayNow(context, plan, fresh), context.settings.messageTtlMs, changeContext(context)),
+      );
+      return "good";
+    }
+    case "queued":
+      return handOverTo(context, message, hand);
+    case "pending":
+      return settle(context, message, hand.abort);
+    case "sent": {
+      const plan = await planOf(context, message);
+      await changeMessage(context, message, (fresh) => noDelivery(context, plan, fresh, message));
+      return "good";
+    }
+    default:
+      await changeMessage(context, message, (fresh) => released(fresh, message));
+      return "good";
+  }
+}
+
+/** The time to wait for a delivery is over: the channel is given up, unless a receipt came first or there is no other. */
+function noDelivery(context: Context, plan: Plan, message: Message, leased: Message): Verdict {
+  if (message.status !== "sent" || nextChannel(context, plan, message) === null) return released(message, leased);
+  const cause = { code: "NO_CHANNEL_AVAILABLE", message: "No channel delivered it in time." } as const;
+  return giveUp(context, plan, message, "NO_DELIVERY", cause);
+}
+
+async function handOverTo(context: Context, claimed: Message, hand: Hand): Promise<RunResult> {
+  const ready = await makeReady(context, claimed, hand);
+  if (ready === null) return "bad";
+  try {
+    return await handOverReady(context, ready, hand.abort);
+  } finally {
+    ready.release();
+  }
+}
+
+async function handOverReady(
+  context: Context,
+  { message, gathered }: Ready,
+  abort: AbortController,
+): Promise<RunResult> {
+  let begun = false;
+  const handed = await changeMessage(context, message, (fresh) => {
+    const change = isHeld(fresh, message) ? handOver(fresh, changeContext(context)) : null;
+    begun = change !== null;
+    if (change === null) return released(fresh, message);
+    // It may have waited its turn for long: the lease begins with the hand-over.
+    return { ...change, message: { ...change.message, claimedUntil: context.clock.real() + LEASE_MS } };
+  });
+  // Files may have taken long, and STOP holds from the moment that it is on disk.
+  if (!begun || (await failsAsUnwanted(context, handed))) return "bad";
+  const provider = context.providers.get(handed.instanceId);
+  const outcome =
+    provider === undefined
+      ? notRunning(handed.instanceId)
+      : await send(context, provider, outbound(context, handed, gathered), abort);
+  await conclude(context, handed, outcome);
+  if (outcome.outcome === "accepted") return "good";
+  // One at a time tries whether it is there again.
+  return outcome.outcome === "deferred" && outcome.isDown === true ? "slow" : "bad";
+}
+
+function notRunning(instanceId: InstanceId): Outcome {
+  return { outcome: "deferred", retryAfterMs: null, reason: `${instanceId} is not running`, isDown: true };
+}
+
+/** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */
+async function send(context: Context, provider: Provider, message: Outbound, abort: AbortController): Promise<Outcome> {
+  if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service stopped before it" };
+  const late: Outcome = { outcome: "unknown", reason: "the provider did not answer in time" };
+  try {
+    return await answerOf(context.clock, abort, (signal) => provider.send(message, signal), late);
+  } catch (error) {
+    context.observer.fault("provider.send", error);
+    return { outcome: "unknown", reason: "the hand-over broke off" };
+  }
+}

@@ -1,0 +1,47 @@
+/** Files on their way out: found by the token of their link, read from the store or fetched from their provider. */
+
+import { ApiError } from "../../core/error.ts";
+import { typeOfReceived } from "../../core/media.ts";
+import { type ContentHead, findContentHead, readContent } from "../../store/contents.ts";
+import { command } from "../command.ts";
+import type { Context } from "../context.ts";
+import { FILE_BYTES_MAX } from "./attach.ts";
+
+/** The file that a token opens. Throws 404 `NOT_FOUND`, the same for every reason. */
+export async function findDownload(context: Context, token: string): Promise<ContentHead> {
+  const id = context.links.open(token, context.clock.real());
+  const head = id === null ? null : await findContentHead(context.store.db, id);
+  if (head === null || (!head.isHere && head.reference === null)) throw gone();
+  return head;
+}
+
+/**
+ * The bytes of a file and its type by them. What its provider has is fetched each time and not kept. Throws 404 where
+ * nobody has it any more, 502, 503 or 504 where its provider cannot be asked.
+ */
+export async function readDownload(
+  context: Context,
+  head: ContentHead,
+): Promise<{ bytes: Uint8Array; mimeType: string }> {
+  const bytes = head.isHere ? await readContent(context.store.db, head.id) : await fetchFrom(context, head);
+  if (bytes === null) throw gone();
+  return { bytes, mimeType: typeOfReceived(bytes, head.mimeType) };
+}
+
+async function fetchFrom(context: Context, { instanceId, reference }: ContentHead): Promise<Uint8Array | null> {
+  if (instanceId === null || reference === null) return null;
+  const bytes = await command(context, instanceId, "fetch", (fetch, abort) => fetch(reference, abort)).catch(
+    (error: unknown) => {
+      if (error instanceof ApiError && error.code === "CHANNEL_NOT_SUPPORTED") return null;
+      throw error;
+    },
+  );
+  if (bytes !== null && bytes.length > FILE_BYTES_MAX) {
+    throw new ApiError("PROVIDER_ERROR", "The provider has a file at this address that is larger than 100 MiB.");
+  }
+  return bytes;
+}
+
+function gone(): ApiError {
+  return new ApiError("NOT_FOUND", "There is no file at this address, or it is no longer kept.");
+}

@@ -1,0 +1,303 @@
+/** To whom a message goes and in which chat, what is refused, and what a unit that accepts it holds (contract 3). */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { SendMessage } from "../../../sdk/wire.ts";
+import { commitAll, type TestContext } from "../../../test/support/context.ts";
+import { CORRELATION, chats, groupFor, openContext, send, TO } from "../../../test/support/sending.ts";
+import { listEventsOfMessage } from "../../store/events.ts";
+import { findMessage } from "../../store/messages.ts";
+import { optOutsChanged } from "../contacts/opt-outs.ts";
+import { draft } from "./draft.ts";
+import { deleteMessage } from "./revise.ts";
+
+const PICTURE = "https://example.com/a.jpg";
+
+describe("contract 3: a message to a chat", () => {
+  test("goes to the other end of a thread, by its id or its synonym or its address", async (t) => {
+    const made = await openContext(t);
+    const { chatId } = await send(made, { to: TO });
+    assert.ok(chatId !== null);
+    for (const body of [{ chatId }, { conversationId: chatId }, { chatId: TO }]) {
+      const message = await send(made, body);
+      assert.deepEqual([message.to, message.from, message.chatId], [TO, made.number.address, chatId]);
+      assert.deepEqual(message.channelsLeft, ["sms"]);
+    }
+    assert.equal((await send(made, { chatId, from: made.number.address })).chatId, chatId);
+  });
+
+  test("goes to a group on the group's channel, with no other to fall back to", async (t) => {
+    const made = await openContext(t);
+    const group = await groupFor(made);
+    const message = await send(made, { chatId: group.id });
+    assert.deepEqual([message.to, message.chatId, message.channel], [group.id, group.id, "imessage"]);
+    assert.deepEqual(message.channelsLeft, []);
+    const sms = await groupFor(made, { channel: "sms" });
+    assert.equal((await send(made, { chatId: sms.id })).channel, "sms");
+  });
+
+  const REFUSED: [title: string, code: string, body: (made: TestContext) => Promise<SendMessage>][] = [
+    ["one that is unknown", "CONVERSATION_NOT_FOUND", async () => ({ chatId: "chat_1" })],
+    ["an address nobody wrote with", "CONVERSATION_NOT_FOUND", async () => ({ chatId: "+15550109999" })],
+    [
+      "another customer's group",
+      "CONVERSATION_NOT_FOUND",
+      async (made) => ({ chatId: (await groupFor(made, {}, await made.addTenant("Other"))).id }),
+    ],
+    [
+      "a group that the customer has left",
+      "INVALID_STATUS",
+      async (made) => ({ chatId: (await groupFor(made, { leftAt: 1 })).id }),
+    ],
+    [
+      "from another number of the customer",
+      "VALIDATION_ERROR",
+      async (made) => {
+        const own = { ...made.number, id: made.context.newId("num"), address: "+15550000099", isDefault: false };
+        await commitAll(made.context, [{ op: "insert", table: "numbers", record: own }]);
+        made.context.known.clear();
+        return { chatId: (await groupFor(made)).id, from: own.address };
+      },
+    ],
+    [
+      "from a number of nobody",
+      "ADDRESS_NOT_AUTHORIZED",
+      async (made) => ({ chatId: (await groupFor(made)).id, from: "+15550000098" }),
+    ],
+    [
+      "whose number the customer has no more",
+      "ADDRESS_NOT_AUTHORIZED",
+      async (made) => ({ chatId: (await groupFor(made, { from: "+15550000097" })).id }),
+    ],
+    [
+      "by a channel that the group has not",
+      "NO_CHANNEL_AVAILABLE",
+      async (made) => ({ chatId: (await groupFor(made)).id, routing: { preference: ["sms"] } }),
+    ],
+    [
+      "of SMS with an attachment",
+      "CHANNEL_NOT_SUPPORTED",
+      async (made) => ({
+        chatId: (await groupFor(made, { channel: "sms" })).id,
+        attachments: [{ type: "url", url: PICTURE }],
+      }),
+    ],
+  ];
+  for (const [title, code, bodyOf] of REFUSED) {
+    test(`${title}: ${code}`, async (t) => {
+      const made = await openContext(t);
+      await assert.rejects(send(made, await bodyOf(made)), { code });
+    });
+  }
+});
+
+describe("contract 1: a request with several bad fields is told of all of them", () => {
+  const BAD: [title: string, body: SendMessage, code: string, paths: string[]][] = [
+    [
+      "a bad number, a bad time and no text",
+      { to: "abc", scheduledAt: "tomorrow", content: {}, callbackUrl: "http://10.0.0.1/" },
+      "VALIDATION_ERROR",
+      ["content.text", "callbackUrl", "scheduledAt", "to"],
+    ],
+    [
+      "a bad number and a time gone by",
+      { to: "abc", scheduledAt: "2001-01-01T00:00:00Z", content: { text: "Hi" } },
+      "SCHEDULED_IN_PAST",
+      ["scheduledAt", "to"],
+    ],
+    ["a bad number alone", { to: "abc", content: { text: "Hi" } }, "INVALID_PHONE_NUMBER", ["to"]],
+  ];
+  for (const [title, body, code, expected] of BAD) {
+    test(`${title}: ${code}`, async (t) => {
+      const made = await openContext(t);
+      await assert.rejects(send(made, body), (error: { code: string; details: { path: string }[] }) => {
+        assert.deepEqual([error.code, error.details.map(({ path }) => path)], [code, expected]);
+        return true;
+      });
+    });
+  }
+});
+
+describe("contract 3: files", () => {
+  const TYPES: [title: string, body: SendMessage, type: string, left: string[]][] = [
+    ["one address of media is a media message, by SMS too", { content: { mediaUrl: PICTURE } }, "media", ["sms"]],
+    ["two are a carousel", { content: { text: "Look", mediaUrls: [PICTURE, PICTURE] } }, "carousel", ["sms"]],
+    ["an attachment goes by iMessage alone", { attachments: [{ type: "url", url: PICTURE }] }, "media", []],
+    [
+      "with media it stays what the media make it",
+      { content: { mediaUrls: [PICTURE, PICTURE] }, attachments: [{ type: "url", url: PICTURE }] },
+      "carousel",
+      [],
+    ],
+    ["an effect and nothing else is a text", { effect: "slam" }, "text", ["sms"]],
+  ];
+  for (const [title, body, type, left] of TYPES) {
+    test(title, async (t) => {
+      const message = await send(await openContext(t), { to: TO, ...body });
+      assert.deepEqual([message.messageType, message.channelsLeft], [type, left]);
+    });
+  }
+
+  test("the bytes of an attachment are committed with the message that has it", async (t) => {
+    const made = await openContext(t);
+    const data = Buffer.from("BEGIN:VCARD\nFN:A\nEND:VCARD\n").toString("base64");
+    const attachments: SendMessage["attachments"] = [{ type: "base64", data, filename: "a.vcf" }];
+    const message = await send(made, { to: TO, attachments });
+    assert.deepEqual(
+      message.attachments.map(({ filename, mimeType, totalBytes }) => [filename, mimeType, totalBytes]),
+      [["a.vcf", "text/vcard", 27]],
+    );
+    const contents = await made.context.store.db.selectFrom("contents").selectAll().execute();
+    assert.deepEqual(
+      contents.map(({ id, message_id, customer_id }) => [id, message_id, customer_id]),
+      [[message.attachments[0]?.guid, message.id, made.customer.id]],
+    );
+  });
+
+  test("bad media and bad attachments are named together", async (t) => {
+    const made = await openContext(t);
+    const body: SendMessage = {
+      to: TO,
+      content: { mediaUrls: ["http://example.com/"] },
+      attachments: [{ type: "url" }, { type: "base64" }],
+    };
+    await assert.rejects(send(made, body), (error: { details: { path: string }[] }) => {
+      const paths = error.details.map(({ path }) => path);
+      assert.deepEqual(paths, ["content.mediaUrls[0]", "attachments[0].url", "attachments[1].data"]);
+      return true;
+    });
+  });
+
+  test("an attachment where iMessage is not wanted is CHANNEL_NOT_SUPPORTED; no channel at all comes first", async (t) => {
+    const made = await openContext(t);
+    const attachments: SendMessage["attachments"] = [{ type: "url", url: PICTURE }];
+    const routing: SendMessage["routing"] = { preference: ["sms"] };
+    await assert.rejects(send(made, { to: TO, attachments, routing }), { code: "CHANNEL_NOT_SUPPORTED" });
+    await assert.rejects(send(made, { to: "a@example.com", attachments, routing }), { code: "NO_CHANNEL_AVAILABLE" });
+  });
+});
+
+describe("contract 3: replyTo", () => {
+  test("is a message of the same conversation, whoever sent it", async (t) => {
+    const made = await openContext(t);
+    const first = await send(made, { to: TO });
+    const inbound = {
+      ...first,
+      id: made.context.newId("msg"),
+      direction: "inbound",
+      from: TO,
+      to: first.from,
+    } as const;
+    await commitAll(made.context, [{ op: "insert", table: "messages", record: inbound }]);
+    for (const replyTo of [first.id, inbound.id]) {
+      assert.equal((await send(made, { to: TO, replyTo })).replyTo, replyTo);
+    }
+  });
+
+  const REFUSED: [title: string, replyTo: (made: TestContext) => Promise<string>][] = [
+    ["nobody's", async () => "msg_1"],
+    ["of another conversation", async (made) => (await send(made, { to: "+15550100002" })).id],
+    ["another customer's", async (made) => (await send(made, { to: TO }, await made.addTenant("Other"))).id],
+    [
+      "deleted",
+      async (made) => {
+        const scheduledAt = new Date(made.clock.now() + 60_000).toISOString();
+        const { id } = await send(made, { to: TO, scheduledAt });
+        await deleteMessage(made.context, made.customer.id, id);
+        return id;
+      },
+    ],
+  ];
+  for (const [title, idOf] of REFUSED) {
+    test(`a message that is ${title}: REPLY_NOT_FOUND`, async (t) => {
+      const made = await openContext(t);
+      const replyTo = await idOf(made);
+      await assert.rejects(send(made, { to: TO, replyTo }), { code: "REPLY_NOT_FOUND" });
+    });
+  }
+});
+
+describe("contract 3: opt-outs", () => {
+  test("who does not want messages from a number gets none; from another number, and in a group, it does", async (t) => {
+    const made = await openContext(t);
+    const other = await made.addTenant("Other");
+    const { id: customerId } = made.customer;
+    const record = { customerId, number: made.number.address, contact: TO, source: "api", keyword: null } as const;
+    const unit = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
+    await commitAll(made.context, unit);
+    optOutsChanged(made.context, unit);
+    await assert.rejects(send(made, { to: TO }), { code: "RECIPIENT_OPTED_OUT" });
+    assert.deepEqual(await chats(made), [], "nothing of it is kept");
+    assert.equal((await send(made, { to: TO }, other)).status, "queued");
+    assert.equal((await send(made, { chatId: (await groupFor(made)).id })).status, "queued");
+  });
+});
+
+describe("contract 3: createContact", () => {
+  const contacts = async ({ context }: TestContext) =>
+    (await context.store.db.selectFrom("contact_addresses").select("address").execute()).map(({ address }) => address);
+
+  test("makes a contact of the recipient, once; in a group it is ignored", async (t) => {
+    const made = await openContext(t);
+    await send(made, { to: TO, createContact: true });
+    await send(made, { to: TO, createContact: true });
+    await send(made, { chatId: (await groupFor(made)).id, createContact: true });
+    await send(made, { to: "+15550100002" });
+    assert.deepEqual(await contacts(made), [TO]);
+  });
+
+  test("a message that is refused makes none", async (t) => {
+    const made = await openContext(t);
+    await assert.rejects(send(made, { to: TO, createContact: true, replyTo: "msg_1" }), { code: "REPLY_NOT_FOUND" });
+    assert.deepEqual(await contacts(made), []);
+  });
+});
+
+test("contract 3: every field of a request is in the message", async (t) => {
+  const made = await openContext(t);
+  const message = await send(made, {
+    to: TO,
+    content: { text: "Hello you", mediaUrls: [PICTURE] },
+    effect: "confetti",
+    mentions: [{ address: "A@Example.com", start: 6, length: 3 }],
+    metadata: { a: 1 },
+    externalMessageId: "e",
+    routing: { preference: ["imessage"], fallback: false, fallbackAfterSeconds: 20 },
+  });
+  const { text, mediaUrls, effect, mentions, metadata, externalMessageId } = message;
+  assert.deepEqual(
+    { text, mediaUrls, effect, metadata, externalMessageId },
+    {
+      text: "Hello you",
+      mediaUrls: [PICTURE],
+      effect: "confetti",
+      metadata: { a: 1 },
+      externalMessageId: "e",
+    },
+  );
+  assert.deepEqual(mentions, [{ address: "a@example.com", start: 6, length: 3 }]);
+  assert.deepEqual([message.fallback, message.fallbackAfterMs, message.channelsLeft], [false, 20_000, []]);
+});
+
+test("contract 3: a draft commits nothing, takes the id and the payment that it is given, and is handed over once committed", async (t) => {
+  const made = await openContext(t);
+  const messageId = made.context.newId("msg");
+  const payment = { id: made.context.newId("pay"), amountCents: 2_500 };
+  const drafted = await draft(made.context, {
+    customerId: made.customer.id,
+    keyId: made.apiKey.id,
+    correlationId: CORRELATION,
+    wanted: { to: TO, content: { text: "Pay me" } },
+    messageId,
+    payment,
+  });
+  assert.deepEqual(
+    [await chats(made), await findMessage(made.context.store.db, messageId), made.woken.messages],
+    [[], null, []],
+  );
+  await commitAll(made.context, drafted.operations);
+  drafted.committed();
+  assert.deepEqual((await findMessage(made.context.store.db, messageId))?.payment, payment);
+  assert.equal((await listEventsOfMessage(made.context.store.db, messageId)).length, 1);
+  assert.deepEqual([made.woken.messages, made.observed.accepted], [[made.instance.id], 1]);
+});

@@ -1,0 +1,208 @@
+/** Drafts a message: checks what only the database and the clock can tell, and makes the unit that accepts it. */
+
+import type { MessageType } from "../../../sdk/wire.ts";
+import { ApiError, invalidFields } from "../../core/error.ts";
+import type { CustomerId, KeyId, MessageId, PaymentId } from "../../core/id.ts";
+import { parseInstant } from "../../core/instant.ts";
+import { type Message, NEW_MESSAGE } from "../../core/message.ts";
+import { begin } from "../../core/message-lifecycle.ts";
+import { parseAddress } from "../../core/phone.ts";
+import { PLAIN_SPELLING, problemsOf, type Spelling, type Understood, type Wanted } from "../../core/sending.ts";
+import { findMessageOf } from "../../store/messages.ts";
+import type { Operation } from "../../store/store.ts";
+import { type Thread, threadOf } from "../chats/threads.ts";
+import { isOptedOut } from "../contacts/opt-outs.ts";
+import { type Context, changeContext } from "../context.ts";
+import { chooseOn } from "../routing/route.ts";
+import { type Attached, attach, type Owner } from "./attach.ts";
+import { channelsFor, type Recipient, reasonFor, recipientOf, requireRecipient } from "./recipient.ts";
+
+/** Farthest ahead a message can be scheduled: 30 days (contract 3). */
+const SCHEDULE_AHEAD_MS_MAX = 30 * 86_400_000;
+
+/** What is to be sent, and on whose behalf. */
+export interface Sending {
+  customerId: CustomerId;
+  keyId: KeyId;
+  correlationId: string;
+  wanted: Wanted;
+  /** What the caller called its fields; their plain names unless given. */
+  spelling?: Spelling;
+  /** The payment that the message asks for. */
+  payment?: { id: PaymentId; amountCents: number };
+  /** An id chosen before; a new one otherwise. */
+  messageId?: MessageId;
+}
+
+/** A message that can be accepted: committed whole by `operations`, or not at all. */
+export interface Draft {
+  message: Message;
+  recipient: Recipient;
+  /**
+   * The thread, where it is new, then the message, its files, and its first event. A unit with them may be answered
+   * `taken` for the thread's sake: throw `threadTaken()` then, inside of `withThread`.
+   */
+  operations: Operation[];
+  /** To be called once they are on disk: what is due is handed over at once. */
+  committed(): void;
+}
+
+/** Makes a message and what accepts it, and commits nothing. Throws the refusals of contract 3. */
+export async function draft(context: Context, sending: Sending): Promise<Draft> {
+  const { customerId, wanted, spelling = PLAIN_SPELLING } = sending;
+  const { age } = context.threads;
+  const told = changeContext(context);
+  const messageId = sending.messageId ?? context.newId("msg");
+  const coded = codedRefusals(wanted, told.now);
+  const files = checkFields(context, { customerId, messageId }, { wanted, spelling }, coded);
+  const scheduledAt = scheduleOf(wanted.scheduledAt, told.now);
+  const recipient = await recipientOf(context, customerId, wanted);
+  const [channel, ...channelsLeft] = channelsFor(recipient, wanted);
+  await requireWilling(context, recipient);
+  const { number, to, chat, plan } = recipient;
+  const chosen = chooseOn(context, plan, channel);
+  if (chosen === null) throw new Error(`${channel} is usable, and no instance has it`);
+  const pair = { customerId, from: number.address, peer: to, channel, instanceId: number.instanceId };
+  const thread: Thread = chat === null ? await threadOf(context, pair) : { chat, make: [] };
+  const change = begin(
+    {
+      ...NEW_MESSAGE,
+      ...contentOf(wanted),
+      attachments: files.attachments,
+      ...whenOf(context, wanted, scheduledAt, told.now),
+      id: messageId,
+      customerId,
+      keyId: sending.keyId,
+      from: number.address,
+      to,
+      channel,
+      channelsLeft,
+      chatId: thread.chat.id,
+      replyTo: wanted.replyTo === undefined ? null : await requireReplied(context, thread, wanted.replyTo),
+      payment: sending.payment ?? null,
+      correlationId: sending.correlationId,
+      instanceId: chosen.instanceId,
+    },
+    reasonFor(recipient, wanted, channel, chosen),
+    told,
+  );
+  const { message } = change;
+  const insert: Operation = { op: "insert", table: "messages", record: message };
+  const operations = [...thread.make, insert, ...files.operations];
+  for (const event of change.events) operations.push({ op: "event", event, callbackUrl: message.callbackUrl });
+  return { message, recipient, operations, committed: () => committed(context, message, thread, age) };
+}
+
+function committed(context: Context, message: Message, { chat, make }: Thread, age: number): void {
+  if (make.length > 0 && age === context.threads.age) context.threads.keep(chat);
+  context.observer.accepted();
+  if (message.scheduledAt !== null) return;
+  context.recent.keep(message);
+  context.wake.messages([message.instanceId]);
+}
+
+const NO_FILES: Attached = { attachments: [], operations: [] };
+
+/** Refusals of the fields that have codes of their own. */
+function codedRefusals({ to, scheduledAt }: Wanted, now: number): ApiError[] {
+  const checks = [() => scheduleOf(scheduledAt, now), () => (to === undefined ? null : requireRecipient(to))];
+  return checks.flatMap((check) => {
+    try {
+      check();
+      return [];
+    } catch (error) {
+      if (error instanceof ApiError) return [error];
+      throw error;
+    }
+  });
+}
+
+/** Throws a 400 that names every field which is wrong by itself; else what the attachments come to. */
+function checkFields(context: Context, owner: Owner, understood: Understood, coded: readonly ApiError[]): Attached {
+  const { attachments } = understood.wanted;
+  const problems = problemsOf(understood, context.settings);
+  let files = NO_FILES;
+  if (attachments !== undefined) {
+    try {
+      files = attach(context, owner, attachments);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.details === undefined) throw error;
+      problems.push(...error.details);
+    }
+  }
+  const all = [...problems, ...coded.flatMap(({ details = [] }) => details)];
+  if (problems.length > 0) throw invalidFields(all);
+  const [first] = coded;
+  if (first !== undefined) throw new ApiError(first.code, first.message, { details: all });
+  return files;
+}
+
+/** What the message says, and how. */
+function contentOf(wanted: Wanted) {
+  const { content = {}, mentions = [] } = wanted;
+  return {
+    text: content.text ?? null,
+    mediaUrls: content.mediaUrls ?? [],
+    messageType: messageTypeOf(wanted),
+    effect: wanted.effect ?? null,
+    mentions: mentions.map((one) => ({ ...one, address: parseAddress(one.address)?.address ?? one.address })),
+    metadata: wanted.metadata ?? null,
+    externalMessageId: wanted.externalMessageId ?? null,
+    callbackUrl: wanted.callbackUrl ?? null,
+  };
+}
+
+/** Two addresses of media or more are a carousel (contract 3). */
+function messageTypeOf({ content = {}, attachments = [] }: Wanted): MessageType {
+  const { mediaUrls = [] } = content;
+  if (mediaUrls.length > 1) return "carousel";
+  return mediaUrls.length + attachments.length > 0 ? "media" : "text";
+}
+
+/** When it is handed over, given up and falls back. */
+function whenOf({ settings }: Context, { routing = {} }: Wanted, scheduledAt: number | null, now: number) {
+  const { fallback = true, fallbackAfterSeconds: afterSeconds } = routing;
+  return {
+    fallback,
+    fallbackAfterMs: afterSeconds === undefined ? settings.fallbackAfterMs : afterSeconds * 1_000,
+    scheduledAt,
+    dueAt: scheduledAt ?? now,
+    expiresAt: scheduledAt === null ? now + settings.messageTtlMs : null,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+function scheduleOf(text: string | undefined, now: number): number | null {
+  if (text === undefined) return null;
+  const refuse = (code: "INVALID_SCHEDULED_AT" | "SCHEDULED_IN_PAST" | "SCHEDULED_TOO_FAR", message: string) =>
+    new ApiError(code, `scheduledAt: ${JSON.stringify(text)} ${message}`, {
+      details: [{ path: "scheduledAt", message }],
+    });
+  const at = parseInstant(text);
+  if (at === null)
+    throw refuse(
+      "INVALID_SCHEDULED_AT",
+      "is not an ISO 8601 instant with an offset or Z, such as 2026-01-31T09:30:00Z.",
+    );
+  if (at <= now) throw refuse("SCHEDULED_IN_PAST", `is not in the future; it is ${new Date(now).toISOString()} now.`);
+  if (at > now + SCHEDULE_AHEAD_MS_MAX) throw refuse("SCHEDULED_TOO_FAR", "is more than 30 days ahead.");
+  return at;
+}
+
+/** A group has no opt-outs: what is said in it is said to everybody there. */
+async function requireWilling(context: Context, { number, to, isGroup }: Recipient): Promise<void> {
+  if (isGroup || !(await isOptedOut(context, number.address, to))) return;
+  throw new ApiError(
+    "RECIPIENT_OPTED_OUT",
+    `${to} does not want messages from ${number.address}; see GET /v1/opt-outs.`,
+  );
+}
+
+/** The message that is answered: of the same conversation, and not deleted. */
+async function requireReplied(context: Context, { chat }: Thread, replyTo: string): Promise<MessageId> {
+  const answered = await findMessageOf(context.store.db, chat.customerId, replyTo);
+  if (answered !== null && answered.deletedAt === null && answered.chatId === chat.id) return answered.id;
+  const message = `there is no message ${replyTo.slice(0, 100)} in this conversation`;
+  throw new ApiError("REPLY_NOT_FOUND", `replyTo: ${message}.`, { details: [{ path: "replyTo", message }] });
+}

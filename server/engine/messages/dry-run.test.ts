@@ -1,0 +1,191 @@
+/** A dry run tells what sending would do: who would get it, who not and why, and leaves no trace. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { DryRun, SendMessage } from "../../../sdk/wire.ts";
+import { type Carriers, carriersOn, SMS_FIRST } from "../../../test/support/carriers.ts";
+import { NOT_REACHABLE, ScriptedProvider } from "../../../test/support/provider.ts";
+import { groupFor } from "../../../test/support/sending.ts";
+import { PNG } from "../../../test/support/shapes.ts";
+import { understandMessage } from "../../core/sending.ts";
+import { TABLES } from "../../store/schema.ts";
+import { Inquiries } from "../contacts/availability.ts";
+import { setQuietHours } from "../routing/quiet-hours.ts";
+import { dryRun } from "./dry-run.ts";
+
+const TO = "+15550100001";
+
+async function rehearse(carriers: Carriers, more: Partial<SendMessage> = {}): Promise<DryRun> {
+  const { stage } = carriers;
+  const { context } = stage.life;
+  const owner = { customerId: stage.customer.id, keyId: stage.apiKey.id, correlationId: `cor_${"0".repeat(32)}` };
+  const body = { content: { text: "Hello" }, ...(more.chatId === undefined ? { to: TO } : {}), ...more };
+  return dryRun(context, new Inquiries(context), owner, understandMessage(body));
+}
+
+/** A Mac and two carriers that the same route names. */
+async function pairOn(...[t, options]: Parameters<typeof carriersOn>) {
+  const carriers = await carriersOn(t, options);
+  const a = await carriers.add();
+  const b = await carriers.add();
+  await carriers.setRoutes([a, b].map(({ id }) => ({ prefix: "+1", instanceId: id })));
+  return { ...carriers, a, b };
+}
+
+const outcome = ({ channel, instanceId, reason }: DryRun) => [channel, instanceId, reason];
+const hops = (run: DryRun) =>
+  run.hops.map(({ channel, instanceId, usable, reason }) => [channel, instanceId, usable, reason]);
+
+describe("the hops of a dry run", () => {
+  test("are the ways that sending takes, with the words of its timeline", async (t) => {
+    const carriers = await pairOn(t);
+    const { stage, mac, a, b } = carriers;
+    const run = await rehearse(carriers);
+    const first = `imessage first by preference, by ${mac.id}, where the number is`;
+    assert.deepEqual(outcome(run), ["imessage", mac.id, first]);
+    assert.deepEqual(hops(run), [
+      ["imessage", mac.id, true, first],
+      ["sms", a.id, true, `sms should imessage be given up, by ${a.id}, for the route +1`],
+      ["sms", b.id, true, `should ${a.id} refuse it, by ${b.id}, for the route +1`],
+    ]);
+    const id = await stage.send();
+    assert.equal((await stage.message(id)).timeline[0]?.reason, run.reason);
+  });
+
+  test("pass over an instance that is down for one that is up", async (t) => {
+    const carriers = await pairOn(t);
+    const { a, b, stage } = carriers;
+    await carriers.flip(false, a);
+    const run = await rehearse(carriers, SMS_FIRST);
+    assert.deepEqual([run.channel, run.instanceId], ["sms", b.id]);
+    assert.deepEqual(hops(run).slice(0, 2), [
+      ["sms", a.id, false, `${a.id} is down`],
+      ["sms", b.id, true, `sms first by preference, by ${b.id}, for the route +1, as ${a.id} is down`],
+    ]);
+    const id = await stage.send(SMS_FIRST);
+    assert.equal((await stage.message(id)).instanceId, b.id);
+  });
+
+  test("wait where all instances of the channel are down, as sending does", async (t) => {
+    const carriers = await pairOn(t);
+    const { a, b } = carriers;
+    await carriers.flip(false, a, b);
+    const run = await rehearse(carriers, SMS_FIRST);
+    assert.deepEqual([run.channel, run.instanceId], ["sms", a.id]);
+    assert.match(run.reason, /it is down at present, and the message waits for it$/);
+    assert.deepEqual(hops(run)[1], ["sms", b.id, false, `${b.id} is down`]);
+  });
+
+  test("leave iMessage out where the provider knows that the recipient has none", async (t) => {
+    const carriers = await pairOn(t);
+    const { mac, a, stage } = carriers;
+    mac.provider.onCommand = () => ({ imessage: false, facetime: false });
+    mac.provider.onSend = () => NOT_REACHABLE;
+    const run = await rehearse(carriers);
+    assert.deepEqual(outcome(run), ["sms", a.id, `sms as imessage would be given up, by ${a.id}, for the route +1`]);
+    assert.equal(run.hops[0]?.usable, false);
+    assert.match(run.hops[0]?.reason ?? "", /is not on iMessage/);
+    const id = await stage.send();
+    await stage.run();
+    const { channel, instanceId } = await stage.message(id);
+    assert.deepEqual([channel, instanceId], [run.channel, run.instanceId]);
+  });
+
+  test("are as they would be where the provider cannot tell, or does not answer", async (t) => {
+    for (const answer of [{ imessage: null, facetime: null }, "throws"] as const) {
+      const carriers = await pairOn(t, { faults: ["provider.command"] });
+      carriers.mac.provider.onCommand = () => answer;
+      assert.equal((await rehearse(carriers)).channel, "imessage");
+    }
+  });
+
+  test("end with the first channel where fallback is off, with none where that is known to be no use", async (t) => {
+    const carriers = await pairOn(t);
+    const { mac, a } = carriers;
+    const more = { routing: { fallback: false } };
+    const run = await rehearse(carriers, more);
+    assert.equal(run.channel, "imessage");
+    assert.deepEqual(hops(run)[1], ["sms", a.id, false, "routing.fallback is false: nothing is tried after imessage"]);
+    mac.provider.onCommand = () => ({ imessage: false, facetime: false });
+    carriers.stage.clock.shift(86_400_000);
+    const none = await rehearse(carriers, more);
+    assert.deepEqual([none.channel, none.instanceId, none.segments], [null, null, null]);
+    assert.match(none.reason, /is not on iMessage/);
+  });
+
+  test("name the channels that are not tried, and why", async (t) => {
+    const carriers = await pairOn(t);
+    const preferred = await rehearse(carriers, { routing: { preference: ["imessage"] } });
+    assert.deepEqual(hops(preferred)[1], ["sms", null, false, "routing.preference does not name it"]);
+    const mailed = await rehearse(carriers, { to: "jo@example.com" });
+    const from = carriers.stage.number.address;
+    assert.deepEqual(hops(mailed)[1], ["sms", null, false, `from ${from} to jo@example.com there is no sms`]);
+    const chat = await groupFor(carriers.stage);
+    const grouped = await rehearse(carriers, { chatId: chat.id });
+    assert.deepEqual(hops(grouped)[1], ["sms", null, false, "the group is on imessage"]);
+    assert.equal(grouped.to, chat.id);
+    const attachments: SendMessage["attachments"] = [{ type: "url", url: "https://example.com/a.pdf" }];
+    const attached = await rehearse(carriers, { attachments });
+    assert.deepEqual(hops(attached)[1], ["sms", null, false, "attachments go by iMessage only"]);
+  });
+
+  test("ask nobody about a recipient where iMessage is not tried", async (t) => {
+    const carriers = await pairOn(t);
+    await rehearse(carriers, { routing: { preference: ["sms"] } });
+    assert.deepEqual(carriers.mac.provider.commanded, []);
+  });
+});
+
+describe("a dry run tells", () => {
+  test("segments and encoding of the text as an SMS, also where iMessage comes first", async (t) => {
+    const carriers = await pairOn(t);
+    const run = await rehearse(carriers, { content: { text: "“Hello”" } });
+    assert.deepEqual([run.channel, run.segments, run.encoding], ["imessage", 1, "UCS-2"]);
+    const smart = await carriersOn(t, {
+      settings: { smartEncoding: true },
+      provider: new ScriptedProvider({ channels: ["imessage", "sms"] }),
+    });
+    assert.equal((await rehearse(smart, { content: { text: "“Hello”" } })).encoding, "GSM-7");
+  });
+
+  test("no segments where no SMS can be sent", async (t) => {
+    const carriers = await carriersOn(t);
+    const run = await rehearse(carriers);
+    assert.deepEqual([run.channel, run.segments, run.encoding], ["imessage", null, null]);
+  });
+
+  test("when it is due, and until when quiet hours then hold it back", async (t) => {
+    const carriers = await pairOn(t);
+    const { stage } = carriers;
+    const { context } = stage.life;
+    await setQuietHours(context, stage.customer.id, { start: "21:00", end: "08:00", timeZone: "UTC" });
+    const to = "jo@example.com";
+    assert.equal((await rehearse(carriers, { to })).quietUntil, "2026-01-01T08:00:00.000Z");
+    const scheduledAt = "2026-01-02T22:00:00.000Z";
+    const later = await rehearse(carriers, { to, scheduledAt });
+    assert.deepEqual([later.scheduledAt, later.quietUntil], [scheduledAt, "2026-01-03T08:00:00.000Z"]);
+    assert.equal((await rehearse(carriers, { to, scheduledAt: "2026-01-02T12:00:00Z" })).quietUntil, null);
+  });
+});
+
+test("a dry run leaves nothing behind: no row of any table, nothing handed over, nothing due", async (t) => {
+  const carriers = await pairOn(t);
+  const { stage, mac, a, b } = carriers;
+  const rows = async () => {
+    const all = Object.values(TABLES).map(async ({ name }) => {
+      const found = await stage.context.store.db
+        .selectFrom(name as "messages")
+        .selectAll()
+        .execute();
+      return [name, found] as const;
+    });
+    return Object.fromEntries(await Promise.all(all));
+  };
+  const before = await rows();
+  await rehearse(carriers, { createContact: true, externalMessageId: "x", idempotencyKey: "k" });
+  await rehearse(carriers, { attachments: [{ type: "base64", data: PNG }] });
+  await rehearse(carriers, { ...SMS_FIRST, scheduledAt: "2026-01-02T22:00:00Z" });
+  await stage.run();
+  assert.deepEqual(await rows(), before);
+  for (const { provider } of [mac, a, b]) assert.deepEqual(provider.handed, []);
+});

@@ -1,0 +1,26 @@
+/** Gives a channel up: on to the next one where there is one, else the message has failed. */
+
+import type { FallbackReason } from "../../../sdk/wire.ts";
+import type { Message } from "../../core/message.ts";
+import { type Change, type FailureCause, fail, fallBack } from "../../core/message-lifecycle.ts";
+import { wayOf } from "../../core/routing.ts";
+import { type Context, changeContext } from "../context.ts";
+import { nextChannel, type Plan } from "../routing/route.ts";
+
+/**
+ * The change of a message whose channel is given up for `reason` (contract 3, Routing). `cause` is what it fails
+ * with when no channel is left. Null when it had already ended otherwise.
+ */
+export function giveUp(
+  context: Context,
+  plan: Plan,
+  message: Message,
+  reason: FallbackReason,
+  cause: FailureCause,
+): Change | null {
+  const told = changeContext(context);
+  const next = nextChannel(context, plan, message);
+  if (next === null) return fail(message, cause, told);
+  const { channel, chosen } = next;
+  return fallBack(message, { channel, ...wayOf(chosen) }, reason, context.settings.messageTtlMs, told);
+}

@@ -1,0 +1,18 @@
+/** Leases of messages: whoever claimed one may change what is due of it, until the lease ends. */
+
+import type { Message } from "../../core/message.ts";
+import type { Verdict } from "./change-message.ts";
+
+/** Length of a lease in real milliseconds (design: 45 s). What takes longer is cut off before. */
+export const LEASE_MS = 45_000;
+
+/** Whether the lease that was taken is still the message's; one that waited its turn for too long has lost it. */
+export function isHeld(message: Message, leased: Message): boolean {
+  return message.claimedUntil !== null && message.claimedUntil === leased.claimedUntil;
+}
+
+/** Nothing to do after all: the lease is given back, where it still is the one that was taken. */
+export function released(message: Message, leased: Message): Verdict {
+  if (!isHeld(message, leased)) return null;
+  return { message: { ...message, claimedUntil: null }, events: [] };
+}

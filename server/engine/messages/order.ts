@@ -1,0 +1,194 @@
+/** What customers order of a message that was sent: edit it, take it back, react to it. The phone first, then the record. */
+
+import type { ReactionCommand } from "../../../sdk/wire.ts";
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId, MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import { unsend } from "../../core/message-lifecycle.ts";
+import { edit, failEdit } from "../../core/message-revision.ts";
+import type { Ordered, Target } from "../../providers/provider.ts";
+import { findChat } from "../../store/chats.ts";
+import { conversationOf } from "../chats/conversation.ts";
+import { threadOf } from "../chats/threads.ts";
+import { command } from "../command.ts";
+import { commitInTime } from "../commit.ts";
+import { type Context, changeContext } from "../context.ts";
+import { once } from "../idempotency.ts";
+import { changeMessage, reread, unitOf } from "./change-message.ts";
+import { requireMessage } from "./revise.ts";
+
+/** Orders of one message or chat at once, the one under way included; more are refused with a 503. */
+const ORDERS_MAX = 16;
+const BUSY_RETRY_AFTER_SECONDS = 5;
+/** How long it is tried to record what the phone did, in real milliseconds. */
+const RECORD_MS_MAX = 10_000;
+
+/** What is ordered of a message, in words. */
+type Order = "edited" | "unsent" | "reacted to";
+
+/** A customer's message or chat by its id. */
+export interface Subject {
+  customerId: CustomerId;
+  id: string;
+}
+
+/**
+ * Gives a message of the customer's another text, on the recipient's phone and here, and answers it. `forOldPhones` is
+ * what a phone shows that knows no edits. Throws 502 `EDIT_FAILED`, with `message.edit_failed`, where it is refused.
+ */
+export async function editMessage(
+  context: Context,
+  { customerId, id, text, forOldPhones }: Subject & { text: string; forOldPhones: string },
+): Promise<Message> {
+  return inTurn(context, { customerId, id }, async () => {
+    const message = await requireOrderable(context, { customerId, id }, "edited");
+    const target = await targetOf(context, message);
+    const refused = await editRefusal(() =>
+      command(context, message.instanceId, "edit", (ask, abort) => ask(target, text, forOldPhones, abort)),
+    );
+    const changed = await commitInTime(context, context.clock.real() + RECORD_MS_MAX, () =>
+      changeMessage(context, message, (fresh) => {
+        const told = changeContext(context);
+        return refused === null ? edit(fresh, text, told) : failEdit(fresh, refused, told);
+      }),
+    );
+    if (refused !== null) throw new ApiError("EDIT_FAILED", `${id} could not be edited: ${refused}.`);
+    // Deleted while the phone did it: there is no record any more to answer with.
+    return changed.deletedAt === null ? changed : requireMessage(context, customerId, id);
+  });
+}
+
+/** Why the phone refused an edit; null when it did it. What breaks at the provider counts as refused. */
+async function editRefusal(ask: () => Promise<Ordered>): Promise<string | null> {
+  try {
+    const ordered = await ask();
+    return ordered.done ? null : ordered.reason;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "PROVIDER_ERROR") return "the provider failed to do it";
+    throw error;
+  }
+}
+
+/**
+ * Takes a message of the customer's back, on the recipient's phone and here, and answers it; a repeat of an idempotency
+ * key answers it as it now is. Throws 502 `PROVIDER_ERROR` where it is refused.
+ */
+export async function unsendMessage(
+  context: Context,
+  { customerId, id, idempotencyKey: key }: Subject & { idempotencyKey: string | null },
+): Promise<Message> {
+  return inTurn(context, { customerId, id }, async () => {
+    let isDone = false;
+    const record = () =>
+      once(context, { key, customerId, route: `POST /v1/messages/${id}/unsend`, body: {} }, async () => {
+        const message = await requireOrderable(context, { customerId, id }, "unsent");
+        if (!isDone) {
+          const target = await targetOf(context, message);
+          requireDone(await command(context, message.instanceId, "unsend", (ask, abort) => ask(target, abort)), id);
+          isDone = true;
+        }
+        const change = unsend(message, changeContext(context));
+        if (change === null) throw new Error(`${id} is ${message.status} and was taken back all the same`);
+        const unsent = { ...change.message, version: message.version + 1 };
+        return { unit: unitOf(message, change), value: unsent, result: message.id };
+      });
+    const commanded = await persist(context, record, () => isDone);
+    if (commanded.repeated) return reread(context, commanded.result as MessageId);
+    context.recent.keep(commanded.value);
+    return commanded.value;
+  });
+}
+
+/** Reacts to a message of either side, or takes that back. Nothing is recorded of it but its idempotency key. */
+export async function reactTo(
+  context: Context,
+  order: Subject & { reaction: ReactionCommand; idempotencyKey: string | null },
+): Promise<void> {
+  const { customerId, id, reaction, idempotencyKey: key } = order;
+  await inTurn(context, { customerId, id }, async () => {
+    let isDone = false;
+    const record = () =>
+      once(context, { key, customerId, route: `POST /v1/messages/${id}/reactions`, body: { reaction } }, async () => {
+        if (!isDone) {
+          const message = await requireOrderable(context, { customerId, id }, "reacted to");
+          const target = await targetOf(context, message);
+          requireDone(
+            await command(context, message.instanceId, "react", (ask, abort) => ask(target, reaction, abort)),
+            id,
+          );
+          isDone = true;
+        }
+        return { unit: null, value: null, result: id };
+      });
+    await persist(context, record, () => isDone);
+  });
+}
+
+/** Orders of one message or chat are done one after the other, each on what the one before it left. */
+export async function inTurn<Value>(
+  { turns }: Pick<Context, "turns">,
+  { customerId, id }: Subject,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  const subject = `${customerId} ${id}`;
+  if (turns.count(subject) >= ORDERS_MAX) {
+    throw new ApiError("SERVICE_UNAVAILABLE", `${ORDERS_MAX} orders wait for ${id} already; try again later.`, {
+      retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
+    });
+  }
+  return turns.take(subject, work);
+}
+
+/** Statuses in which a message is on its recipient's phone, or on its way there. */
+const ON_PHONE: readonly Message["status"][] = ["sent", "delivered", "read"];
+
+/** The message, read anew, where it can be `order`. Throws the refusals of contract 3. */
+async function requireOrderable(context: Context, { customerId, id }: Subject, order: Order): Promise<Message> {
+  const message = await requireMessage(context, customerId, id);
+  const { channel, direction, status } = message;
+  if (channel !== "imessage") {
+    throw new ApiError("CHANNEL_NOT_SUPPORTED", `${id} goes by ${channel}; only an iMessage can be ${order}.`);
+  }
+  if (direction === "inbound" && order !== "reacted to") {
+    throw new ApiError("INVALID_STATUS", `${id} was written by a contact; only a message of yours can be ${order}.`);
+  }
+  if (status === "unsent") throw new ApiError("ALREADY_UNSENT", `${id} was taken back already.`);
+  if (!ON_PHONE.includes(status)) {
+    throw new ApiError("INVALID_STATUS", `${id} is ${status}; a message can be ${order} once it was sent.`);
+  }
+  return message;
+}
+
+/** The message as its provider knows it. */
+async function targetOf(context: Context, message: Message): Promise<Target> {
+  const { id: messageId, providerMessageId: reference, text, channel } = message;
+  if (reference === null) throw new ApiError("INVALID_STATUS", `${messageId} is not known to its provider.`);
+  const chat = await chatOf(context, message);
+  return { messageId, reference, text, chat: conversationOf(chat, channel) };
+}
+
+async function chatOf(context: Context, message: Message) {
+  const { customerId, chatId, channel, instanceId } = message;
+  const chat = chatId === null ? null : await findChat(context.store.db, customerId, chatId);
+  if (chat !== null) return chat;
+  const [from, peer] = message.direction === "inbound" ? [message.to, message.from] : [message.from, message.to];
+  return (await threadOf(context, { customerId, from, peer, channel, instanceId })).chat;
+}
+
+function requireDone(ordered: Ordered, id: string): void {
+  if (!ordered.done) throw new ApiError("PROVIDER_ERROR", `The provider refused it for ${id}: ${ordered.reason}.`);
+}
+
+/** Does `record`; once the phone has done it (`isDone`), a store that is full is given time to take it. */
+export async function persist<Value>(
+  context: Context,
+  record: () => Promise<Value>,
+  isDone: () => boolean,
+): Promise<Value> {
+  try {
+    return await record();
+  } catch (error) {
+    if (!isDone()) throw error;
+    return commitInTime(context, context.clock.real() + RECORD_MS_MAX, record);
+  }
+}

@@ -1,0 +1,112 @@
+/** What a provider is given of a message beside its text: the group, the message that it answers, what iMessage has. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { SendMessage } from "../../../sdk/wire.ts";
+import { commitAll } from "../../../test/support/context.ts";
+import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
+import { NOT_REACHABLE, UNKNOWN } from "../../../test/support/provider.ts";
+import { groupFor, TO } from "../../../test/support/sending.ts";
+import type { MessageId } from "../../core/id.ts";
+
+/** Sends, and answers what the provider was handed last. */
+async function handed(stage: EngineStage, body: Partial<SendMessage>) {
+  const id = await stage.send(body);
+  await stage.run();
+  const outbound = stage.provider.handed.findLast(({ messageId }) => messageId === id);
+  assert.ok(outbound !== undefined, `${id} was not handed over`);
+  return outbound;
+}
+
+describe("contract 3: a message to a group", () => {
+  test("comes with the group as its provider knows it, and as it is when it is handed over", async (t) => {
+    const stage = await engineStage(t);
+    const chat = await groupFor(stage, { reference: "guid-1" });
+    const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();
+    const id = await stage.send({ to: "", chatId: chat.id, scheduledAt });
+    const set = { participants: [TO] };
+    await commitAll(stage.context, [{ op: "update", table: "chats", id: chat.id, version: chat.version, set }]);
+    await stage.pass(1_000);
+    const outbound = stage.provider.handed.find(({ messageId }) => messageId === id);
+    assert.deepEqual(
+      [outbound?.to, outbound?.group],
+      [
+        chat.id,
+        {
+          chatId: chat.id,
+          customerId: stage.customer.id,
+          from: stage.number.address,
+          channel: "imessage",
+          peer: null,
+          reference: "guid-1",
+          participants: [TO],
+        },
+      ],
+    );
+    assert.deepEqual(await stage.told(id), ["scheduled", "queued", "sent"]);
+  });
+
+  test("that the customer has left meanwhile fails, unsent", async (t) => {
+    const stage = await engineStage(t);
+    const chat = await groupFor(stage);
+    const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();
+    const id = await stage.send({ to: "", chatId: chat.id, scheduledAt });
+    const set = { leftAt: stage.clock.now() };
+    await commitAll(stage.context, [{ op: "update", table: "chats", id: chat.id, version: chat.version, set }]);
+    await stage.pass(1_000);
+    assert.deepEqual(await stage.told(id), ["scheduled", "queued", "failed"]);
+    const { errorCode, providerErrorCode } = await stage.message(id);
+    assert.deepEqual([errorCode, providerErrorCode, stage.provider.handed], ["REJECTED", "GROUP_LEFT", []]);
+  });
+
+  test("does not fall back to SMS when it is refused", async (t) => {
+    const stage = await engineStage(t);
+    const chat = await groupFor(stage);
+    stage.provider.sendNext.push(NOT_REACHABLE);
+    const id = await stage.send({ to: "", chatId: chat.id });
+    await stage.run();
+    assert.deepEqual(await stage.told(id), ["queued", "failed"]);
+  });
+
+  test("is asked about with its group when its outcome is unknown", async (t) => {
+    const stage = await engineStage(t);
+    const chat = await groupFor(stage);
+    stage.provider.sendNext.push(UNKNOWN);
+    await stage.send({ to: "", chatId: chat.id });
+    await stage.run();
+    await stage.pass(2_000);
+    assert.equal(stage.provider.asked[0]?.group?.chatId, chat.id);
+  });
+});
+
+describe("contract 3: a reply", () => {
+  test("comes with the provider's name of what it answers", async (t) => {
+    const stage = await engineStage(t);
+    const { messageId } = await handed(stage, {});
+    const { providerMessageId } = await stage.message(messageId);
+    assert.ok(providerMessageId !== null);
+    assert.equal((await handed(stage, { replyTo: messageId })).replyTo, providerMessageId);
+  });
+
+  test("comes without one where the provider has no name for it, or it went by SMS", async (t) => {
+    const stage = await engineStage(t);
+    const scheduledAt = new Date(stage.clock.now() + 3_600_000).toISOString();
+    const unsent = await stage.send({ scheduledAt });
+    assert.equal((await handed(stage, { replyTo: unsent })).replyTo, null);
+    const sms = await handed(stage, { routing: { preference: ["sms"] } });
+    assert.equal((await handed(stage, { replyTo: sms.messageId })).replyTo, null);
+  });
+});
+
+test("contract 3: effect, mentions and reply are iMessage's, and ignored on SMS", async (t) => {
+  const stage = await engineStage(t);
+  const { messageId: replyTo } = await handed(stage, {});
+  const mention = { address: TO, start: 0, length: 5 };
+  const rich: Partial<SendMessage> = { replyTo, effect: "slam", mentions: [mention] };
+  const first = await handed(stage, rich);
+  assert.deepEqual([first.effect, first.mentions, first.replyTo === null], ["slam", [mention], false]);
+  stage.provider.sendNext.push(NOT_REACHABLE);
+  const { channel, effect, mentions, replyTo: reply, messageId } = await handed(stage, rich);
+  assert.deepEqual([channel, effect, mentions, reply], ["sms", null, [], null]);
+  assert.equal((await stage.message(messageId as MessageId)).effect, "slam", "the record says what was asked for");
+});

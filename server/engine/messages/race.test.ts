@@ -1,0 +1,180 @@
+/** Two things at once, in a thousand orders each: one of them wins, and the events say which. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkHandOvers, type EngineStage, engineStage, seeded, turns } from "../../../test/support/engine.ts";
+import { receipt, UNKNOWN } from "../../../test/support/provider.ts";
+import { ApiError } from "../../core/error.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Signal } from "../../providers/provider.ts";
+import { apply } from "../apply.ts";
+import { cancelSchedule, deleteMessage, retryMessage } from "./revise.ts";
+
+const ROUNDS = 1_000;
+/** Turns of the event loop that a write, and what races with the loop, may be put off. */
+const WRITE_DELAY_MAX = 3;
+const START_DELAY_MAX = 14;
+
+/** How often each end came about. */
+type Ends = Map<string, number>;
+
+/**
+ * Runs `round` a thousand times, each with messages and a recipient of its own, and fails when one of `ends` came about
+ * in fewer than one of a hundred rounds: then nothing raced.
+ */
+async function race(
+  t: Parameters<typeof engineStage>[0],
+  ends: readonly string[],
+  round: (stage: EngineStage, to: string, start: () => Promise<void>) => Promise<string>,
+): Promise<void> {
+  const stage = await engineStage(t);
+  const draw = seeded(Number(process.env.TB_RACE_SEED ?? 1));
+  const found: Ends = new Map();
+  stage.life.delay = () => draw(WRITE_DELAY_MAX + 1);
+  for (let index = 0; index < ROUNDS; index += 1) {
+    const to = `+1555${String(2_000_000 + index)}`;
+    const end = await round(stage, to, () => turns(draw(START_DELAY_MAX + 1)));
+    found.set(end, (found.get(end) ?? 0) + 1);
+  }
+  t.diagnostic(JSON.stringify(Object.fromEntries(found)));
+  assert.deepEqual(
+    [...found.keys()].filter((end) => !ends.includes(end)),
+    [],
+  );
+  for (const end of ends) assert.ok((found.get(end) ?? 0) >= ROUNDS / 100, `${end} came about too seldom`);
+}
+
+/** What an action came to. */
+type Ended<Value> = { value: Value } | { refused: string };
+
+function ended<Value>(action: Promise<Value>): Promise<Ended<Value>> {
+  return action.then(
+    (value) => ({ value }),
+    (error: unknown) => {
+      if (error instanceof ApiError) return { refused: error.code };
+      throw error;
+    },
+  );
+}
+
+/** Lets the loop find what is due while each action is begun at some moment, and waits for all of it. */
+async function atOnce<Value>(
+  stage: EngineStage,
+  start: () => Promise<void>,
+  ...actions: (() => Promise<Value>)[]
+): Promise<Ended<Value>[]> {
+  stage.life.dispatch.lanes.wake([stage.instance.id]);
+  const answers = await Promise.all(actions.map((action) => ended(start().then(action))));
+  await stage.run();
+  return answers;
+}
+
+/** Tells a receipt at some moment, and again where it was refused: a provider has to. */
+async function tellAtOnce(stage: EngineStage, start: () => Promise<void>, signal: Signal): Promise<void> {
+  const tell = () => apply(stage.life.context, stage.instance.id, signal);
+  const [answer] = await atOnce(stage, start, tell);
+  if (answer !== undefined && "refused" in answer) await stage.tell(signal);
+}
+
+/** What was told of a message, as one word, after checks that hold whoever wins. */
+async function toldOf(stage: EngineStage, id: MessageId): Promise<string> {
+  const message = await stage.message(id);
+  checkHandOvers(message, stage.provider.handed);
+  assert.equal(message.claimedUntil, null, "nobody is left holding it");
+  return (await stage.told(id)).join(" ");
+}
+
+const handedOf = (stage: EngineStage, id: MessageId) =>
+  stage.provider.handed.filter(({ messageId }) => messageId === id).length;
+
+test("contract 3: a receipt and the end of fallbackAfterSeconds at once: delivered, or given up, never both", async (t) => {
+  const ends = ["queued sent delivered", "queued sent fallback sent"];
+  await race(t, ends, async (stage, to, start) => {
+    const id = await stage.send({ to, routing: { fallbackAfterSeconds: 10 } });
+    await stage.run();
+    const reference = (await stage.message(id)).providerMessageId ?? "";
+    stage.clock.shift(10_000);
+    await tellAtOnce(stage, start, receipt("delivered", { reference, messageId: id }));
+    const told = await toldOf(stage, id);
+    const message = await stage.message(id);
+    const gaveUp = told.includes("fallback");
+    assert.deepEqual(
+      [message.status, message.channel, handedOf(stage, id)],
+      gaveUp ? ["sent", "sms", 2] : ["delivered", "imessage", 1],
+    );
+    const noted = message.timeline.filter(({ reason }) => reason?.includes("given up") ?? false);
+    assert.equal(noted.length, gaveUp ? 1 : 0, "a receipt that lost is noted");
+    return told;
+  });
+});
+
+test("contract 3: cancelling a schedule and sending never both happen", async (t) => {
+  const ends = ["scheduled schedule_cancelled", "scheduled queued sent"];
+  await race(t, ends, async (stage, to, start) => {
+    const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
+    stage.clock.shift(1_000);
+    const [answer = { refused: "" }] = await atOnce(stage, start, () =>
+      cancelSchedule(stage.life.context, stage.customer.id, id),
+    );
+    const told = await toldOf(stage, id);
+    const cancelled = told.endsWith("cancelled");
+    assert.deepEqual([handedOf(stage, id), "value" in answer], cancelled ? [0, true] : [1, false]);
+    if ("refused" in answer) assert.equal(answer.refused, "NOT_SCHEDULED");
+    return told;
+  });
+});
+
+test("contract 3: deleting a message that becomes due: never sent, refused while under way, or deleted after", async (t) => {
+  const ends = [
+    "scheduled schedule_cancelled deleted: 0",
+    "scheduled queued sent, INVALID_STATUS: 1",
+    "scheduled queued sent deleted: 1",
+  ];
+  await race(t, ends, async (stage, to, start) => {
+    const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
+    stage.clock.shift(1_000);
+    const [answer = { refused: "" }] = await atOnce(stage, start, () =>
+      deleteMessage(stage.life.context, stage.customer.id, id),
+    );
+    const told = await toldOf(stage, id);
+    const { text } = await stage.message(id);
+    assert.equal(text, told.endsWith("deleted") ? null : "Hello");
+    const last = stage.provider.handed.findLast(({ messageId }) => messageId === id);
+    if (last !== undefined) assert.equal(last.text, "Hello");
+    return `${told}${"refused" in answer ? `, ${answer.refused}` : ""}: ${handedOf(stage, id)}`;
+  });
+});
+
+test("contract 3: two retries at once are one", async (t) => {
+  await race(t, ["queued sent failed queued sent"], async (stage, to, start) => {
+    const id = await stage.send({ to, routing: { fallback: false } });
+    await stage.run();
+    const reference = (await stage.message(id)).providerMessageId ?? "";
+    await stage.tell(receipt("failed", { reference, messageId: id }));
+    const retry = () =>
+      retryMessage(stage.life.context, {
+        customerId: stage.customer.id,
+        id,
+        mayDuplicate: false,
+        idempotencyKey: null,
+      });
+    const answers = await atOnce(stage, start, retry, retry);
+    assert.equal(answers.filter((answer) => "value" in answer).length, 1);
+    assert.equal(handedOf(stage, id), 2);
+    return toldOf(stage, id);
+  });
+});
+
+test("contract 3: asking about an unknown outcome and its receipt at once tell of it once, and hand nothing over again", async (t) => {
+  await race(t, ["queued sent delivered"], async (stage, to, start) => {
+    stage.provider.sendNext.push(UNKNOWN);
+    const id = await stage.send({ to });
+    await stage.run();
+    const reference = `settled-${id}`;
+    stage.provider.onSettle = () => ({ outcome: "accepted", reference });
+    stage.clock.shift(2_000);
+    await tellAtOnce(stage, start, receipt("delivered", { reference, messageId: id }));
+    assert.deepEqual([handedOf(stage, id), (await stage.message(id)).status], [1, "delivered"]);
+    return toldOf(stage, id);
+  });
+});

@@ -1,0 +1,142 @@
+/** Reactions of contacts: one event each, of the message that they are about. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ReactionEventData } from "../../../sdk/wire.ts";
+import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
+import { inbound, receipt } from "../../../test/support/provider.ts";
+import type { ReactionSignal } from "../../providers/provider.ts";
+import { apply } from "../apply.ts";
+import { Sweep } from "../sweep.ts";
+import { Turns } from "../turns.ts";
+import { deleteMessage } from "./revise.ts";
+
+function reaction(more: Partial<ReactionSignal> = {}): ReactionSignal {
+  return {
+    kind: "reaction",
+    reference: "re-1",
+    from: "+15550100001",
+    to: "+15550000001",
+    channel: "imessage",
+    target: "ref-1",
+    type: "love",
+    content: "Loved “Hello”",
+    ...more,
+  };
+}
+
+async function reactions({ context }: EngineStage) {
+  const events = context.store.db.selectFrom("events").selectAll().where("type", "=", "message.reaction");
+  const rows = await events.orderBy("position").execute();
+  return rows.map((row) => ({ ...row, data: JSON.parse(row.bytes).data as ReactionEventData }));
+}
+
+test("contract 4: a reaction to our message is the next event of that message, and goes to its callbackUrl", async (t) => {
+  const stage = await engineStage(t);
+  const callbackUrl = "http://127.0.0.1:9/callback";
+  const id = await stage.send({ callbackUrl, externalMessageId: "order-7", metadata: { table: 7 } });
+  await stage.run();
+  await stage.tell(receipt("delivered"));
+  await stage.tell(reaction({ emoji: "❤️" }));
+  await stage.tell(receipt("read"));
+  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered", "reaction", "read"]);
+  const [told] = await reactions(stage);
+  const { correlationId } = await stage.message(id);
+  assert.deepEqual(told?.data, {
+    messageId: id,
+    externalMessageId: "order-7",
+    reaction: { type: "love", emoji: "❤️", targetMessageId: id, content: "Loved “Hello”" },
+    from: "+15550100001",
+    to: "+15550000001",
+    channel: "imessage",
+    metadata: { table: 7 },
+    sequence: 4,
+    correlationId,
+  });
+  const deliveries = await stage.context.store.db.selectFrom("deliveries").selectAll().execute();
+  const delivery = deliveries.find(({ event_id }) => event_id === told?.id);
+  assert.deepEqual([delivery?.url, delivery?.sequence], [callbackUrl, 4]);
+});
+
+test("a reaction told twenty times at once, by several processes, is one event; its removal is another", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  const told = Array.from({ length: 20 }, (_, index) => {
+    const context = index % 2 === 0 ? stage.context : { ...stage.context, turns: new Turns() };
+    return apply(context, stage.instance.id, reaction());
+  });
+  await Promise.all(told);
+  await stage.tell(reaction());
+  await stage.tell(reaction({ reference: "re-2", type: "remove", content: "Removed a heart from “Hello”" }));
+  assert.deepEqual(await stage.told(id), ["queued", "sent", "reaction", "reaction"]);
+  assert.deepEqual(
+    (await reactions(stage)).map(({ data }) => data.reaction.type),
+    ["love", "remove"],
+  );
+});
+
+test("reactions and receipts at once are all told, each with a sequence of its own", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  const signals = Array.from({ length: 10 }, (_, index) => reaction({ reference: `re-${index}` }));
+  await Promise.all([...signals, receipt("read")].map((signal) => apply(stage.context, stage.instance.id, signal)));
+  assert.equal((await stage.told(id)).filter((type) => type === "reaction").length, 10);
+});
+
+test("contract 4: a reaction to a message that is not known here, or is another customer's, has no messageId", async (t) => {
+  const stage = await engineStage(t);
+  await stage.send();
+  await stage.run();
+  const other = await stage.addTenant("Another");
+  await stage.tell(reaction({ target: "nobody knows" }));
+  await stage.tell(reaction({ reference: "re-2", to: other.number.address }));
+  const [unknown, foreign] = await reactions(stage);
+  assert.partialDeepStrictEqual(unknown?.data, { messageId: null, sequence: 1, reaction: { targetMessageId: null } });
+  assert.match(unknown?.data.correlationId ?? "", /^cor_[0-9a-f]{32}$/);
+  assert.equal(unknown?.customer_id, stage.customer.id);
+  assert.deepEqual([foreign?.customer_id, foreign?.message_id], [other.customer.id, null]);
+  assert.equal(foreign?.data.messageId, null);
+});
+
+test("a reaction to a message of the contact's is an event of that message", async (t) => {
+  const stage = await engineStage(t);
+  await stage.tell(inbound());
+  await stage.tell(reaction({ target: "in-1", from: "+15550100002" }));
+  const [told] = await reactions(stage);
+  assert.equal(told?.data.sequence, 2);
+  assert.match(told?.data.messageId ?? "", /^msg_/);
+});
+
+test("a reaction told in one breath with its message finds it", async (t) => {
+  const stage = await engineStage(t);
+  await Promise.all(
+    [inbound(), reaction({ target: "in-1" })].map((signal) => apply(stage.context, stage.instance.id, signal)),
+  );
+  assert.match((await reactions(stage))[0]?.data.messageId ?? "", /^msg_/);
+});
+
+test("a reaction to an address that nobody has changes nothing, and is told to the log", async (t) => {
+  const stage = await engineStage(t, { faults: ["reaction"] });
+  await stage.tell(reaction({ to: "+15559999999" }));
+  assert.deepEqual(await reactions(stage), []);
+  assert.equal(stage.observed.faults.length, 1);
+});
+
+test("contract 3: no reaction quotes a message that was deleted, neither one before that nor one after", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  await stage.tell(reaction());
+  await deleteMessage(stage.context, stage.customer.id, id);
+  await stage.tell(reaction({ reference: "re-2" }));
+  const sweep = new Sweep(stage.context);
+  sweep.start();
+  await stage.clock.advance(5_000);
+  await sweep.stop();
+  assert.deepEqual(
+    (await reactions(stage)).map(({ data }) => data.reaction.content),
+    ["", ""],
+  );
+});

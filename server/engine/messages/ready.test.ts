@@ -1,0 +1,239 @@
+/** What is done for a queued message before its hand-over is recorded: files, opt-outs, and what waits for what. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext as NodeTest, test } from "node:test";
+import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
+import { UNKNOWN } from "../../../test/support/provider.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import type { Fetched } from "../../outgoing/fetch.ts";
+import { optOutsChanged } from "../contacts/opt-outs.ts";
+import type { Context } from "../context.ts";
+
+const GIF = Buffer.from("GIF89a\0\0");
+const A = "https://example.com/a.gif";
+const B = "https://example.com/b.gif";
+const SECOND_MS = 1_000;
+
+type Answer = Fetched | Promise<Fetched> | "never";
+
+/** A stage whose files come from `answer`, by their address. */
+async function stageWith(t: NodeTest, answer: (url: string) => Answer) {
+  const fetched: string[] = [];
+  const memory = { held: 0 };
+  const fetcher: Context["fetcher"] = {
+    async fetch(url, { abort }) {
+      fetched.push(url);
+      const answered = answer(url);
+      const calledOff = new Promise<Fetched>((resolve) =>
+        abort.addEventListener("abort", () => resolve({ deferred: "was called off" })),
+      );
+      const got = await (answered === "never" ? calledOff : Promise.race([answered, calledOff]));
+      if ("held" in got) memory.held += got.held;
+      return got;
+    },
+    take: (bytes) => {
+      memory.held += bytes;
+      return true;
+    },
+    give: (bytes) => {
+      memory.held -= bytes;
+    },
+  };
+  const stage = await engineStage(t, { context: { fetcher } });
+  return { ...stage, stage, fetched, memory, life: stage.life };
+}
+
+const picture = (): Fetched => ({ bytes: GIF, held: GIF.length });
+const MEDIA = { content: { mediaUrls: [A] } };
+
+const handedOf = ({ provider }: EngineStage, id: MessageId) =>
+  provider.handed.filter(({ messageId }) => messageId === id);
+
+describe("contract 3: files are fetched at the hand-over", () => {
+  test("media first, then attachments, while the message is still queued; their memory is given back", async (t) => {
+    let statusThen: string | null = null;
+    const made = await stageWith(t, async () => {
+      statusThen = (await made.message(id)).status;
+      return picture();
+    });
+    const data = Buffer.from("%PDF-1.4\n").toString("base64");
+    const id = await made.send({
+      content: { text: "Look", mediaUrls: [A, B] },
+      attachments: [{ type: "base64", data, filename: "c.pdf" }],
+    });
+    await made.run();
+    assert.deepEqual(await made.told(id), ["queued", "sent"]);
+    const [handed, ...more] = handedOf(made, id);
+    assert.deepEqual(
+      handed?.attachments.map(({ filename, mimeType, bytes }) => [filename, mimeType, bytes.length]),
+      [
+        ["a.gif", "image/gif", GIF.length],
+        ["b.gif", "image/gif", GIF.length],
+        ["c.pdf", "application/pdf", 9],
+      ],
+    );
+    assert.deepEqual([more.length, made.fetched, statusThen, made.memory.held], [0, [A, B], "queued", 0]);
+  });
+
+  test("what can never be fetched fails it, without a fallback and without a hand-over", async (t) => {
+    const made = await stageWith(t, (url) => (url === A ? picture() : { refused: "answered 404" }));
+    const id = await made.send({ content: { mediaUrls: [A, B] } });
+    await made.run();
+    assert.deepEqual(await made.told(id), ["queued", "failed"]);
+    const { errorCode, providerErrorCode, errorMessage, channelsLeft } = await made.message(id);
+    assert.deepEqual([errorCode, providerErrorCode, channelsLeft], ["REJECTED", "MEDIA_REFUSED", ["sms"]]);
+    assert.match(errorMessage ?? "", /content\.mediaUrls\[1\]: .*b\.gif answered 404/);
+    assert.deepEqual([handedOf(made, id).length, made.memory.held], [0, 0]);
+  });
+
+  test("what cannot be fetched yet is tried again, ever more seldom, until the message expires", async (t) => {
+    const made = await stageWith(t, () => ({ deferred: "answered 503" }));
+    const id = await made.send(MEDIA);
+    await made.run();
+    const start = made.clock.now();
+    const at: number[] = [];
+    for (let message = await made.message(id); message.dueAt !== null; message = await made.message(id)) {
+      at.push(message.dueAt - start);
+      await made.pass(message.dueAt - made.clock.now());
+    }
+    assert.deepEqual(
+      at.slice(0, 6),
+      [1, 2, 4, 8, 16, 32].map((seconds) => seconds * SECOND_MS),
+    );
+    const message = await made.message(id);
+    assert.deepEqual([message.status, message.errorCode], ["failed", "EXPIRED"]);
+    const reasons = message.timeline.slice(1).map(({ status, reason }) => [status, reason?.split(":")[0]]);
+    assert.deepEqual(reasons, [
+      ["queued", "postponed"],
+      ["failed", "EXPIRED"],
+    ]);
+    assert.ok(made.fetched.length < 900, `fetched ${made.fetched.length} times in 72 hours`);
+    assert.equal(handedOf(made, id).length, 0);
+  });
+
+  test("and handed over when it can be", async (t) => {
+    const answers: Fetched[] = [{ deferred: "answered 503" }, picture()];
+    const made = await stageWith(t, () => answers.shift() ?? picture());
+    const id = await made.send(MEDIA);
+    await made.run();
+    assert.equal((await made.message(id)).status, "queued");
+    await made.pass(SECOND_MS);
+    assert.deepEqual([await made.told(id), handedOf(made, id).length], [["queued", "sent"], 1]);
+  });
+
+  test("again for the next channel, and not to ask what became of a hand-over", async (t) => {
+    const made = await stageWith(t, picture);
+    made.provider.sendNext.push(UNKNOWN);
+    const id = await made.send(MEDIA);
+    await made.run();
+    made.provider.onSettle = () => "absent";
+    await made.pass(2 * SECOND_MS);
+    assert.deepEqual([made.provider.asked.map(({ attachments }) => attachments.length), made.fetched.length], [[0], 2]);
+    assert.deepEqual(
+      handedOf(made, id).map(({ attachments }) => attachments.length),
+      [1, 1],
+    );
+  });
+
+  test("never while no instance would take it", async (t) => {
+    const made = await stageWith(t, picture);
+    made.providers.clear();
+    const id = await made.send(MEDIA);
+    await made.run();
+    assert.deepEqual([(await made.message(id)).status, made.fetched], ["queued", []]);
+    made.providers.set(made.instance.id, made.provider);
+    await made.pass(SECOND_MS);
+    assert.deepEqual(await made.told(id), ["queued", "sent"]);
+  });
+});
+
+describe("contract 3: a message whose files are slow", () => {
+  test("holds up no other, but those after it to the same recipient", async (t) => {
+    let come: (got: Fetched) => void = () => {};
+    const slow = new Promise<Fetched>((resolve) => {
+      come = resolve;
+    });
+    const made = await stageWith(t, () => slow);
+    const pictures: MessageId[] = [];
+    for (let index = 0; index < 30; index += 1) {
+      pictures.push(await made.send({ ...MEDIA, to: `+1555020${String(index).padStart(4, "0")}` }));
+    }
+    await made.run();
+    const [first = "msg_"] = pictures;
+    const behind = await made.send({ to: "+15550200000" });
+    const other = await made.send({ to: "+15550209999" });
+    await made.run();
+    assert.deepEqual((await made.message(other)).status, "sent");
+    assert.deepEqual((await made.message(behind)).status, "queued");
+    assert.ok(made.fetched.length <= 16, `${made.fetched.length} are fetched at once`);
+    come(picture());
+    await made.run();
+    assert.deepEqual(
+      made.provider.handed.filter(({ to }) => to === "+15550200000").map(({ messageId }) => messageId),
+      [first, behind],
+    );
+    await made.pass(10 * SECOND_MS);
+    for (const id of pictures) assert.equal((await made.message(id)).status, "sent");
+  });
+
+  test("keeps its lease: two of 30 s in a row are each handed over once", async (t) => {
+    const made = await stageWith(
+      t,
+      () => new Promise<Fetched>((resolve) => made.clock.after(30 * SECOND_MS, () => resolve(picture()))),
+    );
+    const ids = [await made.send(MEDIA), await made.send(MEDIA)];
+    for (let second = 0; second < 70; second += 1) {
+      await made.clock.advance(SECOND_MS);
+      await made.context.store.release(made.clock.real(), made.clock.now());
+      made.life.dispatch.lanes.wake([made.instance.id]);
+    }
+    assert.deepEqual(
+      made.provider.handed.map(({ messageId }) => messageId),
+      ids,
+    );
+    for (const id of ids) assert.deepEqual(await made.told(id), ["queued", "sent"]);
+  });
+
+  test("is put off after 35 s, and left queued when the service stops", async (t) => {
+    const made = await stageWith(t, () => "never");
+    const id = await made.send(MEDIA);
+    await made.clock.advance(36 * SECOND_MS);
+    const { status, timeline } = await made.message(id);
+    assert.deepEqual([status, timeline.at(-1)?.reason?.includes("35 s")], ["queued", true]);
+    const other = await made.send({ ...MEDIA, to: "+15550100009" });
+    await made.clock.advance(0);
+    made.life.dispatch.cutOff();
+    await made.life.dispatch.stop();
+    const left: Message = await made.message(other);
+    assert.deepEqual([left.status, left.claimedUntil, left.dueAt === null], ["queued", null, false]);
+    assert.deepEqual(made.provider.handed, []);
+  });
+});
+
+describe("contract 3: opt-outs when a message is due", () => {
+  const optOut = async (stage: EngineStage, contact: string) => {
+    const number = stage.number.address;
+    const record = { customerId: stage.customer.id, number, contact, source: "keyword", keyword: "STOP" } as const;
+    const unit = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
+    await stage.context.store.commit(unit);
+    optOutsChanged(stage.life.context, unit);
+  };
+
+  test("one to somebody who said STOP since it was accepted fails with RECIPIENT_OPTED_OUT, unsent", async (t) => {
+    const stage = await engineStage(t);
+    const to = "+15550100007";
+    const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + SECOND_MS).toISOString() });
+    const other = await stage.send({ scheduledAt: new Date(stage.clock.now() + SECOND_MS).toISOString() });
+    await optOut(stage, to);
+    await stage.pass(SECOND_MS);
+    await stage.run();
+    assert.deepEqual(await stage.told(id), ["scheduled", "queued", "failed"]);
+    const { errorCode, errorMessage } = await stage.message(id);
+    assert.deepEqual([errorCode, errorMessage?.includes(to)], ["RECIPIENT_OPTED_OUT", true]);
+    assert.deepEqual(
+      stage.provider.handed.map(({ messageId }) => messageId),
+      [other],
+    );
+  });
+});

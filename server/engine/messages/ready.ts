@@ -1,0 +1,139 @@
+/** Gets a queued message ready for its hand-over, or commits why there will be none, or none yet. */
+
+import { isGroupId } from "../../core/chat.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import { type FailureCause, fail } from "../../core/message-lifecycle.ts";
+import { placeOf } from "../../core/message-routing.ts";
+import { postpone, postponedSince } from "../../core/message-waiting.ts";
+import { isOptedOut } from "../contacts/opt-outs.ts";
+import { type Context, changeContext } from "../context.ts";
+import type { RunResult } from "../lanes.ts";
+import { waitsForQuietHours } from "../routing/quiet-hours.ts";
+import { changeMessage } from "./change-message.ts";
+import { isHeld, LEASE_MS } from "./lease.ts";
+import { type Gathered, hasFiles, isPlain, NOTHING_GATHERED, type Prepared, prepare } from "./outbound.ts";
+
+/** Messages whose files are gathered at once; others are postponed. They hold no slot of their lane meanwhile. */
+const GATHERED_AT_ONCE_MAX = 16;
+/** A message whose files could not be had waits as long as it has waited so far, within these bounds, in milliseconds. */
+const POSTPONED_MS_MIN = 1_000;
+const POSTPONED_MS_MAX = 300_000;
+/** A lease that has less left than this, in real milliseconds, is renewed before files are gathered. */
+const GATHERING_MS_MAX = 40_000;
+
+/** One claimed message in hand. */
+export interface Hand {
+  /** Calls off what is being done for it. */
+  abort: AbortController;
+  /** Frees its slot. */
+  free(result: RunResult): void;
+  /** Messages whose files are being gathered. */
+  gathering: Set<MessageId>;
+}
+
+/** A message as it is leased, and what is handed over with it; `release` is to be called when the hand-over has ended. */
+export interface Ready {
+  message: Message;
+  gathered: Gathered;
+  release(): void;
+}
+
+const PLAIN = { gathered: NOTHING_GATHERED, release() {} };
+
+/** What a queued message needs for its hand-over. Null: it failed or waits, and that is on disk. */
+export async function makeReady(context: Context, message: Message, hand: Hand): Promise<Ready | null> {
+  const expiry = expiryOf(context, message);
+  if (expiry !== null) return end(context, message, expiry);
+  if (await failsAsUnwanted(context, message)) return null;
+  if (await waitsForQuietHours(context, message)) return null;
+  // Where nobody would take it, nothing is fetched either.
+  if (!context.connections.isUp(context, message.instanceId)) return giveBack(context, message);
+  return isPlain(message) ? { message, ...PLAIN } : gather(context, message, hand);
+}
+
+/** What a message fails with that has waited too long to be handed over; null while it may wait. */
+export function expiryOf({ clock, settings }: Context, { expiresAt }: Message): FailureCause | null {
+  if (expiresAt === null || expiresAt > clock.now()) return null;
+  const hours = Math.round(settings.messageTtlMs / 3_600_000);
+  return { code: "EXPIRED", message: `It waited for ${hours} hours and no provider could take it.` };
+}
+
+/** Its instance is down: it waits at its place, from where it may go elsewhere, after those before it. */
+async function giveBack(context: Context, message: Message): Promise<null> {
+  await changeMessage(context, message, (fresh) => {
+    if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
+    const dueAt = placeOf(fresh, context.settings.messageTtlMs, context.clock.now());
+    return { message: { ...fresh, dueAt, claimedUntil: null }, events: [] };
+  });
+  context.wake.outages();
+  return null;
+}
+
+/** Fails a leased message whose recipient does not want it any more. Answers whether it did, and that is on disk. */
+export async function failsAsUnwanted(context: Context, message: Message): Promise<boolean> {
+  if (isGroupId(message.to) || !(await isOptedOut(context, message.from, message.to))) return false;
+  const text = `${message.to} does not want messages from ${message.from}.`;
+  await end(context, message, { code: "RECIPIENT_OPTED_OUT", message: text });
+  return true;
+}
+
+async function gather(context: Context, claimed: Message, hand: Hand): Promise<Ready | null> {
+  const message = hasFiles(claimed) ? await renewLease(context, claimed) : claimed;
+  if (message === null) return null;
+  const prepared = await prepareInTurn(context, message, hand);
+  if ("gathered" in prepared) {
+    // Files may have taken long, and a message that waits needs them again when it goes out.
+    if (!hasFiles(message) || !(await waitsForQuietHours(context, message))) return { message, ...prepared };
+    prepared.release();
+    return null;
+  }
+  if ("deferred" in prepared) return wait(context, message, prepared.deferred);
+  const { refused, code } = prepared;
+  return end(context, message, { code: "REJECTED", message: refused, providerErrorCode: code });
+}
+
+/** Its turn may have come late, and files take their time. Null when the lease was lost. */
+async function renewLease(context: Context, message: Message): Promise<Message | null> {
+  const until = context.clock.real() + LEASE_MS;
+  if ((message.claimedUntil ?? 0) - context.clock.real() >= GATHERING_MS_MAX) return message;
+  let isRenewed = false;
+  const renewed = await changeMessage(context, message, (fresh) => {
+    isRenewed = isHeld(fresh, message);
+    return isRenewed ? { message: { ...fresh, claimedUntil: until }, events: [] } : null;
+  });
+  return isRenewed ? renewed : null;
+}
+
+async function prepareInTurn(context: Context, message: Message, { abort, free, gathering }: Hand): Promise<Prepared> {
+  if (!hasFiles(message)) return prepare(context, message, abort.signal);
+  if (gathering.size >= GATHERED_AT_ONCE_MAX) return { deferred: "the files of other messages are being fetched" };
+  gathering.add(message.id);
+  // While files come, its slot is for messages that have none.
+  free("bad");
+  try {
+    return await prepare(context, message, abort.signal);
+  } finally {
+    gathering.delete(message.id);
+  }
+}
+
+/** It stays queued, and is looked at again after as long as it has waited for its files already. */
+async function wait(context: Context, message: Message, reason: string): Promise<null> {
+  await changeMessage(context, message, (fresh) => {
+    if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
+    const now = context.clock.now();
+    const waitedMs = now - (postponedSince(fresh) ?? now);
+    const waitMs = Math.min(Math.max(waitedMs, POSTPONED_MS_MIN), POSTPONED_MS_MAX);
+    const dueAt = Math.min(now + waitMs, fresh.expiresAt ?? Number.POSITIVE_INFINITY);
+    return { message: postpone(fresh, reason, dueAt, now), events: [] };
+  });
+  return null;
+}
+
+async function end(context: Context, message: Message, cause: FailureCause): Promise<null> {
+  await changeMessage(context, message, (fresh) =>
+    isHeld(fresh, message) ? fail(fresh, cause, changeContext(context)) : null,
+  );
+  return null;
+}

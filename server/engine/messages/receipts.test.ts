@@ -1,0 +1,339 @@
+/** Receipts, early, late, twice and reversed: what each makes of a message, by its status (contract 3, Transitions). */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { SendMessage } from "../../../sdk/wire.ts";
+import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
+import { NOT_REACHABLE, REJECTED, receipt, UNKNOWN } from "../../../test/support/provider.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import type { Outcome, ReceiptSignal } from "../../providers/provider.ts";
+import { apply } from "../apply.ts";
+import { cancelSchedule, retryMessage } from "./revise.ts";
+
+type Receipt = ReceiptSignal["receipt"];
+const RECEIPTS: readonly Receipt[] = ["sent", "delivered", "read", "failed"];
+
+const ALONE: Partial<SendMessage> = { routing: { fallback: false } };
+
+/** Brings a message into a status, and gives its id. */
+type Prepare = (stage: EngineStage) => Promise<MessageId>;
+
+const sentAnd =
+  (...receipts: Receipt[]): Prepare =>
+  async (stage) => {
+    const id = await stage.send(ALONE);
+    await stage.run();
+    for (const kind of receipts) await stage.tell(receipt(kind));
+    return id;
+  };
+
+const endedWith =
+  (outcome: Outcome): Prepare =>
+  async (stage) => {
+    stage.provider.sendNext.push(outcome);
+    const id = await stage.send(ALONE);
+    await stage.run();
+    return id;
+  };
+
+const IN_AN_HOUR = (stage: EngineStage) => new Date(stage.clock.now() + 3_600_000).toISOString();
+
+interface Row {
+  title: string;
+  prepare: Prepare;
+  status: Message["status"];
+  /** Status after each receipt and the events that it adds; a receipt that is not named changes nothing. */
+  after: Partial<Record<Receipt, [status: Message["status"], ...told: string[]]>>;
+}
+
+/** Contract 3, "Transitions, and no others", by the receipts. */
+const TABLE: Row[] = [
+  {
+    title: "scheduled",
+    prepare: async (stage) => stage.send({ scheduledAt: IN_AN_HOUR(stage) }),
+    status: "scheduled",
+    after: {},
+  },
+  {
+    title: "cancelled",
+    async prepare(stage) {
+      const id = await stage.send({ scheduledAt: IN_AN_HOUR(stage) });
+      await cancelSchedule(stage.life.context, stage.customer.id, id);
+      return id;
+    },
+    status: "cancelled",
+    after: {},
+  },
+  {
+    title: "queued, put off",
+    prepare: endedWith({ outcome: "deferred", retryAfterMs: 60_000, reason: "busy" }),
+    status: "queued",
+    after: {},
+  },
+  {
+    title: "pending, its outcome unknown",
+    prepare: endedWith(UNKNOWN),
+    status: "pending",
+    after: {
+      sent: ["sent", "sent"],
+      delivered: ["delivered", "sent", "delivered"],
+      read: ["read", "sent", "delivered", "read"],
+      failed: ["failed", "failed"],
+    },
+  },
+  {
+    title: "sent",
+    prepare: sentAnd(),
+    status: "sent",
+    after: {
+      delivered: ["delivered", "delivered"],
+      read: ["read", "delivered", "read"],
+      failed: ["failed", "failed"],
+    },
+  },
+  { title: "delivered", prepare: sentAnd("delivered"), status: "delivered", after: { read: ["read", "read"] } },
+  { title: "read", prepare: sentAnd("read"), status: "read", after: {} },
+  {
+    title: "failed on its way",
+    prepare: sentAnd("failed"),
+    status: "failed",
+    after: { delivered: ["delivered", "delivered"], read: ["read", "delivered", "read"] },
+  },
+  {
+    title: "failed, refused at the hand-over",
+    prepare: endedWith(REJECTED),
+    status: "failed",
+    after: {
+      sent: ["sent", "sent"],
+      delivered: ["delivered", "sent", "delivered"],
+      read: ["read", "sent", "delivered", "read"],
+    },
+  },
+  {
+    title: "unsent",
+    async prepare(stage) {
+      const id = await sentAnd("delivered")(stage);
+      const { version } = await stage.message(id);
+      await stage.context.store.commit([{ op: "update", table: "messages", id, version, set: { status: "unsent" } }]);
+      return id;
+    },
+    status: "unsent",
+    after: {},
+  },
+];
+
+describe("contract 3, Transitions: a receipt for a message that is", () => {
+  for (const { title, prepare, status, after } of TABLE) {
+    for (const kind of RECEIPTS) {
+      const [becomes, ...adds] = after[kind] ?? [status];
+      test(`${title}: ${kind} makes it ${becomes}, tells ${adds.join(", ") || "nothing"}, and nothing the second time`, async (t) => {
+        const stage = await engineStage(t);
+        const id = await prepare(stage);
+        assert.equal((await stage.message(id)).status, status);
+        const before = await stage.told(id);
+        const named = receipt(kind, { messageId: id });
+        await stage.tell(named);
+        const once = await stage.message(id);
+        assert.equal(once.status, becomes);
+        assert.deepEqual((await stage.told(id)).slice(before.length), adds);
+        await stage.tell(named);
+        await stage.tell(named);
+        assert.deepEqual({ ...(await stage.message(id)), version: 0 }, { ...once, version: 0 });
+        assert.deepEqual((await stage.told(id)).slice(before.length), adds);
+        if (becomes === "failed") return;
+        assert.deepEqual([once.errorCode, once.errorMessage, once.providerErrorCode], [null, null, null]);
+      });
+    }
+  }
+});
+
+test("contract 3: a failed receipt fails with the channel's code, and the provider's own beside it", async (t) => {
+  const stage = await engineStage(t);
+  const imessage = await stage.send({ routing: { preference: ["imessage"] } });
+  const sms = await stage.send({ to: "+15550100002", routing: { preference: ["sms"] } });
+  await stage.run();
+  await stage.tell(receipt("failed", { messageId: imessage, reference: "ref-1", code: "22", reason: "blocked" }));
+  await stage.tell(receipt("failed", { messageId: sms, reference: "ref-2", channel: "sms" }));
+  const failed = await stage.message(imessage);
+  assert.deepEqual(
+    [failed.errorCode, failed.providerErrorCode, failed.errorMessage],
+    ["IMESSAGE_SEND_FAILED", "22", "blocked"],
+  );
+  assert.equal((await stage.message(sms)).errorCode, "SMS_SEND_FAILED");
+});
+
+describe("contract 3: a channel that was given up", () => {
+  test("by a failed receipt falls back with REJECTED, as a refusal at the hand-over does", async (t) => {
+    const stage = await engineStage(t);
+    const id = await stage.send();
+    await stage.run();
+    await stage.tell(receipt("failed"));
+    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    assert.equal((await stage.events(id))[2]?.data.reason, "REJECTED");
+  });
+
+  test("by a failed receipt that says the recipient is not on it falls back with NOT_REACHABLE", async (t) => {
+    const stage = await engineStage(t);
+    const id = await stage.send();
+    await stage.run();
+    await stage.tell(receipt("failed", { code: "22", notReachable: true }));
+    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    assert.equal((await stage.events(id))[2]?.data.reason, "NOT_REACHABLE");
+  });
+
+  test("only has its later receipts noted in the timeline, each kind once", async (t) => {
+    const stage = await engineStage(t);
+    stage.provider.sendNext.push(stage.provider.accepted());
+    const id = await stage.send({ routing: { fallbackAfterSeconds: 10 } });
+    await stage.run();
+    await stage.pass(10_000);
+    const fellBack = await stage.message(id);
+    assert.deepEqual([fellBack.status, fellBack.channel, fellBack.providerMessageId], ["sent", "sms", "ref-2"]);
+    for (const kind of [...RECEIPTS, ...RECEIPTS]) await stage.tell(receipt(kind));
+    const message = await stage.message(id);
+    assert.deepEqual([message.status, message.deliveredAt, message.providerMessageId], ["sent", null, "ref-2"]);
+    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+    assert.deepEqual(
+      message.timeline.slice(fellBack.timeline.length).map(({ status, channel, reason }) => [status, channel, reason]),
+      RECEIPTS.map((kind) => ["sent", "imessage", `${kind} receipt of a channel that was given up`]),
+    );
+    await stage.tell(receipt("delivered", { reference: "ref-2", channel: "sms" }));
+    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent", "delivered"]);
+  });
+
+  test("does not come back by the answer to a hand-over that a failed receipt was faster than", async (t) => {
+    const stage = await engineStage(t);
+    const answer = Promise.withResolvers<Outcome>();
+    stage.provider.sendNext.push(answer.promise, NOT_REACHABLE);
+    const id = await stage.send();
+    await stage.run();
+    await stage.tell(receipt("failed", { messageId: id }));
+    answer.resolve({ outcome: "accepted", reference: "ref-1" });
+    await stage.run();
+    assert.deepEqual(await stage.told(id), ["queued", "fallback", "failed"]);
+    assert.deepEqual(
+      stage.provider.handed.map(({ channel }) => channel),
+      ["imessage", "sms"],
+    );
+  });
+});
+
+/** Every order of some things. */
+function orders<Thing>(things: readonly Thing[]): Thing[][] {
+  if (things.length < 2) return [[...things]];
+  return things.flatMap((first, index) => orders(things.toSpliced(index, 1)).map((rest) => [first, ...rest]));
+}
+
+/** Ends of a message that was handed over, whatever the order of the provider's words; each receipt comes twice. */
+const ENDS: [words: ("accepted" | Receipt)[], status: Message["status"], told: (order: string[]) => string[]][] = [
+  [["accepted", "sent", "delivered", "read"], "read", () => ["sent", "delivered", "read"]],
+  [["accepted", "read"], "read", () => ["sent", "delivered", "read"]],
+  [["accepted", "sent", "failed"], "failed", (order) => (order[0] === "failed" ? ["failed"] : ["sent", "failed"])],
+  [
+    ["accepted", "delivered", "failed"],
+    "delivered",
+    ([first, second]) => {
+      if (first === "failed") return ["failed", "sent", "delivered"];
+      return first === "accepted" && second === "failed" ? ["sent", "failed", "delivered"] : ["sent", "delivered"];
+    },
+  ],
+];
+
+describe("contract 3: receipts never move a message back, and tell each event once, in every order of", () => {
+  for (const [words, status, expected] of ENDS) {
+    for (const order of orders(words)) {
+      test(`${order.join(", ")}: it ends ${status}`, async (t) => {
+        const stage = await engineStage(t);
+        const answer = Promise.withResolvers<Outcome>();
+        stage.provider.sendNext.push(answer.promise);
+        const id = await stage.send(ALONE);
+        await stage.run();
+        for (const word of order) {
+          if (word === "accepted") answer.resolve({ outcome: "accepted", reference: "ref-1" });
+          else for (let time = 0; time < 2; time += 1) await stage.tell(receipt(word, { messageId: id }));
+          await stage.run();
+        }
+        const message = await stage.message(id);
+        assert.equal(message.status, status);
+        assert.equal(message.providerMessageId, "ref-1");
+        assert.deepEqual(await stage.told(id), ["queued", ...expected(order)]);
+        assert.deepEqual([message.dueAt, message.claimedUntil], [null, null]);
+        assert.equal(stage.provider.handed.length, 1);
+      });
+    }
+  }
+});
+
+test("a receipt that names no message of the service changes nothing, and its provider is told so", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  const before = await stage.message(id);
+  const { context } = stage.life;
+  const nobody = "msg_00000000-0000-7000-8000-000000000000";
+  for (const about of [{ reference: "of somebody else" }, { reference: "none", messageId: nobody } as const]) {
+    assert.equal(await apply(context, stage.instance.id, receipt("read", about)), "unknown");
+  }
+  assert.deepEqual(await stage.message(id), before);
+});
+
+test("a receipt of another hand-over of the same channel, by its reference, is only noted", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  await stage.tell(receipt("read", { messageId: id, reference: "another" }));
+  assert.equal((await stage.message(id)).status, "sent");
+  assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+});
+
+test("a receipt of an instance that did not hand the message over is only noted", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  await apply(stage.context, "inst_other", receipt("read", { messageId: id }));
+  assert.equal((await stage.message(id)).status, "sent");
+});
+
+test("a late receipt of a message that was retried by hand leaves it in the queue", async (t) => {
+  const stage = await engineStage(t);
+  const id = await sentAnd("failed")(stage);
+  stage.provider.sendNext.push({ outcome: "deferred", retryAfterMs: 60_000, reason: "busy" });
+  const retrying = { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null };
+  await retryMessage(stage.life.context, retrying);
+  await stage.run();
+  await stage.tell(receipt("delivered", { messageId: id }));
+  assert.equal((await stage.message(id)).status, "queued");
+  await stage.pass(60_000);
+  assert.equal((await stage.message(id)).providerMessageId, "ref-2");
+});
+
+test("a receipt is decided on what the message is, not on what was remembered of it", async (t) => {
+  const stage = await engineStage(t);
+  const { recent } = stage.life.context;
+  const id = await stage.send(ALONE);
+  await stage.run();
+  await stage.tell(receipt("failed"));
+  const failed = await stage.message(id);
+  // As if another process had corrected it in the meantime.
+  const set = { status: "sent", errorCode: null, errorMessage: null } as const;
+  await stage.context.store.commit([{ op: "update", table: "messages", id, version: failed.version, set }]);
+  recent.keep(failed);
+  await stage.tell(receipt("failed"));
+  assert.deepEqual(await stage.told(id), ["queued", "sent", "failed", "failed"]);
+});
+
+test("what a provider asks to forget goes with what its signal changes, also when that is nothing", async (t) => {
+  const stage = await engineStage(t, { faults: ["receipt"] });
+  const { instance, context } = stage;
+  const put = (key: string) =>
+    context.store.commit([{ op: "put", table: "memory", record: { instanceId: instance.id, key, value: "x" } }]);
+  const keys = async () => (await context.store.db.selectFrom("memory").select("key").execute()).map(({ key }) => key);
+  for (const key of ["a", "b", "c", "d"]) await put(key);
+  await stage.send();
+  await stage.run();
+  await stage.tell(receipt("delivered", { forget: "a" }));
+  await stage.tell(receipt("delivered", { forget: "b" }));
+  await stage.tell(receipt("read", { reference: "nobody's", forget: "c" }));
+  assert.deepEqual(await keys(), ["d"]);
+});

@@ -1,0 +1,94 @@
+/** Receipts: what providers tell of messages they took, early, late, twice and reversed. */
+
+import type { InstanceId, MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import { climb, note, sendFailedCode } from "../../core/message-lifecycle.ts";
+import type { Applied, ReceiptSignal } from "../../providers/provider.ts";
+import { findHandOver, findMessage } from "../../store/messages.ts";
+import type { Operation } from "../../store/store.ts";
+import { type Context, changeContext } from "../context.ts";
+import { forgetOnly, forgetting } from "../forget.ts";
+import { type Plan, planOf } from "../routing/route.ts";
+import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
+import { giveUp } from "./give-up.ts";
+import { referenceTurn } from "./references.ts";
+
+/** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing, and is `unknown`. */
+export async function hearReceipt(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
+  return context.turns.take(referenceTurn(instanceId, signal.reference), () => take(context, instanceId, signal));
+}
+
+async function take(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
+  const subject = await findSubject(context, instanceId, signal);
+  const forgets = forgetting(instanceId, signal);
+  if (subject === null) {
+    await forgetOnly(context, forgets);
+    return "unknown";
+  }
+  const { message, isRecorded } = subject;
+  const plan = await planOf(context, message);
+  const decide = (fresh: Message): Verdict => {
+    const verdict = receiptOf(context, plan, fresh, { instanceId, isRecorded, signal });
+    if (forgets.length === 0) return verdict;
+    const { also = [], ...change } = verdict ?? { message: fresh, events: [] };
+    return { ...change, also: [...also, ...forgets] };
+  };
+  try {
+    await changeMessage(context, message, decide);
+  } catch (error) {
+    if (!(error instanceof MessageGone)) throw error;
+    await forgetOnly(context, forgets);
+  }
+  return "applied";
+}
+
+/** The message that a signal is about, and whether its reference is on record. */
+async function findSubject(context: Context, instanceId: InstanceId, { messageId, reference }: ReceiptSignal) {
+  const recent = messageId === undefined ? null : context.recent.get(messageId);
+  if (recent?.providerMessageId === reference) return { message: recent, isRecorded: true };
+  const handOver = await findHandOver(context.store.db, instanceId, reference);
+  const id = (handOver?.messageId as MessageId | undefined) ?? messageId;
+  const message = id === undefined ? null : (context.recent.get(id) ?? (await findMessage(context.store.db, id)));
+  return message === null ? null : { message, isRecorded: handOver !== null };
+}
+
+/** A receipt as it came: from which instance, and whether its reference is on record. */
+interface Told {
+  instanceId: InstanceId;
+  isRecorded: boolean;
+  signal: ReceiptSignal;
+}
+
+function receiptOf(context: Context, plan: Plan, message: Message, { instanceId, isRecorded, signal }: Told): Verdict {
+  const told = changeContext(context);
+  if (!isCurrent(message, instanceId, signal)) {
+    const reason = `${signal.receipt} receipt of a channel that was given up`;
+    if (message.timeline.some((entry) => entry.reason === reason)) return null;
+    return { message: note(message, signal.channel, message.status, reason, told.now), events: [] };
+  }
+  const { reference } = signal;
+  const { id: messageId, channel } = message;
+  const also: Operation[] = isRecorded
+    ? []
+    : [{ op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: told.now } }];
+  const referenced = { ...message, providerMessageId: reference };
+  const change =
+    signal.receipt === "failed" ? refused(context, plan, referenced, signal) : climb(referenced, signal.receipt, told);
+  return change === null ? null : { ...change, also };
+}
+
+/** Whether a receipt is of the message's present hand-over, not of a channel that was given up. */
+function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSignal): boolean {
+  if (message.instanceId !== instanceId || message.channel !== signal.channel) return false;
+  if (message.providerMessageId !== null) return message.providerMessageId === signal.reference;
+  // Its outcome is not known yet, or never was: the receipt is the proof.
+  return message.handOvers > 0 && (message.status === "pending" || message.status === "failed");
+}
+
+/** It had been taken, so that no other instance of the channel may be given it: the channel is given up. */
+function refused(context: Context, plan: Plan, message: Message, signal: ReceiptSignal): Verdict {
+  const text = signal.reason ?? "The channel took it and could not deliver it.";
+  const cause = { code: sendFailedCode(message.channel), message: text, providerErrorCode: signal.code ?? null };
+  if (message.status !== "pending" && message.status !== "sent") return null;
+  return giveUp(context, plan, message, signal.notReachable === true ? "NOT_REACHABLE" : "REJECTED", cause);
+}

@@ -1,0 +1,240 @@
+/** Messages of contacts: one message, one event, one chat, however often and however oddly they are told. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { InboundEventData } from "../../../sdk/wire.ts";
+import { commitAll, type TestContext, testContext } from "../../../test/support/context.ts";
+import { engineStage } from "../../../test/support/engine.ts";
+import { inbound } from "../../../test/support/provider.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import type { InboundSignal } from "../../providers/provider.ts";
+import { listEventsOfMessage } from "../../store/events.ts";
+import { decode } from "../../store/rows.ts";
+import { apply } from "../apply.ts";
+import type { Context } from "../context.ts";
+import { Turns } from "../turns.ts";
+
+async function messagesOf({ context }: TestContext): Promise<Message[]> {
+  const rows = await context.store.db.selectFrom("messages").selectAll().orderBy("id").execute();
+  return rows.map((row) => decode("messages", row));
+}
+
+async function eventsOf({ context }: TestContext) {
+  const rows = await context.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
+  return rows.map(({ type, bytes }) => ({ type, data: JSON.parse(bytes).data as InboundEventData }));
+}
+
+async function opened(t: { after(end: () => Promise<void>): void }): Promise<TestContext> {
+  const made = await testContext();
+  t.after(made.close);
+  return made;
+}
+
+const tell = (made: TestContext, signal: InboundSignal, context: Context = made.context) =>
+  apply(context, made.instance.id, signal);
+
+test("contract 4: a contact's message is one record, delivered, in the thread of the two, with one message.inbound", async (t) => {
+  const made = await opened(t);
+  await tell(made, inbound({ effect: "echo" }));
+  const [message, ...others] = await messagesOf(made);
+  assert.ok(message !== undefined && others.length === 0);
+  const now = made.clock.now();
+  assert.partialDeepStrictEqual(message, {
+    customerId: made.customer.id,
+    keyId: null,
+    direction: "inbound",
+    status: "delivered",
+    from: "+15550100001",
+    to: made.number.address,
+    channel: "imessage",
+    text: "Hi",
+    messageType: "text",
+    effect: "echo",
+    providerMessageId: "in-1",
+    parentMessageId: null,
+    sequence: 1,
+    deliveredAt: now,
+    createdAt: now,
+    dueAt: null,
+    timeline: [{ status: "delivered", at: now, channel: "imessage", instanceId: made.instance.id }],
+  });
+  assert.match(message.correlationId, /^cor_[0-9a-f]{32}$/);
+  const chats = await made.context.store.db.selectFrom("chats").selectAll().execute();
+  assert.deepEqual(
+    chats.map(({ id, peer, from }) => [id, peer, from]),
+    [[message.chatId, "+15550100001", made.number.address]],
+  );
+  assert.deepEqual(await eventsOf(made), [
+    {
+      type: "message.inbound",
+      data: {
+        messageId: message.id,
+        from: "+15550100001",
+        to: made.number.address,
+        text: "Hi",
+        channel: "imessage",
+        sequence: 1,
+        correlationId: message.correlationId,
+        deliveredAt: new Date(now).toISOString(),
+      },
+    },
+  ]);
+  assert.equal(made.observed.received, 1);
+});
+
+test("a message told fifty times at once, by two processes, is one message and one event", async (t) => {
+  const made = await opened(t);
+  const other: Context = { ...made.context, turns: new Turns() };
+  const loose = Array.from({ length: 24 }, (): Context => ({ ...made.context, turns: new Turns() }));
+  const contexts = [...Array<Context>(13).fill(made.context), ...Array<Context>(13).fill(other), ...loose];
+  await Promise.all(contexts.map((context) => tell(made, inbound(), context)));
+  await tell(made, inbound());
+  assert.equal((await messagesOf(made)).length, 1);
+  assert.equal((await eventsOf(made)).length, 1);
+  assert.equal(made.observed.received, 1);
+});
+
+test("fifty different first messages of one contact at once are fifty messages in one thread", async (t) => {
+  const made = await opened(t);
+  const signals = Array.from({ length: 50 }, (_, index) => inbound({ reference: `in-${index}`, text: `${index}` }));
+  await Promise.all(signals.map((signal) => tell(made, signal)));
+  const messages = await messagesOf(made);
+  assert.equal(messages.length, 50);
+  assert.equal(new Set(messages.map(({ chatId }) => chatId)).size, 1);
+  assert.equal((await eventsOf(made)).length, 50);
+});
+
+test("contract 3: a reply names the message it answers, ours or an earlier one of the contact, and only the customer's own", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  await stage.tell(inbound({ replyTo: "ref-1" }));
+  await stage.tell(inbound({ reference: "in-2", replyTo: "in-1" }));
+  await stage.tell(inbound({ reference: "in-3", replyTo: "nobody knows" }));
+  const other = await stage.addTenant("Another");
+  await stage.tell(inbound({ reference: "in-4", replyTo: "ref-1", to: other.number.address }));
+  const [, first, second, third, fourth] = await messagesOf(stage);
+  assert.equal(first?.parentMessageId, id);
+  assert.equal(second?.parentMessageId, first?.id);
+  assert.equal(third?.parentMessageId, null);
+  assert.deepEqual([fourth?.customerId, fourth?.parentMessageId], [other.customer.id, null]);
+  const data = (await stage.events(first?.id ?? id))[0]?.data;
+  assert.equal(data?.parentMessageId, id);
+  // Both directions share the thread.
+  assert.equal((await stage.message(id)).chatId ?? first?.chatId, first?.chatId);
+});
+
+test("contract 4: a message to a group belongs to the group's chat, and its event names that", async (t) => {
+  const made = await opened(t);
+  const group = { reference: "group-1", name: "Lunch", participants: ["+15550100001", "+15550100002"] };
+  await tell(made, inbound({ group }));
+  await tell(made, inbound({ group, reference: "in-2", from: "+15550100002" }));
+  const messages = await messagesOf(made);
+  const chats = await made.context.store.db.selectFrom("chats").selectAll().execute();
+  assert.deepEqual(
+    chats.map(({ id, is_group, name }) => [id, is_group, name]),
+    [[messages[0]?.chatId, 1, "Lunch"]],
+  );
+  assert.equal(messages[1]?.chatId, messages[0]?.chatId);
+  const told = (await eventsOf(made)).filter(({ type }) => type === "message.inbound");
+  assert.deepEqual(
+    told.map(({ data }) => data.chatId),
+    [chats[0]?.id, chats[0]?.id],
+  );
+});
+
+test("a message to a number that nobody has changes nothing, is told to the log, and is forgotten by the provider", async (t) => {
+  const made = await opened(t);
+  const record = { instanceId: made.instance.id, key: "owed", value: "1" };
+  await commitAll(made.context, [{ op: "put", table: "memory", record }]);
+  await tell(made, inbound({ to: "+15559999999", forget: "owed" }));
+  assert.deepEqual(await messagesOf(made), []);
+  assert.equal((await made.context.store.db.selectFrom("memory").selectAll().execute()).length, 0);
+  assert.deepEqual(
+    made.observed.faults.map(({ where }) => where),
+    ["inbound"],
+  );
+});
+
+test("what a provider asks to forget goes with its message, and also with a repeat of it", async (t) => {
+  const made = await opened(t);
+  const keys = async () => (await made.context.store.db.selectFrom("memory").select("key").execute()).length;
+  for (const _ of ["first", "repeat"]) {
+    const record = { instanceId: made.instance.id, key: "owed", value: "1" };
+    await commitAll(made.context, [{ op: "put", table: "memory", record }]);
+    await tell(made, inbound({ forget: "owed" }));
+    assert.equal(await keys(), 0);
+  }
+  assert.equal((await messagesOf(made)).length, 1);
+});
+
+test("a number that changes its owner is found at its new one", async (t) => {
+  const made = await opened(t);
+  await tell(made, inbound());
+  const other = await made.addTenant("Another");
+  await commitAll(made.context, [
+    { op: "put", table: "numbers", record: { ...made.number, customerId: other.customer.id } },
+  ]);
+  made.context.known.clear();
+  await tell(made, inbound({ reference: "in-2" }));
+  assert.deepEqual(
+    (await messagesOf(made)).map(({ customerId }) => customerId),
+    [made.customer.id, other.customer.id],
+  );
+});
+
+const ODD: [string, Partial<InboundSignal>, text: string | null, from: string][] = [
+  ["no text", { text: null }, null, "+15550100001"],
+  ["an empty text", { text: "" }, null, "+15550100001"],
+  ["a text of 10,000 characters", { text: "x".repeat(10_000) }, "x".repeat(10_000), "+15550100001"],
+  ["a text of a million characters", { text: "é".repeat(1_000_000) }, "é".repeat(1_000_000), "+15550100001"],
+  ["NUL in its text", { text: "a\0b" }, "a\ufffdb", "+15550100001"],
+  ["half a surrogate pair in its text", { text: "a\ud83d" }, "a\ufffd", "+15550100001"],
+  ["NUL in its reference", { reference: "in\0" }, "Hi", "+15550100001"],
+  ["a short code as its sender", { from: "72345" }, "Hi", "72345"],
+  ["letters as their sender", { from: "Tightbeam", channel: "sms" }, "Hi", "Tightbeam"],
+  ["an e-mail address in capitals as its sender", { from: "Kim@Example.COM" }, "Hi", "kim@example.com"],
+  ["nothing as its sender", { from: "" }, "Hi", ""],
+];
+
+for (const [what, more, text, from] of ODD) {
+  test(`a message with ${what} is kept, once`, async (t) => {
+    const made = await opened(t);
+    await tell(made, inbound(more));
+    await tell(made, inbound(more));
+    const messages = await messagesOf(made);
+    assert.deepEqual(
+      messages.map((message) => [message.text, message.from]),
+      [[text, from]],
+    );
+    const events = await listEventsOfMessage(made.context.store.db, messages[0]?.id as MessageId);
+    assert.deepEqual(
+      events.map(({ bytes }) => JSON.parse(bytes).data.text),
+      [text],
+    );
+  });
+}
+
+test("a message that the store could not take is told again, and then kept", async (t) => {
+  const made = await opened(t);
+  let failures = 1;
+  const store = new Proxy(made.context.store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (name === "commit" && failures > 0) {
+        return async () => {
+          failures -= 1;
+          throw new Error("the disk is gone");
+        };
+      }
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const context: Context = { ...made.context, store };
+  await assert.rejects(tell(made, inbound(), context));
+  assert.equal((await messagesOf(made)).length, 0);
+  assert.equal(made.observed.received, 0);
+  await tell(made, inbound(), context);
+  assert.equal((await messagesOf(made)).length, 1);
+});

@@ -1,0 +1,139 @@
+/** Messages that contacts write: each becomes one message with one event, in the chat that it was written to. */
+
+import { type InstanceId, type MessageId, newCorrelationId } from "../../core/id.ts";
+import { type Message, NEW_MESSAGE } from "../../core/message.ts";
+import { arrive } from "../../core/message-revision.ts";
+import type { CustomerNumber } from "../../core/number.ts";
+import { parseAddress } from "../../core/phone.ts";
+import type { InboundSignal } from "../../providers/provider.ts";
+import { findHandOver } from "../../store/messages.ts";
+import type { Operation } from "../../store/store.ts";
+import { groupOf } from "../chats/groups.ts";
+import { type Thread, threadOf, threadTaken, withThread } from "../chats/threads.ts";
+import { typingEnded } from "../chats/typing.ts";
+import { decide } from "../commit.ts";
+import { keywordOperations, optOutsChanged } from "../contacts/opt-outs.ts";
+import { type Context, changeContext } from "../context.ts";
+import { forgetOnly, forgetting } from "../forget.ts";
+import { paidBy } from "../payments/payments.ts";
+import { keepInbound } from "./attach.ts";
+import { findByReference, referenceTurn } from "./references.ts";
+
+/**
+ * Takes in a message of a contact; resolves when it is on disk with its event. One that was taken in before, by the
+ * provider's reference, changes nothing, and so does one to an address that nobody has.
+ */
+export async function hearMessage(context: Context, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
+  await context.turns.take(referenceTurn(instanceId, signal.reference), async () => {
+    const number = await context.known.numberAt(signal.to);
+    if (number !== null) return withThread(() => receive(context, number, instanceId, signal));
+    context.observer.fault("inbound", new Error("a message came to an address that is no number of this service"));
+    return forgetOnly(context, forgetting(instanceId, signal));
+  });
+}
+
+async function receive(
+  context: Context,
+  number: CustomerNumber,
+  instanceId: InstanceId,
+  signal: InboundSignal,
+): Promise<void> {
+  const forgets = forgetting(instanceId, signal);
+  const decided = await decide(context, async () => {
+    if ((await findHandOver(context.store.db, instanceId, signal.reference)) !== null) {
+      return { unit: forgets.length === 0 ? null : forgets, value: null };
+    }
+    const from = addressOf(signal.from);
+    const { customerId, address } = number;
+    await typingEnded(context, { customerId, from: address, reference: signal.group?.reference ?? null }, from);
+    const { message, operations } = await arrival(context, number, instanceId, signal);
+    return { unit: [...operations, ...forgets], value: { message, operations } };
+  });
+  // It was told twice at once, or somebody else made its chat: looking again tells which.
+  if (decided.taken) throw threadTaken();
+  if (decided.value === null) return;
+  const { message, operations } = decided.value;
+  context.recent.keep(message);
+  optOutsChanged(context, operations);
+  context.observer.received(message.customerId);
+}
+
+/** The message as it is to be kept, and all that makes it so. */
+async function arrival(
+  context: Context,
+  number: CustomerNumber,
+  instanceId: InstanceId,
+  signal: InboundSignal,
+): Promise<{ message: Message; operations: Operation[] }> {
+  const { customerId, address } = number;
+  const { channel, reference, group } = signal;
+  const messageId = context.newId("msg");
+  const from = addressOf(signal.from);
+  const place = { customerId, from: address, channel };
+  const { chat, make }: Thread =
+    group === null
+      ? await threadOf(context, { ...place, peer: from, instanceId: number.instanceId })
+      : await groupOf(context, { ...place, sighting: group, instanceId });
+  const kept = keepInbound(context, { customerId, messageId, instanceId }, signal.attachments);
+  const told = changeContext(context);
+  const base: Message = {
+    ...NEW_MESSAGE,
+    id: messageId,
+    customerId,
+    keyId: null,
+    direction: "inbound",
+    from,
+    to: address,
+    channel,
+    channelsLeft: [],
+    fallback: false,
+    fallbackAfterMs: null,
+    text: signal.text === "" ? null : signal.text,
+    messageType: kept.attachments.length === 0 ? "text" : "media",
+    attachments: kept.attachments,
+    chatId: chat.id,
+    effect: signal.effect,
+    parentMessageId: await parentOf(context, customerId, instanceId, signal.replyTo),
+    metadata: null,
+    externalMessageId: null,
+    callbackUrl: null,
+    correlationId: newCorrelationId(context.random),
+    instanceId,
+    dueAt: null,
+    expiresAt: null,
+    scheduledAt: null,
+    providerMessageId: reference,
+    createdAt: told.now,
+    updatedAt: told.now,
+  };
+  const { message, events } = arrive(base, group !== null, told);
+  const handOver = { instanceId, reference, messageId, channel, createdAt: told.now };
+  const operations: Operation[] = [
+    { op: "once", table: "handOvers", record: handOver },
+    ...make,
+    { op: "insert", table: "messages", record: message },
+    ...kept.operations,
+    ...events.map((event): Operation => ({ op: "event", event, callbackUrl: null })),
+    // What is said in a group is said to everybody there: no word of it ends or pays anything.
+    ...(group === null ? keywordOperations(context, message) : []),
+    ...(await paidBy(context, message, signal)),
+  ];
+  return { message, operations };
+}
+
+/** The form that addresses are stored in; of what is none (a short code, a sender of letters) what it is. */
+function addressOf(text: string): string {
+  return parseAddress(text)?.address ?? text;
+}
+
+/** The message that it answers, where that is one of this customer's. */
+async function parentOf(
+  context: Context,
+  customerId: Message["customerId"],
+  instanceId: InstanceId,
+  replyTo: string | null,
+): Promise<MessageId | null> {
+  if (replyTo === null) return null;
+  const target = await findByReference(context, instanceId, replyTo);
+  return target?.customerId === customerId ? target.id : null;
+}

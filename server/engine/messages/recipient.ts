@@ -1,0 +1,146 @@
+/** To whom a message goes, from which number, and by which channels: what only the customer's own records can tell. */
+
+import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
+import type { Chat } from "../../core/chat.ts";
+import { ApiError, invalidField } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { type CustomerNumber, channelsOf } from "../../core/number.ts";
+import { parseAddress } from "../../core/phone.ts";
+import { type Chosen, wayOf } from "../../core/routing.ts";
+import type { Wanted } from "../../core/sending.ts";
+import { requireChat } from "../chats/require-chat.ts";
+import type { Context } from "../context.ts";
+import { offered, type Plan, planFrom, planInGroup } from "../routing/route.ts";
+
+/** Order in which channels are tried unless the caller says otherwise (contract 3, Routing). */
+export const DEFAULT_PREFERENCE: readonly Channel[] = ["imessage", "sms"];
+
+/** Who gets it: an address, or a group. */
+export interface Recipient {
+  number: CustomerNumber;
+  /** As the message has it: the address, or the id of the group's chat. */
+  to: string;
+  /** The chat, where it is known without looking for it. */
+  chat: Chat | null;
+  isGroup: boolean;
+  /** The instances that can take it, by channel. */
+  plan: Plan;
+  /** Channels that both ends can have. */
+  usable: readonly Channel[];
+}
+
+/** The recipient of what is wanted. Throws the refusals of contract 2 and 3 about numbers, addresses and conversations. */
+export async function recipientOf(context: Context, customerId: CustomerId, wanted: Wanted): Promise<Recipient> {
+  if (wanted.chatId !== undefined) return chatRecipient(context, customerId, wanted, wanted.chatId);
+  const to = requireRecipient(wanted.to ?? "");
+  const number = chooseNumber(await context.known.numbers(customerId), wanted.from);
+  return addressRecipient(context, number, to, null);
+}
+
+async function addressRecipient(
+  context: Context,
+  number: CustomerNumber,
+  to: string,
+  chat: Chat | null,
+): Promise<Recipient> {
+  const plan = await planFrom(context, number, to);
+  const usable = CHANNELS.filter((channel) => plan(channel).length > 0);
+  return { number, to, chat, isGroup: false, plan, usable };
+}
+
+/** Channels that a number has on its own instance; by its customer's routes it may have SMS as well. */
+export function offeredBy(context: Pick<Context, "providers">, number: CustomerNumber): Channel[] {
+  return channelsOf(number.address, offered(context, number));
+}
+
+async function chatRecipient(
+  context: Context,
+  customerId: CustomerId,
+  wanted: Wanted,
+  chatId: string,
+): Promise<Recipient> {
+  // A thread that is named by an address is one of `from`, where that is given.
+  const from = parseAddress(chatId) === null ? undefined : wanted.from;
+  const chat = await requireChat(context, { customerId, id: chatId, from });
+  const number = numberOfChat(await context.known.numbers(customerId), chat, wanted.from);
+  if (chat.peer !== null) return addressRecipient(context, number, chat.peer, chat);
+  if (chat.leftAt !== null) {
+    throw new ApiError("INVALID_STATUS", `${chat.id}: ${chat.from} has left this group; nothing can be sent to it.`);
+  }
+  // What the provider calls the group is a name on its own instance only, and a group has one channel.
+  const plan = planInGroup(chat.instanceId);
+  return { number, to: chat.id, chat, isGroup: true, plan, usable: [chat.channel] };
+}
+
+/** The customer's number in a chat; `from`, where given, must be that very number. */
+function numberOfChat(numbers: readonly CustomerNumber[], chat: Chat, from: string | undefined): CustomerNumber {
+  const number = chooseNumber(numbers, from ?? chat.from);
+  if (number.address === chat.from) return number;
+  throw invalidField("from", `is not the number of this conversation, which is ${chat.from}; leave it out`);
+}
+
+/** The address in the form that is stored. Throws `INVALID_PHONE_NUMBER`. */
+export function requireRecipient(text: string): string {
+  const parsed = parseAddress(text);
+  if (parsed !== null) return parsed.address;
+  throw new ApiError(
+    "INVALID_PHONE_NUMBER",
+    `to: ${JSON.stringify(text.slice(0, 40))} is neither a phone number in E.164 form, such as +15005550100, nor an e-mail address.`,
+    { details: [{ path: "to", message: "must be a phone number in E.164 form or an e-mail address" }] },
+  );
+}
+
+/** The number of the field `from`, the default one where none is named. Throws the refusals of contract 2. */
+export function chooseNumber(
+  numbers: readonly CustomerNumber[],
+  from: string | undefined,
+  field = "from",
+): CustomerNumber {
+  if (from === undefined) {
+    const [number] = numbers;
+    if (number !== undefined) return number;
+    throw new ApiError("NO_DEFAULT_ADDRESS", "This customer has no number to send from; an admin adds one.");
+  }
+  const address = parseAddress(from)?.address;
+  const number = numbers.find((one) => one.address === address);
+  if (number !== undefined) return number;
+  throw new ApiError(
+    "ADDRESS_NOT_AUTHORIZED",
+    `${field}: ${from} is not a number of this customer; GET /v1/numbers lists them.`,
+  );
+}
+
+/** Why a message begins with this channel and this instance: the first words of its timeline. */
+export function reasonFor(recipient: Recipient, wanted: Wanted, channel: Channel, chosen: Chosen): string {
+  return `${channel} ${whyOn(recipient, wanted, channel)}, by ${wayOf(chosen).way}`;
+}
+
+function whyOn({ isGroup, usable }: Recipient, wanted: Wanted, channel: Channel): string {
+  const [preferred = channel] = wanted.routing?.preference ?? DEFAULT_PREFERENCE;
+  if (isGroup) return "like its group";
+  if (channel === preferred) return "first by preference";
+  return usable.includes(preferred) ? "for its attachments" : `as there is no ${preferred} between the two`;
+}
+
+/**
+ * Channels to try, in order: of those preferred, the ones that both ends can have. A message with attachments goes by
+ * iMessage or not at all. Throws `NO_CHANNEL_AVAILABLE` and `CHANNEL_NOT_SUPPORTED`.
+ */
+export function channelsFor(recipient: Recipient, wanted: Wanted): [Channel, ...Channel[]] {
+  const { number, to, usable } = recipient;
+  const preference = wanted.routing?.preference ?? DEFAULT_PREFERENCE;
+  const route = [...new Set(preference)].filter((channel) => usable.includes(channel));
+  if (route.length === 0) {
+    throw new ApiError(
+      "NO_CHANNEL_AVAILABLE",
+      `routing.preference names ${preference.join(", ")}; from ${number.address} to ${to} there is ${usable.join(", ") || "none"}.`,
+      { details: [{ path: "routing.preference", message: `must name one of: ${usable.join(", ")}` }] },
+    );
+  }
+  const hasAttachments = wanted.attachments !== undefined && wanted.attachments.length > 0;
+  const [first, ...rest] = hasAttachments ? route.filter((channel) => channel === "imessage") : route;
+  if (first !== undefined) return [first, ...rest];
+  const message = `need iMessage, and this message goes by ${route.join(", ")}; send images by content.mediaUrls`;
+  const details = [{ path: "attachments", message }];
+  throw new ApiError("CHANNEL_NOT_SUPPORTED", `attachments: ${message}.`, { details });
+}

@@ -1,0 +1,24 @@
+/** Messages by the names that providers have for them. */
+
+import type { InstanceId, MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import { findHandOver, findMessage } from "../../store/messages.ts";
+import type { Context } from "../context.ts";
+
+/** The message that an instance's provider calls `reference`, whichever way it went; null where there is none. */
+export async function findByReference(
+  { store }: Pick<Context, "store">,
+  instanceId: InstanceId,
+  reference: string,
+): Promise<Message | null> {
+  const handOver = await findHandOver(store.db, instanceId, reference);
+  return handOver === null ? null : findMessage(store.db, handOver.messageId as MessageId);
+}
+
+/**
+ * Key of the turns of what an instance tells of one message: it is taken in as it was told, first that the message
+ * came, then what became of it.
+ */
+export function referenceTurn(instanceId: InstanceId, reference: string): string {
+  return `${instanceId} ${reference}`;
+}

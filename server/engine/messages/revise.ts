@@ -1,0 +1,100 @@
+/** What a customer does to a message it has sent: cancel its schedule, try a failed one again, delete it. */
+
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId, MessageId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import { cancel, erase, retry } from "../../core/message-lifecycle.ts";
+import { findMessageOf } from "../../store/messages.ts";
+import type { Operation } from "../../store/store.ts";
+import { type Context, changeContext } from "../context.ts";
+import { once } from "../idempotency.ts";
+import { planOf, wayNow } from "../routing/route.ts";
+import { changeMessage, reread, unitOf } from "./change-message.ts";
+
+/** A customer's message that is not deleted; throws 404 `NOT_FOUND`. */
+export async function requireMessage(context: Context, customerId: CustomerId, id: string): Promise<Message> {
+  const message = await findMessageOf(context.store.db, customerId, id);
+  if (message !== null && message.deletedAt === null) return message;
+  throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
+}
+
+/**
+ * Cancels a scheduled message and answers it. Cancelling and sending never both happen: whichever commits first
+ * wins, and a message that is no longer scheduled is refused with `NOT_SCHEDULED`.
+ */
+export async function cancelSchedule(context: Context, customerId: CustomerId, id: string): Promise<Message> {
+  const message = await requireMessage(context, customerId, id);
+  return changeMessage(context, message, (fresh) => {
+    const change = cancel(fresh, changeContext(context));
+    if (change !== null) return change;
+    throw new ApiError(
+      "NOT_SCHEDULED",
+      `${id} is ${fresh.status}, not scheduled; only a scheduled message can be cancelled.`,
+    );
+  });
+}
+
+/** What a retry needs to know beside the message. */
+export interface Retrying {
+  customerId: CustomerId;
+  id: string;
+  mayDuplicate: boolean;
+  idempotencyKey: string | null;
+}
+
+/** Queues a failed message again and answers it (contract 3). `repeated` when its idempotency key had done it before. */
+export async function retryMessage(
+  context: Context,
+  retrying: Retrying,
+): Promise<{ repeated: boolean; message: Message }> {
+  const { customerId, id, mayDuplicate, idempotencyKey: key } = retrying;
+  const command = { key, customerId, route: `POST /v1/messages/${id}/retry`, body: { mayDuplicate } };
+  const commanded = await once(context, command, async () => {
+    const message = await requireMessage(context, customerId, id);
+    if (message.errorCode === "OUTCOME_UNKNOWN" && !mayDuplicate) {
+      throw new ApiError(
+        "OUTCOME_UNKNOWN",
+        `${id} may have been sent; to send it all the same, retry with {"mayDuplicate":true}.`,
+      );
+    }
+    if (message.payment !== null && message.status === "failed") {
+      throw new ApiError(
+        "INVALID_STATUS",
+        `${id} asks for the payment ${message.payment.id}, which ended when it failed; make a new payment request.`,
+      );
+    }
+    const way = wayNow(context, await planOf(context, message), message);
+    const change = retry(message, way, context.settings.messageTtlMs, changeContext(context));
+    if (change === null)
+      throw new ApiError("INVALID_STATUS", `${id} is ${message.status}; only a failed message can be retried.`);
+    return { unit: unitOf(message, change), value: change.message, result: id };
+  });
+  if (!commanded.repeated) {
+    context.wake.messages([commanded.value.instanceId]);
+    return { repeated: false, message: commanded.value };
+  }
+  return { repeated: true, message: await reread(context, commanded.result as MessageId) };
+}
+
+/** Statuses in which a message is under way: it cannot be deleted then. */
+const UNDER_WAY: readonly Message["status"][] = ["queued", "pending"];
+
+/** Deletes a message softly: a scheduled one is cancelled first, its text, media and files are erased (contract 3). */
+export async function deleteMessage(context: Context, customerId: CustomerId, id: string): Promise<void> {
+  const message = await findMessageOf(context.store.db, customerId, id);
+  if (message === null) throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
+  await changeMessage(context, message, (fresh) => {
+    if (fresh.deletedAt !== null) throw new ApiError("ALREADY_DELETED", `${id} is deleted already.`);
+    if (UNDER_WAY.includes(fresh.status)) {
+      throw new ApiError(
+        "INVALID_STATUS",
+        `${id} is ${fresh.status}; it can be deleted once it was sent or has failed.`,
+      );
+    }
+    const told = changeContext(context);
+    const cancelled = cancel(fresh, told);
+    const erased = erase(cancelled?.message ?? fresh, told);
+    const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: fresh.id } }];
+    return { message: erased.message, events: [...(cancelled?.events ?? []), ...erased.events], also };
+  });
+}

@@ -1,0 +1,104 @@
+/** What contacts do to messages afterwards: their edits, what they take back, what they keep. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { MessageEventData } from "../../../sdk/wire.ts";
+import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
+import { inbound } from "../../../test/support/provider.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { RevisionSignal, Signal } from "../../providers/provider.ts";
+import { apply } from "../apply.ts";
+import { deleteMessage } from "./revise.ts";
+
+function revision(text: string | null, more: Partial<RevisionSignal> = {}): RevisionSignal {
+  return { kind: "revision", reference: "in-1", to: "+15550000001", channel: "imessage", text, ...more };
+}
+
+const AUDIO_KEPT: Signal = { kind: "audioKept", reference: "ref-1", to: "+15550000001", channel: "imessage" };
+
+/** The id of the only inbound message. */
+async function arrived({ context }: EngineStage): Promise<MessageId> {
+  const rows = context.store.db.selectFrom("messages").select("id").where("direction", "=", "inbound");
+  return (await rows.executeTakeFirstOrThrow()).id;
+}
+
+async function last(stage: EngineStage, id: MessageId): Promise<MessageEventData | undefined> {
+  return (await stage.events(id)).at(-1)?.data;
+}
+
+test("contract 4: an edit of a contact changes the text of its message, with message.edited, once for each text", async (t) => {
+  const stage = await engineStage(t);
+  await stage.tell(inbound());
+  stage.clock.shift(60_000);
+  await stage.tell(revision("Hi there"));
+  await stage.tell(revision("Hi there"));
+  const id = await arrived(stage);
+  assert.deepEqual(await stage.told(id), ["inbound", "edited"]);
+  const editedAt = stage.clock.now();
+  assert.partialDeepStrictEqual(await stage.message(id), { text: "Hi there", status: "delivered", editedAt });
+  assert.partialDeepStrictEqual(await last(stage, id), {
+    messageId: id,
+    text: "Hi there",
+    editedAt: new Date(editedAt).toISOString(),
+  });
+  await stage.tell(revision("Hi"));
+  assert.deepEqual(await stage.told(id), ["inbound", "edited", "edited"]);
+});
+
+test("contract 4: what a contact takes back is unsent, with message.unsent, once, and nothing follows it", async (t) => {
+  const stage = await engineStage(t);
+  await stage.tell(inbound());
+  await stage.tell(revision(null));
+  await stage.tell(revision(null));
+  await stage.tell(revision("Too late"));
+  const id = await arrived(stage);
+  assert.deepEqual(await stage.told(id), ["inbound", "unsent"]);
+  assert.partialDeepStrictEqual(await stage.message(id), { status: "unsent", text: "Hi", editedAt: null });
+  assert.equal((await last(stage, id))?.status, "unsent");
+});
+
+test("a revision told in one breath with its message finds it, also when the message is told once more", async (t) => {
+  const stage = await engineStage(t);
+  const signals: Signal[] = [inbound(), revision("Hi there"), inbound(), revision(null)];
+  await Promise.all(signals.map((signal) => apply(stage.context, stage.instance.id, signal)));
+  const id = await arrived(stage);
+  assert.deepEqual(await stage.told(id), ["inbound", "edited", "unsent"]);
+});
+
+test("no revision brings back the text of a message that was deleted", async (t) => {
+  const stage = await engineStage(t);
+  await stage.tell(inbound());
+  const id = await arrived(stage);
+  await deleteMessage(stage.context, stage.customer.id, id);
+  await stage.tell(revision("Hi there"));
+  await stage.tell(revision(null));
+  assert.deepEqual(await stage.told(id), ["inbound", "deleted"]);
+  assert.equal((await stage.message(id)).text, null);
+});
+
+test("a revision of our own message changes nothing: what came of an order is its answer", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  await stage.tell(revision("Bye", { reference: "ref-1" }));
+  assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+});
+
+test("a revision and a kept audio message that name no message are told to the log, and change nothing", async (t) => {
+  const stage = await engineStage(t, { faults: ["revision", "audio"] });
+  await stage.tell(revision("Hi there"));
+  await stage.tell(AUDIO_KEPT);
+  assert.deepEqual(
+    stage.observed.faults.map(({ where }) => where),
+    ["revision", "audio"],
+  );
+});
+
+test("contract 4: an audio message that a contact keeps is told of once", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  await Promise.all([AUDIO_KEPT, AUDIO_KEPT].map((signal) => apply(stage.context, stage.instance.id, signal)));
+  await stage.tell(AUDIO_KEPT);
+  assert.deepEqual(await stage.told(id), ["queued", "sent", "audio_kept"]);
+});

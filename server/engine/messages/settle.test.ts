@@ -1,0 +1,228 @@
+/** Unknown outcomes: what asking comes to, how long it goes on, and that nothing is sent blindly again (contract 3). */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { checkHandOvers, type EngineStage, engineStage, type StageOptions } from "../../../test/support/engine.ts";
+import {
+  deferred,
+  NOT_REACHABLE,
+  REJECTED,
+  receipt,
+  ScriptedProvider,
+  SETTLE_AFTER_MS,
+  UNKNOWN,
+} from "../../../test/support/provider.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Outcome } from "../../providers/provider.ts";
+import { retryMessage } from "./revise.ts";
+
+const ASK_AGAIN_MS = 15_000;
+const UNKNOWN_MS_MAX = 300_000;
+const HAND_OVER_MS_MAX = 40_000;
+
+/** A message whose hand-over ended in an unknown outcome, a moment ago. */
+async function unknownMessage(
+  t: Parameters<typeof engineStage>[0],
+  options: StageOptions = {},
+): Promise<{ stage: EngineStage; id: MessageId }> {
+  const stage = await engineStage(t, options);
+  stage.provider.sendNext.push(UNKNOWN);
+  const id = await stage.send();
+  await stage.run();
+  return { stage, id };
+}
+
+describe("contract 3: an unknown outcome", () => {
+  test("leaves the message pending, tells nobody, and is asked about after the time the provider wants", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    assert.equal(stage.observed.unknownOutcomes, 1);
+    assert.equal((await stage.message(id)).status, "pending");
+    await stage.pass(SETTLE_AFTER_MS - 1);
+    assert.equal(stage.provider.asked.length, 0);
+    await stage.pass(1);
+    assert.equal(stage.provider.asked.length, 1);
+    assert.deepEqual(stage.provider.asked, stage.provider.handed);
+    assert.deepEqual(await stage.told(id), ["queued"]);
+  });
+
+  test("found accepted is sent, handed over once, and its receipts find it", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    stage.provider.settleNext.push(stage.provider.accepted());
+    await stage.pass(SETTLE_AFTER_MS);
+    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    await stage.tell(receipt("delivered"));
+    assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
+    assert.equal(stage.provider.handed.length, 1);
+    const { timeline } = await stage.message(id);
+    assert.deepEqual(
+      timeline.slice(1).map(({ status, reason }) => [status, reason]),
+      [
+        ["pending", undefined],
+        ["pending", "the line went dead"],
+        ["sent", undefined],
+        ["delivered", undefined],
+      ],
+    );
+  });
+
+  test("found absent is handed over again at once, and the timeline says why", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    stage.provider.settleNext.push("absent");
+    await stage.pass(SETTLE_AFTER_MS);
+    const message = await stage.message(id);
+    assert.equal(message.status, "sent");
+    assert.deepEqual(
+      stage.provider.handed.map(({ attempt }) => attempt),
+      [1, 2],
+    );
+    assert.deepEqual(await stage.told(id), ["queued", "sent"], "for its receivers it never left the queue");
+    checkHandOvers(message, stage.provider.handed);
+    const noted = message.timeline
+      .slice(1)
+      .filter(({ reason }) => reason !== undefined)
+      .map(({ status }) => status);
+    assert.deepEqual(noted, ["pending", "queued"]);
+  });
+
+  const SETTLED: [name: string, outcome: Outcome, told: string[], errorCode: string | null][] = [
+    ["found not reachable falls back", NOT_REACHABLE, ["queued", "fallback", "sent"], null],
+    ["found refused falls back", REJECTED, ["queued", "fallback", "sent"], null],
+    ["found put off is sent later", deferred(1_000), ["queued", "sent"], null],
+  ];
+  for (const [name, outcome, told, errorCode] of SETTLED) {
+    test(name, async (t) => {
+      const { stage, id } = await unknownMessage(t);
+      stage.provider.settleNext.push(outcome);
+      await stage.pass(SETTLE_AFTER_MS);
+      await stage.pass(1_000);
+      const message = await stage.message(id);
+      assert.deepEqual(await stage.told(id), told);
+      assert.equal(message.errorCode, errorCode);
+      checkHandOvers(message, stage.provider.handed);
+    });
+  }
+
+  test("is asked about every 15 s and after five minutes is failed, OUTCOME_UNKNOWN, mayHaveBeenSent", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    await stage.pass(SETTLE_AFTER_MS);
+    let passedMs = SETTLE_AFTER_MS;
+    for (; passedMs + ASK_AGAIN_MS < UNKNOWN_MS_MAX; passedMs += ASK_AGAIN_MS) {
+      assert.equal((await stage.message(id)).status, "pending");
+      await stage.pass(ASK_AGAIN_MS);
+    }
+    assert.equal(stage.provider.asked.length, 20);
+    assert.equal((await stage.message(id)).status, "pending");
+    await stage.pass(ASK_AGAIN_MS);
+    const message = await stage.message(id);
+    assert.deepEqual([message.status, message.errorCode], ["failed", "OUTCOME_UNKNOWN"]);
+    assert.deepEqual(await stage.told(id), ["queued", "failed"], "no fallback: the recipient might read it twice");
+    const failed = (await stage.events(id)).at(-1);
+    assert.equal(failed?.data.mayHaveBeenSent, true);
+    assert.equal(failed?.data.error?.code, "OUTCOME_UNKNOWN");
+    await stage.pass(72 * 3_600_000);
+    assert.equal(stage.provider.handed.length, 1, "it is never sent again by itself");
+  });
+
+  test("of a provider that cannot be asked is failed after five minutes, and not before", async (t) => {
+    const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
+    for (let passedMs = 0; passedMs < UNKNOWN_MS_MAX - 1_000; passedMs += 1_000) await stage.pass(1_000);
+    assert.equal((await stage.message(id)).status, "pending");
+    for (let round = 0; round < 20; round += 1) await stage.pass(1_000);
+    assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
+    assert.equal(stage.provider.handed.length, 1);
+  });
+
+  test("asked again by hand needs mayDuplicate; then it is handed over a second time", async (t) => {
+    const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
+    for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
+    const retrying = { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null };
+    await assert.rejects(retryMessage(stage.life.context, retrying), { code: "OUTCOME_UNKNOWN" });
+    await retryMessage(stage.life.context, { ...retrying, mayDuplicate: true });
+    await stage.run();
+    assert.deepEqual(await stage.told(id), ["queued", "failed", "queued", "sent"]);
+    assert.equal((await stage.message(id)).retryCount, 1);
+  });
+});
+
+describe("contract 3: what went wrong on the way is an unknown outcome", () => {
+  test("a provider that throws", async (t) => {
+    const stage = await engineStage(t, { faults: ["provider.send"] });
+    stage.provider.sendNext.push("throws");
+    stage.provider.settleNext.push(stage.provider.accepted());
+    const id = await stage.send();
+    await stage.run();
+    assert.equal((await stage.message(id)).status, "pending");
+    await stage.pass(SETTLE_AFTER_MS);
+    assert.deepEqual(await stage.told(id), ["queued", "sent"]);
+    assert.equal(stage.provider.handed.length, 1);
+  });
+
+  test("a provider that never answers: after 40 s it is called off, and others of the pair go on", async (t) => {
+    const stage = await engineStage(t);
+    stage.provider.sendNext.push("never");
+    const id = await stage.send();
+    const next = await stage.send({ content: { text: "next" } });
+    await stage.clock.advance(HAND_OVER_MS_MAX - 1_000);
+    assert.equal((await stage.message(id)).unknownSince, null);
+    assert.equal(stage.provider.aborts[0]?.aborted, false);
+    await stage.clock.advance(2_000);
+    assert.equal(stage.provider.aborts[0]?.aborted, true);
+    const message = await stage.message(id);
+    assert.equal(message.status, "pending");
+    assert.ok(message.unknownSince !== null);
+    assert.equal((await stage.message(next)).status, "sent");
+  });
+
+  test("an asking that throws: asked again, and failed in the end", async (t) => {
+    const { stage, id } = await unknownMessage(t, { faults: ["provider.settle"] });
+    stage.provider.onSettle = () => "throws";
+    for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
+    assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
+    assert.equal(stage.provider.asked.length, 20);
+  });
+
+  test("an asking that never ends: after 40 s it counts as unknown, and holds up no other message", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    stage.provider.onSettle = () => "never";
+    await stage.pass(SETTLE_AFTER_MS);
+    const next = await stage.send({ content: { text: "next" } });
+    await stage.clock.advance(HAND_OVER_MS_MAX + 1_000);
+    assert.equal((await stage.message(next)).status, "sent");
+    assert.equal((await stage.message(id)).status, "pending");
+    for (let round = 0; round < 8; round += 1) await stage.clock.advance(HAND_OVER_MS_MAX + ASK_AGAIN_MS);
+    assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
+  });
+
+  test("an asking while its instance is not running: it is not asked, and failed after five minutes", async (t) => {
+    const { stage, id } = await unknownMessage(t);
+    stage.providers.clear();
+    for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
+    assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");
+    assert.equal(stage.provider.asked.length, 0);
+  });
+});
+
+describe("contract 3: a late receipt corrects OUTCOME_UNKNOWN", () => {
+  const PROOFS = [
+    ["sent", ["sent"]],
+    ["delivered", ["sent", "delivered"]],
+    ["read", ["sent", "delivered", "read"]],
+  ] as const;
+  for (const [kind, told] of PROOFS) {
+    test(`${kind}: ${told.join(", ")} are told in this order, and the error is taken back`, async (t) => {
+      const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
+      for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
+      await stage.tell(receipt(kind, { messageId: id, reference: "late" }));
+      assert.deepEqual(await stage.told(id), ["queued", "failed", ...told]);
+      const message = await stage.message(id);
+      assert.deepEqual(
+        [message.status, message.errorCode, message.errorMessage, message.providerMessageId],
+        [kind, null, null, "late"],
+      );
+      const last = (await stage.events(id)).at(-1);
+      assert.deepEqual([last?.data.mayHaveBeenSent, last?.data.errorCode], [undefined, undefined]);
+      await stage.tell(receipt(kind, { messageId: id, reference: "late" }));
+      assert.deepEqual(await stage.told(id), ["queued", "failed", ...told]);
+    });
+  }
+});

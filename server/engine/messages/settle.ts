@@ -1,0 +1,74 @@
+/** Settles unknown outcomes: asks the provider what became of a hand-over, and never sends blindly again. */
+
+import type { Message } from "../../core/message.ts";
+import { becomeUnknown, defer, fail } from "../../core/message-lifecycle.ts";
+import type { Outbound, Outcome } from "../../providers/provider.ts";
+import { answerOf } from "../answer.ts";
+import { type Context, changeContext } from "../context.ts";
+import type { RunResult } from "../lanes.ts";
+import { changeMessage } from "./change-message.ts";
+import { conclude } from "./conclude.ts";
+import { askedAbout } from "./outbound.ts";
+
+/** How long an outcome may stay unknown before the message fails with `OUTCOME_UNKNOWN`, in shifted milliseconds. */
+const UNKNOWN_MS_MAX = 300_000;
+/** How often a provider is asked that does not know yet, in shifted milliseconds. */
+const ASK_AGAIN_MS = 15_000;
+
+/** Asks about a message whose hand-over was recorded and whose outcome nobody knows. `abort` ends the asking. */
+export async function settle(context: Context, message: Message, abort: AbortController): Promise<RunResult> {
+  const provider = context.providers.get(message.instanceId);
+  if (provider === undefined) return wait(context, message, "its instance is not running");
+  // A lease that ran out: what died with it may have been in the middle of the hand-over, so the peer gets its time.
+  if (message.unknownSince === null) {
+    return wait(context, message, "the hand-over was interrupted", provider.capabilities.settleAfterMs);
+  }
+  const outcome =
+    provider.settle === undefined ? null : await ask(context, provider.settle.bind(provider), message, abort);
+  if (outcome === "absent") {
+    const sendAgain = "the provider never took it: it is sent again";
+    await changeMessage(context, message, (fresh) => {
+      if (fresh.handOvers !== message.handOvers) return null;
+      const deferred = defer(fresh, sendAgain, context.clock.now(), context.clock.now());
+      return deferred === null ? null : { message: deferred, events: [] };
+    });
+    return "good";
+  }
+  if (outcome !== null && outcome.outcome !== "unknown") {
+    await conclude(context, message, outcome);
+    return "good";
+  }
+  return wait(context, message, outcome?.reason ?? "the provider cannot be asked");
+}
+
+async function ask(
+  context: Context,
+  question: (message: Outbound) => Promise<Outcome | "absent">,
+  message: Message,
+  abort: AbortController,
+): Promise<Outcome | "absent"> {
+  const late: Outcome = { outcome: "unknown", reason: "the provider did not say in time" };
+  try {
+    const asked = await askedAbout(context, message);
+    return await answerOf<Outcome | "absent">(context.clock, abort, () => question(asked), late);
+  } catch (error) {
+    context.observer.fault("provider.settle", error);
+    return { outcome: "unknown", reason: "the provider could not be asked" };
+  }
+}
+
+/** Nobody knows yet: look again later, and after five minutes fail it with the truth (contract 3). */
+async function wait(context: Context, message: Message, reason: string, waitMs = ASK_AGAIN_MS): Promise<RunResult> {
+  if (message.unknownSince === null) context.observer.unknownOutcome();
+  await changeMessage(context, message, (fresh) => {
+    if (fresh.status !== "pending") return null;
+    const now = context.clock.now();
+    const since = fresh.unknownSince;
+    if (since !== null && now - since >= UNKNOWN_MS_MAX) {
+      const text = `It may have been sent: the hand-over did not end, and asking did not settle it (${reason}).`;
+      return fail(fresh, { code: "OUTCOME_UNKNOWN", message: text }, changeContext(context));
+    }
+    return { message: becomeUnknown(fresh, now + waitMs, reason, now), events: [] };
+  });
+  return "bad";
+}

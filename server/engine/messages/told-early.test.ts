@@ -1,0 +1,47 @@
+/** What a provider tells while the hand-over it took is still being written waits for that, and finds its message. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type EngineStage, engineStage, turns } from "../../../test/support/engine.ts";
+import { receipt } from "../../../test/support/provider.ts";
+import type { ReactionSignal, Signal } from "../../providers/provider.ts";
+import { apply } from "../apply.ts";
+
+/** Sends a message whose provider tells `signal` as soon as it has answered, while each write takes a while. */
+async function toldEarly(stage: EngineStage, signal: Signal) {
+  let told: Promise<unknown> = Promise.resolve();
+  stage.provider.onSend = () => {
+    told = turns(1).then(() => apply(stage.life.context, stage.instance.id, signal));
+    return { outcome: "accepted", reference: "ref-1" };
+  };
+  const id = await stage.send();
+  const before = stage.life.commits;
+  stage.life.delay = () => 5;
+  await stage.run();
+  await turns(100);
+  await told;
+  return { id, commits: stage.life.commits - before };
+}
+
+test("a receipt that comes while the hand-over is written is one unit more: nothing is decided twice", async (t) => {
+  const stage = await engineStage(t);
+  const { id, commits } = await toldEarly(stage, receipt("delivered"));
+  assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
+  assert.equal(commits, 3, "the hand-over begun, its outcome, the receipt");
+});
+
+test("a reaction that comes while the hand-over is written is one to that message", async (t) => {
+  const stage = await engineStage(t);
+  const reaction: ReactionSignal = {
+    kind: "reaction",
+    to: stage.number.address,
+    channel: "imessage",
+    reference: "reaction-1",
+    from: "+15550100001",
+    target: "ref-1",
+    type: "love",
+    content: "Loved “Hello”",
+  };
+  const { id } = await toldEarly(stage, reaction);
+  assert.deepEqual(await stage.told(id), ["queued", "sent", "reaction"]);
+});

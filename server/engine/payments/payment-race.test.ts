@@ -1,0 +1,209 @@
+/** What can end a payment request, two at once, in a thousand orders each: one of them wins, and the events say which. */
+
+import assert from "node:assert/strict";
+import { type TestContext as NodeTest, test } from "node:test";
+import type { PaymentRequest } from "../../../sdk/wire.ts";
+import { type EngineStage, engineStage, seeded, turns } from "../../../test/support/engine.ts";
+import { inbound, receipt } from "../../../test/support/provider.ts";
+import { ApiError } from "../../core/error.ts";
+import type { PaymentId } from "../../core/id.ts";
+import type { Payment } from "../../core/payment.ts";
+import { findPayment } from "../../store/payments.ts";
+import { apply } from "../apply.ts";
+import { cancelRequest, expirePayments } from "./end-payments.ts";
+import { requestPayment } from "./request-payment.ts";
+
+const ROUNDS = 1_000;
+/** Turns of the event loop that a write, and the beginning of each action, may be put off. */
+const WRITE_DELAY_MAX = 3;
+const START_DELAY_MAX = 6;
+
+/** One round: a contact of its own, and what can be done to requests to it. */
+interface Round {
+  stage: EngineStage;
+  contact: string;
+  /** Begins all of the actions, each at some moment, and waits for them. Answers the codes of refusals. */
+  atOnce(...actions: (() => Promise<unknown>)[]): Promise<(string | null)[]>;
+}
+
+/**
+ * Runs `round` a thousand times, and fails when one of `ends` came about in fewer than one of a hundred rounds: then
+ * nothing raced.
+ */
+async function race(t: NodeTest, ends: readonly string[], round: (round: Round) => Promise<string>): Promise<void> {
+  const stage = await engineStage(t);
+  const draw = seeded(Number(process.env.TB_RACE_SEED ?? 1));
+  const found = new Map<string, number>();
+  stage.life.delay = () => draw(WRITE_DELAY_MAX + 1);
+  const atOnce = (...actions: (() => Promise<unknown>)[]) =>
+    Promise.all(
+      actions.map(async (action) => {
+        await turns(draw(START_DELAY_MAX + 1));
+        return action().then(() => null, codeOf);
+      }),
+    );
+  for (let index = 0; index < ROUNDS; index += 1) {
+    const end = await round({ stage, contact: `+1555${2_000_000 + index}`, atOnce });
+    found.set(end, (found.get(end) ?? 0) + 1);
+  }
+  t.diagnostic(JSON.stringify(Object.fromEntries(found)));
+  assert.deepEqual([...found.keys()].sort(), [...ends].sort());
+  for (const end of ends) assert.ok((found.get(end) ?? 0) >= ROUNDS / 100, `${end} came about too seldom`);
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof ApiError) return error.code;
+  throw error;
+}
+
+async function ask({ stage, contact }: Round): Promise<Payment> {
+  const { life, customer, apiKey } = stage;
+  const commanded = await requestPayment(life.context, {
+    customerId: customer.id,
+    keyId: apiKey.id,
+    correlationId: `cor_${"0".repeat(32)}`,
+    idempotencyKey: null,
+    body: { to: contact, amount: 25, expiresInSeconds: 60 },
+  });
+  assert.ok(!commanded.repeated);
+  return commanded.value;
+}
+
+/** A payment of $25 by the contact; `name` tells it from others of the round. */
+function pay({ stage, contact }: Round, name = "1"): Promise<unknown> {
+  const payment = { amountCents: 2_500, currency: "USD" as const, isRequest: false };
+  const signal = inbound({ reference: `${contact} ${name}`, from: contact, text: null, payment });
+  return apply(stage.life.context, stage.instance.id, signal);
+}
+
+function cancel({ stage }: Round, id: PaymentId): Promise<unknown> {
+  const command = { key: null, customerId: stage.customer.id, route: "cancel", body: {} };
+  return cancelRequest(stage.life.context, command, stage.customer.id, id);
+}
+
+/** How a request ended, after checks that hold whoever wins: one event says it, with the record as it is. */
+async function endOf({ stage }: Round, id: PaymentId): Promise<string> {
+  const payment = await findPayment(stage.context.store.db, id);
+  assert.ok(payment !== null);
+  const all = await stage.context.store.db
+    .selectFrom("events")
+    .select(["type", "bytes"])
+    .where("message_id", "=", payment.messageId)
+    .orderBy("position")
+    .execute();
+  const rows = all.filter(({ type }) => type.startsWith("payment."));
+  const { status, paidBy, dueAt } = payment;
+  const types = status === "pending" ? ["created"] : ["created", status];
+  assert.deepEqual(
+    rows.map(({ type }) => type.replace("payment.request.", "")),
+    types,
+  );
+  const { data } = JSON.parse(rows.at(-1)?.bytes ?? "{}") as { data: PaymentRequest };
+  assert.equal(data.status, status);
+  assert.deepEqual(data.paidBy, paidBy);
+  assert.equal(paidBy !== null, status === "paid");
+  assert.equal(dueAt !== null, status === "pending");
+  return status;
+}
+
+/** The names of the inbound messages that paid. */
+async function payersOf(round: Round, ...ids: PaymentId[]): Promise<string[]> {
+  const { db } = round.stage.context.store;
+  const payers: string[] = [];
+  for (const id of ids) {
+    const payment = await findPayment(db, id);
+    if (!payment?.paidBy) continue;
+    const query = db.selectFrom("messages").select("provider_message_id").where("id", "=", payment.paidBy.messageId);
+    payers.push((await query.executeTakeFirstOrThrow()).provider_message_id ?? "");
+  }
+  return payers;
+}
+
+test("contract 3, Payments: paying and expiring at once: paid or expired, never both", async (t) => {
+  await race(t, ["paid", "expired"], async (round) => {
+    const { id } = await ask(round);
+    await round.stage.run();
+    round.stage.clock.shift(60_000);
+    const refused = await round.atOnce(
+      () => pay(round),
+      () => expirePayments(round.stage.life.context),
+    );
+    assert.deepEqual(refused, [null, null]);
+    return endOf(round, id);
+  });
+});
+
+test("contract 3, Payments: cancelling and paying at once: cancelled, or paid and the cancelling refused", async (t) => {
+  await race(t, ["paid INVALID_STATUS", "cancelled"], async (round) => {
+    const { id } = await ask(round);
+    await round.stage.run();
+    const [refused] = await round.atOnce(
+      () => cancel(round, id),
+      () => pay(round),
+    );
+    const end = await endOf(round, id);
+    return refused === null ? end : `${end} ${refused}`;
+  });
+});
+
+test("contract 3, Payments: two payments at once for one request: one of them pays it, both are kept", async (t) => {
+  await race(t, ["paid by 1", "paid by 2"], async (round) => {
+    const { id } = await ask(round);
+    await round.stage.run();
+    await round.atOnce(
+      () => pay(round, "1"),
+      () => pay(round, "2"),
+    );
+    const query = round.stage.context.store.db.selectFrom("messages").select("id").where("from", "=", round.contact);
+    assert.equal((await query.execute()).length, 2);
+    const [payer = ""] = await payersOf(round, id);
+    return `${await endOf(round, id)} by ${payer.split(" ")[1]}`;
+  });
+});
+
+test("contract 3, Payments: two payments at once for two requests: each pays one", async (t) => {
+  await race(t, ["paid paid by 1 2", "paid paid by 2 1"], async (round) => {
+    const [older, newer] = [await ask(round), await ask(round)];
+    await round.stage.run();
+    await round.atOnce(
+      () => pay(round, "1"),
+      () => pay(round, "2"),
+    );
+    const payers = await payersOf(round, older.id, newer.id);
+    const names = payers.map((payer) => payer.split(" ")[1]).join(" ");
+    return `${await endOf(round, older.id)} ${await endOf(round, newer.id)} by ${names}`;
+  });
+});
+
+test("contract 3, Payments: one payment for two requests, the older being cancelled: it pays one of them, once", async (t) => {
+  await race(t, ["paid pending", "cancelled paid"], async (round) => {
+    const [older, newer] = [await ask(round), await ask(round)];
+    await round.stage.run();
+    await round.atOnce(
+      () => pay(round),
+      () => pay(round),
+      () => cancel(round, older.id),
+    );
+    assert.equal((await payersOf(round, older.id, newer.id)).length, 1);
+    return `${await endOf(round, older.id)} ${await endOf(round, newer.id)}`;
+  });
+});
+
+test("contract 3, Payments: the message failing and a payment at once: cancelled or paid, and the message has failed", async (t) => {
+  await race(t, ["paid", "cancelled"], async (round) => {
+    const { id, messageId } = await ask(round);
+    await round.stage.run();
+    const { providerMessageId, channelsLeft } = await round.stage.message(messageId);
+    assert.deepEqual(channelsLeft, ["sms"]);
+    // The first failure only leads to the next channel.
+    await round.stage.tell(receipt("failed", { reference: providerMessageId ?? "", messageId }));
+    const again = await round.stage.message(messageId);
+    const failed = receipt("failed", { reference: again.providerMessageId ?? "", messageId, channel: "sms" });
+    await round.atOnce(
+      () => apply(round.stage.life.context, round.stage.instance.id, failed),
+      () => pay(round),
+    );
+    assert.equal((await round.stage.message(messageId)).status, "failed");
+    return endOf(round, id);
+  });
+});

@@ -1,0 +1,370 @@
+/** What becomes of payment requests: what pays one, what does not, and that each ends once, with one event. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext as NodeTest, test } from "node:test";
+import type { PaymentRequest } from "../../../sdk/wire.ts";
+import { type EngineStage, engineStage, type StageOptions } from "../../../test/support/engine.ts";
+import { inbound, ScriptedProvider } from "../../../test/support/provider.ts";
+import { ApiError } from "../../core/error.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Payment } from "../../core/payment.ts";
+import type { InboundSignal } from "../../providers/provider.ts";
+import { findPayment } from "../../store/payments.ts";
+import { retryMessage } from "../messages/revise.ts";
+import { Sweep } from "../sweep.ts";
+import { cancelRequest, expirePayments } from "./end-payments.ts";
+import { requestPayment } from "./request-payment.ts";
+
+const CONTACT = "+15550100001";
+const DAY_MS = 86_400_000;
+
+/** A stage on which a contact is asked for money and pays it. */
+async function paymentStage(t: NodeTest, options: StageOptions = {}) {
+  const stage = await engineStage(t, options);
+  let told = 0;
+  return {
+    ...stage,
+    ask: (more: { to?: string; amount?: number | string; expiresInSeconds?: number } = {}) => ask(stage, more),
+    /** Tells an inbound message with the payment, and answers its reference. */
+    async pay(amountCents: number | null, more: Partial<InboundSignal> = {}) {
+      told += 1;
+      const payment = amountCents === null ? null : { amountCents, currency: "USD" as const, isRequest: false };
+      await stage.tell(inbound({ reference: `pay-${told}`, from: CONTACT, text: null, payment, ...more }));
+    },
+    payment: (id: Payment["id"]) => paymentOf(stage, id),
+    tellings: () => paymentEvents(stage),
+  };
+}
+
+async function ask(
+  { life, customer, apiKey }: EngineStage,
+  more: { to?: string; amount?: number | string; expiresInSeconds?: number; callbackUrl?: string },
+): Promise<Payment> {
+  const commanded = await requestPayment(life.context, {
+    customerId: customer.id,
+    keyId: apiKey.id,
+    correlationId: `cor_${"0".repeat(32)}`,
+    idempotencyKey: null,
+    body: { to: CONTACT, amount: 25, ...more },
+  });
+  assert.ok(!commanded.repeated);
+  return commanded.value;
+}
+
+async function paymentOf({ context }: EngineStage, id: Payment["id"]): Promise<Payment> {
+  const payment = await findPayment(context.store.db, id);
+  assert.ok(payment !== null);
+  return payment;
+}
+
+/** Events of payment requests so far: what happened to which, and that each carries the record as it then was. */
+async function paymentEvents({ context }: EngineStage): Promise<[type: string, id: string, data: PaymentRequest][]> {
+  const rows = await context.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
+  return rows
+    .filter(({ type }) => type.startsWith("payment."))
+    .map(({ type, bytes }) => {
+      const { data } = JSON.parse(bytes) as { data: PaymentRequest };
+      return [type.replace("payment.request.", ""), data.id, data];
+    });
+}
+
+async function inboundId({ context }: EngineStage, reference: string): Promise<MessageId> {
+  const row = await context.store.db
+    .selectFrom("messages")
+    .select("id")
+    .where("provider_message_id", "=", reference)
+    .executeTakeFirstOrThrow();
+  return row.id;
+}
+
+describe("contract 3, Payments: asking", () => {
+  test("is one message that names amount and note, and a pending request; created is told after queued", async (t) => {
+    const stage = await paymentStage(t);
+    const payment = await stage.ask({ amount: "1234.5" });
+    assert.equal(payment.status, "pending");
+    assert.equal(payment.expiresAt, stage.clock.now() + 30 * DAY_MS);
+    const message = await stage.message(payment.messageId);
+    assert.equal(message.text, "Payment request: $1,234.50");
+    assert.deepEqual(message.payment, { id: payment.id, amountCents: 123_450 });
+    const events = await stage.context.store.db.selectFrom("events").select("type").orderBy("position").execute();
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["message.queued", "payment.request.created"],
+    );
+    await stage.run();
+    assert.deepEqual(stage.provider.handed[0]?.payment, message.payment);
+  });
+
+  test("is refused with nothing kept where the message would be", async (t) => {
+    const stage = await paymentStage(t);
+    await assert.rejects(stage.ask({ to: "12345" }), (error) => (error as ApiError).code === "INVALID_PHONE_NUMBER");
+    await assert.rejects(stage.ask({ to: "" }), (error) => (error as ApiError).code === "INVALID_RECIPIENT");
+    await assert.rejects(stage.ask({ amount: 0.1 + 0.2 }), /amount: must be 0\.01 to 999,999\.99 .*got 0\.3000/);
+    for (const table of ["payments", "messages", "events"] as const) {
+      assert.deepEqual(await stage.context.store.db.selectFrom(table).select("id").execute(), []);
+    }
+  });
+
+  test("two first requests to one contact at once make one thread and two requests", async (t) => {
+    const stage = await paymentStage(t);
+    const [one, two] = await Promise.all([stage.ask(), stage.ask({ amount: 3 })]);
+    const messages = await Promise.all([stage.message(one.messageId), stage.message(two.messageId)]);
+    assert.equal(messages[0]?.chatId, messages[1]?.chatId);
+    assert.equal((await stage.tellings()).length, 2);
+  });
+});
+
+describe("contract 3, Payments: paid", () => {
+  test("by an inbound payment of the contact, to the number, of the amount; the message is told before it", async (t) => {
+    const stage = await paymentStage(t);
+    const { id } = await stage.ask();
+    stage.clock.shift(5_000);
+    await stage.pay(2_500);
+    const payment = await stage.payment(id);
+    const messageId = await inboundId(stage, "pay-1");
+    assert.equal(payment.status, "paid");
+    assert.deepEqual(payment.paidBy, { messageId, evidence: "apple_cash" });
+    assert.equal(payment.paidAt, stage.clock.now());
+    assert.equal(payment.dueAt, null);
+    const events = await stage.context.store.db.selectFrom("events").select("type").orderBy("position").execute();
+    assert.deepEqual(
+      events.map(({ type }) => type).filter((type) => /inbound|paid/.test(type)),
+      ["message.inbound", "payment.request.paid"],
+    );
+  });
+
+  test("oldest first, and one for each payment: a third payment pays nothing", async (t) => {
+    const stage = await paymentStage(t);
+    const older = await stage.ask();
+    const newer = await stage.ask();
+    const statuses: string[][] = [];
+    for (let payments = 0; payments < 3; payments += 1) {
+      await stage.pay(2_500);
+      statuses.push([(await stage.payment(older.id)).status, (await stage.payment(newer.id)).status]);
+    }
+    assert.deepEqual(statuses, [
+      ["paid", "pending"],
+      ["paid", "paid"],
+      ["paid", "paid"],
+    ]);
+    assert.deepEqual(
+      (await stage.tellings()).map(([type, id]) => [type, id]),
+      [
+        ["created", older.id],
+        ["created", newer.id],
+        ["paid", older.id],
+        ["paid", newer.id],
+      ],
+    );
+  });
+
+  test("the same payment told twice pays once", async (t) => {
+    const stage = await paymentStage(t);
+    const older = await stage.ask();
+    const newer = await stage.ask();
+    await stage.pay(2_500, { reference: "same" });
+    await stage.pay(2_500, { reference: "same" });
+    assert.equal((await stage.payment(older.id)).status, "paid");
+    assert.equal((await stage.payment(newer.id)).status, "pending");
+  });
+
+  const NOTHING: [title: string, amountCents: number | null, more: Partial<InboundSignal>][] = [
+    ["a payment of a cent more", 2_501, {}],
+    ["a payment of a cent less", 2_499, {}],
+    ["a payment of another contact", 2_500, { from: "+15550100002" }],
+    ["a payment to another number", 2_500, { to: "+15550000002" }],
+    ["a payment in a group", 2_500, { group: { reference: "g", name: null, participants: [CONTACT, "+15550100002"] } }],
+    ["a request for a payment", null, { payment: { amountCents: 2_500, currency: "USD", isRequest: true } }],
+    [
+      "a request for a payment that says “You received $25”",
+      null,
+      { payment: { amountCents: 2_500, currency: "USD", isRequest: true }, text: "You received $25.00" },
+    ],
+    ["a sentence, where the provider sees payments", null, { text: "Jane sent you $25.00" }],
+  ];
+  for (const [title, amountCents, more] of NOTHING) {
+    test(`${title} pays nothing`, async (t) => {
+      const stage = await paymentStage(t);
+      await stage.addTenant("Another customer");
+      const { id } = await stage.ask();
+      await stage.pay(amountCents, more);
+      assert.equal((await stage.payment(id)).status, "pending");
+      assert.equal((await stage.tellings()).length, 1);
+    });
+  }
+
+  test("a payment of what another customer asked the same contact for pays that one's request", async (t) => {
+    const stage = await paymentStage(t);
+    const { id } = await stage.ask();
+    const other = await stage.addTenant("Another customer");
+    const theirs = await ask({ ...stage, customer: other.customer, apiKey: other.apiKey }, {});
+    await stage.pay(2_500, { to: other.number.address });
+    assert.deepEqual([(await stage.payment(id)).status, (await stage.payment(theirs.id)).status], ["pending", "paid"]);
+  });
+});
+
+describe("contract 3, Payments: text alone", () => {
+  /** A provider that is not told of payments. */
+  const blind = () => {
+    const provider = new ScriptedProvider();
+    Object.assign(provider.capabilities, { seesPayments: false });
+    return provider;
+  };
+  const SENTENCE = { text: "Jane sent you $25.00" };
+
+  test("counts over iMessage where the provider does not see payments", async (t) => {
+    const stage = await paymentStage(t, { provider: blind() });
+    const { id } = await stage.ask();
+    await stage.pay(null, SENTENCE);
+    const { status, paidBy } = await stage.payment(id);
+    assert.deepEqual([status, paidBy?.evidence], ["paid", "text"]);
+  });
+
+  test("counts with TB_PAYMENT_TEXT=on also where it does; what the payload says counts more", async (t) => {
+    const stage = await paymentStage(t, { settings: { paymentText: true } });
+    const { id } = await stage.ask();
+    await stage.pay(700, SENTENCE);
+    assert.equal((await stage.payment(id)).status, "pending");
+    await stage.pay(null, SENTENCE);
+    assert.equal((await stage.payment(id)).paidBy?.evidence, "text");
+  });
+
+  test("never counts over SMS, and a request in words never", async (t) => {
+    const stage = await paymentStage(t, { provider: blind(), settings: { paymentText: true } });
+    const { id } = await stage.ask();
+    await stage.pay(null, { ...SENTENCE, channel: "sms" });
+    await stage.pay(null, { text: "Please send me $25.00" });
+    assert.equal((await stage.payment(id)).status, "pending");
+  });
+});
+
+describe("contract 3, Payments: the end without a payment", () => {
+  test("the message fails: the request is cancelled with a reason, told after the failure, and cannot be retried", async (t) => {
+    const stage = await paymentStage(t);
+    stage.provider.onSend = () => ({ outcome: "rejected", code: "E42", reason: "not wanted" });
+    const { id, messageId } = await stage.ask();
+    await stage.run();
+    const payment = await stage.payment(id);
+    assert.deepEqual([payment.status, payment.reason, payment.dueAt], ["cancelled", "MESSAGE_FAILED", null]);
+    assert.equal((await stage.message(messageId)).status, "failed");
+    const events = await stage.context.store.db.selectFrom("events").select("type").orderBy("position").execute();
+    assert.deepEqual(events.map(({ type }) => type).slice(-2), ["message.failed", "payment.request.cancelled"]);
+    const retrying = { customerId: stage.customer.id, id: messageId, mayDuplicate: true, idempotencyKey: null };
+    await assert.rejects(
+      retryMessage(stage.life.context, retrying),
+      (error) =>
+        error instanceof ApiError && error.code === "INVALID_STATUS" && /new payment request/.test(error.message),
+    );
+    await stage.pay(2_500);
+    assert.equal((await stage.payment(id)).status, "cancelled");
+  });
+
+  test("a message that fails after it was paid leaves the request paid", async (t) => {
+    const stage = await paymentStage(t);
+    const { id, messageId } = await stage.ask();
+    await stage.run();
+    await stage.pay(2_500);
+    const { providerMessageId } = await stage.message(messageId);
+    await stage.tell({
+      kind: "receipt",
+      reference: providerMessageId ?? "",
+      channel: "imessage",
+      receipt: "failed",
+    });
+    assert.equal((await stage.payment(id)).status, "paid");
+    assert.deepEqual(
+      (await stage.tellings()).map(([type]) => type),
+      ["created", "paid"],
+    );
+  });
+
+  test("cancelled by its caller once; what is pending no more is refused", async (t) => {
+    const stage = await paymentStage(t);
+    const { id, messageId } = await stage.ask();
+    await stage.run();
+    const command = { key: null, customerId: stage.customer.id, route: "cancel", body: {} };
+    const cancel = () => cancelRequest(stage.life.context, command, stage.customer.id, id);
+    await cancel();
+    const { status, reason } = await stage.payment(id);
+    assert.deepEqual([status, reason], ["cancelled", "CANCELLED_BY_CALLER"]);
+    assert.equal((await stage.message(messageId)).status, "sent", "what was sent stays sent");
+    await assert.rejects(cancel(), (error) => error instanceof ApiError && error.code === "INVALID_STATUS");
+    await stage.pay(2_500);
+    assert.deepEqual(
+      (await stage.tellings()).map(([type]) => type),
+      ["created", "cancelled"],
+    );
+  });
+
+  test("expires when its time is up, not before, and never is paid after", async (t) => {
+    const stage = await paymentStage(t);
+    const { id } = await stage.ask({ expiresInSeconds: 60 });
+    await stage.run();
+    stage.clock.shift(59_999);
+    await expirePayments(stage.life.context);
+    assert.equal((await stage.payment(id)).status, "pending");
+    stage.clock.shift(1);
+    await expirePayments(stage.life.context);
+    const { status, reason, expiresAt, updatedAt } = await stage.payment(id);
+    assert.deepEqual([status, reason, updatedAt], ["expired", null, expiresAt]);
+    await stage.pay(2_500);
+    await expirePayments(stage.life.context);
+    assert.deepEqual(
+      (await stage.tellings()).map(([type]) => type),
+      ["created", "expired"],
+    );
+  });
+
+  test("the sweep expires whatever is due within a second, however much there is, and after a restart", async (t) => {
+    const stage = await paymentStage(t);
+    const ids = await Promise.all(Array.from({ length: 250 }, () => stage.ask({ expiresInSeconds: 60 })));
+    stage.clock.shift(60_000);
+    const sweep = new Sweep(stage.life.context);
+    t.after(() => sweep.stop());
+    sweep.start();
+    await stage.clock.advance(1_000);
+    const statuses = await Promise.all(ids.map(async ({ id }) => (await stage.payment(id)).status));
+    assert.deepEqual(
+      statuses.filter((status) => status !== "expired"),
+      [],
+    );
+    assert.equal((await stage.tellings()).length, 500);
+  });
+
+  const ENDS: [title: string, end: (stage: EngineStage, id: Payment["id"]) => Promise<unknown>, status: string][] = [
+    [
+      "cancelled",
+      ({ life, customer }, id) =>
+        cancelRequest(life.context, { key: null, customerId: customer.id, route: "c", body: {} }, customer.id, id),
+      "cancelled",
+    ],
+    [
+      "expired",
+      ({ life, clock }) => {
+        clock.shift(60_000);
+        return expirePayments(life.context);
+      },
+      "expired",
+    ],
+  ];
+  for (const [title, end, status] of ENDS) {
+    test(`a request that is ${title} before its message could go is never sent: the message fails in the same unit`, async (t) => {
+      const stage = await paymentStage(t);
+      stage.provider.onSend = () => ({ outcome: "deferred", retryAfterMs: DAY_MS, reason: "away" });
+      const { id, messageId } = await stage.ask({ expiresInSeconds: 60 });
+      await stage.run();
+      assert.equal((await stage.message(messageId)).status, "queued");
+      await end(stage, id);
+      assert.equal((await stage.payment(id)).status, status);
+      const message = await stage.message(messageId);
+      assert.deepEqual([message.status, message.errorCode], ["failed", "EXPIRED"]);
+      assert.deepEqual(
+        (await stage.tellings()).map(([type]) => type),
+        ["created", status],
+      );
+      stage.provider.handed.length = 0;
+      await stage.pass(2 * DAY_MS);
+      assert.deepEqual(stage.provider.handed, []);
+    });
+  }
+});

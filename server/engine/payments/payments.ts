@@ -1,0 +1,77 @@
+/** What messages do to payment requests: an inbound one pays, the one that asks fails. Each belongs into the message's unit. */
+
+import type { EventId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import {
+  cancelPayment,
+  type Payment,
+  type PaymentChange,
+  type PaymentContext,
+  payPayment,
+} from "../../core/payment.ts";
+import { paidCentsOf } from "../../core/payment-text.ts";
+import type { InboundSignal } from "../../providers/provider.ts";
+import { findOldestPending, findPayment } from "../../store/payments.ts";
+import type { Operation } from "../../store/store.ts";
+import { difference } from "../commit.ts";
+import type { Context } from "../context.ts";
+
+/** What a change to a payment request needs of the context. */
+export function paymentContext(context: Pick<Context, "clock" | "newId" | "correlationId">): PaymentContext {
+  const { clock, correlationId, newId } = context;
+  const told = { now: clock.now(), eventId: (): EventId => newId("evt") };
+  return correlationId === undefined ? told : { ...told, correlationId };
+}
+
+/** The operations that lead from `before` to the change's request, with its event. */
+export function paymentOperations(before: Payment, { payment, event }: PaymentChange): Operation[] {
+  const set = difference(before, payment);
+  return [
+    { op: "update", table: "payments", id: before.id, version: before.version, set },
+    { op: "event", event, callbackUrl: payment.callbackUrl },
+  ];
+}
+
+/** A payment that a message carries or tells of. */
+interface Carried {
+  amountCents: number;
+  evidence: "apple_cash" | "text";
+}
+
+/**
+ * What an inbound message pays (contract 3, Payments): the oldest pending request to its sender, from the number it
+ * reached, of exactly its amount. The operations belong into the unit of the message, decided anew with it. None
+ * where it pays nothing.
+ */
+export async function paidBy(context: Context, message: Message, signal: InboundSignal): Promise<Operation[]> {
+  const carried = carriedBy(context, message, signal);
+  if (carried === null) return [];
+  const { customerId, id: messageId } = message;
+  const { amountCents, evidence } = carried;
+  const paid = { customerId, from: message.to, to: message.from, amountCents };
+  const payment = await findOldestPending(context.store.db, paid);
+  const changed = payment === null ? null : payPayment(payment, { messageId, evidence }, paymentContext(context));
+  return payment === null || changed === null ? [] : paymentOperations(payment, changed);
+}
+
+/** In a group it is not certain whom a payment is for: it counts as none. */
+function carriedBy(context: Context, message: Message, { payment, group }: InboundSignal): Carried | null {
+  if (group !== null) return null;
+  if (payment !== null) return payment.isRequest ? null : { amountCents: payment.amountCents, evidence: "apple_cash" };
+  if (message.text === null || !countsText(context, message)) return null;
+  const amountCents = paidCentsOf(message.text);
+  return amountCents === null ? null : { amountCents, evidence: "text" };
+}
+
+/** Anyone can type a sentence: it counts over iMessage only, and where there is nothing better, or the operator wants it. */
+function countsText({ providers, settings }: Context, { channel, instanceId }: Message): boolean {
+  if (channel !== "imessage") return false;
+  return settings.paymentText || providers.get(instanceId)?.capabilities.seesPayments === false;
+}
+
+/** What belongs into the unit that leads the message of a request into `failed`: the request is cancelled with it. */
+export async function failedWith(context: Context, { payment: asked }: Message): Promise<Operation[]> {
+  const payment = asked === null ? null : await findPayment(context.store.db, asked.id);
+  const changed = payment === null ? null : cancelPayment(payment, "fail", paymentContext(context));
+  return payment === null || changed === null ? [] : paymentOperations(payment, changed);
+}

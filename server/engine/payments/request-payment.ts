@@ -1,0 +1,120 @@
+/** Asks a contact for a payment: the request and the message that asks, with their events, in one unit. */
+
+import type { RequestPayment } from "../../../sdk/wire.ts";
+import { invalidField } from "../../core/error.ts";
+import type { CustomerId, KeyId } from "../../core/id.ts";
+import {
+  AMOUNT_EXPECTED,
+  beginPayment,
+  formatAmount,
+  type Payment,
+  parseAmount,
+  requestText,
+} from "../../core/payment.ts";
+import { understandMessage } from "../../core/sending.ts";
+import type { Operation } from "../../store/store.ts";
+import { threadTaken, withThread } from "../chats/threads.ts";
+import type { Context } from "../context.ts";
+import { type Commanded, once } from "../idempotency.ts";
+import { type Draft, draft } from "../messages/draft.ts";
+import { paymentContext } from "./payments.ts";
+
+/** How long a request is open that does not say, in seconds: 30 days (contract 3). */
+const EXPIRES_IN_SECONDS = 30 * 86_400;
+
+/** A request for a payment, and on whose behalf. */
+export interface Asking {
+  customerId: CustomerId;
+  keyId: KeyId;
+  correlationId: string;
+  idempotencyKey: string | null;
+  body: RequestPayment;
+}
+
+/** What a body asks for, defaults filled in. */
+type Asked = Omit<RequestPayment, "idempotencyKey" | "amount" | "expiresInSeconds"> & {
+  amount: string;
+  expiresInSeconds: number;
+};
+
+/**
+ * Asks for a payment. When it resolves, request, message and both events are on disk; a repeat of an idempotency key is
+ * answered with the request's id. Throws the refusals of a message, and 400 for what is no amount.
+ */
+export async function requestPayment(context: Context, asking: Asking): Promise<Commanded<Payment>> {
+  const { customerId, idempotencyKey: key } = asking;
+  const { amountCents, asked } = understandRequest(asking.body);
+  const command = { key, customerId, route: "POST /v1/payments/request", body: asked };
+  const work = () =>
+    once<{ drafted: Draft; payment: Payment }>(
+      context,
+      command,
+      async () => {
+        const made = await draftRequest(context, asking, asked, amountCents);
+        return { unit: made.operations, value: made, result: made.payment.id };
+      },
+      threadTaken,
+    );
+  const commanded = await withThread(work);
+  if (commanded.repeated) return commanded;
+  const { drafted, payment } = commanded.value;
+  drafted.committed();
+  return { repeated: false, value: payment };
+}
+
+function understandRequest({ idempotencyKey: _, amount, note, ...rest }: RequestPayment): {
+  amountCents: number;
+  asked: Asked;
+} {
+  const amountCents = parseAmount(amount);
+  if (amountCents === null) throw invalidField("amount", `${AMOUNT_EXPECTED}; got ${String(amount).slice(0, 50)}`);
+  const defaults = { currency: "USD" as const, expiresInSeconds: EXPIRES_IN_SECONDS };
+  const noted = note === undefined || note === "" ? {} : { note };
+  return { amountCents, asked: { ...defaults, ...rest, ...noted, amount: formatAmount(amountCents) } };
+}
+
+async function draftRequest(context: Context, asking: Asking, asked: Asked, amountCents: number) {
+  const { customerId, keyId, correlationId } = asking;
+  const { to, from, note = null, callbackUrl, metadata } = asked;
+  const id = context.newId("pay");
+  const drafted = await draft(context, {
+    customerId,
+    keyId,
+    correlationId,
+    ...understandMessage({
+      to,
+      ...(from === undefined ? {} : { from }),
+      content: { text: requestText(amountCents, note) },
+      ...(callbackUrl === undefined ? {} : { callbackUrl }),
+      ...(metadata === undefined ? {} : { metadata }),
+    }),
+    payment: { id, amountCents },
+  });
+  const { message } = drafted;
+  const { payment, event } = beginPayment(
+    {
+      id,
+      customerId,
+      keyId,
+      messageId: message.id,
+      from: message.from,
+      to: message.to,
+      amountCents,
+      currency: "USD",
+      note,
+      metadata: metadata ?? null,
+      callbackUrl: callbackUrl ?? null,
+      correlationId,
+      expiresAt: message.createdAt + asked.expiresInSeconds * 1_000,
+      createdAt: message.createdAt,
+      updatedAt: message.createdAt,
+    },
+    paymentContext(context),
+  );
+  const operations: Operation[] = [
+    ...drafted.operations,
+    { op: "insert", table: "payments", record: payment },
+    { op: "event", event, callbackUrl: payment.callbackUrl },
+  ];
+  return { drafted, payment, operations };
+}

@@ -1,0 +1,171 @@
+/** Looks after messages that wait for instances which are down: they expire in time, and go elsewhere where they can. */
+
+import type { InstanceId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import { fail } from "../../core/message-lifecycle.ts";
+import { listLeasedPairs, listWaiting, type WaitingPlace } from "../../store/messages.ts";
+import { type Context, changeContext } from "../context.ts";
+import { changeMessage, MessageGone, type Verdict } from "../messages/change-message.ts";
+import { expiryOf } from "../messages/ready.ts";
+import { moveInstead, type Plan, planOf } from "./route.ts";
+
+/** How often the oldest messages of lanes that are held are looked at, in real milliseconds. */
+const LOOK_EVERY_MS = 1_000;
+/** How often all of their messages are, besides whenever an instance came up or went down, in real milliseconds. */
+const WALK_EVERY_MS = 60_000;
+/** After a start instances get this long to connect before what waits for them goes elsewhere, in real milliseconds. */
+const CONNECTING_MS = 5_000;
+/** Messages read at once. */
+const PAGE = 200;
+/** Pages of one lane before the others have their turn. */
+const PAGES_IN_TURN = 10;
+
+/** A walk through a lane: how far it has come, and whether another one is to follow. */
+interface Walk {
+  after: WaitingPlace | null;
+  again: boolean;
+}
+
+export class Outages {
+  readonly #context: Context;
+  /** Lanes that are being walked through. */
+  readonly #walks = new Map<InstanceId, Walk>();
+  #walkedAt = Number.NEGATIVE_INFINITY;
+  #isWoken = false;
+  #running: Promise<void> | null = null;
+  #isReady = false;
+  #stopped = true;
+  #cancel: () => void = () => {};
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#later(CONNECTING_MS);
+  }
+
+  /** Walks through all that waits: an instance came up or went down, or there are other ways to go. */
+  wake(): void {
+    this.#isWoken = true;
+    if (!this.#isReady || this.#running !== null) return;
+    this.#cancel();
+    this.#later(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel();
+    await this.#running;
+  }
+
+  #later(ms: number): void {
+    if (this.#stopped) return;
+    this.#cancel = this.#context.clock.after(ms, () => {
+      this.#isReady = true;
+      this.#running = this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    let nextMs = LOOK_EVERY_MS;
+    try {
+      if ((await this.#look()) || this.#isWoken) nextMs = 0;
+    } catch (error) {
+      this.#context.observer.fault("outages", error);
+    }
+    this.#running = null;
+    this.#later(nextMs);
+  }
+
+  /** Answers whether there is more to do at once. */
+  async #look(): Promise<boolean> {
+    const { clock, connections, store } = this.#context;
+    const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane as InstanceId);
+    const held = due.filter((lane) => !connections.isUp(this.#context, lane));
+    if (this.#isWoken || clock.real() - this.#walkedAt >= WALK_EVERY_MS) this.#beginWalks(held);
+    for (const lane of this.#walks.keys()) if (!held.includes(lane)) this.#walks.delete(lane);
+    let more = false;
+    for (const lane of held) more = (await this.#lookAt(lane)) || more;
+    return more;
+  }
+
+  #beginWalks(lanes: readonly InstanceId[]): void {
+    this.#isWoken = false;
+    this.#walkedAt = this.#context.clock.real();
+    for (const lane of lanes) {
+      const walk = this.#walks.get(lane);
+      if (walk === undefined) this.#walks.set(lane, { after: null, again: false });
+      else walk.again = true;
+    }
+  }
+
+  /** The oldest messages of a lane, then where its walk goes on. Answers whether any was ended or moved, and more wait. */
+  async #lookAt(lane: InstanceId): Promise<boolean> {
+    const oldest = await this.#page(lane, null);
+    if (oldest.gone > 0) return oldest.isFull;
+    const walk = this.#walks.get(lane);
+    for (let pages = 0; walk !== undefined && pages < PAGES_IN_TURN && !this.#stopped; pages += 1) {
+      const page = await this.#page(lane, walk.after);
+      walk.after = page.last;
+      if (!page.isFull) this.#endWalk(lane, walk);
+      if (!page.isFull || page.gone > 0) return page.isFull;
+    }
+    return false;
+  }
+
+  #endWalk(lane: InstanceId, { again }: Walk): void {
+    if (again) this.#walks.set(lane, { after: null, again: false });
+    else this.#walks.delete(lane);
+  }
+
+  async #page(lane: InstanceId, after: WaitingPlace | null) {
+    const { clock, store } = this.#context;
+    // Before the messages: what is in hand no more when they are read is among them.
+    const inHand = new Set((await listLeasedPairs(store.db, lane)).map(pairOf));
+    const messages = await listWaiting(store.db, lane, clock.now(), after, PAGE);
+    const pairs = [...Map.groupBy(messages, pairOf)].filter(([pair]) => !inHand.has(pair));
+    const gone = await Promise.all(pairs.map(([, pair]) => this.#inOrder(pair)));
+    const last = messages.at(-1);
+    const place = last === undefined || last.dueAt === null ? null : { dueAt: last.dueAt, id: last.id };
+    return { gone: gone.reduce((sum, count) => sum + count, 0), last: place, isFull: messages.length === PAGE };
+  }
+
+  /**
+   * Those of one number to one recipient, one after the other: what comes first is first in the other lane too. Where
+   * one of them is in hand yet, the others wait for what becomes of it.
+   */
+  async #inOrder(messages: readonly Message[]): Promise<number> {
+    let gone = 0;
+    for (const message of messages) if (!this.#stopped && (await this.#goOn(message))) gone += 1;
+    return gone;
+  }
+
+  /** Ends a message that waited too long, or lets it go elsewhere. Answers whether it was one to do that with. */
+  async #goOn(message: Message): Promise<boolean> {
+    const context = this.#context;
+    const plan = await planOf(context, message);
+    if (verdictOn(context, plan, message) === null) return false;
+    try {
+      await changeMessage(context, message, (fresh) => verdictOn(context, plan, fresh));
+    } catch (error) {
+      if (!(error instanceof MessageGone)) throw error;
+    }
+    return true;
+  }
+}
+
+function pairOf({ from, to }: Pick<Message, "from" | "to">): string {
+  return `${from} ${to}`;
+}
+
+function verdictOn(context: Context, plan: Plan, message: Message): Verdict {
+  // Who has it in hand decides about it.
+  if (message.status !== "queued" || message.claimedUntil !== null) return null;
+  if (context.connections.isUp(context, message.instanceId)) return null;
+  const expiry = expiryOf(context, message);
+  if (expiry !== null) return fail(message, expiry, changeContext(context));
+  const moved = moveInstead(context, plan, message);
+  return moved === null ? null : { message: moved, events: [] };
+}

@@ -1,0 +1,304 @@
+/** Which instance a message goes to: by routes, by who is up, by who refused it; and that nobody gets it twice. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext as NodeTest, test } from "node:test";
+import { type Carriers, carriersOn, handedTo, reasonsOf, SMS_FIRST, SMS_ONLY } from "../../../test/support/carriers.ts";
+import { checkHandOvers } from "../../../test/support/engine.ts";
+import {
+  deferred,
+  inbound,
+  NOT_REACHABLE,
+  REJECTED,
+  receipt,
+  ScriptedProvider,
+  SETTLE_AFTER_MS,
+  UNKNOWN,
+} from "../../../test/support/provider.ts";
+import { apply } from "../apply.ts";
+import { retryMessage } from "../messages/revise.ts";
+
+const MINUTE_MS = 60_000;
+/** A provider that does not know yet is asked again after this. */
+const ASK_AGAIN_MS = 15_000;
+
+/** A Mac, and two carriers that the same route names. */
+async function pair(t: NodeTest) {
+  const carriers = await carriersOn(t);
+  const a = await carriers.add();
+  const b = await carriers.add();
+  await carriers.setRoutes([a, b].map(({ id }) => ({ prefix: "+1", instanceId: id })));
+  return { ...carriers, a, b };
+}
+
+type Pair = Awaited<ReturnType<typeof pair>>;
+
+const where = ({ stage }: Carriers) => stage.instance.id;
+const retry = ({ stage }: Carriers, id: string) =>
+  retryMessage(stage.life.context, { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null });
+
+describe("contract 3, Routing: where a message goes", () => {
+  test("a number that has only iMessage falls back to SMS by its customer's route", async (t) => {
+    const carriers = await carriersOn(t);
+    const { stage, mac } = carriers;
+    const carrier = await carriers.add();
+    await carriers.setRoutes([{ prefix: "+", instanceId: carrier.id }]);
+    mac.provider.sendNext.push(NOT_REACHABLE);
+    const id = await stage.send();
+    await stage.run();
+    await apply(stage.life.context, carrier.id, receipt("delivered", { channel: "sms" }));
+    assert.deepEqual(await stage.told(id), ["queued", "fallback", "sent", "delivered"]);
+    const message = await stage.message(id);
+    assert.deepEqual(
+      message.timeline.map(({ status, channel, reason, instanceId }) => [status, channel, reason, instanceId]),
+      [
+        ["queued", "imessage", `imessage first by preference, by ${mac.id}, where the number is`, mac.id],
+        ["pending", "imessage", undefined, mac.id],
+        ["queued", "sms", `fallback: NOT_REACHABLE; sms by ${carrier.id}, for the route +`, carrier.id],
+        ["pending", "sms", undefined, carrier.id],
+        ["sent", "sms", undefined, carrier.id],
+        ["delivered", "sms", undefined, undefined],
+      ],
+    );
+    assert.deepEqual([message.instanceId, message.channel], [carrier.id, "sms"]);
+  });
+
+  test("without a route, a number that has only iMessage has no SMS", async (t) => {
+    const { stage, mac } = await carriersOn(t);
+    await assert.rejects(stage.send(SMS_ONLY), { code: "NO_CHANNEL_AVAILABLE" });
+    mac.provider.sendNext.push(NOT_REACHABLE);
+    const id = await stage.send();
+    await stage.run();
+    assert.deepEqual(await stage.told(id), ["queued", "failed"]);
+  });
+
+  test("a channel that is not to be had is passed over, and the timeline says so", async (t) => {
+    const carriers = await carriersOn(t, { provider: new ScriptedProvider({ channels: ["sms"] }) });
+    const id = await carriers.stage.send();
+    const [reason] = reasonsOf(await carriers.stage.message(id));
+    const here = `by ${where(carriers)}, where the number is`;
+    assert.equal(reason, `sms as there is no imessage between the two, ${here}`);
+  });
+
+  test("the longest prefix wins over SMS of the number's own instance", async (t) => {
+    const carriers = await carriersOn(t, { provider: new ScriptedProvider() });
+    const { stage } = carriers;
+    const [uk, world] = [await carriers.add(), await carriers.add()];
+    await carriers.setRoutes([
+      { prefix: "+4", instanceId: world.id },
+      { prefix: "+44", instanceId: uk.id },
+    ]);
+    const ids = [];
+    for (const to of ["+447700900001", "+4915100000001", "+15550100001"])
+      ids.push(await stage.send({ ...SMS_ONLY, to }));
+    await stage.run();
+    assert.deepEqual(
+      [uk, world, carriers.mac].map(handedTo),
+      ids.map((id) => [id]),
+    );
+  });
+
+  test("of two for the same prefix the first one that is up gets it", async (t) => {
+    const { stage, a, b, flip } = await pair(t);
+    const first = await stage.send(SMS_ONLY);
+    await stage.run();
+    await flip(false, a);
+    const second = await stage.send(SMS_ONLY);
+    await stage.run();
+    assert.deepEqual([handedTo(a), handedTo(b)], [[first], [second]]);
+    const [reason] = reasonsOf(await stage.message(second));
+    assert.equal(reason, `sms first by preference, by ${b.id}, for the route +1, as ${a.id} is down`);
+  });
+
+  test("a scheduled message goes by the routes that there are when it is due", async (t) => {
+    const { stage, a, b, setRoutes } = await pair(t);
+    const scheduledAt = new Date(stage.clock.now() + MINUTE_MS).toISOString();
+    const id = await stage.send({ ...SMS_ONLY, scheduledAt });
+    assert.equal((await stage.message(id)).instanceId, a.id);
+    await setRoutes([{ prefix: "+1", instanceId: b.id }]);
+    await stage.pass(MINUTE_MS);
+    assert.deepEqual([handedTo(a), handedTo(b)], [[], [id]]);
+    const [scheduled, due] = (await stage.message(id)).timeline;
+    assert.deepEqual([scheduled?.status, scheduled?.instanceId], ["scheduled", a.id]);
+    assert.deepEqual([due?.reason, due?.instanceId], [`by ${b.id}, for the route +1`, b.id]);
+  });
+
+  test("an answer goes by the routes, not by the instance that the contact's words came in by", async (t) => {
+    const { stage, mac, a, b } = await pair(t);
+    const [to, from] = ["+15550100001", stage.number.address];
+    await apply(stage.life.context, b.id, inbound({ channel: "sms", from: to, to: from }));
+    const before = await stage.send({ to });
+    const id = await stage.send({ ...SMS_ONLY, to });
+    await stage.run();
+    assert.deepEqual([mac, a, b].map(handedTo), [[before], [id], []]);
+    const heard = await stage.context.store.db
+      .selectFrom("messages")
+      .selectAll()
+      .where("direction", "=", "inbound")
+      .execute();
+    assert.deepEqual(
+      heard.map(({ instance_id: at, chat_id: chat }) => [at, chat]),
+      [[b.id, (await stage.message(id)).chatId]],
+    );
+  });
+});
+
+describe("failover: another instance of the channel", () => {
+  test("gets what the first one refused, before the channel is given up, and its receipts count", async (t) => {
+    const { stage, mac, a, b } = await pair(t);
+    a.provider.sendNext.push(REJECTED);
+    const id = await stage.send(SMS_FIRST);
+    await stage.run();
+    assert.deepEqual([mac, a, b].map(handedTo), [[], [id], [id]]);
+    assert.deepEqual(await stage.told(id), ["queued", "sent"], "for its receivers it never left the queue");
+    const message = await stage.message(id);
+    assert.deepEqual([message.instanceId, message.instancesTried, message.fallbackTriggered], [b.id, [a.id], false]);
+    const reason = `failover: ${a.id} refused it (E42); sms by ${b.id}, for the route +1`;
+    assert.deepEqual(reasonsOf(message)[1], reason);
+    assert.equal(message.timeline.find((entry) => entry.reason === reason)?.instanceId, b.id);
+    checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
+    const told = { channel: "sms", messageId: id } as const;
+    await apply(stage.life.context, a.id, receipt("delivered", { ...told, reference: "ref-of-a" }));
+    assert.equal((await stage.message(id)).status, "sent", "a word of the one that refused it is only noted");
+    await apply(stage.life.context, b.id, receipt("delivered", told));
+    assert.equal((await stage.message(id)).status, "delivered");
+  });
+
+  test("refuses it too: then the next channel gets it", async (t) => {
+    const { stage, mac, a, b } = await pair(t);
+    a.provider.sendNext.push(REJECTED);
+    b.provider.sendNext.push(REJECTED);
+    const id = await stage.send(SMS_FIRST);
+    await stage.run();
+    assert.deepEqual([mac, a, b].map(handedTo), [[id], [id], [id]]);
+    assert.deepEqual(await stage.told(id), ["queued", "fallback", "sent"]);
+    const message = await stage.message(id);
+    assert.deepEqual([message.instanceId, message.instancesTried, message.channel], [mac.id, [], "imessage"]);
+  });
+
+  test("refuses it too, and no channel is left: it fails with the last one's code, and a retry begins with the first", async (t) => {
+    const carriers = await pair(t);
+    const { stage, a, b } = carriers;
+    a.provider.sendNext.push(REJECTED);
+    b.provider.sendNext.push({ outcome: "rejected", code: "LAST", reason: "not by us" });
+    const id = await stage.send(SMS_ONLY);
+    await stage.run();
+    const { errorCode, providerErrorCode } = await stage.message(id);
+    assert.deepEqual([errorCode, providerErrorCode], ["REJECTED", "LAST"]);
+    await retry(carriers, id);
+    await stage.run();
+    assert.deepEqual([handedTo(a), handedTo(b)], [[id, id], [id]]);
+    const message = await stage.message(id);
+    assert.deepEqual([message.status, message.instanceId, message.instancesTried], ["sent", a.id, []]);
+    assert.equal(reasonsOf(message).at(-1), `retry; by ${a.id}, for the route +1`);
+  });
+
+  test("that is down keeps what the first one refused until it is up", async (t) => {
+    const { stage, a, b, flip } = await pair(t);
+    await flip(false, b);
+    a.provider.sendNext.push(REJECTED);
+    const id = await stage.send(SMS_ONLY);
+    await stage.run();
+    assert.deepEqual([(await stage.message(id)).status, handedTo(b)], ["queued", []]);
+    await flip(true, b);
+    assert.deepEqual([handedTo(a), handedTo(b)], [[id], [id]]);
+  });
+
+  const NEVER: [title: string, act: (carriers: Pair) => void, told: string[]][] = [
+    ["is not on the channel", ({ a }) => a.provider.sendNext.push(NOT_REACHABLE), ["queued", "fallback", "sent"]],
+    ["is asked to wait for", ({ a }) => a.provider.sendNext.push(deferred(MINUTE_MS)), ["queued"]],
+    ["may have been sent to", ({ a }) => a.provider.sendNext.push(UNKNOWN), ["queued"]],
+    ["may have been sent to, as the provider broke", ({ a }) => a.provider.sendNext.push("throws"), ["queued"]],
+  ];
+  for (const [title, act, told] of NEVER) {
+    test(`never gets one whose recipient the first one ${title}`, async (t) => {
+      const carriers = await pair(t);
+      const { stage, b } = carriers;
+      stage.observed.faults.length = 0;
+      act(carriers);
+      const id = await stage.send(SMS_FIRST);
+      await stage.run();
+      assert.deepEqual(await stage.told(id), told);
+      assert.deepEqual(handedTo(b), []);
+      stage.observed.faults.length = 0;
+    });
+  }
+
+  test("never gets one whose outcome stays unknown, though the first one is down by then", async (t) => {
+    const { stage, a, b, flip } = await pair(t);
+    a.provider.sendNext.push(UNKNOWN);
+    const id = await stage.send(SMS_FIRST);
+    await stage.run();
+    await flip(false, a);
+    for (let minutes = 0; minutes < 6; minutes += 1) await stage.pass(MINUTE_MS);
+    await stage.clock.advance(2 * MINUTE_MS);
+    const { status, errorCode } = await stage.message(id);
+    assert.deepEqual([status, errorCode, handedTo(b)], ["failed", "OUTCOME_UNKNOWN", []]);
+  });
+
+  test("gets one whose first one, asked later, says that it refused it, or is down and never had it", async (t) => {
+    const { stage, a, b, flip } = await pair(t);
+    a.provider.sendNext.push(UNKNOWN, UNKNOWN);
+    a.provider.settleNext.push(REJECTED, "absent");
+    const refused = await stage.send(SMS_FIRST);
+    await stage.run();
+    await stage.pass(SETTLE_AFTER_MS);
+    assert.deepEqual(handedTo(b), [refused]);
+    const absent = await stage.send({ ...SMS_FIRST, to: "+15550100002" });
+    await stage.run();
+    await flip(false, a);
+    await stage.pass(SETTLE_AFTER_MS);
+    await stage.clock.advance(10_000);
+    await stage.run();
+    assert.deepEqual(handedTo(b), [refused, absent]);
+    const message = await stage.message(absent);
+    assert.equal(reasonsOf(message).at(-1), `moved: ${a.id} is down; sms by ${b.id}, for the route +1`);
+    checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
+  });
+
+  test("never gets one that the first one took and then could not deliver: the channel is given up", async (t) => {
+    const { stage, mac, a, b } = await pair(t);
+    const id = await stage.send(SMS_FIRST);
+    await stage.run();
+    await apply(stage.life.context, a.id, receipt("failed", { channel: "sms", code: "DELIVRD-NOT" }));
+    await stage.run();
+    assert.deepEqual([mac, a, b].map(handedTo), [[id], [id], []]);
+    assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
+  });
+
+  test("never gets one whose hand-over was cut off by a restart, until the first one says that it never had it", async (t) => {
+    const { stage, a, b, flip } = await pair(t);
+    a.provider.sendNext.push("never");
+    const id = await stage.send(SMS_ONLY);
+    await stage.run();
+    await stage.restart();
+    await flip(false, a);
+    await stage.clock.advance(5_000);
+    assert.deepEqual([(await stage.message(id)).status, handedTo(b)], ["pending", []]);
+    a.provider.settleNext.push("absent");
+    await stage.pass(ASK_AGAIN_MS);
+    await stage.clock.advance(5_000);
+    await stage.run();
+    assert.deepEqual([(await stage.message(id)).status, handedTo(a), handedTo(b)], ["sent", [id], [id]]);
+  });
+});
+
+test("a fallback time that ends where no other channel is to be had changes nothing", async (t) => {
+  const { stage, a, mac, setRoutes } = await pair(t);
+  const id = await stage.send({ routing: { fallbackAfterSeconds: 60 } });
+  await stage.run();
+  await setRoutes([]);
+  await stage.pass(MINUTE_MS);
+  assert.deepEqual([(await stage.message(id)).status, handedTo(mac), handedTo(a)], ["sent", [id], []]);
+  assert.equal((await stage.message(id)).dueAt, null);
+});
+
+test("a message whose number was taken away goes on by its own instance and its customer's routes", async (t) => {
+  const { stage, mac, a } = await pair(t);
+  mac.provider.sendNext.push(deferred(1_000), NOT_REACHABLE);
+  const id = await stage.send();
+  await stage.run();
+  await stage.context.store.commit([{ op: "delete", table: "numbers", where: { id: stage.number.id } }]);
+  stage.context.known.clear();
+  await stage.pass(1_000);
+  assert.deepEqual([handedTo(mac), handedTo(a)], [[id, id], [id]]);
+});

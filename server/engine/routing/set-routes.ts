@@ -1,0 +1,61 @@
+/** Sets which instances carry a customer's SMS, by the recipient's number. */
+
+import type { Route } from "../../../sdk/wire.ts";
+import { ApiError, invalidFields } from "../../core/error.ts";
+import type { CustomerId, InstanceId } from "../../core/id.ts";
+import { findCustomer } from "../../store/customers.ts";
+import { change } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { INSTANCES_TURN } from "../instances/connect.ts";
+import { offered } from "./route.ts";
+
+/** The customer's routes, in its order. Throws 404 for an unknown one. */
+export async function findRoutes(context: Context, customerId: CustomerId): Promise<Route[]> {
+  return (await requireCustomer(context, customerId)).routes;
+}
+
+/**
+ * Sets the routes of a customer in place of those it had: they hold from the next message on, and for what waits for an
+ * instance that is down. Throws 404 for an unknown customer, and a 400 that names each entry which is there twice, or
+ * whose instance is not there or has no SMS.
+ */
+export async function setRoutes(context: Context, customerId: CustomerId, routes: readonly Route[]): Promise<void> {
+  // An instance that is named here must not be removed before that is on disk.
+  await context.turns.take(INSTANCES_TURN, () =>
+    change(context, async () => {
+      const { id, version } = await requireCustomer(context, customerId);
+      await requireUsable(context, routes);
+      const set = { routes: [...routes], updatedAt: context.clock.now() };
+      return { unit: [{ op: "update", table: "customers", id, version, set }], value: undefined };
+    }),
+  );
+  context.known.clear();
+  context.wake.outages();
+}
+
+async function requireUsable(context: Context, routes: readonly Route[]): Promise<void> {
+  const seen = new Map<string, number>();
+  const details = [];
+  for (const [index, { prefix, instanceId }] of routes.entries()) {
+    const key = `${prefix} ${instanceId}`;
+    const first = seen.get(key);
+    if (first !== undefined) details.push({ path: `[${index}]`, message: `is there already, as [${first}]` });
+    else seen.set(key, index);
+    const problem = await problemOf(context, instanceId as InstanceId);
+    if (problem !== null) details.push({ path: `[${index}].instanceId`, message: problem });
+  }
+  if (details.length > 0) throw invalidFields(details);
+}
+
+async function problemOf(context: Context, instanceId: InstanceId): Promise<string | null> {
+  const instance = await context.known.instance(instanceId);
+  if (instance === null) return `there is no instance ${instanceId}`;
+  const { provider } = instance;
+  return offered(context, { instanceId, provider }).includes("sms") ? null : `${instanceId} has no SMS`;
+}
+
+async function requireCustomer({ store }: Context, customerId: CustomerId) {
+  const customer = await findCustomer(store.db, customerId);
+  if (customer !== null) return customer;
+  throw new ApiError("NOT_FOUND", `There is no customer ${customerId}.`);
+}

@@ -1,0 +1,73 @@
+/** The sandbox's clock: how far the service is ahead of the real time. It outlives the process, and is the process's. */
+
+import type { SandboxClock } from "../../../sdk/wire.ts";
+import { ApiError, invalidField } from "../../core/error.ts";
+import { isReal } from "../../core/instance.ts";
+import { findInstances } from "../../store/instances.ts";
+import { findSetting } from "../../store/settings.ts";
+import type { Operation } from "../../store/store.ts";
+import type { Context } from "../context.ts";
+import { type Command, once } from "../idempotency.ts";
+
+/** Name of the shift in the settings table; none is there while the clock is on real time. */
+const SETTING = "clock-shift";
+/** Farthest ahead of the real time: ten years. */
+const SHIFT_MS_MAX = 3_650 * 86_400_000;
+/** One move of the clock at a time. */
+const TURN = "clock";
+
+/** How the clock stands. */
+export function clockRecord({ clock, shift }: Pick<Context, "clock" | "shift">): SandboxClock {
+  return { now: new Date(clock.now()).toISOString(), offsetMs: shift.ms };
+}
+
+/** Sets the clock as the last process left it. Before anything is written, so that nothing is older than what is there. */
+export async function restoreClock({ store, shift }: Context): Promise<void> {
+  const shiftMs = Number(await findSetting(store.db, SETTING));
+  if (shiftMs > 0 && shiftMs <= SHIFT_MS_MAX) shift.ms = shiftMs;
+}
+
+/**
+ * Moves the clock on by `advanceMs`, or back to the real time, and wakes what became due. Throws 409 `CLOCK_LOCKED`
+ * while there is an instance that is no sandbox, and a 400 for more than ten years ahead.
+ */
+export async function moveClock(context: Context, command: Command, advanceMs: number | "reset"): Promise<void> {
+  await context.turns.take(TURN, async () => {
+    const moved = await once(context, command, async () => {
+      if (advanceMs !== "reset") await requireSandboxes(context);
+      const value = advanceMs === "reset" ? 0 : context.shift.ms + advanceMs;
+      if (value > SHIFT_MS_MAX) throw invalidField("advance", "cannot take the clock more than ten years ahead");
+      return { unit: [keep(value)], value, result: String(value) };
+    });
+    if (moved.repeated) return;
+    context.shift.ms = moved.value;
+    // An instance may have been made meanwhile; whoever makes one resets the clock before it counts, and not after it.
+    if (await hasReal(context)) await putBack(context);
+    context.wake.chores();
+  });
+  if (advanceMs !== "reset") await requireSandboxes(context);
+}
+
+/** Puts the clock back to the real time: before the first instance counts that is no sandbox. */
+export async function resetClock(context: Context): Promise<void> {
+  await context.turns.take(TURN, () => putBack(context));
+}
+
+async function putBack({ store, shift }: Context): Promise<void> {
+  shift.ms = 0;
+  if ((await findSetting(store.db, SETTING)) !== null) await store.commit([keep(0)]);
+}
+
+function keep(shiftMs: number): Operation {
+  if (shiftMs === 0) return { op: "delete", table: "settings", where: { name: SETTING } };
+  return { op: "put", table: "settings", record: { name: SETTING, value: String(shiftMs) } };
+}
+
+async function hasReal({ store }: Context): Promise<boolean> {
+  return (await findInstances(store.db)).some(isReal);
+}
+
+async function requireSandboxes(context: Context): Promise<void> {
+  if (!(await hasReal(context))) return;
+  throw new ApiError("CLOCK_LOCKED", "The clock cannot be moved while a provider is connected that reaches people.");
+}

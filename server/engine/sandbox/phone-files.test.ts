@@ -1,0 +1,39 @@
+/** Files that the sandbox's phones send: bounded together, and counted while they are in memory. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openContext } from "../../../test/support/sending.ts";
+import type { FetchOptions } from "../../outgoing/fetch.ts";
+import type { Context } from "../context.ts";
+import { FILE_BYTES_MAX } from "../messages/attach.ts";
+import { withPhoneFiles } from "./phone-files.ts";
+
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+const inputs = [1, 2, 3].map((name) => ({ type: "url", url: `https://files.example/${name}.png` }) as const);
+
+test("files of a phone have 100 MiB together, and count as held until they are sent", async (t) => {
+  const { context, customer } = await openContext(t);
+  const limits: number[] = [];
+  let held = 0;
+  const fetcher = {
+    async fetch(_url: string, { bytesMax }: FetchOptions) {
+      limits.push(bytesMax);
+      held += PNG.length;
+      return { bytes: PNG, held: PNG.length };
+    },
+    take: () => true,
+    give: (bytes: number) => {
+      held -= bytes;
+    },
+  };
+  const fetching: Context = { ...context, fetcher };
+  const sent = await withPhoneFiles(fetching, customer.id, inputs, async (files) => [files.length, held]);
+  assert.deepEqual(sent, [3, 3 * PNG.length]);
+  assert.deepEqual(limits, [FILE_BYTES_MAX, FILE_BYTES_MAX - PNG.length, FILE_BYTES_MAX - 2 * PNG.length]);
+  assert.equal(held, 0);
+  await assert.rejects(withPhoneFiles(fetching, customer.id, inputs, () => Promise.reject(new Error("not taken in"))));
+  assert.equal(held, 0);
+});

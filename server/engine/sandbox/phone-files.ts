@@ -1,0 +1,66 @@
+/** Files that the sandbox's phones send: judged as those of a request to send, and fetched before they are sent. */
+
+import type { AttachmentInput } from "../../../sdk/wire.ts";
+import { ApiError, invalidField } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { filenameOfUrl, judgeMedia } from "../../core/media.ts";
+import type { InboundAttachment } from "../../providers/provider.ts";
+import type { Context } from "../context.ts";
+import { attach, FILE_BYTES_MAX } from "../messages/attach.ts";
+
+const RETRY_AFTER_SECONDS = 10;
+
+/**
+ * Sends the files, with their bytes, by `send`, and answers what that does. Together they have 100 MiB at the most, and
+ * until they are sent those fetched count as what is in memory for hand-overs does. Throws a 400 that names every field
+ * which does not fit, and a 503 for what cannot be fetched now.
+ */
+export async function withPhoneFiles<Sent>(
+  context: Context,
+  customerId: CustomerId,
+  inputs: readonly AttachmentInput[],
+  send: (files: InboundAttachment[]) => Promise<Sent>,
+): Promise<Sent> {
+  const { attachments, operations } = attach(context, { customerId, messageId: context.newId("msg") }, inputs);
+  const kept = new Map(
+    operations.flatMap((one) => (one.op === "insert" && one.table === "contents" ? [[one.record.id, one.record]] : [])),
+  );
+  const files: InboundAttachment[] = [];
+  let held = 0;
+  let left = FILE_BYTES_MAX;
+  try {
+    for (const [index, { guid, url, mimeType, filename }] of attachments.entries()) {
+      let data = kept.get(guid)?.data ?? null;
+      if (url !== null) {
+        const got = await fetched(context, index, url, left);
+        held += got.held;
+        data = judged(index, got.bytes, mimeType);
+      }
+      left -= data?.length ?? 0;
+      const name = filename ?? (url === null ? null : filenameOfUrl(url));
+      files.push({ reference: guid, mimeType, filename: name, totalBytes: data?.length ?? null, data });
+    }
+    return await send(files);
+  } finally {
+    context.fetcher.give(held);
+  }
+}
+
+async function fetched({ fetcher }: Context, index: number, url: string, bytesMax: number) {
+  const tooLarge =
+    bytesMax === FILE_BYTES_MAX ? "is larger than 100 MiB" : "is, with the files before it, larger than 100 MiB";
+  const got = await fetcher.fetch(url, { bytesMax, tooLarge, abort: new AbortController().signal });
+  const path = `attachments[${index}].url`;
+  if ("bytes" in got) return got;
+  if ("refused" in got) throw invalidField(path, `${url} ${got.refused}`);
+  throw new ApiError("SERVICE_UNAVAILABLE", `${path}: ${url} ${got.deferred}.`, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+function judged(index: number, bytes: Uint8Array, mimeType: string | null): Uint8Array {
+  const judgement = judgeMedia(bytes, mimeType);
+  if (!("refused" in judgement)) return bytes;
+  const field = judgement.field === "data" ? "url" : judgement.field;
+  throw invalidField(`attachments[${index}].${field}`, judgement.refused);
+}

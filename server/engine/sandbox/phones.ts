@@ -1,0 +1,255 @@
+/** What people do with the sandbox's phones: each action is told as a provider tells it, and taken in like any other. */
+
+import { createHash } from "node:crypto";
+import type { Channel, PhoneCall, PhoneMessage, PhonePayment, PhoneReaction, PhoneTyping } from "../../../sdk/wire.ts";
+import type { Call } from "../../core/call.ts";
+import { type Chat, threadKey } from "../../core/chat.ts";
+import { ApiError, invalidField } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
+import type { Message } from "../../core/message.ts";
+import { type CustomerNumber, channelsOf } from "../../core/number.ts";
+import { AMOUNT_EXPECTED, parseAmount } from "../../core/payment.ts";
+import type { Phone, Phones } from "../../providers/provider.ts";
+import { findCallByUuid, findCallOf } from "../../store/calls.ts";
+import { findChat, findChatByKey } from "../../store/chats.ts";
+import { findMessageOf } from "../../store/messages.ts";
+import { findPaymentOf } from "../../store/payments.ts";
+import type { Context } from "../context.ts";
+import { once } from "../idempotency.ts";
+import { chooseNumber } from "../messages/recipient.ts";
+import { findByReference } from "../messages/references.ts";
+import { requireMessage } from "../messages/revise.ts";
+import { withPhoneFiles } from "./phone-files.ts";
+import { requireSandbox } from "./sandbox.ts";
+
+/** Something to be done with the phone of `number`, on behalf of a customer. */
+export interface PhoneAction<Body> {
+  customerId: CustomerId;
+  /** The contact's address, in the form it is stored in. */
+  number: string;
+  idempotencyKey: string | null;
+  body: Body;
+}
+
+/** The contact's phone, the customer's number that it turns to, and who keeps it. */
+interface Line {
+  phone: Phone;
+  number: CustomerNumber;
+  phones: Phones;
+}
+
+/**
+ * The contact writes. Answers the message as it was taken in. Throws 404 `REPLY_NOT_FOUND`, 400 `CHANNEL_NOT_SUPPORTED`
+ * and a 400 for a message with nothing in it.
+ */
+export async function writeFromPhone(context: Context, action: PhoneAction<PhoneMessage>): Promise<Message> {
+  const { customerId, number, body } = action;
+  return await act(context, action, ["messages", requireMessage], async (name) => {
+    const { text = "", attachments = [] } = body;
+    if (text === "" && attachments.length === 0) {
+      throw invalidField("text", "is required, and must not be empty, where no attachments are given");
+    }
+    const parent = body.replyTo === undefined ? null : await requireParent(context, action, body.replyTo);
+    const line = await lineTo(context, customerId, number, body.to ?? (parent === null ? undefined : ownEnd(parent)));
+    const channel = channelFrom(line, body.channel);
+    const said = { text: text === "" ? null : text, replyTo: parent?.providerMessageId ?? null, channel };
+    const { reference } = await withPhoneFiles(context, customerId, attachments, (files) =>
+      line.phones.write(line.phone, name, { ...said, attachments: files }),
+    );
+    return await heard(context, line, reference);
+  });
+}
+
+/** The contact begins or ends typing. Answers the chat. Throws 400 `CHANNEL_NOT_SUPPORTED` for a phone without iMessage. */
+export async function typeOnPhone(context: Context, action: PhoneAction<PhoneTyping>): Promise<Chat> {
+  const { customerId, number, body } = action;
+  return await act(context, action, ["typing", chatById], async () => {
+    const line = await lineTo(context, customerId, number, body.to);
+    channelFrom(line, "imessage");
+    await line.phones.type(line.phone, body.typing);
+    const chat = await findChatByKey(context.store.db, threadKey(customerId, line.phone.to, number));
+    if (chat !== null) return chat;
+    throw new ApiError("CONVERSATION_NOT_FOUND", `Nothing was ever written between ${line.phone.to} and ${number}.`);
+  });
+}
+
+/** The contact reacts to a message, or takes it back. Throws 404, 400 `INVALID_STATUS` and 400 `CHANNEL_NOT_SUPPORTED`. */
+export async function reactFromPhone(context: Context, action: PhoneAction<PhoneReaction>): Promise<Message> {
+  const { customerId, number, body } = action;
+  return await act(context, action, ["reactions", requireMessage], async (name) => {
+    const message = await requireMessage(context, customerId, body.messageId);
+    if (!isBetween(message, number)) {
+      throw new ApiError("NOT_FOUND", `${body.messageId} is no message between you and ${number}.`);
+    }
+    const { providerMessageId: reference, channel, status, text } = message;
+    if (channel !== "imessage") {
+      throw new ApiError("CHANNEL_NOT_SUPPORTED", `${message.id} went over SMS, which has no reactions.`);
+    }
+    if (reference === null || !ON_PHONE.has(status)) {
+      throw new ApiError("INVALID_STATUS", `${message.id} is ${status}; the phone of ${number} does not have it.`);
+    }
+    const { phones, phone } = await lineTo(context, customerId, number, ownEnd(message));
+    // Under the same key after a reset it is about another message, and another reaction: what was told of is remembered.
+    await phones.react(phone, `${name}_${message.id}`, { reference, text }, body.type);
+    return message;
+  });
+}
+
+/**
+ * The contact pays. Answers the message that carries the payment. Throws 404 for a request that is not one to this
+ * contact, 400 `INVALID_STATUS` for one that is not pending, and a 400 where there is no amount.
+ */
+export async function payFromPhone(context: Context, action: PhoneAction<PhonePayment>): Promise<Message> {
+  const { customerId, number, body } = action;
+  return await act(context, action, ["payments", requireMessage], async (name) => {
+    const request = body.requestId === undefined ? null : await requireRequest(context, action, body.requestId);
+    const amount = body.amount ?? null;
+    const cents = amount === null ? (request?.amountCents ?? null) : parseAmount(amount);
+    if (cents === null) {
+      throw invalidField("amount", amount === null ? "is required where no requestId is given" : AMOUNT_EXPECTED);
+    }
+    const line = await lineTo(context, customerId, number, body.to ?? request?.from);
+    channelFrom(line, "imessage");
+    const { reference } = await line.phones.pay(line.phone, name, cents);
+    return await heard(context, line, reference);
+  });
+}
+
+/** The contact calls, or does something with a call. Throws 400 `INVALID_STATUS` where there is no call to do it to. */
+export async function callFromPhone(context: Context, action: PhoneAction<PhoneCall>): Promise<Call> {
+  const { customerId, number, body } = action;
+  return await act(context, action, ["calls", requireCall], async (name) => {
+    const line = await lineTo(context, customerId, number, body.to);
+    channelFrom(line, "imessage");
+    const { phones, phone } = line;
+    const called = await context.turns.take(`call ${customerId} ${number} ${phone.to}`, () =>
+      phones.call(phone, name, body.action, body.video ?? false),
+    );
+    if (called === null) throw noCall(phone, body.action);
+    const call = await findCallByUuid(context.store.db, line.number.instanceId, called.callUuid);
+    if (call === null) throw new Error(`the call ${called.callUuid} was not taken in`);
+    return call;
+  });
+}
+
+/** Who keeps the phone of a contact, as the customer's default number reaches it. */
+export async function phonesOf(context: Context, customerId: CustomerId, number: string): Promise<Phones> {
+  await requireSandbox(context, customerId);
+  return (await lineTo(context, customerId, number, undefined)).phones;
+}
+
+/**
+ * Does an action once for an idempotency key; `again` reads what the first one came to. The action's name is then made
+ * of the key: should this process die between the action and its note, the repeat does what was done already, and that
+ * changes nothing.
+ */
+async function act<Body extends { idempotencyKey?: string }, Value extends { id: string }>(
+  context: Context,
+  { customerId, number, idempotencyKey: key, body }: PhoneAction<Body>,
+  [what, again]: [what: string, again: (context: Context, customerId: CustomerId, id: string) => Promise<Value>],
+  work: (name: string) => Promise<Value>,
+): Promise<Value> {
+  await requireSandbox(context, customerId);
+  const { idempotencyKey: _, ...said } = body;
+  const route = `POST /v1/sandbox/phones/${number}/${what}`;
+  const name = key === null ? context.newId("act") : nameOf(customerId, route, key);
+  const commanded = await once(context, { key, customerId, route, body: said }, async () => {
+    const value = await work(name);
+    return { unit: null, value, result: value.id };
+  });
+  return commanded.repeated ? await again(context, customerId, commanded.result) : commanded.value;
+}
+
+function nameOf(...parts: string[]): string {
+  return `key_${createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 32)}`;
+}
+
+async function lineTo(
+  context: Context,
+  customerId: CustomerId,
+  contact: string,
+  to: string | undefined,
+): Promise<Line> {
+  const number = chooseNumber(await context.known.numbers(customerId), to, "to");
+  if (number.address === contact) throw invalidField("to", `is the phone itself; ${contact} cannot turn to itself`);
+  const phones = context.providers.get(number.instanceId)?.phones;
+  if (phones !== undefined) return { phone: { customerId, number: contact, to: number.address }, number, phones };
+  throw new ApiError("SERVICE_UNAVAILABLE", "The sandbox of this number is not running; try again later.", {
+    retryAfterSeconds: 10,
+  });
+}
+
+/** The channel asked for, else the one that the phone takes first. Throws where the phone or the number has not got it. */
+function channelFrom({ phone, number, phones }: Line, wanted: Channel | undefined): Channel {
+  const { imessage } = phones.settings(phone.customerId, phone.number);
+  const channel = wanted ?? (imessage ? "imessage" : "sms");
+  const ends = [number.address, phone.number];
+  const hasBoth = ends.every((address) => channelsOf(address, [channel]).length > 0);
+  if (hasBoth && (channel === "sms" || imessage)) return channel;
+  const lacking = channel === "sms" ? "an e-mail address has no SMS" : `${phone.number} is set not to be on iMessage`;
+  throw new ApiError(
+    "CHANNEL_NOT_SUPPORTED",
+    `channel: ${channel} does not go from ${ends[1]} to ${ends[0]}: ${lacking}.`,
+  );
+}
+
+/** Statuses of a message that a phone has. */
+const ON_PHONE: ReadonlySet<Message["status"]> = new Set(["sent", "delivered", "read"]);
+
+/** Whether a message went between the customer and this contact, whichever way; one of a group is between more. */
+function isBetween(message: Message, contact: string): boolean {
+  return (message.direction === "inbound" ? message.from : message.to) === contact;
+}
+
+function ownEnd({ direction, from, to }: Message): string {
+  return direction === "inbound" ? to : from;
+}
+
+async function requireParent(
+  context: Context,
+  { customerId, number }: PhoneAction<unknown>,
+  id: string,
+): Promise<Message> {
+  const message = await findMessageOf(context.store.db, customerId, id);
+  const isThere = message !== null && message.deletedAt === null && isBetween(message, number);
+  if (isThere && message.providerMessageId !== null) return message;
+  throw new ApiError("REPLY_NOT_FOUND", `replyTo: ${id.slice(0, 100)} is no message that the phone of ${number} has.`);
+}
+
+async function requireRequest(context: Context, { customerId, number }: PhoneAction<unknown>, id: string) {
+  const request = await findPaymentOf(context.store.db, customerId, id);
+  if (request === null || request.to !== number) {
+    throw new ApiError("NOT_FOUND", `There is no payment request ${id.slice(0, 100)} to ${number}.`);
+  }
+  if (request.status === "pending") return request;
+  throw new ApiError("INVALID_STATUS", `${request.id} is ${request.status}; only a pending request can be paid.`);
+}
+
+/** The message that the service made of what a phone sent. */
+async function heard(context: Context, { number }: Line, reference: string): Promise<Message> {
+  const message = await findByReference(context, number.instanceId, reference);
+  if (message !== null) return message;
+  throw new Error(`what the phone called ${reference} was not taken in`);
+}
+
+async function chatById({ store }: Context, customerId: CustomerId, id: string): Promise<Chat> {
+  const chat = await findChat(store.db, customerId, id);
+  if (chat !== null) return chat;
+  throw new ApiError("CONVERSATION_NOT_FOUND", `There is no conversation ${id} any more.`);
+}
+
+async function requireCall({ store }: Context, customerId: CustomerId, id: string): Promise<Call> {
+  const call = await findCallOf(store.db, customerId, id);
+  if (call !== null) return call;
+  throw new ApiError("NOT_FOUND", `There is no call ${id} any more.`);
+}
+
+function noCall({ number, to }: Phone, action: PhoneCall["action"]): ApiError {
+  const why = {
+    ring: "there is a call already; hang up first",
+    answer: "no call rings",
+    hangup: "there is no call",
+    miss: "no call rings",
+  }[action];
+  return new ApiError("INVALID_STATUS", `action: ${action} cannot be done from ${number} to ${to}: ${why}.`);
+}

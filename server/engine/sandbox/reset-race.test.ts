@@ -1,0 +1,163 @@
+/** A reset against everything that may be under way, in a thousand orders: nothing of before it is left, and nothing breaks. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inbound, receipt, ScriptedProvider } from "../../../test/support/provider.ts";
+import { type Round, race } from "../../../test/support/race.ts";
+import type { MessageId } from "../../core/id.ts";
+import type { Signal } from "../../providers/provider.ts";
+import { apply } from "../apply.ts";
+import { addParticipant, renameGroup } from "../chats/change-group.ts";
+import { makeGroup } from "../chats/make-group.ts";
+import { showTyping } from "../chats/show-typing.ts";
+import { createContact, updateContact } from "../contacts/contacts.ts";
+import { accept } from "../messages/accept.ts";
+import { editMessage, unsendMessage } from "../messages/order.ts";
+import { deleteMessage } from "../messages/revise.ts";
+import { cancelRequest, expirePayments } from "../payments/end-payments.ts";
+import { requestPayment } from "../payments/request-payment.ts";
+import { resetSandbox } from "./sandbox.ts";
+
+const correlationId = `cor_${"0".repeat(32)}`;
+
+/** What a customer does, and what its contacts do, on the records of `made` or anew. */
+type Action = () => Promise<unknown>;
+
+/** Records of every kind from before the reset. */
+async function make(round: Round) {
+  const { stage, contact, index } = round;
+  const { context } = stage.life;
+  const customerId = stage.customer.id;
+  const keyed = { customerId, keyId: stage.apiKey.id, correlationId, idempotencyKey: null };
+  const send = (more: object = {}) =>
+    accept(context, { ...keyed, body: { to: contact, content: { text: "Hello" }, ...more } });
+  const scheduledAt = new Date(context.clock.now() + 1_000).toISOString();
+  const [sent, waiting] = [(await send()).record, (await send({ scheduledAt })).record];
+  const asked = await requestPayment(context, { ...keyed, body: { to: contact, amount: 25, expiresInSeconds: 1 } });
+  await stage.run();
+  const { chat: group } = await makeGroup(context, {
+    customerId,
+    idempotencyKey: null,
+    body: { participants: [contact, "+15005550131", "+15005550132"] },
+  });
+  const { contact: known } = await createContact(context, customerId, {
+    idempotencyKey: null,
+    body: { phoneNumber: contact },
+  });
+  assert.ok(!asked.repeated);
+  const { providerMessageId } = await stage.message(sent.id as MessageId);
+  const ids = [sent.id, waiting.id, asked.value.id, asked.value.messageId, group.id, known.id];
+  return { ids, sent, asked: asked.value, group, known, reference: providerMessageId ?? "", name: `${index} ` };
+}
+
+/** Everything that may be under way. */
+function actionsOf(round: Round, made: Awaited<ReturnType<typeof make>>): Record<string, Action> {
+  const { stage, contact } = round;
+  const { context } = stage.life;
+  const customerId = stage.customer.id;
+  const { sent, asked, group, known, reference, name } = made;
+  const keyed = { customerId, keyId: stage.apiKey.id, correlationId, idempotencyKey: null };
+  const own = { customerId, id: sent.id, idempotencyKey: null };
+  const chat = { customerId, id: group.id, correlationId, idempotencyKey: null };
+  const tell = (signal: Signal) => apply(context, stage.instance.id, signal);
+  const heard = { from: contact, to: stage.number.address, channel: "imessage" } as const;
+  const payment = { amountCents: 2_500, currency: "USD", isRequest: false } as const;
+  const text = "Changed";
+  return {
+    send: () => accept(context, { ...keyed, body: { to: contact, content: { text: "Hello" }, createContact: true } }),
+    sendToGroup: () => accept(context, { ...keyed, body: { chatId: group.id, content: { text: "Hello" } } }),
+    delivered: () => tell(receipt("delivered", { reference, messageId: sent.id as MessageId })),
+    read: () => tell(receipt("read", { reference })),
+    inbound: () => tell(inbound({ ...heard, reference: `${name}in`, replyTo: reference })),
+    payment: () => tell(inbound({ ...heard, reference: `${name}paid`, text: null, payment })),
+    stop: () => tell(inbound({ ...heard, reference: `${name}stop`, text: "STOP" })),
+    love: () =>
+      tell({ kind: "reaction", ...heard, reference: `${name}love`, target: reference, type: "love", content: "x" }),
+    revision: () => tell({ kind: "revision", ...heard, reference: `${name}in`, text }),
+    typing: () => tell({ kind: "typing", ...heard, group: null, typing: true }),
+    edit: () => editMessage(context, { ...own, text, forOldPhones: text }),
+    unsend: () => unsendMessage(context, own),
+    delete: () => deleteMessage(context, customerId, sent.id),
+    requestPayment: () => requestPayment(context, { ...keyed, body: { to: contact, amount: 25 } }),
+    cancelPayment: () =>
+      cancelRequest(context, { key: null, customerId, route: "cancel", body: {} }, customerId, asked.id),
+    expirePayments: () => expirePayments(context),
+    updateContact: () => updateContact(context, customerId, known.id, { firstName: "Ada" }),
+    renameGroup: () => renameGroup(context, chat, "Named"),
+    addParticipant: () => addParticipant(context, chat, { field: "participant", value: "+15005550133" }),
+    showTyping: () => showTyping(context, chat, "start"),
+  };
+}
+
+/** Rows that are left of records which are gone, by what is wrong with them. */
+const ORPHANS: Readonly<Record<string, string>> = {
+  "events of no message":
+    "select message_id from events where message_id is not null and message_id not in (select id from messages)",
+  "deliveries of no event": "select event_id from deliveries where event_id not in (select id from events)",
+  "hand-overs of no message": "select message_id from hand_overs where message_id not in (select id from messages)",
+  "payments of no message": "select id from payments where message_id not in (select id from messages)",
+  "messages in no chat": "select id from messages where chat_id is not null and chat_id not in (select id from chats)",
+  "addresses of no contact": "select address from contact_addresses where contact_id not in (select id from contacts)",
+  "contacts without their address":
+    "select id from contacts where id not in (select contact_id from contact_addresses)",
+};
+
+const TABLES = ["messages", "events", "payments", "chats", "contacts"] as const;
+
+/** Actions begun in one round: some of them, each time others. */
+const ACTIONS_AT_ONCE = 7;
+
+test("contract 7: a reset while everything is under way leaves nothing of before it, nor half of anything", async (t) => {
+  const provider = new ScriptedProvider();
+  const { onCommand } = provider;
+  let groups = 0;
+  provider.onCommand = (command) => {
+    if (command.name !== "createGroup") return onCommand(command);
+    groups += 1;
+    return { done: true, reference: `group-${groups}` };
+  };
+  const all = new Set<string>();
+  const done = new Set<string>();
+  const round = async (one: Round) => {
+    const { stage, index } = one;
+    const { customer, life } = stage;
+    // The store does in order what it is given; to put it off here would be to give it in another.
+    life.delay = () => 0;
+    const made = await make(one);
+    stage.clock.shift(1_000);
+    const actions = Object.entries(actionsOf(one, made));
+    const places = Array.from({ length: ACTIONS_AT_ONCE }, (_, place) => (index + place * 7) % actions.length);
+    const chosen = places.flatMap((place) => [actions[place] ?? assert.fail("there is no such action")]);
+    const reset = () =>
+      resetSandbox(life.context, { key: null, customerId: customer.id, route: "POST /v1/sandbox/reset", body: {} });
+    const [ended, ...answers] = await one.atOnce<unknown>(reset, ...chosen.map(([, action]) => action));
+    assert.deepEqual(ended, { value: undefined });
+    for (const [place, [name]] of chosen.entries()) {
+      const answer = answers[place];
+      all.add(name);
+      if (answer !== undefined && "value" in answer) done.add(name);
+    }
+    await checkWhole(one, made.ids);
+    return "reset";
+  };
+  const faults = ["receipt", "revision"];
+  await race(t, ["reset"], round, { provider, faults, startDelayMax: 20 });
+  assert.deepEqual(all.difference(done), new Set(), "actions that never got through, before or after a reset");
+});
+
+/** Nothing is there that was there before the reset, and what is there is whole. */
+async function checkWhole({ stage }: Round, ids: string[]): Promise<void> {
+  const { db } = stage.context.store;
+  for (const table of TABLES) {
+    const left = await db
+      .selectFrom(table)
+      .select("id")
+      .where("id", "in", ids as never)
+      .execute();
+    assert.deepEqual(left, [], `${table} of before the reset`);
+  }
+  for (const [what, sql] of Object.entries(ORPHANS)) {
+    const { rows } = await db.executeQuery({ sql, parameters: [], query: { kind: "RawNode" } } as never);
+    assert.deepEqual(rows, [], what);
+  }
+}

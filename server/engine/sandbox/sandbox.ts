@@ -1,0 +1,59 @@
+/** The sandbox of a customer: who has one, and how it starts anew. */
+
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
+import type { Context } from "../context.ts";
+import { type Command, once } from "../idempotency.ts";
+
+/** Records of each kind that one commit removes: a few milliseconds, so that others need not wait. */
+const REMOVED_AT_ONCE = 500;
+
+/**
+ * Throws 404 `NOT_FOUND` for a customer who reaches people, by a number of its own or by a route: the sandbox is not for
+ * those (contract 7).
+ */
+export async function requireSandbox({ known }: Pick<Context, "known">, customerId: CustomerId): Promise<void> {
+  const [numbers, { routes }] = await Promise.all([known.numbers(customerId), known.customer(customerId)]);
+  const instances = routes.length === 0 ? [] : await known.instances();
+  const routed = instances.filter(({ id }) => routes.some(({ instanceId }) => instanceId === id));
+  if ([...numbers, ...routed].every(({ provider }) => provider === "sandbox")) return;
+  throw new ApiError("NOT_FOUND", "The sandbox is only for customers none of whose numbers and routes reaches people.");
+}
+
+/**
+ * Removes what the customer sent, heard and knows, and what phones owe it; keys, numbers, endpoints, the inbox and usage
+ * stay. What is in flight meanwhile ends quietly. A repeat of an idempotency key removes nothing more.
+ */
+export async function resetSandbox(context: Context, command: Command & { customerId: CustomerId }): Promise<void> {
+  const { customerId } = command;
+  await requireSandbox(context, customerId);
+  await context.turns.take(`reset ${customerId}`, () =>
+    once(context, command, async () => {
+      await removeAll(context, customerId);
+      // What a phone took while the records went is owed to nobody, and what it told meanwhile goes as well.
+      await removeAll(context, customerId);
+      return { unit: null, value: null, result: "", age: context.threads.age };
+    }),
+  );
+}
+
+async function removeAll(context: Context, customerId: CustomerId): Promise<void> {
+  await resetPhones(context, customerId);
+  // What was decided before the last forgetting is committed before the last removing, which finds nothing of it any more.
+  do await forget(context, customerId);
+  while ((await context.store.reset(customerId, REMOVED_AT_ONCE)) > 0);
+  await forget(context, customerId);
+}
+
+async function resetPhones({ known, providers }: Context, customerId: CustomerId): Promise<void> {
+  const instances = new Set((await known.numbers(customerId)).map(({ instanceId }) => instanceId));
+  for (const id of instances) await providers.get(id)?.phones?.reset(customerId);
+}
+
+/** Nothing is remembered of what is gone. */
+async function forget(context: Context, customerId: CustomerId): Promise<void> {
+  context.recent.clear();
+  context.threads.clear();
+  context.typists.forget(customerId);
+  for (const { address } of await context.known.numbers(customerId)) context.optOuts.forget(address);
+}

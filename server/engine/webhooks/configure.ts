@@ -1,0 +1,247 @@
+/** Changes of a customer's endpoints and secrets, one at a time: each also moves the customer to its next version. */
+
+import type { CreateWebhook, SetWebhook, UpdateWebhook } from "../../../sdk/wire.ts";
+import { checkAddress } from "../../core/address.ts";
+import type { Customer } from "../../core/customer.ts";
+import { ApiError, invalidField } from "../../core/error.ts";
+import type { CustomerId, EndpointId } from "../../core/id.ts";
+import { newSigningSecret } from "../../core/signature.ts";
+import type { Endpoint } from "../../core/webhook.ts";
+import { findCustomer } from "../../store/customers.ts";
+import type { Operation } from "../../store/store.ts";
+import { listWebhooks } from "../../store/webhooks.ts";
+import { change, difference } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { type Command, once } from "../idempotency.ts";
+import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
+import { cancelDeliveriesOf } from "./cancel-deliveries.ts";
+import { missing, type Target } from "./endpoints.ts";
+
+/** Endpoints of a customer beside its configuration: each is looked at in every commit of an event. */
+export const FURTHER_ENDPOINTS_MAX = 100;
+
+/** An endpoint after a change. `secret` is in clear where this change generated it, else null. */
+export interface Configured {
+  endpoint: Endpoint;
+  secret: string | null;
+}
+
+/** Columns that hold secrets, of a customer and of a further endpoint. */
+type Secrets = Pick<Customer, "secret" | "previousSecret" | "previousSecretUntil">;
+
+/** What a change is decided on. The customer was read before its endpoints, so that its version covers them. */
+interface Standing {
+  customer: Customer;
+  endpoints: readonly Endpoint[];
+}
+
+/**
+ * Makes the configuration or changes it in place, active again (contract 5). `secret` sets the customer's; without it
+ * that is kept or, while nobody knows it, generated and answered. Throws 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
+ */
+export function setWebhook(context: Context, customerId: CustomerId, wanted: SetWebhook): Promise<Configured> {
+  requireAddress(context, wanted.url);
+  return change(context, async () => {
+    const { customer, endpoints } = await standingOf(context, customerId);
+    const now = context.clock.now();
+    const before = endpoints.find(({ kind }) => kind === "primary");
+    const endpoint: Endpoint = {
+      ...(before ?? newEndpoint(context, customerId, "primary")),
+      url: wanted.url,
+      events: unique(wanted.events),
+      active: true,
+      updatedAt: now,
+    };
+    refuseDuplicate(endpoint, endpoints);
+    const given = wanted.secret ?? "";
+    const generated = given === "" && !customer.secretKnown ? newSigningSecret(context.random) : null;
+    const secret = generated ?? given;
+    const known =
+      secret === "" ? {} : { ...sealed(context, secret, customerSecretPlace(customerId)), secretKnown: true };
+    const unit = [updateCustomer(customer, known, now), save(before, endpoint)];
+    return { unit, value: { endpoint, secret: generated } };
+  });
+}
+
+/**
+ * Makes a further endpoint with a secret of its own: the caller's, or one that is generated and answered. A repeat is
+ * answered with the id of the first. Throws 400 on `url` and beyond 100 endpoints, 409 `WEBHOOK_DUPLICATE`.
+ */
+export function createWebhook(context: Context, command: Command, customerId: CustomerId, wanted: CreateWebhook) {
+  requireAddress(context, wanted.url);
+  return once<Configured>(context, command, async () => {
+    const { customer, endpoints } = await standingOf(context, customerId);
+    if (endpoints.filter(({ kind }) => kind === "extra").length >= FURTHER_ENDPOINTS_MAX) {
+      const message = `There are ${FURTHER_ENDPOINTS_MAX} endpoints beside the configuration, the most there can be; delete one first.`;
+      throw new ApiError("VALIDATION_ERROR", message);
+    }
+    const blank = newEndpoint(context, customerId, "extra");
+    const generated = (wanted.secret ?? "") === "" ? newSigningSecret(context.random) : null;
+    const endpoint: Endpoint = {
+      ...blank,
+      name: wanted.name ?? null,
+      url: wanted.url,
+      events: unique(wanted.events),
+      ...sealed(context, generated ?? wanted.secret ?? "", endpointSecretPlace(blank.id)),
+    };
+    refuseDuplicate(endpoint, endpoints);
+    const unit = [updateCustomer(customer, {}, endpoint.createdAt), save(undefined, endpoint)];
+    return { unit, value: { endpoint, secret: generated }, result: endpoint.id };
+  });
+}
+
+/**
+ * Changes what is named of an endpoint; `secret` of the configuration sets its customer's. `active: false` pauses it,
+ * which cancels its pending deliveries. Throws 404 `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
+ */
+export async function updateWebhook(
+  context: Context,
+  customerId: CustomerId,
+  id: string,
+  wanted: UpdateWebhook,
+): Promise<Endpoint> {
+  if (wanted.url !== undefined) requireAddress(context, wanted.url);
+  const { endpoint, paused } = await change(context, async () => {
+    const { customer, endpoints } = await standingOf(context, customerId);
+    const before = oneOf(endpoints, id);
+    const now = context.clock.now();
+    const secret = wanted.secret ?? "";
+    const own = secret !== "" && before.kind === "extra" ? sealed(context, secret, endpointSecretPlace(before.id)) : {};
+    const theirs =
+      secret !== "" && before.kind === "primary"
+        ? { ...sealed(context, secret, customerSecretPlace(customerId)), secretKnown: true }
+        : {};
+    const after: Endpoint = {
+      ...before,
+      ...own,
+      url: wanted.url ?? before.url,
+      events: wanted.events === undefined ? before.events : unique(wanted.events),
+      name: wanted.name === undefined ? before.name : wanted.name,
+      active: wanted.active ?? before.active,
+      updatedAt: now,
+    };
+    refuseDuplicate(after, endpoints);
+    const unit = [updateCustomer(customer, theirs, now), save(before, after)];
+    return { unit, value: { endpoint: after, paused: before.active && !after.active } };
+  });
+  if (paused) await cancelDeliveriesOf(context, endpoint.id);
+  return endpoint;
+}
+
+/**
+ * Removes an endpoint and cancels its pending deliveries; the customer's secret stays. Answers the id. Throws 404
+ * `WEBHOOK_NOT_FOUND` or, for the configuration, `WEBHOOK_NOT_CONFIGURED`.
+ */
+export async function deleteWebhook(context: Context, customerId: CustomerId, target: Target): Promise<EndpointId> {
+  const id = await change(context, async () => {
+    const { customer, endpoints } = await standingOf(context, customerId);
+    const endpoint = oneOf(endpoints, target);
+    const remove: Operation = { op: "delete", table: "endpoints", where: { id: endpoint.id } };
+    return { unit: [updateCustomer(customer, {}, context.clock.now()), remove], value: endpoint.id };
+  });
+  await cancelDeliveriesOf(context, id);
+  return id;
+}
+
+/**
+ * Generates a new secret, the customer's for the configuration, and answers it; the old one signs along for
+ * `graceSeconds` of real time. A repeat is answered with the endpoint's id. Throws 404 as `deleteWebhook` does.
+ */
+export function rotateSecret(
+  context: Context,
+  command: Command,
+  customerId: CustomerId,
+  { target, graceSeconds }: { target: Target; graceSeconds: number },
+) {
+  return once<Configured>(context, command, async () => {
+    const { customer, endpoints } = await standingOf(context, customerId);
+    const before = oneOf(endpoints, target);
+    const now = context.clock.now();
+    const secret = newSigningSecret(context.random);
+    const grace = (old: string | null): Partial<Secrets> =>
+      graceSeconds === 0 || old === null
+        ? {}
+        : { previousSecret: old, previousSecretUntil: context.clock.real() + graceSeconds * 1_000 };
+    const primary = before.kind === "primary";
+    const place = primary ? customerSecretPlace(customerId) : endpointSecretPlace(before.id);
+    const fresh = sealed(context, secret, place);
+    const theirs = primary
+      ? { ...fresh, ...grace(customer.secretKnown ? customer.secret : null), secretKnown: true }
+      : {};
+    const endpoint: Endpoint = { ...before, ...(primary ? {} : { ...fresh, ...grace(before.secret) }), updatedAt: now };
+    const unit = [updateCustomer(customer, theirs, now), save(before, endpoint)];
+    return { unit, value: { endpoint, secret }, result: endpoint.id };
+  });
+}
+
+async function standingOf({ store }: Context, customerId: CustomerId): Promise<Standing> {
+  const customer = await findCustomer(store.db, customerId);
+  if (customer === null) throw new Error(`the customer ${customerId} of a key is gone`);
+  return { customer, endpoints: await listWebhooks(store.db, customerId) };
+}
+
+function oneOf(endpoints: readonly Endpoint[], target: Target): Endpoint {
+  const found = endpoints.find(({ id, kind }) => (target === null ? kind === "primary" : id === target));
+  if (found === undefined) throw missing(target);
+  return found;
+}
+
+/** Version and time of the customer move with every change of its endpoints: two changes cannot pass one another. */
+function updateCustomer(customer: Customer, set: Partial<Customer>, now: number): Operation {
+  const { id, version } = customer;
+  return { op: "update", table: "customers", id, version, set: { ...set, updatedAt: now } };
+}
+
+function save(before: Endpoint | undefined, after: Endpoint): Operation {
+  if (before === undefined) return { op: "insert", table: "endpoints", record: after };
+  const { id, version } = before;
+  return { op: "update", table: "endpoints", id, version, set: difference(before, after) };
+}
+
+function newEndpoint(context: Context, customerId: CustomerId, kind: Endpoint["kind"]): Endpoint {
+  const now = context.clock.now();
+  return {
+    id: context.newId("wh"),
+    version: 1,
+    customerId,
+    kind,
+    name: null,
+    url: "",
+    events: [],
+    active: true,
+    secret: null,
+    previousSecret: null,
+    previousSecretUntil: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** A secret that signs from now on, alone: a grace that ran is over. */
+function sealed({ sealer }: Context, secret: string, place: string): Secrets {
+  return { secret: sealer.seal(secret, place), previousSecret: null, previousSecretUntil: null };
+}
+
+function requireAddress({ settings }: Context, url: string): void {
+  const problem = checkAddress(url, settings.webhookAllow);
+  if (problem !== null) throw invalidField("url", problem);
+}
+
+/** Refuses what would send the same events to the same address twice (contract 5). Paused endpoints do not count. */
+function refuseDuplicate(endpoint: Endpoint, endpoints: readonly Endpoint[]): void {
+  const meant = meaningOf(endpoint);
+  const other = endpoints.find((one) => one.active && one.id !== endpoint.id && meaningOf(one) === meant);
+  if (!endpoint.active || other === undefined) return;
+  const message = `The endpoint ${other.id} gets the same events at the same URL already; change, pause or delete that one.`;
+  throw new ApiError("WEBHOOK_DUPLICATE", message);
+}
+
+/** What two endpoints have in common that are duplicates: the URL, however it is written, and the set of events. */
+function meaningOf({ url, events }: Endpoint): string {
+  const set = events.includes("*") ? ["*"] : [...events].sort();
+  return `${new URL(url).href} ${set.join(" ")}`;
+}
+
+function unique<Item>(items: readonly Item[]): Item[] {
+  return [...new Set(items)];
+}

@@ -1,0 +1,284 @@
+/** Deliveries beside one another: order within a message, slots of a receiver, secrets, and what a stop leaves. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  answered,
+  BROKEN,
+  configure,
+  type DeliverStage,
+  deliverStage,
+  isSignedWith,
+  OK,
+  SECRET,
+  TIMEOUT,
+  unanswered,
+} from "../../../test/support/deliver.ts";
+import { addInbox, tell, URL_A, URL_B } from "../../../test/support/webhooks.ts";
+import type { MessageId } from "../../core/id.ts";
+import { createWebhook, rotateSecret } from "./configure.ts";
+
+const MESSAGE: MessageId = "msg_1";
+
+const command = ({ customer }: DeliverStage) => ({ key: null, customerId: customer.id, route: "", body: {} });
+
+/** Makes a further endpoint with a secret of its own, and gives its id. */
+async function further(stage: DeliverStage, url: string, secret: string): Promise<string> {
+  const wanted = { url, events: ["*" as const], secret };
+  const made = await createWebhook(stage.context, command(stage), stage.customer.id, wanted);
+  assert.ok(!made.repeated);
+  return made.value.endpoint.id;
+}
+
+/** Ids of the events that were sent to an address, in that order. */
+function sentTo(stage: DeliverStage, url: string): string[] {
+  return stage.sent
+    .filter((sent) => sent.url === url)
+    .map(({ body }) => (JSON.parse(String(body)) as { id: string }).id);
+}
+
+describe("contract 5: within one message", () => {
+  test("the first attempt of event n+1 starts when that of n has ended, well or not, at each address by itself", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answer = () => null;
+    await configure(stage);
+    await further(stage, URL_B, "b");
+    const events: string[] = [];
+    for (let sequence = 1; sequence <= 4; sequence += 1)
+      events.push(await tell(stage, { messageId: MESSAGE, sequence }));
+    await stage.run();
+    const end = async (url: string, posted = OK) => {
+      stage.sent.findLast((sent) => sent.url === url)?.end(posted);
+      await stage.run();
+    };
+    assert.deepEqual([sentTo(stage, URL_A), sentTo(stage, URL_B)], [events.slice(0, 1), events.slice(0, 1)]);
+    await end(URL_A);
+    assert.deepEqual([sentTo(stage, URL_A), sentTo(stage, URL_B)], [events.slice(0, 2), events.slice(0, 1)]);
+    await end(URL_A, BROKEN);
+    await end(URL_A, TIMEOUT);
+    assert.deepEqual(sentTo(stage, URL_A), events);
+    await end(URL_B);
+    assert.deepEqual(sentTo(stage, URL_B), events.slice(0, 2));
+  });
+
+  test("a retry of event n holds up nothing", async (t) => {
+    const stage = await deliverStage(t);
+    await configure(stage);
+    stage.answers.push(BROKEN);
+    await tell(stage, { messageId: MESSAGE, sequence: 1 });
+    await stage.run();
+    const second = await tell(stage, { messageId: MESSAGE, sequence: 2 });
+    await stage.run();
+    assert.equal(sentTo(stage, URL_A).at(-1), second);
+  });
+
+  test("other messages, and events of none, do not wait", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answer = () => null;
+    await configure(stage);
+    await tell(stage, { messageId: MESSAGE, sequence: 1 });
+    const other = await tell(stage, { messageId: "msg_2", sequence: 1 });
+    const none = await tell(stage);
+    await stage.run();
+    assert.deepEqual(sentTo(stage, URL_A).slice(1).sort(), [other, none].sort());
+  });
+});
+
+describe("contract 5: an endpoint's own lane", () => {
+  test("has at most 16 attempts in flight, and as many once it has shown that it can", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answer = () => null;
+    await configure(stage);
+    for (let index = 0; index < 100; index += 1) await tell(stage);
+    await stage.run();
+    let most = 0;
+    for (let ended = 0; ended < 100; ended += 1) {
+      most = Math.max(most, stage.sent.length - ended);
+      stage.sent[ended]?.end(OK);
+      await stage.run();
+    }
+    assert.deepEqual([most, stage.sent.length], [16, 100]);
+  });
+
+  test("of one that lets attempts time out has a single slot until it succeeds, and no other address waits", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answer = () => null;
+    await configure(stage);
+    for (let index = 0; index < 30; index += 1) await tell(stage);
+    await stage.run();
+    const begun = stage.sent.length;
+    for (let index = 0; index < begun; index += 1) {
+      stage.sent[index]?.end(TIMEOUT);
+      await stage.run();
+    }
+    assert.equal(stage.sent.length, begun + 1, "one at a time");
+    await further(stage, URL_B, "b");
+    for (let index = 0; index < 3; index += 1) await tell(stage);
+    await stage.run();
+    assert.equal(sentTo(stage, URL_B).length, 3, "its neighbour gets all of its events at once");
+    assert.equal(sentTo(stage, URL_A).length, begun + 1);
+    stage.sent[begun]?.end(TIMEOUT);
+    await stage.run();
+    assert.equal(sentTo(stage, URL_A).length, begun + 2);
+    stage.sent.findLast(({ url }) => url === URL_A)?.end(OK);
+    await stage.run();
+    assert.ok(sentTo(stage, URL_A).length > begun + 3, "several at a time again");
+  });
+
+  test("a callback's is that of its customer and origin", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answer = () => TIMEOUT;
+    await tell(stage, { callbackUrl: "https://slow.example.com/a" });
+    await stage.run();
+    stage.answer = () => null;
+    for (const path of ["b", "c"]) await tell(stage, { callbackUrl: `https://slow.example.com/${path}` });
+    await tell(stage, { callbackUrl: "https://quick.example.com/" });
+    await stage.run();
+    assert.deepEqual(
+      stage.sent
+        .slice(1)
+        .map(({ url }) => url)
+        .sort(),
+      ["https://quick.example.com/", "https://slow.example.com/b"],
+    );
+  });
+});
+
+describe("contract 5: who signs", () => {
+  test("the customer's secret the configuration and callbacks, an endpoint's own its deliveries", async (t) => {
+    const stage = await deliverStage(t);
+    await configure(stage);
+    await further(stage, URL_B, "secret of b");
+    await tell(stage, { callbackUrl: "https://c.example.com/" });
+    await stage.run();
+    const secrets: Record<string, string> = {
+      [URL_A]: SECRET,
+      [URL_B]: "secret of b",
+      "https://c.example.com/": SECRET,
+    };
+    assert.equal(stage.sent.length, 3);
+    for (const sent of stage.sent) assert.ok(isSignedWith(sent, secrets[sent.url] ?? ""), sent.url);
+  });
+
+  test("the old secret X-Signature while a rotation's grace lasts, both webhook-signature; then only the new", async (t) => {
+    const stage = await deliverStage(t);
+    const first = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+    const endpointId = await further(stage, URL_B, first);
+    const rotation = { target: endpointId, graceSeconds: 60 };
+    const rotated = await rotateSecret(stage.context, command(stage), stage.customer.id, rotation);
+    const secret = rotated.repeated ? null : rotated.value.secret;
+    assert.ok(secret !== null);
+    await tell(stage);
+    await stage.run();
+    // Grace is real time: the sandbox's clock does not shorten it.
+    stage.clock.shift(3_600_000);
+    await tell(stage);
+    await stage.run();
+    await stage.clock.advance(60_000);
+    await tell(stage);
+    await stage.run();
+    const signatures = stage.sent.map(({ headers }) => headers["webhook-signature"]?.split(" ").length);
+    assert.deepEqual(signatures, [2, 2, 1]);
+    assert.deepEqual(
+      stage.sent.map((sent) => (isSignedWith(sent, first) ? "old" : isSignedWith(sent, secret) ? "new" : "none")),
+      ["old", "old", "new"],
+    );
+  });
+
+  test("the built-in inbox gets its deliveries at this server's own address, trusted, under its own secret", async (t) => {
+    const stage = await deliverStage(t);
+    await addInbox(stage);
+    await tell(stage);
+    await stage.run();
+    const [sent] = stage.sent;
+    assert.deepEqual([sent?.url, sent?.trusted], ["http://127.0.0.1:8080/sandbox/inbox/token", true]);
+    assert.ok(sent !== undefined && isSignedWith(sent, "whsec_inbox"));
+  });
+
+  test("no other address is trusted", async (t) => {
+    const stage = await deliverStage(t);
+    await configure(stage, "http://127.0.0.1:8080/sandbox/inbox/token");
+    await tell(stage);
+    await stage.run();
+    assert.equal(stage.sent[0]?.trusted, false);
+  });
+});
+
+describe("contract 5: the answer of an address that only the operator opened", () => {
+  const opened = answered(500, { opened: true, response: "inside" });
+
+  test("is kept while there is one customer", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answer = () => opened;
+    await configure(stage);
+    await tell(stage);
+    await stage.run();
+    assert.equal((await stage.attempts())[0]?.response, "inside");
+  });
+
+  test("is not even kept when there are several, nor for one that came later", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answer = () => opened;
+    await configure(stage);
+    await tell(stage);
+    await stage.run();
+    await stage.addTenant("Other");
+    stage.context.known.clear();
+    await stage.pass(30_000);
+    const [, second] = await stage.attempts();
+    assert.deepEqual([second?.status, second?.response], [500, null]);
+  });
+});
+
+describe("contract 6: a process that stops or dies", () => {
+  test("gives an attempt back uncounted that it had to break off: it is due as before", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answers.push(BROKEN, unanswered("STOPPED"));
+    await configure(stage);
+    await tell(stage);
+    await stage.run();
+    const before = await stage.delivery();
+    await stage.lanes.stop();
+    stage.clock.shift(30_000);
+    const dueAt = stage.clock.now();
+    stage.lanes.start();
+    await stage.run();
+    const [, second, third] = stage.sent;
+    assert.ok(second !== undefined && third !== undefined, "it is taken up again at once where nothing stops");
+    const after = await stage.delivery();
+    assert.deepEqual([before.retryCount, after.retryCount, after.attemptCount], [1, 1, 2]);
+    assert.equal(third.at, dueAt);
+    assert.equal((await stage.attempts()).length, 2);
+  });
+
+  test("leaves a lease, and the next process sends again what was never answered, uncounted", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answers.push(null);
+    await configure(stage);
+    await tell(stage);
+    await stage.run();
+    await stage.context.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
+    await stage.run();
+    assert.equal(stage.sent.length, 2);
+    const delivery = await stage.delivery();
+    assert.deepEqual([delivery.status, delivery.attemptCount], ["succeeded", 1]);
+  });
+
+  test("an attempt whose lease was taken by another is not recorded over that one's", async (t) => {
+    const stage = await deliverStage(t);
+    stage.answers.push(null, null);
+    await configure(stage);
+    await tell(stage);
+    await stage.run();
+    await stage.clock.advance(1_000);
+    await stage.context.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
+    await stage.run();
+    assert.equal(stage.sent.length, 2);
+    stage.sent[0]?.end(BROKEN);
+    await stage.run();
+    assert.deepEqual([(await stage.delivery()).status, (await stage.attempts()).length], ["pending", 0]);
+    stage.sent[1]?.end(OK);
+    await stage.run();
+    assert.deepEqual([(await stage.delivery()).status, (await stage.attempts()).length], ["succeeded", 1]);
+  });
+});

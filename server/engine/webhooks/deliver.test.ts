@@ -1,0 +1,319 @@
+/** Deliveries in time: the retry schedule, its end, attempts by hand beside it, and what every attempt carries. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  BROKEN,
+  configure,
+  type DeliverStage,
+  deliverStage,
+  isSignedWith,
+  OK,
+  SECRET,
+  TIMEOUT,
+  unanswered,
+} from "../../../test/support/deliver.ts";
+import { tell, URL_A, URL_B } from "../../../test/support/webhooks.ts";
+import { deleteWebhook, setWebhook, updateWebhook } from "./configure.ts";
+import { retryDelivery } from "./redeliver.ts";
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+
+/** Specification 6.4: each row of the table is one retry and the delay before it. */
+const DELAYS_MS = [30, 300, 1_800, 7_200, 28_800, 86_400, 86_400].map((seconds) => seconds * SECOND_MS);
+
+/** Asks for an attempt by hand, as the route does. */
+async function byHand(stage: DeliverStage): Promise<void> {
+  const { id } = await stage.delivery();
+  const command = { key: null, customerId: stage.customer.id, route: "", body: {} };
+  await retryDelivery(stage.context, command, stage.customer.id, id);
+  await stage.run();
+}
+
+/** A stage with the configuration and one delivery to it, which is not due to be sent before the test waits. */
+async function oneDelivery(t: Parameters<typeof deliverStage>[0], answer = BROKEN): Promise<DeliverStage> {
+  const stage = await deliverStage(t);
+  stage.answer = () => answer;
+  await configure(stage);
+  await tell(stage);
+  return stage;
+}
+
+describe("specification 6.4: the retry schedule", () => {
+  test("is 30 s, 5 min, 30 min, 2 h, 8 h, 24 h, 24 h, each from the end of the failed attempt, then exhausted", async (t) => {
+    const stage = await oneDelivery(t);
+    stage.answer = () => null;
+    await stage.run();
+    const startedAt = stage.clock.now();
+    const attemptMs = 7 * SECOND_MS;
+    for (const [index, delayMs] of DELAYS_MS.entries()) {
+      assert.equal(stage.sent.length, index + 1);
+      await stage.pass(attemptMs);
+      stage.sent[index]?.end(BROKEN);
+      await stage.run();
+      const { nextAttemptIn, status } = await waiting(stage);
+      assert.deepEqual([nextAttemptIn, status], [delayMs, "pending"]);
+      await stage.pass(delayMs - 1);
+      assert.equal(stage.sent.length, index + 1, `retry ${index + 1} comes no sooner than ${delayMs} ms`);
+      await stage.pass(1);
+    }
+    assert.equal(stage.sent.length, 8, "the first attempt and seven retries");
+    stage.sent[7]?.end(BROKEN);
+    await stage.run();
+    const delivery = await stage.delivery();
+    assert.deepEqual([delivery.status, delivery.dueAt, delivery.claimedUntil], ["exhausted", null, null]);
+    assert.equal(
+      stage.clock.now() - startedAt,
+      210_930 * SECOND_MS + 7 * attemptMs,
+      "58.6 h and the attempts themselves",
+    );
+    await stage.pass(1_000 * HOUR_MS);
+    assert.equal(stage.sent.length, 8);
+    assert.deepEqual(
+      (await stage.attempts()).map(({ number, status }) => [number, status]),
+      [1, 2, 3, 4, 5, 6, 7, 8].map((number) => [number, 500]),
+    );
+  });
+
+  for (let successAt = 0; successAt <= DELAYS_MS.length; successAt += 1) {
+    test(`ends with a 2xx at ${successAt === 0 ? "the first attempt" : `retry ${successAt}`}`, async (t) => {
+      const stage = await oneDelivery(t);
+      stage.answers.push(...Array.from({ length: successAt }, () => BROKEN), { ...OK, status: 299 });
+      await stage.run();
+      for (const delayMs of DELAYS_MS.slice(0, successAt)) await stage.pass(delayMs);
+      assert.deepEqual(await waiting(stage), { nextAttemptIn: undefined, status: "succeeded" });
+      await stage.pass(1_000 * HOUR_MS);
+      assert.equal(stage.sent.length, successAt + 1);
+    });
+  }
+
+  const FAILURES = [199, 300, 301, 302, 307, 400, 404, 410, 429, 500, 503];
+  for (const status of FAILURES) {
+    test(`counts an answer of ${status} as failed`, async (t) => {
+      const stage = await oneDelivery(t, { ...OK, status });
+      await stage.run();
+      assert.deepEqual(await waiting(stage), { nextAttemptIn: 30_000, status: "pending" });
+    });
+  }
+
+  test("jitter only adds: at most 10 %, and never more than 30 s", async (t) => {
+    const stage = await deliverStage(t, { chance: () => 0.999_999 });
+    stage.answer = () => BROKEN;
+    await configure(stage);
+    await tell(stage);
+    await stage.run();
+    for (const delayMs of DELAYS_MS) {
+      const { nextAttemptIn = 0 } = await waiting(stage);
+      const most = delayMs + Math.min(delayMs / 10, 30_000);
+      assert.ok(nextAttemptIn > most - 2 && nextAttemptIn <= most, `${nextAttemptIn} of ${delayMs}`);
+      await stage.pass(nextAttemptIn);
+    }
+    assert.equal((await stage.delivery()).status, "exhausted");
+  });
+});
+
+/** In how many milliseconds the only delivery is due, and its status. */
+async function waiting(stage: DeliverStage) {
+  const { dueAt, status } = await stage.delivery();
+  return { nextAttemptIn: dueAt === null ? undefined : dueAt - stage.clock.now(), status };
+}
+
+describe("contract 5: a retry by hand", () => {
+  test("is one extra attempt at once, and leaves the schedule as it is", async (t) => {
+    const stage = await oneDelivery(t);
+    await stage.run();
+    await stage.pass(10 * SECOND_MS);
+    for (let extra = 1; extra <= 3; extra += 1) {
+      await byHand(stage);
+      assert.equal(stage.sent.length, 1 + extra);
+      assert.deepEqual(await waiting(stage), { nextAttemptIn: 20_000, status: "pending" });
+    }
+    await stage.pass(20 * SECOND_MS);
+    assert.equal(stage.sent.length, 5);
+    for (const delayMs of DELAYS_MS.slice(1)) {
+      assert.equal((await waiting(stage)).nextAttemptIn, delayMs);
+      await stage.pass(delayMs);
+    }
+    assert.equal((await stage.delivery()).status, "exhausted", "all seven retries came, the extra ones not counted");
+    assert.equal((await stage.attempts()).length, 8 + 3);
+  });
+
+  test("that works ends the schedule", async (t) => {
+    const stage = await oneDelivery(t);
+    await stage.run();
+    stage.answer = () => OK;
+    await byHand(stage);
+    assert.deepEqual(await waiting(stage), { nextAttemptIn: undefined, status: "succeeded" });
+    await stage.pass(1_000 * HOUR_MS);
+    assert.equal(stage.sent.length, 2);
+  });
+
+  test("of an exhausted delivery that fails leaves it exhausted; one that works makes it succeeded", async (t) => {
+    const stage = await oneDelivery(t);
+    await stage.run();
+    for (const delayMs of DELAYS_MS) await stage.pass(delayMs);
+    await byHand(stage);
+    assert.deepEqual(await waiting(stage), { nextAttemptIn: undefined, status: "exhausted" });
+    stage.answer = () => OK;
+    await byHand(stage);
+    assert.deepEqual(await waiting(stage), { nextAttemptIn: undefined, status: "succeeded" });
+  });
+
+  test("of a delivery that succeeded leaves it so, even when it fails", async (t) => {
+    const stage = await oneDelivery(t, OK);
+    await stage.run();
+    stage.answer = () => BROKEN;
+    await byHand(stage);
+    assert.deepEqual(await waiting(stage), { nextAttemptIn: undefined, status: "succeeded" });
+    assert.equal(stage.sent.length, 2);
+  });
+
+  test("while an attempt is in flight follows it at once, once, and its schedule goes on from that attempt", async (t) => {
+    const stage = await oneDelivery(t);
+    stage.answers.push(null, null);
+    await stage.run();
+    await byHand(stage);
+    await byHand(stage);
+    assert.equal(stage.sent.length, 1, "never two attempts of one delivery at once");
+    await stage.pass(3 * SECOND_MS);
+    stage.sent[0]?.end(BROKEN);
+    await stage.run();
+    assert.equal(stage.sent.length, 2);
+    await stage.pass(4 * SECOND_MS);
+    stage.sent[1]?.end(BROKEN);
+    await stage.run();
+    assert.deepEqual(await waiting(stage), { nextAttemptIn: 26_000, status: "pending" });
+    await stage.pass(26 * SECOND_MS);
+    assert.equal(stage.sent.length, 3);
+    assert.equal((await waiting(stage)).nextAttemptIn, 300_000);
+  });
+
+  test("while the attempt in flight works is made all the same", async (t) => {
+    const stage = await oneDelivery(t);
+    stage.answers.push(null);
+    await stage.run();
+    await byHand(stage);
+    stage.sent[0]?.end(OK);
+    await stage.run();
+    assert.equal(stage.sent.length, 2);
+    assert.equal((await stage.delivery()).status, "succeeded");
+  });
+
+  test("while another by hand is in flight is a third, and the schedule still stands", async (t) => {
+    const stage = await oneDelivery(t);
+    await stage.run();
+    stage.answers.push(null);
+    await byHand(stage);
+    await byHand(stage);
+    stage.sent[1]?.end(BROKEN);
+    await stage.run();
+    assert.equal(stage.sent.length, 3);
+    assert.deepEqual(await waiting(stage), { nextAttemptIn: 30_000, status: "pending" });
+  });
+});
+
+describe("contract 5: what an attempt carries", () => {
+  test("is the same bytes and event id each time, under a fresh X-Timestamp and signature", async (t) => {
+    const stage = await oneDelivery(t);
+    await stage.run();
+    for (const delayMs of DELAYS_MS.slice(0, 2)) {
+      await stage.clock.advance(2 * SECOND_MS);
+      await stage.pass(delayMs);
+    }
+    const [first] = stage.sent;
+    assert.equal(stage.sent.length, 3);
+    const { id } = JSON.parse(String(first?.body)) as { id: string };
+    const stamps = stage.sent.map(({ headers }) => Number(headers["X-Timestamp"]));
+    assert.deepEqual(
+      stamps.map((stamp) => stamp - (stamps[0] ?? 0)),
+      [0, 2, 4],
+      "the real time of each sending, not the sandbox's",
+    );
+    for (const sent of stage.sent) {
+      assert.equal(sent.body, first?.body);
+      assert.equal(sent.url, URL_A);
+      assert.equal(sent.headers["X-Correlation-Id"], "cor_1");
+      assert.ok(isSignedWith(sent, SECRET));
+      assert.equal((JSON.parse(String(sent.body)) as { id: string }).id, id);
+    }
+    assert.equal(new Set(stage.sent.map(({ headers }) => headers["X-Signature"])).size, 3);
+  });
+
+  test("is recorded: when it began, how long it took, what came back", async (t) => {
+    const stage = await oneDelivery(t);
+    stage.answers.push({ ...BROKEN, durationMs: 12, response: "oh no" }, TIMEOUT, unanswered("ADDRESS_REFUSED"), OK);
+    await stage.run();
+    for (const delayMs of DELAYS_MS.slice(0, 3)) await stage.pass(delayMs);
+    const { deliveryId: _, ...first } = (await stage.attempts())[0] ?? { deliveryId: "" };
+    assert.deepEqual(first, {
+      number: 1,
+      at: stage.sent[0]?.at,
+      status: 500,
+      durationMs: 12,
+      response: "oh no",
+      error: null,
+    });
+    assert.deepEqual(
+      (await stage.attempts()).map(({ status, error }) => [status, error]),
+      [
+        [500, null],
+        [null, "TIMEOUT"],
+        [null, "ADDRESS_REFUSED"],
+        [200, null],
+      ],
+    );
+    assert.deepEqual(stage.observed.attempts, ["failed", "timeout", "refused", "succeeded"]);
+  });
+});
+
+describe("contract 5: a change of the endpoint", () => {
+  test("holds from the next attempt: the new URL, the new secret", async (t) => {
+    const stage = await oneDelivery(t);
+    await stage.run();
+    const wanted = { url: URL_B, events: ["message.read" as const], secret: "another secret" };
+    await setWebhook(stage.context, stage.customer.id, wanted);
+    await stage.pass(30 * SECOND_MS);
+    const [, second] = stage.sent;
+    assert.ok(second !== undefined);
+    assert.equal(second.url, URL_B);
+    assert.ok(isSignedWith(second, "another secret"));
+    assert.equal((await stage.delivery()).url, URL_B);
+  });
+
+  test("to paused cancels what waits, and an attempt in flight is the last", async (t) => {
+    const stage = await oneDelivery(t);
+    stage.answers.push(null);
+    await stage.run();
+    const { endpointId } = await stage.delivery();
+    assert.ok(endpointId !== null);
+    await updateWebhook(stage.context, stage.customer.id, endpointId, { active: false });
+    stage.sent[0]?.end(BROKEN);
+    await stage.run();
+    assert.deepEqual(await waiting(stage), { nextAttemptIn: undefined, status: "cancelled" });
+    assert.equal((await stage.attempts()).length, 1);
+    await updateWebhook(stage.context, stage.customer.id, endpointId, { active: true });
+    await stage.pass(1_000 * HOUR_MS);
+    assert.equal(stage.sent.length, 1);
+  });
+
+  test("to deleted cancels what waits, and an attempt in flight that works has worked", async (t) => {
+    const stage = await oneDelivery(t);
+    stage.answers.push(null);
+    await stage.run();
+    await deleteWebhook(stage.context, stage.customer.id, null);
+    stage.sent[0]?.end(OK);
+    await stage.run();
+    assert.equal((await stage.delivery()).status, "succeeded");
+    await tell(stage);
+    assert.equal((await stage.deliveries()).length, 1, "nothing more is made for it");
+  });
+
+  test("to deleted while it waits for a retry: nothing more is sent", async (t) => {
+    const stage = await oneDelivery(t);
+    await stage.run();
+    await deleteWebhook(stage.context, stage.customer.id, null);
+    await stage.pass(1_000 * HOUR_MS);
+    assert.deepEqual([(await stage.delivery()).status, stage.sent.length], ["cancelled", 1]);
+  });
+});

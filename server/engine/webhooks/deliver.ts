@@ -1,0 +1,162 @@
+/** Sends due deliveries as signed webhooks, and commits each attempt with what it means for the schedule. */
+
+import { type Attempt, afterAttempt, type Delivery } from "../../core/delivery.ts";
+import { signatureHeaders } from "../../core/signature.ts";
+import type { Posted, Poster } from "../../outgoing/post.ts";
+import { findAnyDelivery } from "../../store/deliveries.ts";
+import type { ClaimedDelivery, Unit } from "../../store/store.ts";
+import { findWebhook } from "../../store/webhooks.ts";
+import { change, commitInTime, difference } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { Lanes, type RunResult } from "../lanes.ts";
+import type { AttemptOutcome } from "../observer.ts";
+import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
+
+/** Length of a lease in real milliseconds (design: 45 s): more than an attempt can take. */
+const LEASE_MS = 45_000;
+/** Attempts of one endpoint at once (contract 5). */
+const SLOTS_PER_ENDPOINT = 16;
+const ATTEMPTS_AT_ONCE_MAX = 2_048;
+
+/** What sending needs beside the context. `inboxUrl` is where this process itself listens. */
+export interface Sender {
+  poster: Pick<Poster, "post">;
+  inboxUrl(path: string): string;
+}
+
+/** The loop that drains due deliveries; a lane is an endpoint, or the origin of a customer's callbacks. */
+export function createDeliver(context: Context, sender: Sender): Lanes<ClaimedDelivery> {
+  const { clock, observer, store } = context;
+  return new Lanes<ClaimedDelivery>({
+    clock,
+    claim: (lanes) => store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + LEASE_MS }),
+    dueLanes: async () => (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane),
+    laneOf: ({ delivery }) => delivery.lane,
+    run: (claimed, free) => deliver(context, sender, claimed, free),
+    fault: (error) => observer.fault("deliver", error),
+    inFlight: (count) => observer.inFlight("deliver", count),
+    slotsPerLane: () => SLOTS_PER_ENDPOINT,
+    slotsMax: ATTEMPTS_AT_ONCE_MAX,
+  });
+}
+
+async function deliver(
+  context: Context,
+  sender: Sender,
+  claimed: ClaimedDelivery,
+  free: (result: RunResult) => void,
+): Promise<RunResult> {
+  const { delivery, endpoint } = claimed;
+  context.observer.dueLag(context.clock.now() - claimed.dueAt);
+  if (delivery.endpointId !== null && endpoint?.active !== true) {
+    await record(context, delivery, null, cancelled);
+    return "good";
+  }
+  const url = endpoint === null ? delivery.url : endpoint.url;
+  const at = context.clock.now();
+  const posted = await post(context, sender, claimed, url);
+  if (posted.error === "STOPPED") {
+    await record(context, delivery, null, (fresh) => ({ ...fresh, claimedUntil: null, dueAt: claimed.dueAt }));
+    return "good";
+  }
+  const endedAt = context.clock.now();
+  const succeeded = posted.status !== null && posted.status >= 200 && posted.status < 300;
+  const result = succeeded ? "good" : posted.timedOut ? "slow" : "bad";
+  // The receiver is free for the next; what it answered is written meanwhile.
+  free(result);
+  const { webhookRetryScheduleMs } = context.settings;
+  const chance = context.chance();
+  const response = await shownResponse(context, claimed, posted);
+  const attempt = (fresh: Delivery): Attempt => ({
+    deliveryId: delivery.id,
+    number: fresh.attemptCount + 1,
+    at,
+    status: posted.status,
+    durationMs: posted.durationMs,
+    response,
+    error: posted.error,
+  });
+  const ended = (fresh: Delivery): Delivery => ({
+    ...fresh,
+    ...afterAttempt(fresh, succeeded, webhookRetryScheduleMs, endedAt, chance),
+    url,
+  });
+  const isLast = !succeeded && (await wasClosed(context, claimed));
+  await record(context, delivery, attempt, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
+  context.observer.attempted(delivery.customerId, outcomeOf(posted, succeeded));
+  return result;
+}
+
+/** A private address answers its own customer alone: with several, its answers are not kept (contract 5). */
+async function shownResponse(context: Context, { endpoint }: ClaimedDelivery, posted: Posted): Promise<string | null> {
+  if (!posted.opened || endpoint?.kind === "inbox") return posted.response;
+  return (await context.known.hasSeveralCustomers()) ? null : posted.response;
+}
+
+/** Whether the endpoint was paused or deleted while the attempt was in flight. */
+async function wasClosed({ store }: Context, { delivery, endpoint }: ClaimedDelivery): Promise<boolean> {
+  if (endpoint === null || endpoint.kind === "inbox") return false;
+  return (await findWebhook(store.db, delivery.customerId, endpoint.id))?.active !== true;
+}
+
+/** A delivery whose endpoint is paused or gone: nothing more is tried. What had ended before stays as it was. */
+function cancelled(delivery: Delivery): Delivery {
+  const status = delivery.status === "pending" ? "cancelled" : delivery.status;
+  return { ...delivery, status, dueAt: null, claimedUntil: null, byHand: false, resumeAt: null, owed: false };
+}
+
+function outcomeOf(posted: Posted, succeeded: boolean): AttemptOutcome {
+  if (succeeded) return "succeeded";
+  if (posted.timedOut) return "timeout";
+  return posted.error === "ADDRESS_REFUSED" ? "refused" : "failed";
+}
+
+function post(context: Context, sender: Sender, claimed: ClaimedDelivery, url: string): Promise<Posted> {
+  const { delivery, bytes, correlationId } = claimed;
+  const { secret, previousSecret } = secretsOf(context, claimed);
+  const sentAtSeconds = Math.floor(context.clock.real() / 1_000);
+  const signed = signatureHeaders({ eventId: delivery.eventId, body: bytes, secret, previousSecret, sentAtSeconds });
+  const headers = { "X-Correlation-Id": correlationId, ...signed };
+  const toInbox = claimed.endpoint?.kind === "inbox";
+  return sender.poster.post({ url: toInbox ? sender.inboxUrl(url) : url, body: bytes, headers, trusted: toInbox });
+}
+
+/** The secrets that sign: the endpoint's own, or the customer's for the configuration and for callbacks (contract 5). */
+function secretsOf(context: Context, { endpoint, customer }: ClaimedDelivery) {
+  const own = endpoint !== null && endpoint.secret !== null;
+  const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(customer.id);
+  const holder = own ? endpoint : customer;
+  const inGrace = holder.previousSecretUntil !== null && holder.previousSecretUntil > context.clock.real();
+  const previous = inGrace ? holder.previousSecret : null;
+  return {
+    secret: context.sealer.open(holder.secret ?? customer.secret, place),
+    previousSecret: previous === null ? null : context.sealer.open(previous, place),
+  };
+}
+
+/**
+ * Commits how an attempt ended. Whoever asked for another in the meantime has changed the delivery: then it is decided
+ * on what it now is. One whose lease had run out and was taken by another is left to that one.
+ */
+async function record(
+  context: Context,
+  claimed: Delivery,
+  attempt: ((fresh: Delivery) => Attempt) | null,
+  after: (fresh: Delivery) => Delivery,
+): Promise<void> {
+  let known: Delivery | null = claimed;
+  const decision = async () => {
+    const fresh: Delivery | null = known ?? (await findAnyDelivery(context.store.db, claimed.id));
+    known = null;
+    if (fresh === null || fresh.claimedUntil !== claimed.claimedUntil) return { unit: null, value: null };
+    const next = after(fresh);
+    const set = difference(fresh, next);
+    const update = { op: "update", table: "deliveries", id: fresh.id, version: fresh.version, set } as const;
+    const unit: Unit =
+      attempt === null ? [update] : [{ op: "insert", table: "attempts", record: attempt(fresh) }, update];
+    return { unit, value: next };
+  };
+  const ended = await commitInTime(context, claimed.claimedUntil, () => change(context, decision));
+  if (ended !== null && ended.dueAt !== null && ended.dueAt <= context.clock.now())
+    context.wake.deliveries([ended.lane]);
+}

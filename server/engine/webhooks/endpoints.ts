@@ -1,0 +1,40 @@
+/** Finds the endpoint that a command is about, or refuses with the code that says what is missing. */
+
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
+import type { Endpoint } from "../../core/webhook.ts";
+import { findConfiguration, findWebhook } from "../../store/webhooks.ts";
+import type { Context } from "../context.ts";
+
+/** An endpoint by its id, as a caller wrote it, or null: the configuration. */
+export type Target = string | null;
+
+/** The endpoint of a customer. Throws 404 `WEBHOOK_NOT_CONFIGURED` or, for an id, `WEBHOOK_NOT_FOUND`. */
+export async function requireEndpoint(
+  { store }: Pick<Context, "store">,
+  customerId: CustomerId,
+  target: Target,
+): Promise<Endpoint> {
+  const found =
+    target === null ? await findConfiguration(store.db, customerId) : await findWebhook(store.db, customerId, target);
+  if (found === null) throw missing(target);
+  return found;
+}
+
+/** As `requireEndpoint`; an endpoint that is paused is a 400 `INVALID_STATUS`, since nothing is sent to it. */
+export async function requireActive(
+  context: Pick<Context, "store">,
+  customerId: CustomerId,
+  target: Target,
+): Promise<Endpoint> {
+  const endpoint = await requireEndpoint(context, customerId, target);
+  if (endpoint.active) return endpoint;
+  const message = `The endpoint ${endpoint.id} is paused, so nothing is sent to it; set active to true first.`;
+  throw new ApiError("INVALID_STATUS", message);
+}
+
+/** The refusal of an endpoint that there is not. */
+export function missing(target: Target): ApiError {
+  if (target !== null) return new ApiError("WEBHOOK_NOT_FOUND", `There is no endpoint ${target.slice(0, 100)}.`);
+  return new ApiError("WEBHOOK_NOT_CONFIGURED", "There is no webhook configuration; make one by PUT /v1/webhooks.");
+}

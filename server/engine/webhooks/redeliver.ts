@@ -1,0 +1,104 @@
+/** Deliveries that someone asks for: one attempt more of one there is, and a test event to one endpoint. */
+
+import type { WebhookTestData } from "../../../sdk/wire.ts";
+import { askAgain, type Delivery, deliveryTo } from "../../core/delivery.ts";
+import { ApiError } from "../../core/error.ts";
+import { makeEvent } from "../../core/event.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { findDeliveryOf } from "../../store/deliveries.ts";
+import type { Operation } from "../../store/store.ts";
+import { findInbox, findWebhook } from "../../store/webhooks.ts";
+import type { Context } from "../context.ts";
+import { type Command, type Commanded, once } from "../idempotency.ts";
+import { requireActive, type Target } from "./endpoints.ts";
+
+const TEST_MESSAGE = "A test event: if you read this, your endpoint receives what is sent to it.";
+
+/**
+ * Asks for one extra attempt at once; the schedule stays as it is (contract 5). A repeat is answered with the id.
+ * Throws 404 `NOT_FOUND`, and 400 `INVALID_STATUS` when the endpoint is paused or deleted.
+ */
+export async function retryDelivery(
+  context: Context,
+  command: Command,
+  customerId: CustomerId,
+  id: string,
+): Promise<Commanded<Delivery>> {
+  const commanded = await once<Delivery>(context, command, async () => {
+    const delivery = await requireDelivery(context, customerId, id);
+    await requireReceiver(context, delivery);
+    const set = askAgain(delivery, context.clock.now());
+    const update: Operation = { op: "update", table: "deliveries", id: delivery.id, version: delivery.version, set };
+    const unit = Object.keys(set).length === 0 ? null : [update];
+    return { unit, value: { ...delivery, ...set }, result: delivery.id };
+  });
+  if (!commanded.repeated) context.wake.deliveries([commanded.value.lane]);
+  return commanded;
+}
+
+/** A customer's delivery. Throws 404 `NOT_FOUND`. */
+export async function requireDelivery(
+  { store }: Pick<Context, "store">,
+  customerId: CustomerId,
+  id: string,
+): Promise<Delivery> {
+  const delivery = await findDeliveryOf(store.db, customerId, id);
+  if (delivery === null)
+    throw new ApiError("NOT_FOUND", `There is no delivery ${id.slice(0, 100)}, or it is no longer kept.`);
+  return delivery;
+}
+
+async function requireReceiver({ store }: Context, { id, customerId, endpointId }: Delivery): Promise<void> {
+  if (endpointId === null) return;
+  const endpoint = await findWebhook(store.db, customerId, endpointId);
+  if (endpoint?.active) return;
+  const message =
+    endpoint === null
+      ? `The endpoint of the delivery ${id} was deleted, so it cannot be sent again.`
+      : `The endpoint ${endpointId} is paused, so nothing is sent to it; set active to true first.`;
+  throw new ApiError("INVALID_STATUS", message);
+}
+
+/**
+ * Sends a `webhook.test` event to one endpoint, whatever its filter, and to the sandbox's inbox, which gets every
+ * event. Answers the endpoint's delivery; a repeat is answered with its id. Throws 404, and 400 `INVALID_STATUS` when
+ * the endpoint is paused.
+ */
+export async function testWebhook(
+  context: Context,
+  command: Command,
+  customerId: CustomerId,
+  { target, correlationId }: { target: Target; correlationId: string },
+): Promise<Commanded<Delivery>> {
+  const lanes: string[] = [];
+  const commanded = await once<Delivery>(context, command, async () => {
+    const endpoint = await requireActive(context, customerId, target);
+    const inbox = await findInbox(context.store.db, customerId);
+    const now = context.clock.now();
+    const data: WebhookTestData = { message: TEST_MESSAGE, webhookId: endpoint.id, customerId };
+    const event = makeEvent(
+      {
+        id: context.newId("evt"),
+        customerId,
+        type: "webhook.test",
+        messageId: null,
+        sequence: 0,
+        correlationId,
+        createdAt: now,
+      },
+      data,
+    );
+    const receivers = inbox?.active ? [endpoint, inbox] : [endpoint];
+    const delivery = deliveryTo(event, endpoint, now);
+    const deliveries = receivers.map((receiver) => deliveryTo(event, receiver, now));
+    lanes.push(...deliveries.map(({ lane }) => lane));
+    // Not as an `event` operation: that would also deliver it to every endpoint that subscribes to all events.
+    const unit: Operation[] = [
+      { op: "insert", table: "events", record: event },
+      ...deliveries.map((record): Operation => ({ op: "insert", table: "deliveries", record })),
+    ];
+    return { unit, value: delivery, result: delivery.id };
+  });
+  context.wake.deliveries(lanes);
+  return commanded;
+}

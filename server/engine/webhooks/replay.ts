@@ -1,0 +1,131 @@
+/** Replay: the stored events of a time are sent to one endpoint once more, as new deliveries, page by page. */
+
+import type { EventType } from "../../../sdk/wire.ts";
+import { type Delivery, deliveryTo } from "../../core/delivery.ts";
+import { ApiError } from "../../core/error.ts";
+import type { Event } from "../../core/event.ts";
+import type { CustomerId, EndpointId } from "../../core/id.ts";
+import { type Endpoint, subscribes } from "../../core/webhook.ts";
+import { findExisting } from "../../store/deliveries.ts";
+import { listEvents } from "../../store/events.ts";
+import { findLastPosition, findPositionAt } from "../../store/replays.ts";
+import type { Operation } from "../../store/store.ts";
+import { findWebhook } from "../../store/webhooks.ts";
+import { decide } from "../commit.ts";
+import type { Context } from "../context.ts";
+import { type Command, once } from "../idempotency.ts";
+import { requireActive } from "./endpoints.ts";
+
+/** Events looked at for one unit: a larger one would hold up the commits of others. */
+const PAGE_EVENTS = 500;
+/** How far the time in an event's id may be from that of its place among the events. */
+const SKEW_MS = 60_000;
+/** Times a page is tried while another use of the same key makes the same deliveries. */
+const ROUNDS_MAX = 5;
+
+/** What to replay: events from `since` to before `until` (epoch milliseconds, as on records), of `types` or of all. */
+export interface ReplayWish {
+  endpointId: string;
+  since: number;
+  until: number | null;
+  types: readonly EventType[] | null;
+}
+
+/** A replay as it was begun: kept with its idempotency key, so that a repeat makes the same deliveries and no others. */
+interface Plan {
+  endpointId: EndpointId;
+  url: string;
+  events: Endpoint["events"];
+  since: number;
+  until: number | null;
+  types: readonly EventType[] | null;
+  /** Positions to look at: those above `after`, up to `upTo`. */
+  after: number;
+  upTo: number;
+  now: number;
+  salt: string;
+}
+
+/**
+ * Makes a delivery of each event that the endpoint subscribes to and the wish names; test events are left out. All
+ * are on disk when it answers how many there are. A repeat finishes what a crash cut short, and doubles nothing.
+ * Throws 404 `WEBHOOK_NOT_FOUND`, and 400 `INVALID_STATUS` when the endpoint is paused.
+ */
+export async function replay(
+  context: Context,
+  command: Command,
+  customerId: CustomerId,
+  wish: ReplayWish,
+): Promise<{ repeated: boolean; deliveries: number }> {
+  const begun = await once<Plan>(context, command, async () => {
+    const plan = await planOf(context, customerId, wish);
+    return { unit: null, value: plan, result: JSON.stringify(plan) };
+  });
+  const plan: Plan = begun.repeated ? JSON.parse(begun.result) : begun.value;
+  return { repeated: begun.repeated, deliveries: await carryOut(context, customerId, plan) };
+}
+
+async function planOf(context: Context, customerId: CustomerId, wish: ReplayWish): Promise<Plan> {
+  const { clock, store } = context;
+  const endpoint = await requireActive(context, customerId, wish.endpointId);
+  // Ids hold real time, records the shifted one, which is never behind it.
+  const shiftMs = clock.now() - clock.real();
+  const first = await findPositionAt(store.db, wish.since - shiftMs - SKEW_MS);
+  const last = await findLastPosition(store.db, customerId);
+  const end = wish.until === null ? null : await findPositionAt(store.db, wish.until + SKEW_MS);
+  return {
+    endpointId: endpoint.id,
+    url: endpoint.url,
+    events: endpoint.events,
+    since: wish.since,
+    until: wish.until,
+    types: wish.types,
+    after: first === null ? last : first - 1,
+    upTo: end === null ? last : Math.min(last, end),
+    now: clock.now(),
+    salt: context.newId("replay"),
+  };
+}
+
+/** Makes what the plan's deliveries lack. Ends early when the endpoint is paused or deleted meanwhile. */
+async function carryOut(context: Context, customerId: CustomerId, plan: Plan): Promise<number> {
+  const { db } = context.store;
+  let from = plan.after;
+  let deliveries = 0;
+  while (from < plan.upTo) {
+    const endpoint = await findWebhook(db, customerId, plan.endpointId);
+    if (!endpoint?.active) break;
+    const page = await listEvents(db, customerId, {}, { order: "oldest", from, limit: PAGE_EVENTS });
+    const last = page.at(-1);
+    if (last === undefined) break;
+    from = last.position;
+    const wanted = page.filter((event) => event.position <= plan.upTo && isWanted(plan, event));
+    // The address is in a delivery's id, so it has to be that of the plan; an attempt reads the endpoint's own.
+    const made = wanted.map((event) => deliveryTo(event, { ...endpoint, url: plan.url }, plan.now, plan.salt));
+    if (await insertMissing(context, made)) context.wake.deliveries([endpoint.id]);
+    deliveries += made.length;
+  }
+  return deliveries;
+}
+
+function isWanted(plan: Plan, event: Event): boolean {
+  if (event.createdAt < plan.since || (plan.until !== null && event.createdAt >= plan.until)) return false;
+  if (event.type === "webhook.test" || !subscribes({ active: true, events: plan.events }, event.type)) return false;
+  return plan.types === null || plan.types.includes(event.type);
+}
+
+/** Inserts those that are not there yet, in one unit. Answers whether there were any. */
+async function insertMissing(context: Context, deliveries: readonly Delivery[]): Promise<boolean> {
+  const ids = deliveries.map(({ id }) => id);
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const decided = await decide(context, async () => {
+      const existing = await findExisting(context.store.db, ids);
+      const unit = deliveries
+        .filter(({ id }) => !existing.has(id))
+        .map((record): Operation => ({ op: "once", table: "deliveries", record }));
+      return { unit: unit.length === 0 ? null : unit, value: unit.length > 0 };
+    });
+    if (!decided.taken) return decided.value;
+  }
+  throw new ApiError("SERVICE_UNAVAILABLE", "This replay is being made by another request; try again.");
+}
