@@ -3,6 +3,9 @@
 import type { Attachment } from "../../sdk/wire.ts";
 import type { AttachmentId, CustomerId, InstanceId, MessageId } from "./id.ts";
 
+/** Largest file, and largest sum of the files of one message, in bytes: 100 MiB (contract 3). */
+export const FILE_BYTES_MAX = 104_857_600;
+
 /** A file as the message that it belongs to knows it. */
 export interface MessageAttachment {
   guid: AttachmentId;

@@ -164,6 +164,11 @@ export function refuseType(declared: string): string | null {
   return `is ${named}, which cannot be sent; ${WHAT_CAN}`;
 }
 
+/** Why a file of this type cannot be an audio message. */
+export function notAudio(mimeType: string): string {
+  return `is true, but the file is ${mimeType}; only audio can be sent as an audio message`;
+}
+
 function quoted(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

@@ -1,11 +1,11 @@
 /** The download of attachments: the one route of the API without a key, whose token takes the key's place. */
 
 import type { ServerResponse } from "node:http";
+import { FILE_BYTES_MAX } from "../core/attachment.ts";
 import { ApiError } from "../core/error.ts";
 import { defaultFilename } from "../core/media.ts";
+import { findDownload, readDownload } from "../engine/attachments/download.ts";
 import type { Context } from "../engine/context.ts";
-import { FILE_BYTES_MAX } from "../engine/messages/attach.ts";
-import { findDownload, readDownload } from "../engine/messages/download.ts";
 import { closeAfter, type Lasting } from "./lasting.ts";
 import { type Reply, type Route, route } from "./route.ts";
 

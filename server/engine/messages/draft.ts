@@ -10,11 +10,11 @@ import { parseAddress } from "../../core/phone.ts";
 import { PLAIN_SPELLING, problemsOf, type Spelling, type Understood, type Wanted } from "../../core/sending.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
+import { type Attached, attach, type Owner } from "../attachments/attach.ts";
 import { type Thread, threadOf } from "../chats/threads.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
 import { type Context, changeContext } from "../context.ts";
 import { chooseOn } from "../routing/route.ts";
-import { type Attached, attach, type Owner } from "./attach.ts";
 import { channelsFor, type Recipient, reasonFor, recipientOf, requireRecipient } from "./recipient.ts";
 
 /** Farthest ahead a message can be scheduled: 30 days (contract 3). */

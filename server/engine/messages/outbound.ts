@@ -6,9 +6,9 @@ import { smsText } from "../../core/segment.ts";
 import type { Outbound } from "../../providers/provider.ts";
 import { findChat } from "../../store/chats.ts";
 import { findMessage } from "../../store/messages.ts";
+import { gatherAttachments } from "../attachments/gather.ts";
 import { conversationOf } from "../chats/conversation.ts";
 import type { Context } from "../context.ts";
-import { loadAttachments } from "./attach.ts";
 
 type Surroundings = Pick<Outbound, "group" | "replyTo">;
 /** What of a message to be handed over does not stand in the message itself. */
@@ -71,7 +71,7 @@ export async function prepare(context: Context, message: Message, abort: AbortSi
   const around = await surroundingsOf(context, message);
   if ("refused" in around) return around;
   if (!hasFiles(message)) return { gathered: { ...around, attachments: [] }, release: () => {} };
-  const files = await loadAttachments(context, message, abort);
+  const files = await gatherAttachments(context, message, abort);
   if ("refused" in files) return { refused: files.refused, code: "MEDIA_REFUSED" };
   if ("deferred" in files) return files;
   return { gathered: { ...around, attachments: files.loaded }, release: files.release };

@@ -8,6 +8,7 @@ import { parseAddress } from "../../core/phone.ts";
 import type { InboundSignal } from "../../providers/provider.ts";
 import { findHandOver } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
+import { keepInbound } from "../attachments/attach.ts";
 import { groupOf } from "../chats/groups.ts";
 import { type Thread, threadOf, threadTaken, withThread } from "../chats/threads.ts";
 import { typingEnded } from "../chats/typing.ts";
@@ -16,7 +17,6 @@ import { keywordOperations, optOutsChanged } from "../contacts/opt-outs.ts";
 import { type Context, changeContext } from "../context.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
 import { paidBy } from "../payments/payments.ts";
-import { keepInbound } from "./attach.ts";
 import { findByReference, referenceTurn } from "./references.ts";
 
 /**

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openContext } from "../../../test/support/sending.ts";
+import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import type { FetchOptions } from "../../outgoing/fetch.ts";
 import type { Context } from "../context.ts";
-import { FILE_BYTES_MAX } from "../messages/attach.ts";
 import { withPhoneFiles } from "./phone-files.ts";
 
 const PNG = Buffer.from(

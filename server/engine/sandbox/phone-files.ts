@@ -1,12 +1,13 @@
 /** Files that the sandbox's phones send: judged as those of a request to send, and fetched before they are sent. */
 
 import type { AttachmentInput } from "../../../sdk/wire.ts";
+import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { filenameOfUrl, judgeMedia } from "../../core/media.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
+import { attach } from "../attachments/attach.ts";
 import type { Context } from "../context.ts";
-import { attach, FILE_BYTES_MAX } from "../messages/attach.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 

@@ -11,8 +11,9 @@ import type { Fetched, Fetching } from "../../outgoing/fetch.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
 import type { Context } from "../context.ts";
 import { LINK_KEY, Links, linkUnder } from "../links.ts";
-import { attach, keepInbound, loadAttachments } from "./attach.ts";
+import { attach, keepInbound } from "./attach.ts";
 import { findDownload, readDownload } from "./download.ts";
+import { gatherAttachments } from "./gather.ts";
 
 const PNG = Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1");
 const MP3 = Buffer.from("ID3\x04\0\0\0\0", "latin1");
@@ -90,7 +91,7 @@ async function stage(t: { after(action: () => unknown): void }, fetcher: FakeFet
   const made = await testContext({ context: { fetcher } });
   t.after(() => made.close());
   const load = (more: Partial<Message>, abort = new AbortController().signal) =>
-    loadAttachments(made.context, messageOf(made, more), abort);
+    gatherAttachments(made.context, messageOf(made, more), abort);
   return { ...made, load };
 }
 

@@ -1,11 +1,11 @@
 /** Files on their way out: found by the token of their link, read from the store or fetched from their provider. */
 
+import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import { ApiError } from "../../core/error.ts";
 import { typeOfReceived } from "../../core/media.ts";
 import { type ContentHead, findContentHead, readContent } from "../../store/contents.ts";
 import { command } from "../command.ts";
 import type { Context } from "../context.ts";
-import { FILE_BYTES_MAX } from "./attach.ts";
 
 /** The file that a token opens. Throws 404 `NOT_FOUND`, the same for every reason. */
 export async function findDownload(context: Context, token: string): Promise<ContentHead> {

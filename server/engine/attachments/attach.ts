@@ -1,0 +1,141 @@
+/** Takes in the files of messages: those of a request to send, and those that a contact sent. */
+
+import type { AttachmentInput, ErrorDetail } from "../../../sdk/wire.ts";
+import { checkAddress } from "../../core/address.ts";
+import type { Content, MessageAttachment } from "../../core/attachment.ts";
+import { invalidFields } from "../../core/error.ts";
+import type { CustomerId, InstanceId, MessageId } from "../../core/id.ts";
+import { filenameOf, isAudio, judgeMedia, mimeTypeOf, notAudio, refuseType, typeOfReceived } from "../../core/media.ts";
+import type { InboundAttachment } from "../../providers/provider.ts";
+import type { Operation } from "../../store/store.ts";
+import type { Context } from "../context.ts";
+
+/** Details of one refusal (contract 1). */
+const DETAILS_MAX = 100;
+
+/** The message that files belong to. */
+export interface Owner {
+  customerId: CustomerId;
+  messageId: MessageId;
+}
+
+/** Files as their message knows them, and what keeps their bytes: goes into the message's unit. */
+export interface Attached {
+  attachments: MessageAttachment[];
+  operations: Operation[];
+}
+
+/** What taking files in needs of the context. */
+type Attaching = Pick<Context, "clock" | "newId" | "settings" | "links">;
+
+/**
+ * Takes in the files of a request to send: bytes are kept, addresses are fetched from at the hand-over. Throws a 400
+ * that names every field which does not fit (`attachments[0].data`, `.mimeType`, `.url`).
+ */
+export function attach(context: Attaching, owner: Owner, inputs: readonly AttachmentInput[]): Attached {
+  const details: ErrorDetail[] = [];
+  const attached: Attached = { attachments: [], operations: [] };
+  for (const [index, input] of inputs.entries()) {
+    const refuse = (field: string, message: string) => {
+      details.push({ path: `attachments[${index}].${field}`, message });
+      return null;
+    };
+    const attachment = input.type === "url" ? fromUrl(context, input, refuse) : null;
+    if (attachment !== null) attached.attachments.push(attachment);
+    const content = input.type === "base64" ? fromBase64(context, owner, input, refuse) : null;
+    if (content === null) continue;
+    attached.operations.push({ op: "insert", table: "contents", record: content });
+    attached.attachments.push(named(context, content, input.isAudioMessage ?? false));
+  }
+  if (details.length > 0) throw invalidFields(details.slice(0, DETAILS_MAX));
+  return attached;
+}
+
+type Refuse = (field: string, message: string) => null;
+
+function fromUrl(context: Attaching, input: AttachmentInput, refuse: Refuse): MessageAttachment | null {
+  const { url, data, mimeType = null, isAudioMessage = false } = input;
+  if (data !== undefined) return refuse("data", "must be left out with the type url");
+  if (url === undefined) return refuse("url", "is required with the type url");
+  const problem = checkAddress(url, context.settings.fetchAllow, "TB_FETCH_ALLOW");
+  if (problem !== null) return refuse("url", problem);
+  const unfit = mimeType === null ? null : refuseType(mimeType);
+  if (unfit !== null) return refuse("mimeType", unfit);
+  const type = mimeType === null ? null : mimeTypeOf(mimeType);
+  if (isAudioMessage && type !== null && !isAudio(type)) return refuse("isAudioMessage", notAudio(type));
+  return {
+    guid: context.newId("att"),
+    mimeType: type,
+    filename: filenameOf(input.filename ?? null),
+    totalBytes: null,
+    isAudioMessage,
+    url,
+    token: null,
+  };
+}
+
+function fromBase64(context: Attaching, owner: Owner, input: AttachmentInput, refuse: Refuse): Content | null {
+  const { url, data, mimeType = null, isAudioMessage = false } = input;
+  if (url !== undefined) return refuse("url", "must be left out with the type base64");
+  if (data === undefined) return refuse("data", "is required with the type base64");
+  const bytes = decodeBase64(data);
+  if (bytes === null) {
+    const hint = data.startsWith("data:") ? "; leave out what stands before the comma" : "";
+    return refuse("data", `must be base64 (RFC 4648, 4) with its padding and without line breaks${hint}`);
+  }
+  const judged = judgeMedia(bytes, mimeType);
+  if ("refused" in judged) return refuse(judged.field, judged.refused);
+  if (isAudioMessage && !isAudio(judged.mimeType)) return refuse("isAudioMessage", notAudio(judged.mimeType));
+  return {
+    ...keptBy(context, owner),
+    mimeType: judged.mimeType,
+    filename: filenameOf(input.filename ?? null),
+    totalBytes: bytes.length,
+    data: bytes,
+    instanceId: null,
+    reference: null,
+  };
+}
+
+/** The bytes of exactly what an encoder writes; null for anything else. */
+function decodeBase64(text: string): Buffer | null {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.toString("base64") === text ? bytes : null;
+}
+
+function keptBy({ newId, clock }: Attaching, { customerId, messageId }: Owner) {
+  return { id: newId("att"), customerId, messageId, createdAt: clock.real() };
+}
+
+/** A kept file as its message knows it, with a link that lasts as long as the events of this moment. */
+function named(context: Attaching, content: Content, isAudioMessage: boolean): MessageAttachment {
+  const { id: guid, mimeType, filename, totalBytes, createdAt } = content;
+  const token = context.links.token(guid, createdAt, context.settings.retentionMs);
+  return { guid, mimeType, filename, totalBytes, isAudioMessage, url: null, token };
+}
+
+/**
+ * Keeps the files that came with a message of a contact: their bytes where the provider gave them, else where it has
+ * them. Refuses nothing: whatever a contact sent is served as a download.
+ */
+export function keepInbound(
+  context: Attaching,
+  owner: Owner & { instanceId: InstanceId },
+  attachments: readonly InboundAttachment[],
+): Attached {
+  const contents = attachments.map(
+    ({ reference, mimeType, filename, totalBytes, data }): Content => ({
+      ...keptBy(context, owner),
+      mimeType: typeOfReceived(data, mimeType),
+      filename: filenameOf(filename),
+      totalBytes: data === null ? totalBytes : data.length,
+      data,
+      instanceId: owner.instanceId,
+      reference,
+    }),
+  );
+  return {
+    attachments: contents.map((content) => named(context, content, false)),
+    operations: contents.map((record) => ({ op: "insert", table: "contents", record })),
+  };
+}

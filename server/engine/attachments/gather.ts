@@ -1,0 +1,134 @@
+/** Gathers the files of a message for its hand-over: fetched from where they are, or read where they are kept. */
+
+import { FILE_BYTES_MAX } from "../../core/attachment.ts";
+import type { AttachmentId } from "../../core/id.ts";
+import { defaultFilename, filenameOfUrl, isAudio, isImage, judgeMedia, notAudio } from "../../core/media.ts";
+import type { Message } from "../../core/message.ts";
+import type { OutboundAttachment } from "../../providers/provider.ts";
+import { findContentHead, readContent } from "../../store/contents.ts";
+import type { Context } from "../context.ts";
+
+/** All files of a message are gathered within this time, in real milliseconds: less than the lease of the message. */
+const GATHER_MS_MAX = 35_000;
+
+/**
+ * The files of a message, ready to be handed over. `release` gives their memory back: to be called once, when the
+ * hand-over has ended. `refused`: it can never be sent, in words for its sender. `deferred`: later it may be.
+ */
+export type Gathered = { loaded: OutboundAttachment[]; release(): void } | { refused: string } | { deferred: string };
+
+/** A file of a message: where it comes from, and what it must be. */
+interface Part {
+  /** As the request named it. */
+  path: string;
+  url: string | null;
+  /** Where others get it: its own address, or our link; null where there is neither. */
+  link: string | null;
+  id: AttachmentId | null;
+  mimeType: string | null;
+  filename: string | null;
+  isImage: boolean;
+  isAudioMessage: boolean;
+}
+
+/** Gathers the files of a message, media first, one after the other, within 35 s. `abort` calls it off: deferred. */
+export async function gatherAttachments(context: Context, message: Message, abort: AbortSignal): Promise<Gathered> {
+  const gathering = new AbortController();
+  let isLate = false;
+  const stop = () => gathering.abort();
+  const stopTimer = context.clock.after(GATHER_MS_MAX, () => {
+    isLate = true;
+    stop();
+  });
+  abort.addEventListener("abort", stop, { once: true });
+  if (abort.aborted) stop();
+  try {
+    const gathered = await gather(context, partsOf(context, message), gathering.signal);
+    if (!("deferred" in gathered) || !isLate) return gathered;
+    return { deferred: `the files were not fetched within ${GATHER_MS_MAX / 1_000} s` };
+  } finally {
+    stopTimer();
+    abort.removeEventListener("abort", stop);
+  }
+}
+
+function partsOf({ link }: Pick<Context, "link">, { mediaUrls, attachments }: Message): Part[] {
+  const media = mediaUrls.map((url, index): Part => {
+    const path = `content.mediaUrls[${index}]`;
+    const none = { id: null, mimeType: null, filename: null };
+    return { path, url, link: url, ...none, isImage: true, isAudioMessage: false };
+  });
+  const files = attachments.map(({ guid, url, token, mimeType, filename, isAudioMessage }, index): Part => {
+    const path = `attachments[${index}]`;
+    const id = url === null ? guid : null;
+    const address = url ?? (token === null ? null : link(token));
+    return { path, url, link: address, id, mimeType, filename, isImage: false, isAudioMessage };
+  });
+  return [...media, ...files];
+}
+
+type Got = { bytes: Uint8Array; held: number } | { refused: string } | { deferred: string };
+
+async function gather(context: Context, parts: readonly Part[], abort: AbortSignal): Promise<Gathered> {
+  const loaded: OutboundAttachment[] = [];
+  let held = 0;
+  let isReleased = false;
+  const release = () => {
+    if (!isReleased) context.fetcher.give(held);
+    isReleased = true;
+  };
+  let left = FILE_BYTES_MAX;
+  for (const part of parts) {
+    const got = await getPart(context, part, left, abort);
+    if (!("bytes" in got)) {
+      release();
+      return "refused" in got
+        ? { refused: `${part.path}: ${part.url ?? "the file"} ${got.refused}.` }
+        : { deferred: `${part.path} ${got.deferred}` };
+    }
+    held += got.held;
+    left -= got.bytes.length;
+    const fitted = fit(part, got.bytes, loaded.length + 1);
+    if ("refused" in fitted) {
+      release();
+      return fitted;
+    }
+    loaded.push(fitted);
+  }
+  return { loaded, release };
+}
+
+function getPart(context: Context, part: Part, left: number, abort: AbortSignal): Promise<Got> {
+  if (part.url === null) return readKept(context, part.id);
+  const tooLarge =
+    left === FILE_BYTES_MAX ? "is larger than 100 MiB" : "is, with the files before it, larger than 100 MiB";
+  return context.fetcher.fetch(part.url, { bytesMax: left, tooLarge, abort });
+}
+
+async function readKept({ store, fetcher }: Context, id: AttachmentId | null): Promise<Got> {
+  const head = id === null ? null : await findContentHead(store.db, id);
+  if (head === null || !head.isHere) return { refused: "is no longer kept here" };
+  const held = head.totalBytes ?? 0;
+  if (!fetcher.take(held)) return { deferred: "was not read: too many large files are under way" };
+  const bytes = await readContent(store.db, head.id);
+  if (bytes !== null) return { bytes, held };
+  fetcher.give(held);
+  return { refused: "is no longer kept here" };
+}
+
+/** The file as it is handed over, or why it cannot be: it is judged by its bytes, whatever its server says of it. */
+function fit(part: Part, bytes: Uint8Array, number: number): OutboundAttachment | { refused: string } {
+  const { path, url } = part;
+  const refuse = (field: string, reason: string) => ({ refused: `${path}${field} ${reason}.` });
+  const judged = judgeMedia(bytes, part.mimeType);
+  if ("refused" in judged) {
+    return refuse(judged.field === "mimeType" ? ".mimeType" : `: ${url ?? "the file"}`, judged.refused);
+  }
+  const { mimeType } = judged;
+  if (part.isImage && !isImage(mimeType)) return refuse(`: ${url}`, `is no image: by its content it is ${mimeType}`);
+  if (part.isAudioMessage && !isAudio(mimeType)) return refuse(".isAudioMessage", notAudio(mimeType));
+  const ofUrl = url === null ? null : filenameOfUrl(url);
+  const filename = part.filename ?? ofUrl ?? defaultFilename(mimeType, number);
+  const where = part.link === null ? {} : { url: part.link };
+  return { mimeType, filename, bytes, isAudioMessage: part.isAudioMessage, ...where };
+}
