@@ -34,7 +34,8 @@ export function encodeValue(kind: Kind, value: unknown): Value {
   return value as string | number | Uint8Array;
 }
 
-function decodeValue(kind: Kind, value: Value): unknown {
+/** The value of one property from what its column holds. */
+export function decodeValue(kind: Kind, value: Value): unknown {
   if (value === null) return null;
   if (kind === "json") return JSON.parse(String(value));
   if (kind === "flag") return value !== 0;

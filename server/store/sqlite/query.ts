@@ -24,3 +24,55 @@ export function createReader(database: DatabaseSync): (query: Query) => unknown[
   };
   return ({ sql, parameters }) => prepare(sql).all(...parameters);
 }
+
+/** What came of one query among several. */
+export type Read = { rows: unknown[] } | { failed: string };
+
+/** Runs queries that were asked together; one that fails does not take the others with it. */
+export function readAll(read: (query: Query) => unknown[], queries: readonly Query[]): Read[] {
+  return queries.map((query) => {
+    try {
+      return { rows: read(query) };
+    } catch (error) {
+      return { failed: error instanceof Error ? error.message : String(error) };
+    }
+  });
+}
+
+interface Waiting {
+  query: Query;
+  resolve: (rows: unknown[]) => void;
+  reject: (error: Error) => void;
+}
+
+/** Queries asked together at the most: the first of them waits for the answer to the last. */
+const TOGETHER_MAX = 16;
+
+/**
+ * One query at a time over `ask`, which is asked together what one turn of the event loop brings: to wake a thread and
+ * to be woken by it costs more than most queries.
+ */
+export function together(ask: (queries: Query[]) => Promise<Read[]>): (query: Query) => Promise<unknown[]> {
+  const waiting: Waiting[] = [];
+  const send = async (asked: readonly Waiting[]) => {
+    try {
+      const reads = await ask(asked.map(({ query }) => query));
+      for (const [index, one] of asked.entries()) settle(one, reads[index]);
+    } catch (error) {
+      for (const { reject } of asked) reject(error as Error);
+    }
+  };
+  const sendAll = () => {
+    while (waiting.length > 0) void send(waiting.splice(0, TOGETHER_MAX));
+  };
+  return (query) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ query, resolve, reject });
+      if (waiting.length === 1) setImmediate(sendAll);
+    });
+}
+
+function settle({ resolve, reject }: Waiting, read: Read | undefined): void {
+  if (read !== undefined && "rows" in read) resolve(read.rows);
+  else reject(new Error(read?.failed ?? "the reader gave no answer"));
+}

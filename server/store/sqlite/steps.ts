@@ -1,6 +1,6 @@
 /** Units as SQLite gets them: flat values, so that crossing to the writer's thread costs little. */
 
-import { decode, encodeValue, LAYOUT, type Value } from "../rows.ts";
+import { decodeValue, encodeValue, LAYOUT, type Value } from "../rows.ts";
 import { type Records, TABLES, type TableName } from "../schema.ts";
 import type { Claim, Operation, Unit } from "../store.ts";
 
@@ -39,11 +39,24 @@ export function encodeRecord<Name extends TableName>(table: Name, record: Record
   return LAYOUT[table].map(({ property, kind }) => encodeValue(kind, values[property]));
 }
 
+/** Records with nothing in them: copied, they have their properties already, and in their order. */
+const BLANK = Object.fromEntries(
+  Object.entries(LAYOUT).map(([table, columns]) => [
+    table,
+    Object.fromEntries(columns.map(({ property }) => [property, null])),
+  ]),
+) as Record<TableName, Record<string, unknown>>;
+
 /** The record of values that came in the order of its table's columns. */
 export function decodeRecord<Name extends TableName>(table: Name, values: readonly Value[]): Records[Name] {
-  const row: Record<string, Value> = {};
-  for (const [index, { column }] of LAYOUT[table].entries()) row[column] = values[index] ?? null;
-  return decode(table, row);
+  const record: Record<string, unknown> = { ...BLANK[table] };
+  const columns = LAYOUT[table];
+  for (let index = 0; index < values.length; index += 1) {
+    const column = columns[index];
+    const value = values[index] ?? null;
+    if (column !== undefined && value !== null) record[column.property] = decodeValue(column.kind, value);
+  }
+  return record as unknown as Records[Name];
 }
 
 /** Encodes a unit. */

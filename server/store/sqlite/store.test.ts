@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
+import { sql } from "kysely";
 import { storeConformance } from "../../../test/conformance/store.ts";
 import { lanesDueBeside, listWaiting } from "../messages.ts";
 import { openWriter } from "./connection.ts";
@@ -141,4 +142,27 @@ test("units that come together are committed together, at most 64 at once", asyn
     100,
   );
   assert.ok(groups.length <= 4 && Math.max(...groups) <= 64, `groups of ${groups}`);
+});
+
+const SETTING = { op: "put", table: "settings", record: { name: "a", value: "" } } as const;
+test("of the reads of one moment one that fails does not take the others with it", async (t) => {
+  const { path, remove } = scratch();
+  const store = await openSqlite(path, () => {});
+  t.after(async () => {
+    await store.close();
+    await remove();
+  });
+  await store.commit([SETTING]);
+  const reads = Array.from({ length: 40 }, (_, index) =>
+    index === 3
+      ? sql`select * from nowhere`.execute(store.db)
+      : store.db.selectFrom("settings").select("name").where("name", "=", "a").execute(),
+  );
+  const ended = await Promise.allSettled(reads);
+  assert.deepEqual(
+    ended.flatMap(({ status }, index) => (status === "rejected" ? [index] : [])),
+    [3],
+  );
+  const { reason } = ended[3] as PromiseRejectedResult;
+  assert.match(String(reason), /no such table: nowhere/);
 });

@@ -21,7 +21,7 @@ import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
 import { SqliteEngine } from "./engine.ts";
 import { migrate } from "./migrate.ts";
-import { createReader, type Query } from "./query.ts";
+import { createReader, type Query, type Read, together } from "./query.ts";
 import { type ClaimedRows, decodeRecord, encodeRecord, encodeUnit, type Job, type Result } from "./steps.ts";
 import { Thread } from "./thread.ts";
 
@@ -68,7 +68,7 @@ export async function openSqlite(
   return new SqliteStore(
     {
       write: (jobs) => writer.ask(jobs) as Promise<Result[]>,
-      read: (query) => reader.ask(query) as Promise<unknown[]>,
+      read: together((queries) => reader.ask(queries) as Promise<Read[]>),
       async close() {
         await Promise.all([reader.stop(), writer.stop()]);
         lock.close();

@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { openReader } from "./connection.ts";
 import { DiskFailed, SqliteEngine } from "./engine.ts";
-import { createReader, type Query } from "./query.ts";
+import { createReader, type Query, readAll } from "./query.ts";
 import type { Job } from "./steps.ts";
 import type { Reply, ThreadStart } from "./thread.ts";
 
@@ -42,7 +42,7 @@ function hostWriter(engine: SqliteEngine) {
 function hostReader(database: DatabaseSync) {
   const read = createReader(database);
   return {
-    run: (question: unknown) => read(question as Query),
+    run: (question: unknown) => readAll(read, question as Query[]),
     close: () => database.close(),
   };
 }
