@@ -136,7 +136,7 @@ class Filler {
     const eventId = () => this.#newId("evt");
     const context = { now: this.#at, eventId, link: (token: string) => token, smartEncoding: false };
     const begun = begin(this.#newMessage(customerId, index), WAY, context);
-    const handed = handOver(begun.message, context);
+    const handed = handOver(begun.message, null, context);
     const climbed = handed === null ? null : climb(handed.message, "delivered", context);
     if (climbed === null) throw new Error("the message does not get delivered");
     return { message: climbed.message, events: [...begun.events, ...climbed.events].slice(0, EVENTS_PER_MESSAGE) };

@@ -115,7 +115,7 @@ function loopMetrics(registers: Registers) {
     }),
     inFlight: new Gauge({
       name: "tightbeam_in_flight_rows",
-      help: "Rows claimed and not finished, by loop.",
+      help: "Rows claimed and not finished, by loop; of dispatch, those that have a slot.",
       labelNames: ["loop"],
       registers,
     }),

@@ -29,6 +29,8 @@ const CORE = "server/core/[^/]+|sdk/wire";
 const NUMBERS_AND_ZONES = "libphonenumber-js(/.+)?|countries-and-timezones";
 /** What talks to a peer. */
 const PEERS = "undici|socket\\.io-client";
+/** What a provider is. */
+const INTERFACE = "server/providers/(provider|phones)\\.ts";
 const BESIDE_APP = "server/(clock|log|metrics)";
 
 const LAYERS: readonly Layer[] = [
@@ -36,7 +38,7 @@ const LAYERS: readonly Layer[] = [
   layer("core", "server/core/", CORE, `node:(crypto|net|zlib)|${NUMBERS_AND_ZONES}`, "../clock.ts"),
   layer("store", "server/store/", `server/store/|${CORE}`, `${NODE}|kysely(/.+)?`, "../engine/commit.ts"),
   layer("registry", "server/providers/registry.ts", `server/providers/|server/clock|${CORE}`, "", "../store/store.ts"),
-  layer("provider.ts", "server/providers/[^/]+$", `server/clock|${CORE}`, "", "./sandbox/sandbox.ts"),
+  layer("provider.ts", "server/providers/[^/]+$", `${INTERFACE}|server/clock|${CORE}`, "", "./sandbox/sandbox.ts"),
   layer("sandbox", "server/providers/sandbox/", ownProvider("sandbox"), NODE, "../twilio/twilio.ts"),
   ...["bluebubbles", "smpp", "twilio"].map((name) =>
     layer(name, `server/providers/${name}/`, ownProvider(name), `${NODE}|${PEERS}`, "../sandbox/sandbox.ts"),
@@ -79,7 +81,7 @@ function layer(name: string, files: string, imports: string, libraries: string, 
 }
 
 function ownProvider(name: string): string {
-  return `server/providers/(${name}/|provider\\.ts)|server/clock|${CORE}`;
+  return `server/providers/${name}/|${INTERFACE}|server/clock|${CORE}`;
 }
 
 const SOURCES = globSync("{sdk,server,cli,bench,test}/**/*.{ts,js}", { cwd: ROOT }).filter(

@@ -27,6 +27,7 @@ import { createLog, type Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { Fetcher } from "../outgoing/fetch.ts";
 import { Poster } from "../outgoing/post.ts";
+import { PeerFault } from "../providers/provider.ts";
 import { createSealer, fingerprint, loadSecretKey } from "../secrets.ts";
 import { findSetting } from "../store/settings.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
@@ -136,7 +137,8 @@ class Composition {
     this.#config = config;
     this.#options = options;
     this.#parts = parts;
-    const fault = (where: string, error: unknown) => log.error("fault", { where, error });
+    const fault = (where: string, error: unknown) =>
+      log[error instanceof PeerFault ? "warn" : "error"]("fault", { where, error });
     this.#usage = new UsageCounters({ store, clock, fault });
     this.#fetcher = new Fetcher({ allow: config.fetchAllow, userAgent: `Tightbeam/${options.version}` });
     this.#engine = new Engine({

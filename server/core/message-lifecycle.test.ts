@@ -89,7 +89,7 @@ const SMS = { channel: "sms", instanceId: "inst_2", way: "inst_2, as a test says
 const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
   due: (before) => becomeDue(before, null, TTL_MS, at()),
   cancel: (before) => cancel(before, at()),
-  handOver: (before) => handOver(before, at()),
+  handOver: (before) => handOver(before, null, at()),
   defer: (before) => {
     const deferred = defer(before, "busy", NOW + 1_000, NOW);
     return deferred === null ? null : { message: deferred, events: [] };
@@ -360,7 +360,7 @@ test("contract 3: an unknown outcome stays pending, is noted once, and is looked
   assert.deepEqual(unknown.timeline, [{ status: "pending", at: NOW, channel: "imessage", reason: "no answer" }]);
   const still = becomeUnknown(unknown, NOW + 9_000, "no answer", NOW + 5_000);
   assert.deepEqual(still, { ...unknown, dueAt: NOW + 9_000 });
-  assert.equal(handOver(unknown, at()), null, "it is never handed over again as it is");
+  assert.equal(handOver(unknown, null, at()), null, "it is never handed over again as it is");
 });
 
 test("contract 3: a note changes the timeline and nothing else that its owner sees", () => {

@@ -173,11 +173,11 @@ export function cancel(message: Message, context: ChangeContext): Change | null 
   return enter({ message: { ...message, dueAt: null, claimedUntil: null }, events: [] }, status, context);
 }
 
-/** A hand-over begins. No event; recorded before the provider hears of it. Null when it is not queued. */
-export function handOver(message: Message, context: ChangeContext): Change | null {
+/** A hand-over to `peer` begins. No event; recorded before the provider hears of it. Null when it is not queued. */
+export function handOver(message: Message, peer: string | null, context: ChangeContext): Change | null {
   const status = transition(message.status, "handOver");
   if (status === null) return null;
-  const next = { ...message, handOvers: message.handOvers + 1, unknownSince: null };
+  const next = { ...message, handOvers: message.handOvers + 1, peer, unknownSince: null };
   return enter({ message: next, events: [] }, status, context);
 }
 

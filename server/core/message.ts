@@ -70,6 +70,8 @@ export interface Message {
   expiresAt: number | null;
   /** Hand-overs on the present channel, transient failures included. */
   handOvers: number;
+  /** The peer that its last hand-over went to (`Connection.peer`); null before one, and where that is not on record. */
+  peer: string | null;
   /** Since when the outcome of the hand-over is unknown; null when it is not. */
   unknownSince: number | null;
   /** Events so far: the `sequence` of the last one. */
@@ -92,6 +94,11 @@ export interface Message {
   /** When text was erased from its stored events too, after a delete. */
   erasedAt: number | null;
   timeline: TimelineEntry[];
+}
+
+/** Names a sender and a recipient: what goes between the two is handed over in the order of acceptance (contract 3). */
+export function pairOf({ from, to }: Pick<Message, "from" | "to">): string {
+  return `${from} ${to}`;
 }
 
 /** State of a hand-over that has not happened yet. */
@@ -132,5 +139,6 @@ export const NEW_MESSAGE = {
   deletedAt: null,
   erasedAt: null,
   instancesTried: [] as InstanceId[],
+  peer: null,
   timeline: [] as TimelineEntry[],
 } as const satisfies Partial<Message>;

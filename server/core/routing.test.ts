@@ -134,7 +134,7 @@ const ROWS: Row[] = [
 
 for (const { title, origin, to, channel, instances } of ROWS) {
   test(title, () => {
-    const candidates = candidatesOf({ ...MAC, ...origin }, to, channel);
+    const candidates = candidatesOf({ ...MAC, ...origin }, to, channel, (id) => id);
     assert.deepEqual(
       candidates.map(({ instanceId }) => instanceId),
       instances,
@@ -161,25 +161,25 @@ test("of any routes, those with one prefix that matches are taken, all of them, 
 });
 
 const PAIR: Candidate[] = [
-  { instanceId: "inst_a", because: "for the route +1" },
-  { instanceId: "inst_b", because: "for the route +1" },
+  { instanceId: "inst_a", name: "Carrier A", because: "for the route +1" },
+  { instanceId: "inst_b", name: "Carrier B", because: "for the route +1" },
 ];
 
 const CHOICES: [title: string, tried: InstanceId[], up: InstanceId[], way: string | null][] = [
-  ["the first that is up", [], ["inst_a", "inst_b"], "inst_a, for the route +1"],
-  ["the next one where the first is down", [], ["inst_b"], "inst_b, for the route +1, as inst_a is down"],
+  ["the first that is up", [], ["inst_a", "inst_b"], "Carrier A, for the route +1"],
+  ["the next one where the first is down", [], ["inst_b"], "Carrier B, for the route +1, as Carrier A is down"],
   [
     "the first where none is up, to wait for it",
     [],
     [],
-    "inst_a, for the route +1; it is down at present, and the message waits for it",
+    "Carrier A, for the route +1; it is down at present, and the message waits for it",
   ],
-  ["none that refused it", ["inst_a"], ["inst_a", "inst_b"], "inst_b, for the route +1"],
+  ["none that refused it", ["inst_a"], ["inst_a", "inst_b"], "Carrier B, for the route +1"],
   [
     "one that is down rather than one that refused it",
     ["inst_a"],
     ["inst_a"],
-    "inst_b, for the route +1; it is down at present, and the message waits for it",
+    "Carrier B, for the route +1; it is down at present, and the message waits for it",
   ],
   ["nobody where all refused it", ["inst_a", "inst_b"], ["inst_a", "inst_b"], null],
 ];

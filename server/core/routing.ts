@@ -20,9 +20,13 @@ export interface Origin {
   routes: readonly Route[];
 }
 
+/** What an instance is called by those who do not know ids. */
+export type NameOf = (id: InstanceId) => string;
+
 /** An instance that can take a message; `because` follows its name in a sentence. */
 export interface Candidate {
   instanceId: InstanceId;
+  name: string;
   because: string;
 }
 
@@ -31,12 +35,13 @@ export interface Candidate {
  * is not to be had between the two. iMessage stays with the number's own instance. SMS goes by the routes with the
  * longest prefix that `to` begins with, else by the number's own instance.
  */
-export function candidatesOf(origin: Origin, to: string, channel: Channel): Candidate[] {
+export function candidatesOf(origin: Origin, to: string, channel: Channel, nameOf: NameOf): Candidate[] {
   if (channelsOf(origin.address, channelsOf(to, [channel])).length === 0) return [];
   const routed = channel === "sms" ? routesTo(origin.routes, to) : [];
-  if (routed.length > 0) return routed.map(candidateOf);
+  if (routed.length > 0) return routed.map((one) => candidateOf(one, nameOf));
   if (!origin.channels.includes(channel)) return [];
-  return [{ instanceId: origin.instanceId, because: "where the number is" }];
+  const { instanceId } = origin;
+  return [{ instanceId, name: nameOf(instanceId), because: "where the number is" }];
 }
 
 /** The routes that hold for a recipient: of those that match, all with the longest prefix, in their order. */
@@ -46,14 +51,15 @@ export function routesTo(routes: readonly Route[], to: string): Route[] {
   return matching.filter(({ prefix }) => prefix.length === longest);
 }
 
-function candidateOf({ prefix, instanceId }: Route): Candidate {
-  return { instanceId: instanceId as InstanceId, because: `for the route ${prefix}` };
+function candidateOf({ prefix, instanceId }: Route, nameOf: NameOf): Candidate {
+  const id = instanceId as InstanceId;
+  return { instanceId: id, name: nameOf(id), because: `for the route ${prefix}` };
 }
 
 /** The candidate that was chosen, whether it can hand over at present, and who was passed over because it cannot. */
 export interface Chosen extends Candidate {
   isUp: boolean;
-  passedOver: InstanceId[];
+  passedOver: Candidate[];
 }
 
 /**
@@ -69,8 +75,7 @@ export function choose(
   const up = left.findIndex(({ instanceId }) => isUp(instanceId));
   const chosen = left[Math.max(up, 0)];
   if (chosen === undefined) return null;
-  const passedOver = left.slice(0, Math.max(up, 0)).map(({ instanceId }) => instanceId);
-  return { ...chosen, isUp: up >= 0, passedOver };
+  return { ...chosen, isUp: up >= 0, passedOver: left.slice(0, Math.max(up, 0)) };
 }
 
 /** An instance that a message goes to, and why to that one: words that follow `by` in its timeline. */
@@ -79,11 +84,12 @@ export interface Way {
   way: string;
 }
 
-/** The choice in words: `inst_a, where the number is`, or `inst_b, for the route +44, as inst_a is down`. */
-export function wayOf({ instanceId, because, isUp, passedOver }: Chosen): Way {
-  const passed = passedOver.length === 0 ? "" : `, as ${passedOver.join(" and ")} ${are(passedOver)} down`;
+/** The choice in words: `Mac 1, where the number is`, or `Carrier B, for the route +44, as Carrier A is down`. */
+export function wayOf({ instanceId, name, because, isUp, passedOver }: Chosen): Way {
+  const names = passedOver.map((one) => one.name).join(" and ");
+  const passed = passedOver.length === 0 ? "" : `, as ${names} ${are(passedOver)} down`;
   const waits = isUp ? "" : "; it is down at present, and the message waits for it";
-  return { instanceId, way: `${instanceId}, ${because}${passed}${waits}` };
+  return { instanceId, way: `${name}, ${because}${passed}${waits}` };
 }
 
 function are(several: readonly unknown[]): string {

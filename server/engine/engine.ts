@@ -86,7 +86,9 @@ export class Engine {
     await context.store.release(Number.POSITIVE_INFINITY, context.clock.now());
     this.#dispatch = new Dispatch(context);
     this.#deliver = createDeliver(context, sender);
-    for (const instance of await context.known.instances()) await context.connections.connect(context, instance);
+    const instances = await context.known.instances();
+    context.connections.know(context, instances);
+    for (const instance of instances) await context.connections.connect(context, instance);
     this.#deliver.start();
     this.#dispatch.start();
     this.#sweep.start();

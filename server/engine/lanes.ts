@@ -2,7 +2,10 @@
 
 import type { Clock } from "../clock.ts";
 
-/** How a run went, for the slots of its lane. `slow`: it timed out, so the lane gets one slot until a run is `good`. */
+/**
+ * How a run went, for the slots of its lane. `slow`: it timed out, or nothing can go by its lane at present, so that the
+ * lane gets one slot until a run is `good`.
+ */
 export type RunResult = "good" | "bad" | "slow";
 
 /** What a loop needs to drain one queue. */
@@ -14,8 +17,8 @@ export interface Drain<Item> {
   dueLanes(): Promise<string[]>;
   laneOf(item: Item): string;
   /**
-   * Handles an item to its end. It may `free` its slot before that, when only its own records are left to be written.
-   * A throw is told to `fault`, and the item's lease runs out by itself.
+   * Handles an item to its end. It may `free` its slot before that, when what is left to be done must not keep others
+   * waiting: how it went counts as it is said first. A throw is told to `fault`, and the item's lease runs out by itself.
    */
   run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
   fault(error: unknown): void;

@@ -1,25 +1,32 @@
 /** What a provider is: something that takes messages for a channel and tells what became of them. */
 
 import type {
-  CallAction,
   CallStatus,
   Channel,
   Effect,
   Encoding,
   HealthStatus,
   Mention,
-  PhoneSettings,
   Reaction,
   ReactionCommand,
 } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
 import type { ChatId, CustomerId, InstanceId, MessageId, PaymentId } from "../core/id.ts";
+import type { Phones } from "./phones.ts";
 
 /** Facts about a provider, not wishes. */
 export interface Capabilities {
   channels: readonly Channel[];
-  /** Hand-overs at once. */
+  /**
+   * Hand-overs at once. Beside them some of messages with files may be under way, and in place of one that takes longer
+   * than 40 s another one may begin.
+   */
   concurrency: number;
+  /**
+   * What a hand-over may take at the most, in real milliseconds: then it is called off, and its outcome unknown. No less
+   * than whatever its peer may yet do with it needs, so that what could go well is not cut off.
+   */
+  handOverMs: number;
   /** How long to wait before `settle` is asked about an unknown outcome, in milliseconds. */
   settleAfterMs: number;
   /** Whether it sees the payload of a payment, so that a sentence about one need not count (contract 3, Payments). */
@@ -79,6 +86,7 @@ export interface Outbound {
  * What became of a hand-over. `accepted`: with segments and encoding of an SMS as it went out. `rejected`: provably not
  * sent, and of no use to send again; `notReachable`: the recipient is not on the channel. `deferred`: provably not sent,
  * later it may be; `isDown`: nothing can be handed over now, and it keeps its place. `unknown`: it may have been sent.
+ * Whoever sent the message reads each `reason`, but that of `isDown`: it names no host, no account and no secret.
  */
 export type Outcome =
   | { outcome: "accepted"; reference: string; segments?: number; encoding?: Encoding }
@@ -307,50 +315,6 @@ export interface Commands {
 }
 
 /**
- * Contacts' phones that the provider keeps itself: only the sandbox has them. Each action is what a person would do on
- * the phone of `number`, towards the customer's address `to`; it resolves when the service has it on disk. `name` is the
- * caller's for the action: done again under the same name it is the same message, reaction or call, and changes nothing.
- */
-export interface Phones {
-  /** Writes, and answers the reference of the inbound message. */
-  write(
-    phone: Phone,
-    name: string,
-    message: {
-      text: string | null;
-      attachments: readonly InboundAttachment[];
-      replyTo: string | null;
-      channel: Channel;
-    },
-  ): Promise<{ reference: string }>;
-  type(phone: Phone, typing: boolean): Promise<void>;
-  react(
-    phone: Phone,
-    name: string,
-    target: { reference: string; text: string | null },
-    reaction: ReactionCommand,
-  ): Promise<void>;
-  /** Pays, and answers the reference of the inbound message that carries the payment. */
-  pay(phone: Phone, name: string, amountCents: number): Promise<{ reference: string }>;
-  /**
-   * Rings, answers, hangs up or misses; answers the call's own name. Null when there is no call to do it to, or already
-   * one where it is to ring.
-   */
-  call(phone: Phone, name: string, action: CallAction, isVideo: boolean): Promise<{ callUuid: string } | null>;
-  settings(customerId: CustomerId, number: string): PhoneSettings;
-  change(customerId: CustomerId, number: string, settings: Partial<PhoneSettings>): Promise<PhoneSettings>;
-  /** Forgets what the phones did for a customer, what they still owe, and how they were set. */
-  reset(customerId: CustomerId): Promise<void>;
-}
-
-/** A contact's phone, towards one address of one customer. */
-export interface Phone {
-  customerId: CustomerId;
-  number: string;
-  to: string;
-}
-
-/**
  * Small durable key-value of one instance: watermarks, work in progress. `put` makes or replaces; `put` and `delete`
  * resolve when it is on disk.
  */
@@ -359,6 +323,9 @@ export interface Memory {
   put(key: string, value: string): Promise<void>;
   delete(key: string): Promise<void>;
 }
+
+/** What a peer did that its operator may want to know: nothing is wrong in this process, so that it is logged as a warning. */
+export class PeerFault extends Error {}
 
 /** What an instance of a provider is made from. */
 export interface ProviderContext {

@@ -154,6 +154,12 @@ export interface WaitingPlace {
   id: MessageId;
 }
 
+/** Where the page behind one begins; null behind an empty one. */
+export function placeBehind(page: readonly Message[]): WaitingPlace | null {
+  const last = page.at(-1);
+  return last === undefined || last.dueAt === null ? null : { dueAt: last.dueAt, id: last.id };
+}
+
 /** Messages of a lane that wait at `now` to be handed over, in the order they will be. */
 export async function listWaiting(
   db: Kysely<Database>,

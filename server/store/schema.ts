@@ -143,6 +143,7 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     claimedUntil: "number",
     expiresAt: "number",
     handOvers: "number",
+    peer: "text",
     unknownSince: "number",
     sequence: "number",
     retryCount: "number",

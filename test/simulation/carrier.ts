@@ -94,10 +94,14 @@ export interface CarrierHabits {
   /** Whether its receipts name the message by our id, or by its own reference alone. */
   namesMessages: boolean;
   concurrency: number;
+  /** How long its hand-overs may take; its slowest answers take a little less. */
+  handOverMs: number;
 }
 
 /** A hand-over has reached the carrier or got lost within this: what it says when asked later is sure. */
 const SETTLE_AFTER_MS = 2_000;
+/** The slowest answer comes so long before its hand-over is called off. */
+const SLOWEST_BEFORE_MS = 25_000;
 const TELL_AGAIN_MS = 3_000;
 /** What waits for one line has the time to go to another meanwhile. */
 const LAST_LINE_UP_MS = 20_000;
@@ -181,14 +185,14 @@ export class ScriptedCarrier {
 
   /** The service's end of a line, for one life. `hasBoth`: it has iMessage beside SMS. */
   provider(life: Life, instanceId: string, hasBoth: boolean, changed: () => void): Provider {
-    const { canBeAsked, concurrency } = this.#habits;
+    const { canBeAsked, concurrency, handOverMs } = this.#habits;
     const ask = { settle: (message: Outbound) => life.told(this.#settle(instanceId, message)) };
     const channels = hasBoth ? (["imessage", "sms"] as const) : (["sms"] as const);
     const down = this.#down;
     const end: End = { life, channels, signals: null, changed };
     return {
       name: "scripted",
-      capabilities: { channels, concurrency, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true },
+      capabilities: { channels, concurrency, handOverMs, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true },
       get isUp() {
         return !down.has(instanceId);
       },
@@ -213,7 +217,7 @@ export class ScriptedCarrier {
   /** Does what it is told to do with a message that it has, or refuses, or breaks, or says nothing any more. */
   async #order(): Promise<Ordered> {
     const { chance } = this.#parts;
-    const end = this.#calm ? "done" : chance.weighted({ done: 80, refused: 12, throws: 6, hangs: 2 });
+    const end = this.#calm ? "done" : chance.weighted({ done: 45, refused: 25, throws: 10, hangs: 20 });
     if (end === "hangs") return await new Promise<never>(() => {});
     await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, 2_000));
     if (end === "throws") throw new Error("the line to the carrier broke");
@@ -247,7 +251,8 @@ export class ScriptedCarrier {
       this.#take(handOver);
     }
     if (kind === "hang") return await new Promise<never>(() => {});
-    await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, chance.flip(0.1) ? 15_000 : 500));
+    const slowestMs = this.#habits.handOverMs - SLOWEST_BEFORE_MS;
+    await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, chance.flip(0.1) ? slowestMs : 500));
     return this.#answer(life, handOver, outcomeFor(kind, handOver, chance));
   }
 

@@ -21,7 +21,7 @@ export async function doMore(
   const act = chance.weighted({
     ask: 8,
     cancel: 2,
-    edit: 5,
+    edit: 8,
     unsend: 4,
     react: 3,
     contact: 4,

@@ -30,7 +30,7 @@ export class People {
   act(phones: readonly string[], numbers: readonly string[]): void {
     const { chance } = this.#parts;
     const [from, to] = [chance.pick(phones), chance.pick(numbers)];
-    const deed = chance.weighted({ write: 10, pay: 6, react: 5, revise: 4, stop: 1, start: 1 });
+    const deed = chance.weighted({ write: 10, pay: 12, react: 5, revise: 4, stop: 3, start: 1 });
     if (deed === "react") this.#react();
     else if (deed === "pay") {
       const payment = { amountCents: chance.pick(AMOUNTS_CENTS), currency: "USD", isRequest: false } as const;

@@ -13,6 +13,7 @@ import { ScriptedProvider } from "./provider.ts";
 /** One more instance, and the provider that runs on it. */
 export interface Carrier {
   id: InstanceId;
+  name: string;
   provider: ScriptedProvider;
 }
 
@@ -21,7 +22,7 @@ export interface Carriers {
   /** The instance that the number lives on: a Mac, which has iMessage only unless told otherwise. */
   mac: Carrier;
   /** Adds an instance; a carrier of SMS unless told otherwise. */
-  add(provider?: ScriptedProvider, name?: ProviderName): Promise<Carrier>;
+  add(provider?: ScriptedProvider, kind?: ProviderName): Promise<Carrier>;
   setRoutes(routes: Route[]): Promise<void>;
   /** Takes carriers down or brings them up, and lets happen what comes of it. */
   flip(isUp: boolean, ...carriers: Carrier[]): Promise<void>;
@@ -36,18 +37,21 @@ export async function carriersOn(t: NodeTest, options: StageOptions = {}): Promi
   const provider = options.provider ?? new ScriptedProvider({ channels: ["imessage"] });
   const stage = await engineStage(t, { ...options, provider });
   const { context, clock } = stage;
+  let carriers = 0;
   return {
     stage,
-    mac: { id: stage.instance.id, provider },
-    async add(made = new ScriptedProvider({ channels: ["sms"] }), name = "smpp") {
+    mac: { id: stage.instance.id, name: stage.instance.name, provider },
+    async add(made = new ScriptedProvider({ channels: ["sms"] }), kind = "smpp") {
       const id = context.newId("inst");
       const now = clock.now();
-      const own = { id, name: "Carrier", provider: name, config: null } as const;
+      carriers += 1;
+      const name = `Carrier ${carriers}`;
+      const own = { id, name, provider: kind, config: null } as const;
       const record: Instance = { ...own, version: 1, createdAt: now, updatedAt: now };
       await commitAll(context, [{ op: "insert", table: "instances", record }]);
       context.known.clear();
       stage.providers.set(id, made);
-      return { id, provider: made };
+      return { id, name, provider: made };
     },
     async setRoutes(routes) {
       const customer = await findCustomer(context.store.db, stage.customer.id);
@@ -67,7 +71,7 @@ export async function carriersOn(t: NodeTest, options: StageOptions = {}): Promi
 }
 
 /** Which messages a carrier was given, in their order. */
-export function handedTo({ provider }: Carrier): MessageId[] {
+export function handedTo({ provider }: Pick<Carrier, "provider">): MessageId[] {
   return provider.handed.map(({ messageId }) => messageId);
 }
 

@@ -60,7 +60,7 @@ export class Life {
   /** How many turns of the event loop each write waits first: makes the order of what happens at once. */
   delay: () => number = () => 0;
 
-  constructor(made: TestContext) {
+  constructor(made: TestContext, create: typeof createProvider = createProvider) {
     this.context = {
       ...made.context,
       store: this.#store(made.context.store),
@@ -68,7 +68,7 @@ export class Life {
       recent: new Recent(),
       optOuts: new OptOuts(made.context.store.db),
       turns: new Turns(),
-      connections: new Connections(createProvider, made.providers),
+      connections: new Connections(create, made.providers),
       wake: {
         messages: (lanes) => this.dispatch.lanes.wake(lanes),
         deliveries: (lanes) => void made.woken.deliveries.push(...lanes),
@@ -168,14 +168,15 @@ export interface EngineStage extends TestContext {
 /** Opens a stage until the test ends; at the end no loop may have met a fault but those that `faults` names. */
 export async function engineStage(
   t: NodeTest,
-  { settings = {}, context: parts = {}, provider = new ScriptedProvider(), faults = [] }: StageOptions = {},
+  { settings = {}, context: parts = {}, provider = new ScriptedProvider(), faults = [], create }: StageOptions = {},
 ): Promise<EngineStage> {
   const made = await testContext({ settings, context: parts });
   made.providers.set(made.instance.id, provider);
   const { clock, instance, context } = made;
-  let life = new Life(made);
+  let life = new Life(made, create);
   t.after(async () => {
     life.die();
+    await checkReasons(made.context.store);
     await made.close();
     const odd = made.observed.faults.filter(({ where }) => !faults.includes(where));
     assert.deepEqual(odd, []);
@@ -225,10 +226,19 @@ export async function engineStage(
     async restart() {
       life.die();
       await context.store.release(Number.POSITIVE_INFINITY, clock.now());
-      life = new Life(made);
+      life = new Life(made, create);
       await run();
     },
   };
+}
+
+/** Customers read why a message went where it went: instances have names there, and no ids. */
+async function checkReasons({ db }: Store): Promise<void> {
+  const messages = await db.selectFrom("messages").select(["timeline", "error_message as error"]).execute();
+  for (const { timeline, error } of messages) {
+    const reasons = (JSON.parse(timeline) as { reason?: string }[]).map(({ reason = "" }) => reason);
+    for (const reason of [...reasons, error ?? ""]) assert.doesNotMatch(reason, /inst_/);
+  }
 }
 
 /** What a stage is opened with. */
@@ -237,6 +247,8 @@ export interface StageOptions {
   /** Parts of the context put in place of the ordinary ones. */
   context?: Partial<Context>;
   provider?: ScriptedProvider;
+  /** Makes the providers of instances that a test connects. */
+  create?: typeof createProvider;
   /** Where faults are part of the test. */
   faults?: string[];
 }

@@ -90,7 +90,7 @@ export class ScriptedProvider implements Provider {
 
   /** `asks`: whether it can be asked about an unknown outcome. */
   constructor({ asks = true, ...capabilities }: { asks?: boolean } & Partial<Capabilities> = {}) {
-    const ordinary = { concurrency: 64, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true };
+    const ordinary = { concurrency: 64, handOverMs: 40_000, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true };
     this.capabilities = { channels: ["imessage", "sms"], ...ordinary, ...capabilities };
     if (asks) this.settle = (message) => this.#ask(message);
   }

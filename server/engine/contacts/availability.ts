@@ -101,7 +101,7 @@ export class Inquiries {
     ]);
     const imessage = told?.value.imessage ?? (await hasBeenOnImessage(context.store.db, customerId, address));
     const plans = await Promise.all(numbers.map((number) => planFrom(context, number, address)));
-    const offers = (channel: Channel) => plans.some((plan) => plan(channel).length > 0);
+    const offers = (channel: Channel) => plans.some((plan) => plan.on(channel).length > 0);
     const sms = offers("sms");
     return {
       phoneNumber: address,

@@ -7,7 +7,6 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { type CustomerNumber, channelsOf, numberRecord } from "../../core/number.ts";
 import { parseAddress } from "../../core/phone.ts";
 import { capabilitiesOf } from "../../providers/registry.ts";
-import { findCustomer } from "../../store/customers.ts";
 import { findInstances } from "../../store/instances.ts";
 import { findNumberByAddress, findNumbers } from "../../store/numbers.ts";
 import type { Operation } from "../../store/store.ts";
@@ -16,6 +15,7 @@ import type { Context } from "../context.ts";
 import { once } from "../idempotency.ts";
 import { INSTANCES_TURN } from "../instances/connect.ts";
 import { reachOf } from "../routing/route.ts";
+import { requireCustomer } from "./require-customer.ts";
 
 /** A number that was asked for; `repeated` when an earlier request with the same idempotency key had added it. */
 export interface Assigned {
@@ -102,8 +102,7 @@ async function findOwner(
 ): Promise<{ customer: Customer; numbers: CustomerNumber[] }> {
   const { db } = context.store;
   // The customer first: numbers read after it are as old or newer, and a newer one moved the version.
-  const customer = await findCustomer(db, customerId);
-  if (customer === null) throw new ApiError("NOT_FOUND", `There is no customer ${customerId}.`);
+  const customer = await requireCustomer(context, customerId);
   return { customer, numbers: await findNumbers(db, customerId) };
 }
 

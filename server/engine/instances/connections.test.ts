@@ -5,6 +5,7 @@ import { type TestContext as NodeTest, test } from "node:test";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { openContext } from "../../../test/support/sending.ts";
 import { until } from "../../../test/support/wait.ts";
+import type { MessageId } from "../../core/id.ts";
 import type { Context } from "../context.ts";
 import { Connections } from "./connections.ts";
 
@@ -47,7 +48,7 @@ test("an instance is up while it runs and does not say otherwise, and each chang
 });
 
 test("one that said of a hand-over that it is down is left alone: 1 to 60 s, or until it says that it is up", async (t) => {
-  const { connections, context, clock, instance, woken, isUp, changed } = await connected(t);
+  const { connections, context, clock, instance, provider, woken, isUp, changed } = await connected(t);
   await connections.connect(context, instance);
   woken.length = 0;
   for (const [wished, restMs] of [
@@ -55,17 +56,17 @@ test("one that said of a hand-over that it is down is left alone: 1 to 60 s, or 
     [7_000, 7_000],
     [3_600_000, 60_000],
   ] as const) {
-    connections.rest(context, instance.id, wished);
+    connections.rest(context, instance.id, provider, wished);
     assert.deepEqual(woken, [], "what it was given is not back in its place yet");
     clock.shift(restMs - 1);
     assert.equal(isUp(), false);
     clock.shift(1);
     assert.equal(isUp(), true);
   }
-  connections.rest(context, instance.id, 60_000);
+  connections.rest(context, instance.id, provider, 60_000);
   changed();
   assert.equal(isUp(), true);
-  connections.rest(context, instance.id, 60_000);
+  connections.rest(context, instance.id, provider, 60_000);
   await connections.connect(context, instance);
   assert.equal(isUp(), true, "with other settings it is another one");
 });
@@ -99,4 +100,26 @@ test("all are stopped at once: one that takes its time holds up no other", async
   for (const id of ["inst_1", "inst_2"] as const) await connections.connect(context, { ...made.instance, id });
   await connections.stop(context);
   assert.deepEqual([met, connections.providers.size], [2, 0]);
+});
+
+test("one that rested is given one message of others, another one a minute later, and all when it has taken any", async (t) => {
+  const { connections, context, clock, instance, provider } = await connected(t);
+  const admits = (...ids: MessageId[]) => ids.map((id) => connections.admits(context, instance.id, id));
+  await connections.connect(context, instance);
+  assert.deepEqual(admits("msg_1", "msg_2"), [true, true], "it is not in doubt");
+  connections.rest(context, instance.id, provider, 1_000);
+  assert.deepEqual(admits("msg_1"), [false], "while it rests");
+  clock.shift(1_000);
+  assert.deepEqual(admits("msg_1", "msg_2", "msg_1"), [true, false, true], "the same one, whoever asks again");
+  clock.shift(59_999);
+  assert.deepEqual(admits("msg_2"), [false]);
+  clock.shift(1);
+  assert.deepEqual(admits("msg_2", "msg_1"), [true, false]);
+  connections.rest(context, instance.id, provider, 1_000);
+  clock.shift(1_000);
+  assert.deepEqual(admits("msg_1", "msg_2"), [true, false], "it said so again: whoever comes first tries it then");
+  connections.works(context, instance.id, new ScriptedProvider());
+  assert.deepEqual(admits("msg_2"), [false], "what the connection before it took says nothing of this one");
+  connections.works(context, instance.id, provider);
+  assert.deepEqual(admits("msg_1", "msg_3"), [true, true]);
 });

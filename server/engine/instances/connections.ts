@@ -1,9 +1,10 @@
 /** The providers of this process, one for each instance: connected at start, again when an instance changed, taken down. */
 
-import type { InstanceId } from "../../core/id.ts";
+import { createHash } from "node:crypto";
+import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import type { Health, Provider } from "../../providers/provider.ts";
-import type { createProvider } from "../../providers/registry.ts";
+import { type createProvider, peerSettingsOf } from "../../providers/registry.ts";
 import { apply } from "../apply.ts";
 import type { Context } from "../context.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
@@ -13,16 +14,36 @@ import { memoryOf } from "./memory.ts";
 /** An instance that said of a hand-over that it is down is left alone for as long as it wished, within these bounds. */
 const REST_MS_MIN = 1_000;
 const REST_MS_MAX = 60_000;
+/** One that rested and has taken nothing since lets one message in from elsewhere within this, by shifted time. */
+const TRIAL_MS = 60_000;
 /** How long a provider may take to say how it is, in real milliseconds; beyond it nobody knows. */
 const HEALTH_WITHIN_MS = 2_000;
+/** Characters of a peer's name: two of one instance are never taken for the same. */
+const PEER_LENGTH = 16;
+
+/** An instance's provider, and its peer by its settings: with others that name the same peer it is the same text. */
+export interface Connection {
+  provider: Provider;
+  /** Null where nobody knows. */
+  peer: string | null;
+}
+
+/** An instance that said of a hand-over that it is down, and has taken nothing since. */
+interface Rest {
+  /** Until when it is left alone, by shifted time. */
+  untilAt: number;
+  /** The message that was let in from elsewhere to try it, and until when no other one is. */
+  trial: { messageId: MessageId; untilAt: number } | null;
+}
 
 export class Connections {
   readonly #createProvider: typeof createProvider;
   readonly #providers: Map<InstanceId, Provider>;
   /** Why an instance has no provider, in words for its operator. */
   readonly #problems = new Map<InstanceId, string>();
-  /** Until when instances are left alone that said of a hand-over that they are down, by shifted time. */
-  readonly #restsUntil = new Map<InstanceId, number>();
+  /** Of an instance that was taken down the last one: what it heard there is known yet. */
+  readonly #peers = new Map<InstanceId, string>();
+  readonly #rests = new Map<InstanceId, Rest>();
   /** What is being done to an instance: one thing after the other. */
   readonly #turns = new Map<InstanceId, Promise<void>>();
 
@@ -36,15 +57,72 @@ export class Connections {
     return this.#providers;
   }
 
+  /** How the instance is connected at present; null while it does not run. */
+  of(id: InstanceId): Connection | null {
+    const provider = this.#providers.get(id);
+    return provider === undefined ? null : { provider, peer: this.#peers.get(id) ?? null };
+  }
+
+  /** Notes the peers of instances that are about to be connected: what the first of them hears another may have taken in. */
+  know(context: Pick<Context, "sealer">, instances: readonly Instance[]): void {
+    for (const instance of instances) {
+      try {
+        this.#peers.set(instance.id, peerOf(instance, openConfig(context, instance)));
+      } catch {
+        // Its settings cannot be read: connecting it says so.
+      }
+    }
+  }
+
+  /** The instances that talk, or talked, to the peer of this one, itself first: what one hears, another may have heard. */
+  atPeerOf(id: InstanceId): InstanceId[] {
+    const peer = this.#peers.get(id);
+    const others = [...this.#peers].filter(([other, its]) => its === peer && other !== id);
+    return [id, ...others.map(([other]) => other)];
+  }
+
+  /** A name of the instance's peer: the same for all that talk to it; where nobody knows, the instance's own. */
+  peerKey(id: InstanceId): string {
+    return this.#peers.get(id) ?? id;
+  }
+
   /** Whether anything can be handed to the instance at present: it runs, and neither says nor has just said that it is down. */
   isUp({ clock }: Pick<Context, "clock">, id: InstanceId): boolean {
     const provider = this.#providers.get(id);
-    return provider !== undefined && provider.isUp !== false && (this.#restsUntil.get(id) ?? 0) <= clock.now();
+    return provider !== undefined && provider.isUp !== false && (this.#rests.get(id)?.untilAt ?? 0) <= clock.now();
   }
 
-  /** Leaves an instance alone that said of a hand-over that it is down: for `ms`, within bounds, or until it says otherwise. */
-  rest({ clock }: Pick<Context, "clock">, id: InstanceId, ms: number): void {
-    this.#restsUntil.set(id, clock.now() + Math.min(Math.max(ms, REST_MS_MIN), REST_MS_MAX));
+  /** Whether it rested and has taken nothing since: it may be down yet, and is tried with one message at a time. */
+  isInDoubt(id: InstanceId): boolean {
+    return this.#rests.has(id);
+  }
+
+  /**
+   * Whether a message that waits elsewhere may come to the instance. One that is in doubt is tried with one message of
+   * others, and not given all of them: whoever is let in is that one for a while.
+   */
+  admits(context: Pick<Context, "clock">, id: InstanceId, messageId: MessageId): boolean {
+    if (!this.isUp(context, id)) return false;
+    const rest = this.#rests.get(id);
+    if (rest === undefined || rest.trial?.messageId === messageId) return true;
+    const now = context.clock.now();
+    if (rest.trial !== null && rest.trial.untilAt > now) return false;
+    rest.trial = { messageId, untilAt: now + TRIAL_MS };
+    return true;
+  }
+
+  /**
+   * Leaves an instance alone whose provider said of a hand-over that it is down: for `ms`, within bounds, or until it says
+   * otherwise. The word of a provider that is not the instance's any more counts for nothing.
+   */
+  rest({ clock }: Pick<Context, "clock">, id: InstanceId, from: Provider, ms: number): void {
+    if (this.#providers.get(id) !== from) return;
+    this.#rests.set(id, { untilAt: clock.now() + Math.min(Math.max(ms, REST_MS_MIN), REST_MS_MAX), trial: null });
+  }
+
+  /** Its provider took a message: whatever it said of itself before, it is up. */
+  works(context: Context, id: InstanceId, from: Provider): void {
+    if (this.#rests.has(id) && this.#providers.get(id) === from) this.#changed(context, id);
   }
 
   /** Makes the instance's provider from its settings and starts it, in place of the one it had. Never throws: `health` tells. */
@@ -110,6 +188,7 @@ export class Connections {
       changed: () => this.#changed(context, instanceId),
       fault: (error) => observer.fault(`provider.${instance.provider}:${instanceId}`, error),
     });
+    this.#peers.set(instanceId, peerOf(instance, config));
     try {
       await provider.start((signal) => apply(context, instanceId, signal));
     } catch (error) {
@@ -122,7 +201,7 @@ export class Connections {
 
   /** It came up or went down: what waits for it goes on, or goes elsewhere. */
   #changed(context: Context, id: InstanceId): void {
-    this.#restsUntil.delete(id);
+    this.#rests.delete(id);
     context.wake.messages([id]);
     context.wake.outages();
   }
@@ -131,7 +210,7 @@ export class Connections {
     const provider = this.#providers.get(id);
     this.#providers.delete(id);
     this.#problems.delete(id);
-    this.#restsUntil.delete(id);
+    this.#rests.delete(id);
     try {
       await provider?.stop();
     } catch (error) {
@@ -149,6 +228,13 @@ export class Connections {
       if (this.#turns.get(id) === turn) this.#turns.delete(id);
     }
   }
+}
+
+/** The peer that an instance's settings name, in a form that says nothing of it; where none does, it is its own. */
+function peerOf({ id, provider }: Instance, config: Readonly<Record<string, unknown>>): string {
+  const settings = peerSettingsOf(provider);
+  const named = settings.length === 0 ? [id] : settings.map((setting) => config[setting] ?? null);
+  return createHash("sha256").update(JSON.stringify(named)).digest("base64url").slice(0, PEER_LENGTH);
 }
 
 /** An instance's settings, secrets in clear. Throws when they were sealed with another key. */

@@ -6,7 +6,7 @@ import { becomeUnknown, type ChangeContext, climb, defer, type FailureCause } fr
 import { failOver, placeOf } from "../../core/message-routing.ts";
 import { backoffMs } from "../../core/retry.ts";
 import { wayOf } from "../../core/routing.ts";
-import type { Outcome } from "../../providers/provider.ts";
+import type { Outcome, Provider } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import { type Context, changeContext } from "../context.ts";
@@ -15,22 +15,28 @@ import { changeMessage, type Verdict } from "./change-message.ts";
 import { giveUp } from "./give-up.ts";
 import { referenceTurn } from "./references.ts";
 
-/** Commits the outcome of a hand-over, or of asking for it later. Answers the message as it then stands. */
-export async function conclude(context: Context, handed: Message, outcome: Outcome): Promise<Message> {
+/** Commits what `provider` said of a hand-over, then or asked for it later. Answers the message as it then stands. */
+export async function conclude(
+  context: Context,
+  provider: Provider,
+  handed: Message,
+  outcome: Outcome,
+): Promise<Message> {
   const { instanceId } = handed;
   const waitMs = outcome.outcome === "deferred" ? (outcome.retryAfterMs ?? pauseMs(context, handed)) : 0;
   const isDown = outcome.outcome === "deferred" && outcome.isDown === true;
   // Before its messages are due again, so that they wait for it and are not handed to it one by one.
-  if (isDown) context.connections.rest(context, instanceId, waitMs);
+  if (isDown) context.connections.rest(context, instanceId, provider, waitMs);
   const write = () =>
     commitInTime(context, handed.claimedUntil, async () => {
       const plan = await planOf(context, handed);
-      return changeMessage(context, handed, (fresh) => afterOutcome(context, plan, fresh, { handed, outcome, waitMs }));
+      const ended = { provider, handed, outcome, waitMs };
+      return changeMessage(context, handed, (fresh) => afterOutcome(context, plan, fresh, ended));
     });
   // Receipts and reactions that come while this is written wait for it: they find the message by its reference then.
   const changed =
     outcome.outcome === "accepted"
-      ? await context.turns.take(referenceTurn(instanceId, outcome.reference), write)
+      ? await context.turns.take(referenceTurn(context, instanceId, outcome.reference), write)
       : await write();
   if (isDown) context.wake.outages();
   if (outcome.outcome === "accepted") {
@@ -44,14 +50,16 @@ function pauseMs(context: Context, { handOvers }: Message): number {
   return backoffMs(handOvers, context.chance());
 }
 
-/** A hand-over that has ended: the message as it was handed over, and how long it is to wait where it is deferred. */
+/** A hand-over that has ended: by whom, of which message as it then was, and how long it is to wait where it is deferred. */
 interface Ended {
+  provider: Provider;
   handed: Message;
   outcome: Outcome;
   waitMs: number;
 }
 
-function afterOutcome(context: Context, plan: Plan, message: Message, { handed, outcome, waitMs }: Ended): Verdict {
+function afterOutcome(context: Context, plan: Plan, message: Message, ended: Ended): Verdict {
+  const { provider, handed, outcome, waitMs } = ended;
   const told = changeContext(context);
   const { now } = told;
   // A receipt may have been faster, and may have ended this hand-over already.
@@ -66,12 +74,14 @@ function afterOutcome(context: Context, plan: Plan, message: Message, { handed, 
     case "deferred": {
       const laterAt = Math.min(now + waitMs, message.expiresAt ?? Number.POSITIVE_INFINITY);
       const dueAt = outcome.isDown === true ? placeOf(message, context.settings.messageTtlMs, now) : laterAt;
-      const deferred = defer(message, outcome.reason, dueAt, now);
+      // Why an instance is down is its operator's matter, who reads it in its health.
+      const reason = outcome.isDown === true ? `${plan.nameOf(message.instanceId)} is down` : outcome.reason;
+      const deferred = defer(message, reason, dueAt, now);
       return deferred === null ? null : { message: deferred, events: [] };
     }
     case "unknown": {
-      const settleAfterMs = context.providers.get(message.instanceId)?.capabilities.settleAfterMs ?? 0;
-      return { message: becomeUnknown(message, now + settleAfterMs, outcome.reason, now), events: [] };
+      const askAt = now + provider.capabilities.settleAfterMs;
+      return { message: becomeUnknown(message, askAt, outcome.reason, now), events: [] };
     }
   }
 }
@@ -101,7 +111,9 @@ function refused(context: Context, plan: Plan, message: Message, outcome: Reject
   const other = reason === "NOT_REACHABLE" ? null : chooseOn(context, plan, message.channel, tried);
   if (other === null) return giveUp(context, plan, message, reason, cause);
   const now = context.clock.now();
-  const moved = failOver(message, wayOf(other), cause, placeOf(message, context.settings.messageTtlMs, now), now);
+  const dueAt = placeOf(message, context.settings.messageTtlMs, now);
+  const from = plan.nameOf(message.instanceId);
+  const moved = failOver({ message, from, to: wayOf(other), dueAt }, cause, now);
   return moved === null ? null : { message: moved, events: [] };
 }
 

@@ -162,7 +162,7 @@ test("contract 3, 4: message.fallback says from where, why and whereto; message.
   assert.equal(failed?.data.errorCode, "REJECTED");
   assert.equal(failed?.data.mayHaveBeenSent, undefined, "it provably was not");
   const { timeline } = await stage.message(id);
-  const here = `by ${stage.instance.id}, where the number is`;
+  const here = `by ${stage.instance.name}, where the number is`;
   assert.deepEqual(
     timeline.map(({ status: at, channel: on, reason: why }) => [at, on, why]),
     [

@@ -1,7 +1,7 @@
 /** Hands due messages to their provider, and commits what came of it: the loop from `queued` to `sent`. */
 
 import type { InstanceId, MessageId } from "../../core/id.ts";
-import type { Message } from "../../core/message.ts";
+import { type Message, pairOf } from "../../core/message.ts";
 import { becomeDue, handOver } from "../../core/message-lifecycle.ts";
 import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
 import { lanesDueBeside } from "../../store/messages.ts";
@@ -13,15 +13,30 @@ import { nextChannel, type Plan, planOf, wayNow } from "../routing/route.ts";
 import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
 import { giveUp } from "./give-up.ts";
-import { isHeld, LEASE_MS, released } from "./lease.ts";
+import { handOverLeaseMs, isHeld, LEASE_MS, released } from "./lease.ts";
 import { outbound } from "./outbound.ts";
-import { failsAsUnwanted, type Hand, makeReady, type Ready } from "./ready.ts";
+import { failsAsUnwanted, giveBack, type Hand, makeReady, type Ready } from "./ready.ts";
 import { settle } from "./settle.ts";
 
-/** Hand-overs at once, all instances together. */
+/** Messages at once that have a slot, all instances together. */
 const HAND_OVERS_AT_ONCE_MAX = 256;
 /** Messages at once of an instance that does not run: nothing is handed over, only what is due beside is looked at. */
 const SLOTS_WITHOUT_PROVIDER = 16;
+/**
+ * What takes longer has no slot of its lane any more, in real milliseconds: a hand-over may take minutes, and so may the
+ * waiting for its turn of what goes to the same recipient, and neither stops what goes to others.
+ */
+const SLOT_MS = 40_000;
+
+/** Frees the slot of a message in hand. */
+type Free = (result: RunResult) => void;
+
+/** A message in hand. */
+interface Tail {
+  ended: Promise<unknown>;
+  /** Whether it has had its slot for as long as it may. */
+  isLate: boolean;
+}
 
 /** The loop that drains due messages; a lane is a provider instance. */
 export class Dispatch {
@@ -29,14 +44,16 @@ export class Dispatch {
   readonly outages: Outages;
   readonly #context: Context;
   /** The last message in hand from each number to each recipient. */
-  readonly #tails = new Map<string, Promise<unknown>>();
+  readonly #tails = new Map<string, Tail>();
   /** Each ends the waiting for one hand-over. */
   readonly #handOvers = new Set<AbortController>();
   readonly #gathering = new Set<MessageId>();
+  /** Those that gave their slot up for as long as their files came: they go on without. */
+  readonly #withoutSlot = new Set<Message>();
   #stopped = false;
 
   constructor(context: Context) {
-    const { clock, observer, providers } = context;
+    const { clock, observer } = context;
     this.#context = context;
     this.outages = new Outages(context);
     this.lanes = new Lanes<Message>({
@@ -47,7 +64,7 @@ export class Dispatch {
       run: (message, free) => this.#inOrder(message, free),
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),
-      slotsPerLane: (lane) => providers.get(lane as InstanceId)?.capabilities.concurrency ?? SLOTS_WITHOUT_PROVIDER,
+      slotsPerLane: (lane) => this.#slotsOf(lane as InstanceId),
       slotsMax: HAND_OVERS_AT_ONCE_MAX,
     });
   }
@@ -87,32 +104,57 @@ export class Dispatch {
   }
 
   /** Handles a message after those before it from the same number to the same recipient (contract 3). */
-  async #inOrder(message: Message, free: Hand["free"]): Promise<RunResult> {
-    const pair = `${message.from} ${message.to}`;
-    const before = this.#tails.get(pair) ?? Promise.resolve();
-    const handled = before.then(() => this.#handle(message, free));
-    const tail = handled.catch(() => {});
+  async #inOrder(message: Message, free: Free): Promise<RunResult> {
+    const pair = pairOf(message);
+    const before = this.#tails.get(pair) ?? { ended: Promise.resolve(), isLate: false };
+    const handled = before.ended.then(() => this.#handle(message, free));
+    const tail: Tail = { ended: handled.catch(() => {}), isLate: false };
     this.#tails.set(pair, tail);
+    // Behind one that is late the waiting may take minutes, and would keep a slot from others, in other lanes too.
+    const stopTimer = this.#context.clock.after(before.isLate ? 0 : SLOT_MS, () => {
+      tail.isLate = true;
+      free("bad");
+    });
     try {
       return await handled;
     } finally {
+      stopTimer();
       if (this.#tails.get(pair) === tail) this.#tails.delete(pair);
     }
   }
 
-  async #handle(message: Message, free: Hand["free"]): Promise<RunResult> {
+  async #handle(message: Message, free: Free): Promise<RunResult> {
     // It waited its turn while the process began to stop: its lease is ended by the next start.
     if (this.#stopped) return "bad";
     const abort = new AbortController();
     this.#handOvers.add(abort);
     try {
-      return await lookAgain(this.#context, message, { abort, free, gathering: this.#gathering });
+      const waitsForFiles = () => this.#waitForFiles(message, free);
+      return await lookAgain(this.#context, message, { abort, waitsForFiles, gathering: this.#gathering });
     } catch (error) {
       if (error instanceof MessageGone) return "good";
       throw error;
     } finally {
       this.#handOvers.delete(abort);
+      this.#withoutSlot.delete(message);
     }
+  }
+
+  /**
+   * While files come its slot is for messages that have none: unless one at a time tries the instance, or as many as it
+   * takes at once are being handed over without one already, so that a burst of files is not given to it all at once.
+   */
+  #waitForFiles(message: Message, free: Free): void {
+    const { instanceId } = message;
+    const isInItsHands = (other: Message) => other.instanceId === instanceId && !this.#gathering.has(other.id);
+    const others = [...this.#withoutSlot].filter(isInItsHands).length;
+    if (this.#context.connections.isInDoubt(instanceId) || others >= this.#slotsOf(instanceId)) return;
+    this.#withoutSlot.add(message);
+    free("bad");
+  }
+
+  #slotsOf(instanceId: InstanceId): number {
+    return this.#context.providers.get(instanceId)?.capabilities.concurrency ?? SLOTS_WITHOUT_PROVIDER;
   }
 }
 
@@ -164,29 +206,33 @@ async function handOverReady(
   { message, gathered }: Ready,
   abort: AbortController,
 ): Promise<RunResult> {
+  const connection = context.connections.of(message.instanceId);
+  if (connection === null) {
+    // It was taken down while files were fetched.
+    await giveBack(context, message);
+    return "bad";
+  }
+  // Both as of one moment: what is recorded is whom it goes to.
+  const { provider, peer } = connection;
   let begun = false;
   const handed = await changeMessage(context, message, (fresh) => {
-    const change = isHeld(fresh, message) ? handOver(fresh, changeContext(context)) : null;
+    const change = isHeld(fresh, message) ? handOver(fresh, peer, changeContext(context)) : null;
     begun = change !== null;
     if (change === null) return released(fresh, message);
     // It may have waited its turn for long: the lease begins with the hand-over.
-    return { ...change, message: { ...change.message, claimedUntil: context.clock.real() + LEASE_MS } };
+    const claimedUntil = context.clock.real() + handOverLeaseMs(provider);
+    return { ...change, message: { ...change.message, claimedUntil } };
   });
   // Files may have taken long, and STOP holds from the moment that it is on disk.
   if (!begun || (await failsAsUnwanted(context, handed))) return "bad";
-  const provider = context.providers.get(handed.instanceId);
-  const outcome =
-    provider === undefined
-      ? notRunning(handed.instanceId)
-      : await send(context, provider, outbound(context, handed, gathered), abort);
-  await conclude(context, handed, outcome);
-  if (outcome.outcome === "accepted") return "good";
+  const outcome = await send(context, provider, outbound(context, handed, gathered), abort);
+  await conclude(context, provider, handed, outcome);
+  if (outcome.outcome === "accepted") {
+    context.connections.works(context, handed.instanceId, provider);
+    return "good";
+  }
   // One at a time tries whether it is there again.
   return outcome.outcome === "deferred" && outcome.isDown === true ? "slow" : "bad";
-}
-
-function notRunning(instanceId: InstanceId): Outcome {
-  return { outcome: "deferred", retryAfterMs: null, reason: `${instanceId} is not running`, isDown: true };
 }
 
 /** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */
@@ -194,7 +240,8 @@ async function send(context: Context, provider: Provider, message: Outbound, abo
   if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service stopped before it" };
   const late: Outcome = { outcome: "unknown", reason: "the provider did not answer in time" };
   try {
-    return await answerOf(context.clock, abort, (signal) => provider.send(message, signal), late);
+    const { handOverMs } = provider.capabilities;
+    return await answerOf(context.clock, abort, (signal) => provider.send(message, signal), late, handOverMs);
   } catch (error) {
     context.observer.fault("provider.send", error);
     return { outcome: "unknown", reason: "the hand-over broke off" };

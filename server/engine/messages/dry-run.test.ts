@@ -41,12 +41,12 @@ describe("the hops of a dry run", () => {
     const carriers = await pairOn(t);
     const { stage, mac, a, b } = carriers;
     const run = await rehearse(carriers);
-    const first = `imessage first by preference, by ${mac.id}, where the number is`;
+    const first = `imessage first by preference, by ${mac.name}, where the number is`;
     assert.deepEqual(outcome(run), ["imessage", mac.id, first]);
     assert.deepEqual(hops(run), [
       ["imessage", mac.id, true, first],
-      ["sms", a.id, true, `sms should imessage be given up, by ${a.id}, for the route +1`],
-      ["sms", b.id, true, `should ${a.id} refuse it, by ${b.id}, for the route +1`],
+      ["sms", a.id, true, `sms should imessage be given up, by ${a.name}, for the route +1`],
+      ["sms", b.id, true, `should ${a.name} refuse it, by ${b.name}, for the route +1`],
     ]);
     const id = await stage.send();
     assert.equal((await stage.message(id)).timeline[0]?.reason, run.reason);
@@ -59,8 +59,8 @@ describe("the hops of a dry run", () => {
     const run = await rehearse(carriers, SMS_FIRST);
     assert.deepEqual([run.channel, run.instanceId], ["sms", b.id]);
     assert.deepEqual(hops(run).slice(0, 2), [
-      ["sms", a.id, false, `${a.id} is down`],
-      ["sms", b.id, true, `sms first by preference, by ${b.id}, for the route +1, as ${a.id} is down`],
+      ["sms", a.id, false, `${a.name} is down`],
+      ["sms", b.id, true, `sms first by preference, by ${b.name}, for the route +1, as ${a.name} is down`],
     ]);
     const id = await stage.send(SMS_FIRST);
     assert.equal((await stage.message(id)).instanceId, b.id);
@@ -73,7 +73,7 @@ describe("the hops of a dry run", () => {
     const run = await rehearse(carriers, SMS_FIRST);
     assert.deepEqual([run.channel, run.instanceId], ["sms", a.id]);
     assert.match(run.reason, /it is down at present, and the message waits for it$/);
-    assert.deepEqual(hops(run)[1], ["sms", b.id, false, `${b.id} is down`]);
+    assert.deepEqual(hops(run)[1], ["sms", b.id, false, `${b.name} is down`]);
   });
 
   test("leave iMessage out where the provider knows that the recipient has none", async (t) => {
@@ -82,7 +82,7 @@ describe("the hops of a dry run", () => {
     mac.provider.onCommand = () => ({ imessage: false, facetime: false });
     mac.provider.onSend = () => NOT_REACHABLE;
     const run = await rehearse(carriers);
-    assert.deepEqual(outcome(run), ["sms", a.id, `sms as imessage would be given up, by ${a.id}, for the route +1`]);
+    assert.deepEqual(outcome(run), ["sms", a.id, `sms as imessage would be given up, by ${a.name}, for the route +1`]);
     assert.equal(run.hops[0]?.usable, false);
     assert.match(run.hops[0]?.reason ?? "", /is not on iMessage/);
     const id = await stage.send();

@@ -65,15 +65,15 @@ function waysOn(context: Context, drafted: Draft, channel: Channel, absent: bool
   const { message, recipient } = drafted;
   const chosen = chooseOn(context, recipient.plan, channel);
   if (chosen === null) return [];
-  return recipient.plan(channel).map((candidate) => {
+  return recipient.plan.on(channel).map((candidate) => {
     const { instanceId } = candidate;
-    const against =
-      obstacle(message, channel, absent) ?? (chosen.passedOver.includes(instanceId) ? isDown(instanceId) : null);
+    const isPassedOver = chosen.passedOver.some((one) => one.instanceId === instanceId);
+    const against = obstacle(message, channel, absent) ?? (isPassedOver ? isDown(candidate) : null);
     if (against !== null) return { channel, instanceId, usable: false, reason: against };
     if (instanceId === chosen.instanceId)
       return { channel, instanceId, usable: true, reason: why(message, channel, chosen, absent) };
     if (!context.connections.isUp(context, instanceId))
-      return { channel, instanceId, usable: false, reason: isDown(instanceId) };
+      return { channel, instanceId, usable: false, reason: isDown(candidate) };
     return { channel, instanceId, usable: true, reason: next(candidate, chosen) };
   });
 }
@@ -87,8 +87,8 @@ function obstacle(message: Message, channel: Channel, absent: boolean): string |
   return `${message.to} is not on iMessage as far as its provider knows: the channel would be given up`;
 }
 
-function isDown(instanceId: string): string {
-  return `${instanceId} is down`;
+function isDown({ name }: Candidate): string {
+  return `${name} is down`;
 }
 
 /** Why by this instance: of the first channel in the words of the timeline. */
@@ -100,8 +100,8 @@ function why(message: Message, channel: Channel, chosen: Chosen, absent: boolean
   return `${channel} ${given ?? `should ${before.join(" and ")} be given up`}, by ${wayOf(chosen).way}`;
 }
 
-function next({ instanceId, because }: Candidate, chosen: Chosen): string {
-  return `should ${chosen.instanceId} refuse it, by ${instanceId}, ${because}`;
+function next({ name, because }: Candidate, chosen: Chosen): string {
+  return `should ${chosen.name} refuse it, by ${name}, ${because}`;
 }
 
 /** A channel that the message does not try. */

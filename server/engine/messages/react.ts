@@ -20,7 +20,7 @@ import { findByReference, referenceTurn } from "./references.ts";
  * reaction, it changes nothing, and so does one that came to an address that nobody has.
  */
 export async function hearReaction(context: Context, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
-  await context.turns.take(referenceTurn(instanceId, signal.target), async () => {
+  await context.turns.take(referenceTurn(context, instanceId, signal.target), async () => {
     const number = await context.known.numberAt(signal.to);
     if (number !== null) return take(context, number, instanceId, signal);
     context.observer.fault("reaction", new Error("a reaction came to an address that is no number of this service"));

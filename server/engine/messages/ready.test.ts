@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
 import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
-import { UNKNOWN } from "../../../test/support/provider.ts";
+import { ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { Fetched } from "../../outgoing/fetch.ts";
@@ -14,11 +14,12 @@ const GIF = Buffer.from("GIF89a\0\0");
 const A = "https://example.com/a.gif";
 const B = "https://example.com/b.gif";
 const SECOND_MS = 1_000;
+const FETCHED_AT_ONCE = 16;
 
 type Answer = Fetched | Promise<Fetched> | "never";
 
 /** A stage whose files come from `answer`, by their address. */
-async function stageWith(t: NodeTest, answer: (url: string) => Answer) {
+async function stageWith(t: NodeTest, answer: (url: string) => Answer, provider = new ScriptedProvider()) {
   const fetched: string[] = [];
   const memory = { held: 0 };
   const fetcher: Context["fetcher"] = {
@@ -40,7 +41,7 @@ async function stageWith(t: NodeTest, answer: (url: string) => Answer) {
       memory.held -= bytes;
     },
   };
-  const stage = await engineStage(t, { context: { fetcher } });
+  const stage = await engineStage(t, { provider, context: { fetcher } });
   return { ...stage, stage, fetched, memory, life: stage.life };
 }
 
@@ -236,4 +237,29 @@ describe("contract 3: opt-outs when a message is due", () => {
       [other],
     );
   });
+});
+
+test("of messages with files a provider is given so many at once, and not all of them: twice what it takes, and what was being fetched", async (t) => {
+  const provider = new ScriptedProvider({ concurrency: 3 });
+  provider.onSend = () => "never";
+  const { stage, memory, fetched } = await stageWith(t, picture, provider);
+  for (let index = 0; index < 80; index += 1) await stage.send({ ...MEDIA, to: `+155501000${10 + index}` });
+  await stage.run();
+  await stage.clock.advance(10 * SECOND_MS);
+  const { length } = provider.handed;
+  assert.ok(length >= 6 && length <= 2 * 3 + FETCHED_AT_ONCE, `${length} at once`);
+  assert.deepEqual([fetched.length, memory.held], [length, length * GIF.length]);
+  // Called off, each makes room for another.
+  await stage.clock.advance(40 * SECOND_MS);
+  assert.ok(provider.handed.length > length && memory.held <= 22 * GIF.length, `${provider.handed.length} after that`);
+});
+
+test("however many messages have slow files, and however few their provider takes at once, a text goes out between them", async (t) => {
+  const { stage, fetched } = await stageWith(t, () => "never", new ScriptedProvider({ concurrency: 2 }));
+  for (let index = 0; index < 30; index += 1) await stage.send({ ...MEDIA, to: `+155501000${10 + index}` });
+  await stage.run();
+  assert.equal(fetched.length, FETCHED_AT_ONCE);
+  const text = await stage.send();
+  await stage.run();
+  assert.equal((await stage.message(text)).status, "sent");
 });

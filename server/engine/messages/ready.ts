@@ -8,13 +8,12 @@ import { placeOf } from "../../core/message-routing.ts";
 import { postpone, postponedSince } from "../../core/message-waiting.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
 import { type Context, changeContext } from "../context.ts";
-import type { RunResult } from "../lanes.ts";
 import { waitsForQuietHours } from "../routing/quiet-hours.ts";
 import { changeMessage } from "./change-message.ts";
 import { isHeld, LEASE_MS } from "./lease.ts";
 import { type Gathered, hasFiles, isPlain, NOTHING_GATHERED, type Prepared, prepare } from "./outbound.ts";
 
-/** Messages whose files are gathered at once; others are postponed. They hold no slot of their lane meanwhile. */
+/** Messages whose files are gathered at once; others are postponed. */
 const GATHERED_AT_ONCE_MAX = 16;
 /** A message whose files could not be had waits as long as it has waited so far, within these bounds, in milliseconds. */
 const POSTPONED_MS_MIN = 1_000;
@@ -26,8 +25,8 @@ const GATHERING_MS_MAX = 40_000;
 export interface Hand {
   /** Calls off what is being done for it. */
   abort: AbortController;
-  /** Frees its slot. */
-  free(result: RunResult): void;
+  /** Its files are about to come, which may take long. */
+  waitsForFiles(): void;
   /** Messages whose files are being gathered. */
   gathering: Set<MessageId>;
 }
@@ -60,7 +59,7 @@ export function expiryOf({ clock, settings }: Context, { expiresAt }: Message): 
 }
 
 /** Its instance is down: it waits at its place, from where it may go elsewhere, after those before it. */
-async function giveBack(context: Context, message: Message): Promise<null> {
+export async function giveBack(context: Context, message: Message): Promise<null> {
   await changeMessage(context, message, (fresh) => {
     if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
     const dueAt = placeOf(fresh, context.settings.messageTtlMs, context.clock.now());
@@ -105,12 +104,15 @@ async function renewLease(context: Context, message: Message): Promise<Message |
   return isRenewed ? renewed : null;
 }
 
-async function prepareInTurn(context: Context, message: Message, { abort, free, gathering }: Hand): Promise<Prepared> {
+async function prepareInTurn(
+  context: Context,
+  message: Message,
+  { abort, waitsForFiles, gathering }: Hand,
+): Promise<Prepared> {
   if (!hasFiles(message)) return prepare(context, message, abort.signal);
   if (gathering.size >= GATHERED_AT_ONCE_MAX) return { deferred: "the files of other messages are being fetched" };
   gathering.add(message.id);
-  // While files come, its slot is for messages that have none.
-  free("bad");
+  waitsForFiles();
   try {
     return await prepare(context, message, abort.signal);
   } finally {

@@ -15,7 +15,9 @@ import { referenceTurn } from "./references.ts";
 
 /** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing, and is `unknown`. */
 export async function hearReceipt(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
-  return context.turns.take(referenceTurn(instanceId, signal.reference), () => take(context, instanceId, signal));
+  return context.turns.take(referenceTurn(context, instanceId, signal.reference), () =>
+    take(context, instanceId, signal),
+  );
 }
 
 async function take(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {

@@ -1,18 +1,21 @@
 /** Messages of contacts: one message, one event, one chat, however often and however oddly they are told. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, type TestContext as NodeTest, test } from "node:test";
 import type { InboundEventData } from "../../../sdk/wire.ts";
+import { carriersOn } from "../../../test/support/carriers.ts";
 import { commitAll, type TestContext, testContext } from "../../../test/support/context.ts";
 import { engineStage } from "../../../test/support/engine.ts";
-import { inbound } from "../../../test/support/provider.ts";
-import type { MessageId } from "../../core/id.ts";
+import { inbound, ScriptedProvider } from "../../../test/support/provider.ts";
+import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
-import type { InboundSignal } from "../../providers/provider.ts";
+import type { InboundSignal, ProviderContext } from "../../providers/provider.ts";
 import { listEventsOfMessage } from "../../store/events.ts";
 import { decode } from "../../store/rows.ts";
 import { apply } from "../apply.ts";
 import type { Context } from "../context.ts";
+import { Engine } from "../engine.ts";
+import { updateInstance } from "../instances/connect.ts";
 import { Turns } from "../turns.ts";
 
 async function messagesOf({ context }: TestContext): Promise<Message[]> {
@@ -237,4 +240,71 @@ test("a message that the store could not take is told again, and then kept", asy
   assert.equal(made.observed.received, 0);
   await tell(made, inbound(), context);
   assert.equal((await messagesOf(made)).length, 1);
+});
+
+test("a message that two instances of one account hear, as by a hook and by a list, is one; of two accounts it is two", async (t) => {
+  const create = () => new ScriptedProvider({ channels: ["sms"] });
+  const { stage, add } = await carriersOn(t, { create });
+  const at = async (accountSid: string) => {
+    const { id } = await add(create(), "twilio");
+    const merge = () => ({ accountSid, authToken: "secret" });
+    await updateInstance(stage.life.context, id, { name: null, merge });
+    return id;
+  };
+  const [first, second, other] = [await at("one"), await at("one"), await at("two")];
+  const { context } = stage.life;
+  const signal = inbound({ reference: "SM1", channel: "sms", to: stage.number.address });
+  // There is a thread already, so that nothing else keeps the two from passing one another.
+  await apply(context, first, { ...signal, reference: "SM0" });
+  await Promise.all([apply(context, first, signal), apply(context, second, signal)]);
+  await apply(context, second, signal);
+  const count = async () => (await messagesOf(stage)).length;
+  assert.equal(await count(), 2);
+  await apply(context, other, signal);
+  assert.equal(await count(), 3);
+});
+
+describe("a message that one of two instances of an account took in is not taken in again by the other one", () => {
+  const CONFIG = { accountSid: "one", authToken: "secret" };
+
+  async function twoOfOneAccount(t: NodeTest) {
+    const create = () => new ScriptedProvider({ channels: ["sms"] });
+    const { stage, add } = await carriersOn(t, { create });
+    const ids: InstanceId[] = [];
+    for (let made = 0; made < 2; made += 1) {
+      const { id } = await add(create(), "twilio");
+      await updateInstance(stage.life.context, id, { name: null, merge: () => CONFIG });
+      ids.push(id);
+    }
+    const [first, second] = ids as [InstanceId, InstanceId];
+    const signal = inbound({ reference: "SM1", channel: "sms", to: stage.number.address });
+    return { stage, first, second, signal, context: stage.life.context };
+  }
+
+  test("while the one is taken down", async (t) => {
+    const { stage, first, second, signal, context } = await twoOfOneAccount(t);
+    await apply(context, first, signal);
+    await context.connections.disconnect(context, first);
+    await apply(context, second, signal);
+    assert.equal((await messagesOf(stage)).length, 1);
+  });
+
+  test("in the next process, where the other one is connected, and hears of it, before the one", async (t) => {
+    const { stage, first, second, signal, context } = await twoOfOneAccount(t);
+    await apply(context, second, signal);
+    const started: InstanceId[] = [];
+    const createProvider = (_: string, { instanceId }: ProviderContext) => {
+      const provider = new ScriptedProvider({ channels: ["sms"] });
+      provider.start = async (signals?: (signal: InboundSignal) => Promise<unknown>) => {
+        started.push(instanceId);
+        if (instanceId === first) await signals?.(signal);
+      };
+      return provider;
+    };
+    const engine = new Engine({ ...stage.context, createProvider });
+    await engine.start({ poster: { post: () => new Promise(() => {}) }, inboxUrl: (path) => path });
+    t.after(() => engine.stop());
+    assert.deepEqual(started.slice(-2), [first, second]);
+    assert.equal((await messagesOf(stage)).length, 1);
+  });
 });

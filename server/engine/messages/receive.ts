@@ -6,7 +6,6 @@ import { arrive } from "../../core/message-revision.ts";
 import type { CustomerNumber } from "../../core/number.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { InboundSignal } from "../../providers/provider.ts";
-import { findHandOver } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
 import { keepInbound } from "../attachments/attach.ts";
 import { groupOf } from "../chats/groups.ts";
@@ -17,14 +16,15 @@ import { keywordOperations, optOutsChanged } from "../contacts/opt-outs.ts";
 import { type Context, changeContext } from "../context.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
 import { paidBy } from "../payments/payments.ts";
-import { findByReference, referenceTurn } from "./references.ts";
+import { findByReference, isKnown, referenceTurn } from "./references.ts";
 
 /**
  * Takes in a message of a contact; resolves when it is on disk with its event. One that was taken in before, by the
- * provider's reference, changes nothing, and so does one to an address that nobody has.
+ * provider's reference, changes nothing, also where another instance at the same peer told of it; nor does one to an
+ * address that nobody has.
  */
 export async function hearMessage(context: Context, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
-  await context.turns.take(referenceTurn(instanceId, signal.reference), async () => {
+  await context.turns.take(referenceTurn(context, instanceId, signal.reference), async () => {
     const number = await context.known.numberAt(signal.to);
     if (number !== null) return withThread(() => receive(context, number, instanceId, signal));
     context.observer.fault("inbound", new Error("a message came to an address that is no number of this service"));
@@ -40,7 +40,7 @@ async function receive(
 ): Promise<void> {
   const forgets = forgetting(instanceId, signal);
   const decided = await decide(context, async () => {
-    if ((await findHandOver(context.store.db, instanceId, signal.reference)) !== null) {
+    if (await isKnown(context, instanceId, signal.reference)) {
       return { unit: forgets.length === 0 ? null : forgets, value: null };
     }
     const from = addressOf(signal.from);

@@ -44,7 +44,7 @@ async function addressRecipient(
   chat: Chat | null,
 ): Promise<Recipient> {
   const plan = await planFrom(context, number, to);
-  const usable = CHANNELS.filter((channel) => plan(channel).length > 0);
+  const usable = CHANNELS.filter((channel) => plan.on(channel).length > 0);
   return { number, to, chat, isGroup: false, plan, usable };
 }
 
@@ -68,7 +68,7 @@ async function chatRecipient(
     throw new ApiError("INVALID_STATUS", `${chat.id}: ${chat.from} has left this group; nothing can be sent to it.`);
   }
   // What the provider calls the group is a name on its own instance only, and a group has one channel.
-  const plan = planInGroup(chat.instanceId);
+  const plan = await planInGroup(context, chat.instanceId);
   return { number, to: chat.id, chat, isGroup: true, plan, usable: [chat.channel] };
 }
 

@@ -15,10 +15,26 @@ export async function findByReference(
   return handOver === null ? null : findMessage(store.db, handOver.messageId as MessageId);
 }
 
+/** Whether a message called `reference` is here of the instance, or of another one at the same peer, which hears the same. */
+export async function isKnown(
+  { store, connections }: Pick<Context, "store" | "connections">,
+  instanceId: InstanceId,
+  reference: string,
+): Promise<boolean> {
+  for (const id of connections.atPeerOf(instanceId)) {
+    if ((await findHandOver(store.db, id, reference)) !== null) return true;
+  }
+  return false;
+}
+
 /**
- * Key of the turns of what an instance tells of one message: it is taken in as it was told, first that the message
- * came, then what became of it.
+ * Key of the turns of what a peer tells of one message: it is taken in as it was told, first that the message came, then
+ * what became of it.
  */
-export function referenceTurn(instanceId: InstanceId, reference: string): string {
-  return `${instanceId} ${reference}`;
+export function referenceTurn(
+  { connections }: Pick<Context, "connections">,
+  instanceId: InstanceId,
+  reference: string,
+): string {
+  return `${connections.peerKey(instanceId)} ${reference}`;
 }

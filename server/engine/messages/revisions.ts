@@ -18,7 +18,7 @@ import { findByReference, referenceTurn } from "./references.ts";
  */
 export async function hearRevision(context: Context, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
   const { reference } = signal;
-  await context.turns.take(referenceTurn(instanceId, reference), () => revise(context, instanceId, signal));
+  await context.turns.take(referenceTurn(context, instanceId, reference), () => revise(context, instanceId, signal));
 }
 
 async function revise(context: Context, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
@@ -41,7 +41,9 @@ async function revise(context: Context, instanceId: InstanceId, signal: Revision
 
 /** Applies that a contact kept an audio message of ours, once for each message; resolves when that is on disk. */
 export async function hearAudioKept(context: Context, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
-  await context.turns.take(referenceTurn(instanceId, signal.reference), () => keepOnce(context, instanceId, signal));
+  await context.turns.take(referenceTurn(context, instanceId, signal.reference), () =>
+    keepOnce(context, instanceId, signal),
+  );
 }
 
 async function keepOnce(context: Context, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {

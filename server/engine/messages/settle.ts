@@ -17,8 +17,12 @@ const ASK_AGAIN_MS = 15_000;
 
 /** Asks about a message whose hand-over was recorded and whose outcome nobody knows. `abort` ends the asking. */
 export async function settle(context: Context, message: Message, abort: AbortController): Promise<RunResult> {
-  const provider = context.providers.get(message.instanceId);
-  if (provider === undefined) return wait(context, message, "its instance is not running");
+  const connection = context.connections.of(message.instanceId);
+  if (connection === null) return wait(context, message, "its instance is not running");
+  const { provider, peer } = connection;
+  // Another one would truthfully say that it never had it.
+  if (message.peer !== null && message.peer !== peer)
+    return wait(context, message, "its instance has another peer now");
   // A lease that ran out: what died with it may have been in the middle of the hand-over, so the peer gets its time.
   if (message.unknownSince === null) {
     return wait(context, message, "the hand-over was interrupted", provider.capabilities.settleAfterMs);
@@ -28,17 +32,19 @@ export async function settle(context: Context, message: Message, abort: AbortCon
   if (outcome === "absent") {
     const sendAgain = "the provider never took it: it is sent again";
     await changeMessage(context, message, (fresh) => {
-      if (fresh.handOvers !== message.handOvers) return null;
-      const deferred = defer(fresh, sendAgain, context.clock.now(), context.clock.now());
+      const now = context.clock.now();
+      const deferred = fresh.handOvers === message.handOvers ? defer(fresh, sendAgain, now, now) : null;
       return deferred === null ? null : { message: deferred, events: [] };
     });
     return "good";
   }
   if (outcome !== null && outcome.outcome !== "unknown") {
-    await conclude(context, message, outcome);
+    await conclude(context, provider, message, outcome);
     return "good";
   }
-  return wait(context, message, outcome?.reason ?? "the provider cannot be asked");
+  // Why an instance is down is its operator's matter, who reads it in its health.
+  const isUp = context.connections.isUp(context, message.instanceId);
+  return wait(context, message, isUp ? (outcome?.reason ?? "the provider cannot be asked") : "its instance is down");
 }
 
 async function ask(
@@ -57,7 +63,7 @@ async function ask(
   }
 }
 
-/** Nobody knows yet: look again later, and after five minutes fail it with the truth (contract 3). */
+/** Nobody knows yet: looks again later, or, after five minutes, fails it with the truth (contract 3). */
 async function wait(context: Context, message: Message, reason: string, waitMs = ASK_AGAIN_MS): Promise<RunResult> {
   if (message.unknownSince === null) context.observer.unknownOutcome();
   await changeMessage(context, message, (fresh) => {

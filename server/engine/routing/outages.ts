@@ -1,9 +1,9 @@
 /** Looks after messages that wait for instances which are down: they expire in time, and go elsewhere where they can. */
 
 import type { InstanceId } from "../../core/id.ts";
-import type { Message } from "../../core/message.ts";
+import { type Message, pairOf } from "../../core/message.ts";
 import { fail } from "../../core/message-lifecycle.ts";
-import { listLeasedPairs, listWaiting, type WaitingPlace } from "../../store/messages.ts";
+import { listLeasedPairs, listWaiting, placeBehind, type WaitingPlace } from "../../store/messages.ts";
 import { type Context, changeContext } from "../context.ts";
 import { changeMessage, MessageGone, type Verdict } from "../messages/change-message.ts";
 import { expiryOf } from "../messages/ready.ts";
@@ -127,9 +127,8 @@ export class Outages {
     const messages = await listWaiting(store.db, lane, clock.now(), after, PAGE);
     const pairs = [...Map.groupBy(messages, pairOf)].filter(([pair]) => !inHand.has(pair));
     const gone = await Promise.all(pairs.map(([, pair]) => this.#inOrder(pair)));
-    const last = messages.at(-1);
-    const place = last === undefined || last.dueAt === null ? null : { dueAt: last.dueAt, id: last.id };
-    return { gone: gone.reduce((sum, count) => sum + count, 0), last: place, isFull: messages.length === PAGE };
+    const last = placeBehind(messages);
+    return { gone: gone.reduce((sum, count) => sum + count, 0), last, isFull: messages.length === PAGE };
   }
 
   /**
@@ -154,10 +153,6 @@ export class Outages {
     }
     return true;
   }
-}
-
-function pairOf({ from, to }: Pick<Message, "from" | "to">): string {
-  return `${from} ${to}`;
 }
 
 function verdictOn(context: Context, plan: Plan, message: Message): Verdict {

@@ -2,17 +2,16 @@
 
 import type { QuietHours } from "../../../sdk/wire.ts";
 import { isGroupId } from "../../core/chat.ts";
-import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
-import type { Message } from "../../core/message.ts";
+import { type Message, pairOf } from "../../core/message.ts";
 import { holdBack, isHeldBack, lookAgain } from "../../core/message-waiting.ts";
 import { QUIET_MS_MAX, quietUntil } from "../../core/quiet-hours.ts";
 import { zonesThatCount } from "../../core/time-zone.ts";
 import { findChat } from "../../store/chats.ts";
-import { findCustomer } from "../../store/customers.ts";
-import { listPutOff, type WaitingPlace } from "../../store/messages.ts";
+import { listPutOff, placeBehind, type WaitingPlace } from "../../store/messages.ts";
 import { change } from "../commit.ts";
 import type { Context } from "../context.ts";
+import { requireCustomer } from "../customers/require-customer.ts";
 import { changeMessage, MessageGone } from "../messages/change-message.ts";
 import { isHeld } from "../messages/lease.ts";
 
@@ -70,12 +69,6 @@ export async function setQuietHours(
   await releaseAll(context, customerId);
 }
 
-async function requireCustomer(context: Context, customerId: CustomerId) {
-  const customer = await findCustomer(context.store.db, customerId);
-  if (customer !== null) return customer;
-  throw new ApiError("NOT_FOUND", `There is no customer ${customerId}.`);
-}
-
 /** Messages read at once. */
 const PAGE = 200;
 /** Pages before the answer; those of a very long queue would take longer than a caller waits. */
@@ -94,7 +87,7 @@ async function release(context: Context, pages: AsyncGenerator<Message[]>, pages
     for (let read = 0; read < pagesMax; read += 1) {
       const { done, value } = await pages.next();
       if (done === true) return true;
-      const pairs = Map.groupBy(value, ({ from, to }) => `${from} ${to}`);
+      const pairs = Map.groupBy(value, pairOf);
       await Promise.all([...pairs.values()].map((pair) => releaseInOrder(context, pair)));
     }
     return false;
@@ -121,8 +114,7 @@ async function* heldBackOn(
   let after: WaitingPlace | null = null;
   do {
     const page: Message[] = await listPutOff(store.db, lane, span, after, PAGE);
-    const last = page.length < PAGE ? undefined : page.at(-1);
-    after = last === undefined || last.dueAt === null ? null : { dueAt: last.dueAt, id: last.id };
+    after = page.length < PAGE ? null : placeBehind(page);
     yield page.filter(isHeldBack);
   } while (after !== null);
 }

@@ -32,7 +32,7 @@ async function pair(t: NodeTest) {
 
 type Pair = Awaited<ReturnType<typeof pair>>;
 
-const where = ({ stage }: Carriers) => stage.instance.id;
+const where = ({ stage }: Carriers) => stage.instance.name;
 const retry = ({ stage }: Carriers, id: string) =>
   retryMessage(stage.life.context, { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null });
 
@@ -51,9 +51,9 @@ describe("contract 3, Routing: where a message goes", () => {
     assert.deepEqual(
       message.timeline.map(({ status, channel, reason, instanceId }) => [status, channel, reason, instanceId]),
       [
-        ["queued", "imessage", `imessage first by preference, by ${mac.id}, where the number is`, mac.id],
+        ["queued", "imessage", `imessage first by preference, by ${mac.name}, where the number is`, mac.id],
         ["pending", "imessage", undefined, mac.id],
-        ["queued", "sms", `fallback: NOT_REACHABLE; sms by ${carrier.id}, for the route +`, carrier.id],
+        ["queued", "sms", `fallback: NOT_REACHABLE; sms by ${carrier.name}, for the route +`, carrier.id],
         ["pending", "sms", undefined, carrier.id],
         ["sent", "sms", undefined, carrier.id],
         ["delivered", "sms", undefined, undefined],
@@ -106,7 +106,7 @@ describe("contract 3, Routing: where a message goes", () => {
     await stage.run();
     assert.deepEqual([handedTo(a), handedTo(b)], [[first], [second]]);
     const [reason] = reasonsOf(await stage.message(second));
-    assert.equal(reason, `sms first by preference, by ${b.id}, for the route +1, as ${a.id} is down`);
+    assert.equal(reason, `sms first by preference, by ${b.name}, for the route +1, as ${a.name} is down`);
   });
 
   test("a scheduled message goes by the routes that there are when it is due", async (t) => {
@@ -119,7 +119,7 @@ describe("contract 3, Routing: where a message goes", () => {
     assert.deepEqual([handedTo(a), handedTo(b)], [[], [id]]);
     const [scheduled, due] = (await stage.message(id)).timeline;
     assert.deepEqual([scheduled?.status, scheduled?.instanceId], ["scheduled", a.id]);
-    assert.deepEqual([due?.reason, due?.instanceId], [`by ${b.id}, for the route +1`, b.id]);
+    assert.deepEqual([due?.reason, due?.instanceId], [`by ${b.name}, for the route +1`, b.id]);
   });
 
   test("an answer goes by the routes, not by the instance that the contact's words came in by", async (t) => {
@@ -152,7 +152,7 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual(await stage.told(id), ["queued", "sent"], "for its receivers it never left the queue");
     const message = await stage.message(id);
     assert.deepEqual([message.instanceId, message.instancesTried, message.fallbackTriggered], [b.id, [a.id], false]);
-    const reason = `failover: ${a.id} refused it (E42); sms by ${b.id}, for the route +1`;
+    const reason = `failover: ${a.name} refused it (E42); sms by ${b.name}, for the route +1`;
     assert.deepEqual(reasonsOf(message)[1], reason);
     assert.equal(message.timeline.find((entry) => entry.reason === reason)?.instanceId, b.id);
     checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
@@ -189,7 +189,7 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual([handedTo(a), handedTo(b)], [[id, id], [id]]);
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.instanceId, message.instancesTried], ["sent", a.id, []]);
-    assert.equal(reasonsOf(message).at(-1), `retry; by ${a.id}, for the route +1`);
+    assert.equal(reasonsOf(message).at(-1), `retry; by ${a.name}, for the route +1`);
   });
 
   test("that is down keeps what the first one refused until it is up", async (t) => {
@@ -251,7 +251,7 @@ describe("failover: another instance of the channel", () => {
     await stage.run();
     assert.deepEqual(handedTo(b), [refused, absent]);
     const message = await stage.message(absent);
-    assert.equal(reasonsOf(message).at(-1), `moved: ${a.id} is down; sms by ${b.id}, for the route +1`);
+    assert.equal(reasonsOf(message).at(-1), `moved: ${a.name} is down; sms by ${b.name}, for the route +1`);
     checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
   });
 

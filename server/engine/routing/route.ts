@@ -6,24 +6,40 @@ import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { move, placeOf } from "../../core/message-routing.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
-import { type Candidate, type Chosen, candidatesOf, choose, type Origin, type Way, wayOf } from "../../core/routing.ts";
+import {
+  type Candidate,
+  type Chosen,
+  candidatesOf,
+  choose,
+  type NameOf,
+  type Origin,
+  type Way,
+  wayOf,
+} from "../../core/routing.ts";
 import { capabilitiesOf } from "../../providers/registry.ts";
 import type { Context } from "../context.ts";
 
-/** The instances that can take one message on a channel, in order: as read once, so that a decision can rest on it. */
-export type Plan = (channel: Channel) => readonly Candidate[];
+/** Where one message can go, as read once, so that a decision can rest on it. */
+export interface Plan {
+  /** The instances that can take it on a channel, in order. */
+  on(channel: Channel): readonly Candidate[];
+  /** What an instance is called, whether or not it can take the message. */
+  nameOf: NameOf;
+}
 
 /** The plan of what goes from a number to an address. */
 export async function planFrom(context: Context, number: CustomerNumber, to: string): Promise<Plan> {
   const { routes } = await context.known.customer(number.customerId);
   const { address, instanceId } = number;
-  return planOver({ address, instanceId, channels: offered(context, number), routes }, to);
+  const origin = { address, instanceId, channels: offered(context, number), routes };
+  return planOver(origin, to, await namesOf(context));
 }
 
 /** The plan of what is said in a group: it stays on the instance that has the group. */
-export function planInGroup(instanceId: InstanceId): Plan {
-  const only = [{ instanceId, because: "where the group is" }];
-  return () => only;
+export async function planInGroup(context: Pick<Context, "known">, instanceId: InstanceId): Promise<Plan> {
+  const nameOf = await namesOf(context);
+  const only = [{ instanceId, name: nameOf(instanceId), because: "where the group is" }];
+  return { on: () => only, nameOf };
 }
 
 /** The plan of a message that was accepted. Its number may be its customer's no more: then where it is counts as that. */
@@ -31,13 +47,19 @@ export async function planOf(
   context: Context,
   { customerId, from, to, instanceId }: Pick<Message, "customerId" | "from" | "to" | "instanceId">,
 ): Promise<Plan> {
-  if (isGroupId(to)) return planInGroup(instanceId);
+  if (isGroupId(to)) return planInGroup(context, instanceId);
   const number = (await context.known.numbers(customerId)).find(({ address }) => address === from);
   if (number !== undefined) return planFrom(context, number, to);
   const instance = await context.known.instance(instanceId);
   const channels = instance === null ? [] : offered(context, { instanceId, provider: instance.provider });
   const { routes } = await context.known.customer(customerId);
-  return planOver({ address: from, instanceId, channels, routes }, to);
+  return planOver({ address: from, instanceId, channels, routes }, to, await namesOf(context));
+}
+
+/** Customers know instances by their names (`GET /v1/numbers`), and not by their ids. */
+async function namesOf({ known }: Pick<Context, "known">): Promise<NameOf> {
+  const instances = await known.instances();
+  return (id) => instances.find((instance) => instance.id === id)?.name ?? "an instance that is gone";
 }
 
 /** Channels that a number has to anybody at all: on its own instance, and by its customer's routes. */
@@ -70,7 +92,7 @@ export function chooseOn(
   channel: Channel,
   tried: readonly InstanceId[] = [],
 ): Chosen | null {
-  return choose(plan(channel), tried, (id) => context.connections.isUp(context, id));
+  return choose(plan.on(channel), tried, (id) => context.connections.isUp(context, id));
 }
 
 /** The way that a message goes which has tried none yet, or begins anew. Null: there is none. */
@@ -80,7 +102,7 @@ export function wayNow(context: Standing, plan: Plan, { channel }: Message): Way
 }
 
 /**
- * The message that waits for an instance which is down, on its way to one that is up, at the place it had. Null: its
+ * The message that waits for an instance which is down, on its way to one that admits it, at the place it had. Null: its
  * instance is up, or there is no other, and it waits where it is.
  */
 export function moveInstead(
@@ -88,11 +110,15 @@ export function moveInstead(
   plan: Plan,
   message: Message,
 ): Message | null {
-  if (context.connections.isUp(context, message.instanceId)) return null;
-  const instead = chooseOn(context, plan, message.channel, [...message.instancesTried, message.instanceId]);
+  const { connections, clock, settings } = context;
+  const { id, instanceId, channel, instancesTried } = message;
+  if (connections.isUp(context, instanceId)) return null;
+  const admits = (other: InstanceId) => connections.admits(context, other, id);
+  const instead = choose(plan.on(channel), [...instancesTried, instanceId], admits);
   if (instead?.isUp !== true) return null;
-  const now = context.clock.now();
-  return move(message, wayOf(instead), placeOf(message, context.settings.messageTtlMs, now), now);
+  const now = clock.now();
+  const dueAt = placeOf(message, settings.messageTtlMs, now);
+  return move({ message, from: plan.nameOf(instanceId), to: wayOf(instead), dueAt }, now);
 }
 
 /** A way that a message can go on by. */
@@ -111,11 +137,12 @@ export function nextChannel(context: Standing, plan: Plan, message: Message): Ho
   return null;
 }
 
-function planOver(origin: Origin, to: string): Plan {
+function planOver(origin: Origin, to: string, nameOf: NameOf): Plan {
   const read = new Map<Channel, readonly Candidate[]>();
-  return (channel) => {
-    const candidates = read.get(channel) ?? candidatesOf(origin, to, channel);
+  const on = (channel: Channel) => {
+    const candidates = read.get(channel) ?? candidatesOf(origin, to, channel, nameOf);
     read.set(channel, candidates);
     return candidates;
   };
+  return { on, nameOf };
 }

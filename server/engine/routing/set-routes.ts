@@ -1,11 +1,11 @@
 /** Sets which instances carry a customer's SMS, by the recipient's number. */
 
 import type { Route } from "../../../sdk/wire.ts";
-import { ApiError, invalidFields } from "../../core/error.ts";
+import { invalidFields } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
-import { findCustomer } from "../../store/customers.ts";
 import { change } from "../commit.ts";
 import type { Context } from "../context.ts";
+import { requireCustomer } from "../customers/require-customer.ts";
 import { INSTANCES_TURN } from "../instances/connect.ts";
 import { offered } from "./route.ts";
 
@@ -52,10 +52,4 @@ async function problemOf(context: Context, instanceId: InstanceId): Promise<stri
   if (instance === null) return `there is no instance ${instanceId}`;
   const { provider } = instance;
   return offered(context, { instanceId, provider }).includes("sms") ? null : `${instanceId} has no SMS`;
-}
-
-async function requireCustomer({ store }: Context, customerId: CustomerId) {
-  const customer = await findCustomer(store.db, customerId);
-  if (customer !== null) return customer;
-  throw new ApiError("NOT_FOUND", `There is no customer ${customerId}.`);
 }

@@ -9,7 +9,7 @@ import type { CustomerId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { AMOUNT_EXPECTED, parseAmount } from "../../core/payment.ts";
-import type { Phone, Phones } from "../../providers/provider.ts";
+import type { Phone, Phones } from "../../providers/phones.ts";
 import { findCallByUuid, findCallOf } from "../../store/calls.ts";
 import { findChat, findChatByKey } from "../../store/chats.ts";
 import { findMessageOf } from "../../store/messages.ts";

@@ -147,7 +147,7 @@ const acceptedExample: WireAcceptedMessage = {
 };
 
 /** A message that was delivered and read. */
-const HERE = `${IDS.instance}, where the number is`;
+const HERE = "Sandbox, where the number is";
 const CHOSEN = `imessage first by preference, by ${HERE}`;
 
 export const messageExample: WireMessage = {

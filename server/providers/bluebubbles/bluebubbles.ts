@@ -33,6 +33,7 @@ import { macosMajor } from "./standing.ts";
 export const BLUEBUBBLES_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
   concurrency: 8,
+  handOverMs: 700_000,
   settleAfterMs: 30_000,
   seesPayments: true,
 };

@@ -13,7 +13,7 @@ const CLOCKS_APART_MS = 15_000;
 /** Before a message is called never taken, rows this much older are looked at too: one like it leaves it unknown. */
 const DOUBT_MS = 600_000;
 /** Nobody else asks about a hand-over that is so old. */
-const FORSAKEN_MS = 400_000;
+const FORSAKEN_MS = 600_000;
 const RECOVER_EVERY_MS = 60_000;
 /** So many are asked about in one go. */
 const RECOVERED_AT_ONCE = 100;

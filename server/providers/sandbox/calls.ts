@@ -2,7 +2,8 @@
 
 import type { CallAction, CallStatus } from "../../../sdk/wire.ts";
 import type { CustomerId } from "../../core/id.ts";
-import type { Memory, Phone } from "../provider.ts";
+import type { Phone } from "../phones.ts";
+import type { Memory } from "../provider.ts";
 
 /** Every key of a call that goes on begins with it; then come customer, phone and the number called. */
 const PREFIX = "call/";

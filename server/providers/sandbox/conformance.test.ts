@@ -4,7 +4,8 @@ import { providerConformance } from "../../../test/conformance/provider.ts";
 import type { Peer, PeerFile } from "../../../test/conformance/provider-peer.ts";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import { outboundMessage } from "../../../test/support/outbound.ts";
-import type { Phone, Phones, Provider } from "../provider.ts";
+import type { Phone, Phones } from "../phones.ts";
+import type { Provider } from "../provider.ts";
 import { owedKey } from "./owed.ts";
 import { createSandbox } from "./sandbox.ts";
 

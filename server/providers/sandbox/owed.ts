@@ -2,7 +2,8 @@
 
 import { CALL_STATUSES, CHANNELS, type Channel, REACTIONS } from "../../../sdk/wire.ts";
 import type { CustomerId, MessageId } from "../../core/id.ts";
-import type { Outbound, Phone } from "../provider.ts";
+import type { Phone } from "../phones.ts";
+import type { Outbound } from "../provider.ts";
 import type { Step } from "./phones.ts";
 
 /** Every key of an entry begins with it. */

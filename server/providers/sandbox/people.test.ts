@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { message, NEVER, stage } from "../../../test/support/sandbox-provider.ts";
 import type { MessageId } from "../../core/id.ts";
-import type { Conversation, Outbound, Phone, Signal } from "../provider.ts";
+import type { Phone } from "../phones.ts";
+import type { Conversation, Outbound, Signal } from "../provider.ts";
 import { owedKey, tokenKey } from "./owed.ts";
 
 const CUSTOMER = message("0100").customerId;

@@ -2,7 +2,8 @@
 
 import type { PhoneSettings, ReactionCommand } from "../../../sdk/wire.ts";
 import type { CustomerId } from "../../core/id.ts";
-import type { Phones, Signal } from "../provider.ts";
+import type { Phones } from "../phones.ts";
+import type { Signal } from "../provider.ts";
 import type { Calls } from "./calls.ts";
 import type { Settings } from "./settings.ts";
 import { callOf, inboundOf, paymentOf, reactionOf, typingOf } from "./signals.ts";

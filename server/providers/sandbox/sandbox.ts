@@ -3,6 +3,7 @@
 import type { Clock } from "../../clock.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { doublingMs } from "../../core/retry.ts";
+import type { Phones } from "../phones.ts";
 import type {
   Applied,
   Capabilities,
@@ -11,7 +12,6 @@ import type {
   Memory,
   Outbound,
   Outcome,
-  Phones,
   Provider,
   ProviderContext,
   Signal,
@@ -39,6 +39,7 @@ import { signalOf } from "./signals.ts";
 export const SANDBOX_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
   concurrency: 64,
+  handOverMs: 40_000,
   settleAfterMs: 1_000,
   seesPayments: true,
 };

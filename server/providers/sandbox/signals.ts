@@ -1,11 +1,11 @@
 /** What the sandbox's phones tell the service: the signals of what is owed, and of what a person does. Pure. */
 
 import type { CallStatus, Channel, Reaction, ReactionCommand } from "../../../sdk/wire.ts";
+import type { Phone } from "../phones.ts";
 import type {
   CallSignal,
   InboundAttachment,
   InboundSignal,
-  Phone,
   ReactionSignal,
   Signal,
   TypingSignal,

@@ -34,6 +34,7 @@ import { Watch } from "./watch.ts";
 export const TWILIO_CAPABILITIES: Capabilities = {
   channels: ["sms"],
   concurrency: 32,
+  handOverMs: 40_000,
   settleAfterMs: 10_000,
   seesPayments: false,
 };

@@ -4,9 +4,11 @@ import type { Migration } from "kysely/migration";
 import { up as mainJob } from "./0001-main-job.ts";
 import { up as wholeContract } from "./0002-whole-contract.ts";
 import { up as realChannels } from "./0003-real-channels.ts";
+import { up as peers } from "./0004-peers.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
   "0002-whole-contract": { up: wholeContract },
   "0003-real-channels": { up: realChannels },
+  "0004-peers": { up: peers },
 };

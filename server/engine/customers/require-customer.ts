@@ -1,0 +1,14 @@
+/** Finds the customer that a verb is about. */
+
+import type { Customer } from "../../core/customer.ts";
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { findCustomer } from "../../store/customers.ts";
+import type { Context } from "../context.ts";
+
+/** The customer with this id, as it is on disk; throws 404 `NOT_FOUND`. */
+export async function requireCustomer({ store }: Pick<Context, "store">, customerId: CustomerId): Promise<Customer> {
+  const customer = await findCustomer(store.db, customerId);
+  if (customer !== null) return customer;
+  throw new ApiError("NOT_FOUND", `There is no customer ${customerId}.`);
+}

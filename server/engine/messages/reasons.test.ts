@@ -1,0 +1,78 @@
+/** What a timeline says of why: instances by their names, and nothing that is the operator's alone. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { carriersOn, reasonsOf, SMS_ONLY } from "../../../test/support/carriers.ts";
+import { deferred, NOT_REACHABLE, REJECTED, UNKNOWN } from "../../../test/support/provider.ts";
+import type { Outcome } from "../../providers/provider.ts";
+
+const MINUTE_MS = 60_000;
+/** What only its operator may read. */
+const SECRET = "smsc.example:2775 refuses the password of acme-7";
+const DOWN: Outcome = { outcome: "deferred", retryAfterMs: null, reason: SECRET, isDown: true };
+
+test("each decision names the instances as their customer knows them, and beside it is the id of the one it led to", async (t) => {
+  const { stage, mac, add, setRoutes } = await carriersOn(t);
+  const [a, b] = [await add(), await add()];
+  await setRoutes([a, b].map(({ id }) => ({ prefix: "+1", instanceId: id })));
+  mac.provider.sendNext.push(NOT_REACHABLE);
+  a.provider.sendNext.push(REJECTED);
+  b.provider.sendNext.push(deferred(MINUTE_MS));
+  const id = await stage.send();
+  await stage.run();
+  const { timeline } = await stage.message(id);
+  assert.deepEqual(
+    timeline.filter(({ reason }) => reason !== undefined).map(({ reason, instanceId }) => [reason, instanceId]),
+    [
+      ["imessage first by preference, by Sandbox, where the number is", mac.id],
+      ["fallback: NOT_REACHABLE; sms by Carrier 1, for the route +1", a.id],
+      ["failover: Carrier 1 refused it (E42); sms by Carrier 2, for the route +1", b.id],
+      ["busy", b.id],
+    ],
+  );
+});
+
+test("why an instance is down is told to nobody who only sends by it", async (t) => {
+  const { stage, add, setRoutes } = await carriersOn(t);
+  const [a, b] = [await add(), await add()];
+  await setRoutes([a, b].map(({ id }) => ({ prefix: "+1", instanceId: id })));
+  for (const { provider } of [a, b]) provider.onSend = () => DOWN;
+  const id = await stage.send(SMS_ONLY);
+  for (let minutes = 0; minutes < 5; minutes += 1) await stage.clock.advance(MINUTE_MS);
+  const reasons = reasonsOf(await stage.message(id));
+  assert.ok(reasons.includes("Carrier 1 is down") && reasons.includes("Carrier 2 is down"), reasons.join("\n"));
+  assert.ok(reasons.includes("moved: Carrier 1 is down; sms by Carrier 2, for the route +1"), reasons.join("\n"));
+  assert.doesNotMatch(JSON.stringify([await stage.message(id), await stage.events(id)]), /smsc|password|acme/);
+});
+
+test("nor where that kept it from saying what became of a hand-over", async (t) => {
+  const { stage, add, setRoutes, flip } = await carriersOn(t);
+  const carrier = await add();
+  await setRoutes([{ prefix: "+1", instanceId: carrier.id }]);
+  carrier.provider.sendNext.push(UNKNOWN);
+  carrier.provider.onSettle = () => ({ outcome: "unknown", reason: SECRET });
+  const id = await stage.send(SMS_ONLY);
+  await stage.run();
+  await flip(false, carrier);
+  for (let minutes = 0; minutes < 10; minutes += 1) await stage.clock.advance(MINUTE_MS);
+  const { errorCode, errorMessage } = await stage.message(id);
+  assert.ok(carrier.provider.asked.length > 0);
+  assert.equal(errorCode, "OUTCOME_UNKNOWN");
+  assert.match(errorMessage ?? "", /\(its instance is down\)/);
+  assert.doesNotMatch(JSON.stringify([await stage.message(id), await stage.events(id)]), /smsc|password|acme/);
+});
+
+test("of an instance that is gone it says so, as nobody knows its name any more", async (t) => {
+  const { stage, add, setRoutes } = await carriersOn(t);
+  const [a, b] = [await add(), await add()];
+  await setRoutes([{ prefix: "+1", instanceId: a.id }]);
+  a.provider.isUp = false;
+  const id = await stage.send(SMS_ONLY);
+  await stage.run();
+  stage.providers.delete(a.id);
+  await stage.context.store.commit([{ op: "delete", table: "instances", where: { id: a.id } }]);
+  await setRoutes([{ prefix: "+1", instanceId: b.id }]);
+  await stage.clock.advance(2 * MINUTE_MS);
+  const moved = "moved: an instance that is gone is down; sms by Carrier 2, for the route +1";
+  assert.equal(reasonsOf(await stage.message(id)).at(-1), moved);
+});
