@@ -11,9 +11,7 @@ export interface Flight {
   ends: Ends;
   /** Place among all that were begun. */
   order: number;
-  /** `open` until its fate is known; `taken`, by the message's `reference`; `over`: not taken, or kept in the book. */
-  state: "open" | "taken" | "over";
-  /** Null until it is taken. */
+  /** The message's, once its fate is known; null before, and where it was not taken or is kept in the book. */
   reference: string | null;
 }
 
@@ -26,7 +24,7 @@ interface Given {
 
 const UNKNOWN_ENDS: Ends = { from: "", to: "" };
 const USER_REFERENCES = 0xffff;
-/** Flights that are over or taken, and ids, that are kept in mind. */
+/** Flights that are not open, and ids, that are kept in mind. */
 const KEPT_MAX = 20_000;
 
 export class Flights {
@@ -34,6 +32,7 @@ export class Flights {
   readonly #ids = new Map<string, Given>();
   /** Ids that were given to a message while another one with it waited for its receipt: they tell nothing. */
   readonly #shared = new Set<string>();
+  /** Those whose fate is not known, oldest first. */
   readonly #open = new Set<Flight>();
   #order = 0;
   #last: number;
@@ -46,22 +45,19 @@ export class Flights {
   /** Begins one; `isTaken` says of a number that it is in use elsewhere. */
   open(messageId: MessageId, isTaken: (userReference: number) => boolean, ends: Ends = UNKNOWN_ENDS): Flight {
     do this.#last = (this.#last % USER_REFERENCES) + 1;
-    while (this.#byReference.get(this.#last)?.state === "open" || isTaken(this.#last));
+    while (this.#isOpen(this.#byReference.get(this.#last)) || isTaken(this.#last));
     this.#order += 1;
-    const { order: last } = this;
-    const flight: Flight = { messageId, userReference: this.#last, ends, order: last, state: "open", reference: null };
+    const flight: Flight = { messageId, userReference: this.#last, ends, order: this.#order, reference: null };
     this.#byReference.delete(this.#last);
     this.#byReference.set(this.#last, flight);
     this.#open.add(flight);
-    dropFirst(this.#byReference, ({ state }) => state !== "open");
+    dropFirst(this.#byReference, (oldest) => !this.#isOpen(oldest));
     return flight;
   }
 
-  /** Its fate is known. */
+  /** Its fate is known: said again it changes nothing. */
   close(flight: Flight, reference: string | null): void {
-    flight.state = reference === null ? "over" : "taken";
-    flight.reference = reference;
-    this.#open.delete(flight);
+    if (this.#open.delete(flight)) flight.reference = reference;
   }
 
   /** The newest order that was given. */
@@ -101,7 +97,7 @@ export class Flights {
   }
 
   /** The message with this id; null where there is none here, or several. */
-  byId(id: string): Given | null {
+  byId(id: string): Readonly<Given> | null {
     return this.#shared.has(id) ? null : (this.#ids.get(id) ?? null);
   }
 
@@ -113,6 +109,10 @@ export class Flights {
   /** Ids that were given to several messages at once. */
   get sharedIds(): number {
     return this.#shared.size;
+  }
+
+  #isOpen(flight: Flight | undefined): boolean {
+    return flight !== undefined && this.#open.has(flight);
   }
 
   #share(id: string): void {

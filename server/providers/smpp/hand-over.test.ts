@@ -4,13 +4,14 @@ import { SimulatedClock } from "../../../test/support/clock.ts";
 import { outboundMessage } from "../../../test/support/outbound.ts";
 import { Disk } from "../../../test/support/smsc/instance.ts";
 import type { Outcome, Signal } from "../provider.ts";
-import { Book } from "./book.ts";
+import { Book, type Entry } from "./book.ts";
 import { Flights } from "./flights.ts";
 import { HandOvers } from "./hand-over.ts";
 import type { Submitted } from "./link.ts";
 import { readSettings } from "./settings.ts";
 import { STATUSES } from "./status.ts";
 import type { Submit } from "./submit.ts";
+import { Submitting } from "./submitting.ts";
 import { Telling } from "./telling.ts";
 
 const LONG = "0123456789".repeat(40);
@@ -30,6 +31,7 @@ class Stage {
   readonly pauses: number[] = [];
   isUp = true;
   answer: (at: number) => Submitted | Promise<Submitted> = (at) => ok(String(at));
+  readonly submitting: Submitting;
   readonly handOvers: HandOvers;
   #made = 0;
 
@@ -45,7 +47,10 @@ class Stage {
       submit: async (submit: Submit) => this.answer(this.submitted.push(submit)),
     };
     const fault = (error: unknown) => void this.faults.push(error);
-    this.handOvers = new HandOvers({ clock, telling, flights, book, link, fault, settings: readSettings(config) });
+    const submitting = new Submitting(link, telling, clock);
+    this.submitting = submitting;
+    const settings = readSettings(config);
+    this.handOvers = new HandOvers({ clock, telling, flights, book, link, submitting, fault, settings });
     telling.begin(async (signal) => {
       this.told.push(signal);
       return "applied";
@@ -65,7 +70,7 @@ class Stage {
   }
 }
 
-const STATE = { bound: [], isDegraded: false, since: 0, latencyMs: null, open: 0, queued: 0, strayAnswers: 0 };
+const STATE = { bound: [], isDegraded: false, since: 0 };
 
 test("every status that refuses is no hand-over: for good, for now, or because of the bind", async () => {
   for (const status of STATUSES) {
@@ -119,7 +124,7 @@ test("what was not written is put off, and keeps its place where nothing can go"
   assert.deepEqual(await stage.send(), { ...down, reason: "it fell" });
   stage.isUp = false;
   assert.deepEqual(await stage.send(), { ...down, reason: "transceiver: it fell" });
-  await stage.telling.stop();
+  await stage.handOvers.finish(0);
   assert.deepEqual(await stage.send(), { ...down, reason: "the instance is being stopped" });
   assert.equal(stage.submitted.length, 2);
 });
@@ -186,6 +191,17 @@ test("a part whose answer was lost is not sent again, and the others go all the 
   assert.equal(stage.disk.entries.size, 1);
 });
 
+test("where the answer to the first part was lost no other part goes: unknown, and the others are kept as never taken", async () => {
+  const stage = new Stage();
+  stage.answer = () => ({ answer: "unknown", reason: "no answer came" });
+  const outcome = await stage.send(LONG);
+  assert.deepEqual(outcome, { outcome: "unknown", reason: "of 3 parts not all were taken; part 1: no answer came" });
+  assert.equal(stage.submitted.length, 1);
+  const [kept = assert.fail()] = stage.disk.entries.values();
+  const states = (JSON.parse(kept) as Entry).parts.map(({ state }) => state);
+  assert.deepEqual(states, ["open", "missing", "missing"]);
+});
+
 test("the rest of a message is tried for four and a half minutes, and then it is unknown", async () => {
   const stage = new Stage();
   stage.answer = (at) => (at === 1 ? ok("1") : { answer: "notSent", reason: "it fell", isDown: true });
@@ -236,10 +252,9 @@ test("an id that is given again after its message has ended is no name of two", 
   stage.answer = () => ok("1");
   await stage.send();
   for (let count = 0; count < 3; count += 1) {
-    const given = stage.flights.byId("1");
     const found = stage.book.findById("1");
     if (found !== null) await stage.book.hear(found, { state: "delivered", word: "DELIVRD", code: null });
-    else if (given !== null) given.isEnded = true;
+    else stage.flights.end("1");
     await stage.send();
   }
   assert.equal(stage.flights.sharedIds, 0);
@@ -285,4 +300,76 @@ test("a long message of which a part is put off again and again keeps nobody els
   await stage.clock.advance(100);
   const outcome = await stage.send();
   assert.deepEqual([outcome.outcome, isOver], ["accepted", false]);
+});
+
+test("until each part of a long message was tried no other message comes between them", async () => {
+  const stage = new Stage({ windowSize: 3 });
+  const answers: ((answer: Submitted) => void)[] = [];
+  stage.answer = (at) => (at === 1 ? ok("1") : new Promise((resolve) => void answers.push(resolve)));
+  const signal = new AbortController().signal;
+  const begin = (to: string, text: string) =>
+    void stage.handOvers.send(outboundMessage({ messageId: `msg_${text.length}`, to, channel: "sms", text }), signal);
+  begin("+15550100002", LONG);
+  begin("+15550100001", "Hello");
+  await stage.clock.advance(1_000);
+  assert.equal(stage.submitted.length, 3);
+  answers[0]?.(ok("2"));
+  await stage.clock.advance(1_000);
+  assert.equal(stage.submitted.length, 3);
+  answers[1]?.(ok("3"));
+  await stage.clock.advance(0);
+  assert.equal(stage.submitted.length, 4);
+});
+
+test("a message that waits to be begun is not begun by a stop that makes room for it", async () => {
+  const stage = new Stage({ windowSize: 1 });
+  let answer = (_: Submitted) => {};
+  stage.answer = () => new Promise((resolve) => (answer = resolve));
+  const signal = new AbortController().signal;
+  const first = stage.handOvers.send(outboundMessage({ messageId: "msg_1", to: "+15550100001" }), signal);
+  const second = stage.handOvers.send(outboundMessage({ messageId: "msg_2", to: "+15550100001" }), signal);
+  await stage.clock.advance(0);
+  await stage.handOvers.finish(0);
+  answer(ok("1"));
+  assert.equal((await first).outcome, "accepted");
+  assert.deepEqual(await second, {
+    outcome: "deferred",
+    retryAfterMs: null,
+    isDown: true,
+    reason: "the instance is being stopped",
+  });
+  assert.equal(stage.submitted.length, 1);
+});
+
+test("messages without an answer are counted until one is answered, be it refused", async () => {
+  for (const answered of [ok("1"), refused(0x14), refused(0x0b)]) {
+    const stage = new Stage();
+    stage.answer = () => ({ answer: "unknown", reason: "no answer came" });
+    await stage.send();
+    await stage.send();
+    assert.equal(stage.submitting.unanswered, 2);
+    stage.answer = () => ({ answer: "notSent", reason: "it fell", isDown: true });
+    await stage.send();
+    assert.equal(stage.submitting.unanswered, 2, "nothing was asked");
+    stage.answer = () => answered;
+    await stage.send();
+    assert.equal(stage.submitting.unanswered, 0);
+  }
+});
+
+test("a message that was taken is found by its number after its hand-over has ended", async () => {
+  const stage = new Stage();
+  await stage.send();
+  const number = Buffer.from(stage.submitted[0]?.tlvs.get(0x0204) ?? []).readUInt16BE();
+  assert.deepEqual([stage.flights.find(number)?.reference, stage.flights.isEarly(1)], ["1", false]);
+});
+
+test("once a hand-over has ended, however it did, no receipt waits for it", async () => {
+  const lost: Submitted = { answer: "unknown", reason: "no answer came" };
+  for (const answer of [ok("1"), ok(""), lost, refused(0x0b), refused(0x14)]) {
+    const stage = new Stage();
+    stage.answer = () => answer;
+    await stage.send();
+    assert.equal(stage.flights.isEarly(stage.flights.order), false, JSON.stringify(answer));
+  }
 });

@@ -8,10 +8,6 @@ const STATE: LinkState = {
   isDegraded: false,
   lastError: null,
   since: 0,
-  latencyMs: null,
-  open: 0,
-  queued: 0,
-  strayAnswers: 0,
 };
 const TRAFFIC: Traffic = { throttledAt: null, unanswered: 0, unmatched: 0, sharedIds: 0, sinceReceipt: 0 };
 const NOW = 1_000_000;
@@ -55,6 +51,7 @@ test("what keeps receipts or messages away makes it degraded, in words", () => {
 
 test("what leaves something unknown is a warning, and it is healthy", () => {
   for (const [traffic, words] of [
+    [{ unmatched: 1 }, /^1 receipt named no message/],
     [{ unmatched: 3 }, /^3 receipts named no message/],
     [{ sharedIds: 1 }, /one id to several messages/],
     [{ sinceReceipt: 100 }, /^No receipt came for the last 100 messages/],

@@ -9,7 +9,7 @@ export interface Traffic {
   throttledAt: number | null;
   /** Messages without an answer since the last answer. */
   unanswered: number;
-  /** Receipts that named no message of ours. */
+  /** Receipts that named no message of ours, of late. */
   unmatched: number;
   /** Ids that the SMSC gave to several messages. */
   sharedIds: number;
@@ -66,8 +66,9 @@ function troublesOf({ isDegraded, lastError }: LinkState, now: number, traffic: 
 function warningsOf({ unmatched, sharedIds, sinceReceipt }: Traffic): string[] {
   const warnings: string[] = [];
   if (unmatched > 0) {
+    const count = unmatched === 1 ? "1 receipt" : `${unmatched} receipts`;
     warnings.push(
-      `${unmatched} receipts named no message of this instance: is messageIdBase right? Does another system use the account?`,
+      `${count} named no message of this instance: is messageIdBase right? Does another system use the account?`,
     );
   }
   if (sharedIds > 0) {

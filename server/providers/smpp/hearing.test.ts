@@ -105,6 +105,21 @@ test("one that never names a message is given up after a minute, and counted", a
   assert.ok(stage.tries < 20, `it was told ${stage.tries} times`);
 });
 
+test("the count of those that named none begins anew when an hour has passed without another", async () => {
+  const stage = new Stage();
+  for (const id of ["7", "8"]) {
+    await stage.take({ ids: [id] });
+    await stage.clock.advance(80_000);
+  }
+  await stage.clock.advance(3_500_000);
+  assert.equal(stage.hearing.unmatched, 2);
+  await stage.clock.advance(200_000);
+  assert.equal(stage.hearing.unmatched, 0);
+  await stage.take({ ids: ["9"] });
+  await stage.clock.advance(80_000);
+  assert.equal(stage.hearing.unmatched, 1);
+});
+
 test("what the next process finds kept it tells", async () => {
   const disk = new Disk();
   const first = new Stage(disk);

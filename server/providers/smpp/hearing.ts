@@ -17,6 +17,8 @@ const HELD_MS_MAX = 60_000;
 const UNANSWERED_MS_MAX = 500;
 /** Receipts in hand at once; beyond it the SMSC is to tell them later. */
 const HELD_MAX = 10_000;
+/** Those that named no message are counted until so long has passed without another. */
+const UNMATCHED_MS = 3_600_000;
 /** Every key of a receipt that is held back begins with it. */
 const PREFIX = "held/";
 
@@ -49,14 +51,15 @@ export class Hearing {
   #count = 0;
   #kept = 0;
   #unmatched = 0;
+  #unmatchedAt = 0;
 
   constructor(parts: HearingParts) {
     this.#parts = parts;
   }
 
-  /** Receipts that named no message of ours in all that time. */
+  /** Receipts that named no message of ours in all that time; 0 when an hour has passed without another. */
   get unmatched(): number {
-    return this.#unmatched;
+    return this.#parts.clock.real() - this.#unmatchedAt < UNMATCHED_MS ? this.#unmatched : 0;
   }
 
   /** Takes up the receipts that the last process had answered and not told. */
@@ -71,7 +74,7 @@ export class Hearing {
 
   /** Resolves with what the SMSC is to be answered: that it was taken only once that is on disk, or nobody wants it. */
   async take(receipt: Receipt): Promise<number> {
-    if (this.#count >= HELD_MAX || this.#parts.telling.isStopped) return ESME_RX_T_APPN;
+    if (this.#count >= HELD_MAX) return ESME_RX_T_APPN;
     const held = this.#held(receipt, null);
     const done = this.#inTurn(held);
     const { clock } = this.#parts;
@@ -85,11 +88,6 @@ export class Hearing {
         resolve(isTold ? ESME_ROK : ESME_RX_T_APPN);
       });
     });
-  }
-
-  /** A receipt that came over another session of the account: by its id alone, which is the same for all of them. */
-  hear(receipt: Receipt): Promise<Applied> {
-    return this.#tellById(receipt);
   }
 
   #held(receipt: Receipt, key: string | null): Held {
@@ -110,23 +108,28 @@ export class Hearing {
 
   async #tellInTheEnd(held: Held): Promise<boolean> {
     const { clock, telling, flights } = this.#parts;
-    for (let tries = 0; !telling.isStopped; tries += 1) {
+    for (let tries = 0; !telling.isEnding; tries += 1) {
       const isLate = clock.real() >= held.until && !flights.isEarly(held.order);
       // What could not be taken is told again without end once it is answered for, and else left to the SMSC.
       const applied = await this.#tell(held).catch(() => null);
       if (applied === "applied") return true;
-      if (isLate && applied === "unknown") this.#unmatched += 1;
+      if (isLate && applied === "unknown") this.#countUnmatched();
       if (isLate && (applied === "unknown" || held.key === null)) return applied === "unknown";
       await telling.pause(againAfterMs(tries));
     }
     return false;
   }
 
+  #countUnmatched(): void {
+    this.#unmatched = this.unmatched + 1;
+    this.#unmatchedAt = this.#parts.clock.real();
+  }
+
   /** Once, to whoever it is for at present. */
   async #tell(held: Held): Promise<Applied> {
     const { flights, others } = this.#parts;
     const { receipt, order } = held;
-    if ((await this.#tellById(receipt)) === "applied") return "applied";
+    if ((await this.tellById(receipt)) === "applied") return "applied";
     // As long as a response is on its way, the id may be that of its message.
     if (receipt.state !== "underway" && !flights.isEarly(order)) {
       for (const other of others()) if ((await other.hear(receipt)) === "applied") return "applied";
@@ -134,7 +137,8 @@ export class Hearing {
     return await this.#tellByUserReference(held);
   }
 
-  async #tellById(receipt: Receipt): Promise<Applied> {
+  /** By its id alone, which is the same for all sessions of the account: also one that came over another instance's. */
+  async tellById(receipt: Receipt): Promise<Applied> {
     const { book, flights, telling } = this.#parts;
     const ids = receipt.ids.filter((id) => !flights.isShared(id));
     for (const id of ids) {
@@ -144,7 +148,7 @@ export class Hearing {
       const given = flights.byId(id);
       if (given === null) continue;
       const applied = await this.#tellOf(receipt, { reference: given.reference, messageId: given.messageId });
-      given.isEnded ||= receipt.state !== "underway";
+      if (receipt.state !== "underway") flights.end(id);
       return applied;
     }
     // No word about an end is worth asking for.

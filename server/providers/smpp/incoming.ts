@@ -79,7 +79,7 @@ export class Incoming {
     this.#watch();
     const signal = this.#signalOf(heard.reference, ends, [part]);
     const until = clock.real() + TELL_WITHIN_MS;
-    for (let tries = 0; !telling.isStopped; tries += 1) {
+    for (let tries = 0; !telling.isEnding; tries += 1) {
       try {
         await telling.tell(signal);
         this.#heard.answered(heard, "taken");
@@ -123,7 +123,7 @@ export class Incoming {
   /** Looks again later, as long as there is something to look at. */
   #watch(): void {
     const { clock, telling, fault } = this.#parts;
-    if (telling.isStopped || this.#isSweeping || this.#stopTimer !== null) return;
+    if (telling.isEnding || this.#isSweeping || this.#stopTimer !== null) return;
     if (this.#heard.size + this.#reassembly.size === 0) return;
     this.#stopTimer = clock.after(SWEEP_MS, () => {
       this.#stopTimer = null;

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
+import { PeerFault } from "../provider.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { type BindKind, Session, type SessionEvents, type SessionSettings } from "./session.ts";
 
@@ -31,7 +32,6 @@ export class Line {
   #failures = 0;
   #boundAt: number | null = null;
   #lastError: string | null = null;
-  #strays = 0;
 
   /** `chance` gives the jitter, from 0 to below 1. */
   constructor(kind: BindKind, settings: SessionSettings, events: LineEvents, clock: Clock, chance: () => number) {
@@ -47,19 +47,9 @@ export class Line {
     return this.#current?.isBound === true ? this.#current : null;
   }
 
-  /** submit_sm that wait for their answer. */
-  get submitsOpen(): number {
-    return this.#current?.submitsOpen ?? 0;
-  }
-
   /** Why the last session ended or never came to stand, in words; null while one is bound. */
   get lastError(): string | null {
     return this.session === null ? this.#lastError : null;
-  }
-
-  /** Answers that nobody waited for, over all sessions. */
-  get strays(): number {
-    return this.#strays + (this.#current?.strays ?? 0);
   }
 
   start(): void {
@@ -71,7 +61,7 @@ export class Line {
           if (session.isBound) this.#boundAt = this.#clock.real();
           this.#events.turned();
         },
-        ended: (reason) => this.#ended(session, reason),
+        ended: (reason) => this.#ended(reason),
         deliver: (pdu) => this.#events.deliver(pdu, session),
         fault: (error) => this.#events.fault(error),
       },
@@ -88,13 +78,13 @@ export class Line {
     await this.#current?.leave(limitMs);
   }
 
-  #ended(session: Session, reason: string): void {
-    this.#strays += session.strays;
-    this.#current = null;
+  /** The session is kept until the next: a stop waits for its socket. */
+  #ended(reason: string): void {
     if (this.#isStopped) return;
     const stoodMs = this.#boundAt === null ? 0 : this.#clock.real() - this.#boundAt;
     // The same trouble is told once, however often it is run into.
-    if (this.#boundAt !== null || reason !== this.#lastError) this.#events.fault(new Error(`${this.kind}: ${reason}`));
+    if (this.#boundAt !== null || reason !== this.#lastError)
+      this.#events.fault(new PeerFault(`${this.kind}: ${reason}`));
     this.#boundAt = null;
     this.#lastError = reason;
     this.#failures = stoodMs >= GOOD_AFTER_MS ? 0 : this.#failures + 1;

@@ -50,20 +50,10 @@ export interface LinkState {
   lastError: string | null;
   /** When `isUp` last changed (at first: when it was started), by the real clock. */
   since: number;
-  /** Of the last submit_sm that was answered, from its writing to its answer; null before the first. */
-  latencyMs: number | null;
-  /** submit_sm that wait for their answer. */
-  open: number;
-  /** submit_sm that wait for the window or the pace. */
-  queued: number;
-  /** Answers that nobody waited for. */
-  strayAnswers: number;
 }
 
 /** How long a message may wait for the window and the pace: half of what the engine waits for a hand-over. */
 const QUEUE_LIMIT_MS = 20_000;
-/** How long `stop` lets what is open be answered. */
-const STOP_LIMIT_MS = 5_000;
 const CHANCES = 2 ** 32;
 
 interface Queued {
@@ -71,8 +61,6 @@ interface Queued {
   /** Real. */
   until: number;
   settle: (submitted: Submitted) => void;
-  /** From now on an abort means `unknown`. */
-  wrote: () => void;
 }
 
 /** See the file's own sentence. Made once for an instance; `stop` is final. */
@@ -88,7 +76,6 @@ export class Link {
   #wasUp = false;
   #isStopped = false;
   #since: number;
-  #latencyMs: number | null = null;
   #stopPace = () => {};
   #stopLimit = () => {};
 
@@ -127,11 +114,11 @@ export class Link {
     for (const line of this.#lines) line.start();
   }
 
-  /** Takes no more, waits at most 5 s for what is open, unbinds, closes. What is still queued is `notSent`. */
-  async stop(): Promise<void> {
+  /** Takes no more, waits at most `limitMs` for what is open, unbinds, closes. What is still queued is `notSent`. */
+  async stop(limitMs: number): Promise<void> {
     this.#isStopped = true;
     this.#empty("the link to the SMSC is being closed");
-    await Promise.all(this.#lines.map((line) => line.stop(STOP_LIMIT_MS)));
+    await Promise.all(this.#lines.map((line) => line.stop(limitMs)));
   }
 
   /** Whether a message can be handed over: a transceiver or transmitter is bound. */
@@ -147,38 +134,26 @@ export class Link {
       isDegraded: this.isUp && bound.length < this.#lines.length,
       lastError: errors.length === 0 ? null : errors.join("; "),
       since: this.#since,
-      latencyMs: this.#latencyMs,
-      open: this.#carrier.submitsOpen,
-      queued: this.#queue.size,
-      strayAnswers: this.#lines.reduce((sum, { strays }) => sum + strays, 0),
     };
   }
 
   /**
    * Hands over one message, and resolves when its fate is known or cannot be: never throws for what a peer does, but for
    * a PDU that cannot be encoded (`PduError`). Those given first are written first; one that could not be written within
-   * 20 s is `notSent`. After `abort` it resolves at once: `notSent` if nothing was written, else `unknown`.
+   * 20 s is `notSent`.
    */
-  async submit(pdu: Omit<SubmitSm, "sequence">, abort: AbortSignal): Promise<Submitted> {
+  async submit(pdu: Omit<SubmitSm, "sequence">): Promise<Submitted> {
     const frame = encodePdu({ ...pdu, sequence: 0 });
-    if (abort.aborted) return { answer: "notSent", reason: "it was called off", isDown: false };
     if (!this.isUp) return { answer: "notSent", reason: this.#whyDown(), isDown: true };
     return await new Promise<Submitted>((resolve) => {
-      let onAbort: Submitted = { answer: "notSent", reason: "it was called off", isDown: false };
-      const aborted = () => queued.settle(onAbort);
       const queued: Queued = {
         frame,
         until: this.#clock.real() + QUEUE_LIMIT_MS,
         settle: (submitted) => {
-          abort.removeEventListener("abort", aborted);
           this.#queue.delete(queued);
           resolve(submitted);
         },
-        wrote: () => {
-          onAbort = { answer: "unknown", reason: "it was called off before the SMSC answered" };
-        },
       };
-      abort.addEventListener("abort", aborted, { once: true });
       this.#queue.add(queued);
       this.#pump();
       if (this.#queue.size === 1 && this.#queue.has(queued)) this.#limit();
@@ -213,16 +188,12 @@ export class Link {
         return;
       }
       this.#queue.delete(queued);
-      queued.wrote();
       void this.#write(session, queued);
     }
   }
 
   async #write(session: Session, queued: Queued): Promise<void> {
-    const writtenAt = this.#clock.real();
-    const asked = await session.submit(queued.frame);
-    if (asked.answer !== null) this.#latencyMs = this.#clock.real() - writtenAt;
-    queued.settle(submittedOf(asked));
+    queued.settle(submittedOf(await session.submit(queued.frame)));
     this.#pump();
   }
 

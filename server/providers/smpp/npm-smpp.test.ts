@@ -47,12 +47,10 @@ function linkTo(t: TestContext, port: number, more: Partial<LinkSettings> = {}) 
   };
   const deliver = async (pdu: DeliverSm | DataSm) => delivered.push(pdu) && 0;
   const link = new Link(settings, { deliver, changed() {}, fault() {} }, clock, () => 0);
-  t.after(() => link.stop());
+  t.after(() => link.stop(5_000));
   link.start();
   return { link, clock, delivered };
 }
-
-const NEVER = new AbortController().signal;
 
 for (const [way, tls] of [
   ["plain", {}],
@@ -64,7 +62,7 @@ for (const [way, tls] of [
     await until(() => link.isUp);
     const texts = Array.from({ length: 500 }, (_, at) => Buffer.from(`message ${at}`, "latin1"));
     const results = await Promise.all(
-      texts.map((text) => link.submit(submitSm({ dataCoding: 4, shortMessage: new Uint8Array(text) }), NEVER)),
+      texts.map((text) => link.submit(submitSm({ dataCoding: 4, shortMessage: new Uint8Array(text) }))),
     );
     const submitted = smsc.received.filter(({ command }) => command === "submit_sm");
     assert.deepEqual(
@@ -77,7 +75,7 @@ for (const [way, tls] of [
     );
     await clock.advance(ENQUIRE_LINK_MS);
     await until(() => smsc.received.some(({ command }) => command === "enquire_link"));
-    await link.stop();
+    await link.stop(5_000);
     assert.equal(smsc.received.at(-1)?.command, "unbind");
   });
 }

@@ -2,6 +2,7 @@
 
 import type { Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
+import { PeerFault } from "../provider.ts";
 import { decodePdu, encodePdu, headOf, isResponse, refusalOf } from "./codec.ts";
 import { describeSocketError, openSocket, type Peer } from "./connect.ts";
 import { Frames } from "./frames.ts";
@@ -36,8 +37,10 @@ export interface SessionEvents {
 
 /** Until the socket, TLS included, is there. */
 const CONNECT_LIMIT_MS = 10_000;
-/** How long a peer that was told the end may take to close. */
+/** How long a peer that unbinds may take to answer what it still owes. */
 const LINGER_MS = 2_000;
+/** How long a peer may take to answer our unbind, and then to close. */
+const CLOSE_MS = 1_000;
 /** deliver_sm and data_sm that are worked on at once; while there are as many, nothing is read. */
 export const DELIVERIES_OPEN_MAX = 64;
 /** SMPP 3.4, 5.2.4 */
@@ -66,7 +69,7 @@ export class Session {
   #deliveriesOpen = 0;
   #isEnquiring = false;
   #whenIdle = () => {};
-  #closed: () => void = () => {};
+  #closed = () => {};
   /** Resolves when the socket is closed. */
   readonly #closing = new Promise<void>((resolve) => {
     this.#closed = resolve;
@@ -91,6 +94,7 @@ export class Session {
     return this.#submitsOpen;
   }
 
+  /** Answers to nothing that was asked. */
   get strays(): number {
     return this.#requests.strays;
   }
@@ -138,13 +142,16 @@ export class Session {
 
   /** Lets what is open be answered for at most `limitMs`, unbinds, and resolves when the socket is closed. */
   async leave(limitMs: number): Promise<void> {
-    if (this.#stage === "bound") {
-      this.#stage = "leaving";
-      this.#stopTimer();
-      await this.#idle(limitMs);
-      await this.#unbind();
+    // One that takes its leave already comes to its end by itself.
+    if (this.#stage !== "leaving") {
+      if (this.#stage === "bound") {
+        this.#stage = "leaving";
+        this.#stopTimer();
+        await this.#idle(limitMs);
+        await this.#unbind();
+      }
+      this.#end("we left");
     }
-    this.#end("we left");
     await this.#closing;
   }
 
@@ -233,8 +240,7 @@ export class Session {
         return;
       case "alert_notification":
       case "outbind":
-        // Neither takes an answer (4.12.1, 4.1.7), and neither says anything that is asked for here.
-        return;
+        return; // Neither takes an answer (4.12.1, 4.1.7), and neither says anything that is asked for here.
       default:
         if ("status" in pdu) this.#requests.answer(pdu);
         else this.#write(encodePdu({ command: "generic_nack", status: ESME_RINVCMDID, sequence: pdu.sequence }));
@@ -248,7 +254,8 @@ export class Session {
     else this.#write(encodePdu(refusalOf(head, status)));
     if (this.#told.has(message)) return;
     this.#told.add(message);
-    this.#events.fault(new Error(`the SMSC sent a PDU (command 0x${head.commandId.toString(16)}) whose ${message}`));
+    const command = `0x${head.commandId.toString(16)}`;
+    this.#events.fault(new PeerFault(`the SMSC sent a PDU (command ${command}) whose ${message}`));
   }
 
   async #deliver(pdu: DeliverSm | DataSm): Promise<void> {
@@ -307,7 +314,7 @@ export class Session {
   #unbind(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#stage !== "leaving") return resolve();
-      const stop = this.#clock.after(LINGER_MS, resolve);
+      const stop = this.#clock.after(CLOSE_MS, resolve);
       const sequence = this.#requests.open("unbind_resp", () => {
         stop();
         resolve();
@@ -367,7 +374,7 @@ export class Session {
   #hangUp(): void {
     const socket = this.#socket;
     if (socket === null || socket.destroyed) return;
-    const stop = this.#clock.after(LINGER_MS, () => socket.destroy());
+    const stop = this.#clock.after(CLOSE_MS, () => socket.destroy());
     socket.once("close", stop);
     socket.end();
     socket.resume();

@@ -2,7 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { Disk, OWN, smppStage as stage, startInstance, TO } from "../../../test/support/smsc/instance.ts";
+import { deliverSm } from "../../../test/support/smsc/pdus.ts";
+import { politeBut, scriptedSmsc } from "../../../test/support/smsc/scripted.ts";
 import { hasSmsc, startSmsc } from "../../../test/support/smsc/smsc.ts";
 import { until } from "../../../test/support/wait.ts";
 
@@ -274,4 +277,47 @@ test("two accounts hear nothing of each other, at one SMSC or under one name", a
   await elsewhere.smsc.deliver(TO.slice(1), OWN.slice(1), { esm_class: 4, short_message });
   await until(() => elsewhere.instance.disk.entries.size === 1, { what: "the receipt being held" });
   assert.deepEqual([smsc.submits.length, instance.receipts], [1, []]);
+});
+
+test("what the SMSC tells while an instance is being stopped is taken in: what is refused may never be told again", async (t) => {
+  const smsc = await scriptedSmsc(t);
+  const instance = await startInstance(t, smsc.port);
+  const reference = await instance.accepted(`${TO}00`);
+  const shortMessage = Buffer.from(`id:${reference} stat:DELIVRD err:000`);
+  const late = [deliverSm({ sequence: 0 }), deliverSm({ sequence: 1, esmClass: 4, shortMessage })];
+  let bye: number | null = null;
+  smsc.script = politeBut({
+    unbind: ({ sequence }, caller) => {
+      bye = sequence;
+      for (const pdu of late) caller.send(pdu);
+    },
+    deliver_sm_resp: (_, caller) => {
+      const isLast = caller.of("deliver_sm_resp").length === late.length;
+      if (isLast && bye !== null) caller.send({ command: "unbind_resp", status: 0, sequence: bye });
+    },
+  });
+  await instance.provider.stop();
+  assert.deepEqual(
+    smsc.of("deliver_sm_resp").map(({ status }) => status),
+    [0, 0],
+  );
+  assert.deepEqual([instance.inbound.map(({ text }) => text), instance.receiptsOf(reference)], [["Yo"], ["delivered"]]);
+});
+
+test("a stop ends when what became of the last message is on disk", async (t) => {
+  const smsc = await scriptedSmsc(t, { script: politeBut({ submit_sm() {} }) });
+  const disk = new Disk();
+  const put = disk.put.bind(disk);
+  disk.put = async (key, value) => {
+    for (let turns = 0; turns < 20; turns += 1) await setImmediate();
+    await put(key, value);
+  };
+  const instance = await startInstance(t, smsc.port, { disk });
+  const sending = instance.send(`${TO}00`);
+  await until(() => smsc.of("submit_sm").length === 1);
+  const stopping = instance.provider.stop();
+  smsc.last().socket.destroy();
+  await stopping;
+  assert.equal(disk.entries.size, 1);
+  assert.equal((await sending).outcome, "unknown");
 });

@@ -1,15 +1,16 @@
 /** SMS over SMPP 3.4: one account at a carrier's SMSC. Puts together the link, what goes out, and what comes in. */
 
 import type { Clock } from "../../clock.ts";
-import type {
-  Applied,
-  Capabilities,
-  Health,
-  Outbound,
-  Outcome,
-  Provider,
-  ProviderContext,
-  Signal,
+import {
+  type Applied,
+  type Capabilities,
+  type Health,
+  type Outbound,
+  type Outcome,
+  PeerFault,
+  type Provider,
+  type ProviderContext,
+  type Signal,
 } from "../provider.ts";
 import { joinAccount, leaveAccount, type Member, othersOn } from "./accounts.ts";
 import { Book } from "./book.ts";
@@ -23,7 +24,8 @@ import { Link } from "./link.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { type Receipt, readReceipt } from "./receipts.ts";
 import { readSettings, type SmppSettings } from "./settings.ts";
-import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
+import { ESME_ROK } from "./status.ts";
+import { Submitting } from "./submitting.ts";
 import { Telling } from "./telling.ts";
 
 /** What any instance can do; its own bind says how much at once. An SMSC cannot be asked about a message without an id. */
@@ -36,8 +38,10 @@ export const SMPP_CAPABILITIES: Capabilities = {
 };
 
 const SWEEP_MS = 3_600_000;
-/** At a stop messages of which a part is gone get so long to go out whole. */
-const FINISH_MS = 5_000;
+/** At a stop messages of which a part is gone get so long to go out whole, and then what is open to be answered. */
+const STOP_MS = 5_000;
+/** So long where nobody waits for them any more: a service that is told to end then has seconds left. */
+const STOP_UNAWAITED_MS = 750;
 
 /** A new SMPP instance, not started. */
 export function createSmpp(context: ProviderContext): Provider {
@@ -56,6 +60,7 @@ class Smpp implements Provider {
   readonly #book: Book;
   readonly #hearing: Hearing;
   readonly #incoming: Incoming;
+  readonly #submitting: Submitting;
   readonly #handOvers: HandOvers;
   readonly #member: Member = { hear: (receipt) => this.#hearOther(receipt) };
   #sinceReceipt = 0;
@@ -74,12 +79,14 @@ class Smpp implements Provider {
     this.#telling = new Telling(clock);
     this.#flights = new Flights(clock.real());
     this.#book = new Book(memory, (signal) => this.#telling.tell(signal));
+    this.#submitting = new Submitting(this.#link, this.#telling, clock);
     const parts = {
       clock,
       memory,
       numbers,
       fault,
       link: this.#link,
+      submitting: this.#submitting,
       settings: this.#settings,
       telling: this.#telling,
       flights: this.#flights,
@@ -93,7 +100,7 @@ class Smpp implements Provider {
   }
 
   get isUp(): boolean {
-    return this.#link.isUp && !this.#telling.isStopped;
+    return this.#link.isUp && !this.#telling.isEnding;
   }
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
@@ -112,14 +119,14 @@ class Smpp implements Provider {
   }
 
   async health(): Promise<Health> {
-    if (this.#telling.isStopped) return { status: "unhealthy", message: "The instance is stopped." };
+    if (this.#telling.isEnding) return { status: "unhealthy", message: "The instance is stopped." };
     const { host, port } = this.#settings.link;
     return healthOf(
       this.#link.state(),
       { host, port, now: this.#clock.real() },
       {
-        throttledAt: this.#handOvers.throttledAt,
-        unanswered: this.#handOvers.unanswered,
+        throttledAt: this.#submitting.throttledAt,
+        unanswered: this.#submitting.unanswered,
         unmatched: this.#hearing.unmatched,
         sharedIds: this.#flights.sharedIds,
         sinceReceipt: this.#sinceReceipt,
@@ -130,26 +137,30 @@ class Smpp implements Provider {
   async stop(): Promise<void> {
     this.#stopTimer();
     leaveAccount(this.#settings.link, this.#member);
-    await this.#handOvers.finish(FINISH_MS);
+    const limitMs = this.#handOvers.areAwaited ? STOP_MS : STOP_UNAWAITED_MS;
+    await this.#handOvers.finish(limitMs);
+    // Until it is left the SMSC is listened to as ever: many a one never tells again what was refused.
+    await this.#link.stop(limitMs);
+    this.#telling.end();
+    // What was called off and has ended by now is still told.
+    await this.#handOvers.ended();
     await this.#telling.stop();
     this.#incoming.stop();
-    await this.#link.stop();
   }
 
   /** What the SMSC tells: a receipt, or a message of a contact. */
   async #deliver(pdu: DeliverSm | DataSm, session: Stands): Promise<number> {
-    if (this.#telling.isStopped) return ESME_RX_T_APPN;
     const receipt = readReceipt(pdu, this.#settings);
     if (receipt === null) return await this.#incoming.take(pdu, session);
     this.#sinceReceipt = 0;
     if (receipt !== "unreadable") return await this.#hearing.take(receipt);
-    this.#fault(new Error("the SMSC sent a receipt that names neither a message nor a state"));
+    this.#fault(new PeerFault("the SMSC sent a receipt that names neither a message nor a state"));
     return ESME_ROK;
   }
 
   /** A receipt that came over the session of another instance. */
   async #hearOther(receipt: Receipt): Promise<Applied> {
-    const applied = await this.#hearing.hear(receipt);
+    const applied = await this.#hearing.tellById(receipt);
     if (applied === "applied") this.#sinceReceipt = 0;
     return applied;
   }

@@ -14,6 +14,7 @@ export class Telling {
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #pauses = new Set<() => void>();
   #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the instance is not started"));
+  #isEnding = false;
   #isStopped = false;
 
   constructor(clock: Clock) {
@@ -24,8 +25,9 @@ export class Telling {
     this.#signals = signals;
   }
 
-  get isStopped(): boolean {
-    return this.#isStopped;
+  /** Whether nothing is to be tried again. */
+  get isEnding(): boolean {
+    return this.#isEnding;
   }
 
   /** Throws where the service could not take it, and after a stop. */
@@ -38,20 +40,20 @@ export class Telling {
     return await telling;
   }
 
-  /** Tells until the service takes it; gives up at a stop. Answers whether it was taken. */
+  /** Tells until the service takes it; near the end only once. Answers whether it was taken. */
   async tellUntilTaken(signal: Signal): Promise<boolean> {
-    for (let tries = 0; !this.#isStopped; tries += 1) {
+    for (let tries = 0; ; tries += 1) {
       try {
         await this.tell(signal);
         return true;
       } catch {
+        if (this.#isEnding) return false;
         await this.pause(againAfterMs(tries));
       }
     }
-    return false;
   }
 
-  /** Resolves after `ms`, or at a stop. */
+  /** Resolves after `ms`, or near the end. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
@@ -61,14 +63,20 @@ export class Telling {
       };
       const stopTimer = this.#clock.after(ms, end);
       this.#pauses.add(end);
-      if (this.#isStopped) end();
+      if (this.#isEnding) end();
     });
   }
 
-  /** Lets nothing more be told, ends all pauses, and resolves when what is being told is taken or refused. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
+  /** Ends all pauses, and lets nothing be tried again; what there is to tell for the first time is still told. */
+  end(): void {
+    this.#isEnding = true;
     for (const end of [...this.#pauses]) end();
+  }
+
+  /** Lets nothing more be told, and resolves when what is being told is taken or refused. */
+  async stop(): Promise<void> {
+    this.end();
+    this.#isStopped = true;
     await Promise.allSettled(this.#inFlight);
   }
 }
