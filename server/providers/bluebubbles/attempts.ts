@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import type { Channel } from "../../../sdk/wire.ts";
 import type { Clock } from "../../clock.ts";
 import type { MessageId } from "../../core/id.ts";
+import { listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { Memory, Outbound } from "../provider.ts";
-import { listOf, numberOf, recordOf, textOf } from "./records.ts";
 
 /** Every key of an attempt begins with it; then come message and channel. */
 const PREFIX = "attempt/";

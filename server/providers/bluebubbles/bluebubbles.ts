@@ -1,8 +1,11 @@
 /** BlueBubbles: iMessage, and SMS where the Mac forwards it, through one Mac. Puts the parts of it together. */
 
 // Two halves share what `mac.ts` names. Outbound: `send.ts` hands over, `settle.ts` asks what became of it, `attempts.ts`
-// keeps both on record, `commands.ts` does the rest. Inbound: `ingest.ts`. A message is named by its guid, a group by that
-// of its chat, a file by its own. In the instance's memory `attempt/…`, `group-name/…` and `new-chats` are outbound's.
+// keeps both on record, `commands.ts` does the rest. Inbound, put together by `ingest.ts`: `socket.ts` or `hook.ts` hear that
+// something happened to a message, `hints.ts` asks for its row; `catch-up.ts` and `watch.ts` ask for what nothing told of;
+// `upsert.ts` tells what rows say, each in its turn (`lanes.ts`). `happenings.ts` tells what has no row. A message is named by
+// its guid, a group by that of its chat, a file by its own. In the instance's memory `attempt/…`, `group-name/…` and
+// `new-chats` are outbound's.
 
 import type {
   Applied,
@@ -29,7 +32,10 @@ import { NewChats, Pace } from "./pace.ts";
 import { Sender } from "./send.ts";
 import { macosMajor } from "./standing.ts";
 
-/** `concurrency` is twice what the Mac does in a second; it tells of a payment with what is in it. */
+/**
+ * `concurrency` is twice what the Mac does in a second; it tells of a payment with what is in it. A hand-over is at its
+ * longest a text that begins a conversation (190 s), its files on their way (240 s) and the message with them (190 s).
+ */
 export const BLUEBUBBLES_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
   concurrency: 8,

@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import type { CallStatus } from "../../../sdk/wire.ts";
 import { keep } from "../../core/keep.ts";
+import { numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { CallSignal, ProviderContext } from "../provider.ts";
-import { numberOf, recordOf, textOf } from "./records.ts";
 
 const PREFIX = "call/";
 
@@ -14,6 +14,8 @@ const RINGS_MS = 60_000;
 const RINGING_MAX = 100;
 /** Calls that are remembered as answered. */
 const ANSWERED_MAX = 1_000;
+/** No address of e-mail is longer (RFC 5321, 4.5.3.1). */
+const NAME_LENGTH_MAX = 320;
 /** An end that could not be told is told again after this. */
 const AGAIN_AFTER_MS = 5_000;
 
@@ -62,8 +64,8 @@ export class Calls {
    * name here, and when it rings no more it was missed: nobody can have answered it through this service.
    */
   async incoming(data: unknown): Promise<void> {
-    const caller = textOf(recordOf(data)?.caller) ?? "";
-    if (caller === "") return;
+    const caller = nameIn(recordOf(data)?.caller);
+    if (caller === null) return;
     const known = this.#open.get(caller);
     if (known !== undefined) {
       known.stopTimer();
@@ -80,8 +82,8 @@ export class Calls {
   /** Takes an `ft-call-status-changed`. One that ends without having been answered was missed. */
   async changed(data: unknown): Promise<void> {
     const record = recordOf(data);
-    const callUuid = textOf(record?.uuid);
-    const caller = textOf(record?.address) ?? textOf(recordOf(record?.handle)?.address);
+    const callUuid = nameIn(record?.uuid);
+    const caller = nameIn(record?.address) ?? nameIn(recordOf(record?.handle)?.address);
     if (record === null || callUuid === null || caller === null) return;
     const status = this.#statusOf(numberOf(record.status_id), callUuid, record.is_outgoing === true);
     if (status === null) return;
@@ -128,6 +130,12 @@ export class Calls {
 /** The Mac does not say whether there is a picture: FaceTime calls have one unless somebody turned it off. */
 function callOf(caller: string, callUuid: string, status: CallStatus): Ringing {
   return { callUuid, caller, isVideo: true, isOutgoing: false, status };
+}
+
+/** An address or the name of a call, as long as such may be; null for anything else: it is kept on disk. */
+function nameIn(value: unknown): string | null {
+  const name = textOf(value) ?? "";
+  return name === "" || name.length > NAME_LENGTH_MAX ? null : name;
 }
 
 /** A name for a call that the Mac gives none: nobody rings twice at the same moment. */

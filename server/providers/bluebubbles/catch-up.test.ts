@@ -1,11 +1,11 @@
 /** Tests of catching up: what the Mac did not tell is found, what is old is not told, and nothing is passed by. */
 
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { describe, it } from "node:test";
 import { ANNA, BEN, type Listening, startListening } from "../../../test/support/listening.ts";
 import { startRelay } from "../../../test/support/mac-relay.ts";
 import { until } from "../../../test/support/wait.ts";
-import { recordOf } from "./records.ts";
+import { recordOf } from "../../core/loose-json.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -266,4 +266,117 @@ it("misses none where rows are deleted while it reads", async (t) => {
   await heard.pass(MINUTE);
   await until(() => heard.signals.length >= 2_500, { what: "2,500 messages" });
   assert.equal(new Set(textsOf(heard)).size, 2_500);
+});
+
+describe("a row that the Mac breaks at", () => {
+  const BROKEN = "+15550100009";
+
+  /** Rows a minute apart, from so long ago; those whose index `breaks` says come from somebody else. */
+  function writes(heard: Listening, count: number, breaks: (index: number) => boolean): string[] {
+    const from = heard.clock.real() - count * MINUTE;
+    return Array.from({ length: count }, (_, index) => {
+      const phone = heard.mac.phone(breaks(index) ? BROKEN : ANNA);
+      const guid = phone.writes(`row ${index}`, { at: from + index * MINUTE, isSilent: true });
+      if (breaks(index)) heard.mac.breaksAt(guid);
+      return guid;
+    });
+  }
+
+  /** A Mac that writes rows while this service is away, for `minutes`. */
+  async function away(heard: Listening, minutes: number, write: () => void): Promise<void> {
+    await heard.pass(MINUTE);
+    await heard.stop();
+    await heard.clock.advance(minutes * MINUTE);
+    write();
+    await heard.start();
+    await heard.pass(MINUTE);
+  }
+
+  it("keeps no other from being told, and is told of in the log once, without a name", async (t) => {
+    const heard = await startListening(t);
+    await away(heard, 400, () => void writes(heard, 300, (index) => index === 137));
+    const expected = Array.from({ length: 300 }, (_, index) => `row ${index}`).filter((text) => text !== "row 137");
+    assert.deepEqual(textsOf(heard), expected);
+    assert.ok(Number(progressOf(heard).rowsAt) >= heard.clock.real() - 5 * MINUTE);
+    await heard.pass(HOUR);
+    assert.deepEqual(textsOf(heard), expected);
+    assert.deepEqual(
+      heard.faults.map((fault) => String(fault)),
+      ["Error: the Mac breaks at a row of its messages, which is not told of"],
+    );
+  });
+
+  it("is passed by where it is the first, one of several at a time or of many with the same date", async (t) => {
+    const heard = await startListening(t);
+    const broken = (index: number) => index === 0 || (index >= 40 && index < 70) || index === 90;
+    await away(heard, 400, () => {
+      writes(heard, 120, broken);
+      const at = heard.clock.real();
+      for (let index = 0; index < 60; index += 1) {
+        const guid = heard.mac.phone(index % 7 === 3 ? BROKEN : BEN).writes(`same ${index}`, { at, isSilent: true });
+        if (index % 7 === 3) heard.mac.breaksAt(guid);
+      }
+    });
+    const rows = Array.from({ length: 120 }, (_, index) => index).filter((index) => !broken(index));
+    const same = Array.from({ length: 60 }, (_, index) => index).filter((index) => index % 7 !== 3);
+    assert.deepEqual(
+      textsOf(heard).toSorted(),
+      [...rows.map((index) => `row ${index}`), ...same.map((index) => `same ${index}`)].toSorted(),
+    );
+  });
+
+  it("is told when the Mac can give it again, where it is one of the last ten minutes", async (t) => {
+    const heard = await startListening(t);
+    heard.mac.fault("eventsLost");
+    const guid = heard.mac.phone(ANNA).writes("broken");
+    heard.mac.breaksAt(guid);
+    await heard.pass(1_000);
+    heard.mac.phone(BEN).writes("after it");
+    await heard.pass(5 * MINUTE);
+    assert.deepEqual(textsOf(heard), ["after it"]);
+    heard.mac.breaksAt(guid, false);
+    await heard.pass(MINUTE);
+    assert.deepEqual(textsOf(heard), ["after it", "broken"]);
+  });
+
+  it("is not passed by while it is the last, whatever else is looked for", async (t) => {
+    const heard = await startListening(t);
+    const sent = await heard.send("Hello");
+    heard.mac.fault("eventsLost");
+    await heard.pass(5_000);
+    const guid = heard.mac.phone(BEN).writes("last");
+    heard.mac.breaksAt(guid);
+    await heard.pass(HOUR);
+    heard.mac.phone(ANNA).delivers(sent);
+    heard.mac.phone(ANNA).reads(sent);
+    await heard.pass(6 * MINUTE);
+    assert.equal(heard.receiptsOf(sent).at(-1), "read");
+    assert.equal(heard.faults.length, 1);
+    heard.mac.breaksAt(guid, false);
+    await heard.pass(MINUTE);
+    assert.deepEqual(textsOf(heard), ["last"]);
+  });
+
+  it("is none where the Mac breaks at whatever it is asked: nothing is passed by", async (t) => {
+    const heard = await startListening(t, { starts: false });
+    // Broken for an hour, and for every other question after it.
+    let queries = 0;
+    let isDown = false;
+    const relay = await startRelay(t, heard.mac.url, ({ path }) => {
+      if (!path.includes("/message/query")) return null;
+      queries += 1;
+      if (!isDown && queries % 2 === 0) return null;
+      const error = { type: "Server Error", message: "SQLITE_BUSY: database is locked" };
+      return { status: 500, body: JSON.stringify({ status: 500, error }) };
+    });
+    heard.url = relay.url;
+    await heard.start();
+    isDown = true;
+    await away(heard, 400, () => void writes(heard, 300, () => false));
+    await heard.pass(HOUR);
+    assert.deepEqual(textsOf(heard), []);
+    isDown = false;
+    await heard.pass(5 * MINUTE);
+    assert.deepEqual([...new Set(textsOf(heard))].length, 300);
+  });
 });

@@ -1,9 +1,12 @@
 /** Catches up with a Mac: what it did not tell, or told nobody, is asked for; how far that got is kept in memory. */
 
-import { type Limits, wordsOf } from "./client.ts";
-import type { Lanes } from "./lanes.ts";
+import { keep } from "../../core/keep.ts";
+import { recordOf } from "../../core/loose-json.ts";
+import { PeerFault } from "../provider.ts";
+import { type Failure, isBreakdown, type Limits, wordsOf } from "./client.ts";
 import type { Mac } from "./mac.ts";
-import { type MacMessage, parseMessages, recordOf } from "./records.ts";
+import { type MacMessage, parseMessages } from "./records.ts";
+import { ROW_PARTS } from "./rows.ts";
 import { clockOffMs } from "./standing.ts";
 
 const KEY = "catch-up";
@@ -29,6 +32,10 @@ const ROWS_MAX = 1_000;
 const ROWS_MIN = 25;
 /** A Mac that always has more than this to say is not right. */
 const ROWS_READ_MAX = 5_000_000;
+/** Rows after one that the Mac breaks at among which one is looked for that it does not break at. */
+const AHEAD_MAX = 100;
+/** Places of such rows that are remembered, so that each is said once. */
+const PLACES_MAX = 1_000;
 /** Rows that are told of at once. */
 const TOGETHER = 50;
 
@@ -49,7 +56,7 @@ interface State {
   passedAt: number;
 }
 
-/** What came of reading: all is told of, or not all, or there was no answer. */
+/** What came of reading: all that the Mac can give is told of, or not all, or there was no answer. */
 type Read = "whole" | "gaps" | "unread";
 
 /** What a query of rows asks for, beside its page. */
@@ -58,11 +65,32 @@ interface Wanted {
   where?: readonly { statement: string; args: Readonly<Record<string, number>> }[];
 }
 
+/** Where among them, by date: those from `after` on but for the first `offset`. `last`: the guid read before, if any. */
+interface Place {
+  after: number;
+  offset: number;
+  limit: number;
+  last: string | null;
+}
+
+/** What a query answered: `count` with those that are no rows. */
+interface Rows {
+  kind: "ok";
+  rows: readonly MacMessage[];
+  count: number;
+}
+
+interface Page {
+  rows: readonly MacMessage[];
+  isLast: boolean;
+  next: Place;
+}
+
 export interface CatchUpOptions {
   mac: Mac;
   /** Of what is asked of the Mac. */
   limits: Limits;
-  take: Lanes["push"];
+  take: (row: MacMessage) => Promise<boolean>;
   /** Done with each pass, before its rows: the hook is where it should be. */
   alongside: () => Promise<void>;
 }
@@ -75,6 +103,7 @@ export class CatchUp {
   #receiptsReadAt = Number.NEGATIVE_INFINITY;
   #lateReadAt = Number.NEGATIVE_INFINITY;
   #rowsMax = ROWS_MAX;
+  readonly #brokenBeside = new Map<string, true>();
   #running: Promise<void> | null = null;
   #isCalled = false;
   #calledAt = Number.NEGATIVE_INFINITY;
@@ -200,9 +229,11 @@ export class CatchUp {
   async #readLate(): Promise<Read> {
     const { rowId } = this.#state;
     if (rowId === null) {
-      const newest = await this.#query({ after: 0 }, { limit: 1, offset: 0, sort: "DESC" });
-      if (newest !== null) this.#state.rowId = newest.rows[0]?.rowId ?? 0;
-      return newest === null ? "unread" : "whole";
+      const newest = await this.#ask({ after: 0 }, { limit: 1, offset: 0, sort: "DESC" });
+      // Where it breaks at that one, it is asked again when there may be a newer one.
+      if (newest.kind !== "ok") return "unread";
+      this.#state.rowId = newest.rows[0]?.rowId ?? 0;
+      return "whole";
     }
     const where = [{ statement: "message.ROWID > :r", args: { r: rowId } }];
     let last = rowId;
@@ -218,50 +249,112 @@ export class CatchUp {
 
   /**
    * Reads page by page, oldest first, and tells. `progressed` is given, page by page, the rows that are told of with
-   * none left out before them. Each page begins with the date that the one before it ended with: rows that are deleted
-   * meanwhile move no others out of sight.
+   * none left out before them, but for such as the Mac breaks at. Each page begins with the date that the one before it
+   * ended with: rows that are deleted meanwhile move no others out of sight.
    */
   async #read(wanted: Wanted, progressed: (rows: readonly MacMessage[]) => Promise<void> | void): Promise<Read> {
-    const limit = this.#rowsMax;
-    let { after } = wanted;
+    let place: Place = { after: wanted.after, offset: 0, limit: this.#rowsMax, last: null };
     let isGapless = true;
-    let offset = 0;
-    for (let read = 0; read < ROWS_READ_MAX && !this.#stopped; read += limit) {
-      const page = await this.#query({ ...wanted, after }, { limit, offset, sort: "ASC" });
-      if (page === null) return "unread";
+    for (let read = 0; read < ROWS_READ_MAX && !this.#stopped; read += place.limit) {
+      const page = await this.#page(wanted, place);
+      if (page === "unread" || page === "gaps") return page;
       const told: MacMessage[] = [];
       for (let start = 0; start < page.rows.length; start += TOGETHER) {
         const rows = page.rows.slice(start, start + TOGETHER);
-        const done = await Promise.all(rows.map((row) => this.#options.take(row, "query")));
+        const done = await Promise.all(rows.map((row) => this.#options.take(row)));
         const first = done.indexOf(false);
         if (isGapless) told.push(...(first < 0 ? rows : rows.slice(0, first)));
         if (first >= 0) isGapless = false;
       }
       await progressed(told);
-      if (page.count < limit) {
-        this.#rowsMax = Math.min(ROWS_MAX, limit * 2);
+      if (page.isLast) {
+        this.#rowsMax = Math.min(ROWS_MAX, this.#rowsMax * 2);
         return isGapless ? "whole" : "gaps";
       }
-      // Dates are finer on the Mac than they are told.
-      const next = newestOf(page.rows, ({ dateCreated }) => dateCreated) - 1;
-      offset = next > after ? 0 : offset + limit;
-      after = Math.max(after, next);
+      place = page.next;
     }
     return "unread";
   }
 
-  async #query({ after, where = [] }: Wanted, page: { limit: number; offset: number; sort: "ASC" | "DESC" }) {
+  /**
+   * The rows at a place: fewer, and at last one alone, where the Mac breaks at them. One that it broke at alone is passed
+   * by if it breaks at it again after it gave another that comes later: so it is the row, and not the Mac. Where it
+   * gives none that does, nothing is passed by, and there are gaps.
+   */
+  async #page(wanted: Wanted, place: Place): Promise<Page | "unread" | "gaps"> {
+    const { after } = place;
+    let { offset, limit } = place;
+    /** The next row that it gave, after such as it broke at. */
+    let sound = { guid: "", offset };
+    while (!this.#stopped) {
+      const answer = await this.#ask({ ...wanted, after }, { limit, offset, sort: "ASC" });
+      if (answer.kind === "ok") return this.#pageOf(answer, { ...place, offset, limit });
+      if (!isBreakdown(answer)) return "unread";
+      if (limit > 1) {
+        limit = Math.floor(limit / 4) || 1;
+      } else if (offset < sound.offset) {
+        this.#brokeAt(answer, sound.guid);
+        offset += 1;
+      } else {
+        const next = await this.#soundAfter({ ...wanted, after }, offset);
+        if (next === "unread") return "unread";
+        if (next === null) {
+          this.#brokeAt(answer, place.last);
+          return "gaps";
+        }
+        sound = next;
+      }
+    }
+    return "unread";
+  }
+
+  #pageOf({ rows, count }: Rows, { after, offset, limit, last }: Place): Page {
+    // Dates are finer on the Mac than they are told.
+    const next = newestOf(rows, ({ dateCreated }) => dateCreated) - 1;
+    const from = next > after ? { after: next, offset: 0 } : { after, offset: offset + limit };
+    const then = { ...from, limit: Math.min(this.#rowsMax, limit * 4), last: rows.at(-1)?.guid ?? last };
+    return { rows, isLast: count < limit, next: then };
+  }
+
+  /** The first row after the one at `offset` that the Mac gives when it is asked for it alone; null: there is none. */
+  async #soundAfter(wanted: Wanted, offset: number): Promise<{ guid: string; offset: number } | null | "unread"> {
+    for (let ahead = 1; ahead <= AHEAD_MAX; ahead += 1) {
+      const answer = await this.#ask(wanted, { limit: 1, offset: offset + ahead, sort: "ASC" });
+      if (answer.kind === "ok" && answer.count === 0) return null;
+      if (answer.kind === "ok") return { guid: answer.rows[0]?.guid ?? "", offset: offset + ahead };
+      if (!isBreakdown(answer)) return "unread";
+    }
+    return null;
+  }
+
+  /** Says it once of each place, which is known by a row beside it; where the Mac gives no row at all, each time. */
+  #brokeAt(failure: Failure, beside: string | null): void {
+    if (beside === null) this.#unread(failure);
+    if (beside === null || this.#brokenBeside.has(beside)) return;
+    keep(this.#brokenBeside, beside, true, PLACES_MAX);
+    this.#options.mac.context.fault(new PeerFault("the Mac breaks at a row of its messages, which is not told of"));
+  }
+
+  #unread(failure: Failure): void {
+    this.#options.mac.context.fault(new PeerFault(`rows were not read: ${wordsOf(failure)}`));
+  }
+
+  async #ask(
+    { after, where = [] }: Wanted,
+    page: { limit: number; offset: number; sort: "ASC" | "DESC" },
+  ): Promise<Rows | Failure> {
     const { mac, limits } = this.#options;
-    const body = { ...page, after: Math.max(0, after), with: ["chat", "attachment"], where };
+    const body = { ...page, after: Math.max(0, after), with: ROW_PARTS, where };
     const answer = await mac.client.query("/message/query", body, limits);
     if (answer.kind === "ok") {
-      return { rows: parseMessages(answer.data), count: Array.isArray(answer.data) ? answer.data.length : 0 };
+      const count = Array.isArray(answer.data) ? answer.data.length : 0;
+      return { kind: "ok", rows: parseMessages(answer.data), count };
     }
     // An answer that is too long, or too slow on its way, would be so each time.
     if (answer.kind === "lost") this.#rowsMax = Math.max(ROWS_MIN, Math.floor(page.limit / 4));
     // A Mac that cannot be reached is no news: its health says so.
-    if (answer.kind === "answered") mac.context.fault(new Error(`rows were not read: ${wordsOf(answer)}`));
-    return null;
+    if (answer.kind === "answered" && !isBreakdown(answer)) this.#unread(answer);
+    return answer;
   }
 
   async #keep(now = false): Promise<void> {

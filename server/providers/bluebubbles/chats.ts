@@ -2,8 +2,7 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { keep } from "../../core/keep.ts";
-import type { Failure, Limits, MacClient } from "./client.ts";
-import { segment } from "./client.ts";
+import { type Failure, isMissing, type Limits, type MacClient, segment } from "./client.ts";
 import { channelOfService, isGroupChat, type MacChat, parseChat, serviceOfGuid } from "./records.ts";
 
 /** Conversations kept at once; the one that was found out first goes. */
@@ -43,7 +42,7 @@ export class Chats {
         this.#keep(threadKey(address, channel), found);
         return { kind: "found", guid: found };
       }
-      if (answer.kind !== "answered" || answer.status !== 404 || answer.type === null) return answer;
+      if (!isMissing(answer)) return answer;
     }
     return { kind: "none" };
   }

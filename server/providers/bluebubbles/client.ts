@@ -2,7 +2,7 @@
 
 import { Agent, buildConnector, type Dispatcher, FormData } from "undici";
 import type { Clock } from "../../clock.ts";
-import { parseEnvelope, parseErrorBody } from "./records.ts";
+import { dataOf, parseErrorBody } from "./records.ts";
 
 /** Why there is no good answer. */
 export type Failure =
@@ -13,8 +13,8 @@ export type Failure =
   /** It was written, or may have been, and no whole answer came. */
   | { kind: "lost"; reason: string };
 
-/** What an answer with a 2xx carries; `total` of a query. */
-export type Answer = { kind: "ok"; data: unknown; total: number | null } | Failure;
+/** What an answer with a 2xx carries. */
+export type Answer = { kind: "ok"; data: unknown } | Failure;
 
 /** A file's bytes, as the Mac has them. */
 export type Downloaded = { kind: "ok"; bytes: Uint8Array; mimeType: string | null } | Failure;
@@ -203,9 +203,9 @@ export class MacClient {
 
   /** What stands before a Mac answers in its place while it sleeps. */
   #heard(whole: Whole): void {
-    const isOwn = isGood(whole.status) || parseErrorBody(parseJson(whole.bytes)).type !== null;
-    if (isOwn) this.#answeredAt = this.#clock.real();
-    this.#awakeSince = isOwn ? (this.#awakeSince ?? this.#answeredAt) : null;
+    const isItsOwn = isGood(whole.status) || parseErrorBody(parseJson(whole.bytes)).type !== null;
+    if (isItsOwn) this.#answeredAt = this.#clock.real();
+    this.#awakeSince = isItsOwn ? (this.#awakeSince ?? this.#answeredAt) : null;
   }
 
   #answerOf(whole: Whole | Failure): Answer {
@@ -213,7 +213,7 @@ export class MacClient {
     if (!isGood(whole.status)) return this.#failureOf(whole);
     const body = parseJson(whole.bytes);
     if (body === undefined) return { kind: "lost", reason: `the answer (${whole.status}) is not JSON` };
-    return { kind: "ok", ...parseEnvelope(body) };
+    return { kind: "ok", data: dataOf(body) };
   }
 
   /**
@@ -261,6 +261,21 @@ export class MacClient {
 /** A part of a path that may hold anything: the guid of a chat has semicolons and a plus. */
 export function segment(text: string): string {
   return encodeURIComponent(text);
+}
+
+/** Whether BlueBubbles itself says so, and not what stands before it. */
+export function isOwn(failure: Failure): boolean {
+  return failure.kind === "answered" && failure.type !== null;
+}
+
+/** Whether BlueBubbles itself broke at what it was asked: at something else it may not. */
+export function isBreakdown(failure: Failure): boolean {
+  return isOwn(failure) && failure.kind === "answered" && failure.status === 500;
+}
+
+/** Whether the Mac says that it has no such thing. */
+export function isMissing(answer: Answer | Downloaded): boolean {
+  return answer.kind === "answered" && answer.status === 404 && isOwn(answer);
 }
 
 /** A failure in words for a timeline or a log: no URL is in it, and of what the peer said no number and no address. */

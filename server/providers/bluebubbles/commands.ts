@@ -2,12 +2,13 @@
 
 import { maskAddress } from "../../core/phone.ts";
 import type { Availability, Commands, Conversation, Ordered } from "../provider.ts";
-import { type Answer, type Failure, segment, wordsOf } from "./client.ts";
+import { isThere } from "./availability.ts";
+import { type Answer, type Failure, isMissing, isOwn, segment, wordsOf } from "./client.ts";
 import { isRetracted } from "./inbound.ts";
 import type { Mac } from "./mac.ts";
 import type { NewGroups } from "./new-groups.ts";
 import { meaningOf } from "./outcomes.ts";
-import { type MacMessage, parseMessage, recordOf } from "./records.ts";
+import { type MacMessage, parseMessage } from "./records.ts";
 import { stopsTyping } from "./standing.ts";
 
 /** The engine gives a command up after 20 s: what is asked here is not waited for much longer. */
@@ -80,9 +81,10 @@ export function createCommands(mac: Mac, newGroups: NewGroups): Omit<Commands, "
     leaveGroup: (chat, abort) =>
       inChat(mac, chat, abort, (guid) => client.post(`/chat/${segment(guid)}/leave`, {}, limits(abort))),
     async availability(_customerId, address, abort): Promise<Availability> {
+      const limited = { limitMs: READ_LIMIT_MS, abort };
       const [imessage, facetime] = await Promise.all([
-        isThere(mac, "imessage", address, abort),
-        isThere(mac, "facetime", address, abort),
+        isThere(mac, "imessage", address, limited),
+        isThere(mac, "facetime", address, limited),
       ]);
       return { imessage, facetime };
     },
@@ -144,23 +146,6 @@ function ordered({ health }: Mac, answer: Answer): Ordered {
   return { done: false, reason: `${wordsOf(answer)}${doubt}` };
 }
 
-/** What Apple says of an address; null where it does not. A no is asked again, since it may be none. */
-async function isThere(
-  { client, pace }: Mac,
-  service: "imessage" | "facetime",
-  address: string,
-  abort: AbortSignal,
-): Promise<boolean | null> {
-  for (let asked = 1; ; asked += 1) {
-    await pace.turn(abort);
-    const limited = { limitMs: READ_LIMIT_MS, abort };
-    const answer = await client.get(`/handle/availability/${service}`, { address }, limited);
-    const available = answer.kind === "ok" ? recordOf(answer.data)?.available : null;
-    if (typeof available !== "boolean") return null;
-    if (available || asked === 2) return available;
-  }
-}
-
 /** The file as it was sent: without `original` the Mac makes another kind of it. */
 async function fetch({ client, pace }: Mac, guid: string, abort: AbortSignal): Promise<Uint8Array | null> {
   const path = `/attachment/${segment(guid)}/download`;
@@ -175,13 +160,12 @@ async function fetch({ client, pace }: Mac, guid: string, abort: AbortSignal): P
 
 /** Null where the Mac no longer has it; throws where it may have. */
 function gone(failure: Failure): null {
-  const isGone = failure.kind === "answered" && failure.status === 404 && failure.type !== null;
-  if (isGone || says(failure, /does not exist|of null/i)) return null;
+  if (isMissing(failure) || says(failure, /does not exist|of null/i)) return null;
   throw new Error(wordsOf(failure));
 }
 
 function says(failure: Failure, words: RegExp): boolean {
-  return failure.kind === "answered" && failure.type !== null && words.test(failure.message);
+  return failure.kind === "answered" && isOwn(failure) && words.test(failure.message);
 }
 
 function refusal(message: string): Failure {

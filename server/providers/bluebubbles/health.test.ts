@@ -28,6 +28,7 @@ function standing(more: Partial<Standing> = {}): Standing {
     account: parseAccount(ACCOUNT),
     ownOnImessage: true,
     numbers: ["+15550000001"],
+    suspectedLost: [],
     unheard: { messages: 0, forMs: 0 },
     ...more,
   };
@@ -36,6 +37,8 @@ function standing(more: Partial<Standing> = {}): Standing {
 test("a Mac with which all is well is healthy, and says what it is", () => {
   assert.deepEqual(healthOf(standing()), { status: "healthy", message: "BlueBubbles 1.9.9 on macOS 15.5.0" });
   assert.deepEqual(healthOf(standing({ info: null })).status, "unknown");
+  // Whoever says that Apple took an address is not believed against the account that has it.
+  assert.equal(healthOf(standing({ suspectedLost: ["+15550000001"] })).status, "healthy");
 });
 
 const TROUBLES: readonly [string, Partial<Standing>, "degraded" | "healthy", RegExp][] = [
@@ -46,6 +49,12 @@ const TROUBLES: readonly [string, Partial<Standing>, "degraded" | "healthy", Reg
     /sign in/,
   ],
   ["unknown to Apple", { ownOnImessage: false }, "degraded", /not on iMessage/],
+  [
+    "whose address Apple took",
+    { suspectedLost: ["+15550000001"], account: parseAccount({ ...ACCOUNT, vetted_aliases: [] }) },
+    "degraded",
+    /Apple took …0001/,
+  ],
   ["of another address", { numbers: ["me@x.example"] }, "degraded", /…0001.*Start new conversations/],
   ["taken and never heard of", { unheard: { messages: 9, forMs: 7_200_000 } }, "degraded", /9 messages.*120 minutes/],
   ["clock off", { info: parseInfo({ ...GREEN, macos_time_sync: -42 }) }, "degraded", /42 seconds/],

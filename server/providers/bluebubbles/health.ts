@@ -3,10 +3,10 @@
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
 import type { Health, ProviderContext } from "../provider.ts";
-import type { Failure, MacClient } from "./client.ts";
+import { isThere } from "./availability.ts";
+import { type Failure, isOwn, type MacClient } from "./client.ts";
 import { meaningOf } from "./outcomes.ts";
 import type { Pace } from "./pace.ts";
-import { recordOf } from "./records.ts";
 import {
   healthOf,
   type MacAccount,
@@ -45,6 +45,8 @@ export class MacHealth {
   #info: MacInfo | null = null;
   #account: MacAccount | null = null;
   #ownOnImessage: boolean | null = null;
+  /** Addresses of ours of which something said that Apple took them from the Mac, since the start. */
+  readonly #suspectedLost = new Set<string>();
   /** A call of the Private API was refused: `server/info` may say otherwise, since any helper will do there. */
   #isDenied = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -83,7 +85,7 @@ export class MacHealth {
     this.#stopTimer();
   }
 
-  /** Something came from outside, through Apple: an inbound row, a receipt, typing, a call. */
+  /** Something came from outside, through Apple, and the Mac has it: a row of a contact, a receipt. */
   progress(): void {
     this.#unheardMessages = 0;
   }
@@ -92,6 +94,11 @@ export class MacHealth {
   handed(): void {
     if (this.#unheardMessages === 0) this.#unheardSince = this.#options.clock.real();
     this.#unheardMessages += 1;
+  }
+
+  /** Something says that Apple took an address of ours from the account: it counts once the account does not name it. */
+  suspectLost(address: string): void {
+    this.#suspectedLost.add(address);
   }
 
   /** Asks, unless it just answered, whether it can hand over; null when it can, else why not. */
@@ -131,6 +138,7 @@ export class MacHealth {
       account: this.#account,
       ownOnImessage: this.#ownOnImessage,
       numbers: own.map(({ address }) => address),
+      suspectedLost: [...this.#suspectedLost],
       unheard: { messages: this.#unheardMessages, forMs: clock.real() - this.#unheardSince },
     });
   }
@@ -155,11 +163,9 @@ export class MacHealth {
     if (this.#isDenied) {
       const account = await client.get("/icloud/account", {}, { limitMs: CLOSER_LIMIT_MS });
       // A Mac that breaks at the account has its helper: it says so where there is none.
-      const isBroken = account.kind === "answered" && account.type !== null && meaningOf(account) !== "notAttempted";
-      if (account.kind !== "ok" && !isBroken) {
-        return this.#set(meaningOf(account) === "notAttempted" ? "helperGone" : account);
-      }
       if (account.kind === "ok") this.#account = parseAccount(account.data);
+      else if (meaningOf(account) === "notAttempted") return this.#set("helperGone");
+      else if (!isOwn(account)) return this.#set(account);
       this.#isDenied = false;
     }
     this.#set(null);
@@ -184,24 +190,13 @@ export class MacHealth {
       this.#account = parseAccount(answer.data);
       const [own] = await numbers();
       const address = own?.address ?? this.#account.activeAlias;
-      if (address !== undefined && address !== null) this.#ownOnImessage = await this.#isOnImessage(address);
+      if (address !== undefined && address !== null) {
+        const asked = { limitMs: CLOSER_LIMIT_MS };
+        this.#ownOnImessage = await isThere({ client, pace }, "imessage", address, asked);
+      }
     } catch {
       // Called off, or the numbers could not be read: what was known stays known.
     }
-  }
-
-  /** A no is asked again: Apple says no of addresses that are, now and then. */
-  async #isOnImessage(address: string): Promise<boolean | null> {
-    const { client, pace } = this.#options;
-    let said: boolean | null = null;
-    for (let asked = 0; asked < 2 && said !== true; asked += 1) {
-      await pace.turn();
-      const answer = await client.get("/handle/availability/imessage", { address }, { limitMs: CLOSER_LIMIT_MS });
-      if (answer.kind !== "ok") return null;
-      const available = recordOf(answer.data)?.available;
-      said = typeof available === "boolean" ? available : null;
-    }
-    return said;
   }
 
   #set(down: Standing["down"]): void {

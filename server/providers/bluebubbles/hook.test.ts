@@ -62,6 +62,16 @@ it("is taken away where the Mac is listened to at its socket", async (t) => {
   assert.deepEqual(registered(heard), []);
 });
 
+it("is at no path where the Mac is listened to at its socket", async (t) => {
+  const heard = await startListening(t, { ingest: "socket" });
+  heard.mac.knows(ANNA);
+  const data = { uuid: "CALL", status_id: 4, address: ANNA };
+  assert.equal(await heard.post({ type: "ft-call-status-changed", data }), 404);
+  const typing = { display: true, guid: `iMessage;-;${ANNA}` };
+  assert.equal(await heard.post({ type: "typing-indicator", data: typing }), 404);
+  assert.deepEqual(heard.signals, []);
+});
+
 it("says in the instance's health why the Mac cannot call, as long as it cannot", async (t) => {
   const heard = await startListening(t, { starts: false });
   // No address that BlueBubbles takes.
@@ -84,12 +94,16 @@ it("says that the Mac cannot reach a loopback address of another machine", async
   assert.deepEqual(registered(heard), []);
 });
 
-it("says which of our addresses Apple took from the Mac, without naming it in full", async (t) => {
+it("says which of our addresses Apple took from the Mac once its account says so too, without naming it in full", async (t) => {
   const heard = await startListening(t);
   await heard.post({ type: "imessage-aliases-removed", data: { aliases: [OWN, "other@example.com"] } });
+  await heard.pass(10 * MINUTE);
+  assert.equal((await heard.provider.health()).status, "healthy");
+  heard.mac.fault("addressTaken");
+  await heard.pass(10 * MINUTE);
   const { status, warnings = [] } = await heard.provider.health();
   assert.equal(status, "degraded");
-  assert.deepEqual(warnings, ["Apple took …0001 from the account of this Mac."]);
+  assert.deepEqual(warnings, ["Apple took …0001 from the account of this Mac: sign in with it again in Messages."]);
 });
 
 it("answers 200 to whatever is posted, and is at no other path", async (t) => {
@@ -129,7 +143,7 @@ it("answers 200 to whatever is posted, and is at no other path", async (t) => {
   assert.deepEqual(heard.signals, []);
 });
 
-it("believes nobody who posts a payment: it is read from the Mac, and what is not there is told to nobody", async (t) => {
+it("believes nothing that is posted of a message: its row is read from the Mac, and what is not there is told to nobody", async (t) => {
   const heard = await startListening(t);
   const guid = heard.mac.phone(ANNA).writes("just a text");
   await heard.settled();
@@ -151,17 +165,14 @@ it("believes nobody who posts a payment: it is read from the Mac, and what is no
   );
 });
 
-it("reads the rest of a row that says too little", async (t) => {
-  const heard = await startListening(t, { starts: false });
-  await heard.start();
+it("reads all of a row whose event says too little", async (t) => {
+  const heard = await startListening(t);
   heard.mac.fault("eventsLost");
   const anna = heard.mac.phone(ANNA);
   const group = anna.makesGroup("Trip", ["+15550100002"]);
   const guid = anna.writes("Hi all", { group });
   // An `updated-message` has no chats: alone it looks as if it were written to us.
-  const handle = { address: ANNA, service: "iMessage" };
-  const data = { guid, isFromMe: false, text: "Hi all", dateCreated: heard.clock.real(), handle };
-  await heard.post({ type: "updated-message", data });
+  await heard.post({ type: "updated-message", data: { guid, isFromMe: false, text: "Hi all" } });
   assert.deepEqual(
     heard.of("inbound").map(({ group: told }) => told?.reference),
     [group.guid],
@@ -174,11 +185,12 @@ it("looks again where a row has nothing in it yet, and tells in the end that the
   const anna = heard.mac.phone(ANNA);
   const full = anna.writes("Hi");
   const empty = anna.writes(null);
-  const handle = { address: ANNA, service: "iMessage" };
-  const chats = [{ guid: `iMessage;-;${ANNA}`, style: 45 }];
-  for (const guid of [full, empty]) {
-    await heard.post({ type: "new-message", data: { guid, isFromMe: false, text: "", handle, chats } });
-  }
+  const row = heard.mac.messages.find(({ guid }) => guid === full) ?? assert.fail();
+  row.text = null;
+  for (const guid of [full, empty]) await heard.post({ type: "new-message", data: { guid } });
+  assert.deepEqual(heard.of("inbound"), []);
+  row.text = "Hi";
+  await heard.pass(1_000);
   assert.deepEqual(
     heard.of("inbound").map(({ text }) => text),
     ["Hi"],
@@ -205,19 +217,13 @@ it("waits for the people of a group rather than to tell of a group without any",
 it("puts a reaction into words where the row has none, by the message that it is about", async (t) => {
   const heard = await startListening(t);
   const target = await heard.send("Lunch?");
-  const data = {
-    guid: "8D0E8A9C-0000-4000-8000-000000000003",
-    isFromMe: false,
-    text: "",
-    handle: { address: ANNA, service: "iMessage" },
-    chats: [{ guid: `iMessage;-;${ANNA}`, style: 45 }],
-    associatedMessageGuid: `p:0/${target}`,
-    associatedMessageType: "2006",
-    associatedMessageEmoji: "🎉",
-  };
-  await heard.post({ type: "new-message", data });
+  heard.mac.fault("eventsLost");
+  const guid = heard.mac.phone(ANNA).reacts(target, "question");
+  const row = heard.mac.messages.find((message) => message.guid === guid) ?? assert.fail();
+  row.text = null;
+  await heard.post({ type: "new-message", data: { guid } });
   const [{ content, type, emoji } = { content: "", type: "", emoji: "" }] = heard.of("reaction");
-  assert.deepEqual([content, type, emoji], ["Reacted 🎉 to “Lunch?”", "emphasize", "🎉"]);
+  assert.deepEqual([content, type, emoji], ["Questioned “Lunch?”", "question", "❓"]);
 });
 
 it("tells at which of several numbers something came in, by what the Mac says of the conversation", async (t) => {

@@ -1,21 +1,14 @@
 /** The Mac's webhook to us: registered on our own path with the events that are used, and found again when it is gone. */
 
+import { jsonOf, listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { HookReply, HookRequest } from "../provider.ts";
-import { type Failure, type Limits, wordsOf } from "./client.ts";
+import { type Failure, isMissing, type Limits, wordsOf } from "./client.ts";
+import { ROW_EVENTS } from "./hints.ts";
 import type { Mac } from "./mac.ts";
-import { listOf, numberOf, recordOf, textOf } from "./records.ts";
 
 /** What the Mac is to tell. Never `*`: that tells where people are (Find My), and more. */
 export const HOOK_EVENTS: readonly string[] = [
-  "new-message",
-  "updated-message",
-  "message-send-error",
-  "group-name-change",
-  "group-icon-changed",
-  "group-icon-removed",
-  "participant-added",
-  "participant-removed",
-  "participant-left",
+  ...ROW_EVENTS,
   "typing-indicator",
   "incoming-facetime",
   "ft-call-status-changed",
@@ -39,6 +32,7 @@ export class Hook {
   readonly #mac: Mac;
   readonly #limits: Limits;
   readonly #hear: (type: string, data: unknown) => void;
+  readonly #isWanted: boolean;
   #problem: string | null = null;
   /** That a Mac that is listened to at its socket does not call here: made sure of once. */
   #isGone = false;
@@ -48,6 +42,7 @@ export class Hook {
     this.#mac = mac;
     this.#limits = limits;
     this.#hear = hear;
+    this.#isWanted = mac.settings.ingest === "webhook";
   }
 
   /** Why the Mac does not call here, in words for an operator; null when it does, or need not. */
@@ -61,42 +56,42 @@ export class Hook {
    */
   async ensure(): Promise<void> {
     const { settings, context } = this.#mac;
-    const isWanted = settings.ingest === "webhook";
     if (this.#isGone) return;
-    if (isWanted && isLoopback(context.hookUrl()) && !isLoopback(settings.url)) {
+    if (this.#isWanted && isLoopback(context.hookUrl()) && !isLoopback(settings.url)) {
       this.#problem = "it cannot reach this service at a loopback address (TB_PUBLIC_URL)";
       return;
     }
-    const failure = await this.#arrange(isWanted);
-    this.#isGone = failure === null && !isWanted;
-    this.#problem = failure === null || !isWanted ? null : wordsOf(failure);
+    const failure = await this.#arrange();
+    this.#isGone = failure === null && !this.#isWanted;
+    this.#problem = failure === null || !this.#isWanted ? null : wordsOf(failure);
   }
 
   /**
-   * Takes what the Mac posts. It is answered before anything is done with it: the Mac posts everything once, whatever
-   * it is answered, so an answer that waits would only hold up the Mac.
+   * Takes what the Mac posts. Nobody signed it: it is a hint to look, and no evidence. It is answered before anything is
+   * done with it: the Mac posts everything once, whatever it is answered, so an answer that waits would only hold up the Mac.
    */
   async receive({ method, path, body }: HookRequest): Promise<HookReply> {
-    if (path !== PATH || method !== "POST") return { status: 404 };
-    const event = recordOf(parseJson(body));
+    // Where it is listened to at its socket the Mac calls nowhere: whoever calls here is somebody else.
+    if (path !== PATH || method !== "POST" || !this.#isWanted) return { status: 404 };
+    const event = recordOf(jsonOf(body));
     const type = textOf(event?.type);
     if (type !== null) this.#hear(type, event?.data ?? null);
     return ANSWER;
   }
 
-  async #arrange(isWanted: boolean): Promise<Failure | null> {
+  async #arrange(): Promise<Failure | null> {
     const { client, context } = this.#mac;
     const url = `${context.hookUrl()}${PATH}`;
     const answer = await client.get("/webhook", {}, this.#limits);
     if (answer.kind !== "ok") return answer;
     const own = listOf(answer.data, registered).filter((one) => isOurs(one.url, context.instanceId));
-    const right = isWanted ? own.find((one) => one.url === url && isSameSet(one.events, HOOK_EVENTS)) : undefined;
+    const right = this.#isWanted ? own.find((one) => one.url === url && isSameSet(one.events, HOOK_EVENTS)) : undefined;
     // An address that the Mac knows keeps its old events, whatever is asked for: it has to go first.
     for (const { id } of own.filter((one) => one !== right)) {
       const deleted = await client.delete(`/webhook/${id}`, undefined, this.#limits);
-      if (deleted.kind !== "ok" && !(deleted.kind === "answered" && deleted.status === 404)) return deleted;
+      if (deleted.kind !== "ok" && !isMissing(deleted)) return deleted;
     }
-    if (!isWanted || right !== undefined) return null;
+    if (!this.#isWanted || right !== undefined) return null;
     const made = await client.post("/webhook", { url, events: HOOK_EVENTS }, this.#limits);
     return made.kind === "ok" ? null : made;
   }
@@ -121,12 +116,4 @@ function registered(value: unknown): Registered | null {
 
 function isSameSet(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && other.every((event) => one.includes(event));
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8")) as unknown;
-  } catch {
-    return null;
-  }
 }

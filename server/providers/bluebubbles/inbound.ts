@@ -1,6 +1,7 @@
 /** What a row of the Mac's messages tells, as a table of its kinds. Pure: what is in no row is given. */
 
 import type { Channel } from "../../../sdk/wire.ts";
+import { recordOf } from "../../core/loose-json.ts";
 import type {
   AudioKeptSignal,
   GroupSighting,
@@ -15,13 +16,27 @@ import { type AppleCash, isAppleCash } from "./apple-cash.ts";
 import { effectOfId } from "./effects.ts";
 import { NOT_ON_IMESSAGE_ERROR } from "./outcomes.ts";
 import { contentOf, type Tapback, tapbackOf, withoutPart } from "./reactions.ts";
-import { channelOfService, type MacAttachment, type MacMessage, recordOf, serviceOfGuid } from "./records.ts";
+import { channelOfService, type MacAttachment, type MacMessage, serviceOfGuid } from "./records.ts";
 
 /**
  * What a row is. `own`: a message that went out from the Mac; `message`, `reaction`, `audioKept`: a contact's; `group`:
  * something that happened to a group, whoever did it; `other`: nothing that anybody is told of.
  */
 export type RowKind = "own" | "message" | "reaction" | "audioKept" | "group" | "other";
+
+/** Rows of which there is something to tell that a contact, or somebody in a group, did. */
+export type ContactsKind = Exclude<RowKind, "own" | "other">;
+
+/** What a contact's row may tell: kinds of signals. */
+export type Telling = "inbound" | "revision" | "reaction" | "audioKept" | "group";
+
+/** What each kind of row tells, when it is heard of for the first time and once it was changed. */
+export const TELLINGS: Readonly<Record<ContactsKind, { first: Telling; changed: Telling | null }>> = {
+  message: { first: "inbound", changed: "revision" },
+  reaction: { first: "reaction", changed: null },
+  audioKept: { first: "audioKept", changed: null },
+  group: { first: "group", changed: null },
+};
 
 /** `item_type` of the Mac's messages. 4 (a place is shared) and 6 (a film is watched together) are told to nobody. */
 const ITEM = { message: 0, participant: 1, title: 2, leftOrPhoto: 3, audioKept: 5 } as const;
@@ -145,6 +160,11 @@ export function reactionOfRow(
 export function revisionOf(row: MacMessage, { to, channel }: Pick<Place, "to" | "channel">): RevisionSignal | null {
   if (row.dateEdited === null && row.dateRetracted === null) return null;
   return { kind: "revision", reference: row.guid, to, channel, text: isRetracted(row) ? null : (textOfRow(row) ?? "") };
+}
+
+/** When a contact's message was changed or taken back last, by the Mac's clock; 0: never. */
+export function changedAtOf({ dateEdited, dateRetracted }: MacMessage): number {
+  return Math.max(dateEdited ?? 0, dateRetracted ?? 0);
 }
 
 /** Whether all of a contact's message was taken back. */

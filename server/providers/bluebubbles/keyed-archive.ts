@@ -1,6 +1,6 @@
 /** NSKeyedArchiver archives as JSON: follows the ids in them, no further than they go and never in a circle. Pure. */
 
-import { recordOf, textOf } from "./records.ts";
+import { recordOf, textOf } from "../../core/loose-json.ts";
 
 /** A dictionary of an archive by its keys; of values only texts, addresses and further dictionaries are kept. */
 export type Archived = ReadonlyMap<string, Archived | string>;

@@ -1,29 +1,27 @@
-/** Tests of lanes and of what is held back: order, repetition, bounds and ends, on a clock that stands still. */
+/** Tests of lanes: order, repetition, patience, bounds and ends, on a clock that stands still. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { SimulatedClock } from "../../../test/support/clock.ts";
-import type { Applied, ReceiptSignal } from "../provider.ts";
-import { Held } from "./held.ts";
-import { Lanes, NotYet } from "./lanes.ts";
+import { type IsEnough, Lanes, NotYet } from "./lanes.ts";
 import { type MacMessage, parseMessage } from "./records.ts";
 
 const DAY = 86_400_000;
 
-function row(guid: string, address: string | null = "+15550100001", text = guid): MacMessage {
-  const parsed = parseMessage({ guid, text, handle: { address } });
+function row(guid: string, address: string | null = "+15550100001", text = guid, isFromMe = false): MacMessage {
+  const parsed = parseMessage({ guid, text, handle: { address }, isFromMe });
   assert.ok(parsed !== null);
   return parsed;
 }
 
 /** Lanes that tell as the test says: what was told, in order, and what was a fault. */
-function lanesOf(tells: (row: MacMessage, failures: number) => void) {
+function lanesOf(tells: (row: MacMessage, isEnough: IsEnough) => void) {
   const clock = new SimulatedClock();
   const told: string[] = [];
   const faults: unknown[] = [];
-  const tell = async (given: MacMessage, _source: unknown, failures: number) => {
-    tells(given, failures);
+  const tell = async (given: MacMessage, isEnough: IsEnough) => {
+    tells(given, isEnough);
     told.push(given.text ?? "");
   };
   return { clock, told, faults, lanes: new Lanes(clock, tell, (error) => void faults.push(error)) };
@@ -35,9 +33,9 @@ describe("a lane", () => {
     const { clock, told, lanes } = lanesOf((given) => {
       if (fails && given.guid === "1") throw new Error("the disk is full");
     });
-    assert.deepEqual(await Promise.all([lanes.push(row("1"), "hook"), lanes.push(row("2"), "hook")]), [false, false]);
-    assert.equal(await lanes.push(row("3"), "hook"), false);
-    assert.equal(await lanes.push(row("other", "+15550100002"), "hook"), true);
+    assert.deepEqual(await Promise.all([lanes.push(row("1")), lanes.push(row("2"))]), [false, false]);
+    assert.equal(await lanes.push(row("3")), false);
+    assert.equal(await lanes.push(row("other", "+15550100002")), true);
     fails = false;
     await clock.advance(1_000);
     assert.deepEqual(told, ["other", "1", "2", "3"]);
@@ -48,22 +46,41 @@ describe("a lane", () => {
     const { clock, told, lanes } = lanesOf(() => {
       if (fails) throw new Error("the disk is full");
     });
-    for (const text of ["old", "newer", "newest"]) await lanes.push(row("1", "+15550100001", text), "query");
+    for (const text of ["old", "newer", "newest"]) await lanes.push(row("1", "+15550100001", text));
     fails = false;
     await clock.advance(60_000);
     assert.deepEqual(told, ["newest"]);
+  });
+
+  it("holds a row as it is newest by the Mac's clock, where one that was read before it comes after it", async () => {
+    let fails = true;
+    const { clock, told, lanes } = lanesOf(() => {
+      if (fails) throw new Error("the disk is full");
+    });
+    await lanes.push(row("first"));
+    const edited = (text: string, dateEdited: number | null) => ({ ...row("1"), text, dateCreated: 1_000, dateEdited });
+    for (const [text, at] of [
+      ["new", 3_000],
+      ["stale", null],
+      ["staler", 2_000],
+    ] as const) {
+      assert.equal(await lanes.push(edited(text, at)), false);
+    }
+    fails = false;
+    await clock.advance(60_000);
+    assert.deepEqual(told, ["first", "new"]);
   });
 
   it("tries again ever more rarely, says once why, and keeps quiet about a Mac that is not ready", async () => {
     let tries = 0;
     const { clock, faults, lanes } = lanesOf((given) => {
       tries += 1;
-      throw given.guid === "1" ? new Error("the disk is full") : new NotYet("no text yet");
+      throw given.guid === "1" ? new Error("the disk is full") : new NotYet("unasked", "the Mac sleeps");
     });
-    await lanes.push(row("1"), "hook");
+    await lanes.push(row("1"));
     await clock.advance(3_600_000);
     assert.ok(tries > 60 && tries < 80, `${tries} tries`);
-    await lanes.push(row("2", "+15550100002"), "hook");
+    await lanes.push(row("2", "+15550100002"));
     assert.equal(faults.length, 1);
   });
 
@@ -71,8 +88,8 @@ describe("a lane", () => {
     const { clock, told, faults, lanes } = lanesOf((given) => {
       if (given.guid === "1") throw new Error("it cannot be told");
     });
-    await lanes.push(row("1"), "hook");
-    await lanes.push(row("2"), "hook");
+    await lanes.push(row("1"));
+    await lanes.push(row("2"));
     await clock.advance(DAY - 120_000);
     assert.deepEqual(told, []);
     await clock.advance(180_000);
@@ -90,7 +107,7 @@ describe("a lane", () => {
       open -= 1;
     };
     const lanes = new Lanes(new SimulatedClock(), tell, () => {});
-    const pushed = Promise.all(Array.from({ length: 1_000 }, (_, index) => lanes.push(row(`${index}`, null), "hook")));
+    const pushed = Promise.all(Array.from({ length: 1_000 }, (_, index) => lanes.push(row(`${index}`, null))));
     let done = false;
     void pushed.then(() => {
       done = true;
@@ -101,7 +118,7 @@ describe("a lane", () => {
     }
     assert.ok((await pushed).every((told) => told));
     assert.equal(most, 32);
-    const late = Promise.all(Array.from({ length: 40 }, (_, index) => lanes.push(row(`late ${index}`, null), "hook")));
+    const late = Promise.all(Array.from({ length: 40 }, (_, index) => lanes.push(row(`late ${index}`, null))));
     const stopped = lanes.stop();
     for (const end of ends.splice(0)) end();
     await stopped;
@@ -114,87 +131,94 @@ describe("a lane", () => {
     const { clock, told, lanes } = lanesOf(() => {
       if (fails) throw new Error("the disk is full");
     });
-    for (let index = 0; index < 10_000; index += 1)
-      await lanes.push(row(`${index}`, `+1555010${index % 1_000}`), "hook");
+    for (let index = 0; index < 10_000; index += 1) await lanes.push(row(`${index}`, `+1555010${index % 1_000}`));
     fails = false;
-    assert.equal(await lanes.push(row("one more", "+15550200002"), "hook"), false);
+    assert.equal(await lanes.push(row("one more", "+15550200002")), false);
     await clock.advance(60_000);
     assert.equal(told.length, 10_000);
-    assert.equal(await lanes.push(row("one more", "+15550200002"), "hook"), true);
+    assert.equal(await lanes.push(row("one more", "+15550200002")), true);
     await lanes.stop();
-    assert.equal(await lanes.push(row("after the end"), "hook"), false);
+    assert.equal(await lanes.push(row("after the end")), false);
     assert.equal(told.length, 10_001);
   });
 });
 
-describe("a receipt that is held back", () => {
-  const receipt = (kind: ReceiptSignal["receipt"], reference = "G"): ReceiptSignal => {
-    return { kind: "receipt", reference, channel: "imessage", receipt: kind };
-  };
-
-  function heldOf(applies: (told: ReceiptSignal) => Applied) {
-    const clock = new SimulatedClock();
-    const told: string[] = [];
-    const ended: [string, Applied][] = [];
-    const held = new Held({
-      clock,
-      tell: async (given) => {
-        told.push(given.receipt);
-        return applies(given);
-      },
-      ended: (given, applied) => void ended.push([given.receipt, applied]),
+describe("a row that is not to be told yet", () => {
+  /** Fails for one reason until that is enough; answers the moments at which it was tried. */
+  function failing(why: NotYet["why"], fails: (tries: number) => Error | null = () => null) {
+    const at: number[] = [];
+    const stage = lanesOf((_given, isEnough) => {
+      at.push(stage.clock.real());
+      const other = fails(at.length);
+      if (other !== null) throw other;
+      if (!isEnough(why)) throw new NotYet(why, "not yet");
     });
-    return { clock, told, ended, held };
+    return { ...stage, at };
   }
 
-  it("is told again four times, then was nobody's", async () => {
-    const { clock, told, ended, held } = heldOf(() => "unknown");
-    held.hold(receipt("sent"));
-    await clock.advance(DAY);
-    assert.equal(told.length, 4);
-    assert.deepEqual(ended, [["sent", "unknown"]]);
+  it("is told as it is after so many tries, by why it is not", async () => {
+    for (const [why, tries] of [
+      ["empty", 4],
+      ["nobodys", 7],
+      ["broken", 9],
+    ] as const) {
+      const { clock, told, at, lanes } = failing(why);
+      void lanes.push(row("1"));
+      await clock.advance(3_600_000);
+      assert.deepEqual([told, at.length], [["1"], tries], why);
+    }
   });
 
-  it("gives way to a later one of its message, whose tries are not counted anew", async () => {
-    const { clock, told, ended, held } = heldOf(() => "unknown");
-    held.hold(receipt("sent"));
-    await clock.advance(6_000);
-    held.hold(receipt("delivered"));
-    await clock.advance(DAY);
-    assert.deepEqual(told, ["sent", "sent", "delivered", "delivered"]);
-    assert.deepEqual(ended, [["delivered", "unknown"]]);
-  });
-
-  it("is told at once when its message turns out to be ours", async () => {
-    let isKnown = false;
-    const { clock, ended, held } = heldOf(() => (isKnown ? "applied" : "unknown"));
-    held.hold(receipt("delivered"));
-    await clock.advance(1);
-    isKnown = true;
-    held.release("G");
-    await clock.advance(1);
-    assert.deepEqual(ended, [["delivered", "applied"]]);
-    assert.equal(clock.pending, 0);
-  });
-
-  it("does not count a try that could not be kept", async () => {
-    let tries = 0;
-    const { clock, ended, held } = heldOf(() => {
-      tries += 1;
-      if (tries < 20) throw new Error("the disk is full");
-      return "applied";
-    });
-    held.hold(receipt("read"));
-    await clock.advance(60_000);
-    assert.deepEqual(ended, [["read", "applied"]]);
-  });
-
-  it("is forgotten when there are a thousand after it, and at the end", async () => {
-    const { clock, told, held } = heldOf(() => "unknown");
-    for (let index = 0; index < 1_001; index += 1) held.hold(receipt("sent", `G${index}`));
-    assert.equal(clock.pending, 1_000);
-    held.stop();
-    await clock.advance(DAY);
+  it("waits a day for a Mac that cannot be asked", async () => {
+    const { clock, told, lanes } = failing("unasked");
+    void lanes.push(row("1"));
+    await clock.advance(DAY - 120_000);
     assert.deepEqual(told, []);
+  });
+
+  it("does not count tries that ended otherwise", async () => {
+    const { clock, told, at, lanes } = failing("nobodys", (tries) =>
+      tries <= 20 ? new Error("the disk is full") : null,
+    );
+    void lanes.push(row("1"));
+    await clock.advance(DAY / 2);
+    assert.deepEqual([told, at.length], [["1"], 27]);
+  });
+
+  it("keeps nobody waiting where it may be nobody's, gives way to a newer one, and is told at once when it is known", async () => {
+    let isKnown = false;
+    const { clock, told, lanes } = lanesOf(() => {
+      if (!isKnown) throw new NotYet("nobodys", "a message of ours is not known yet");
+    });
+    const own = (text: string) => row("G", "+15550100001", text, true);
+    assert.equal(await lanes.push(own("sent")), true);
+    await clock.advance(5_000);
+    assert.equal(await lanes.push(own("delivered")), true);
+    isKnown = true;
+    lanes.known("G");
+    await clock.advance(1);
+    assert.deepEqual(told, ["delivered"]);
+    assert.equal(clock.pending, 0);
+    lanes.known("G");
+  });
+
+  it("is tried anew from the moment on that it is known, also where its last try is under way", async () => {
+    const enough: boolean[] = [];
+    let ask = () => {};
+    const clock = new SimulatedClock();
+    const tell = async (_row: MacMessage, isEnough: IsEnough) => {
+      if (enough.length === 6) await new Promise<void>((resolve) => (ask = resolve));
+      enough.push(isEnough("nobodys"));
+      throw new NotYet("nobodys", "a message of ours is not known yet");
+    };
+    const lanes = new Lanes(clock, tell, () => {});
+    void lanes.push(row("G", null, "sent", true));
+    await clock.advance(120_000);
+    assert.equal(enough.length, 6);
+    lanes.known("G");
+    ask();
+    await turn();
+    assert.deepEqual(enough, Array(7).fill(false));
+    await lanes.stop();
   });
 });

@@ -2,14 +2,9 @@
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
-import { type Failure, wordsOf } from "./client.ts";
+import { PeerFault } from "../provider.ts";
+import { type Failure, isOwn, wordsOf } from "./client.ts";
 import type { MacMessage } from "./records.ts";
-
-/**
- * Where a row was read: what the Mac posted to the hook, what came over its socket, what a query of ours answered, and
- * what was asked for alone, with all that the Mac has of it.
- */
-export type Source = "hook" | "socket" | "query" | "message";
 
 /** Rows that wait at once; beyond it further ones are left to the next catch-up. */
 const ROWS_MAX = 10_000;
@@ -21,24 +16,43 @@ const RETRY_AFTER_MS_MAX = 60_000;
 /** A row that could not be told in so long, for whatever reason, stops keeping others back. */
 const GIVEN_UP_AFTER_MS = 86_400_000;
 
-/** Not now, and nobody's fault: the Mac cannot be asked, or does not have all of it yet. */
-export class NotYet extends Error {}
+/**
+ * Why a row is not told yet. `unasked`: the Mac cannot be asked. `broken`: it can, and breaks at it, perhaps for good.
+ * `empty`: it has not all of it yet. `nobodys`: it tells of a message of ours that nobody here knows, yet or ever.
+ * `fault`: what it told could not be kept.
+ */
+type Why = "unasked" | "broken" | "empty" | "nobodys" | "fault";
 
-/** The Mac can be asked, and breaks at it: it may do so for good. */
-export class Broken extends NotYet {}
+/** After so many tries that ended so it is told as it is. What is not here is tried for a day. */
+const TRIES_MAX: Readonly<Partial<Record<Why, number>>> = { broken: 8, empty: 3, nobodys: 6 };
+
+/** Not now, and nobody's fault. */
+export class NotYet extends Error {
+  readonly why: Exclude<Why, "fault">;
+
+  constructor(why: Exclude<Why, "fault">, words: string) {
+    super(words);
+    this.why = why;
+  }
+}
 
 /** Why a question of ours has no good answer, to be asked again. */
 export function notYet(failure: Failure): NotYet {
-  const isBroken = failure.kind === "answered" && failure.type !== null;
-  return isBroken ? new Broken(wordsOf(failure)) : new NotYet(wordsOf(failure));
+  return new NotYet(isOwn(failure) ? "broken" : "unasked", wordsOf(failure));
 }
 
-/** Tells what a row says; a throw: not yet. `failures` is how often it threw before. */
-export type TellRow = (row: MacMessage, source: Source, failures: number) => Promise<void>;
+/** Whether a row need not wait any longer where that is why. */
+export type IsEnough = (why: Why) => boolean;
+
+/** Tells what a row says; a throw: not yet. */
+type TellRow = (row: MacMessage, isEnough: IsEnough) => Promise<void>;
 
 interface Task {
   row: MacMessage;
-  source: Source;
+  /** Why it was not told the last time, and how often each was why. */
+  why: Why | null;
+  tries: Map<Why, number>;
+  /** How often it was not told, and since when. */
   failures: number;
   failedAt: number | null;
   /** Those who wait to hear whether it is done. */
@@ -69,25 +83,40 @@ export class Lanes {
     this.#fault = fault;
   }
 
-  /** Resolves true once all that the row says is on disk; false when it is not yet, and is tried again. */
-  push(row: MacMessage, source: Source): Promise<boolean> {
+  /**
+   * Resolves true once all that the row says is on disk, or only waits to be known as somebody's; false when it is not
+   * yet, and is tried again. A row that waits is told as it is newest by the Mac's clock, and then as it was read last.
+   */
+  push(row: MacMessage): Promise<boolean> {
     return new Promise((resolve) => {
       const key = laneOf(row);
       const lane = this.#lanes.get(key) ?? { tasks: [], isBusy: false, stopTimer: null };
       const waits = lane.tasks.find((task, index) => task.row.guid === row.guid && !(lane.isBusy && index === 0));
       if (this.#stopped || (waits === undefined && this.#waiting >= ROWS_MAX)) return resolve(false);
       if (waits !== undefined) {
-        waits.row = row;
-        waits.source = source;
+        // What catching up read may wait for its turn, and be older than what was asked for since.
+        if (lastOf(row) >= lastOf(waits.row)) waits.row = row;
         waits.waiting.push(resolve);
       } else {
-        lane.tasks.push({ row, source, failures: 0, failedAt: null, waiting: [resolve] });
+        lane.tasks.push({ row, why: null, tries: new Map(), failures: 0, failedAt: null, waiting: [resolve] });
         this.#waiting += 1;
       }
       this.#lanes.set(key, lane);
-      if (lane.stopTimer !== null) release(lane, false);
+      if (lane.stopTimer !== null) answer(lane);
       else if (!lane.isBusy) this.#start(key, lane);
     });
+  }
+
+  /** A message of ours is somebody's: a row of it that waits for that is told now. */
+  known(guid: string): void {
+    const lane = this.#lanes.get(guid);
+    const [task] = lane?.tasks ?? [];
+    if (lane === undefined || task === undefined) return;
+    task.tries.clear();
+    task.failures = 0;
+    if (lane.stopTimer === null) return;
+    lane.stopTimer();
+    this.#start(guid, lane);
   }
 
   /** Tells no more; resolves when what is being told is told. */
@@ -95,7 +124,7 @@ export class Lanes {
     this.#stopped = true;
     for (const lane of this.#lanes.values()) {
       lane.stopTimer?.();
-      release(lane, false);
+      answer(lane);
     }
     await Promise.all(this.#running);
   }
@@ -121,15 +150,15 @@ export class Lanes {
     }
     lane.isBusy = false;
     if (lane.tasks.length === 0) this.#lanes.delete(key);
-    else release(lane, false);
+    else answer(lane);
   }
 
-  async #inPlace({ row, source, failures }: Task): Promise<void> {
+  async #inPlace(task: Task): Promise<void> {
     if (this.#telling >= AT_ONCE_MAX) await new Promise<void>((resolve) => this.#forPlace.push(resolve));
     else this.#telling += 1;
     try {
-      if (this.#stopped) throw new NotYet("it ends");
-      await this.#tell(row, source, failures);
+      if (this.#stopped) throw new NotYet("unasked", "it ends");
+      await this.#tell(task.row, (why) => (task.tries.get(why) ?? 0) >= (TRIES_MAX[why] ?? Number.POSITIVE_INFINITY));
     } finally {
       // The place goes to who waits longest.
       const next = this.#forPlace.shift();
@@ -139,17 +168,21 @@ export class Lanes {
   }
 
   #isGivenUp(task: Task, error: unknown): boolean {
-    task.failedAt ??= this.#clock.real();
+    const why = error instanceof NotYet ? error.why : "fault";
+    const tries = (task.tries.get(why) ?? 0) + 1;
+    task.why = why;
+    task.tries.set(why, tries);
     task.failures += 1;
-    if (task.failures === 1 && !(error instanceof NotYet)) this.#fault(error);
+    task.failedAt ??= this.#clock.real();
+    if (why === "fault" && tries === 1) this.#fault(error);
     if (this.#clock.real() - task.failedAt < GIVEN_UP_AFTER_MS) return false;
-    this.#fault(new Error("a row of the Mac was given up: it could not be told for a day", { cause: error }));
+    this.#fault(new PeerFault("a row of the Mac was given up: it could not be told for a day", { cause: error }));
     return true;
   }
 
   #pause(key: string, lane: Lane, task: Task): void {
     lane.isBusy = false;
-    release(lane, false);
+    answer(lane);
     if (this.#stopped) return;
     const afterMs = doublingMs(task.failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
     lane.stopTimer = this.#clock.after(afterMs, () => this.#start(key, lane));
@@ -161,6 +194,13 @@ function laneOf(row: MacMessage): string {
   return row.isFromMe || row.handle === null ? row.guid : row.handle.address;
 }
 
-function release(lane: Lane, done: boolean): void {
-  for (const task of lane.tasks) for (const resolve of task.waiting.splice(0)) resolve(done);
+/** When something last happened to a row, by the Mac's clock. */
+function lastOf({ dateCreated, dateDelivered, dateRead, dateEdited, dateRetracted }: MacMessage): number {
+  return Math.max(...[dateCreated, dateDelivered, dateRead, dateEdited, dateRetracted].map((at) => at ?? 0));
+}
+
+/** Answers those who wait for a lane that does: nothing is owed by one whose message may be nobody's. */
+function answer(lane: Lane): void {
+  const isOwed = lane.tasks[0]?.why !== "nobodys";
+  for (const task of lane.tasks) for (const resolve of task.waiting.splice(0)) resolve(!isOwed);
 }

@@ -1,6 +1,5 @@
 /** One Mac, as everything that works with it is given it. */
 
-import type { Channel } from "../../../sdk/wire.ts";
 import type { ProviderContext } from "../provider.ts";
 import type { Chats } from "./chats.ts";
 import type { MacClient } from "./client.ts";
@@ -25,6 +24,3 @@ export interface MacSettings {
   /** Conversations begun within any hour. */
   newChatsPerHour: number;
 }
-
-/** Whoever follows what became of messages that the Mac took. */
-export type Watch = (guid: string, channel: Channel) => void;

@@ -2,10 +2,10 @@
 
 import { createHash } from "node:crypto";
 import type { CustomerId } from "../../core/id.ts";
+import { numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { Applied, Memory, Outbound, Signal } from "../provider.ts";
 import { segment } from "./client.ts";
 import type { Mac } from "./mac.ts";
-import { numberOf, recordOf, textOf } from "./records.ts";
 
 /** Every key of a name that is to be given begins with it; then comes who is in the group. */
 const PREFIX = "group-name/";

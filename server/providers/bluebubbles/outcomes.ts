@@ -2,7 +2,7 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import type { Outcome } from "../provider.ts";
-import { type Failure, wordsOf } from "./client.ts";
+import { type Failure, isOwn, wordsOf } from "./client.ts";
 import type { MacMessage } from "./records.ts";
 
 /**
@@ -58,9 +58,9 @@ export function meaningOf(failure: Failure): Meaning {
   if (failure.kind === "refused") return "notAttempted";
   if (failure.kind === "lost") return "unknown";
   const { status, message } = failure;
-  const isOwn = failure.type !== null;
+  const own = isOwn(failure);
   const fits = (row: Row) =>
-    (row.status ?? status) === status && (row.isOwn ?? isOwn) === isOwn && (row.says?.test(message) ?? true);
+    (row.status ?? status) === status && (row.isOwn ?? own) === own && (row.says?.test(message) ?? true);
   return ANSWERS.find(fits)?.means ?? "unknown";
 }
 
@@ -83,8 +83,18 @@ export function outcomeOfFailure(failure: Failure, meaning: Exclude<Meaning, "no
     case "refused":
       return { outcome: "rejected", code: failure.kind === "answered" ? String(failure.status) : "REFUSED", reason };
     case "unknown":
-      return { outcome: "unknown", reason };
+      return unknown(reason);
   }
+}
+
+/** Provably not sent; it is tried again when the engine thinks fit. */
+export function deferred(reason: string): Outcome {
+  return { outcome: "deferred", retryAfterMs: null, reason };
+}
+
+/** It may have been sent. */
+export function unknown(reason: string): Outcome {
+  return { outcome: "unknown", reason };
 }
 
 /** Not handed over, and nothing else could be either. When the instance is up again is told by its `changed`. */

@@ -5,10 +5,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import {
   channelOfService,
+  dataOf,
   isGroupChat,
   parseAttachment,
   parseChat,
-  parseEnvelope,
   parseErrorBody,
   parseHandle,
   parseMessage,
@@ -62,7 +62,7 @@ test("what has no name of its own is nothing", () => {
 });
 
 test("no value, however odd, makes reading fail", () => {
-  const parsers = [parseMessage, parseChat, parseAttachment, parseHandle, parseEnvelope, parseErrorBody, parseMessages];
+  const parsers = [parseMessage, parseChat, parseAttachment, parseHandle, dataOf, parseErrorBody, parseMessages];
   const odd = fc.anything({ withBigInt: true, withNullPrototype: true, maxDepth: 3 });
   fc.assert(
     fc.property(odd, fc.dictionary(fc.constantFrom(...Object.keys(MESSAGE)), odd), (value, changes) => {
@@ -72,9 +72,9 @@ test("no value, however odd, makes reading fail", () => {
   );
 });
 
-test("an envelope has its data, a query its total, an error its words wherever they are", () => {
-  assert.deepEqual(parseEnvelope({ status: 200, data: [1], metadata: { total: 9 } }), { data: [1], total: 9 });
-  assert.deepEqual(parseEnvelope({ status: 201, message: "No Data" }), { data: null, total: null });
+test("an answer has its data, an error its words wherever they are", () => {
+  assert.deepEqual(dataOf({ status: 200, data: [1], metadata: { total: 9 } }), [1]);
+  assert.equal(dataOf({ status: 201, message: "No Data" }), null);
   const error = { type: "Database Error", message: "Chat does not exist!" };
   assert.deepEqual(parseErrorBody({ status: 404, message: "Not found", error }), error);
   assert.deepEqual(parseErrorBody({ message: "Oh" }), { type: null, message: "Oh" });

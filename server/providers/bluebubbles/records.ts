@@ -1,6 +1,7 @@
 /** What a Mac tells, read loosely: every field may be missing or null, and what is not used here is not looked at. */
 
 import type { Channel } from "../../../sdk/wire.ts";
+import { listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 
 /** A person or machine at the other end. `service`: `iMessage`, `SMS` or `RCS`. */
 export interface MacHandle {
@@ -11,12 +12,9 @@ export interface MacHandle {
 /** A file of a message. `transferName` is its name as the sender gave it. */
 export interface MacAttachment {
   guid: string;
-  uti: string | null;
   mimeType: string | null;
   transferName: string | null;
   totalBytes: number | null;
-  isSticker: boolean;
-  isOutgoing: boolean;
 }
 
 /** A conversation. `style` 43 is a group, 45 a thread with one other end. */
@@ -36,29 +34,23 @@ export interface MacChat {
 export interface MacMessage {
   rowId: number | null;
   guid: string;
-  tempGuid: string | null;
   /** `""` where there is none but files. */
   text: string | null;
   subject: string | null;
-  /** As the Mac tells it: a list of texts with their runs. */
-  attributedBody: unknown;
   /** The other end; null on some of our own. */
   handle: MacHandle | null;
   attachments: readonly MacAttachment[];
-  /** Empty where the Mac was not asked for them, and in `updated-message`. */
+  /** Empty where the Mac was not asked for them. */
   chats: readonly MacChat[];
   /** 0: none. 22: the recipient is not on iMessage. 4: timed out. Any other: Apple's own. */
   error: number;
   dateCreated: number | null;
   dateDelivered: number | null;
   dateRead: number | null;
-  datePlayed: number | null;
   dateEdited: number | null;
   dateRetracted: number | null;
   isDelivered: boolean;
   isFromMe: boolean;
-  isAudioMessage: boolean;
-  wasDeliveredQuietly: boolean;
   /** 0: a message. Any other: something that happened to the conversation. */
   itemType: number;
   groupActionType: number;
@@ -71,21 +63,12 @@ export interface MacMessage {
   expressiveSendStyleId: string | null;
   /** The first message of the thread that this one answers in. */
   threadOriginatorGuid: string | null;
-  replyToGuid: string | null;
-  hasPayloadData: boolean;
   payloadData: unknown;
   messageSummaryInfo: unknown;
   /** 0 once all of it was taken back. */
   partCount: number | null;
   /** Who else was added or removed, by row of the Mac's handles. */
   otherHandle: number | null;
-}
-
-/** The body of an answer that is none of an error. */
-export interface MacEnvelope {
-  data: unknown;
-  /** How many there are in all, of a query. */
-  total: number | null;
 }
 
 /** What went wrong, as an answer says it. `type` as in `iMessage Error`. */
@@ -106,7 +89,6 @@ export function parseMessage(value: unknown): MacMessage | null {
     ...statesOf(record),
     rowId: numberOf(record.originalROWID),
     guid,
-    tempGuid: textOf(record.tempGuid),
     handle: parseHandle(record.handle),
     attachments: listOf(record.attachments, parseAttachment),
     chats: listOf(record.chats, parseChat),
@@ -118,7 +100,6 @@ export function parseMessage(value: unknown): MacMessage | null {
     associatedMessageType: textOf(record.associatedMessageType),
     associatedMessageEmoji: textOf(record.associatedMessageEmoji),
     threadOriginatorGuid: textOf(record.threadOriginatorGuid),
-    replyToGuid: textOf(record.replyToGuid),
   };
 }
 
@@ -152,19 +133,15 @@ export function parseAttachment(value: unknown): MacAttachment | null {
   if (record === null || guid === null) return null;
   return {
     guid,
-    uti: textOf(record.uti),
     mimeType: textOf(record.mimeType),
     transferName: textOf(record.transferName),
     totalBytes: numberOf(record.totalBytes),
-    isSticker: record.isSticker === true,
-    isOutgoing: record.isOutgoing === true,
   };
 }
 
-/** The envelope of an answer; one without `data` has null. */
-export function parseEnvelope(value: unknown): MacEnvelope {
-  const record = recordOf(value);
-  return { data: record?.data ?? null, total: numberOf(recordOf(record?.metadata)?.total) };
+/** What an answer carries that is none of an error; one without `data` has null. */
+export function dataOf(value: unknown): unknown {
+  return recordOf(value)?.data ?? null;
 }
 
 /** The error in an answer's body. */
@@ -203,55 +180,27 @@ export function serviceOfGuid(guid: string): string | null {
   return rest.length === 0 || service.toLowerCase() === "any" ? null : service;
 }
 
-/** `value` as a record of fields; null for anything else. */
-export function recordOf(value: unknown): Record<string, unknown> | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null;
-}
-
-/** `value` if it is a text, also an empty one. */
-export function textOf(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
-}
-
-/** `value` if it is a finite number. */
-export function numberOf(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
-}
-
-/** What `parse` makes of a list's items; what it makes nothing of is left out, and no list is an empty one. */
-export function listOf<Item>(value: unknown, parse: (item: unknown) => Item | null): readonly Item[] {
-  if (!Array.isArray(value)) return [];
-  return value.map(parse).filter((item) => item !== null);
-}
-
-function contentOf(record: Record<string, unknown>) {
+function contentOf(record: Readonly<Record<string, unknown>>) {
   return {
     text: textOf(record.text),
     subject: textOf(record.subject),
-    attributedBody: record.attributedBody ?? null,
     balloonBundleId: textOf(record.balloonBundleId),
     expressiveSendStyleId: textOf(record.expressiveSendStyleId),
-    isAudioMessage: record.isAudioMessage === true,
-    hasPayloadData: record.hasPayloadData === true,
     payloadData: record.payloadData ?? null,
     messageSummaryInfo: record.messageSummaryInfo ?? null,
     partCount: numberOf(record.partCount),
   };
 }
 
-function statesOf(record: Record<string, unknown>) {
+function statesOf(record: Readonly<Record<string, unknown>>) {
   return {
     error: numberOf(record.error) ?? 0,
     dateCreated: numberOf(record.dateCreated),
     dateDelivered: numberOf(record.dateDelivered),
     dateRead: numberOf(record.dateRead),
-    datePlayed: numberOf(record.datePlayed),
     dateEdited: numberOf(record.dateEdited),
     dateRetracted: numberOf(record.dateRetracted),
     isDelivered: record.isDelivered === true,
     isFromMe: record.isFromMe === true,
-    wasDeliveredQuietly: record.wasDeliveredQuietly === true,
   };
 }

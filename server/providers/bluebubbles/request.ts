@@ -1,12 +1,12 @@
 /** Prepares the one request that carries a message into a chat that there is: its form, and its files on the Mac. */
 
+import { recordOf, textOf } from "../../core/loose-json.ts";
 import type { Outbound, Outcome } from "../provider.ts";
 import type { Attempt } from "./attempts.ts";
 import { audioFields, filenameOf, fileParts, isVoice, type Part, partsBody, textBody, textParts } from "./body.ts";
 import { type Answer, type Failure, SEND_LIMIT_MS, wordsOf } from "./client.ts";
 import type { Mac } from "./mac.ts";
-import { meaningOf, outcomeOfFailure } from "./outcomes.ts";
-import { recordOf, textOf } from "./records.ts";
+import { deferred, meaningOf, outcomeOfFailure } from "./outcomes.ts";
 
 /** All files of a message together: nothing of it is sent before they are there. */
 const UPLOADS_LIMIT_MS = 240_000;
@@ -76,8 +76,4 @@ function notUploaded({ health }: Mac, failure: Failure): Outcome {
   if (meaning === "notAttempted") health.failed(failure);
   if (meaning === "notAttempted" || meaning === "refused") return outcomeOfFailure(failure, meaning);
   return deferred(`a file could not be brought to the Mac: ${wordsOf(failure)}`);
-}
-
-function deferred(reason: string): Outcome {
-  return { outcome: "deferred", retryAfterMs: null, reason };
 }

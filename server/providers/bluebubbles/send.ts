@@ -5,12 +5,13 @@ import { keep } from "../../core/keep.ts";
 import { maskAddress } from "../../core/phone.ts";
 import type { Outbound, Outcome } from "../provider.ts";
 import { type Attempt, Attempts, attemptOf } from "./attempts.ts";
+import { isThere } from "./availability.ts";
 import { newChatBody } from "./body.ts";
-import { wordsOf } from "./client.ts";
+import { isOwn, wordsOf } from "./client.ts";
 import type { Mac } from "./mac.ts";
-import { down, meaningOf, NOT_ON_IMESSAGE, outcomeOfFailure, outcomeOfRow } from "./outcomes.ts";
+import { deferred, down, meaningOf, NOT_ON_IMESSAGE, outcomeOfFailure, outcomeOfRow, unknown } from "./outcomes.ts";
 import { type NewChats, NoTurn } from "./pace.ts";
-import { parseChat, parseMessage, recordOf } from "./records.ts";
+import { parseChat, parseMessage } from "./records.ts";
 import { type Request, requestInto } from "./request.ts";
 import { type Hearers, Settler } from "./settle.ts";
 import { NO_FORWARDING } from "./standing.ts";
@@ -135,8 +136,7 @@ export class Sender {
     if (found.kind === "found") return { guid: found.guid };
     if (found.kind === "none") return { begin: [to], isNew: true };
     // Only asked for: nothing of the message was posted. What the Mac breaks at is this conversation, and no other.
-    const isItsOwn = found.kind === "answered" && found.type !== null && meaningOf(found) !== "notAttempted";
-    if (isItsOwn) return deferred(wordsOf(found));
+    if (isOwn(found) && meaningOf(found) !== "notAttempted") return deferred(wordsOf(found));
     this.#mac.health.failed(found);
     return down(wordsOf(found));
   }
@@ -196,7 +196,9 @@ export class Sender {
 
   /** Whether a conversation may be begun; else what becomes of the message. */
   async #mayBegin(message: Outbound, abort: AbortSignal): Promise<Outcome | null> {
-    if (message.channel === "imessage" && message.group === null && (await this.#isNotThere(message.to, abort))) {
+    const limits = { limitMs: AVAILABILITY_LIMIT_MS, abort };
+    const isAsked = message.channel === "imessage" && message.group === null;
+    if (isAsked && (await isThere(this.#mac, "imessage", message.to, limits)) === false) {
       const reason = `Apple says that ${maskAddress(message.to)} is not on iMessage`;
       return { outcome: "rejected", code: NOT_ON_IMESSAGE, reason, notReachable: true };
     }
@@ -204,18 +206,6 @@ export class Sender {
     if (waitMs === null) return null;
     const reason = `the Mac has begun as many conversations within the hour as it may`;
     return { outcome: "deferred", retryAfterMs: waitMs, reason };
-  }
-
-  /** Only a no that is said twice counts, since Apple says no of addresses that are there now and then. */
-  async #isNotThere(address: string, abort: AbortSignal): Promise<boolean> {
-    const { client, pace } = this.#mac;
-    for (let asked = 0; asked < 2; asked += 1) {
-      await pace.turn(abort);
-      const limits = { limitMs: AVAILABILITY_LIMIT_MS, abort };
-      const answer = await client.get("/handle/availability/imessage", { address }, limits);
-      if (answer.kind !== "ok" || recordOf(answer.data)?.available !== false) return false;
-    }
-    return true;
   }
 
   async #post(message: Outbound, request: Request, abort: AbortSignal): Promise<Posted> {
@@ -279,12 +269,4 @@ function groupUnknown({ attempt }: Outbound): Outcome {
 
 function nameOf({ messageId, channel, attempt }: Outbound): string {
   return `${messageId} ${channel} ${attempt}`;
-}
-
-function deferred(reason: string): Outcome {
-  return { outcome: "deferred", retryAfterMs: null, reason };
-}
-
-function unknown(reason: string): Outcome {
-  return { outcome: "unknown", reason };
 }

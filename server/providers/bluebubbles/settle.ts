@@ -1,18 +1,19 @@
 /** What became of hand-overs that got no answer: asks the Mac for their rows, also when nobody asks any more. */
 
+import type { Channel } from "../../../sdk/wire.ts";
 import type { Applied, Outbound, Outcome, Signal } from "../provider.ts";
 import type { Attempt, Attempts } from "./attempts.ts";
 import { type Failure, SEND_LIMIT_MS, wordsOf } from "./client.ts";
 import { findRow } from "./find-row.ts";
-import type { Mac, Watch } from "./mac.ts";
-import { outcomeOfRow } from "./outcomes.ts";
+import type { Mac } from "./mac.ts";
+import { outcomeOfRow, unknown } from "./outcomes.ts";
 import type { MacMessage } from "./records.ts";
 
 /** Clocks of the Mac and here may differ so much unnoticed. */
 const CLOCKS_APART_MS = 15_000;
 /** Before a message is called never taken, rows this much older are looked at too: one like it leaves it unknown. */
 const DOUBT_MS = 600_000;
-/** Nobody else asks about a hand-over that is so old. */
+/** Nobody else asks about a hand-over that is so old: its answer took up to 190 s, and the asking five minutes. */
 const FORSAKEN_MS = 600_000;
 const RECOVER_EVERY_MS = 60_000;
 /** So many are asked about in one go. */
@@ -21,7 +22,7 @@ const RECOVERED_AT_ONCE = 100;
 /** Whom it concerns that a message was taken. */
 export interface Hearers {
   /** Follows a message that was taken. */
-  watch: Watch;
+  watch: (guid: string, channel: Channel) => void;
   /** A message went to a group that had no guid before. */
   groupMade: (message: Outbound, guid: string) => void;
   tell: (signal: Signal) => Promise<Applied>;
@@ -136,8 +137,4 @@ export class Settler {
     const isTaken = (guid: string) => this.#attempts.isTaken(guid);
     return findRow(client, attempt, { text, afterAt: attempt.startedAt - marginMs, failedOnly, isTaken });
   }
-}
-
-function unknown(reason: string): Outcome {
-  return { outcome: "unknown", reason };
 }

@@ -2,10 +2,11 @@
 
 import type { Clock } from "../../clock.ts";
 import { keep } from "../../core/keep.ts";
+import { listOf, numberOf, recordOf } from "../../core/loose-json.ts";
 import type { GroupSighting } from "../provider.ts";
-import { type Limits, type MacClient, segment } from "./client.ts";
+import { isMissing, type Limits, type MacClient, segment } from "./client.ts";
 import { notYet } from "./lanes.ts";
-import { listOf, type MacChat, numberOf, parseChat, parseHandle, recordOf } from "./records.ts";
+import { type MacChat, parseChat, parseHandle } from "./records.ts";
 
 /** How long what the Mac said of a conversation counts, unless something happens to it. */
 const COUNTS_MS = 600_000;
@@ -31,7 +32,7 @@ export class Sightings {
     const known = this.#chats.get(guid);
     if (known !== undefined && this.#clock.real() - known.at < COUNTS_MS) return known.chat;
     const answer = await this.#client.get(`/chat/${segment(guid)}`, { with: "participants" }, this.#limits);
-    if (answer.kind === "answered" && answer.status === 404 && answer.type !== null) return null;
+    if (isMissing(answer)) return null;
     if (answer.kind !== "ok") throw notYet(answer);
     const chat = parseChat(answer.data);
     if (chat === null) return null;

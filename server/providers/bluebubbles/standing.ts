@@ -1,9 +1,9 @@
 /** What a Mac says of itself, and what an operator should know of that, in words. Pure. */
 
+import { numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import { maskAddress } from "../../core/phone.ts";
 import type { Health } from "../provider.ts";
 import { type Failure, wordsOf } from "./client.ts";
-import { numberOf, recordOf, textOf } from "./records.ts";
 
 /** `GET /server/info`, what is used of it. */
 export interface MacInfo {
@@ -37,6 +37,8 @@ export interface Standing {
   ownOnImessage: boolean | null;
   /** Our addresses on the instance. */
   numbers: readonly string[];
+  /** Those of them of which something said that Apple took them from the account. */
+  suspectedLost: readonly string[];
   /** Messages that were taken since anything was heard of Messages, and for how long that has been so. */
   unheard: { messages: number; forMs: number };
 }
@@ -131,7 +133,7 @@ export function wordsOfDown(down: NonNullable<Standing["down"]>): string {
 }
 
 /** What stops messages although everything answers. */
-function troublesOf({ account, info, ownOnImessage, unheard, numbers }: Standing): string[] {
+function troublesOf({ account, info, ownOnImessage, unheard, numbers, suspectedLost }: Standing): string[] {
   const troubles: string[] = [];
   const login = account?.loginStatus ?? null;
   if (login !== null && !/^(connected|signed in|online|active)/i.test(login)) {
@@ -152,6 +154,12 @@ function troublesOf({ account, info, ownOnImessage, unheard, numbers }: Standing
   ) {
     troubles.push(
       `Messages begins conversations from ${maskAddress(account.activeAlias)}, which is no number of this instance: choose the right address under “Start new conversations from”.`,
+    );
+  }
+  for (const address of account === null ? [] : suspectedLost) {
+    if (isOneOf(account?.aliases ?? [], address)) continue;
+    troubles.push(
+      `Apple took ${maskAddress(address)} from the account of this Mac: sign in with it again in Messages.`,
     );
   }
   if (unheard.messages >= UNHEARD_MESSAGES && unheard.forMs >= UNHEARD_MS) {

@@ -1,6 +1,7 @@
 /** Who types on a contact's phone, as the Mac tells it. Pure. */
 
-import { isGroupChat, recordOf, textOf } from "./records.ts";
+import { recordOf, textOf } from "../../core/loose-json.ts";
+import { isGroupChat } from "./records.ts";
 
 /** A contact begins or ends typing, in the thread with this guid. */
 export interface Typing {

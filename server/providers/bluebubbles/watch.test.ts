@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { ANNA, startListening } from "../../../test/support/listening.ts";
+import { startRelay } from "../../../test/support/mac-relay.ts";
+import { listOf, recordOf, textOf } from "../../core/loose-json.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -71,20 +73,11 @@ it("asks no more about a message that somebody typed on the Mac", async (t) => {
     if (signal.kind === "receipt") asked += 1;
     return "applied";
   };
-  heard.mac.knows(ANNA);
-  const row = {
-    guid: "8D0E8A9C-0000-4000-8000-000000000001",
-    isFromMe: true,
-    text: "by hand",
-    dateCreated: heard.clock.real(),
-    handle: { address: ANNA, service: "iMessage" },
-    chats: [],
-  };
-  await heard.post({ type: "new-message", data: row });
+  const guid = heard.mac.writesByHand(ANNA, "by hand");
   await heard.pass(5 * MINUTE);
   const tries = asked;
-  assert.ok(tries >= 2 && tries <= 6, `${tries} tries`);
-  await heard.post({ type: "updated-message", data: row });
+  assert.ok(tries >= 2 && tries <= 7, `${tries} tries`);
+  await heard.post({ type: "updated-message", data: { guid } });
   await heard.pass(5 * MINUTE);
   assert.equal(asked, tries);
 });
@@ -100,4 +93,50 @@ it("tells again of what nobody knew once it turns out to be ours", async (t) => 
   heard.mac.phone(ANNA).reads(guid);
   await heard.pass(MINUTE);
   assert.equal(heard.receiptsOf(guid).at(-1), "read");
+});
+
+it("finds what became of others while the Mac breaks at one of them", async (t) => {
+  const heard = await startListening(t);
+  heard.mac.fault("eventsLost");
+  const guids: string[] = [];
+  for (let index = 0; index < 5; index += 1) guids.push(await heard.send(`Hello ${index}`));
+  const [broken = "", ...others] = guids;
+  await heard.pass(MINUTE);
+  heard.mac.breaksAt(broken);
+  for (const guid of others) heard.mac.phone(ANNA).delivers(guid);
+  // Catching up asks for receipts every five minutes; these are found before.
+  await heard.pass(4 * MINUTE + 20_000);
+  assert.deepEqual(
+    others.map((guid) => heard.receiptsOf(guid).at(-1)),
+    others.map(() => "delivered"),
+  );
+  heard.mac.breaksAt(broken, false);
+  heard.mac.phone(ANNA).delivers(broken);
+  await heard.pass(11 * MINUTE);
+  assert.equal(heard.receiptsOf(broken).at(-1), "delivered");
+});
+
+it("asks for fewer at once where the Mac cannot answer so many", async (t) => {
+  const heard = await startListening(t, { starts: false });
+  const sizes: number[] = [];
+  const relay = await startRelay(t, heard.mac.url, ({ path, body }) => {
+    const [condition] = listOf(body?.where, recordOf);
+    const asked = listOf(recordOf(condition?.args)?.guids, textOf).length;
+    if (!path.includes("/message/query") || asked === 0) return null;
+    sizes.push(asked);
+    return asked > 60 ? "cut" : null;
+  });
+  heard.url = relay.url;
+  for (let index = 0; index < 200; index += 1) {
+    heard.memory.entries.set(
+      `watch/${heard.mac.writesByHand(ANNA, `Hello ${index}`)}`,
+      `imessage ${heard.clock.real()}`,
+    );
+  }
+  heard.mac.fault("eventsLost");
+  await heard.clock.advance(HOUR);
+  await heard.start();
+  await heard.pass(30_000);
+  assert.ok(sizes[0] === 200 && sizes.length < 20, sizes.join());
+  assert.equal(heard.of("receipt").length, 200);
 });

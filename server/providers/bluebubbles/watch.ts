@@ -2,11 +2,11 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { keep } from "../../core/keep.ts";
-import { doublingMs } from "../../core/retry.ts";
 import type { ReceiptSignal } from "../provider.ts";
-import { type Limits, wordsOf } from "./client.ts";
+import type { Limits } from "./client.ts";
 import type { Mac } from "./mac.ts";
-import { type MacMessage, parseMessages } from "./records.ts";
+import { Questions } from "./questions.ts";
+import type { MacMessage } from "./records.ts";
 
 const PREFIX = "watch/";
 
@@ -16,36 +16,28 @@ const LOOK_EVERY_MS = 600_000;
 const FOLLOWED_MS = 86_400_000;
 /** Looks that are due within this are one request. */
 const TOGETHER_MS = 1_000;
-/** Guids in one request; the Mac answers 1,000 rows at most. */
-const GUIDS_MAX = 500;
 /** Messages followed at once; the one that was sent first is no longer. */
 const MESSAGES_MAX = 10_000;
-/** A request that failed is made again after this, doubling to the most. */
-const AGAIN_AFTER_MS = 5_000;
-const AGAIN_AFTER_MS_MAX = 60_000;
 const WAIT_MS_MAX = 3_600_000;
 
 interface Followed {
   channel: Channel;
   sentAt: number;
-  dueAt: number;
+  /** Null: it is being asked for. */
+  dueAt: number | null;
 }
 
 export class Watch {
   readonly #mac: Mac;
-  readonly #limits: Limits;
-  readonly #take: (row: MacMessage) => Promise<boolean>;
+  readonly #questions: Questions;
   readonly #followed = new Map<string, Followed>();
-  #failures = 0;
-  #looking: Promise<void> | null = null;
   #stopTimer = () => {};
   #stopped = false;
 
   /** `take` is given each row that was looked at. */
   constructor(mac: Mac, limits: Limits, take: (row: MacMessage) => Promise<boolean>) {
     this.#mac = mac;
-    this.#limits = limits;
-    this.#take = take;
+    this.#questions = new Questions({ mac, limits, found: take, over: (guids) => this.#looked(guids) });
   }
 
   /** Goes on with what was followed before. */
@@ -88,7 +80,7 @@ export class Watch {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopTimer();
-    await this.#looking;
+    await this.#questions.stop();
   }
 
   #end(guid: string): void {
@@ -97,43 +89,28 @@ export class Watch {
   }
 
   #arm(): void {
-    if (this.#stopped || this.#looking !== null) return;
+    if (this.#stopped) return;
     this.#stopTimer();
     let dueAt = Number.POSITIVE_INFINITY;
-    for (const followed of this.#followed.values()) dueAt = Math.min(dueAt, followed.dueAt);
+    for (const followed of this.#followed.values()) dueAt = Math.min(dueAt, followed.dueAt ?? dueAt);
     if (!Number.isFinite(dueAt)) return;
     const { clock } = this.#mac.context;
-    const againMs = this.#failures === 0 ? 1 : doublingMs(this.#failures, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
-    const waitMs = Math.max(dueAt - clock.real(), againMs);
-    this.#stopTimer = clock.after(Math.min(waitMs, WAIT_MS_MAX), () => {
-      this.#looking = this.#look().finally(() => {
-        this.#looking = null;
-        this.#arm();
-      });
-    });
+    const waitMs = Math.max(dueAt - clock.real(), 1);
+    this.#stopTimer = clock.after(Math.min(waitMs, WAIT_MS_MAX), () => this.#look());
   }
 
-  async #look(): Promise<void> {
+  #look(): void {
     const until = this.#mac.context.clock.real() + TOGETHER_MS;
-    const due = [...this.#followed].filter(([, { dueAt }]) => dueAt <= until).map(([guid]) => guid);
-    for (let start = 0; start < due.length && !this.#stopped; start += GUIDS_MAX) {
-      const guids = due.slice(start, start + GUIDS_MAX);
-      const rows = await this.#ask(guids);
-      this.#failures = rows === null ? this.#failures + 1 : 0;
-      if (rows === null) return;
-      for (const guid of guids) this.#planNext(guid);
-      await Promise.all(rows.map((row) => this.#take(row)));
-    }
+    const due = [...this.#followed].filter(([, { dueAt }]) => dueAt !== null && dueAt <= until);
+    for (const [, followed] of due) followed.dueAt = null;
+    this.#questions.add(due.map(([guid]) => guid));
+    this.#arm();
   }
 
-  async #ask(guids: readonly string[]): Promise<readonly MacMessage[] | null> {
-    const where = [{ statement: "message.guid IN (:...guids)", args: { guids } }];
-    const body = { limit: 1_000, offset: 0, with: ["chat"], where };
-    const answer = await this.#mac.client.query("/message/query", body, this.#limits);
-    if (answer.kind === "ok") return parseMessages(answer.data);
-    // A Mac that cannot be reached is no news: its health says so.
-    if (answer.kind === "answered") this.#mac.context.fault(new Error(`receipts were not read: ${wordsOf(answer)}`));
-    return null;
+  /** One that the Mac breaks at is looked at again like any other: it may be able to give it by then. */
+  #looked(guids: readonly string[]): void {
+    for (const guid of guids) this.#planNext(guid);
+    this.#arm();
   }
 
   #planNext(guid: string): void {

@@ -66,6 +66,8 @@ export interface MessageRow {
   threadOriginatorGuid: string | null;
   partCount: number | null;
   retractedParts: number[];
+  /** The server breaks where it is asked for this row, whatever else it is asked for with it. */
+  isBroken: boolean;
 }
 
 export type NewMessage = Pick<MessageRow, "chat" | "service" | "isFromMe" | "dateCreated"> & Partial<MessageRow>;
@@ -158,6 +160,7 @@ export class ChatDb {
       threadOriginatorGuid: null,
       partCount: null,
       retractedParts: [],
+      isBroken: false,
       ...message,
     };
     this.messages.push(row);

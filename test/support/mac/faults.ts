@@ -12,6 +12,8 @@ export const FAULTS = {
   privateApiOff: "lasts",
   /** Signed out of iMessage: everything is green but `icloud/account`, and what is sent stays unsent. */
   signedOut: "lasts",
+  /** Apple took our address from the account, which is signed in with others. */
+  addressTaken: "lasts",
   /** No iPhone forwards SMS to this Mac. */
   smsNotForwarded: "lasts",
   /** Every light is green, every send a 200, and nothing leaves the Mac (`is_sent` stays 0). */

@@ -247,6 +247,11 @@ export class Mac {
     return this.#outbox.byHand(this.#inside.db.direct(to, "iMessage"), text).guid;
   }
 
+  /** The server breaks at a message whenever it is asked for, or no longer. */
+  breaksAt(guid: string, isBroken = true): void {
+    for (const row of this.messages) if (row.guid === guid) row.isBroken = isBroken;
+  }
+
   /** Tells once more what was told last. */
   repeats(): void {
     this.#inside.events.again();

@@ -1,8 +1,8 @@
 /** The fake Mac's messages: read by guid, asked for by query, edited and taken back. */
 
 import type { MessageRow } from "./chat-db.ts";
-import { type Answer, badRequest, notFound, success } from "./envelope.ts";
-import { messageRecord, wantedOf } from "./records.ts";
+import { type Answer, badRequest, notFound, success, unhandled } from "./envelope.ts";
+import { messageRecord, type Wanted, wantedOf } from "./records.ts";
 import { type ApiRequest, count, type Inside, names, oneOf, optional, type Route, required } from "./route.ts";
 import { conditionOf } from "./statements.ts";
 
@@ -41,7 +41,7 @@ function query({ db }: Inside, { body }: ApiRequest): Answer {
   );
   const way = sort === "ASC" ? 1 : -1;
   found.sort((a, b) => way * (a.dateCreated - b.dateCreated || a.rowId - b.rowId));
-  const page = found.slice(offset, offset + limit).map((row) => messageRecord(row, wanted));
+  const page = found.slice(offset, offset + limit).map((row) => recordFor(row, wanted));
   return success(page, "Successfully fetched messages!", { offset, limit, total: found.length, count: page.length });
 }
 
@@ -56,7 +56,12 @@ function countUpdated({ db }: Inside, { query: given }: ApiRequest): Answer {
 function find({ db }: Inside, { params: [guid = ""], query: given }: ApiRequest): Answer {
   const row = db.message(guid);
   if (row === undefined) throw notFound("Message does not exist!");
-  return success(messageRecord(row, wantedOf(names(given.get("with")))));
+  return success(recordFor(row, wantedOf(names(given.get("with")))));
+}
+
+function recordFor(row: MessageRow, wanted: Wanted): unknown {
+  if (row.isBroken) throw unhandled("Cannot read properties of undefined (reading 'attributes')");
+  return messageRecord(row, wanted);
 }
 
 async function edit(mac: Inside, { params: [guid = ""], body }: ApiRequest): Promise<Answer> {

@@ -39,16 +39,17 @@ function info({ release, privateApi }: Inside): Answer {
 async function account({ privateApi, faults, ownAddress }: Inside): Promise<Answer> {
   await privateApi.command("get-account-info");
   const isOut = faults.has("signedOut");
+  const isNamed = !isOut && !faults.has("addressTaken");
   return success(
     {
       apple_id: "somebody@icloud.example",
       account_name: "Somebody",
       sms_forwarding_enabled: !faults.has("smsNotForwarded"),
       sms_forwarding_capable: true,
-      vetted_aliases: isOut ? [] : [{ Alias: ownAddress(), Status: 3 }],
+      vetted_aliases: isNamed ? [{ Alias: ownAddress(), Status: 3 }] : [],
       aliases: [],
       login_status_message: isOut ? "Not Signed In" : "Connected",
-      active_alias: isOut ? null : ownAddress(),
+      active_alias: isNamed ? ownAddress() : null,
     },
     "Successfully fetched account info!",
   );
