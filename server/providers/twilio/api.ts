@@ -70,7 +70,7 @@ export class Api {
   /** Asks once; never rejects, never follows a redirect, never asks again. */
   ask(question: Question): Promise<Answer | Silence> {
     const { method, path, form, abort, timeoutMs = TIMEOUT_MS, bodyBytesMax = BODY_BYTES_MAX } = question;
-    const target = URL.parse(path.startsWith("/") ? `${this.#baseUrl}${path}` : path);
+    const target = URL.parse(path.startsWith("/") ? this.addressOf(path) : path);
     if (target === null || this.#closed) {
       return Promise.resolve({ silence: "unsent", reason: target === null ? "no address" : "the provider stopped" });
     }
@@ -91,6 +91,12 @@ export class Api {
       const body = form === undefined ? null : form.toString();
       this.#agent.dispatch({ origin, path: pathname + search, method, headers, body }, exchange);
     });
+  }
+
+  /** The whole address of a path: one that the API itself named has the path of the base address in it already. */
+  addressOf(path: string): string {
+    const { origin = "", pathname = "/" } = URL.parse(this.#baseUrl) ?? {};
+    return pathname !== "/" && path.startsWith(`${pathname}/`) ? `${origin}${path}` : `${this.#baseUrl}${path}`;
   }
 
   /** Ends what is open, and closes every connection. */

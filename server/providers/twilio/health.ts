@@ -49,5 +49,5 @@ export function healthOf({ settings, hookUrl, trouble, pausedMs, troubles }: Kno
 }
 
 const NO_WAY_IN =
-  "TB_PUBLIC_URL is no public https:// address: no inbound message arrives, what became of a message is found out by " +
-  "asking, and files kept here cannot be sent.";
+  "TB_PUBLIC_URL is no public https:// address: inbound messages come a minute late, what became of a message is found " +
+  "out by asking, and files kept here cannot be sent.";

@@ -1,7 +1,8 @@
 /** What Twilio tells at the instance's hook: verified, told to the service, and answered when that is on disk. */
 
 import type { MessageId } from "../../core/id.ts";
-import type { HookReply, HookRequest } from "../provider.ts";
+import { type HookReply, type HookRequest, PeerFault } from "../provider.ts";
+import type { Hearing } from "./hearing.ts";
 import { readInbound } from "./inbound.ts";
 import type { HandOver, Ledger } from "./ledger.ts";
 import { isSignedBy, type Parameters, parametersOf } from "./signature.ts";
@@ -12,6 +13,7 @@ export interface HookParts {
   authToken: string;
   ledger: Ledger;
   teller: Teller;
+  hearing: Hearing;
   /** Whether a later hand-over of the message has begun: what is told of this one is no word about that. */
   isSuperseded(messageId: MessageId, handedOverAt: number): boolean;
   /** A status came: they do come. `untold`: it could not be taken in, and Twilio will not say it again. */
@@ -52,14 +54,13 @@ export async function receiveAt(parts: HookParts, request: HookRequest): Promise
 
 const NO_PARAMETERS: Parameters = new Map();
 
-async function hearInbound({ teller, fault }: HookParts, parameters: Parameters): Promise<HookReply> {
+async function hearInbound({ hearing, fault }: HookParts, parameters: Parameters): Promise<HookReply> {
   const read = readInbound(parameters);
   if ("other" in read) {
-    fault(new Error(`a webhook was taken for an inbound message and left: ${read.other}`));
+    fault(new PeerFault(`a webhook was taken for an inbound message and left: ${read.other}`));
     return TWIML;
   }
-  await teller.signal(read.inbound);
-  if (read.optOut !== null) await teller.signal(read.optOut);
+  await hearing.hear(read.inbound, read.optOut);
   return TWIML;
 }
 

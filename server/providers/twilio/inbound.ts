@@ -1,6 +1,7 @@
-/** What contacts write, as Twilio's webhook has it, and as the service hears of it. Pure. */
+/** What contacts write, as Twilio's webhook and its list have it, and as the service hears of it. Pure. */
 
 import type { InboundAttachment, InboundSignal, OptOutSignal } from "../provider.ts";
+import type { MessageRecord } from "./records.ts";
 import type { Parameters } from "./signature.ts";
 
 /** Most files that are read of one message. */
@@ -8,43 +9,66 @@ const MEDIA_MAX = 20;
 /** Addresses of other channels than SMS begin with the channel's name. */
 const OTHER_CHANNEL = /^([a-z]+):/i;
 
-/** A webhook about an inbound message. `other`: it is about something else, in words without numbers or text. */
+/** An inbound message. `other`: it is something else, in words without numbers or text. */
 export type Inbound = { inbound: InboundSignal; optOut: OptOutSignal | null } | { other: string };
 
 /** Reads a webhook whose signature was verified. */
 export function readInbound(parameters: Parameters): Inbound {
   const field = (name: string) => parameters.get(name)?.[0] ?? "";
   const reference = field("MessageSid") || field("SmsMessageSid") || field("SmsSid");
-  const [from, to] = [field("From"), field("To")];
+  const [from, to, text] = [field("From"), field("To"), field("Body")];
   if (reference === "" || from === "" || to === "") return { other: "it is about no message" };
-  const channel = OTHER_CHANNEL.exec(to)?.[1] ?? OTHER_CHANNEL.exec(from)?.[1];
-  if (channel !== undefined) return { other: `it is of the channel ${channel.toLowerCase().slice(0, 20)}, not of SMS` };
-  const text = field("Body");
-  const heard = { to, from, channel: "sms" } as const;
-  const inbound: InboundSignal = {
-    kind: "inbound",
-    ...heard,
-    reference,
-    group: null,
-    text: text === "" ? null : text,
-    attachments: mediaOf(field),
-    replyTo: null,
-    payment: null,
-    effect: null,
-  };
+  const channel = otherChannelOf(from, to);
+  if (channel !== null) return { other: `it is of the channel ${channel}, not of SMS` };
+  const inbound = inboundOf({ reference, from, to, text, attachments: mediaOf(field) });
   const wish = WISHES[field("OptOutType").toUpperCase()];
+  if (wish === undefined) return { inbound, optOut: null };
   const keyword = text.trim() === "" ? null : text.trim().slice(0, 100);
-  return { inbound, optOut: wish === undefined ? null : { kind: "optOut", ...heard, wish, keyword } };
+  return { inbound, optOut: { kind: "optOut", from, to, channel: "sms", wish, keyword } };
 }
 
 /** What Twilio made of a keyword (Advanced Opt-Out); `HELP` changes nothing. */
 const WISHES: Readonly<Record<string, OptOutSignal["wish"]>> = { STOP: "stop", START: "start" };
 
+/** The message of the list as its webhook would have told it; null for one that no contact wrote by SMS. */
+export function inboundOfListed(
+  { sid, from, to, body, isOutbound }: MessageRecord,
+  attachments: readonly InboundAttachment[],
+): InboundSignal | null {
+  if (isOutbound || from === null || to === null || otherChannelOf(from, to) !== null) return null;
+  return inboundOf({ reference: sid, from, to, text: body, attachments: attachments.slice(0, MEDIA_MAX) });
+}
+
+/** A file by the address it is fetched from. */
+export function attachmentAt(reference: string, mimeType: string | null): InboundAttachment {
+  return { reference, mimeType, filename: null, totalBytes: null, data: null };
+}
+
+function inboundOf({
+  text,
+  ...heard
+}: Pick<InboundSignal, "reference" | "from" | "to" | "attachments"> & { text: string }): InboundSignal {
+  return {
+    kind: "inbound",
+    ...heard,
+    channel: "sms",
+    group: null,
+    text: text === "" ? null : text,
+    replyTo: null,
+    payment: null,
+    effect: null,
+  };
+}
+
+function otherChannelOf(from: string, to: string): string | null {
+  const channel = OTHER_CHANNEL.exec(to)?.[1] ?? OTHER_CHANNEL.exec(from)?.[1];
+  return channel?.toLowerCase().slice(0, 20) ?? null;
+}
+
 function mediaOf(field: (name: string) => string): InboundAttachment[] {
   const count = Math.min(Number(field("NumMedia")) || 0, MEDIA_MAX);
   return Array.from({ length: count }, (_, index) => index).flatMap((index) => {
     const reference = field(`MediaUrl${index}`);
-    const mimeType = field(`MediaContentType${index}`) || null;
-    return reference === "" ? [] : [{ reference, mimeType, filename: null, totalBytes: null, data: null }];
+    return reference === "" ? [] : [attachmentAt(reference, field(`MediaContentType${index}`) || null)];
   });
 }

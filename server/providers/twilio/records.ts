@@ -1,5 +1,7 @@
 /** What the API answers, read loosely: fields may be missing, null, or more than are known here. Pure. */
 
+import { jsonOf, listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
+
 /** A message as the API shows it. */
 export interface MessageRecord {
   sid: string;
@@ -15,12 +17,23 @@ export interface MessageRecord {
   isOutbound: boolean;
   /** Epoch milliseconds by the API's clock, in whole seconds; null where it does not say. */
   createdAt: number | null;
+  /** How many files it has, and the path of their list where the API names it. */
+  mediaCount: number;
+  mediaPath: string | null;
 }
 
 export interface MessagePage {
-  messages: MessageRecord[];
+  messages: readonly MessageRecord[];
+  /** Whether every row could be read: one that cannot could be any message, and a page with it proves nothing. */
+  isWhole: boolean;
   /** The next page's path; null on the last one. */
   next: string | null;
+}
+
+/** A file of a message: the path at which its bytes are, and its type where that is known. */
+export interface MediaRecord {
+  path: string;
+  mimeType: string | null;
 }
 
 /** What the API refused a request for. */
@@ -29,74 +42,85 @@ export interface ApiRefusal {
   message: string;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** The message in an answer's body; null when there is none. */
 export function readMessage(body: Buffer): MessageRecord | null {
-  return messageOf(fieldsOf(body));
+  return messageOf(jsonOf(body));
 }
 
 /** A page of messages; null when the body is none. */
 export function readPage(body: Buffer): MessagePage | null {
-  const page = fieldsOf(body);
+  const page = recordOf(jsonOf(body));
   if (page === null || !Array.isArray(page.messages)) return null;
-  const messages = page.messages.map((one: unknown) => messageOf(isFields(one) ? one : null));
-  // One that cannot be read could be any message: such a page proves nothing.
-  if (!messages.every((one) => one !== null)) return null;
-  const next = textOf(page.next_page_uri);
-  return next?.startsWith("/") === false ? null : { messages, next };
+  const messages = listOf(page.messages, messageOf);
+  const next = wordOf(page.next_page_uri);
+  return next?.startsWith("/") === false ? null : { messages, isWhole: messages.length === page.messages.length, next };
+}
+
+/** The files in the list of a message's; null when the body is no such list. */
+export function readMedia(body: Buffer): readonly MediaRecord[] | null {
+  const page = recordOf(jsonOf(body));
+  return Array.isArray(page?.media_list) ? listOf(page.media_list, mediaOf) : null;
 }
 
 /** The refusal in an answer's body; null when its words are not the API's. */
 export function readRefusal(body: Buffer): ApiRefusal | null {
-  const fields = fieldsOf(body);
-  const code = numberOf(fields?.code);
+  const fields = recordOf(jsonOf(body));
+  const code = wholeNumberOf(fields?.code);
   return code === null ? null : { code, message: textOf(fields?.message) ?? "" };
 }
 
 /** The status of an account (`active`, `suspended`, `closed`); null when the body is no account. */
 export function readAccountStatus(body: Buffer): string | null {
-  return textOf(fieldsOf(body)?.status);
+  return wordOf(recordOf(jsonOf(body))?.status);
 }
 
-function messageOf(fields: Fields | null): MessageRecord | null {
-  const sid = textOf(fields?.sid);
+function messageOf(value: unknown): MessageRecord | null {
+  const fields = recordOf(value);
+  const sid = wordOf(fields?.sid);
   if (fields === null || sid === null) return null;
-  const segments = numberOf(fields.num_segments);
-  const createdAt = Date.parse(textOf(fields.date_created) ?? "");
+  const segments = wholeNumberOf(fields.num_segments);
   return {
     sid,
     status: textOf(fields.status) ?? "",
-    errorCode: numberOf(fields.error_code),
-    errorMessage: textOf(fields.error_message),
+    errorCode: wholeNumberOf(fields.error_code),
+    errorMessage: wordOf(fields.error_message),
     segments: segments === null || segments < 1 ? null : segments,
     body: textOf(fields.body) ?? "",
-    from: textOf(fields.from),
-    to: textOf(fields.to),
+    from: wordOf(fields.from),
+    to: wordOf(fields.to),
     isOutbound: textOf(fields.direction)?.startsWith("inbound") !== true,
-    createdAt: Number.isNaN(createdAt) ? null : createdAt,
+    createdAt: instantOf(fields.date_created),
+    mediaCount: wholeNumberOf(fields.num_media) ?? 0,
+    mediaPath: pathOf(recordOf(fields.subresource_uris)?.media),
   };
 }
 
-function fieldsOf(body: Buffer): Fields | null {
-  try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
-    return isFields(value) ? value : null;
-  } catch {
-    return null;
-  }
+/** A file by its `uri`, at which the API shows it as JSON; its bytes are at the same path without `.json`. */
+function mediaOf(value: unknown): MediaRecord | null {
+  const fields = recordOf(value);
+  const path = pathOf(fields?.uri)?.replace(/\.json$/, "") ?? null;
+  return path === null ? null : { path, mimeType: wordOf(fields?.content_type) };
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Epoch milliseconds of a date as the API writes it (RFC 2822); null for anything else. */
+function instantOf(value: unknown): number | null {
+  const at = Date.parse(textOf(value) ?? "");
+  return Number.isNaN(at) ? null : at;
 }
 
-function textOf(value: unknown): string | null {
-  return typeof value === "string" && value !== "" ? value : null;
+function pathOf(value: unknown): string | null {
+  const path = textOf(value);
+  return path?.startsWith("/") === true ? path : null;
+}
+
+/** A text that says something: the API leaves fields empty as well as out. */
+function wordOf(value: unknown): string | null {
+  return textOf(value) || null;
 }
 
 /** A whole number, also as text: `num_segments` is one. */
-function numberOf(value: unknown): number | null {
-  if (typeof value === "number") return Number.isSafeInteger(value) ? value : null;
-  return typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : null;
+function wholeNumberOf(value: unknown): number | null {
+  const text = textOf(value);
+  const number = text !== null && /^\d{1,9}$/.test(text) ? Number(text) : numberOf(value);
+  return Number.isSafeInteger(number) ? number : null;
 }

@@ -154,3 +154,14 @@ test("asked too fast, it waits as long as it is told, within an hour", () => {
   assert.equal(judge(answer(429, "<html>"), NOW).verdict, "busy");
   assert.equal(judge(answer(429, { code: 21611, message: "" }), NOW).verdict, "queueFull");
 });
+
+test("what Twilio says of a refusal reaches whoever sent the message, without the account's names", () => {
+  const said = {
+    code: 21999,
+    message: `The From number is not of AC${"0a".repeat(16)} or MG${"1b".repeat(16)}.`,
+    status: 400,
+  };
+  const verdict = judge(answer(400, said), NOW);
+  assert.ok(verdict.verdict === "refused");
+  assert.equal(verdict.outcome.reason, "Twilio refused it: The From number is not of … or ….");
+});

@@ -103,11 +103,15 @@ function judgeRefusal({ status, headers, body }: Answer, now: number): Verdict {
 }
 
 function sentence(status: number, message: string): string {
-  return message === "" ? `Twilio refused it with ${status}.` : `Twilio refused it: ${message.slice(0, 300)}`;
+  const words = message.replace(SIDS, "…").slice(0, 300);
+  return words === "" ? `Twilio refused it with ${status}.` : `Twilio refused it: ${words}`;
 }
 
+/** What Twilio calls the account and what is in it: of no use to whoever sent the message. */
+const SIDS = /\b[A-Z]{2}[0-9a-f]{32}\b/g;
+
 /** `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3), within an hour; null where there is none. */
-function retryAfterMs(value: string | undefined, now: number): number | null {
+export function retryAfterMs(value: string | undefined, now: number): number | null {
   if (value === undefined) return null;
   const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now;
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 1_000), RETRY_AFTER_MS_MAX);

@@ -17,6 +17,8 @@ function record(sid: string, more: Partial<MessageRecord> = {}): MessageRecord {
     to: "+15550100001",
     isOutbound: true,
     createdAt: AT + 1_000,
+    mediaCount: 0,
+    mediaPath: null,
     ...more,
   };
 }

@@ -15,17 +15,20 @@ import type {
   ProviderContext,
   Signal,
 } from "../provider.ts";
-import { type Answer, Api, type Silence } from "./api.ts";
+import { Api } from "./api.ts";
+import { CatchUp } from "./catch-up.ts";
 import { codeMeaning } from "./codes.ts";
 import { healthOf, Troubles } from "./health.ts";
+import { Hearing } from "./hearing.ts";
 import { receiveAt, statusPath } from "./hook.ts";
 import { Ledger } from "./ledger.ts";
 import { Line } from "./line.ts";
 import { fetchMedia } from "./media.ts";
-import { type MessagePage, type MessageRecord, readPage } from "./records.ts";
+import { readList } from "./pages.ts";
+import type { MessageRecord } from "./records.ts";
 import { formOf, judge, QUEUE_FULL_MS, type Verdict } from "./send.ts";
 import { canBeReached, readSettings, type Settings } from "./settings.ts";
-import { aheadOf, findIn, type Listed } from "./settle.ts";
+import { findIn } from "./settle.ts";
 import { meaningOf } from "./statuses.ts";
 import { Teller } from "./tell.ts";
 import { Watch } from "./watch.ts";
@@ -43,7 +46,6 @@ const API_PATH = "/2010-04-01/Accounts";
 /** Messages on a page, the most there may be, and pages that are read of one list. */
 const PAGE_SIZE = 1_000;
 const PAGES_MAX = 10;
-const PAGE_MS = 10_000;
 /** Messages whose last hand-over is remembered. */
 const LAST_MAX = 100_000;
 
@@ -63,6 +65,8 @@ class Twilio implements Provider {
   readonly #line: Line;
   readonly #watch: Watch;
   readonly #ledger: Ledger;
+  readonly #hearing: Hearing;
+  readonly #catchUp: CatchUp;
   #teller: Teller;
   readonly #troubles = new Troubles();
   /** When the last hand-over of a message was recorded. */
@@ -81,6 +85,7 @@ class Twilio implements Provider {
     this.#context = context;
     this.#settings = readSettings(context.config);
     this.#path = `${API_PATH}/${this.#settings.accountSid}`;
+    this.#hearing = new Hearing(() => this.#teller, clock);
     const api = new Api(this.#settings, clock, TWILIO_CAPABILITIES.concurrency);
     this.#api = api;
     this.#line = new Line({ api, clock, path: `${this.#path}.json`, changed: context.changed });
@@ -92,6 +97,13 @@ class Twilio implements Provider {
       parts: () => ({ ledger: this.#ledger, teller: this.#teller }),
     });
     this.#ledger = new Ledger({ memory, clock, events: this.#watch });
+    this.#catchUp = new CatchUp({
+      context,
+      api,
+      path: this.#path,
+      isUp: () => this.#line.isUp,
+      hearing: this.#hearing,
+    });
     this.#teller = this.#newTeller(() => Promise.reject(new Error("the instance is not started")));
     this.commands = { fetch: (reference, abort) => fetchMedia(api, this.#settings, reference, abort) };
   }
@@ -105,6 +117,7 @@ class Twilio implements Provider {
     await this.#ledger.load();
     this.#watch.start();
     void this.#line.look();
+    await this.#catchUp.start();
   }
 
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
@@ -137,6 +150,7 @@ class Twilio implements Provider {
         authToken: this.#settings.authToken,
         ledger: this.#ledger,
         teller: this.#teller,
+        hearing: this.#hearing,
         isSuperseded: (messageId, handedOverAt) => handedOverAt < (this.#last.get(messageId) ?? 0),
         heard: () => this.#watch.heard(),
         untold: (handOver) => this.#watch.soon(handOver),
@@ -162,7 +176,8 @@ class Twilio implements Provider {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#ledger.stop();
-    await Promise.all([this.#api.close(), this.#teller.stop(), this.#line.stop(), this.#watch.stop()]);
+    const parts = [this.#teller, this.#line, this.#watch, this.#catchUp];
+    await Promise.all([this.#api.close(), ...parts.map((part) => part.stop())]);
     await Promise.allSettled(this.#inFlight);
   }
 
@@ -221,30 +236,15 @@ class Twilio implements Provider {
     const known = this.#ledger.find(messageId, handedOverAt);
     if (known !== null) return { outcome: "accepted", reference: known.sid };
     if (this.#sending.has(pairOf(message))) return unknown("another message to this recipient is being handed over");
-    const listed = await this.#list(from, to);
-    if ("reason" in listed) return unknown(listed.reason);
+    const query = new URLSearchParams({ To: to, From: from, PageSize: String(PAGE_SIZE) });
+    const path = `${this.#path}/Messages.json?${query}`;
+    const listed = await readList({ api: this.#api, clock: this.#context.clock }, { path, pagesMax: PAGES_MAX });
+    if ("trouble" in listed) return unknown(listed.reason);
+    if (!listed.isWhole) return unknown("Twilio has a message that cannot be read");
     const now = this.#context.clock.now();
     const found = findIn(listed, message, { now, isOther: (sid) => this.#ledger.withSid(sid) !== null });
     if (found === "absent") return "absent";
     return "reason" in found ? unknown(found.reason) : this.#taken(message, found.message);
-  }
-
-  /** All that was sent from one number to another, or why that cannot be told. */
-  async #list(from: string, to: string): Promise<Listed | { reason: string }> {
-    const query = new URLSearchParams({ To: to, From: from, PageSize: String(PAGE_SIZE) });
-    const messages: MessageRecord[] = [];
-    let path: string | null = `${this.#path}/Messages.json?${query}`;
-    let aheadMs: number | null = null;
-    for (let pages = 0; path !== null; pages += 1) {
-      if (pages === PAGES_MAX) return { reason: "Twilio has more messages to this recipient than are looked through" };
-      const answer = await this.#api.ask({ method: "GET", path, timeoutMs: PAGE_MS });
-      const page = pageOf(answer);
-      if ("reason" in page) return page;
-      messages.push(...page.messages);
-      aheadMs ??= "silence" in answer ? null : aheadOf(answer, this.#context.clock.real());
-      path = page.next;
-    }
-    return { messages, aheadMs };
   }
 
   /** Where Twilio tells what becomes of a hand-over; null where it cannot come, since it might refuse the message for that. */
@@ -277,12 +277,6 @@ class Twilio implements Provider {
 /** Both numbers of a message. */
 function pairOf({ from, to }: Outbound): string {
   return `${from} ${to}`;
-}
-
-function pageOf(answer: Answer | Silence): MessagePage | { reason: string } {
-  if ("silence" in answer) return { reason: `Twilio cannot be asked: ${answer.reason}` };
-  const page = answer.status === 200 ? readPage(answer.body) : null;
-  return page ?? { reason: `Twilio answered ${answer.status} when it was asked` };
 }
 
 function deferred(reason: string, retryAfterMs: number | null, isDown: boolean): Outcome {

@@ -3,6 +3,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Api } from "./api.ts";
 import type { HandOver, Ledger } from "./ledger.ts";
+import { QUESTION_MS } from "./pages.ts";
 import { readMessage } from "./records.ts";
 import type { Teller } from "./tell.ts";
 
@@ -17,7 +18,6 @@ const RETRY_MS = 60_000;
 /** After so long one is asked about out of turn, and those that the process before left. */
 const SOON_MS = 1_000;
 const ASKED_AT_ONCE_MAX = 4;
-const QUESTION_MS = 10_000;
 /** How often it is looked whether the API is up again. */
 const DOWN_MS = 5_000;
 /** The longest that a clock waits in one go. */

@@ -23,6 +23,12 @@ export interface Behaviour {
   slowMs?: number;
 }
 
+/** A file of a message: where its bytes are, and its type. */
+export interface FakeFile {
+  url: string;
+  type: string;
+}
+
 /** A message as this Twilio keeps it. */
 export interface FakeMessage {
   sid: string;
@@ -30,6 +36,8 @@ export interface FakeMessage {
   to: string;
   body: string;
   media: string[];
+  /** Of an inbound message. */
+  files: readonly FakeFile[];
   status: string;
   errorCode: number | null;
   direction: "outbound-api" | "inbound";
@@ -50,7 +58,7 @@ export interface Called {
 
 /** A message as the API shows it. */
 export function resourceOf(message: FakeMessage, accountSid: string): object {
-  const { sid, from, to, body, media, status, errorCode, direction, messagingServiceSid, createdAt } = message;
+  const { sid, from, to, body, media, files, status, errorCode, direction, messagingServiceSid, createdAt } = message;
   return {
     sid,
     account_sid: accountSid,
@@ -62,17 +70,57 @@ export function resourceOf(message: FakeMessage, accountSid: string): object {
     direction,
     status,
     num_segments: String(Math.ceil(body.length / 160)),
-    num_media: String(media.length),
+    num_media: String(media.length + files.length),
     price: null,
     price_unit: "USD",
     error_code: errorCode,
     error_message: errorCode === null ? null : `error ${errorCode}`,
-    date_created: new Date(createdAt).toUTCString().replace("GMT", "+0000"),
-    date_sent: null,
-    date_updated: new Date(createdAt).toUTCString().replace("GMT", "+0000"),
+    date_created: dateOf(createdAt),
+    date_sent: direction === "inbound" ? dateOf(createdAt) : null,
+    date_updated: dateOf(createdAt),
     uri: `${ROOT}/${accountSid}/Messages/${sid}.json`,
-    subresource_uris: {},
+    subresource_uris: { media: mediaPathOf(message, accountSid) },
   };
+}
+
+/** The path of the list of a message's files. */
+export function mediaPathOf({ sid }: FakeMessage, accountSid: string): string {
+  return `${ROOT}/${accountSid}/Messages/${sid}/Media.json`;
+}
+
+/** The list of a message's files as the API shows it. */
+export function mediaOf({ sid, files, createdAt }: FakeMessage, accountSid: string): object {
+  const list = files.map(({ url, type }) => {
+    const { pathname } = new URL(url);
+    return {
+      sid: pathname.split("/").at(-1),
+      account_sid: accountSid,
+      parent_sid: sid,
+      content_type: type,
+      date_created: dateOf(createdAt),
+      date_updated: dateOf(createdAt),
+      uri: `${pathname}.json`,
+    };
+  });
+  return { media_list: list, page: 0, page_size: 50, next_page_uri: null };
+}
+
+/** Whether a message is one of those that a list is asked for: `To`, `From`, and the day it was sent, in Greenwich. */
+export function isAskedFor(message: FakeMessage, query: URLSearchParams): boolean {
+  const { isDeleted, from, to, direction, createdAt } = message;
+  const [wantedTo, wantedFrom] = [query.get("To"), query.get("From")];
+  if (isDeleted || (wantedTo !== null && wantedTo !== to) || (wantedFrom !== null && wantedFrom !== from)) return false;
+  const [on = null, since = null, until = null] = ["DateSent", "DateSent>", "DateSent<"].map(
+    (name) => query.get(name)?.slice(0, 10) ?? null,
+  );
+  if (on === null && since === null && until === null) return true;
+  // One that has not been sent yet has no such date.
+  const day = direction === "inbound" ? new Date(createdAt).toISOString().slice(0, 10) : null;
+  return day !== null && (on === null || day === on) && day >= (since ?? day) && day <= (until ?? day);
+}
+
+function dateOf(at: number): string {
+  return new Date(at).toUTCString().replace("GMT", "+0000");
 }
 
 /** The parameters of a status callback. */

@@ -59,6 +59,34 @@ test("a message that the client creates is taken, shown, listed page by page, an
   assert.deepEqual([account.sid, account.status], [fake.accountSid, "active"]);
 });
 
+test("what contacts wrote is listed by number and day, the newest first, with its files, as the client expects it", async (t) => {
+  const fake = await started(t);
+  const client = clientOf(fake);
+  const [to, day] = ["+15005550006", Date.UTC(2026, 0, 2)];
+  const media = [
+    { url: `${fake.url}/2010-04-01/Accounts/${fake.accountSid}/Messages/MM1/Media/ME1`, type: "image/png" },
+  ];
+  const written = { from: "+15550100001", to };
+  fake.arrive({ ...written, body: "old", createdAt: day - 1 });
+  fake.arrive({ ...written, body: "one", createdAt: day });
+  fake.arrive({ ...written, body: "two", createdAt: day + 90_000_000, media });
+  fake.arrive({ ...written, to: "+15005550007", body: "elsewhere", createdAt: day });
+  const bodies = async (given: object) => (await client.messages.list({ to, ...given })).map(({ body }) => body);
+  assert.deepEqual(await bodies({ dateSentAfter: new Date(day) }), ["two", "one"]);
+  assert.deepEqual(await bodies({ dateSent: new Date(day) }), ["one"]);
+  assert.deepEqual(await bodies({ dateSentBefore: new Date(day) }), ["one", "old"]);
+  const [newest] = await client.messages.list({ to, limit: 1 });
+  assert.deepEqual(
+    [newest?.direction, newest?.numMedia, newest?.dateSent?.getTime()],
+    ["inbound", "1", day + 90_000_000],
+  );
+  const files = await client.messages(newest?.sid ?? "").media.list();
+  assert.deepEqual(
+    files.map(({ contentType, uri }) => [contentType, `${fake.url}${uri}`]),
+    [["image/png", `${media[0]?.url}.json`]],
+  );
+});
+
 test("what it refuses is an error of the client's, with Twilio's code and status", async (t) => {
   const fake = await started(t);
   const given = { to: "+15550100001", from: "+15005550006", body: "Hi" };

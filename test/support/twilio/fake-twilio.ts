@@ -5,7 +5,17 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { getExpectedTwilioSignature } from "twilio/lib/webhooks/webhooks.js";
 import { type Clock, systemClock } from "../../../server/clock.ts";
-import { type Behaviour, type Called, callbackOf, type FakeMessage, resourceOf } from "./fake-message.ts";
+import {
+  type Behaviour,
+  type Called,
+  callbackOf,
+  type FakeFile,
+  type FakeMessage,
+  isAskedFor,
+  mediaOf,
+  mediaPathOf,
+  resourceOf,
+} from "./fake-message.ts";
 import { answer, type Listening, listen, readText, refuse } from "./loopback.ts";
 
 interface Asked {
@@ -37,6 +47,9 @@ export class FakeTwilio {
   accountStatus = "active";
   /** Answers everything so; null: as usual. */
   everything: { status: number; body: string } | null = null;
+  /** Answers a question for a list, of messages or of files, so; null: as usual. */
+  onList: (path: string, query: URLSearchParams) => { status: number; body: string; headers?: object } | null = () =>
+    null;
   /** Times a call is made again that was not answered with 2xx. */
   callRetries = 0;
   pageSizeMax = 1_000;
@@ -105,21 +118,36 @@ export class FakeTwilio {
     );
   }
 
+  /** A contact writes, and Twilio tells nobody: it could not, or another tool's hook was told. */
+  arrive(
+    given: { from: string; to: string; body?: string; media?: readonly FakeFile[] } & Partial<
+      Pick<FakeMessage, "status" | "createdAt">
+    >,
+  ) {
+    const { body = "", media = [], ...more } = given;
+    return this.#keep({ direction: "inbound", status: "received", ...more, body, files: media });
+  }
+
   /** A contact writes: calls the hook, and resolves with what it answered. */
   async write(
     hook: string,
-    given: { from: string; to: string; body?: string; media?: { url: string; type: string }[]; more?: object },
+    given: { from: string; to: string; body?: string; media?: readonly FakeFile[]; more?: object },
   ): Promise<Called> {
-    const { from, to, body = "", media = [] } = given;
-    const message = this.#keep({ from, to, body, direction: "inbound", status: "received" });
-    const files = media.flatMap(({ url, type }, index) => [
+    const { more, ...written } = given;
+    return this.tell(hook, this.arrive(written), more);
+  }
+
+  /** Calls the hook with a message that a contact wrote before. */
+  async tell(hook: string, message: FakeMessage, more: object = {}): Promise<Called> {
+    const { from, to, body, files } = message;
+    const media = files.flatMap(({ url, type }, index) => [
       [`MediaUrl${index}`, url],
       [`MediaContentType${index}`, type],
     ]);
     return this.call(hook, {
       ToCountry: "US",
       SmsMessageSid: message.sid,
-      NumMedia: String(media.length),
+      NumMedia: String(files.length),
       SmsSid: message.sid,
       SmsStatus: "received",
       Body: body,
@@ -129,8 +157,8 @@ export class FakeTwilio {
       AccountSid: this.accountSid,
       From: from,
       ApiVersion: "2010-04-01",
-      ...Object.fromEntries(files),
-      ...given.more,
+      ...Object.fromEntries(media),
+      ...more,
     });
   }
 
@@ -174,6 +202,7 @@ export class FakeTwilio {
     const { pathname: path, searchParams: query } = new URL(request.url ?? "", "http://fake");
     const form = new URLSearchParams(await readText(request));
     const { method = "" } = request;
+    response.setHeader("date", new Date(this.now()).toUTCString());
     this.asked.push({ method, path, query, form });
     if (this.everything !== null) return void response.writeHead(this.everything.status).end(this.everything.body);
     const own = `Basic ${Buffer.from(`${this.accountSid}:${this.authToken}`).toString("base64")}`;
@@ -183,7 +212,11 @@ export class FakeTwilio {
       return answer(response, 200, { sid: this.accountSid, friendly_name: "Test", status: this.accountStatus });
     }
     if (path === `${account}/Messages.json` && method === "POST") return this.#take(form, response);
+    const odd = this.onList(path, query);
+    if (odd !== null) return void response.writeHead(odd.status, { ...odd.headers }).end(odd.body);
     if (path === `${account}/Messages.json`) return this.#list(query, response);
+    const owner = this.messages.find((one) => !one.isDeleted && mediaPathOf(one, this.accountSid) === path);
+    if (owner !== undefined) return answer(response, 200, mediaOf(owner, this.accountSid));
     const [, sid] = new RegExp(`^${account}/Messages/([A-Z0-9]+)\\.json$`, "i").exec(path) ?? [];
     const message = this.messages.find((one) => one.sid === sid && !one.isDeleted);
     if (message !== undefined) return answer(response, 200, resourceOf(message, this.accountSid));
@@ -253,10 +286,11 @@ export class FakeTwilio {
   }
 
   #keep(given: Pick<FakeMessage, "from" | "to" | "body" | "direction" | "status"> & Partial<FakeMessage>): FakeMessage {
-    const { media = [] } = given;
+    const { media = [], files = [] } = given;
     const message: FakeMessage = {
-      sid: `${media.length > 0 ? "MM" : "SM"}${randomBytes(16).toString("hex")}`,
+      sid: `${media.length + files.length > 0 ? "MM" : "SM"}${randomBytes(16).toString("hex")}`,
       media,
+      files,
       errorCode: null,
       statusCallback: null,
       messagingServiceSid: null,
@@ -295,10 +329,9 @@ export class FakeTwilio {
   #list(query: URLSearchParams, response: ServerResponse): void {
     const size = Math.min(Number(query.get("PageSize") ?? 50), this.pageSizeMax);
     const page = Number(query.get("Page") ?? 0);
-    const [to, from] = [query.get("To"), query.get("From")];
-    const found = this.messages
-      .filter((one) => !one.isDeleted && (to === null || one.to === to) && (from === null || one.from === from))
-      .reverse();
+    const asked = this.messages.filter((one) => isAskedFor(one, query));
+    // The newest first; of the same second, the one that came last.
+    const found = asked.toReversed().sort((a, b) => Math.floor(b.createdAt / 1_000) - Math.floor(a.createdAt / 1_000));
     const next = new URLSearchParams(query);
     next.set("Page", String(page + 1));
     answer(response, 200, {

@@ -2,7 +2,15 @@
 
 import type { TestContext } from "node:test";
 import { type Clock, systemClock } from "../../../server/clock.ts";
-import type { Applied, HookReply, HookRequest, Memory, Provider, Signal } from "../../../server/providers/provider.ts";
+import type {
+  Applied,
+  HookReply,
+  HookRequest,
+  Memory,
+  OwnAddress,
+  Provider,
+  Signal,
+} from "../../../server/providers/provider.ts";
 import { createTwilio } from "../../../server/providers/twilio/twilio.ts";
 import { providerContext } from "../provider.ts";
 import { FakeTwilio } from "./fake-twilio.ts";
@@ -59,6 +67,8 @@ export interface TwilioStage {
   /** How often it said that `isUp` changed. */
   changes: number;
   entries: Map<string, string>;
+  /** The numbers of the instance; may be replaced. None unless a test says so. */
+  numbers: readonly OwnAddress[];
   /** Decides what comes of a signal; may be replaced. */
   listen: (signal: Signal) => Promise<Applied>;
   /** Stops the provider, and starts another on the same memory. */
@@ -68,7 +78,12 @@ export interface TwilioStage {
 /** Starts a provider against a fake of its own; the test ends both. */
 export async function twilioStage(
   t: TestContext,
-  { clock = systemClock(), config = {}, hookUrl }: { clock?: Clock; config?: object; hookUrl?: string } = {},
+  {
+    clock = systemClock(),
+    config = {},
+    hookUrl,
+    numbers = [],
+  }: { clock?: Clock; config?: object; hookUrl?: string; numbers?: readonly OwnAddress[] } = {},
 ): Promise<TwilioStage> {
   const fake = await new FakeTwilio().start();
   fake.clock = clock;
@@ -81,6 +96,7 @@ export async function twilioStage(
         memory: memoryIn(entries),
         config: { ...fake.config, ...config },
         hookUrl: () => hookUrl ?? hook.url,
+        numbers: async () => stage.numbers,
         changed: () => {
           stage.changes += 1;
         },
@@ -95,10 +111,16 @@ export async function twilioStage(
     });
     return provider;
   };
-  const stage = { fake, hook, signals: [], faults: [], changes: 0, entries, listen: async () => "applied" } as Omit<
-    TwilioStage,
-    "provider" | "restart"
-  > as TwilioStage;
+  const stage = {
+    fake,
+    hook,
+    signals: [],
+    faults: [],
+    changes: 0,
+    entries,
+    numbers,
+    listen: async () => "applied",
+  } as Omit<TwilioStage, "provider" | "restart"> as TwilioStage;
   stage.provider = await begin();
   stage.restart = async () => {
     hook.to = null;

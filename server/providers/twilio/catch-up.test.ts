@@ -1,0 +1,233 @@
+/** What contacts wrote and no hook heard: asked for, told once and in order, and never more than there is to tell. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  DAY,
+  inboundStage,
+  inbounds,
+  lists,
+  MINUTE,
+  marks,
+  own,
+  SECOND,
+  texts,
+} from "../../../test/support/twilio/inbound-stage.ts";
+import { FROM, TO } from "../../../test/support/twilio/sending.ts";
+import { advanceUntil } from "../../../test/support/twilio/simulated.ts";
+
+const OTHER = "+15005550007";
+
+test("what was written while no process ran is told by the next, oldest first, as the hook would have told it", async (t) => {
+  const { stage, fake, away, untilTold, later } = await inboundStage(t);
+  await away(() => {
+    fake.arrive({ from: TO, to: FROM, body: "one" });
+    fake.arrive({ from: TO, to: FROM, body: "two" });
+    const url = `${fake.url}/2010-04-01/Accounts/${fake.accountSid}/Messages/MM1/Media/ME1`;
+    fake.arrive({ from: TO, to: FROM, media: [{ url, type: "image/png" }] });
+  });
+  assert.deepEqual(await untilTold(3), ["one", "two", null]);
+  const [told] = inbounds(stage);
+  const [, , picture] = inbounds(stage);
+  await fake.tell(stage.hook.url, fake.messages[0] ?? assert.fail());
+  await fake.tell(stage.hook.url, fake.messages[2] ?? assert.fail());
+  assert.deepEqual(inbounds(stage).slice(3), [told, picture]);
+  await later(10 * MINUTE);
+  assert.equal(inbounds(stage).length, 5);
+});
+
+test("what the hook heard is not told again, and what no hook heard comes within a minute, also another tool's", async (t) => {
+  const { stage, fake, clock, untilTold, later } = await inboundStage(t);
+  await fake.write(stage.hook.url, { from: TO, to: FROM, body: "heard" });
+  await later(5 * MINUTE);
+  assert.deepEqual(texts(stage), ["heard"]);
+  fake.arrive({ from: TO, to: FROM, body: "to another tool's hook" });
+  const before = clock.real();
+  await untilTold(2);
+  assert.deepEqual(texts(stage), ["heard", "to another tool's hook"]);
+  assert.ok(clock.real() - before <= MINUTE + 5 * SECOND);
+});
+
+test("the hook and the list at once tell one message under one name", async (t) => {
+  const { stage, fake, clock, untilTold, later } = await inboundStage(t);
+  const held: (() => void)[] = [];
+  stage.listen = () => new Promise((resolve) => void held.push(() => resolve("applied")));
+  const written = fake.arrive({ from: TO, to: FROM, body: "both" });
+  const telling = fake.tell(stage.hook.url, written);
+  await advanceUntil(fake, clock, () => held.length === 2, MINUTE + 5 * SECOND);
+  for (const release of held) release();
+  await telling;
+  await untilTold(2);
+  assert.deepEqual([...new Set(inbounds(stage).map(({ reference }) => reference))], [written.sid]);
+  await later(5 * MINUTE);
+  assert.equal(inbounds(stage).length, 2);
+});
+
+test("a number that is new does not bring its history, nor that of the customer who had it before", async (t) => {
+  const { stage, fake, clock, later, untilTold } = await inboundStage(t);
+  fake.arrive({ from: TO, to: OTHER, body: "long ago", createdAt: clock.real() - 40 * DAY });
+  fake.arrive({ from: TO, to: OTHER, body: "just before", createdAt: clock.real() - 3 * SECOND });
+  stage.numbers = [own(), own(OTHER)];
+  await later(3 * MINUTE);
+  assert.deepEqual(texts(stage), []);
+  fake.arrive({ from: TO, to: OTHER, body: "news" });
+  assert.deepEqual(await untilTold(1), ["news"]);
+  fake.arrive({ from: TO, to: OTHER, body: "not yours" });
+  stage.numbers = [own(), own(OTHER, "cust_2")];
+  await later(3 * MINUTE);
+  assert.deepEqual(texts(stage), ["news"]);
+  fake.arrive({ from: TO, to: OTHER, body: "yours" });
+  assert.deepEqual(await untilTold(2), ["news", "yours"]);
+});
+
+test("a number that comes while others are looked through begins when it comes, not when they are done", async (t) => {
+  const numbers = [own(), own("+15005550008"), own("+15005550009")];
+  const { stage, fake, away, later, untilTold } = await inboundStage(t, numbers);
+  let release = () => {};
+  await away(() => {
+    fake.arrive({ from: TO, to: "+15005550009", body: "takes long" });
+    fake.onList = (_, query) => {
+      if (query.get("To") === "+15005550008") stage.numbers = [...numbers, own(OTHER)];
+      return null;
+    };
+    stage.listen = () => new Promise((resolve) => (release = () => resolve("applied")));
+  });
+  await later(20 * SECOND);
+  fake.arrive({ from: TO, to: OTHER, body: "news" });
+  await later(MINUTE);
+  stage.listen = async () => "applied";
+  release();
+  assert.deepEqual(await untilTold(2), ["takes long", "news"]);
+});
+
+test("an instance without numbers asks for no list", async (t) => {
+  const { stage, later } = await inboundStage(t, []);
+  await later(10 * MINUTE);
+  assert.deepEqual([lists(stage), marks(stage)], [[], []]);
+  stage.numbers = [own()];
+  // Also at once: a new number is not waited for.
+  await later(6 * SECOND);
+  const asked = lists(stage);
+  assert.ok(asked.length > 0);
+  assert.ok(asked.every((query) => query.get("To") === FROM));
+  stage.numbers = [];
+  await later(2 * MINUTE);
+  assert.deepEqual(marks(stage), []);
+});
+
+test("more than one list has pages for is told day by day, from the oldest", async (t) => {
+  const { fake, clock, away, untilTold, later } = await inboundStage(t);
+  fake.pageSizeMax = 1;
+  const wanted: string[] = [];
+  await away(async () => {
+    for (let index = 0; index < 120; index += 1) {
+      wanted.push(String(index));
+      const createdAt = clock.real() + (index * DAY) / 60 + SECOND;
+      fake.arrive({ from: TO, to: FROM, body: String(index), createdAt });
+    }
+    await clock.advance(2 * DAY);
+  });
+  assert.deepEqual(await untilTold(120), wanted);
+  await later(5 * MINUTE);
+  assert.equal((await untilTold(121, MINUTE)).length, 120);
+});
+
+test("a message that is still being received waits for its files, and not for ever", async (t) => {
+  const { stage, fake, untilTold, later } = await inboundStage(t);
+  const late = fake.arrive({ from: TO, to: FROM, body: "picture", status: "receiving" });
+  fake.arrive({ from: TO, to: FROM, body: "stuck", status: "receiving" });
+  await later(3 * MINUTE);
+  fake.arrive({ from: TO, to: FROM, body: "text" });
+  assert.deepEqual(await untilTold(1), ["text"]);
+  late.status = "received";
+  late.files = [{ url: `${fake.url}/a`, type: "" }];
+  assert.deepEqual(await untilTold(2), ["text", "picture"]);
+  const [, picture] = inbounds(stage);
+  assert.deepEqual(picture?.attachments, [
+    { reference: `${fake.url}/a`, mimeType: null, filename: null, totalBytes: null, data: null },
+  ]);
+  assert.deepEqual(await untilTold(3, 15 * MINUTE), ["text", "picture", "stuck"]);
+});
+
+test("a start that was missed does not take back the stop that was heard", async (t) => {
+  const { stage, fake, clock, untilTold, later } = await inboundStage(t);
+  fake.arrive({ from: TO, to: FROM, body: "Start" });
+  await clock.advance(2 * SECOND);
+  await fake.write(stage.hook.url, { from: TO, to: FROM, body: "Stop" });
+  assert.deepEqual(await untilTold(2), ["Stop", "Start"]);
+  await later(MINUTE);
+  const wishes = stage.signals.flatMap((signal) => (signal.kind === "optOut" ? [signal.wish] : []));
+  assert.deepEqual(wishes, ["stop"]);
+  assert.equal(stage.signals.at(-1)?.kind, "optOut");
+});
+
+test("a start that is told late does not take back a stop that came while it was told, or in words of Twilio's own", async (t) => {
+  const { stage, fake, clock, away, untilTold, later } = await inboundStage(t);
+  const wishes = () => stage.signals.flatMap((signal) => (signal.kind === "optOut" ? [signal.wish] : []));
+  await away(async () => {
+    fake.arrive({ from: TO, to: FROM, body: "Hi" });
+    fake.arrive({ from: TO, to: FROM, body: "Start" });
+    fake.arrive({ from: TO, to: FROM, body: "Yes" });
+    await clock.advance(MINUTE);
+    stage.listen = async (signal) => {
+      if (signal.kind === "inbound" && signal.text === "Hi") {
+        await fake.write(stage.hook.url, { from: TO, to: FROM, body: "Stop" });
+      }
+      return "applied";
+    };
+  });
+  assert.deepEqual(await untilTold(4), ["Stop", "Hi", "Start", "Yes"]);
+  await later(MINUTE);
+  assert.deepEqual([wishes(), stage.signals.at(-1)?.kind], [["stop", "stop"], "optOut"]);
+  fake.arrive({ from: TO, to: FROM, body: "Start" });
+  await clock.advance(2 * SECOND);
+  await fake.write(stage.hook.url, { from: TO, to: FROM, body: "Arret", more: { OptOutType: "STOP" } });
+  await untilTold(6);
+  await later(MINUTE);
+  assert.deepEqual(wishes(), ["stop", "stop", "stop", "stop"]);
+  // Who wants them again gets them again.
+  fake.arrive({ from: TO, to: FROM, body: "Start" });
+  await untilTold(7);
+  await later(MINUTE);
+  assert.equal(wishes().length, 4);
+});
+
+test("a number that gets another customer while its list is told brings that one nothing of what is left of it", async (t) => {
+  const { stage, fake, clock, away, later, untilTold } = await inboundStage(t);
+  await away(async () => {
+    stage.listen = async () => {
+      stage.numbers = [own(FROM, "cust_2")];
+      return "applied";
+    };
+    for (const body of ["one", "two", "three"]) fake.arrive({ from: TO, to: FROM, body });
+    await clock.advance(MINUTE);
+  });
+  await later(5 * MINUTE);
+  assert.deepEqual(texts(stage), ["one"]);
+  fake.arrive({ from: TO, to: FROM, body: "yours" });
+  assert.deepEqual(await untilTold(2), ["one", "yours"]);
+});
+
+test("a Twilio whose clock is not ours loses nothing, brings no history, and repeats only what a restart repeats", async (t) => {
+  for (const aheadMs of [-7 * MINUTE, 7 * MINUTE, 3 * 60 * MINUTE]) {
+    const { stage, fake, clock, away, untilTold, later } = await inboundStage(t, []);
+    fake.now = () => clock.real() + aheadMs;
+    fake.arrive({ from: TO, to: FROM, body: "before" });
+    await clock.advance(5 * SECOND);
+    stage.numbers = [own()];
+    await later(2 * MINUTE);
+    fake.arrive({ from: TO, to: FROM, body: "one" });
+    await untilTold(1);
+    await away(() => fake.arrive({ from: TO, to: FROM, body: "two" }));
+    await later(5 * MINUTE);
+    assert.deepEqual(texts(stage), ["one", "one", "two"], String(aheadMs));
+  }
+});
+
+test("with many numbers it asks no more than one question a second", async (t) => {
+  const numbers = Array.from({ length: 200 }, (_, index) => own(`+1500556${String(index).padStart(4, "0")}`));
+  const { stage, later } = await inboundStage(t, numbers);
+  await later(20 * MINUTE);
+  assert.ok(lists(stage).length <= 20 * 60 + 200, String(lists(stage).length));
+  assert.ok(lists(stage).length >= 5 * 200);
+});

@@ -1,0 +1,64 @@
+/** A Twilio provider on a stage in simulated time, with numbers: what contacts wrote, and what the service heard of it. */
+
+import type { TestContext } from "node:test";
+import type { InboundSignal, OwnAddress } from "../../../server/providers/provider.ts";
+import { SimulatedClock } from "../clock.ts";
+import { FROM } from "./sending.ts";
+import { advanceUntil, pass } from "./simulated.ts";
+import { type TwilioStage, twilioStage } from "./stage.ts";
+
+export const SECOND = 1_000;
+export const MINUTE = 60_000;
+export const DAY = 86_400_000;
+
+/** A number of the instance. */
+export function own(address = FROM, customerId: OwnAddress["customerId"] = "cust_1"): OwnAddress {
+  return { address, customerId, isDefault: false };
+}
+
+/** A provider with numbers, one unless given, after its first round; the test ends it. */
+export async function inboundStage(t: TestContext, numbers: readonly OwnAddress[] = [own()]) {
+  const clock = new SimulatedClock();
+  const stage = await twilioStage(t, { clock, numbers });
+  const { fake } = stage;
+  await pass(fake, clock, SECOND);
+  return {
+    stage,
+    fake,
+    clock,
+    /** Lets so much time pass. */
+    later: (ms: number) => pass(fake, clock, ms),
+    /** Lets time pass until so many inbound messages were told, and answers their texts. */
+    async untilTold(count: number, limitMs = 10 * MINUTE) {
+      await advanceUntil(fake, clock, () => inbounds(stage).length >= count, limitMs);
+      return texts(stage);
+    },
+    /** Something happens while no process runs. */
+    async away(whatHappens: () => unknown) {
+      stage.hook.to = null;
+      await stage.provider.stop();
+      await whatHappens();
+      await stage.restart();
+    },
+  };
+}
+
+/** The inbound messages that were told so far. */
+export function inbounds({ signals }: TwilioStage): InboundSignal[] {
+  return signals.filter((signal) => signal.kind === "inbound");
+}
+
+export function texts(stage: TwilioStage): (string | null)[] {
+  return inbounds(stage).map(({ text }) => text);
+}
+
+/** Questions for lists of messages so far. */
+export function lists({ fake }: TwilioStage): URLSearchParams[] {
+  const asked = fake.asked.filter(({ method, path }) => method === "GET" && path.endsWith("/Messages.json"));
+  return asked.map(({ query }) => query);
+}
+
+/** How far numbers were heard, as it is on disk. */
+export function marks({ entries }: TwilioStage): [string, string][] {
+  return [...entries].filter(([key]) => key.startsWith("inbound/"));
+}
