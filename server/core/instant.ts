@@ -3,9 +3,10 @@
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
 const INSTANT = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** The first and the last millisecond that have a year of four digits in UTC: others cannot be answered as they are (contract 1). */
-const FIRST = Date.parse("0000-01-01T00:00:00.000Z");
-const LAST = Date.parse("9999-12-31T23:59:59.999Z");
+/** The first millisecond that has a year of four digits in UTC: one before it cannot be answered as it is (contract 1). */
+export const FIRST_INSTANT = Date.parse("0000-01-01T00:00:00.000Z");
+/** The last such millisecond. */
+const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
  * Epoch milliseconds of an instant, or null when it is none: `2026-02-30T…` does not exist, and what an offset moves out
@@ -19,7 +20,7 @@ export function parseInstant(text: string): number | null {
   const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
   if (midnight.getUTCDate() !== Number(day)) return null;
   const at = Date.parse(text);
-  return at >= FIRST && at <= LAST ? at : null;
+  return at >= FIRST_INSTANT && at <= LAST_INSTANT ? at : null;
 }
 
 const DAY_MS = 86_400_000;
@@ -34,7 +35,7 @@ export const BOUND_EXPECTED = "must be a date, such as 2026-01-31, or an instant
 export function parseBound(text: string, end: "from" | "to"): number | null {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const at = parseInstant(isDate ? `${text}T00:00:00Z` : text);
-  return at !== null && isDate && end === "to" ? Math.min(at + DAY_MS, LAST) : at;
+  return at !== null && isDate && end === "to" ? Math.min(at + DAY_MS, LAST_INSTANT) : at;
 }
 
 /** The instant as it is answered: ISO 8601 in UTC, with milliseconds (contract 1). */

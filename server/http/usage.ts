@@ -3,7 +3,7 @@
 import type { ErrorDetail, Usage, UsageCounts } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
-import { BOUND_EXPECTED, parseBound } from "../core/instant.ts";
+import { BOUND_EXPECTED, FIRST_INSTANT, parseBound } from "../core/instant.ts";
 import type { ApiKey } from "../core/key.ts";
 import { noUsage, USAGE_FIELDS } from "../core/usage.ts";
 import type { Context } from "../engine/context.ts";
@@ -80,7 +80,8 @@ function periodOf({ from, to, granularity }: Query, now: number): Period {
   const givenFrom = read("from", from);
   // The present moment is part of what is asked for when no end is named.
   const toAt = read("to", to) ?? now + 1;
-  const fromAt = givenFrom ?? floor(toAt - 1, stepMs) - (POINTS[granularity] - 1) * stepMs;
+  const lastPointsFrom = floor(toAt - 1, stepMs) - (POINTS[granularity] - 1) * stepMs;
+  const fromAt = givenFrom ?? Math.max(lastPointsFrom, FIRST_INSTANT);
   const [problem] = problems;
   if (problem !== undefined) {
     throw new ApiError("VALIDATION_ERROR", `${problem.path} ${problem.message}`, { details: problems });

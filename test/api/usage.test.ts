@@ -98,6 +98,13 @@ test("contract 2: by the hour, and of the time that is asked for; a date is a wh
   }
 });
 
+test("contract 1: a period that would begin before the year 0 begins there: every point is a time as answers have it", async (t) => {
+  const api = await startAdminApi(t);
+  const { period, series } = await get(api, "?to=0000-01-02");
+  assert.deepEqual(period, { from: "0000-01-01T00:00:00.000Z", to: "0000-01-03T00:00:00.000Z" });
+  assert.equal(series.length, 2);
+});
+
 test("contract 2: a period that is none, or has more than 400 points, is a 400 on its field", async (t) => {
   const api = await startAdminApi(t);
   const rows: [query: string, paths: string[]][] = [
