@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Channel } from "../../../sdk/wire.ts";
 import type { Clock } from "../../clock.ts";
 import type { MessageId } from "../../core/id.ts";
-import { listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
+import { jsonOf, listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { Memory, Outbound } from "../provider.ts";
 
 /** Every key of an attempt begins with it; then come message and channel. */
@@ -211,29 +211,25 @@ function textFor({ key: _key, messageId: _id, channel: _channel, ...attempt }: A
 /** Null for a value that cannot be read (another version wrote it). */
 function parse(key: string, text: string): Attempt | null {
   const [messageId = "", channel] = key.slice(PREFIX.length).split("/");
-  try {
-    const record = recordOf(JSON.parse(text));
-    const attempt = numberOf(record?.attempt);
-    const startedAt = numberOf(record?.startedAt);
-    if (record === null || attempt === null || startedAt === null) return null;
-    return {
-      key,
-      messageId: messageId as MessageId,
-      channel: channel === "sms" ? "sms" : "imessage",
-      attempt,
-      startedAt,
-      to: listOf(record.to, textOf),
-      isGroup: record.isGroup === true,
-      digest: textOf(record.digest) ?? "",
-      step: record.step === "text" || record.step === "files" ? record.step : "whole",
-      files: numberOf(record.files) ?? UNKNOWN_FILES,
-      chatGuid: textOf(record.chatGuid),
-      isOpen: record.isOpen !== false,
-      textGuid: textOf(record.textGuid),
-      guid: textOf(record.guid),
-      error: numberOf(record.error) ?? 0,
-    };
-  } catch {
-    return null;
-  }
+  const record = recordOf(jsonOf(text));
+  const attempt = numberOf(record?.attempt);
+  const startedAt = numberOf(record?.startedAt);
+  if (record === null || attempt === null || startedAt === null) return null;
+  return {
+    key,
+    messageId: messageId as MessageId,
+    channel: channel === "sms" ? "sms" : "imessage",
+    attempt,
+    startedAt,
+    to: listOf(record.to, textOf),
+    isGroup: record.isGroup === true,
+    digest: textOf(record.digest) ?? "",
+    step: record.step === "text" || record.step === "files" ? record.step : "whole",
+    files: numberOf(record.files) ?? UNKNOWN_FILES,
+    chatGuid: textOf(record.chatGuid),
+    isOpen: record.isOpen !== false,
+    textGuid: textOf(record.textGuid),
+    guid: textOf(record.guid),
+    error: numberOf(record.error) ?? 0,
+  };
 }

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { CustomerId } from "../../core/id.ts";
-import { numberOf, recordOf, textOf } from "../../core/loose-json.ts";
+import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { Applied, Memory, Outbound, Signal } from "../provider.ts";
 import { segment } from "./client.ts";
 import type { Mac } from "./mac.ts";
@@ -89,10 +89,6 @@ function keyOf({ customerId, participants }: { customerId: CustomerId; participa
 }
 
 function parse(text: string): { name: string | null; at: number } {
-  try {
-    const record = recordOf(JSON.parse(text));
-    return { name: textOf(record?.name), at: numberOf(record?.at) ?? 0 };
-  } catch {
-    return { name: null, at: 0 };
-  }
+  const record = recordOf(jsonOf(text));
+  return { name: textOf(record?.name), at: numberOf(record?.at) ?? 0 };
 }

@@ -1,6 +1,7 @@
 /** How fast one Mac is used: calls of its Private API a second, and new conversations an hour. Talks to nobody. */
 
 import type { Clock } from "../../clock.ts";
+import { jsonOf } from "../../core/loose-json.ts";
 import type { Memory } from "../provider.ts";
 
 /** The Mac does one call in 200 ms, one after the other: a little slower leaves room for its own. */
@@ -127,10 +128,6 @@ export class NewChats {
 
 /** Times in order; none of a value that cannot be read. */
 function parseTimes(text = "[]"): number[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.filter((at) => typeof at === "number").sort((a, b) => a - b) : [];
-  } catch {
-    return [];
-  }
+  const value = jsonOf(text);
+  return Array.isArray(value) ? value.filter((at) => typeof at === "number").sort((a, b) => a - b) : [];
 }
