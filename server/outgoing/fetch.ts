@@ -2,16 +2,19 @@
 
 import type { Agent, Dispatcher } from "undici";
 import type { AllowList } from "../core/address.ts";
+import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import { ConnectError, guardedAgent, type Line, type OnLine } from "./connection.ts";
 import { cachedNames, nameServers, type Resolve, systemNames } from "./names.ts";
 
 /**
  * How a fetch ended, in words to put behind the address. `refused`: asking again is no use. `deferred`: it may work
- * later. What has `bytes` counts against the memory for files until `give` is told their `held`.
+ * later. `bytes` count against the memory for files until `release` is called.
  */
-export type Fetched = { bytes: Buffer; held: number } | { refused: string } | { deferred: string };
+export type Fetched = { bytes: Buffer; release: Release } | { refused: string } | { deferred: string };
 
 export interface FetchOptions {
+  /** The customer that the fetch is for: customers share the fetches at once and the memory for files. */
+  owner: string;
   /** More than this is refused with the words `tooLarge`. */
   bytesMax: number;
   tooLarge: string;
@@ -34,11 +37,13 @@ export interface FetcherOptions {
 }
 
 /** What the engine needs of a fetcher. */
-export type Fetching = Pick<Fetcher, "fetch" | "take" | "give">;
+export type Fetching = Pick<Fetcher, "fetch" | "hold">;
 
 const DEADLINE_MS = 30_000;
-/** Fetches at once; others wait in line. */
-const FETCHES_MAX = 8;
+/** Fetches at once; others wait in turns by customer. */
+const FETCHES_MAX = 16;
+/** A customer alone runs 12 of 16 fetches and holds 192 of 256 MiB; the rest is for whoever comes next. */
+const SHARE_OF_FREE = 3;
 /** Bytes of files in memory at once, from their first byte to the end of their hand-over: a few of the largest. */
 const HELD_BYTES_MAX = 256 * 1_048_576;
 /** A file's buffer begins with this and doubles: what is promised counts for nothing, what came does. */
@@ -53,11 +58,9 @@ export class Fetcher {
   readonly #agent: Agent;
   readonly #userAgent: string;
   readonly #deadlineMs: number;
-  readonly #heldBytesMax: number;
   readonly #open = new Set<Fetch>();
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
-  #held = 0;
+  readonly #fetches = new FairSemaphore({ permitsMax: FETCHES_MAX, shareOfFree: SHARE_OF_FREE });
+  readonly #memory: FairSemaphore;
   #closed = false;
 
   constructor(options: FetcherOptions) {
@@ -71,39 +74,32 @@ export class Fetcher {
     });
     this.#userAgent = options.userAgent;
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
-    this.#heldBytesMax = options.heldBytesMax ?? HELD_BYTES_MAX;
+    this.#memory = new FairSemaphore({
+      permitsMax: options.heldBytesMax ?? HELD_BYTES_MAX,
+      shareOfFree: SHARE_OF_FREE,
+    });
   }
 
   /** Bytes of files that are in memory now. */
   get held(): number {
-    return this.#held;
+    return this.#memory.used;
   }
 
-  /** Counts bytes against the memory for files; false, and nothing is counted, when there is no room for them. */
-  take(bytes: number): boolean {
-    if (this.#held + bytes > this.#heldBytesMax) return false;
-    this.#held += bytes;
-    return true;
+  /** Counts bytes against the memory for files; null, and nothing is counted, when the customer has no room for them. */
+  hold(owner: string, bytes: number): Release | null {
+    return this.#memory.tryAcquire(owner, bytes);
   }
 
-  /** The bytes are in memory no longer. */
-  give(bytes: number): void {
-    this.#held -= bytes;
-  }
-
-  /** Fetches one file; waits in line while too many are being fetched. Never rejects. */
+  /** Fetches one file, after waiting for the customer's turn while too many are being fetched. Never rejects. */
   async fetch(url: string, options: FetchOptions): Promise<Fetched> {
-    const { abort } = options;
     const target = URL.parse(url);
     if (target === null || (target.protocol !== "https:" && target.protocol !== "http:")) return NOT_OURS;
-    while (this.#running >= FETCHES_MAX && !abort.aborted) await this.#turn(abort);
-    if (abort.aborted || this.#closed) return STOPPED;
-    this.#running += 1;
+    const release = await this.#fetches.acquire(options.owner, 1, options.abort).catch(() => null);
     try {
-      return await this.#run(target, options);
+      // Whoever waits while the service stops is called up by those that end, and ends here.
+      return release === null || this.#closed ? STOPPED : await this.#run(target, options);
     } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
+      release?.();
     }
   }
 
@@ -111,22 +107,7 @@ export class Fetcher {
   async close(): Promise<void> {
     this.#closed = true;
     for (const fetch of this.#open) fetch.end(STOPPED);
-    for (const next of this.#waiting.splice(0)) next();
     await this.#agent.destroy();
-  }
-
-  async #turn(abort: AbortSignal): Promise<void> {
-    let next = () => {};
-    await new Promise<void>((resolve) => {
-      next = resolve;
-      this.#waiting.push(next);
-      abort.addEventListener("abort", next, { once: true });
-    });
-    abort.removeEventListener("abort", next);
-    const place = this.#waiting.indexOf(next);
-    if (place !== -1) this.#waiting.splice(place, 1);
-    // Called up and called off at once: the turn goes to the next in line.
-    else if (abort.aborted) this.#waiting.shift()?.();
   }
 
   #run({ origin, pathname, search }: URL, options: FetchOptions): Promise<Fetched> {
@@ -149,7 +130,8 @@ export class Fetcher {
 /** One fetch, as undici's handler: it hears of each step, and ends once. */
 class Fetch implements Dispatcher.DispatchHandler, OnLine {
   line: Line | null = null;
-  readonly #memory: Pick<Fetcher, "take" | "give">;
+  readonly #memory: Pick<Fetcher, "hold">;
+  readonly #releases: Release[] = [];
   readonly #options: FetchOptions;
   readonly #ended: (fetched: Fetched) => void;
   #controller: Dispatcher.DispatchController | null = null;
@@ -160,7 +142,7 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
   #buffer = Buffer.alloc(0);
   #length = 0;
 
-  constructor(memory: Pick<Fetcher, "take" | "give">, options: FetchOptions, ended: (fetched: Fetched) => void) {
+  constructor(memory: Pick<Fetcher, "hold">, options: FetchOptions, ended: (fetched: Fetched) => void) {
     this.#memory = memory;
     this.#options = options;
     this.#ended = ended;
@@ -177,7 +159,7 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
     if (this.#done) return;
     this.#done = true;
     clearTimeout(this.#deadline);
-    if (!("bytes" in fetched)) this.#memory.give(this.#buffer.length);
+    if (!("bytes" in fetched)) this.#release();
     this.#buffer = Buffer.alloc(0);
     if (this.#controller === null) this.line?.hangUp();
     else if (!("bytes" in fetched)) this.#controller.abort(new Error("the fetch has ended"));
@@ -220,17 +202,24 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
   }
 
   onResponseEnd(): void {
-    const { length } = this.#buffer;
-    this.end(length === 0 ? { refused: "is empty" } : { bytes: this.#buffer.subarray(0, this.#length), held: length });
+    if (this.#length === 0) this.end({ refused: "is empty" });
+    else this.end({ bytes: this.#buffer.subarray(0, this.#length), release: () => this.#release() });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     this.end(outcomeOf(error, this.#deadlineMs));
   }
 
+  /** Gives the memory of the file back. */
+  #release(): void {
+    for (const release of this.#releases.splice(0)) release();
+  }
+
   #grow(length: number): boolean {
     const size = Math.min(Math.max(length, this.#buffer.length * 2, FIRST_BYTES), this.#options.bytesMax);
-    if (!this.#memory.take(size - this.#buffer.length)) return false;
+    const release = this.#memory.hold(this.#options.owner, size - this.#buffer.length);
+    if (release === null) return false;
+    this.#releases.push(release);
     const larger = Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(larger, 0, 0, this.#length);
     this.#buffer = larger;

@@ -78,8 +78,7 @@ const HOUR_MS = 3_600_000;
 /** Fetches nothing: each address is deferred. A test that fetches puts another one in its place. */
 export const NO_FETCHER: Fetching = {
   fetch: async () => ({ deferred: "was not fetched: there is no network in this test" }),
-  take: () => true,
-  give() {},
+  hold: () => () => {},
 };
 
 /** Ordinary settings: loopback receivers are allowed, the specification's retry schedule, no fallback time. */

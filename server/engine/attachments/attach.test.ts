@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { commitAll, type TestContext, testContext } from "../../../test/support/context.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import type { MessageAttachment } from "../../core/attachment.ts";
+import type { Release } from "../../core/fair-semaphore.ts";
 import type { Message } from "../../core/message.ts";
 import { NEW_MESSAGE } from "../../core/message.ts";
 import type { Fetched, Fetching } from "../../outgoing/fetch.ts";
@@ -39,18 +40,16 @@ class FakeFetcher implements Fetching {
     const answer = this.#answers[url] ?? { refused: "answers 404" };
     if (!Buffer.isBuffer(answer)) return answer;
     if (answer.length > bytesMax) return { refused: tooLarge };
-    this.take(answer.length);
-    return { bytes: answer, held: answer.length };
+    const release = this.hold("", answer.length);
+    return release === null ? { deferred: "was not fetched: no room" } : { bytes: answer, release };
   }
 
-  take(bytes: number): boolean {
-    if (this.held + bytes > this.room) return false;
+  hold(_owner: string, bytes: number): Release | null {
+    if (this.held + bytes > this.room) return null;
     this.held += bytes;
-    return true;
-  }
-
-  give(bytes: number): void {
-    this.held -= bytes;
+    return () => {
+      this.held -= bytes;
+    };
   }
 }
 

@@ -1,7 +1,8 @@
 /** Gathers the files of a message for its hand-over: fetched from where they are, or read where they are kept. */
 
 import { FILE_BYTES_MAX } from "../../core/attachment.ts";
-import type { AttachmentId } from "../../core/id.ts";
+import type { Release } from "../../core/fair-semaphore.ts";
+import type { AttachmentId, CustomerId } from "../../core/id.ts";
 import { defaultFilename, filenameOfUrl, isAudio, isImage, judgeMedia, notAudio } from "../../core/media.ts";
 import type { Message } from "../../core/message.ts";
 import type { OutboundAttachment } from "../../providers/provider.ts";
@@ -43,7 +44,7 @@ export async function gatherAttachments(context: Context, message: Message, abor
   abort.addEventListener("abort", stop, { once: true });
   if (abort.aborted) stop();
   try {
-    const gathered = await gather(context, partsOf(context, message), gathering.signal);
+    const gathered = await gather(context, message.customerId, partsOf(context, message), gathering.signal);
     if (!("deferred" in gathered) || !isLate) return gathered;
     return { deferred: `the files were not fetched within ${GATHER_MS_MAX / 1_000} s` };
   } finally {
@@ -67,26 +68,29 @@ function partsOf({ link }: Pick<Context, "link">, { mediaUrls, attachments }: Me
   return [...media, ...files];
 }
 
-type Got = { bytes: Uint8Array; held: number } | { refused: string } | { deferred: string };
+type Got = { bytes: Uint8Array; release: Release } | { refused: string } | { deferred: string };
 
-async function gather(context: Context, parts: readonly Part[], abort: AbortSignal): Promise<Gathered> {
+async function gather(
+  context: Context,
+  owner: CustomerId,
+  parts: readonly Part[],
+  abort: AbortSignal,
+): Promise<Gathered> {
   const loaded: OutboundAttachment[] = [];
-  let held = 0;
-  let isReleased = false;
+  const releases: Release[] = [];
   const release = () => {
-    if (!isReleased) context.fetcher.give(held);
-    isReleased = true;
+    for (const one of releases.splice(0)) one();
   };
   let left = FILE_BYTES_MAX;
   for (const part of parts) {
-    const got = await getPart(context, part, left, abort);
+    const got = await getPart(context, owner, part, left, abort);
     if (!("bytes" in got)) {
       release();
       return "refused" in got
         ? { refused: `${part.path}: ${part.url ?? "the file"} ${got.refused}.` }
         : { deferred: `${part.path} ${got.deferred}` };
     }
-    held += got.held;
+    releases.push(got.release);
     left -= got.bytes.length;
     const fitted = fit(part, got.bytes, loaded.length + 1);
     if ("refused" in fitted) {
@@ -98,21 +102,21 @@ async function gather(context: Context, parts: readonly Part[], abort: AbortSign
   return { loaded, release };
 }
 
-function getPart(context: Context, part: Part, left: number, abort: AbortSignal): Promise<Got> {
-  if (part.url === null) return readKept(context, part.id);
+function getPart(context: Context, owner: CustomerId, part: Part, left: number, abort: AbortSignal): Promise<Got> {
+  if (part.url === null) return readKept(context, owner, part.id);
   const tooLarge =
     left === FILE_BYTES_MAX ? "is larger than 100 MiB" : "is, with the files before it, larger than 100 MiB";
-  return context.fetcher.fetch(part.url, { bytesMax: left, tooLarge, abort });
+  return context.fetcher.fetch(part.url, { owner, bytesMax: left, tooLarge, abort });
 }
 
-async function readKept({ store, fetcher }: Context, id: AttachmentId | null): Promise<Got> {
+async function readKept({ store, fetcher }: Context, owner: CustomerId, id: AttachmentId | null): Promise<Got> {
   const head = id === null ? null : await findContentHead(store.db, id);
   if (head === null || !head.isHere) return { refused: "is no longer kept here" };
-  const held = head.totalBytes ?? 0;
-  if (!fetcher.take(held)) return { deferred: "was not read: too many large files are under way" };
+  const release = fetcher.hold(owner, head.totalBytes ?? 0);
+  if (release === null) return { deferred: "was not read: too many large files are under way" };
   const bytes = await readContent(store.db, head.id);
-  if (bytes !== null) return { bytes, held };
-  fetcher.give(held);
+  if (bytes !== null) return { bytes, release };
+  release();
   return { refused: "is no longer kept here" };
 }
 

@@ -61,9 +61,9 @@ test("contract 3: STOP that comes while the files of a message are fetched is he
   let fetched = () => {};
   const fetch: Fetching["fetch"] = () =>
     new Promise((resolve) => {
-      fetched = () => resolve({ bytes, held: bytes.length });
+      fetched = () => resolve({ bytes, release() {} });
     });
-  const stage = await engineStage(t, { context: { fetcher: { fetch, take: () => true, give() {} } } });
+  const stage = await engineStage(t, { context: { fetcher: { fetch, hold: () => () => {} } } });
   const id = await stage.send({ content: { mediaUrls: ["https://example.com/a.gif"] } });
   await stage.run();
   await write(stage, "STOP");

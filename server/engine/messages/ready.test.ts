@@ -22,6 +22,12 @@ type Answer = Fetched | Promise<Fetched> | "never";
 async function stageWith(t: NodeTest, answer: (url: string) => Answer, provider = new ScriptedProvider()) {
   const fetched: string[] = [];
   const memory = { held: 0 };
+  const hold = (bytes: number) => {
+    memory.held += bytes;
+    return () => {
+      memory.held -= bytes;
+    };
+  };
   const fetcher: Context["fetcher"] = {
     async fetch(url, { abort }) {
       fetched.push(url);
@@ -30,22 +36,15 @@ async function stageWith(t: NodeTest, answer: (url: string) => Answer, provider 
         abort.addEventListener("abort", () => resolve({ deferred: "was called off" })),
       );
       const got = await (answered === "never" ? calledOff : Promise.race([answered, calledOff]));
-      if ("held" in got) memory.held += got.held;
-      return got;
+      return "bytes" in got ? { bytes: got.bytes, release: hold(got.bytes.length) } : got;
     },
-    take: (bytes) => {
-      memory.held += bytes;
-      return true;
-    },
-    give: (bytes) => {
-      memory.held -= bytes;
-    },
+    hold: (_owner, bytes) => hold(bytes),
   };
   const stage = await engineStage(t, { provider, context: { fetcher } });
   return { ...stage, stage, fetched, memory, life: stage.life };
 }
 
-const picture = (): Fetched => ({ bytes: GIF, held: GIF.length });
+const picture = (): Fetched => ({ bytes: GIF, release() {} });
 const MEDIA = { content: { mediaUrls: [A] } };
 
 const handedOf = ({ provider }: EngineStage, id: MessageId) =>

@@ -45,10 +45,10 @@ test("messages with files try one that is down one at a time, too: nothing is fe
   let fetched = 0;
   const fetch = async () => {
     fetched += 1;
-    return { bytes: GIF, held: GIF.length };
+    return { bytes: GIF, release() {} };
   };
   const { stage, add, setRoutes } = await carriersOn(t, {
-    context: { fetcher: { fetch, take: () => true, give() {} } },
+    context: { fetcher: { fetch, hold: () => () => {} } },
   });
   const carrier = await add(new ScriptedProvider({ channels: ["sms"], concurrency: 8 }));
   await setRoutes([{ prefix: "+1", instanceId: carrier.id }]);

@@ -3,6 +3,7 @@
 import type { AttachmentInput } from "../../../sdk/wire.ts";
 import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
+import type { Release } from "../../core/fair-semaphore.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { filenameOfUrl, judgeMedia } from "../../core/media.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
@@ -27,14 +28,14 @@ export async function withPhoneFiles<Sent>(
     operations.flatMap((one) => (one.op === "insert" && one.table === "contents" ? [[one.record.id, one.record]] : [])),
   );
   const files: InboundAttachment[] = [];
-  let held = 0;
+  const releases: Release[] = [];
   let left = FILE_BYTES_MAX;
   try {
     for (const [index, { guid, url, mimeType, filename }] of attachments.entries()) {
       let data = kept.get(guid)?.data ?? null;
       if (url !== null) {
-        const got = await fetched(context, index, url, left);
-        held += got.held;
+        const got = await fetched(context, customerId, index, url, left);
+        releases.push(got.release);
         data = judged(index, got.bytes, mimeType);
       }
       left -= data?.length ?? 0;
@@ -43,14 +44,14 @@ export async function withPhoneFiles<Sent>(
     }
     return await send(files);
   } finally {
-    context.fetcher.give(held);
+    for (const release of releases) release();
   }
 }
 
-async function fetched({ fetcher }: Context, index: number, url: string, bytesMax: number) {
+async function fetched({ fetcher }: Context, owner: CustomerId, index: number, url: string, bytesMax: number) {
   const tooLarge =
     bytesMax === FILE_BYTES_MAX ? "is larger than 100 MiB" : "is, with the files before it, larger than 100 MiB";
-  const got = await fetcher.fetch(url, { bytesMax, tooLarge, abort: new AbortController().signal });
+  const got = await fetcher.fetch(url, { owner, bytesMax, tooLarge, abort: new AbortController().signal });
   const path = `attachments[${index}].url`;
   if ("bytes" in got) return got;
   if ("refused" in got) throw invalidField(path, `${url} ${got.refused}`);
