@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { maskAddress, parseAddress } from "./phone.ts";
+import { checkRecipient, maskAddress, parseAddress } from "./phone.ts";
 
 test("contract 2: a number in E.164 is a phone, as it came", () => {
   for (const text of ["+15005550100", "+12", "+999999999999999", "+4915112345678"]) {
@@ -99,4 +99,15 @@ test("a log shows four characters of an address at most, and none of a short one
   assert.equal(maskAddress("+15005550100"), "…0100");
   assert.equal(maskAddress("ada@example.com"), "….com");
   assert.equal(maskAddress("+12"), "…");
+});
+
+test("contract 3: nothing new is sent to a number that nobody could have", () => {
+  for (const text of ["+1500", "+12", "+999999999999999", "+150055501001", "+49123", "hello"]) {
+    assert.equal(checkRecipient(text).address, null, text);
+  }
+  for (const text of ["+15005550100", "+15005550199", "+4915112345678", "+4402079460000", "+8613812345678"]) {
+    assert.deepEqual(checkRecipient(text), { address: text, problem: null });
+    assert.equal(checkRecipient(text).address, text, "the second answer is the first one, kept");
+  }
+  assert.equal(checkRecipient("ADA@example.com").address, "ada@example.com");
 });

@@ -1,4 +1,7 @@
-/** Addresses of recipients and senders: phone numbers in E.164 and iMessage e-mails. Pure. */
+/** Addresses of recipients and senders: phone numbers in E.164 and iMessage e-mails. Pure but for answers kept. */
+
+import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import { keep } from "./keep.ts";
 
 export interface Address {
   kind: "phone" | "email";
@@ -31,6 +34,41 @@ export function parseAddress(text: string): Address | null {
   if (at < 1 || at > LOCAL_PART_LENGTH_MAX) return null;
   if (!LOCAL_PART.test(address.slice(0, at)) || !DOMAIN.test(address.slice(at + 1))) return null;
   return { kind: "email", address };
+}
+
+/** Numbers whose answer is kept: the library takes 10 µs to judge one, and most messages go to a number seen before. */
+const JUDGED_MAX = 10_000;
+const judged = new Map<string, boolean>();
+
+/**
+ * Whether somebody could have this phone number: its country code exists, and it is as long as numbers there are
+ * (`isPossible` of libphonenumber). It may still belong to nobody. `number` in E.164.
+ */
+function isPossiblePhone(number: string): boolean {
+  const known = judged.get(number);
+  if (known !== undefined) return known;
+  const possible = parsePhoneNumberFromString(number)?.isPossible() ?? false;
+  keep(judged, number, possible, JUDGED_MAX);
+  return possible;
+}
+
+/** What `checkRecipient` makes of a text: an address in the form it is stored in, or why it is none to send to. */
+export type CheckedRecipient = { address: string; problem: null } | { address: null; problem: string };
+
+/**
+ * Judges an address that something new is to be sent to. `parseAddress` judges an address that is only looked up: what
+ * is stored keeps working. `problem` is in words that follow the name of a field.
+ */
+export function checkRecipient(text: string): CheckedRecipient {
+  const parsed = parseAddress(text);
+  if (parsed === null) {
+    const expected = "a phone number in E.164 form, such as +15005550100, or an e-mail address";
+    return { address: null, problem: `must be ${expected}` };
+  }
+  const { kind, address } = parsed;
+  if (kind === "email" || isPossiblePhone(address)) return { address, problem: null };
+  const problem = "is not a possible phone number: no country has this country code with this many digits after it";
+  return { address: null, problem };
 }
 
 /** The form for logs: the last four characters, or none of an address so short that they would be most of it. */

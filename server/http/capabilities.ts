@@ -1,7 +1,7 @@
 /** Routes that tell what an address can receive, and whether its owner wants to be disturbed (contract 3). */
 
 import type { Inquiries } from "../engine/contacts/availability.ts";
-import { addressParam } from "./address-param.ts";
+import { reachableParam } from "./address-param.ts";
 import { type Route, route } from "./route.ts";
 
 export function capabilityRoutes(inquiries: Inquiries): Route[] {
@@ -11,7 +11,7 @@ export function capabilityRoutes(inquiries: Inquiries): Route[] {
       path: "/v1/capabilities/:phone",
       scope: "messages",
       async handle({ caller: { customerId }, params: { phone } }) {
-        return { data: await inquiries.capabilities(customerId, addressParam("phone", phone)) };
+        return { data: await inquiries.capabilities(customerId, reachableParam("phone", phone)) };
       },
     }),
     route({
@@ -19,7 +19,7 @@ export function capabilityRoutes(inquiries: Inquiries): Route[] {
       path: "/v1/contacts/:phone/focus",
       scope: "messages",
       async handle({ caller: { customerId }, params: { phone } }) {
-        return { data: await inquiries.focus(customerId, addressParam("phone", phone)) };
+        return { data: await inquiries.focus(customerId, reachableParam("phone", phone)) };
       },
     }),
     route({
@@ -27,7 +27,7 @@ export function capabilityRoutes(inquiries: Inquiries): Route[] {
       path: "/v1/contacts/:phone/facetime",
       scope: "messages",
       async handle({ caller: { customerId }, params: { phone } }) {
-        return { data: await inquiries.facetime(customerId, addressParam("phone", phone)) };
+        return { data: await inquiries.facetime(customerId, reachableParam("phone", phone)) };
       },
     }),
   ];

@@ -62,7 +62,7 @@ async function send(api: TestService, to: string): Promise<string> {
 const statusOf = async (api: TestService, id: string): Promise<string> =>
   (await api.ask("GET", `/v1/messages/${id}`)).data.status;
 
-const recipient = (index: number) => `+1500555${4_000 + index}00`;
+const recipient = (index: number) => `+15005${String(4_000 + index)}00`;
 
 test("two days without the carrier: every message goes out once, in the order of acceptance, at the bind's pace", {
   timeout: 180_000,

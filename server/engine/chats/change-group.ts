@@ -2,7 +2,7 @@
 
 import { type Chat, GROUP_MAX, GROUP_MIN } from "../../core/chat.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
-import { parseAddress } from "../../core/phone.ts";
+import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { regroup } from "../../core/regroup.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
 import type { Context } from "../context.ts";
@@ -102,10 +102,9 @@ function requireGroup({ chat }: ReadyChat, what: string): void {
 
 /** The address of somebody who is to be in a group; 400 `INVALID_PHONE_NUMBER` where it is none. */
 function requireParticipant(field: string, value: string): string {
-  const parsed = parseAddress(value);
-  if (parsed !== null) return parsed.address;
-  const message = "must be a phone number in E.164 form, such as +15005550100, or an e-mail address";
-  throw new ApiError("INVALID_PHONE_NUMBER", `${field}: ${message}.`, { details: [{ path: field, message }] });
+  const { address, problem } = checkRecipient(value);
+  if (address !== null) return address;
+  throw new ApiError("INVALID_PHONE_NUMBER", `${field}: ${problem}.`, { details: [{ path: field, message: problem }] });
 }
 
 /** Whoever does not want to hear from a number is not brought into a group with it: 403 `RECIPIENT_OPTED_OUT`. */

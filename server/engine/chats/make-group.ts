@@ -5,7 +5,7 @@ import { type Chat, groupKey } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
 import type { ChatId, CustomerId } from "../../core/id.ts";
 import type { CustomerNumber } from "../../core/number.ts";
-import { parseAddress } from "../../core/phone.ts";
+import { checkRecipient } from "../../core/phone.ts";
 import { findChat, findChatByKey } from "../../store/chats.ts";
 import { command } from "../command.ts";
 import type { Decision } from "../commit.ts";
@@ -81,21 +81,21 @@ async function check(context: Context, customerId: CustomerId, body: CreateGroup
 
 /** Everybody's address; 400 that names all who are none, there twice, or the number itself. */
 function checkParticipants(number: CustomerNumber, given: readonly string[]): string[] {
-  const addresses = given.map((text) => parseAddress(text)?.address);
+  const checked = given.map(checkRecipient);
+  const addresses = checked.map(({ address }) => address);
   const bad: ErrorDetail[] = [];
   const odd: ErrorDetail[] = [];
-  for (const [index, address] of addresses.entries()) {
+  for (const [index, { address, problem }] of checked.entries()) {
     const path = `participants[${index}]`;
     const first = addresses.indexOf(address);
-    if (address === undefined) {
-      bad.push({ path, message: "must be a phone number in E.164 form, such as +15005550100, or an e-mail address" });
-    } else if (address === number.address)
+    if (address === null) bad.push({ path, message: problem });
+    else if (address === number.address)
       odd.push({ path, message: "is your own number, which is in the group anyway" });
     else if (first !== index) odd.push({ path, message: `is there already, as participants[${first}]` });
   }
   const details = [...bad, ...odd];
   const [problem] = details;
-  if (problem === undefined) return addresses.filter((address) => address !== undefined);
+  if (problem === undefined) return addresses.filter((address) => address !== null);
   const code = bad.length > 0 ? "INVALID_PHONE_NUMBER" : "VALIDATION_ERROR";
   throw new ApiError(code, `${problem.path}: ${problem.message}.`, { details });
 }

@@ -5,7 +5,7 @@ import type { Chat } from "../../core/chat.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
-import { parseAddress } from "../../core/phone.ts";
+import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { type Chosen, wayOf } from "../../core/routing.ts";
 import type { Wanted } from "../../core/sending.ts";
 import { requireChat } from "../chats/require-chat.ts";
@@ -81,13 +81,11 @@ function numberOfChat(numbers: readonly CustomerNumber[], chat: Chat, from: stri
 
 /** The address in the form that is stored. Throws `INVALID_PHONE_NUMBER`. */
 export function requireRecipient(text: string): string {
-  const parsed = parseAddress(text);
-  if (parsed !== null) return parsed.address;
-  throw new ApiError(
-    "INVALID_PHONE_NUMBER",
-    `to: ${JSON.stringify(text.slice(0, 40))} is neither a phone number in E.164 form, such as +15005550100, nor an e-mail address.`,
-    { details: [{ path: "to", message: "must be a phone number in E.164 form or an e-mail address" }] },
-  );
+  const { address, problem } = checkRecipient(text);
+  if (address !== null) return address;
+  throw new ApiError("INVALID_PHONE_NUMBER", `to: ${JSON.stringify(text.slice(0, 40))} ${problem}.`, {
+    details: [{ path: "to", message: problem }],
+  });
 }
 
 /** The number of the field `from`, the default one where none is named. Throws the refusals of contract 2. */

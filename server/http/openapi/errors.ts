@@ -7,7 +7,7 @@ import { IDS } from "./samples.ts";
 export const ERROR_SENTENCES: Readonly<Record<ErrorCode, string>> = {
   VALIDATION_ERROR: "A field, parameter or header is missing, unknown or not what it should be; `details` names all.",
   INVALID_JSON: "The body is not JSON, or not UTF-8.",
-  INVALID_PHONE_NUMBER: "The address is neither a phone number in E.164 form nor an e-mail address.",
+  INVALID_PHONE_NUMBER: "The address is neither a possible phone number in E.164 form nor an e-mail address.",
   INVALID_RECIPIENT: "There is no recipient, or more than one way to name it.",
   NO_DEFAULT_ADDRESS: "No `from` was given, and the customer has no number.",
   CHANNEL_NOT_SUPPORTED: "The channel cannot do this.",
