@@ -47,6 +47,15 @@ test("a triggered event is made anew each time, also where the sandbox's clock w
   assert.match(shown.stdout, /^send to \+15005550105.*\n[\d:.]+ {2}message\.failed +evt_\S+ {2}.*NO_CHANNEL_AVAILABLE/);
 });
 
+test("sandbox clock moves with the admin key where the server has several customers", async (t) => {
+  const api = await startTestService();
+  t.after(() => api.stop());
+  const env = envFor(t, api);
+  await api.ask("POST", "/v1/admin/customers", { key: api.adminKey, body: { name: "Second" } });
+  const advanced = await runOnTerminal(["sandbox", "clock", "advance", "1h", "--json"], env);
+  assert.deepEqual([advanced.code, JSON.parse(advanced.stdout).offsetMs], [0, 3_600_000]);
+});
+
 test("trigger --list shows every type with its steps", async () => {
   const { code, stdout } = await runOnTerminal(["trigger", "--list"]);
   assert.equal(code, 0);

@@ -15,19 +15,19 @@ export function clockRoutes(context: Context): Route[] {
     route({
       method: "GET",
       path: "/v1/sandbox/clock",
-      scope: "messages",
-      async handle({ caller }) {
-        await requireSandbox(context, caller.customerId);
+      scope: "any",
+      async handle({ caller: { customerId } }) {
+        if (customerId !== null) await requireSandbox(context, customerId);
         return { data: clockRecord(context) };
       },
     }),
     route({
       method: "POST",
       path: "/v1/sandbox/clock",
-      scope: "messages",
+      scope: "any",
       body: SetClock,
       async handle({ caller: { customerId }, body, idempotencyKey: key }) {
-        await requireSandbox(context, customerId);
+        if (customerId !== null) await requireSandbox(context, customerId);
         const { idempotencyKey: _, ...wanted } = body;
         const command = { key, customerId, route: "POST /v1/sandbox/clock", body: wanted };
         await moveClock(context, command, moveOf(wanted));

@@ -189,8 +189,6 @@ const WRITES: Record<string, Write[]> = {
   "DELETE /v1/contacts/bulk": [{ body: { ids: ids.contact }, statuses: [200] }],
   "PUT /v1/sandbox/inbox/behaviour": [{ body: { status: 500 }, statuses: [200] }],
   "DELETE /v1/sandbox/inbox": [{ statuses: [200] }],
-  // The clock is the process's: to put it on, where it is already, changes nothing for anybody.
-  "POST /v1/sandbox/clock": [{ body: { reset: true }, statuses: [200] }],
   "POST /v1/sandbox/reset": [{ body: {}, statuses: [200] }],
 };
 
@@ -245,11 +243,22 @@ describe("contract 2: a messages key is 403 FORBIDDEN at", () => {
   }
 });
 
+test("contract 7: with two customers neither moves the sandbox's clock, and an admin key does", async () => {
+  for (const body of [{ reset: true }, { advance: "1h" }]) {
+    const { status, error } = await other("POST", "/v1/sandbox/clock", body);
+    assert.deepEqual([status, error?.code], [403, "FORBIDDEN"]);
+    assert.match(error?.message ?? "", /only an admin key moves it/);
+  }
+  assert.equal((await other("GET", "/v1/sandbox/clock")).data.offsetMs, 0);
+  assert.equal((await admin("GET", "/v1/sandbox/clock")).data.offsetMs, 0);
+  assert.equal((await admin("POST", "/v1/sandbox/clock", { reset: true })).data.offsetMs, 0);
+});
+
 test("contract 2: of /v1/admin a messages key has GET usage alone, and of that only its own", async () => {
   const open = ROUTES.filter(({ scope }) => scope === "any").map(({ name }) => name);
-  assert.deepEqual(open, ["GET /v1/admin/usage"]);
-  const isAdmin = ({ scope }: ListedRoute) => scope === "admin" || scope === "any";
-  const misplaced = ROUTES.filter((route) => route.path.startsWith("/v1/admin") !== isAdmin(route));
+  assert.deepEqual(open.sort(), ["GET /v1/admin/usage", "GET /v1/sandbox/clock", "POST /v1/sandbox/clock"]);
+  const oneKind = ROUTES.filter(({ scope }) => scope !== "any");
+  const misplaced = oneKind.filter(({ path, scope }) => path.startsWith("/v1/admin") !== (scope === "admin"));
   assert.deepEqual(misplaced, [], "admin routes are under /v1/admin, and nothing else is");
   const own = await other("GET", "/v1/admin/usage");
   assert.equal(own.status, 200);

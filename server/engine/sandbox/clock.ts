@@ -2,6 +2,7 @@
 
 import type { SandboxClock } from "../../../sdk/wire.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
 import { isReal } from "../../core/instance.ts";
 import { findInstances } from "../../store/instances.ts";
 import { findSetting } from "../../store/settings.ts";
@@ -28,12 +29,14 @@ export async function restoreClock({ store, shift }: Context): Promise<void> {
 }
 
 /**
- * Moves the clock on by `advanceMs`, or back to the real time, and wakes what became due. Throws 409 `CLOCK_LOCKED`
- * while there is an instance that is no sandbox, and a 400 for more than ten years ahead.
+ * Moves the clock on by `advanceMs`, or back to the real time, and wakes what became due. Throws 403 `FORBIDDEN` for a
+ * customer's key while there are several customers, 409 `CLOCK_LOCKED` while there is an instance that is no sandbox, and
+ * a 400 for more than ten years ahead.
  */
 export async function moveClock(context: Context, command: Command, advanceMs: number | "reset"): Promise<void> {
   await context.turns.take(TURN, async () => {
     const moved = await once(context, command, async () => {
+      await requireMover(context, command.customerId);
       if (advanceMs !== "reset") await requireSandboxes(context);
       const value = advanceMs === "reset" ? 0 : context.shift.ms + advanceMs;
       if (value > SHIFT_MS_MAX) throw invalidField("advance", "cannot take the clock more than ten years ahead");
@@ -65,6 +68,13 @@ function keep(shiftMs: number): Operation {
 
 async function hasReal({ store }: Context): Promise<boolean> {
   return (await findInstances(store.db)).some(isReal);
+}
+
+/** The clock moves for every customer, so one of several may not move it. `customerId` is null for an admin key. */
+async function requireMover({ known }: Context, customerId: CustomerId | null): Promise<void> {
+  if (customerId === null || !(await known.hasSeveralCustomers())) return;
+  const message = "The clock moves for every customer of this server: with more than one, only an admin key moves it.";
+  throw new ApiError("FORBIDDEN", message);
 }
 
 async function requireSandboxes(context: Context): Promise<void> {
