@@ -1,11 +1,12 @@
 /** The client of the service: its routes as methods, typed by the wire contract. Depends on `fetch` and nothing else. */
 
 import { adminRoutes } from "./admin.ts";
+import type { ApiPromise } from "./answer.ts";
 import { chatRoutes } from "./chats.ts";
 import { contactRoutes, optOutRoutes } from "./contacts.ts";
 import { eventRoutes } from "./events.ts";
 import { messageRoutes } from "./messages.ts";
-import { segment } from "./paging.ts";
+import { type CallOptions, segment } from "./paging.ts";
 import { callRoutes, paymentRoutes } from "./payments.ts";
 import { type ClientOptions, type Connection, connect, type RequestOptions } from "./request.ts";
 import { sandboxRoutes } from "./sandbox.ts";
@@ -22,8 +23,9 @@ export interface UsageQuery {
 }
 
 /**
- * A client with one key. Refusals throw `TightbeamError`. 429, 503 and lost connections are retried three times at most,
- * after what `Retry-After` says or 10, 20, 40 s; no retry ever does a thing twice.
+ * A client with one key. Refusals throw `TightbeamError`. 429, 503, 502, 504 and lost connections are retried three
+ * times at most: after what `Retry-After` says, else after 10, 20 and 40 s for a 429 and 0.5 to 8 s for the others. No
+ * retry does a thing twice. Every method takes `CallOptions` last, and answers `.withResponse()`.
  */
 export class Tightbeam {
   readonly #connection: Connection;
@@ -55,22 +57,22 @@ export class Tightbeam {
   }
 
   /** Any route by hand: answers the envelope's `data`. */
-  request<Data>(method: string, path: string, options?: RequestOptions): Promise<Data> {
+  request<Data>(method: string, path: string, options?: RequestOptions): ApiPromise<Data> {
     return this.#connection.request<Data>(method, path, options);
   }
 
   /** The numbers of the key's customer. */
-  numbers(): Promise<OwnNumber[]> {
-    return this.request("GET", "/v1/numbers");
+  numbers(options?: CallOptions): ApiPromise<OwnNumber[]> {
+    return this.request("GET", "/v1/numbers", options);
   }
 
   /** What a phone number or e-mail can be reached by. */
-  capabilities(phone: string): Promise<PhoneCapabilities> {
-    return this.request("GET", `/v1/capabilities/${segment(phone)}`);
+  capabilities(phone: string, options?: CallOptions): ApiPromise<PhoneCapabilities> {
+    return this.request("GET", `/v1/capabilities/${segment(phone)}`, options);
   }
 
   /** What was used by this key, or, with an admin key, by what the query names. */
-  usage(query?: UsageQuery): Promise<Usage> {
-    return this.request("GET", "/v1/admin/usage", { query });
+  usage(query?: UsageQuery, options?: CallOptions): ApiPromise<Usage> {
+    return this.request("GET", "/v1/admin/usage", { ...options, query });
   }
 }

@@ -1,8 +1,9 @@
 /** Events: the list, one, and the live stream that goes on where it broke off. */
 
 import { TightbeamError } from "./errors.ts";
-import { type Page, pages, segment } from "./paging.ts";
-import type { Connection } from "./request.ts";
+import { type CallOptions, type Page, pages, segment } from "./paging.ts";
+import { anyOf, type Connection } from "./request.ts";
+import { isAbsence } from "./retry.ts";
 import type { Event, EventList, EventType } from "./wire.ts";
 
 /** Filters of the event list; `after` is an event id, and turns the list round: oldest first from there. */
@@ -33,30 +34,45 @@ const RECONNECT_MS_MAX = 30_000;
 /** The routes under `/v1/events`. */
 export function eventRoutes(connection: Connection) {
   const { request } = connection;
-  const list = (query?: EventQuery) => request<EventList>("GET", "/v1/events", { query });
+  const list = (query?: EventQuery, options?: CallOptions) =>
+    request<EventList>("GET", "/v1/events", { ...options, query });
   return {
     list,
     /** Every event that matches, page by page. */
-    listAll: (query: EventQuery = {}) => pages(list, query, (page) => page.events),
-    get: (id: string) => request<Event>("GET", `/v1/events/${segment(id)}`),
+    listAll: (query: EventQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.events),
+    get: (id: string, options?: CallOptions) => request<Event>("GET", `/v1/events/${segment(id)}`, options),
     /** Events as they happen, each once and in order; connects again and goes on when the connection is lost. */
-    stream: (query: StreamQuery = {}) => stream(connection, query),
+    stream: (query: StreamQuery = {}, options?: Pick<CallOptions, "headers" | "signal">) =>
+      stream(connection, withOptions(connection, query, options)),
   };
+}
+
+/** What a stream is asked for, with the headers of its requests. */
+interface StreamCall extends StreamQuery {
+  headers?: CallOptions["headers"];
+}
+
+function withOptions(
+  connection: Connection,
+  query: StreamQuery,
+  { signal, headers }: Pick<CallOptions, "headers" | "signal"> = {},
+): StreamCall {
+  return { ...query, signal: anyOf([connection.signal, query.signal, signal]), headers };
 }
 
 /** An id before every other: a stream behind it begins with the first event there is, and that is no gap. */
 export const BEFORE_ALL_EVENTS = "evt_00000000-0000-7000-8000-000000000000";
 
 /** The newest event: from behind it on nothing is missed, also when the connection breaks before the first event comes. */
-async function newestId({ request }: Connection, { signal }: StreamQuery): Promise<string> {
-  const { events } = await request<EventList>("GET", "/v1/events", { query: { limit: 1 }, signal });
+async function newestId({ request }: Connection, { signal, headers }: StreamCall): Promise<string> {
+  const { events } = await request<EventList>("GET", "/v1/events", { query: { limit: 1 }, signal, headers });
   return events[0]?.id ?? BEFORE_ALL_EVENTS;
 }
 
 /** One thing read from the stream: an event, or that some were missed. */
 type Told = { event: Event } | { gap: true };
 
-async function* stream(connection: Connection, query: StreamQuery): AsyncGenerator<Event, void, undefined> {
+async function* stream(connection: Connection, query: StreamCall): AsyncGenerator<Event, void, undefined> {
   let lastEventId = query.lastEventId ?? (await newestId(connection, query));
   for (let failures = 0; ; ) {
     const stop = new AbortController();
@@ -72,7 +88,7 @@ async function* stream(connection: Connection, query: StreamQuery): AsyncGenerat
       }
     } catch (error) {
       query.signal?.throwIfAborted();
-      if (isFinal(error)) throw error;
+      if (isFinal(error, connection.hasAnswered())) throw error;
       await connection.wait(delayMs(error, failures), asError(error), query.signal);
       failures += 1;
       continue;
@@ -87,16 +103,21 @@ async function* stream(connection: Connection, query: StreamQuery): AsyncGenerat
 /** What one connection tells, until it ends or has been silent for too long. */
 async function* connected(
   connection: Connection,
-  query: StreamQuery,
+  query: StreamCall,
   lastEventId: string,
   stop: AbortController,
 ): AsyncGenerator<Told, void, undefined> {
-  const signal = query.signal === undefined ? stop.signal : AbortSignal.any([query.signal, stop.signal]);
+  const signal = AbortSignal.any(query.signal === undefined ? [stop.signal] : [query.signal, stop.signal]);
   const events = query.events === undefined ? "*" : query.events.join(",");
   let silence = setTimeout(() => stop.abort(), SILENCE_MS_MAX);
   try {
     const asked = { events, messageId: query.messageId };
-    const response = await connection.openStream("/v1/events", { query: asked, lastEventId, signal });
+    const response = await connection.openStream("/v1/events", {
+      query: asked,
+      lastEventId,
+      signal,
+      headers: query.headers,
+    });
     for await (const frame of framesOf(response)) {
       clearTimeout(silence);
       silence = setTimeout(() => stop.abort(), SILENCE_MS_MAX);
@@ -134,9 +155,10 @@ function parse(frame: string): Told | null {
   return data.length === 0 ? null : { event: JSON.parse(data.join("\n")) as Event };
 }
 
-/** Refusals that a new try would only meet again: a bad key, a bad filter. */
-function isFinal(error: unknown): boolean {
+/** Refusals that a new try would only meet again: a bad key, a bad filter, a server that was never there. */
+function isFinal(error: unknown, hasAnswered: boolean): boolean {
   if (!(error instanceof TightbeamError)) return false;
+  if (isAbsence(error) && !hasAnswered) return true;
   return error.status >= 400 && error.status < 500 && error.status !== 429 && error.status !== 408;
 }
 

@@ -22,17 +22,17 @@ export interface PaymentQuery extends Page {
 /** The routes under `/v1/payments`. */
 export function paymentRoutes(request: Request) {
   const path = (id: string) => `/v1/payments/requests/${segment(id)}`;
-  const list = (query?: PaymentQuery) => request<PaymentRequestList>("GET", "/v1/payments/requests", { query });
+  const list = (query?: PaymentQuery, options?: CallOptions) =>
+    request<PaymentRequestList>("GET", "/v1/payments/requests", { ...options, query });
   return {
     list,
     /** Every request that matches, newest first, page by page. */
-    listAll: (query: PaymentQuery = {}) => pages(list, query, (page) => page.requests),
-    get: (id: string) => request<PaymentRequest>("GET", path(id)),
+    listAll: (query: PaymentQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.requests),
+    get: (id: string, options?: CallOptions) => request<PaymentRequest>("GET", path(id), options),
     /** Asks a contact for money, by a message. */
     request: (payment: RequestPayment, options?: CallOptions) =>
       request<PaymentRequest>("POST", "/v1/payments/request", { ...options, body: payment }),
-    cancel: (id: string, options?: CallOptions) =>
-      request<PaymentRequest>("POST", `${path(id)}/cancel`, { ...options }),
+    cancel: (id: string, options?: CallOptions) => request<PaymentRequest>("POST", `${path(id)}/cancel`, options),
   };
 }
 
@@ -43,11 +43,12 @@ export interface CallQuery extends Page {
 
 /** The routes under `/v1/facetime`. */
 export function callRoutes(request: Request) {
-  const list = (query?: CallQuery) => request<CallList>("GET", "/v1/facetime/calls", { query });
+  const list = (query?: CallQuery, options?: CallOptions) =>
+    request<CallList>("GET", "/v1/facetime/calls", { ...options, query });
   return {
     list,
     /** Every call that matches, newest first, page by page. */
-    listAll: (query: CallQuery = {}) => pages(list, query, (page) => page.calls),
-    get: (id: string) => request<Call>("GET", `/v1/facetime/calls/${segment(id)}`),
+    listAll: (query: CallQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.calls),
+    get: (id: string, options?: CallOptions) => request<Call>("GET", `/v1/facetime/calls/${segment(id)}`, options),
   };
 }

@@ -1,24 +1,28 @@
-/** Requests to the service: made, tried again where that is safe, and their envelopes opened. Knows no route. */
+/** Requests to the service: made, tried again where that is safe, and logged. Knows no route. */
 
+import { type ApiPromise, apiPromise, open, type WithResponse } from "./answer.ts";
 import { TightbeamError } from "./errors.ts";
-import type { ErrorDetail } from "./wire.ts";
+import type { CallOptions } from "./paging.ts";
+import { isAbsence, isRetryable, MAX_RETRIES, reasonOf, retryDelayMs } from "./retry.ts";
 
 /** Parts of a request beside its method and path. Query values that are undefined are left out. */
-export interface RequestOptions {
+export interface RequestOptions extends CallOptions {
   query?: object | undefined;
   body?: unknown;
-  /** Makes a POST safe to repeat; every POST that brings none is given a random one. */
-  idempotencyKey?: string | undefined;
-  signal?: AbortSignal | undefined;
 }
 
 /** Sends one request and answers the envelope's `data`; throws `TightbeamError`, or the signal's reason. */
-export type Request = <Data>(method: string, path: string, options?: RequestOptions) => Promise<Data>;
+export type Request = <Data>(method: string, path: string, options?: RequestOptions) => ApiPromise<Data>;
 
 /** Opens a stream of events; its response is not read. Throws `TightbeamError`, or the signal's reason. */
 export type OpenStream = (
   path: string,
-  given: { query?: object | undefined; lastEventId: string | null; signal: AbortSignal },
+  given: {
+    query?: object | undefined;
+    lastEventId: string | null;
+    signal: AbortSignal;
+    headers?: CallOptions["headers"];
+  },
 ) => Promise<Response>;
 
 /** The ways to the service that a client has. */
@@ -26,64 +30,141 @@ export interface Connection {
   request: Request;
   openStream: OpenStream;
   wait: NonNullable<ClientOptions["wait"]>;
+  /** The client's own: it ends streams too. */
+  signal: AbortSignal | undefined;
+  /** Whether the server has answered this client at least once. */
+  hasAnswered(): boolean;
 }
 
-/** What a request is made with. */
+/** Where a client logs. `console` fits, and so do pino and winston: each message says it all. */
+export interface Logger {
+  /** Each answer: method, path, status, time, request id. */
+  debug(message: string): void;
+  /** Each retry: why, and when. */
+  warn(message: string): void;
+}
+
+/** What a client is made with. `timeoutMs`, `maxRetries`, `signal` and `headers` can also be given to each call. */
 export interface ClientOptions {
-  /** `tb_…`; sent as a bearer token and nowhere else. A page has none: there the browser's cookie speaks for it. */
-  apiKey?: string;
-  /** Where the service answers; default `http://127.0.0.1:8080`. A path in it is kept. */
-  baseUrl?: string;
+  /**
+   * `tb_…`; sent as a bearer token and nowhere else. Default: the environment variable `TIGHTBEAM_API_KEY`. A page has
+   * none: there the browser's cookie speaks for it.
+   */
+  apiKey?: string | undefined;
+  /** Where the service answers; a path in it is kept. Default: `TIGHTBEAM_URL`, else `http://127.0.0.1:8080`. */
+  baseUrl?: string | undefined;
   /** Default: the platform's. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
   /** Milliseconds that one try may take, its answer's body included; default 60,000. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
+  /** How often a request is tried again that may be; default 3, and 0 for never. */
+  maxRetries?: number | undefined;
+  /** Ends every request of this client when it is aborted; they throw its reason. */
+  signal?: AbortSignal | undefined;
+  /** Sent with every request. */
+  headers?: CallOptions["headers"];
+  /** Default: nothing is logged. Keys, bodies and query strings never are. */
+  logger?: Logger | undefined;
   /** Waits before a retry, told why; a rejection gives up with its reason. Default: a timer. */
-  wait?: (delayMs: number, why: TightbeamError, signal?: AbortSignal) => Promise<void>;
+  wait?: ((delayMs: number, why: TightbeamError, signal?: AbortSignal) => Promise<void>) | undefined;
+  /** A number from 0 up to 1, by which waits are spread. Default: `Math.random`. */
+  random?: (() => number) | undefined;
 }
 
-/** Retries after the first try (specification 7). */
-const RETRIES_MAX = 3;
-/** Wait before the first retry without `Retry-After`; doubles each time: 10, 20, 40 s (specification 7). */
-const BACKOFF_SECONDS = 10;
 const TIMEOUT_MS = 60_000;
+const DEFAULT_URL = "http://127.0.0.1:8080";
 
-/** Connects with these options. Throws `TypeError` for a missing key, a key in a page, or a bad address. */
-export function connect(options: ClientOptions): Connection {
+/** Connects with these options. Throws `TypeError` for a missing key, a key in a page, or a bad address or number. */
+export function connect(given: ClientOptions): Connection {
+  const options = { ...given, apiKey: given.apiKey ?? fromEnvironment("TIGHTBEAM_API_KEY") };
   requireKeyInItsPlace(options.apiKey);
-  const base = parseBase(options.baseUrl ?? "http://127.0.0.1:8080");
+  requireNumbers(options);
+  const base = parseBase(options.baseUrl ?? fromEnvironment("TIGHTBEAM_URL") ?? DEFAULT_URL);
   const wait = options.wait ?? pause;
-  const request = async <Data>(method: string, path: string, given: RequestOptions = {}): Promise<Data> => {
-    const { url, init, repeatable } = prepare(base, options.apiKey, method, path, given);
+  const random = options.random ?? Math.random;
+  let hasAnswered = false;
+  const answer = async (method: string, path: string, call: RequestOptions): Promise<WithResponse<unknown>> => {
+    requireNumbers(call);
+    const { url, init, repeatable } = prepare(base, options, method, path, call);
+    const signal = anyOf([options.signal, call.signal]);
+    const limits = { signal, timeoutMs: call.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS };
+    const maxRetries = call.maxRetries ?? options.maxRetries ?? MAX_RETRIES;
     for (let retry = 0; ; retry++) {
-      const outcome = await attempt(options, url, init, given.signal);
-      if (!(outcome instanceof TightbeamError)) return outcome.data as Data;
-      if (retry === RETRIES_MAX || !isWorthRetrying(outcome, repeatable)) throw outcome;
-      const delaySeconds = outcome.retryAfterSeconds ?? BACKOFF_SECONDS * 2 ** retry;
-      await wait(delaySeconds * 1000, outcome, given.signal);
+      const outcome = await attempt(options, url, init, limits);
+      if (!(outcome instanceof TightbeamError)) {
+        hasAnswered = true;
+        return outcome;
+      }
+      if (outcome.status > 0) hasAnswered = true;
+      if (retry >= maxRetries || !isRetryable(outcome, { repeatable, hasAnswered })) throw outcome;
+      const delayMs = retryDelayMs(outcome, retry, random());
+      options.logger?.warn(
+        `${method} ${url.pathname}: ${outcome.code}, retry ${retry + 1} of ${maxRetries} in ${delayMs} ms`,
+      );
+      await wait(delayMs, outcome, signal);
     }
   };
-  const openStream: OpenStream = async (path, { query, lastEventId, signal }) => {
-    const headers = headersOf(options.apiKey, "text/event-stream");
-    if (lastEventId !== null) headers.set("Last-Event-ID", lastEventId);
-    const response = await fetched(options, addressOf(base, path, query), { headers, redirect: "manual" }, signal);
-    if (response instanceof TightbeamError) throw response;
-    if (response.ok && response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response;
-    const refused = open(response, await response.text());
-    throw refused instanceof TightbeamError ? refused : new TightbeamError("UNEXPECTED_RESPONSE", "This is no stream.");
+  return {
+    request: <Data>(method: string, path: string, call: RequestOptions = {}) =>
+      apiPromise(answer(method, path, call) as Promise<WithResponse<Data>>),
+    openStream: async (path, asked) => {
+      const response = await openedStream(options, addressOf(base, path, asked.query), asked);
+      if (!(response instanceof TightbeamError) || response.status > 0) hasAnswered = true;
+      if (response instanceof TightbeamError) throw response;
+      return response;
+    },
+    wait,
+    signal: options.signal,
+    hasAnswered: () => hasAnswered,
   };
-  return { request, openStream, wait };
+}
+
+async function openedStream(
+  options: ClientOptions,
+  url: URL,
+  { lastEventId, signal, headers: more }: Parameters<OpenStream>[1],
+): Promise<Response | TightbeamError> {
+  const headers = headersOf(options, "text/event-stream", more);
+  if (lastEventId !== null) headers.set("Last-Event-ID", lastEventId);
+  const response = await fetched(options, url, { headers, redirect: "manual" }, signal);
+  if (response instanceof TightbeamError) return response;
+  if (response.ok && response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response;
+  const refused = open(response, await response.text());
+  return refused instanceof TightbeamError ? refused : new TightbeamError("UNEXPECTED_RESPONSE", "This is no stream.");
+}
+
+/** Whether this code runs in a page. */
+function isPage(): boolean {
+  return "document" in globalThis && "window" in globalThis;
+}
+
+/** An environment variable; undefined where there is no environment, where it may not be read, and when it is empty. */
+function fromEnvironment(name: string): string | undefined {
+  if (isPage()) return undefined;
+  try {
+    const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+    return process?.env?.[name] || undefined;
+  } catch {
+    // Deno asks its user for each variable, and throws when the answer is no.
+    return undefined;
+  }
 }
 
 /** A key that is in a page is everybody's: who reads the page has it. */
 function requireKeyInItsPlace(apiKey: string | undefined): void {
-  const isPage = "document" in globalThis && "window" in globalThis;
-  if (isPage && apiKey !== undefined) {
+  if (isPage() && apiKey !== undefined) {
     throw new TypeError(
       "An apiKey must not be used in a browser: everybody who opens the page could read it. Call the service from your server.",
     );
   }
-  if (!isPage && !apiKey) throw new TypeError("apiKey is missing: it is the tb_… key of the service.");
+  if (!isPage() && !apiKey) {
+    throw new TypeError("apiKey is missing: pass the tb_… key of the service, or set TIGHTBEAM_API_KEY.");
+  }
+}
+
+function requireNumbers({ timeoutMs = 1, maxRetries = 0 }: Pick<CallOptions, "timeoutMs" | "maxRetries">): void {
+  if (!(timeoutMs > 0)) throw new TypeError(`timeoutMs is ${timeoutMs}: it must be more than 0.`);
+  if (!(maxRetries >= 0)) throw new TypeError(`maxRetries is ${maxRetries}: it must be 0 or more.`);
 }
 
 function parseBase(baseUrl: string): string {
@@ -108,31 +189,31 @@ function addressOf(base: string, path: string, query: object | undefined): URL {
   return url;
 }
 
-function headersOf(apiKey: string | undefined, accept: string): Headers {
-  return new Headers({ Accept: accept, ...(apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` }) });
+function headersOf(options: ClientOptions, accept: string, more: CallOptions["headers"]): Headers {
+  const headers = new Headers({ Accept: accept });
+  if (options.apiKey !== undefined) headers.set("Authorization", `Bearer ${options.apiKey}`);
+  for (const [name, value] of [...Object.entries(options.headers ?? {}), ...Object.entries(more ?? {})]) {
+    if (value !== undefined) headers.set(name, value);
+  }
+  return headers;
 }
 
-function prepare(
-  base: string,
-  apiKey: string | undefined,
-  method: string,
-  path: string,
-  given: RequestOptions,
-): Prepared {
-  const url = addressOf(base, path, given.query);
-  const headers = headersOf(apiKey, "application/json");
-  const key = given.idempotencyKey ?? (method === "POST" && !carriesKey(given.body) ? randomKey() : undefined);
+function prepare(base: string, options: ClientOptions, method: string, path: string, call: RequestOptions): Prepared {
+  const url = addressOf(base, path, call.query);
+  const headers = headersOf(options, "application/json", call.headers);
+  const isKeyed = headers.has("Idempotency-Key") || carriesKey(call.body);
+  const key = call.idempotencyKey ?? (method === "POST" && !isKeyed ? randomKey() : undefined);
   if (key !== undefined) headers.set("Idempotency-Key", key);
   const init: RequestInit = { method, headers, redirect: "manual" };
-  if (given.body !== undefined) {
+  if (call.body !== undefined) {
     headers.set("Content-Type", "application/json");
-    init.body = JSON.stringify(given.body);
+    init.body = JSON.stringify(call.body);
   }
   return { url, init, repeatable: method !== "PATCH" };
 }
 
 function carriesKey(body: unknown): boolean {
-  return isRecord(body) && body.idempotencyKey !== undefined;
+  return typeof body === "object" && body !== null && "idempotencyKey" in body && body.idempotencyKey !== undefined;
 }
 
 /** 128 random bits in hex. (`crypto.randomUUID` is missing on pages that were not loaded over HTTPS.) */
@@ -140,27 +221,46 @@ function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** One signal for several: aborted with the first of them. Undefined for none. */
+export function anyOf(signals: (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((signal) => signal !== undefined);
+  return given.length > 1 ? AbortSignal.any(given) : given[0];
+}
+
+interface Limits {
+  signal: AbortSignal | undefined;
+  timeoutMs: number;
+}
+
 /** One try. A failure is a value here, so that the caller can weigh it; only the caller's own abort is thrown. */
 async function attempt(
   options: ClientOptions,
   url: URL,
   init: RequestInit,
-  signal: AbortSignal | undefined,
-): Promise<{ data: unknown } | TightbeamError> {
+  { signal, timeoutMs }: Limits,
+): Promise<WithResponse<unknown> | TightbeamError> {
   signal?.throwIfAborted();
-  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-  const deadline = AbortSignal.timeout(timeoutMs);
-  const either = signal ? AbortSignal.any([signal, deadline]) : deadline;
+  const startedAt = performance.now();
+  const deadline = timeoutMs === Number.POSITIVE_INFINITY ? undefined : AbortSignal.timeout(timeoutMs);
+  let outcome: WithResponse<unknown> | TightbeamError;
   try {
-    const response = await fetched(options, url, init, either);
-    return response instanceof TightbeamError ? response : open(response, await response.text());
+    const response = await fetched(options, url, init, anyOf([signal, deadline]));
+    outcome = response instanceof TightbeamError ? response : open(response, await response.text());
   } catch (cause) {
     signal?.throwIfAborted();
-    if (deadline.aborted) {
-      return new TightbeamError("TIMEOUT", `No answer from ${url.origin} within ${timeoutMs} ms.`, { cause });
-    }
-    return connectionFailed(url, cause);
+    outcome = deadline?.aborted
+      ? new TightbeamError("TIMEOUT", `No answer from ${url.origin} within ${timeoutMs} ms.`, { cause })
+      : connectionFailed(url, cause);
   }
+  const took = Math.round(performance.now() - startedAt);
+  options.logger?.debug(`${init.method} ${url.pathname} → ${resultOf(outcome)} in ${took} ms`);
+  return outcome;
+}
+
+function resultOf(outcome: WithResponse<unknown> | TightbeamError): string {
+  const status = outcome instanceof TightbeamError ? outcome.status : outcome.response.status;
+  const code = outcome instanceof TightbeamError ? outcome.code : "";
+  return [status || "", code, outcome.requestId ?? ""].filter((part) => part !== "").join(" ");
 }
 
 /** The answer's head, or why there is none. Throws only when the signal was aborted. */
@@ -168,64 +268,24 @@ async function fetched(
   options: ClientOptions,
   url: URL,
   init: RequestInit,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<Response | TightbeamError> {
   const send = options.fetch ?? fetch;
   try {
-    return await send(url, { ...init, signal });
+    return await send(url, signal === undefined ? init : { ...init, signal });
   } catch (cause) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     return connectionFailed(url, cause);
   }
 }
 
 function connectionFailed(url: URL, cause: unknown): TightbeamError {
-  return new TightbeamError("CONNECTION_FAILED", `No answer from ${url.origin}: ${reasonOf(cause)}.`, { cause });
-}
-
-/** `fetch` says only "fetch failed"; what happened is in its cause (`ECONNREFUSED`, `ENOTFOUND`, …). */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (isRecord(cause) && typeof cause.code === "string") return cause.code;
-  return cause instanceof Error ? cause.message : String(cause);
-}
-
-function open(response: Response, text: string): { data: unknown } | TightbeamError {
-  const envelope = parseJson(text);
-  if (response.ok && isRecord(envelope) && envelope.success === true && "data" in envelope) {
-    return { data: envelope.data };
-  }
-  const answer = {
-    status: response.status,
-    requestId: isRecord(envelope) && typeof envelope.requestId === "string" ? envelope.requestId : null,
-    retryAfterSeconds: parseRetryAfter(response.headers.get("Retry-After")),
-  };
-  const error = isRecord(envelope) ? envelope.error : undefined;
-  if (isRecord(error) && typeof error.code === "string" && typeof error.message === "string") {
-    const details = Array.isArray(error.details) ? error.details.filter(isDetail) : [];
-    return new TightbeamError(error.code, error.message, { ...answer, details });
-  }
-  const what = `${response.status} ${text.slice(0, 200)}`.trim();
-  return new TightbeamError("UNEXPECTED_RESPONSE", `The answer is not one of this service: ${what}`, answer);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whole seconds, as many as a timer can wait; null for none, and for the date form, which this service does not use. */
-function parseRetryAfter(value: string | null): number | null {
-  return value !== null && /^\d{1,6}$/.test(value) ? Number(value) : null;
-}
-
-/** 429 and 503 were refused before anything was done; after no answer at all only what may be done twice is. */
-function isWorthRetrying(error: TightbeamError, repeatable: boolean): boolean {
-  if (error.status === 429 || error.status === 503) return true;
-  return error.status === 0 && repeatable;
+  const failure = new TightbeamError("CONNECTION_FAILED", `No answer from ${url.origin}: ${reasonOf(cause)}.`, {
+    cause,
+  });
+  if (!isAbsence(failure)) return failure;
+  const message = `Nothing answers at ${url.origin} (${reasonOf(cause)}). Start the server, or set baseUrl or TIGHTBEAM_URL to its address.`;
+  return new TightbeamError("CONNECTION_FAILED", message, { cause });
 }
 
 function pause(delayMs: number, _why: TightbeamError, signal?: AbortSignal): Promise<void> {
@@ -242,12 +302,4 @@ function pause(delayMs: number, _why: TightbeamError, signal?: AbortSignal): Pro
       reject(signal?.reason);
     }
   });
-}
-
-function isDetail(value: unknown): value is ErrorDetail {
-  return isRecord(value) && typeof value.path === "string" && typeof value.message === "string";
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

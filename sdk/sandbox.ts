@@ -35,24 +35,26 @@ export interface WaitQuery {
 export function sandboxRoutes(request: Request) {
   return {
     inbox: {
-      get: () => request<Inbox>("GET", "/v1/sandbox/inbox"),
-      clear: () => request<Inbox>("DELETE", "/v1/sandbox/inbox"),
-      behave: (behaviour: Partial<InboxBehaviour>) =>
-        request<Inbox>("PUT", "/v1/sandbox/inbox/behaviour", { body: behaviour }),
+      get: (options?: CallOptions) => request<Inbox>("GET", "/v1/sandbox/inbox", options),
+      clear: (options?: CallOptions) => request<Inbox>("DELETE", "/v1/sandbox/inbox", options),
+      behave: (behaviour: Partial<InboxBehaviour>, options?: CallOptions) =>
+        request<Inbox>("PUT", "/v1/sandbox/inbox/behaviour", { ...options, body: behaviour }),
     },
     phone: (number: string) => phoneRoutes(request, number),
     clock: {
-      get: () => request<SandboxClock>("GET", "/v1/sandbox/clock"),
+      get: (options?: CallOptions) => request<SandboxClock>("GET", "/v1/sandbox/clock", options),
       /** Moves it on by a duration such as `30s` or `2h`. */
-      advance: (by: string) => request<SandboxClock>("POST", "/v1/sandbox/clock", { body: { advance: by } }),
+      advance: (by: string, options?: CallOptions) =>
+        request<SandboxClock>("POST", "/v1/sandbox/clock", { ...options, body: { advance: by } }),
       /** Back to the real time. */
-      reset: () => request<SandboxClock>("POST", "/v1/sandbox/clock", { body: { reset: true } }),
+      reset: (options?: CallOptions) =>
+        request<SandboxClock>("POST", "/v1/sandbox/clock", { ...options, body: { reset: true } }),
     },
     /** The event, or null when none came in time. */
-    wait: (query: WaitQuery = {}, options?: Pick<CallOptions, "signal">) =>
+    wait: (query: WaitQuery = {}, options?: CallOptions) =>
       request<Event | null>("GET", "/v1/sandbox/wait", { ...options, query }),
     /** Deletes what this customer wrote, heard and knows; keys, numbers and endpoints stay. */
-    reset: () => request<SandboxReset>("POST", "/v1/sandbox/reset"),
+    reset: (options?: CallOptions) => request<SandboxReset>("POST", "/v1/sandbox/reset", options),
   };
 }
 
@@ -61,13 +63,19 @@ function phoneRoutes(request: Request, number: string) {
   const path = `/v1/sandbox/phones/${segment(number)}`;
   return {
     /** Writes to one of the customer's numbers; answers the message as the customer sees it. */
-    write: (message: PhoneMessage) => request<Message>("POST", `${path}/messages`, { body: message }),
-    type: (typing: PhoneTyping) => request<Typing>("POST", `${path}/typing`, { body: typing }),
-    react: (reaction: PhoneReaction) => request<Reacted>("POST", `${path}/reactions`, { body: reaction }),
+    write: (message: PhoneMessage, options?: CallOptions) =>
+      request<Message>("POST", `${path}/messages`, { ...options, body: message }),
+    type: (typing: PhoneTyping, options?: CallOptions) =>
+      request<Typing>("POST", `${path}/typing`, { ...options, body: typing }),
+    react: (reaction: PhoneReaction, options?: CallOptions) =>
+      request<Reacted>("POST", `${path}/reactions`, { ...options, body: reaction }),
     /** Pays; answers the message that carries the payment. */
-    pay: (payment: PhonePayment) => request<Message>("POST", `${path}/payments`, { body: payment }),
-    call: (call: PhoneCall) => request<Call>("POST", `${path}/calls`, { body: call }),
-    settings: () => request<PhoneSettings>("GET", `${path}/settings`),
-    change: (settings: Partial<PhoneSettings>) => request<PhoneSettings>("PUT", `${path}/settings`, { body: settings }),
+    pay: (payment: PhonePayment, options?: CallOptions) =>
+      request<Message>("POST", `${path}/payments`, { ...options, body: payment }),
+    call: (call: PhoneCall, options?: CallOptions) =>
+      request<Call>("POST", `${path}/calls`, { ...options, body: call }),
+    settings: (options?: CallOptions) => request<PhoneSettings>("GET", `${path}/settings`, options),
+    change: (settings: Partial<PhoneSettings>, options?: CallOptions) =>
+      request<PhoneSettings>("PUT", `${path}/settings`, { ...options, body: settings }),
   };
 }

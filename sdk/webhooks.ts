@@ -1,6 +1,6 @@
 /** Endpoints of webhooks, and the log of their deliveries. */
 
-import { type Page, pages, segment } from "./paging.ts";
+import { type CallOptions, type Page, pages, segment } from "./paging.ts";
 import type { Request } from "./request.ts";
 import type {
   CreateWebhook,
@@ -30,23 +30,27 @@ export function webhookRoutes(request: Request) {
   const either = (id: string | undefined) => (id === undefined ? "/v1/webhooks" : path(id));
   return {
     /** The configuration; null when there is none. */
-    get: () => request<Webhook | null>("GET", "/v1/webhooks"),
+    get: (options?: CallOptions) => request<Webhook | null>("GET", "/v1/webhooks", options),
     /** Makes or changes the configuration; the answer has `secret` only when it was generated now. */
-    set: (webhook: SetWebhook) => request<Webhook>("PUT", "/v1/webhooks", { body: webhook }),
+    set: (webhook: SetWebhook, options?: CallOptions) =>
+      request<Webhook>("PUT", "/v1/webhooks", { ...options, body: webhook }),
     /** Removes one endpoint, the configuration when no id is given. */
-    delete: (id?: string) => request<Deleted>("DELETE", either(id)),
+    delete: (id?: string, options?: CallOptions) => request<Deleted>("DELETE", either(id), options),
     /** Sends a `webhook.test` event to one endpoint, the configuration when no id is given. */
-    test: (id?: string) => request<Delivery>("POST", `${either(id)}/test`),
+    test: (id?: string, options?: CallOptions) => request<Delivery>("POST", `${either(id)}/test`, options),
     /** Gives one endpoint a new secret, the configuration when no id is given. */
-    rotateSecret: (id?: string, body?: RotateSecret) =>
-      request<Webhook>("POST", `${either(id)}/rotate-secret`, { body }),
+    rotateSecret: (id?: string, body?: RotateSecret, options?: CallOptions) =>
+      request<Webhook>("POST", `${either(id)}/rotate-secret`, { ...options, body }),
     /** Sends the stored events of a time to this endpoint again. */
-    replay: (id: string, body: Replay) => request<Replayed>("POST", `${path(id)}/replay`, { body }),
+    replay: (id: string, body: Replay, options?: CallOptions) =>
+      request<Replayed>("POST", `${path(id)}/replay`, { ...options, body }),
     endpoints: {
-      list: () => request<Webhook[]>("GET", "/v1/webhooks/list"),
-      create: (webhook: CreateWebhook) => request<Webhook>("POST", "/v1/webhooks", { body: webhook }),
-      get: (id: string) => request<Webhook>("GET", path(id)),
-      update: (id: string, changes: UpdateWebhook) => request<Webhook>("PATCH", path(id), { body: changes }),
+      list: (options?: CallOptions) => request<Webhook[]>("GET", "/v1/webhooks/list", options),
+      create: (webhook: CreateWebhook, options?: CallOptions) =>
+        request<Webhook>("POST", "/v1/webhooks", { ...options, body: webhook }),
+      get: (id: string, options?: CallOptions) => request<Webhook>("GET", path(id), options),
+      update: (id: string, changes: UpdateWebhook, options?: CallOptions) =>
+        request<Webhook>("PATCH", path(id), { ...options, body: changes }),
     },
     deliveries: deliveryRoutes(request),
   };
@@ -54,13 +58,15 @@ export function webhookRoutes(request: Request) {
 
 function deliveryRoutes(request: Request) {
   const path = (id: string) => `/v1/webhooks/deliveries/${segment(id)}`;
-  const list = (query?: DeliveryQuery) => request<DeliveryList>("GET", "/v1/webhooks/deliveries", { query });
+  const list = (query?: DeliveryQuery, options?: CallOptions) =>
+    request<DeliveryList>("GET", "/v1/webhooks/deliveries", { ...options, query });
   return {
     list,
     /** Every delivery that matches, newest first, page by page. */
-    listAll: (query: DeliveryQuery = {}) => pages(list, query, (page) => page.deliveries),
-    get: (id: string) => request<Delivery>("GET", path(id)),
+    listAll: (query: DeliveryQuery = {}, options?: CallOptions) =>
+      pages(list, query, options, (page) => page.deliveries),
+    get: (id: string, options?: CallOptions) => request<Delivery>("GET", path(id), options),
     /** One extra attempt, at once. */
-    retry: (id: string) => request<Delivery>("POST", `${path(id)}/retry`),
+    retry: (id: string, options?: CallOptions) => request<Delivery>("POST", `${path(id)}/retry`, options),
   };
 }

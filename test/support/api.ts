@@ -29,6 +29,8 @@ export type Route = Answer | Answer[] | ((request: AskedRequest) => Answer);
 export interface FakeApi {
   url: string;
   requests: AskedRequest[];
+  /** Answers each route from its first answer on again. */
+  forget(): void;
 }
 
 /** Serves `routes` (`"GET /v1/messages"`) on a free port until the test ends; anything else is 404 `NOT_FOUND`. */
@@ -48,7 +50,7 @@ export async function startApi(t: TestContext, routes: Record<string, Route>): P
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, forget: () => asked.clear() };
 }
 
 /** An address on loopback where nothing listens. */

@@ -1,0 +1,48 @@
+/** Which failed requests are tried again, and after how long. Pure: chance is an argument. */
+
+import type { TightbeamError } from "./errors.ts";
+
+/** Retries after the first try, unless the caller says otherwise (specification 7). */
+export const MAX_RETRIES = 3;
+
+/** Waits after a 429 without `Retry-After`: 10 s, doubled each time (specification 7). */
+const RATE_LIMITED_MS_FIRST = 10_000;
+/** Waits after a lost connection or a 503 without `Retry-After`: 1 s, doubled up to 8 s, then shortened by up to half. */
+const BACKOFF_MS_FIRST = 1_000;
+const BACKOFF_MS_MAX = 8_000;
+
+/** Milliseconds before retry number `retry` (0 for the first); `chance` is from 0 up to 1. */
+export function retryDelayMs(error: TightbeamError, retry: number, chance: number): number {
+  if (error.retryAfterSeconds !== null) return error.retryAfterSeconds * 1000;
+  if (error.status === 429) return RATE_LIMITED_MS_FIRST * 2 ** retry;
+  const longest = Math.min(BACKOFF_MS_FIRST * 2 ** retry, BACKOFF_MS_MAX);
+  return Math.round((longest / 2) * (1 + chance));
+}
+
+/**
+ * Whether a failed request is tried again. 429 and 503 were refused before anything was done, so every request is. No
+ * answer, 502 and 504 leave open whether it was done: then only a request is that may be done twice (`repeatable`).
+ * A server that was not there for the first call of a client (`hasAnswered` is false) is not waited for.
+ */
+export function isRetryable(error: TightbeamError, given: { repeatable: boolean; hasAnswered: boolean }): boolean {
+  if (error.status === 429 || error.status === 503) return true;
+  if (isAbsence(error) && !given.hasAnswered) return false;
+  return given.repeatable && [0, 502, 504].includes(error.status);
+}
+
+/** Whether nothing listens at the address, or its name does not exist: the request cannot have had any effect. */
+export function isAbsence(error: TightbeamError): boolean {
+  return error.code === "CONNECTION_FAILED" && ABSENT.test(reasonOf(error.cause));
+}
+
+/** Node's codes, Bun's, and the words of Deno. */
+const ABSENT = /ECONNREFUSED|ENOTFOUND|ConnectionRefused|connection refused|failed to lookup address/i;
+
+/** `fetch` says only "fetch failed"; what happened is in its cause (`ECONNREFUSED`, `ENOTFOUND`, …). */
+export function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  for (const each of [cause, error]) {
+    if (typeof each === "object" && each !== null && "code" in each && typeof each.code === "string") return each.code;
+  }
+  return cause instanceof Error ? cause.message : String(cause);
+}
