@@ -246,6 +246,13 @@ describe("the client against a service that runs", () => {
     assert.equal((await admin.admin.instances.delete(instance.id)).deleted, true);
   });
 
+  test("a success tells its request id and the rate limit of the key", async () => {
+    const { data, requestId, rateLimit } = await tb.numbers().withResponse();
+    assert.equal(data.length, 1);
+    assert.match(requestId ?? "", /^req_/);
+    assert.ok(rateLimit !== null && rateLimit.remaining < rateLimit.limit && rateLimit.resetAt.getTime() > Date.now());
+  });
+
   test("last, a reset leaves nothing that was written; and no method was left out above", async () => {
     assert.deepEqual(await tb.sandbox.reset(), { reset: true });
     assert.deepEqual((await tb.messages.list()).messages, []);
