@@ -52,7 +52,7 @@ describe("the client against a service that runs", () => {
   let admin: Tightbeam;
 
   before(async () => {
-    service = await startTestService({ TB_SANDBOX_INBOX: "on" });
+    service = await startTestService({ TB_SANDBOX_INBOX: "on", TB_RATE_LIMIT: "100000/60s" });
     tb = noting(new Tightbeam({ apiKey: service.key, baseUrl: service.url }), called);
     admin = noting(new Tightbeam({ apiKey: service.adminKey, baseUrl: service.url }), called);
   });
