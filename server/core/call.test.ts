@@ -65,7 +65,7 @@ test("contract 4: the first sighting of a call that rings is facetime.incoming, 
       caller: "+15005550114",
       address: "+15005550114",
       to: "+15550000001",
-      isAudio: true,
+      isAudio: false,
       isVideo: true,
       isOutgoing: false,
       status: "incoming",
@@ -78,7 +78,7 @@ test("contract 4: the first sighting of a call that rings is facetime.incoming, 
     caller: "+15005550114",
     address: "+15005550114",
     to: "+15550000001",
-    isAudio: true,
+    isAudio: false,
     isVideo: true,
     isOutgoing: false,
     status: "incoming",
@@ -109,5 +109,17 @@ test("contract 4: an outgoing call is from the customer's number, and is never t
     assert.deepEqual(told(begun), [["facetime.status_changed", status]]);
     const { from, caller, to, history } = begun.call;
     assert.deepEqual([from, caller, to, history.length], ["+15550000001", "+15005550114", "+15550000001", 1]);
+  }
+});
+
+test("contract 4: isAudio and isVideo of a call exclude each other, also of one stored with both: video wins", () => {
+  for (const isVideo of [true, false]) {
+    const { call, events } = beginCall({ ...sighting("incoming"), isVideo }, CONTEXT);
+    const stored = { ...call, isAudio: true };
+    const { isAudio, isVideo: isSeen } = callRecord(stored);
+    assert.deepEqual([isAudio, isSeen], [!isVideo, isVideo]);
+    const [event] = events;
+    const { data } = JSON.parse(event?.bytes ?? "{}");
+    assert.deepEqual([data.isAudio, data.isVideo, call.isAudio], [!isVideo, isVideo, !isVideo]);
   }
 });

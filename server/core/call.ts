@@ -18,6 +18,7 @@ export interface Call {
   caller: string;
   /** The customer's address. */
   to: string;
+  /** Without video. Calls stored by older versions have both flags: `isVideo` decides. */
   isAudio: boolean;
   isVideo: boolean;
   isOutgoing: boolean;
@@ -64,8 +65,7 @@ export function beginCall(seen: Sighting, context: CallContext): CallChange {
     ...seen,
     version: 1,
     from: isOutgoing ? to : caller,
-    // A FaceTime call has sound, with a picture or without.
-    isAudio: true,
+    isAudio: !seen.isVideo,
     history: [],
     createdAt: now,
     updatedAt: now,
@@ -102,7 +102,7 @@ function callEventData(call: Call): CallEventData {
     caller: call.caller,
     address: call.caller,
     to: call.to,
-    isAudio: call.isAudio,
+    isAudio: !call.isVideo,
     isVideo: call.isVideo,
     isOutgoing: call.isOutgoing,
     status: call.status,

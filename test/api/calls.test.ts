@@ -60,7 +60,7 @@ for (const [contact, end] of [
     await until(() => told(contact).length === 2);
     const events = Object.fromEntries(told(contact).map(({ event }) => [event.type, event.data]));
     const data = { callId: id, callUuid, from: contact, caller: contact, address: contact, to };
-    const rest = { isAudio: true, isVideo: call.isVideo, isOutgoing: false };
+    const rest = { isAudio: !call.isVideo, isVideo: call.isVideo, isOutgoing: false };
     assert.deepEqual(events, {
       "facetime.incoming": { ...data, ...rest, status: "incoming" },
       "facetime.status_changed": { ...data, ...rest, status: end },
