@@ -102,7 +102,7 @@ export function listing(pairs: Record<string, string | number | boolean | null |
 
 /** The colour of a status of a message, a delivery, a payment, a call, an instance or an inbox request. */
 export function statusStyle(status: string): Style {
-  if (/^(delivered|read|succeeded|active|paid|answered|healthy|2\d\d)$/.test(status)) return "green";
+  if (/^(delivered|read|received|succeeded|active|paid|answered|healthy|2\d\d)$/.test(status)) return "green";
   if (/^(failed|exhausted|revoked|rejected|missed|unhealthy|[345]\d\d)$/.test(status)) return "red";
   return /^(cancelled|unsent|expired|disconnected)$/.test(status) ? "dim" : "yellow";
 }

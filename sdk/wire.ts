@@ -106,8 +106,8 @@ export interface Pagination {
 export const CHANNELS = ["imessage", "sms"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** Statuses of a message (contract 3). `pending`: handed to a provider, answer not known. */
-export const MESSAGE_STATUSES = [
+/** Statuses of an outbound message (contract 3). `pending`: handed to a provider, answer not known. */
+export const OUTBOUND_STATUSES = [
   "scheduled",
   "queued",
   "pending",
@@ -118,6 +118,10 @@ export const MESSAGE_STATUSES = [
   "cancelled",
   "unsent",
 ] as const;
+export type OutboundStatus = (typeof OUTBOUND_STATUSES)[number];
+
+/** Statuses of all messages: an inbound message is `received`, and `unsent` once its contact took it back. */
+export const MESSAGE_STATUSES = [...OUTBOUND_STATUSES, "received"] as const;
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 
 export const DIRECTIONS = ["outbound", "inbound"] as const;
@@ -265,7 +269,7 @@ export interface RetryMessage {
 /** Answer of `POST /v1/messages`. */
 export interface AcceptedMessage {
   id: string;
-  status: MessageStatus;
+  status: OutboundStatus;
   to: string;
   from: string;
   channel: Channel;
@@ -323,8 +327,10 @@ export interface TimelineEntry {
   instanceId?: string;
 }
 
-export interface Message extends AcceptedMessage {
+export interface Message extends Omit<AcceptedMessage, "status"> {
   direction: Direction;
+  /** An inbound message is `received`, which an outbound one never is. */
+  status: MessageStatus;
   chatId: string | null;
   messageType: MessageType;
   content: { text: string | null; mediaUrls: string[] };
@@ -376,7 +382,9 @@ export interface MessageEventData {
   text: string | null;
   channel: Channel;
   metadata?: Metadata;
-  status: MessageStatus;
+  status: OutboundStatus;
+  /** The provider's own name of the message; absent until the provider has taken the message. */
+  providerMessageId?: string;
   sequence: number;
   correlationId: string;
   scheduledAt?: string;
@@ -392,8 +400,17 @@ export interface MessageEventData {
   editedAt?: string;
 }
 
+/** `data` of `message.edited`, `message.unsent` and `message.deleted`; `status` is absent for an inbound message. */
+export type RevisionEventData = Omit<MessageEventData, "status"> & { status?: OutboundStatus };
+
 /** `data` of `message.inbound`; `chatId` only where the message came to a group. */
-export type InboundEventData = Omit<MessageEventData, "status" | "externalMessageId" | "metadata"> & {
+export type InboundEventData = Omit<
+  MessageEventData,
+  "status" | "providerMessageId" | "externalMessageId" | "metadata" | "attachments" | "parentMessageId"
+> & {
+  /** The message that it answers. */
+  parentMessageId: string | null;
+  attachments: Attachment[];
   chatId?: string;
 };
 
@@ -407,6 +424,8 @@ export interface ReactionEventData {
   sequence: number;
   correlationId: string;
   externalMessageId?: string;
+  /** Of the message reacted to, where that is an outbound one. */
+  providerMessageId?: string;
   metadata?: Metadata;
 }
 

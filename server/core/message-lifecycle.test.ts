@@ -132,6 +132,7 @@ const LIFECYCLE: Record<MessageStatus, Partial<Record<MessageSignal, [MessageSta
   read: { unsend: ["unsent", "message.unsent"] },
   cancelled: {},
   unsent: {},
+  received: { unsend: ["unsent", "message.unsent"] },
 };
 
 /** A message as it is when it has come to `status` in the ordinary way. */

@@ -48,7 +48,7 @@ export const TRANSITIONS: Readonly<Record<MessageSignal, Readonly<Partial<Record
   sent: { pending: "sent", failed: "sent" },
   delivered: { pending: "delivered", sent: "delivered", failed: "delivered" },
   read: { pending: "read", sent: "read", delivered: "read", failed: "read" },
-  unsend: { sent: "unsent", delivered: "unsent", read: "unsent" },
+  unsend: { sent: "unsent", delivered: "unsent", read: "unsent", received: "unsent" },
 };
 
 /** The status that `signal` leads to, or null when it changes nothing. */

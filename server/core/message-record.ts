@@ -4,16 +4,18 @@ import type {
   AcceptedCarousel,
   AcceptedMessage,
   InboundEventData,
-  MessageEventData,
+  OutboundStatus,
+  RevisionEventData,
   Message as WireMessage,
 } from "../../sdk/wire.ts";
 import { attachmentRecord, type Link } from "./attachment.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import type { Message } from "./message.ts";
 
-/** `data` of a `message.*` event: inapplicable fields are absent (contract 4). */
-export function messageEventData(message: Message, link: Link): MessageEventData {
+/** `data` of a `message.*` event: inapplicable fields are absent (contract 4), such as the status of an inbound message. */
+export function messageEventData(message: Message, link: Link): RevisionEventData {
   const { errorCode, parentMessageId, attachments } = message;
+  const status = outboundStatus(message);
   return {
     messageId: message.id,
     ...(message.externalMessageId === null ? {} : { externalMessageId: message.externalMessageId }),
@@ -22,7 +24,8 @@ export function messageEventData(message: Message, link: Link): MessageEventData
     text: message.text,
     channel: message.channel,
     ...(message.metadata === null ? {} : { metadata: message.metadata }),
-    status: message.status,
+    ...(status === null ? {} : { status }),
+    ...providerMessageIdOf(message),
     sequence: message.sequence,
     correlationId: message.correlationId,
     ...(message.scheduledAt === null ? {} : { scheduledAt: iso(message.scheduledAt) }),
@@ -35,17 +38,40 @@ export function messageEventData(message: Message, link: Link): MessageEventData
   };
 }
 
-/** `data` of `message.inbound` (contract 4): without status, and with the chat where it is a group. */
-export function inboundEventData(message: Message, isGroup: boolean, link: Link): InboundEventData {
-  const { status: _, externalMessageId: __, metadata: ___, ...data } = messageEventData(message, link);
-  return { ...data, ...(isGroup && message.chatId !== null ? { chatId: message.chatId } : {}) };
+/** The provider's own name of an outbound message, once it is known; no field otherwise. */
+export function providerMessageIdOf({ direction, providerMessageId }: Message): { providerMessageId?: string } {
+  return direction === "inbound" || providerMessageId === null ? {} : { providerMessageId };
 }
 
-/** The answer of `POST /v1/messages` (contract 3). */
+/** The status of an outbound message; null for an inbound one. */
+function outboundStatus({ direction, status }: Message): OutboundStatus | null {
+  return direction === "inbound" || status === "received" ? null : status;
+}
+
+/**
+ * `data` of `message.inbound` (contract 4): without status, always with the files and the message that it answers, and
+ * with the chat where it is a group.
+ */
+export function inboundEventData(message: Message, isGroup: boolean, link: Link): InboundEventData {
+  const { status: _, externalMessageId: __, metadata: ___, ...data } = messageEventData(message, link);
+  return {
+    ...data,
+    parentMessageId: message.parentMessageId,
+    attachments: data.attachments ?? [],
+    ...(isGroup && message.chatId !== null ? { chatId: message.chatId } : {}),
+  };
+}
+
+/** The answer of `POST /v1/messages` (contract 3). Throws for an inbound message: nobody sent that here. */
 export function acceptedRecord(message: Message): AcceptedMessage {
+  const status = outboundStatus(message);
+  if (status === null) throw new Error(`${message.id} is inbound, and was not accepted from a customer`);
+  return { ...sharedRecord(message), status };
+}
+
+function sharedRecord(message: Message): Omit<AcceptedMessage, "status"> {
   return {
     id: message.id,
-    status: message.status,
     to: message.to,
     from: message.from,
     channel: message.channel,
@@ -63,7 +89,8 @@ export function acceptedCarouselRecord(message: Message): AcceptedCarousel {
 /** The whole record of contract 3. */
 export function messageRecord(message: Message, link: Link): WireMessage {
   return {
-    ...acceptedRecord(message),
+    ...sharedRecord(message),
+    status: message.status,
     direction: message.direction,
     chatId: message.chatId,
     messageType: message.messageType,

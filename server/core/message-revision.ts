@@ -3,13 +3,13 @@
 import type { Channel, Reaction, ReactionEventData } from "../../sdk/wire.ts";
 import type { Message, TimelineEntry } from "./message.ts";
 import { type Change, type ChangeContext, tell, withEvent } from "./message-lifecycle.ts";
-import { inboundEventData } from "./message-record.ts";
+import { inboundEventData, providerMessageIdOf } from "./message-record.ts";
 
-/** An inbound message comes in: `delivered` from the first, with `message.inbound` as its first event. */
+/** An inbound message comes in: `received` from the first, with `message.inbound` as its first event. */
 export function arrive(message: Message, isGroup: boolean, context: ChangeContext): Change {
   const { channel, instanceId } = message;
-  const entry: TimelineEntry = { status: "delivered", at: context.now, channel, instanceId };
-  const arrived: Message = { ...message, status: "delivered", deliveredAt: context.now, timeline: [entry] };
+  const entry: TimelineEntry = { status: "received", at: context.now, channel, instanceId };
+  const arrived: Message = { ...message, status: "received", deliveredAt: context.now, timeline: [entry] };
   return tell({ message: arrived, events: [] }, "message.inbound", context, (told) =>
     inboundEventData(told, isGroup, context.link),
   );
@@ -78,6 +78,7 @@ export function reactionEventData(
     to,
     channel,
     ...(target === null || target.metadata === null ? {} : { metadata: target.metadata }),
+    ...(target === null ? {} : providerMessageIdOf(target)),
     sequence,
     correlationId,
   };

@@ -152,17 +152,28 @@ test("contract 4, 7: what a contact answers is a message of its own, in the thre
   const { data } = await get(String(event.messageId));
   assert.partialDeepStrictEqual(data, {
     direction: "inbound",
-    status: "delivered",
+    status: "received",
     from: "+15005550110",
     to: (await get(id)).data.from,
     content: { text: "You said: Is anybody there?", mediaUrls: [] },
     chatId: (await get(id)).data.chatId,
     sentAt: null,
   });
-  const { messages } = (await api.ask("GET", "/v1/messages?direction=inbound&from=%2B15005550110")).data;
+  assert.deepEqual([event.attachments, event.parentMessageId], [[], null]);
   assert.deepEqual(
-    messages.map((one: { id: string }) => one.id),
-    [data.id],
+    data.timeline.map((entry: { status: string }) => entry.status),
+    ["received"],
+  );
+  for (const query of ["direction=inbound&from=%2B15005550110", "status=received"]) {
+    const { messages } = (await api.ask("GET", `/v1/messages?${query}`)).data;
+    assert.deepEqual(
+      messages.map((one: { id: string; status: string }) => [one.id, one.status]),
+      [[data.id, "received"]],
+    );
+  }
+  const delivered = (await api.ask("GET", "/v1/messages?status=delivered")).data.messages;
+  assert.ok(
+    delivered.length > 0 && delivered.every(({ direction }: { direction: string }) => direction === "outbound"),
   );
   const usage = (await api.ask("GET", "/v1/admin/usage")).data;
   assert.ok(usage.totals.messagesReceived >= 1);

@@ -15,6 +15,8 @@ const NEXT: Readonly<Record<MessageStatus | "new", readonly MessageStatus[]>> = 
   failed: ["queued", "sent", "delivered", "read"],
   cancelled: [],
   unsent: [],
+  // Contacts' messages have this status, and only those: their stories are judged by oracle-people.
+  received: [],
 };
 
 const EVENT_OF: Partial<Record<MessageStatus, EventType>> = {

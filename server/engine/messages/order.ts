@@ -139,8 +139,8 @@ export async function inTurn<Value>(
   return turns.take(subject, work);
 }
 
-/** Statuses in which a message is on its recipient's phone, or on its way there. */
-const ON_PHONE: readonly Message["status"][] = ["sent", "delivered", "read"];
+/** Statuses in which a message is on its recipient's phone, or on its way there; of an inbound one, on ours. */
+const ON_PHONE: readonly Message["status"][] = ["sent", "delivered", "read", "received"];
 
 /** The message, read anew, where it can be `order`. Throws the refusals of contract 3. */
 async function requireOrderable(context: Context, { customerId, id }: Subject, order: Order): Promise<Message> {

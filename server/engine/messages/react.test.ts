@@ -50,6 +50,7 @@ test("contract 4: a reaction to our message is the next event of that message, a
     to: "+15550000001",
     channel: "imessage",
     metadata: { table: 7 },
+    providerMessageId: "ref-1",
     sequence: 4,
     correlationId,
   });

@@ -37,7 +37,7 @@ async function opened(t: { after(end: () => Promise<void>): void }): Promise<Tes
 const tell = (made: TestContext, signal: InboundSignal, context: Context = made.context) =>
   apply(context, made.instance.id, signal);
 
-test("contract 4: a contact's message is one record, delivered, in the thread of the two, with one message.inbound", async (t) => {
+test("contract 4: a contact's message is one record, received, in the thread of the two, with one message.inbound", async (t) => {
   const made = await opened(t);
   await tell(made, inbound({ effect: "echo" }));
   const [message, ...others] = await messagesOf(made);
@@ -47,7 +47,7 @@ test("contract 4: a contact's message is one record, delivered, in the thread of
     customerId: made.customer.id,
     keyId: null,
     direction: "inbound",
-    status: "delivered",
+    status: "received",
     from: "+15550100001",
     to: made.number.address,
     channel: "imessage",
@@ -60,7 +60,7 @@ test("contract 4: a contact's message is one record, delivered, in the thread of
     deliveredAt: now,
     createdAt: now,
     dueAt: null,
-    timeline: [{ status: "delivered", at: now, channel: "imessage", instanceId: made.instance.id }],
+    timeline: [{ status: "received", at: now, channel: "imessage", instanceId: made.instance.id }],
   });
   assert.match(message.correlationId, /^cor_[0-9a-f]{32}$/);
   const chats = await made.context.store.db.selectFrom("chats").selectAll().execute();
@@ -80,6 +80,8 @@ test("contract 4: a contact's message is one record, delivered, in the thread of
         sequence: 1,
         correlationId: message.correlationId,
         deliveredAt: new Date(now).toISOString(),
+        parentMessageId: null,
+        attachments: [],
       },
     },
   ]);

@@ -57,6 +57,7 @@ const VERBS: Verb[] = [
       failed: ["failed", "deleted"],
       cancelled: ["cancelled", "deleted"],
       unsent: ["unsent", "deleted"],
+      received: ["received", "deleted"],
     },
   },
 ];

@@ -194,7 +194,7 @@ function channelFrom({ phone, number, phones }: Line, wanted: Channel | undefine
 }
 
 /** Statuses of a message that a phone has. */
-const ON_PHONE: ReadonlySet<Message["status"]> = new Set(["sent", "delivered", "read"]);
+const ON_PHONE: ReadonlySet<Message["status"]> = new Set(["sent", "delivered", "read", "received"]);
 
 /** Whether a message went between the customer and this contact, whichever way; one of a group is between more. */
 function isBetween(message: Message, contact: string): boolean {

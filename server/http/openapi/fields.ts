@@ -161,6 +161,8 @@ const EVENT_FIELDS: Readonly<Record<string, string>> = {
   fallbackFrom: "The channel that was given up.",
   reason: "Why.",
   "MessageEventData.error": "Why it failed, with a sentence for people.",
+  "RevisionEventData.error": "Why it failed, with a sentence for people.",
+  "RevisionEventData.status": "The status of an outbound message; absent for an inbound one.",
   "InboundEventData.error": "Why it failed, with a sentence for people.",
   "InboundEventData.chatId": "The group it came to; absent for a one-to-one thread.",
   "ReactionEventData.reaction": "What it is, and on what.",

@@ -5,11 +5,12 @@ import {
   CHANNELS,
   FALLBACK_REASONS,
   MESSAGE_ERROR_CODES,
-  MESSAGE_STATUSES,
+  OUTBOUND_STATUSES,
   REACTIONS,
   type InboundEventData as WireInboundEventData,
   type MessageEventData as WireMessageEventData,
   type ReactionEventData as WireReactionEventData,
+  type RevisionEventData as WireRevisionEventData,
 } from "../../../sdk/wire.ts";
 import { wire } from "../schemas/common.ts";
 import { Attachment } from "./attachments.ts";
@@ -33,25 +34,37 @@ const common = {
   mayHaveBeenSent: Type.Optional(Type.Boolean()),
   fallbackFrom: Type.Optional(Type.Enum(CHANNELS)),
   reason: Type.Optional(Type.String({ examples: [...FALLBACK_REASONS] })),
-  parentMessageId: Type.Optional(id("msg")),
-  attachments: Type.Optional(Type.Array(Attachment)),
   editedAt: Type.Optional(At),
 };
 
+/** Further fields of what is sent of an outbound message, which some events of an inbound one have too. */
+const further = {
+  ...common,
+  parentMessageId: Type.Optional(id("msg")),
+  attachments: Type.Optional(Type.Array(Attachment)),
+  externalMessageId: Type.Optional(Type.String()),
+  providerMessageId: Type.Optional(Type.String()),
+  metadata: Type.Optional(AnyObject),
+};
+
 const MessageEventData = wire<WireMessageEventData>()(
-  component("MessageEventData", {
-    ...common,
-    externalMessageId: Type.Optional(Type.String()),
-    metadata: Type.Optional(AnyObject),
-    status: Type.Enum(MESSAGE_STATUSES),
-  }),
+  component("MessageEventData", { ...further, status: Type.Enum(OUTBOUND_STATUSES) }),
+);
+
+const RevisionEventData = wire<Flat<WireRevisionEventData>>()(
+  component("RevisionEventData", { ...further, status: Type.Optional(Type.Enum(OUTBOUND_STATUSES)) }),
 );
 
 /** The same fields in one object: type identity tells an intersection from it. */
 type Flat<T> = { [Key in keyof T]: T[Key] };
 
 const InboundEventData = wire<Flat<WireInboundEventData>>()(
-  component("InboundEventData", { ...common, chatId: Type.Optional(id("chat")) }),
+  component("InboundEventData", {
+    ...common,
+    parentMessageId: orNull(id("msg")),
+    attachments: Type.Array(Attachment),
+    chatId: Type.Optional(id("chat")),
+  }),
 );
 
 const ReactionEventData = wire<WireReactionEventData>()(
@@ -69,6 +82,7 @@ const ReactionEventData = wire<WireReactionEventData>()(
     sequence: Type.Integer({ minimum: 1 }),
     correlationId: Type.String({ pattern: "^cor_[0-9a-fA-F]{32}$" }),
     externalMessageId: Type.Optional(Type.String()),
+    providerMessageId: Type.Optional(Type.String()),
     metadata: Type.Optional(AnyObject),
   }),
 );
@@ -86,8 +100,9 @@ const example: WireMessageEventData = {
   correlationId: CORRELATION_ID,
 };
 
-const sent: WireMessageEventData = { ...example, status: "sent", sequence: 2 };
-const delivered: WireMessageEventData = { ...example, status: "delivered", sequence: 3, deliveredAt: at(2) };
+const providerMessageId = "D562DEFD-0B1D-4F4E-9A0B-3C4D5E6F7A8B";
+const sent: WireMessageEventData = { ...example, status: "sent", providerMessageId, sequence: 2 };
+const delivered: WireMessageEventData = { ...sent, status: "delivered", sequence: 3, deliveredAt: at(2) };
 const read: WireMessageEventData = { ...delivered, status: "read", sequence: 4, readAt: at(60) };
 
 const inbound: WireInboundEventData = {
@@ -149,7 +164,7 @@ const outbound: readonly Happening[] = [
 ];
 
 const later: readonly Happening[] = [
-  happening("message.edited", "The text of a message was changed on the recipient's phone.", MessageEventData, {
+  happening("message.edited", "The text of a message was changed on the recipient's phone.", RevisionEventData, {
     ...read,
     text: "Your table is ready now.",
     sequence: 5,
@@ -160,12 +175,12 @@ const later: readonly Happening[] = [
     sequence: 5,
     reason: "The time in which a message can be edited is over.",
   }),
-  happening("message.unsent", "A message was taken back from the recipient's phone.", MessageEventData, {
+  happening("message.unsent", "A message was taken back from the recipient's phone.", RevisionEventData, {
     ...read,
     status: "unsent",
     sequence: 5,
   }),
-  happening("message.deleted", "A message was deleted here, and its text with it.", MessageEventData, {
+  happening("message.deleted", "A message was deleted here, and its text with it.", RevisionEventData, {
     ...read,
     text: null,
     sequence: 5,
@@ -190,6 +205,7 @@ export const messageEvents: readonly Happening[] = [
     sequence: 5,
     correlationId: CORRELATION_ID,
     externalMessageId: "order-1001",
+    providerMessageId,
     metadata: { table: 7 },
   }),
   ...later,

@@ -9,6 +9,7 @@ import {
   MESSAGE_ERROR_CODES,
   MESSAGE_STATUSES,
   MESSAGE_TYPES,
+  OUTBOUND_STATUSES,
   REACTION_COMMANDS,
   type AcceptedCarousel as WireAcceptedCarousel,
   type AcceptedMessage as WireAcceptedMessage,
@@ -38,7 +39,7 @@ import { at, CONTACT, CURSOR, IDS, LAST_PAGE, OWN } from "./samples.ts";
 
 const accepted = {
   id: id("msg"),
-  status: Type.Enum(MESSAGE_STATUSES),
+  status: Type.Enum(OUTBOUND_STATUSES),
   to: Type.String(),
   from: Type.String(),
   channel: Type.Enum(CHANNELS),
@@ -98,6 +99,7 @@ const TimelineEntry = component("TimelineEntry", {
 export const Message = wire<WireMessage>()(
   component("Message", {
     ...accepted,
+    status: Type.Enum(MESSAGE_STATUSES),
     direction: Type.Enum(DIRECTIONS),
     chatId: orNull(id("chat")),
     messageType: Type.Enum(MESSAGE_TYPES),

@@ -68,6 +68,8 @@ const event = {
     channel: "imessage",
     sequence: 1,
     correlationId: CORRELATION_ID,
+    parentMessageId: null,
+    attachments: [],
   },
 };
 
@@ -97,7 +99,7 @@ const settings: WirePhoneSettings = {
 const inboundExample = {
   ...messageExample,
   id: IDS.reply,
-  status: "delivered" as const,
+  status: "received" as const,
   direction: "inbound" as const,
   from: CONTACT,
   to: OWN,
@@ -105,7 +107,7 @@ const inboundExample = {
   metadata: null,
   externalMessageId: null,
   readAt: null,
-  timeline: [{ status: "delivered" as const, at: at(30), channel: "imessage" as const }],
+  timeline: [{ status: "received" as const, at: at(30), channel: "imessage" as const }],
 };
 
 const inboxOperations: Section["operations"] = {

@@ -1,0 +1,62 @@
+/** What of a message goes out: fields that one direction has and the other has not. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Message, NEW_MESSAGE } from "./message.ts";
+import { acceptedRecord, inboundEventData, messageEventData, messageRecord } from "./message-record.ts";
+
+const link = (token: string) => `https://tb.example/v1/attachments/${token}`;
+
+function message(changes: Partial<Message> = {}): Message {
+  return {
+    ...NEW_MESSAGE,
+    id: "msg_1",
+    customerId: "cust_1",
+    keyId: null,
+    from: "+15550000001",
+    to: "+15005550100",
+    channel: "imessage",
+    channelsLeft: [],
+    fallback: true,
+    fallbackAfterMs: null,
+    text: "Hello",
+    metadata: null,
+    externalMessageId: null,
+    callbackUrl: null,
+    correlationId: "cor_1",
+    instanceId: "inst_1",
+    dueAt: null,
+    expiresAt: null,
+    scheduledAt: null,
+    createdAt: 0,
+    updatedAt: 0,
+    ...changes,
+  };
+}
+
+const RECEIVED = message({ direction: "inbound", status: "received", providerMessageId: "in-1" });
+
+test("contract 4: events of an outbound message carry providerMessageId once it is known", () => {
+  assert.ok(!("providerMessageId" in messageEventData(message(), link)));
+  const taken = message({ status: "sent", providerMessageId: "ref-1" });
+  assert.partialDeepStrictEqual(messageEventData(taken, link), { status: "sent", providerMessageId: "ref-1" });
+});
+
+test("contract 4: events of an inbound message carry no status and no providerMessageId", () => {
+  for (const status of ["received", "unsent"] as const) {
+    const data = messageEventData({ ...RECEIVED, status }, link);
+    assert.deepEqual([Object.hasOwn(data, "status"), Object.hasOwn(data, "providerMessageId")], [false, false]);
+  }
+});
+
+test("contract 4: message.inbound always carries attachments and parentMessageId, also where there are none", () => {
+  const bare = inboundEventData(RECEIVED, false, link);
+  assert.deepEqual([bare.attachments, bare.parentMessageId], [[], null]);
+  const answer = inboundEventData({ ...RECEIVED, parentMessageId: "msg_0" }, false, link);
+  assert.equal(answer.parentMessageId, "msg_0");
+});
+
+test("contract 3: an inbound message is received in its record, and is never answered as accepted", () => {
+  assert.partialDeepStrictEqual(messageRecord(RECEIVED, link), { status: "received", providerMessageId: "in-1" });
+  assert.throws(() => acceptedRecord(RECEIVED));
+});
