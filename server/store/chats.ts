@@ -60,6 +60,31 @@ export async function findThreadWith(
   return row === undefined ? null : decode("chats", row);
 }
 
+/** Newest messages of a thread that are looked at for one which is no longer, or not, waiting for its time. */
+const LOOKED_AT = 20;
+/** Threads with one peer that are looked at. */
+const SENDERS_MAX = 100;
+
+/**
+ * A customer's own addresses in threads with `peer`, the thread of the newest message first. Messages that wait for
+ * their time or were cancelled do not count. Each thread is looked at through its newest messages, so it is never long.
+ */
+export async function listSendersTo(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  peer: string,
+): Promise<readonly string[]> {
+  // As it is written, like `findChatByKey`: a message to somebody new asks for this.
+  const { rows } = await sql<{ from: string }>`
+    select "from" from (
+      select c."from", (
+        select m.id from (select id, status from messages where chat_id = c.id order by id desc limit ${LOOKED_AT}) m
+        where m.status not in ('scheduled', 'cancelled') order by m.id desc limit 1) as newest
+      from chats c where c.customer_id = ${customerId} and c.peer = ${peer} order by c.id desc limit ${SENDERS_MAX})
+    where newest is not null order by newest desc`.execute(db);
+  return rows.map(({ from }) => from);
+}
+
 /** A chat with the newest message in it that is neither deleted nor waiting for its time; null where it has none. */
 export interface ListedChat {
   chat: Chat;

@@ -8,6 +8,7 @@ import { keep } from "../../core/keep.ts";
 import { findChatByKey } from "../../store/chats.ts";
 import type { Operation, Store } from "../../store/store.ts";
 import type { Context } from "../context.ts";
+import { Senders } from "./senders.ts";
 
 /** Threads kept at hand; beyond it the one that was used longest ago goes. */
 const KEPT_MAX = 10_000;
@@ -18,6 +19,8 @@ const BUSY_RETRY_AFTER_SECONDS = 1;
 /** Threads by their key. An id never changes, so one that is known stays right until it is deleted. */
 export class Threads {
   readonly #chats = new Map<string, Chat>();
+  /** Who wrote with whom last. */
+  readonly senders = new Senders();
   #age = 0;
 
   /** Grows with `clear`: what was read before it must be neither kept nor committed after it. */
@@ -45,6 +48,7 @@ export class Threads {
   clear(): void {
     this.#age += 1;
     this.#chats.clear();
+    this.senders.clear();
   }
 }
 

@@ -161,12 +161,12 @@ test("contract 3, 4: message.fallback says from where, why and whereto; message.
   assert.deepEqual(failed?.data.error, { code: "REJECTED", message: "not wanted" });
   assert.equal(failed?.data.errorCode, "REJECTED");
   assert.equal(failed?.data.mayHaveBeenSent, undefined, "it provably was not");
-  const { timeline } = await stage.message(id);
+  const { timeline, from } = await stage.message(id);
   const here = `by ${stage.instance.name}, where the number is`;
   assert.deepEqual(
     timeline.map(({ status: at, channel: on, reason: why }) => [at, on, why]),
     [
-      ["queued", "imessage", `imessage first by preference, ${here}`],
+      ["queued", "imessage", `imessage first by preference, ${here}; from ${from} (default number)`],
       ["pending", "imessage", undefined],
       ["queued", "sms", `fallback: NOT_REACHABLE; sms ${here}`],
       ["pending", "sms", undefined],

@@ -164,9 +164,10 @@ async function lookAgain(context: Context, message: Message, hand: Hand): Promis
     case "scheduled": {
       // Routes may have changed since it was accepted, and who is up.
       const plan = await planOf(context, message);
-      await changeMessage(context, message, (fresh) =>
+      const due = await changeMessage(context, message, (fresh) =>
         becomeDue(fresh, wayNow(context, plan, fresh), context.settings.messageTtlMs, changeContext(context)),
       );
+      if (due.status === "queued") context.threads.senders.wrote(due.customerId, due.to, due.from);
       return "good";
     }
     case "queued":

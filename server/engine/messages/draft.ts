@@ -38,6 +38,8 @@ export interface Sending {
 export interface Draft {
   message: Message;
   recipient: Recipient;
+  /** Why by its channel and instance. */
+  way: string;
   /**
    * The thread, where it is new, then the message, its files, and its first event. A unit with them may be answered
    * `taken` for the thread's sake: throw `threadTaken()` then, inside of `withThread`.
@@ -64,6 +66,7 @@ export async function draft(context: Context, sending: Sending): Promise<Draft> 
   if (chosen === null) throw new Error(`${channel} is usable, and no instance has it`);
   const pair = { customerId, from: number.address, peer: to, channel, instanceId: number.instanceId };
   const thread: Thread = chat === null ? await threadOf(context, pair) : { chat, make: [] };
+  const way = reasonFor(recipient, wanted, channel, chosen);
   const change = begin(
     {
       ...NEW_MESSAGE,
@@ -83,20 +86,21 @@ export async function draft(context: Context, sending: Sending): Promise<Draft> 
       correlationId: sending.correlationId,
       instanceId: chosen.instanceId,
     },
-    reasonFor(recipient, wanted, channel, chosen),
+    [way, recipient.sender].filter((reason) => reason !== null).join("; "),
     told,
   );
   const { message } = change;
   const insert: Operation = { op: "insert", table: "messages", record: message };
   const operations = [...thread.make, insert, ...files.operations];
   for (const event of change.events) operations.push({ op: "event", event, callbackUrl: message.callbackUrl });
-  return { message, recipient, operations, committed: () => committed(context, message, thread, age) };
+  return { message, recipient, way, operations, committed: () => committed(context, message, thread, age) };
 }
 
 function committed(context: Context, message: Message, { chat, make }: Thread, age: number): void {
   if (make.length > 0 && age === context.threads.age) context.threads.keep(chat);
   context.observer.accepted();
   if (message.scheduledAt !== null) return;
+  context.threads.senders.wrote(message.customerId, message.to, message.from);
   context.recent.keep(message);
   context.wake.messages([message.instanceId]);
 }

@@ -42,7 +42,7 @@ describe("the hops of a dry run", () => {
     const { stage, mac, a, b } = carriers;
     const run = await rehearse(carriers);
     const first = `imessage first by preference, by ${mac.name}, where the number is`;
-    assert.deepEqual(outcome(run), ["imessage", mac.id, first]);
+    assert.deepEqual(outcome(run), ["imessage", mac.id, `${first}; from ${run.from} (default number)`]);
     assert.deepEqual(hops(run), [
       ["imessage", mac.id, true, first],
       ["sms", a.id, true, `sms should imessage be given up, by ${a.name}, for the route +1`],
@@ -72,7 +72,7 @@ describe("the hops of a dry run", () => {
     await carriers.flip(false, a, b);
     const run = await rehearse(carriers, SMS_FIRST);
     assert.deepEqual([run.channel, run.instanceId], ["sms", a.id]);
-    assert.match(run.reason, /it is down at present, and the message waits for it$/);
+    assert.match(run.reason, /it is down at present, and the message waits for it; from /);
     assert.deepEqual(hops(run)[1], ["sms", b.id, false, `${b.name} is down`]);
   });
 
@@ -82,7 +82,8 @@ describe("the hops of a dry run", () => {
     mac.provider.onCommand = () => ({ imessage: false, facetime: false });
     mac.provider.onSend = () => NOT_REACHABLE;
     const run = await rehearse(carriers);
-    assert.deepEqual(outcome(run), ["sms", a.id, `sms as imessage would be given up, by ${a.name}, for the route +1`]);
+    const reason = `sms as imessage would be given up, by ${a.name}, for the route +1; from ${run.from} (default number)`;
+    assert.deepEqual(outcome(run), ["sms", a.id, reason]);
     assert.equal(run.hops[0]?.usable, false);
     assert.match(run.hops[0]?.reason ?? "", /is not on iMessage/);
     const id = await stage.send();

@@ -27,7 +27,7 @@ export async function dryRun(
   { wanted, spelling }: Understood,
 ): Promise<DryRun> {
   const drafted = await draft(context, { ...owner, wanted, spelling });
-  const { message } = drafted;
+  const { message, recipient } = drafted;
   const absent = await isKnownAbsent(inquiries, drafted);
   const planned = routeOf(message).flatMap((channel) => waysOn(context, drafted, channel, absent));
   const others = CHANNELS.filter((channel) => !routeOf(message).includes(channel));
@@ -41,7 +41,7 @@ export async function dryRun(
     from: message.from,
     channel: chosen?.channel ?? null,
     instanceId: chosen?.instanceId ?? null,
-    reason: (chosen ?? hops[0])?.reason ?? "",
+    reason: [(chosen ?? hops[0])?.reason, recipient.sender ?? ""].filter((part) => part !== "").join("; "),
     hops,
     ...segmentsOf({ channel: "sms", text }, context.settings.smartEncoding),
     scheduledAt: isoOrNull(message.scheduledAt),
@@ -71,7 +71,7 @@ function waysOn(context: Context, drafted: Draft, channel: Channel, absent: bool
     const against = obstacle(message, channel, absent) ?? (isPassedOver ? isDown(candidate) : null);
     if (against !== null) return { channel, instanceId, usable: false, reason: against };
     if (instanceId === chosen.instanceId)
-      return { channel, instanceId, usable: true, reason: why(message, channel, chosen, absent) };
+      return { channel, instanceId, usable: true, reason: why(drafted, channel, chosen, absent) };
     if (!context.connections.isUp(context, instanceId))
       return { channel, instanceId, usable: false, reason: isDown(candidate) };
     return { channel, instanceId, usable: true, reason: next(candidate, chosen) };
@@ -92,9 +92,8 @@ function isDown({ name }: Candidate): string {
 }
 
 /** Why by this instance: of the first channel in the words of the timeline. */
-function why(message: Message, channel: Channel, chosen: Chosen, absent: boolean): string {
-  const [begun] = message.timeline;
-  if (channel === message.channel) return begun?.reason ?? "";
+function why({ message, way }: Draft, channel: Channel, chosen: Chosen, absent: boolean): string {
+  if (channel === message.channel) return way;
   const before = routeOf(message).slice(0, routeOf(message).indexOf(channel));
   const given = absent && before.every((one) => one === "imessage") ? "as imessage would be given up" : null;
   return `${channel} ${given ?? `should ${before.join(" and ")} be given up`}, by ${wayOf(chosen).way}`;

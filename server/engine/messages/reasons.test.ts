@@ -20,11 +20,11 @@ test("each decision names the instances as their customer knows them, and beside
   b.provider.sendNext.push(deferred(MINUTE_MS));
   const id = await stage.send();
   await stage.run();
-  const { timeline } = await stage.message(id);
+  const { timeline, from } = await stage.message(id);
   assert.deepEqual(
     timeline.filter(({ reason }) => reason !== undefined).map(({ reason, instanceId }) => [reason, instanceId]),
     [
-      ["imessage first by preference, by Sandbox, where the number is", mac.id],
+      [`imessage first by preference, by Sandbox, where the number is; from ${from} (default number)`, mac.id],
       ["fallback: NOT_REACHABLE; sms by Carrier 1, for the route +1", a.id],
       ["failover: Carrier 1 refused it (E42); sms by Carrier 2, for the route +1", b.id],
       ["busy", b.id],

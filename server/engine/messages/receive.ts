@@ -54,6 +54,7 @@ async function receive(
   if (decided.value === null) return;
   const { message, operations } = decided.value;
   context.recent.keep(message);
+  if (signal.group === null) context.threads.senders.wrote(message.customerId, message.from, message.to);
   optOutsChanged(context, operations);
   context.observer.received(message.customerId);
 }

@@ -18,6 +18,8 @@ export const DEFAULT_PREFERENCE: readonly Channel[] = ["imessage", "sms"];
 /** Who gets it: an address, or a group. */
 export interface Recipient {
   number: CustomerNumber;
+  /** Why it goes from that number, as the timeline says it; null where the caller named the number or the conversation. */
+  sender: string | null;
   /** As the message has it: the address, or the id of the group's chat. */
   to: string;
   /** The chat, where it is known without looking for it. */
@@ -33,8 +35,37 @@ export interface Recipient {
 export async function recipientOf(context: Context, customerId: CustomerId, wanted: Wanted): Promise<Recipient> {
   if (wanted.chatId !== undefined) return chatRecipient(context, customerId, wanted, wanted.chatId);
   const to = requireRecipient(wanted.to ?? "");
-  const number = chooseNumber(await context.known.numbers(customerId), wanted.from);
-  return addressRecipient(context, number, to, null);
+  const numbers = await context.known.numbers(customerId);
+  if (wanted.from !== undefined) return addressRecipient(context, chooseNumber(numbers, wanted.from), to, null);
+  return (await stickyRecipient(context, numbers, to, wanted)) ?? defaultRecipient(context, numbers, to);
+}
+
+/**
+ * The recipient from the number of the newest conversation with it that has a channel for what is wanted. Null: there is
+ * none. A number that the recipient opted out of stays the one: another would get around the STOP.
+ */
+async function stickyRecipient(
+  context: Context,
+  numbers: readonly CustomerNumber[],
+  to: string,
+  wanted: Wanted,
+): Promise<Recipient | null> {
+  const [first] = numbers;
+  // With one number there is nothing to choose, and nothing to read.
+  if (first === undefined || numbers.length === 1) return null;
+  for (const address of await context.threads.senders.to(context.store, first.customerId, to)) {
+    const number = numbers.find((one) => one.address === address);
+    if (number === undefined) continue;
+    const recipient = await addressRecipient(context, number, to, null);
+    const sender = `from ${address} (newest conversation with this recipient)`;
+    if (routeFor(recipient, wanted).length > 0) return { ...recipient, sender };
+  }
+  return null;
+}
+
+async function defaultRecipient(context: Context, numbers: readonly CustomerNumber[], to: string): Promise<Recipient> {
+  const number = chooseNumber(numbers, undefined);
+  return { ...(await addressRecipient(context, number, to, null)), sender: `from ${number.address} (default number)` };
 }
 
 async function addressRecipient(
@@ -45,7 +76,7 @@ async function addressRecipient(
 ): Promise<Recipient> {
   const plan = await planFrom(context, number, to);
   const usable = CHANNELS.filter((channel) => plan.on(channel).length > 0);
-  return { number, to, chat, isGroup: false, plan, usable };
+  return { number, sender: null, to, chat, isGroup: false, plan, usable };
 }
 
 /** Channels that a number has on its own instance; by its customer's routes it may have SMS as well. */
@@ -69,7 +100,7 @@ async function chatRecipient(
   }
   // What the provider calls the group is a name on its own instance only, and a group has one channel.
   const plan = await planInGroup(context, chat.instanceId);
-  return { number, to: chat.id, chat, isGroup: true, plan, usable: [chat.channel] };
+  return { number, sender: null, to: chat.id, chat, isGroup: true, plan, usable: [chat.channel] };
 }
 
 /** The customer's number in a chat; `from`, where given, must be that very number. */
@@ -126,8 +157,10 @@ function whyOn({ isGroup, usable }: Recipient, wanted: Wanted, channel: Channel)
  */
 export function channelsFor(recipient: Recipient, wanted: Wanted): [Channel, ...Channel[]] {
   const { number, to, usable } = recipient;
+  const [first, ...rest] = routeFor(recipient, wanted);
+  if (first !== undefined) return [first, ...rest];
   const preference = wanted.routing?.preference ?? DEFAULT_PREFERENCE;
-  const route = [...new Set(preference)].filter((channel) => usable.includes(channel));
+  const route = preferredOf(recipient, wanted);
   if (route.length === 0) {
     throw new ApiError(
       "NO_CHANNEL_AVAILABLE",
@@ -135,10 +168,19 @@ export function channelsFor(recipient: Recipient, wanted: Wanted): [Channel, ...
       { details: [{ path: "routing.preference", message: `must name one of: ${usable.join(", ")}` }] },
     );
   }
-  const hasAttachments = wanted.attachments !== undefined && wanted.attachments.length > 0;
-  const [first, ...rest] = hasAttachments ? route.filter((channel) => channel === "imessage") : route;
-  if (first !== undefined) return [first, ...rest];
   const message = `need iMessage, and this message goes by ${route.join(", ")}; send images by content.mediaUrls`;
   const details = [{ path: "attachments", message }];
   throw new ApiError("CHANNEL_NOT_SUPPORTED", `attachments: ${message}.`, { details });
+}
+
+/** Channels that what is wanted can go by, in order; none where there are none. */
+function routeFor(recipient: Recipient, wanted: Wanted): Channel[] {
+  const hasAttachments = wanted.attachments !== undefined && wanted.attachments.length > 0;
+  const preferred = preferredOf(recipient, wanted);
+  return hasAttachments ? preferred.filter((channel) => channel === "imessage") : preferred;
+}
+
+/** Channels that are preferred, and that both ends can have. */
+function preferredOf({ usable }: Recipient, { routing }: Wanted): Channel[] {
+  return [...new Set(routing?.preference ?? DEFAULT_PREFERENCE)].filter((channel) => usable.includes(channel));
 }

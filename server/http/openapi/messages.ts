@@ -150,7 +150,7 @@ const acceptedExample: WireAcceptedMessage = {
 
 /** A message that was delivered and read. */
 const HERE = "Sandbox, where the number is";
-const CHOSEN = `imessage first by preference, by ${HERE}`;
+const CHOSEN = `imessage first by preference, by ${HERE}; from ${OWN} (default number)`;
 
 export const messageExample: WireMessage = {
   ...acceptedExample,
@@ -238,7 +238,7 @@ export const messages: Section = {
       id: "sendMessage",
       summary: "Send a message",
       description:
-        "Give exactly one of `to` and `chatId`, and a text, media or attachments. The answer is a promise: message and event are on disk before it is sent. Messages from one number to one recipient are handed over in the order of acceptance; what becomes of them comes as events.",
+        "Give exactly one of `to` and `chatId`, and a text, media or attachments. Without `from` and without a conversation it goes from the number of the newest conversation with this recipient that has a channel for it, else from the default number; the timeline says which and why. The answer is a promise: message and event are on disk before it is sent. Messages from one number to one recipient are handed over in the order of acceptance; what becomes of them comes as events.",
       status: 202,
       answer: AcceptedMessage,
       example: acceptedExample,
