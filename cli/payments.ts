@@ -77,7 +77,7 @@ function addRequest(payments: Command, cli: Cli): void {
     .argument("<to>", "phone number or iMessage e-mail address")
     .argument("<amount>", "US dollars, with two decimals at most: 25 or 25.00")
     .option("--note <text>", "what it is for")
-    .option("--from <address>", "one of your numbers (default: that of your newest conversation with them, else your default number)")
+    .option("--from <address>", "one of your numbers; by default the one that last wrote with them")
     .option("--expires-in <time>", "how long it can be paid, such as 90s, 2h or 30d (default: 30d)", seconds)
     .option("--callback-url <url>", "also send every event of this request there")
     .option("--metadata <key=value>", "given back in its events; may be repeated", pair)

@@ -43,7 +43,7 @@ export function addSend(program: Command, cli: Cli): void {
     .description("Send a message and follow it until it is delivered, or has failed.")
     .argument("<to>", "phone number (+15005550100) or iMessage e-mail address")
     .argument("<text>", "what to say; a text that starts with - goes after --")
-    .option("--from <address>", "one of your numbers (default: that of your newest conversation with them, else your default number)")
+    .option("--from <address>", "one of your numbers; by default the one that last wrote with them")
     .option("--channel <list>", "channels to try, in this order: imessage, sms", oneOrMore(CHANNELS))
     .option("--no-fallback", "never try a second channel")
     .option("--at <time>", "send then: ISO 8601 with Z or an offset, at most 30 days ahead; not followed")
