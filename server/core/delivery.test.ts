@@ -199,6 +199,8 @@ test("contract 5: jitter of a retry only adds, and is counted from the end of th
 test("contract 5: an attempt asked for by hand is made at once, and the schedule goes on where it was", () => {
   const waiting = delivery({ dueAt: RESUME_AT, attemptCount: 1, retryCount: 1 });
   assert.deepEqual(askAgain(waiting, NOW), { byHand: true, resumeAt: RESUME_AT, dueAt: NOW });
+  const overdue = delivery({ dueAt: NOW - 5 });
+  assert.deepEqual(askAgain(overdue, NOW), { byHand: true, resumeAt: NOW - 5, dueAt: NOW - 5 }, "it keeps its place");
   const statuses: DeliveryStatus[] = ["succeeded", "exhausted", "cancelled"];
   for (const status of statuses) {
     assert.deepEqual(askAgain(delivery({ status, dueAt: null }), NOW), { byHand: true, resumeAt: null, dueAt: NOW });

@@ -97,14 +97,17 @@ export interface Store {
    * order of acceptance, and none while one of them is leased: whoever has the run sends it one after the other.
    */
   claimMessages(claim: Claim): Promise<Message[]>;
-  /** Leases due deliveries of the lanes named. One waits while an earlier one of its message there has not ended its first attempt. */
+  /**
+   * Leases due deliveries of the lanes named, in order of due time and then of insertion. One waits while an earlier event
+   * of its message, inserted before it, has not ended its first attempt there.
+   */
   claimDeliveries(claim: Claim): Promise<ClaimedDelivery[]>;
   /** Lanes of a queue with something due at `now` (shifted time), and since when. */
   dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]>;
   /**
    * Ends leases that ran out before `until` (real time; Infinity: all, at start): their records are due at `now`, a
-   * `queued` message since its last change, so that it keeps its place. A message whose hand-over was recorded stays
-   * `pending`: its outcome is unknown.
+   * `queued` message since its last change and a delivery without an attempt since it was made, so that they keep their
+   * place. A message whose hand-over was recorded stays `pending`: its outcome is unknown.
    */
   release(until: number, now: number): Promise<number>;
   /**

@@ -77,9 +77,8 @@ test("contract 5: a retry by hand is due at once, twice is still one, and asked 
   assert.ok(delivery !== undefined);
   await api.clock.advance(10_000);
   const path = `/v1/webhooks/deliveries/${delivery.id}/retry`;
-  const now = new Date(api.clock.now()).toISOString();
   const asked = await api.data<Delivery>(202, "POST", path, { idempotencyKey: "r" });
-  assert.deepEqual(asked, { ...delivery, nextAttemptAt: now });
+  assert.deepEqual(asked, delivery, "it was due already, and keeps its place");
   assert.deepEqual(api.woken.deliveries, [lane]);
   assert.deepEqual(await api.data(202, "POST", path), asked);
   assert.deepEqual(await api.data(200, "POST", path, { idempotencyKey: "r" }), asked);

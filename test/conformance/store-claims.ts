@@ -109,7 +109,8 @@ export function claimedDeliveries(promise: Promises): void {
       const customer = await stage.addCustomer();
       const [here, there] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
       const [message, other] = [await stage.addMessage(customer), await stage.addMessage(customer)];
-      for (const sequence of [2, 1, 3]) await stage.addEvent(message, { sequence, createdAt: NOW - sequence });
+      // The clock was set back between them: the later ones are due first.
+      for (const sequence of [1, 2, 3]) await stage.addEvent(message, { sequence, createdAt: NOW - sequence });
       await stage.addEvent(other, { sequence: 7 });
       const claim = async ({ id }: { id: string }) =>
         (await stage.claimDeliveries(id, 16)).sort((a, b) => a.sequence - b.sequence);
@@ -346,9 +347,11 @@ export function leases(promise: Promises): void {
     assert.equal(await stage.store.release(LEASE_END, NOW), 0);
     const later = NOW + 60_000;
     assert.equal(await stage.store.release(LEASE_END + 1, later), 2);
-    const givenBack = { dueAt: later, claimedUntil: null, version: 3 };
-    assert.deepEqual(await stage.one("messages", message.id), { ...message, ...givenBack });
-    assert.deepEqual(await stage.one("deliveries", delivery.id), { ...delivery, ...givenBack });
+    const givenBack = { claimedUntil: null, version: 3 };
+    assert.deepEqual(await stage.one("messages", message.id), { ...message, ...givenBack, dueAt: later });
+    // Without an attempt so far: it keeps its place, so that the events of its message that wait for it are behind it.
+    const place = { ...givenBack, dueAt: delivery.createdAt };
+    assert.deepEqual(await stage.one("deliveries", delivery.id), { ...delivery, ...place });
     assert.equal(await stage.update("messages", message, { status: "sent" }), "stale");
     assert.equal(await stage.update("deliveries", delivery, { status: "succeeded" }), "stale");
     assert.equal(await stage.store.release(LEASE_END + 1, later), 0);

@@ -5,6 +5,7 @@ import { up as mainJob } from "./0001-main-job.ts";
 import { up as wholeContract } from "./0002-whole-contract.ts";
 import { up as realChannels } from "./0003-real-channels.ts";
 import { up as peers } from "./0004-peers.ts";
+import { up as claimsByInsertion } from "./0006-claims-by-insertion.ts";
 import { up as received } from "./0007-received.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
@@ -12,5 +13,6 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0002-whole-contract": { up: wholeContract },
   "0003-real-channels": { up: realChannels },
   "0004-peers": { up: peers },
+  "0006-claims-by-insertion": { up: claimsByInsertion },
   "0007-received": { up: received },
 };

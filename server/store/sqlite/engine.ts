@@ -7,14 +7,11 @@ import type { Endpoint } from "../../core/webhook.ts";
 import { LAYOUT, type Value } from "../rows.ts";
 import { TABLES, type TableName } from "../schema.ts";
 import type { Answer, Claim } from "../store.ts";
+import { Claims } from "./claims.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
 import { Statements } from "./statements.ts";
 import { type ClaimedRows, decodeRecord, encodeRecord, type Job, type Result, type Step } from "./steps.ts";
 
-/** Messages of one sender and recipient that one claim may take: they are sent one after the other. */
-const RUN_MAX = 8;
-/** Rows a claim looks at for each slot before it gives up finding one that is free. */
-const LOOKED_AT_PER_SLOT = 16;
 /** Customers whose endpoints are kept at hand. */
 const CUSTOMERS_KEPT_MAX = 1_000;
 
@@ -30,6 +27,7 @@ export class DiskFailed extends Error {}
 export class SqliteEngine {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
+  readonly #claims: Claims;
   /** Endpoints and secrets by customer, as of the last commit. Cleared when either is written. */
   readonly #customers = new Map<string, KnownCustomer>();
   /** Customers that are being reset, whose hand-overs are gone already. */
@@ -38,11 +36,17 @@ export class SqliteEngine {
   constructor(path: string) {
     this.#database = openWriter(path);
     this.#statements = new Statements(this.#database);
+    this.#claims = new Claims(this.#statements);
   }
 
   /** The connection, for the simulation, which reads where it writes. */
   get database(): DatabaseSync {
     return this.#database;
+  }
+
+  /** Rows that claims have looked at so far: what tests hold them to. */
+  get rowsLookedAt(): number {
+    return this.#claims.rowsLookedAt;
   }
 
   /**
@@ -170,34 +174,15 @@ export class SqliteEngine {
   }
 
   #claimMessages(claim: Claim): Value[][] {
-    const due = claim.lanes.flatMap((wanted) => this.#freeMessages(wanted, claim.now));
+    const due = claim.lanes.flatMap((wanted) => this.#claims.freeMessages(wanted, claim.now));
     return due.map((id) => this.#statements.leaseMessage().get(claim.until, id) as unknown as Value[]);
-  }
-
-  /** Due messages of a lane, at most `slots`, whose sender and recipient have none leased. */
-  #freeMessages({ lane, slots, held = false }: Claim["lanes"][number], now: number): string[] {
-    const leased = this.#statements.leasedPairs().all(lane) as unknown as string[][];
-    const busy = new Set(leased.map(([from, to]) => `${from} ${to}`));
-    const runs = new Map<string, number>();
-    const free: { id: string; pair: string }[] = [];
-    const statement = held ? this.#statements.dueBeside() : this.#statements.dueMessages();
-    const due = statement.iterate(lane, now, slots * LOOKED_AT_PER_SLOT);
-    for (const [id = "", from, to] of due as unknown as Iterable<string[]>) {
-      const pair = `${from} ${to}`;
-      const taken = runs.get(pair) ?? 0;
-      if (busy.has(pair) || taken === RUN_MAX) continue;
-      runs.set(pair, taken + 1);
-      if (free.push({ id, pair }) === slots) break;
-    }
-    return inOrderOfAcceptance(free);
   }
 
   #claimDeliveries(claim: Claim): ClaimedRows {
     const claimed: ClaimedRows = { deliveries: [], endpoints: [], customers: [] };
     const seen = new Set<string>();
-    for (const { lane, slots } of claim.lanes) {
-      const due = this.#statements.dueDeliveries().all(lane, claim.now, slots) as unknown as [string, number][];
-      for (const [id, dueAt] of due) {
+    for (const wanted of claim.lanes) {
+      for (const { id, dueAt } of this.#claims.freeDeliveries(wanted, claim.now)) {
         const values = this.#statements.leaseDelivery().get(claim.until, id) as unknown as Value[];
         const delivery = decodeRecord("deliveries", values);
         const event = this.#statements.eventBytes().get(delivery.eventId) as unknown as string[] | undefined;
@@ -278,15 +263,6 @@ const RESET_TABLES: readonly TableName[] = [
   "payments",
   "calls",
 ];
-
-/** Ids of due messages, those of each pair in the order of acceptance, which is that of their ids. */
-function inOrderOfAcceptance(due: readonly { id: string; pair: string }[]): string[] {
-  const runs = Map.groupBy(
-    due.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    ({ pair }) => pair,
-  );
-  return due.map(({ id, pair }) => runs.get(pair)?.shift()?.id ?? id);
-}
 
 /** What a job is told of an error. Throws `DiskFailed` for the ones that nothing may go on after. */
 function refusal(error: unknown): { error: "full" } | { error: "failed"; message: string } {

@@ -15,6 +15,14 @@ const matching = (properties: readonly string[]) =>
  */
 const LIMIT = "limit ? + 0";
 
+/**
+ * Whether a delivery waits: an earlier event of its message has not ended its first attempt there. Only what was inserted
+ * before it counts, so that a replay never waits for a later replay of the same events, which is behind it in the queue.
+ */
+const HELD_UP = `attempt_count = 0 and message_id is not null and exists (
+  select 1 from deliveries e where e.message_id = d.message_id and e.lane = d.lane and e.sequence < d.sequence
+  and e.attempt_count = 0 and e.status = 'pending' and e.rowid < d.rowid)`;
+
 /** Prepared statements of one connection. Rows come as arrays, in the order of the table's columns. */
 export class Statements {
   readonly #database: DatabaseSync;
@@ -110,15 +118,39 @@ export class Statements {
     );
   }
 
-  /** Due deliveries of a lane that no earlier event of their message holds up. */
-  dueDeliveries(): StatementSync {
+  /** The sender and recipient of a lane after this one that have something due, soon or later: with the time of the first. */
+  nextPair(): StatementSync {
     return this.#get(
-      "dueDeliveries",
-      () => `select id, due_at from deliveries d where lane = ? and due_at is not null and due_at <= ?
-             and (attempt_count > 0 or message_id is null or not exists (
-               select 1 from deliveries e where e.message_id = d.message_id and e.lane = d.lane and e.sequence < d.sequence
-               and e.attempt_count = 0 and e.status = 'pending'))
-             order by due_at, id ${LIMIT}`,
+      "nextPair",
+      () => `select "from", "to", due_at from messages where instance_id = ? and ("from", "to") > (?, ?)
+             and due_at is not null order by "from", "to", due_at, id limit 1`,
+    );
+  }
+
+  /** Due messages of a sender and recipient in a lane: id. */
+  dueOfPair(): StatementSync {
+    return this.#get(
+      "dueOfPair",
+      () => `select id from messages where instance_id = ? and "from" = ? and "to" = ? and due_at is not null
+             and due_at <= ? order by due_at, id ${LIMIT}`,
+    );
+  }
+
+  /** Deliveries of a lane due at one time and inserted after a row: id, time, row, whether one waits. */
+  deliveriesDueAt(): StatementSync {
+    return this.#get(
+      "deliveriesDueAt",
+      () => `select id, due_at, rowid, ${HELD_UP} from deliveries d where lane = ? and due_at is not null
+             and due_at = ? and rowid > ? order by due_at, rowid ${LIMIT}`,
+    );
+  }
+
+  /** Deliveries of a lane due after one time and not after another: id, time, row, whether one waits. */
+  deliveriesDueAfter(): StatementSync {
+    return this.#get(
+      "deliveriesDueAfter",
+      () => `select id, due_at, rowid, ${HELD_UP} from deliveries d where lane = ? and due_at is not null
+             and due_at > ? and due_at <= ? order by due_at, rowid ${LIMIT}`,
     );
   }
 
@@ -150,11 +182,14 @@ export class Statements {
     return this.#get("customer", () => `select ${columnsOf("customers")} from customers where id = ?`);
   }
 
-  /** Ends leases. A message that was never handed over keeps its place before those accepted after it. */
+  /** Ends leases. A message that was never handed over, and a delivery without an attempt, keep their place in the queue. */
   release(table: "messages" | "deliveries"): StatementSync {
     const now = "(select now from given)";
     const accepted = "coalesce(scheduled_at, created_at)";
-    const due = table === "messages" ? `case status when 'queued' then min(${accepted}, ${now}) else ${now} end` : now;
+    const due =
+      table === "messages"
+        ? `case status when 'queued' then min(${accepted}, ${now}) else ${now} end`
+        : `case attempt_count when 0 then min(created_at, ${now}) else ${now} end`;
     return this.#get(
       `release ${table}`,
       () => `with given (now) as (values (?))

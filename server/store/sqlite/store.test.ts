@@ -59,9 +59,12 @@ test("whatever the writer looks for it finds by an index, and sorts nothing, how
   const database = await emptyDatabase(t);
   const statements = new Statements(database);
   const lookUps: [StatementSync, RegExp][] = [
-    [statements.dueDeliveries(), /^SEARCH d USING (COVERING )?INDEX deliveries_due \(lane=\? AND due_at[<>]/],
+    [statements.deliveriesDueAfter(), /^SEARCH d USING INDEX deliveries_due \(lane=\? AND due_at[<>]/],
+    [statements.deliveriesDueAt(), /^SEARCH d USING INDEX deliveries_due \(lane=\? AND due_at=\? AND rowid>\?\)$/],
+    [statements.nextPair(), /COVERING INDEX messages_pair \(instance_id=\? AND \(from,to\)>\(\?,\?\)\)$/],
+    [statements.dueOfPair(), /COVERING INDEX messages_pair \(instance_id=\? AND from=\? AND to=\? AND due_at[<>]/],
     [
-      statements.dueDeliveries(),
+      statements.deliveriesDueAfter(),
       /^SEARCH e USING (COVERING )?INDEX deliveries_first \(message_id=\? AND lane=\? AND seq/,
     ],
     [statements.dueMessages(), /^SEARCH messages USING INDEX messages_due \(instance_id=\? AND due_at[<>]/],
