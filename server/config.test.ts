@@ -163,7 +163,7 @@ test("an empty value counts as left out", () => {
   assert.deepEqual(config, defaults);
 });
 
-test("contract 5: webhooks may go to loopback addresses by default while HOST is one, and else nowhere private", () => {
+test("contract 5: webhooks may go to loopback addresses by default while HOST and TB_PUBLIC_URL are such, and else nowhere private", () => {
   for (const [host, open] of [
     ["127.0.0.1", true],
     ["127.8.8.8", true],
@@ -181,6 +181,16 @@ test("contract 5: webhooks may go to loopback addresses by default while HOST is
 
 test("an allow list that is set replaces the default, also when it is empty", () => {
   assert.equal(allows(readConfig({ TB_WEBHOOK_ALLOW: "" }).webhookAllow, LOOPBACK_TARGET), false);
+  const publicUrls: [url: string, open: boolean][] = [
+    ["https://tightbeam.example", false],
+    ["http://203.0.113.7:8080", false],
+    ["http://localhost:9000", true],
+    ["http://[::1]:9000/base", true],
+    ["http://127.0.0.5", true],
+  ];
+  for (const [url, open] of publicUrls) {
+    assert.equal(allows(readConfig({ TB_PUBLIC_URL: url }).webhookAllow, LOOPBACK_TARGET), open, url);
+  }
   const { webhookAllow } = readConfig({ TB_WEBHOOK_ALLOW: "10.0.0.0/8,hooks.internal" });
   assert.equal(allows(webhookAllow, LOOPBACK_TARGET), false);
   assert.equal(allows(webhookAllow, { host: "10.1.2.3", ip: "10.1.2.3" }), true);

@@ -138,7 +138,7 @@ const TABLE = {
   }),
   webhookAllow: setting("TB_WEBHOOK_ALLOW", null, {
     description:
-      "Private addresses that webhooks may go to; left out, `loopback` while HOST is a loopback address and every instance a sandbox, else none.",
+      "Private addresses that webhooks may go to; left out, `loopback` while HOST and TB_PUBLIC_URL are loopback addresses and every instance a sandbox, else none.",
     allowed: ALLOW_RULE,
     parse: parseAllowList,
   }),
@@ -221,15 +221,16 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
 
   for (const row of [TABLE.databaseUrl, TABLE.role]) readOptional(row);
   const host = read(TABLE.host);
+  const publicUrl = readOptional(TABLE.publicUrl);
   const config: Config = {
     port: read(TABLE.port),
     host,
     dataDir: read(TABLE.dataDir),
-    publicUrl: readOptional(TABLE.publicUrl),
+    publicUrl,
     apiKey: readOptional(TABLE.apiKey),
     adminKey: readOptional(TABLE.adminKey),
     rateLimit: read(TABLE.rateLimit),
-    webhookAllow: readAllowed(TABLE.webhookAllow, isLoopback(host) ? "loopback" : ""),
+    webhookAllow: readAllowed(TABLE.webhookAllow, isLocalOnly(host, publicUrl) ? "loopback" : ""),
     webhookAllowReal: readAllowed(TABLE.webhookAllow, ""),
     fetchAllow: readAllowed(TABLE.fetchAllow, ""),
     webhookRetryScheduleMs: read(TABLE.webhookRetryScheduleMs),
@@ -256,6 +257,16 @@ export function baseUrl(config: Pick<Config, "publicUrl" | "host">, port: number
   if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
   if (host === "::") return `http://[::1]:${port}`;
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+/** Whether the service listens, and says that it is reached, on this machine only: no proxy stands in front of it. */
+function isLocalOnly(host: string, publicUrl: string | null): boolean {
+  return isLoopback(host) && (publicUrl === null || isLoopback(hostOf(publicUrl)));
+}
+
+/** The host of a URL, an IPv6 address without its brackets. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, "");
 }
 
 /** Whether only this machine can reach `host`: `localhost`, a name under it, 127.0.0.0/8 or ::1. */

@@ -2,9 +2,10 @@
 
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { type Clock, type Shift, systemClock } from "../clock.ts";
-import { baseUrl, type Config, ConfigError } from "../config.ts";
+import { baseUrl, type Config, ConfigError, hostOf, isLoopback } from "../config.ts";
 import type { AllowList } from "../core/address.ts";
 import type { Random } from "../core/id.ts";
 import { isReal } from "../core/instance.ts";
@@ -16,6 +17,7 @@ import { Engine } from "../engine/engine.ts";
 import { linkUnder } from "../engine/links.ts";
 import { resetClock, restoreClock } from "../engine/sandbox/clock.ts";
 import type { Sender } from "../engine/webhooks/deliver.ts";
+import { isForwarded } from "../http/forwarded.ts";
 import { addHealthRoutes } from "../http/health.ts";
 import { registerHooks } from "../http/hooks.ts";
 import { Lasting } from "../http/lasting.ts";
@@ -34,6 +36,7 @@ import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import { type Store, StoreFull } from "../store/store.ts";
 import { type Bootstrapped, bootstrap, type Generated, SECRET_KEY } from "./bootstrap.ts";
+import { findExposures } from "./exposures.ts";
 import { createHealth } from "./health.ts";
 import { createObserver } from "./observe.ts";
 
@@ -217,6 +220,8 @@ class Composition {
     await this.#engine.start({ poster, inboxUrl: (path) => `${ownUrl(app)}${path}` });
     this.#state = "ready";
     log.info("listening", { port, version: this.#options.version });
+    for (const reason of findExposures(this.#config.dataDir, process.getuid?.())) log.warn("exposed", { reason });
+    if (isLoopback(hostOf(url))) warnOfProxy(app, log);
     return { url, port, started, stop: () => this.#stop(app) };
   }
 
@@ -277,6 +282,19 @@ class Composition {
     metrics.stop();
     log.info("stopped");
   }
+}
+
+/** Logs the first request that a proxy passes on to a service that takes itself to be on its machine alone. */
+function warnOfProxy({ server }: FastifyInstance, log: Log): void {
+  const look = (request: IncomingMessage) => {
+    if (!isForwarded(request)) return;
+    server.off("request", look);
+    log.warn("forwarded request", {
+      reason:
+        "a proxy passes requests on, and TB_PUBLIC_URL does not say where others reach this service: links lead to this machine alone, and on a loopback HOST webhooks may reach whatever listens here; set TB_PUBLIC_URL",
+    });
+  };
+  server.on("request", look);
 }
 
 /** Bytes drawn from the kernel at a time. */

@@ -5,6 +5,7 @@ import type { Health } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
 import { type Edge, keyOf } from "./exchange.ts";
+import { isForwarded } from "./forwarded.ts";
 
 /** What the health routes ask. */
 export interface HealthOptions extends Pick<Edge, "authenticate"> {
@@ -45,9 +46,7 @@ const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/;
 
 /** Asked from this machine, and not by a proxy on it that asks for somebody else. */
 function isLocal({ raw }: FastifyRequest): boolean {
-  const { forwarded, "x-forwarded-for": forwardedFor, via, "x-real-ip": realIp } = raw.headers;
-  if (forwarded !== undefined || forwardedFor !== undefined || via !== undefined || realIp !== undefined) return false;
-  return LOOPBACK.test(raw.socket.remoteAddress ?? "");
+  return !isForwarded(raw) && LOOPBACK.test(raw.socket.remoteAddress ?? "");
 }
 
 async function admitAdmin(request: FastifyRequest, { authenticate, clock }: HealthOptions): Promise<void> {
