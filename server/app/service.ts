@@ -250,10 +250,10 @@ class Composition {
       clock,
       newId: context.newId,
       random: context.random,
-      extra: (extra) => {
+      extra: (extra, bodies) => {
         addHealthRoutes(extra, createHealth({ context, metrics, authenticate, state: () => this.#state }));
-        registerInbox(extra, inboxes);
-        registerHooks(extra, context);
+        registerInbox(extra, inboxes, bodies);
+        registerHooks(extra, context, bodies);
         addReference(extra, { routes, version: this.#options.version, baseUrl: () => this.#url });
       },
     });

@@ -65,6 +65,11 @@ export class FairSemaphore {
     return this.#owners.get(owner)?.used ?? 0;
   }
 
+  /** Requests of this owner that wait. */
+  waitingBy(owner: string): number {
+    return this.#owners.get(owner)?.waiting.length ?? 0;
+  }
+
   /** Permits that this owner could take now, one by one, without waiting. */
   room(owner: string): number {
     const free = this.#permitsMax - this.#used;

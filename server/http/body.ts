@@ -31,48 +31,111 @@ export function mayHaveBody(request: IncomingMessage): boolean {
   return (length !== undefined && length !== "0") || request.headers["transfer-encoding"] !== undefined;
 }
 
+/** The announced length of the body, in bytes; 0 if none is announced, as of a body in chunks. */
+export function announcedBytes(request: IncomingMessage): number {
+  return Number(request.headers["content-length"] ?? 0);
+}
+
+/** How a body is read. */
+export interface BodyReading {
+  /** Largest body, in bytes; a larger one is a 413. */
+  bytesMax: number;
+  /** Asked once, as soon as it is certain that there is at least one byte; refuses by throwing. */
+  admit(): void;
+  /** Asked for room before bytes are taken: for the announced length at once, or in steps as a body in chunks grows. */
+  reserve(bytes: number): void | Promise<void>;
+}
+
 /**
- * The bytes of the body, empty when there is none. More than `bytesMax` is a 413. `admit` is asked once, when it is
- * sure that there is at least one byte, and refuses by throwing. Rejects with `BodyAborted` when the client goes away.
+ * The bytes of the body, empty when there is none. While `reserve` waits nothing is read, and the client is not told
+ * to continue. Rejects with what `admit` and `reserve` throw, and with `BodyAborted` when the client goes away.
  */
-export function readBody(
+export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
-  bytesMax: number,
-  admit: () => void = () => {},
+  reading: BodyReading,
 ): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    if (request.destroyed) throw new BodyAborted();
-    const announced = Number(request.headers["content-length"] ?? 0);
-    if (announced > 0) {
-      admit();
-      if (announced > bytesMax) throw tooLarge(bytesMax);
-    }
-    if (awaitingContinue.delete(request)) response.writeContinue();
-    const chunks: Buffer[] = [];
-    let received = 0;
-    const settle = (settled: () => void) => {
-      request.off("data", onData).off("end", onEnd).off("close", onClose);
-      settled();
-    };
-    const onData = (chunk: Buffer) => {
-      if (received === 0 && announced === 0) {
-        try {
-          admit();
-        } catch (error) {
-          return settle(() => reject(error));
-        }
+  const { bytesMax, admit, reserve } = reading;
+  if (request.destroyed) throw new BodyAborted();
+  const announced = announcedBytes(request);
+  if (announced > 0) {
+    admit();
+    if (announced > bytesMax) throw tooLarge(bytesMax);
+  }
+  const reserved = reserve(announced > 0 ? announced : FIRST_STEP_BYTES);
+  if (reserved !== undefined) await reserved;
+  if (request.destroyed) throw new BodyAborted();
+  if (awaitingContinue.delete(request)) response.writeContinue();
+  return announced > 0 ? takeAnnounced(request, announced) : takeChunks(request, reading);
+}
+
+/** Reads a body of known length into one piece of memory. The parser sees to it that no more comes than was announced. */
+function takeAnnounced(request: IncomingMessage, announced: number): Promise<Buffer> {
+  let whole: Buffer | null = null;
+  let received = 0;
+  return take(request, {
+    onData(chunk) {
+      if (received === 0 && chunk.length === announced) whole = chunk;
+      else {
+        whole ??= Buffer.allocUnsafeSlow(announced);
+        chunk.copy(whole, received);
       }
       received += chunk.length;
-      if (received > bytesMax) return settle(() => reject(tooLarge(bytesMax)));
+    },
+    onEnd: () => whole?.subarray(0, received) ?? EMPTY,
+  });
+}
+
+/** Room that a body in chunks begins with, in bytes, and the next step; each further one doubles it. */
+const FIRST_STEP_BYTES = 16_384;
+const SECOND_STEP_BYTES = 65_536;
+
+function takeChunks(request: IncomingMessage, { bytesMax, admit, reserve }: BodyReading): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let received = 0;
+  let room = FIRST_STEP_BYTES;
+  return take(request, {
+    onData(chunk) {
+      if (received === 0) admit();
+      received += chunk.length;
+      if (received > bytesMax) throw tooLarge(bytesMax);
       chunks.push(chunk);
+      if (received <= room) return undefined;
+      const wanted = Math.min(bytesMax, Math.max(SECOND_STEP_BYTES, received, room * 2));
+      const more = wanted - room;
+      room = wanted;
+      return reserve(more);
+    },
+    onEnd: () => (chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks, received)),
+  });
+}
+
+interface Taking {
+  /** Takes a chunk; while the promise is pending, no further one comes. */
+  onData(chunk: Buffer): void | Promise<void>;
+  onEnd(): Buffer;
+}
+
+function take(request: IncomingMessage, { onData, onEnd }: Taking): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const settle = (settled: () => void) => {
+      request.off("data", data).off("end", end).off("close", close);
+      settled();
     };
-    const onEnd = () => {
-      const [first = EMPTY] = chunks;
-      settle(() => resolve(chunks.length < 2 ? first : Buffer.concat(chunks, received)));
+    const fail = (error: unknown) => settle(() => reject(error));
+    const data = (chunk: Buffer) => {
+      try {
+        const waits = onData(chunk);
+        if (waits === undefined) return;
+        request.pause();
+        waits.then(() => void request.resume(), fail);
+      } catch (error) {
+        fail(error);
+      }
     };
-    const onClose = () => settle(() => reject(new BodyAborted()));
-    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", ignore);
+    const end = () => settle(() => resolve(onEnd()));
+    const close = () => fail(new BodyAborted());
+    request.on("data", data).on("end", end).on("close", close).on("error", ignore);
   });
 }
 

@@ -8,7 +8,8 @@ import { type CustomerId, type KeyId, type NewId, newCorrelationId, type Random 
 import { type ApiKey, isUsable, isWellFormedKey } from "../core/key.ts";
 import { type RateLimitResult, type RateLimitState, retryAfterSeconds, take } from "../core/rate-limit.ts";
 import type { Log } from "../log.ts";
-import { admitJson, BodyAborted, mayHaveBody, parseJson, readBody } from "./body.ts";
+import type { Bodies, HeldBody } from "./bodies.ts";
+import { admitJson, BodyAborted, mayHaveBody, parseJson } from "./body.ts";
 import { checkHead, noteEarlyAnswer } from "./connection.ts";
 import { renderError } from "./errors.ts";
 import type { Call, Reply, Route } from "./route.ts";
@@ -46,6 +47,13 @@ export interface Edge {
   random: Random;
 }
 
+/** What all requests to one server share. */
+export interface Shared {
+  /** Rate limits that are running, by key. */
+  windows: RateLimitState;
+  bodies: Bodies;
+}
+
 /** A route with its schemas compiled. */
 export interface CompiledRoute {
   route: Route;
@@ -53,8 +61,9 @@ export interface CompiledRoute {
   checkQuery: Check;
 }
 
-/** Compiles the schemas of a route; throws for one that is not closed. */
+/** Compiles the schemas of a route; throws for one that is not closed, and for a public one that takes a body. */
 export function compileRoute(route: Route): CompiledRoute {
+  if (route.scope === "public" && route.body !== null) throw new Error(`${route.path} is public and takes a body`);
   return { route, checkBody: compileCheck("body", route.body), checkQuery: compileCheck("query", route.query) };
 }
 
@@ -72,6 +81,7 @@ export type Target =
 
 interface Exchange {
   edge: Edge;
+  shared: Shared;
   request: IncomingMessage;
   response: ServerResponse;
   requestId: string;
@@ -82,6 +92,7 @@ interface Exchange {
   rate: RateLimitResult | null;
   allow: string | null;
   closing: boolean;
+  body: HeldBody | null;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
@@ -102,7 +113,7 @@ function correlationIdOf(request: IncomingMessage, random: Random): string {
 /** Takes a request to its answer. Never rejects. Does not yield before the handler where there is no body to wait for. */
 export async function serve(
   edge: Edge,
-  windows: RateLimitState,
+  shared: Shared,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
@@ -110,6 +121,7 @@ export async function serve(
 ): Promise<void> {
   const exchange: Exchange = {
     edge,
+    shared,
     request,
     response,
     requestId,
@@ -120,6 +132,7 @@ export async function serve(
     rate: null,
     allow: null,
     closing: edge.isClosing(),
+    body: null,
   };
   try {
     const badHead = checkHead(request);
@@ -129,7 +142,7 @@ export async function serve(
       if (target.compiled?.route.scope !== "public") {
         const found = edge.authenticate(bearerOf(request));
         const key = found instanceof Promise ? await found : found;
-        admitKey(exchange, usable(key, edge.clock.real()), windows);
+        admitKey(exchange, usable(key, edge.clock.real()));
       }
     }
     if (target.compiled === null) {
@@ -139,11 +152,14 @@ export async function serve(
     }
     const { route } = target.compiled;
     checkScope(route, exchange);
-    const body = mayHaveBody(request) ? await readJson(exchange, route.bodyBytesMax) : undefined;
+    // Of a stranger no body is read: no public route takes one.
+    const body = exchange.key !== null && mayHaveBody(request) ? await readJson(exchange, route) : undefined;
     const reply = route.handle(makeCall(exchange, target, body));
     sendReply(exchange, reply instanceof Promise ? await reply : reply);
   } catch (error) {
     sendError(exchange, error);
+  } finally {
+    exchange.body?.release();
   }
 }
 
@@ -189,18 +205,27 @@ export async function keyOf(
   return usable(await authenticate(bearerOf(request)), now);
 }
 
-function admitKey(exchange: Exchange, key: ApiKey, windows: RateLimitState): void {
-  const { edge } = exchange;
+function admitKey(exchange: Exchange, key: ApiKey): void {
+  const { edge, shared, request } = exchange;
   const now = edge.clock.real();
   exchange.key = key;
   edge.touch(key);
   const limit = key.rateLimit ?? edge.rateLimit;
-  if (limit === null) return;
-  exchange.rate = take(windows, key.id, limit, now);
-  if (exchange.rate.allowed) return;
-  const seconds = retryAfterSeconds(exchange.rate, now);
-  const message = `The rate limit of ${limit.limit} requests per ${limit.windowSeconds} s is used up. Try again in ${seconds} s.`;
-  throw new ApiError("RATE_LIMITED", message, { retryAfterSeconds: seconds });
+  if (limit !== null) {
+    exchange.rate = take(shared.windows, key.id, limit, now);
+    if (!exchange.rate.allowed) throw rateLimited(limit, retryAfterSeconds(exchange.rate, now));
+  }
+  shared.bodies.checkQueue(ownerOf(key), request);
+}
+
+function rateLimited({ limit, windowSeconds }: RateLimit, seconds: number): ApiError {
+  const message = `The rate limit of ${limit} requests per ${windowSeconds} s is used up. Try again in ${seconds} s.`;
+  return new ApiError("RATE_LIMITED", message, { retryAfterSeconds: seconds });
+}
+
+/** Who takes from shared pools: the customer, whichever of its keys is used; all admin keys are one. */
+function ownerOf({ customerId }: ApiKey): string {
+  return customerId ?? "admin";
 }
 
 function checkScope(route: Route, { key }: Exchange): void {
@@ -241,9 +266,16 @@ function makeCall(exchange: Exchange, { compiled, query, params }: Routed, body:
   };
 }
 
-async function readJson({ request, response }: Exchange, bytesMax: number): Promise<unknown> {
-  const bytes = await readBody(request, response, bytesMax, () => admitJson(request));
-  return bytes.length === 0 ? undefined : parseJson(bytes);
+async function readJson(exchange: Exchange, { bodyBytesMax: bytesMax }: Route): Promise<unknown> {
+  const { shared, request, response, key } = exchange;
+  if (key === null) throw new Error("a body was read without a key");
+  const body = shared.bodies.open(ownerOf(key));
+  exchange.body = body;
+  const bytes = await body.read(request, response, { bytesMax, admit: () => admitJson(request) });
+  if (bytes.length === 0) return undefined;
+  const turn = body.turn(bytes, request);
+  if (turn !== undefined) await turn;
+  return parseJson(bytes);
 }
 
 /** Printable ASCII, 1 to 255 characters (contract 3). */

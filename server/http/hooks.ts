@@ -3,8 +3,9 @@
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../core/error.ts";
 import type { Context } from "../engine/context.ts";
-import { HOOKS_PATH, receiveAtHook } from "../engine/instances/hooks.ts";
-import { joinedHeaders, readWhole } from "./read-whole.ts";
+import { findHook, HOOKS_PATH, receiveAtHook } from "../engine/instances/hooks.ts";
+import type { Bodies } from "./bodies.ts";
+import { joinedHeaders } from "./joined-headers.ts";
 
 /** Largest body that a hook takes, in bytes: peers name files, and do not send them. */
 const BODY_BYTES_MAX = 1_048_576;
@@ -14,30 +15,38 @@ type Params = { id: string; token: string };
 /** The parts of a target: what follows the token as it was sent, since peers sign it so, and the query with its mark. */
 const TARGET = /^(?:https?:\/\/[^/?#]*)?\/hooks\/[^/?#]*\/[^/?#]*([^?#]*)(\?.*)?$/is;
 
-/** Adds the hooks of all instances. What they are asked while the service starts or stops is a 503. */
-export function registerHooks(app: FastifyInstance, context: Context): void {
+/**
+ * Adds the hooks of all instances. What they are asked while the service starts or stops is a 503. A request whose
+ * address is no hook is answered before a byte of its body is read.
+ */
+export function registerHooks(app: FastifyInstance, context: Context, bodies: Bodies): void {
   for (const url of [`${HOOKS_PATH}:id/:token`, `${HOOKS_PATH}:id/:token/*`]) {
     app.route<{ Params: Params }>({
       method: ["GET", "POST"],
       url,
       async handler({ method, params, raw }, reply) {
-        const body = await readWhole(raw, reply.raw, BODY_BYTES_MAX);
         const target = TARGET.exec(raw.url ?? "");
         // The router reads more spellings than peers are told.
         if (target === null) throw new ApiError("NOT_FOUND", "There is nothing at this address.");
         const [, rest = "", query = ""] = target;
-        const answered = await receiveAtHook(context, {
-          id: params.id,
-          token: params.token,
-          method: method === "POST" ? "POST" : "GET",
-          rest,
-          query,
-          headers: joinedHeaders(raw.headers),
-          body,
-        });
-        reply.code(answered.status);
-        if (answered.contentType !== undefined) reply.type(answered.contentType);
-        return reply.send(answered.body ?? "");
+        const { id, token } = params;
+        const held = bodies.open(`hook ${await findHook(context, { id, token })}`);
+        try {
+          const answered = await receiveAtHook(context, {
+            id,
+            token,
+            method: method === "POST" ? "POST" : "GET",
+            rest,
+            query,
+            headers: joinedHeaders(raw.headers),
+            body: await held.read(raw, reply.raw, { bytesMax: BODY_BYTES_MAX }),
+          });
+          reply.code(answered.status);
+          if (answered.contentType !== undefined) reply.type(answered.contentType);
+          return reply.send(answered.body ?? "");
+        } finally {
+          held.release();
+        }
       },
     });
   }

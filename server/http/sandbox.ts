@@ -23,7 +23,8 @@ import { INBOX_PATH } from "../engine/customers/admit.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
-import { joinedHeaders, readWhole } from "./read-whole.ts";
+import type { Bodies } from "./bodies.ts";
+import { joinedHeaders } from "./joined-headers.ts";
 import { type Route, route } from "./route.ts";
 import { InboxBehaviour } from "./schemas/sandbox.ts";
 
@@ -71,12 +72,16 @@ export class Inboxes {
     return { url: this.#url(endpoint.url), secret: this.#secret(endpoint), behaviour, requests: inboxRequests(inbox) };
   }
 
-  /** Keeps a request and says how to answer it; null when there is no inbox with this token. */
-  async receive(token: string, headers: IncomingHttpHeaders, body: Buffer): Promise<InboxAnswer | null> {
+  /** The inbox with this token; null when there is none. */
+  async find(token: string): Promise<Endpoint | null> {
     if (!TOKEN.test(token)) return null;
     const url = INBOX_PATH + token;
     const endpoint = this.#kept.get(url)?.endpoint ?? (await findInboxByUrl(this.#context.store.db, url));
-    if (endpoint === null || !endpoint.active) return null;
+    return endpoint?.active === true ? endpoint : null;
+  }
+
+  /** Keeps a request that came to this inbox, and says how to answer it. */
+  receive(endpoint: Endpoint, headers: IncomingHttpHeaders, body: Buffer): InboxAnswer {
     const { clock } = this.#context;
     const verified = verifySignature({
       body,
@@ -187,12 +192,17 @@ export function inboxRoutes(inboxes: Inboxes): Route[] {
 }
 
 /** The address of every inbox, beside `/v1` and without a key: the token in it and the signature take its place. */
-export function registerInbox(app: FastifyInstance, inboxes: Inboxes): void {
+export function registerInbox(app: FastifyInstance, inboxes: Inboxes, bodies: Bodies): void {
   app.addHook("preClose", async () => inboxes.stop());
   app.post<{ Params: { token: string } }>(`${INBOX_PATH}:token`, async (request, reply) => {
-    const body = await readWhole(request.raw, reply.raw, BODY_BYTES_MAX);
-    const answer = await inboxes.receive(request.params.token, request.headers, body);
-    if (answer === null) throw new ApiError("NOT_FOUND", "There is no inbox at this address.");
+    const endpoint = await inboxes.find(request.params.token);
+    // Nothing is read of what is sent to an address that is none.
+    if (endpoint === null) throw new ApiError("NOT_FOUND", "There is no inbox at this address.");
+    const held = bodies.open(endpoint.customerId);
+    const answer = await held
+      .read(request.raw, reply.raw, { bytesMax: BODY_BYTES_MAX })
+      .then((body) => inboxes.receive(endpoint, request.headers, body))
+      .finally(() => held.release());
     await inboxes.delay(answer.delayMs, reply.raw);
     return reply
       .code(answer.status)

@@ -3,18 +3,29 @@
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { ApiError } from "../core/error.ts";
-import type { RateLimitState } from "../core/rate-limit.ts";
-import { BodyAborted } from "./body.ts";
-import { checkHead, createHttpServer, TIMEOUTS, type Timeouts } from "./connection.ts";
+import { Bodies } from "./bodies.ts";
+import { BodyAborted, mayHaveBody } from "./body.ts";
+import { checkHead, createHttpServer, noteEarlyAnswer, TIMEOUTS, type Timeouts } from "./connection.ts";
 import { renderError } from "./errors.ts";
-import { type CompiledRoute, compileRoute, type Edge, type Refusal, requestIdOf, serve } from "./exchange.ts";
+import {
+  type CompiledRoute,
+  compileRoute,
+  type Edge,
+  type Refusal,
+  requestIdOf,
+  type Shared,
+  serve,
+} from "./exchange.ts";
 import { METHODS, type Route } from "./route.ts";
 
 /** What `buildServer` is given. */
 export interface ServerOptions extends Edge {
   routes: readonly Route[];
-  /** Routes beside `/v1`: bare Fastify ones. Their bodies are not parsed: `readBody` reads them. What they throw is rendered. */
-  extra?(app: FastifyInstance): void;
+  /**
+   * Routes beside `/v1`: bare Fastify ones. Their bodies are not read unless they ask `bodies` for them. What they throw
+   * is rendered.
+   */
+  extra?(app: FastifyInstance, bodies: Bodies): void;
   timeouts?: Timeouts;
 }
 
@@ -35,20 +46,20 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 /** A server that is not listening yet: `listen({ host, port })`, `inject`, `close`. Throws for a route that is declared twice. */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const windows: RateLimitState = new Map();
-  const app = newFastify(options, windows);
+  const shared: Shared = { windows: new Map(), bodies: new Bodies(options.clock) };
+  const app = newFastify(options, shared);
   // Bodies are read by the edge, after the checks that come first, so the framework must not touch any.
   for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.setErrorHandler((error, request, reply) => sendFault(options, error, request, reply));
   app.setNotFoundHandler((request, reply) => {
-    serveUnrouted(options, windows, request, reply, () => missing(app, request));
+    serveUnrouted(options, shared, request, reply, () => missing(app, request));
   });
-  for (const route of options.routes) addRoute(app, options, windows, compileRoute(route));
-  addExtra(app, options);
+  for (const route of options.routes) addRoute(app, options, shared, compileRoute(route));
+  addExtra(app, options, shared);
   return app;
 }
 
-function newFastify(options: ServerOptions, windows: RateLimitState): FastifyInstance {
+function newFastify(options: ServerOptions, shared: Shared): FastifyInstance {
   const { clock, newId, log, timeouts = TIMEOUTS } = options;
   const answered = ({ requestId, status, method }: { requestId: string; status: number; method: string | null }) => {
     log.info("request", { requestId, status, ...(method === null ? {} : { method }) });
@@ -61,7 +72,7 @@ function newFastify(options: ServerOptions, windows: RateLimitState): FastifyIns
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       const isPublic = !isUnderV1(request.url) || isUnderPublic(options.routes, request.url);
-      serveUnrouted(options, windows, request, reply, () => ({ error: routingError(error.code) }), isPublic);
+      serveUnrouted(options, shared, request, reply, () => ({ error: routingError(error.code) }), isPublic);
     },
   });
 }
@@ -81,7 +92,7 @@ function routingError(code: string): ApiError {
   });
 }
 
-function addRoute(app: FastifyInstance, edge: Edge, windows: RateLimitState, compiled: CompiledRoute): void {
+function addRoute(app: FastifyInstance, edge: Edge, shared: Shared, compiled: CompiledRoute): void {
   const { method, path, scope } = compiled.route;
   const isPublic = scope === "public";
   const hasParams = path.includes(":");
@@ -90,11 +101,11 @@ function addRoute(app: FastifyInstance, edge: Edge, windows: RateLimitState, com
     url: path,
     handler(request, reply) {
       if (hasParams && !areIds(request.params)) {
-        serveUnrouted(edge, windows, request, reply, () => missing(app, request), isPublic);
+        serveUnrouted(edge, shared, request, reply, () => missing(app, request), isPublic);
         return;
       }
       const { query, params } = request;
-      void serve(edge, windows, request.raw, reply.raw, request.id, { compiled, query, params });
+      void serve(edge, shared, request.raw, reply.raw, request.id, { compiled, query, params });
     },
   });
 }
@@ -110,14 +121,14 @@ function areIds(params: unknown): boolean {
 /** Answers what no route takes. Under `/v1` only to those who have a key, unless none would have been asked for. */
 function serveUnrouted(
   edge: Edge,
-  windows: RateLimitState,
+  shared: Shared,
   request: FastifyRequest,
   reply: FastifyReply,
   refuse: () => Refusal,
   isPublic = !isUnderV1(request.raw.url ?? ""),
 ): void {
   const target = { compiled: null, isPublic, refuse };
-  void serve(edge, windows, request.raw, reply.raw, request.id, target);
+  void serve(edge, shared, request.raw, reply.raw, request.id, target);
 }
 
 const UNDER_V1 = /^\/v1(\/|$)/;
@@ -154,7 +165,7 @@ function missing(app: FastifyInstance, request: FastifyRequest): Refusal {
   return { error: new ApiError("METHOD_NOT_ALLOWED", message), allow };
 }
 
-function addExtra(app: FastifyInstance, options: ServerOptions): void {
+function addExtra(app: FastifyInstance, options: ServerOptions, { bodies }: Shared): void {
   const { extra, log, counted } = options;
   if (extra === undefined) return;
   app.register((child, _, done) => {
@@ -170,7 +181,15 @@ function addExtra(app: FastifyInstance, options: ServerOptions): void {
       log.info("request", { requestId, method, ...(route === null ? {} : { route }), status, durationMs });
       next();
     });
-    extra(child);
+    // The rest of a body that is not read is thrown away, so that the answer reaches its client.
+    child.addHook("onSend", (request, _reply, payload, next) => {
+      if (mayHaveBody(request.raw) && !request.raw.complete) {
+        noteEarlyAnswer(request.raw);
+        request.raw.resume();
+      }
+      next(null, payload);
+    });
+    extra(child, bodies);
     done();
   });
 }

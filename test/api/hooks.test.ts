@@ -67,6 +67,15 @@ test("what cannot be a path, a method or a body is refused as everywhere, and re
   assert.equal(called.status, 200);
 });
 
+test("a wrong token is a 404 before a byte of the body has come, and a body of a right one is read within its limit", async (t) => {
+  const { service, hookUrl } = await twilioService(t);
+  const path = new URL(hookUrl).pathname;
+  const head = (target: string) => `POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`;
+  const refused = await ask(port(service.url), head(`${path}x`), { limitMs: 3_000 });
+  assert.equal(refused.status, 404);
+  await assert.rejects(ask(port(service.url), head(path), { limitMs: 300 }), /no answer/);
+});
+
 test("a hook has no rate limit, and needs no key even where one is sent", async (t) => {
   const { fake, hookUrl } = await twilioService(t, { TB_RATE_LIMIT: "100/60s" });
   const calls = Array.from({ length: 150 }, () => fake.call(hookUrl, { SmsSid: "" }));

@@ -8,6 +8,7 @@ import type { Inbox, InboxRequest } from "../../sdk/wire.ts";
 import { signatureHeaders } from "../../server/core/signature.ts";
 import { type AdminApi, startAdminApi } from "../support/admin-api.ts";
 import { failureOf } from "../support/edge.ts";
+import { ask } from "../support/socket.ts";
 import { until } from "../support/wait.ts";
 
 const INBOX = "GET /v1/sandbox/inbox";
@@ -67,6 +68,16 @@ test("contract 7: the inbox keeps what is rightly signed, byte for byte and with
     { receivedAt: "2026-01-01T00:00:00.000Z", verified: true, status: 200, headers: null, body: BODY },
   );
   for (const [name, value] of Object.entries(headers)) assert.equal(request.headers[name.toLowerCase()], value);
+});
+
+test("an address that is no inbox is a 404 before a byte of the body has come", async (t) => {
+  const api = await startAdminApi(t);
+  const { inbox } = await makeOwner(api);
+  const { port, pathname } = new URL(inbox.url);
+  for (const path of [pathname.replace(/.{32}$/, "0".repeat(32)), "/sandbox/inbox/nothing"]) {
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`;
+    assert.equal((await ask(Number(port), head, { limitMs: 3_000 })).status, 404);
+  }
 });
 
 test("contract 7: what is not signed, or with another secret, body or time, is refused with 401 and shown", async (t) => {

@@ -150,7 +150,7 @@ export class Service {
       clock: context.clock,
       newId: context.newId,
       random,
-      extra: (app) => registerInbox(app, this.#inboxes),
+      extra: (app, bodies) => registerInbox(app, this.#inboxes, bodies),
     });
   }
 }

@@ -62,7 +62,7 @@ export async function startAdminApi(t: Test, options: TestContextOptions = {}): 
       ...usageRoutes(context, usage),
       ...inboxRoutes(inboxes),
     ],
-    extra: (app) => registerInbox(app, inboxes),
+    extra: (app, bodies) => registerInbox(app, inboxes, bodies),
   });
   url = `http://127.0.0.1:${port}`;
   t.after(() => test.close());

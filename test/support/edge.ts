@@ -18,9 +18,10 @@ import { buildServer, type ServerOptions } from "../../server/http/server.ts";
 import type { LogFields } from "../../server/log.ts";
 import type { RawAnswer } from "./socket.ts";
 
-/** A customer's key, an admin's, and two that no longer work. */
+/** A customer's key, another customer's, an admin's, and two that no longer work. */
 export const KEYS = {
   customer: `tb_${"c".repeat(36)}`,
+  other: `tb_${"o".repeat(36)}`,
   admin: `tb_${"a".repeat(36)}`,
   revoked: `tb_${"r".repeat(36)}`,
   expired: `tb_${"e".repeat(36)}`,
@@ -44,6 +45,7 @@ const BASE: ApiKey = {
 
 const BY_HASH = new Map<string, ApiKey>([
   [hashKey(KEYS.customer), BASE],
+  [hashKey(KEYS.other), { ...BASE, id: "key_other", customerId: "cust_2" }],
   [hashKey(KEYS.admin), { ...BASE, id: "key_admin", customerId: null, scope: "admin" }],
   [hashKey(KEYS.revoked), { ...BASE, id: "key_revoked", revokedAt: 1 }],
   [hashKey(KEYS.expired), { ...BASE, id: "key_expired", expiresAt: 1 }],
@@ -175,6 +177,7 @@ export function failureOf(status: number, body: string): Failure {
 
 /** Header lines of requests. */
 export const AUTH = `Authorization: Bearer ${KEYS.customer}`;
+export const OTHER = `Authorization: Bearer ${KEYS.other}`;
 export const ADMIN = `Authorization: Bearer ${KEYS.admin}`;
 export const JSON_TYPE = "Content-Type: application/json";
 /** A body that `POST /v1/messages` takes. */

@@ -31,26 +31,36 @@ export interface AtHook extends Pick<HookRequest, "method" | "headers" | "body">
 }
 
 /**
- * Gives a request to the instance whose hook it came to, and answers what its provider does. Throws 404 for an address
- * that is no hook, whatever is wrong with it, and 503 while the instance does not run.
+ * Checks the address alone, so that nothing of a stranger's request need be read. Answers the instance whose hook it
+ * is. Throws 404 for an address that is no hook, whatever is wrong with it, and 503 while the instance does not run.
  */
-export async function receiveAtHook(
-  context: Context,
-  { id, token, rest, query, ...request }: AtHook,
-): Promise<HookReply> {
+export async function findHook(context: Context, { id, token }: Pick<AtHook, "id" | "token">): Promise<InstanceId> {
   // Before that nobody can tell a hook's address from another.
   if (!context.links.isLoaded) throw notNow("The service is starting; try again later.");
   const instance = await context.known.instance(id as InstanceId);
-  if (instance === null || !context.links.opensHook(instance.id, token)) {
-    throw new ApiError("NOT_FOUND", "There is nothing at this address.");
-  }
-  const provider = context.providers.get(instance.id);
-  if (provider === undefined) {
-    throw notNow("The instance is not running; try again later.");
-  }
-  if (provider.receive === undefined) throw new ApiError("NOT_FOUND", "There is nothing at this address.");
-  const url = `${hookUrl(context, instance.id)}${rest}${query}`;
-  return provider.receive({ ...request, path: rest, url });
+  if (instance === null || !context.links.opensHook(instance.id, token)) throw notFound();
+  receiverOf(context, instance.id);
+  return instance.id;
+}
+
+/** Gives a request to the instance whose hook it came to, and answers what its provider does. Throws as `findHook` does. */
+export async function receiveAtHook(context: Context, request: AtHook): Promise<HookReply> {
+  const instanceId = await findHook(context, request);
+  const { rest, query, method, headers, body } = request;
+  const url = `${hookUrl(context, instanceId)}${rest}${query}`;
+  return receiverOf(context, instanceId)({ method, headers, body, path: rest, url });
+}
+
+/** The receiver of an instance's provider. Throws 503 while the instance does not run, and 404 if it has no hook. */
+function receiverOf(context: Context, id: InstanceId): (request: HookRequest) => Promise<HookReply> {
+  const provider = context.providers.get(id);
+  if (provider === undefined) throw notNow("The instance is not running; try again later.");
+  if (provider.receive === undefined) throw notFound();
+  return provider.receive.bind(provider);
+}
+
+function notFound(): ApiError {
+  return new ApiError("NOT_FOUND", "There is nothing at this address.");
 }
 
 function notNow(message: string): ApiError {
