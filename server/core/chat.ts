@@ -3,6 +3,7 @@
 import type { Channel, Chat as WireChat } from "../../sdk/wire.ts";
 import type { ChatId, CustomerId, InstanceId } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
+import { parseAddress } from "./phone.ts";
 
 /** Longest name of a group, in characters; what a peer tells beyond it is cut off. */
 export const GROUP_NAME_LENGTH_MAX = 200;
@@ -39,6 +40,26 @@ export interface Chat {
 /** Whether what a message has as its recipient is a group's chat. */
 export function isGroupId(to: string): to is ChatId {
   return to.startsWith("chat_");
+}
+
+/** How a request names a conversation: by its id, or a one-to-one thread by the address of the other end. */
+export type ConversationName = { kind: "id"; id: string } | { kind: "thread"; peer: string };
+
+/** A thread in the form of Apple's Messages: a service, `-` for one-to-one, and the address of the other end. */
+const THREAD_GUID = /^(?:imessage|sms);-;(.*)$/is;
+
+/**
+ * Reads the name of a conversation: a chat id, an address, or `iMessage;-;<address>` and `SMS;-;<address>`. The service
+ * chooses nothing: two addresses have one thread, over whichever channel. What is no address counts as an id.
+ */
+export function parseConversation(text: string): ConversationName {
+  const peer = parseAddress(THREAD_GUID.exec(text)?.[1] ?? text)?.address;
+  return peer === undefined ? { kind: "id", id: text } : { kind: "thread", peer };
+}
+
+/** Whether the recipient of a message is written as a conversation and not as an address; there need be none. */
+export function isConversation(to: string): boolean {
+  return parseAddress(to) === null && (isGroupId(to) || THREAD_GUID.test(to));
 }
 
 /** Key of the one-to-one thread of a customer's address with another one. */

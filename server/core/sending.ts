@@ -2,6 +2,7 @@
 
 import type { ErrorDetail, Mention, SendCarousel, SendMessage, SendOptions } from "../../sdk/wire.ts";
 import { type AllowList, checkAddress } from "./address.ts";
+import { isConversation } from "./chat.ts";
 import { ApiError, invalidField } from "./error.ts";
 
 /** What to send, and to whom: one of `to` and `chatId`. What is the same as leaving it out is left out. */
@@ -65,7 +66,10 @@ export function understandCarousel(body: SendCarousel): Understood {
 
 type Named = Pick<SendMessage, "to" | "chatId" | "conversationId">;
 
-/** Exactly one of the names for whom it goes to (contract 3). An empty one counts as none. */
+/**
+ * Exactly one of the names for whom it goes to (contract 3). An empty one counts as none. A conversation in `to` is
+ * the same as in `chatId`.
+ */
 function recipientOf(named: Named): Pick<Wanted, "to" | "chatId"> {
   const { to, chatId, conversationId } = named;
   const given = Object.entries({ to, chatId, conversationId }).filter(
@@ -74,11 +78,11 @@ function recipientOf(named: Named): Pick<Wanted, "to" | "chatId"> {
   const [first, ...more] = given;
   if (first === undefined) {
     const message =
-      "name the recipient: a phone number in E.164 form or an e-mail address, or a conversation by chatId";
+      "name the recipient: a phone number in E.164 form, an e-mail address or a chat id; or a conversation by chatId";
     throw new ApiError("INVALID_RECIPIENT", `to: ${message}.`, { details: [{ path: "to", message }] });
   }
   const [name, value = ""] = first;
-  if (more.length === 0) return name === "to" ? { to: value } : { chatId: value };
+  if (more.length === 0) return name === "to" && !isConversation(value) ? { to: value } : { chatId: value };
   const message = `give one recipient, not ${given.map(([one]) => one).join(" and ")}`;
   const details = given.map(([path]) => ({ path, message }));
   throw new ApiError("INVALID_RECIPIENT", `${name}: ${message}.`, { details });

@@ -94,6 +94,37 @@ describe("a one-to-one thread", () => {
     assert.equal((await ask("GET", `/v1/chats/${chat.id}/messages`)).data.messages.length >= 3, true);
   });
 
+  test("is named by iMessage;-;address and SMS;-;address too, encoded or not, at every route that takes an address", async () => {
+    const to = "+15005550136";
+    await send({ to });
+    const { data: chat } = await ask("GET", threadWith(to));
+    for (const name of [`iMessage;-;${to}`, `SMS;-;${to}`, `imessage;-;${to}`]) {
+      for (const written of [name, encodeURIComponent(name)]) {
+        assert.equal((await ask("GET", `/v1/chats/${written}`)).data?.id, chat.id, written);
+        const { messages } = (await ask("GET", `/v1/chats/${written}/messages`)).data;
+        assert.equal(messages[0].chatId, chat.id);
+      }
+      const path = threadWith(name);
+      for (const mark of ["read", "unread"]) assert.equal((await ask("POST", `${path}/${mark}`)).data.id, chat.id);
+      assert.equal((await ask("POST", `${path}/typing`, { status: "stop" })).data.chatId, chat.id);
+      const changes = [
+        ["PUT", "/name", { name: "Trip" }],
+        ["POST", "/participants", { participant: BOB }],
+        ["DELETE", `/participants/${to}`],
+        ["POST", "/leave"],
+      ] as const;
+      for (const [method, more, body] of changes) {
+        refused(await ask(method, `${path}${more}`, body), 400, "INVALID_STATUS");
+      }
+      assert.equal((await ask("GET", `${path}?from=${encodeURIComponent(own)}`)).data.id, chat.id);
+      refused(await ask("GET", `${path}?from=%2B15005550078`), 404, "CONVERSATION_NOT_FOUND");
+    }
+    await send({ to: "Anna@Example.com" });
+    assert.deepEqual((await ask("GET", threadWith("iMessage;-;ANNA@example.com"))).data.participants, [
+      "anna@example.com",
+    ]);
+  });
+
   test("of several with one address is the newest, unless from names the other", async () => {
     const { data: customers } = await api.ask("GET", "/v1/admin/customers", { key: api.adminKey });
     const [customer] = customers.customers;
@@ -327,7 +358,14 @@ test("an unknown chat, and what is no name of one, is 404 CONVERSATION_NOT_FOUND
     ["POST", "/unread"],
     ["POST", "/typing"],
   ] as const;
-  for (const id of ["chat_01890000-0000-7000-8000-000000000000", "+15005550198", "nothing", "'%20or%201=1"]) {
+  for (const id of [
+    "chat_01890000-0000-7000-8000-000000000000",
+    "+15005550198",
+    "iMessage;-;%2B15005550198",
+    "SMS;-;nothing",
+    "nothing",
+    "'%20or%201=1",
+  ]) {
     for (const [method, path, body] of asked) {
       refused(await ask(method, `/v1/chats/${id}${path}`, body), 404, "CONVERSATION_NOT_FOUND");
     }

@@ -44,7 +44,9 @@ test("specification 2.5, 2.6: an event carries id, type, timestamp and the messa
   )?.event;
   assert.match(event?.id ?? "", /^evt_[0-9a-f-]{36}$/);
   assert.match(event?.timestamp ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  const { deliveredAt, correlationId, ...rest } = event?.data ?? {};
+  const { deliveredAt, correlationId, providerMessageId, ...rest } = event?.data ?? {};
+  assert.equal(providerMessageId, (await api.ask("GET", `/v1/messages/${data.id}`)).data.providerMessageId);
+  assert.equal(typeof providerMessageId, "string");
   assert.equal(typeof deliveredAt, "string");
   assert.match(String(correlationId), /^cor_[0-9a-f]{32}$/);
   assert.deepEqual(rest, {

@@ -257,6 +257,52 @@ describe("contract 3: conversations", () => {
     assert.deepEqual([reply.chatId, reply.replyTo], [record.chatId, data.id]);
   });
 
+  test("to takes a chat id, of a thread and of a group, and a carousel's too; the same request in either field", async () => {
+    const to = "+15005550156";
+    const first = await send({ to });
+    const { chatId } = (await get(first.data.id)).data;
+    const there = await send({ to: chatId, idempotencyKey: "either-field" });
+    assert.deepEqual([there.status, there.data.to], [202, to]);
+    assert.equal((await get(there.data.id)).data.chatId, chatId);
+    const again = await post({ chatId, content: { text: "Hello" }, idempotencyKey: "either-field" });
+    assert.deepEqual([again.status, again.data.id], [200, there.data.id]);
+    const participants = ["+15005550122", "+15005550123"];
+    const { data: group } = await api.ask("POST", "/v1/chats/groups", { body: { participants } });
+    const told = await send({ to: group.id });
+    assert.deepEqual([told.status, told.data.to], [202, group.id]);
+    const mediaUrls = ["https://images.example/a.png", "https://images.example/b.png"];
+    const carousel = await post({ to: chatId, mediaUrls }, "/v1/messages/carousel");
+    assert.deepEqual([carousel.status, carousel.data.to], [202, to]);
+    const { data: rehearsed } = await post({ to: chatId, content: { text: "Hello" } }, "/v1/messages?dryRun=true");
+    assert.deepEqual([rehearsed.to, rehearsed.dryRun], [to, true]);
+  });
+
+  test("to and chatId take iMessage;-;address and SMS;-;address of a thread that there is", async () => {
+    const to = "+15005550157";
+    const { chatId } = (await get((await send({ to })).data.id)).data;
+    for (const name of [`iMessage;-;${to}`, `SMS;-;${to}`, chatId, to]) {
+      for (const field of ["to", "chatId"]) {
+        const { status, data } = await post({ [field]: name, content: { text: "Hello" } });
+        assert.deepEqual([status, data?.to], [202, to], `${field}: ${name}`);
+        assert.equal((await get(data.id)).data.chatId, chatId);
+      }
+    }
+  });
+
+  test("a conversation in to that is not there is a 404, and no payment is asked of a conversation", async () => {
+    const unknown = ["chat_01890000-0000-7000-8000-000000000000", "iMessage;-;+15005550158", "SMS;-;nobody", "chat_"];
+    for (const to of unknown) {
+      for (const path of ["/v1/messages", "/v1/messages?dryRun=true"]) {
+        const { status, error } = await post({ to, content: { text: "Hello" } }, path);
+        assert.deepEqual([status, error?.code], [404, "CONVERSATION_NOT_FOUND"], to);
+      }
+      const { status, error } = await post({ to, amount: "25.00" }, "/v1/payments/request");
+      assert.deepEqual([status, error?.code], [400, "INVALID_PHONE_NUMBER"], to);
+    }
+    const { status, error } = await send({ to: "iMessage;+;+15005550158" });
+    assert.deepEqual([status, error?.code], [400, "INVALID_PHONE_NUMBER"]);
+  });
+
   test("a group is written to by its id alone", async () => {
     const participants = ["+15005550120", "+15005550121"];
     const { data: group } = await api.ask("POST", "/v1/chats/groups", { body: { participants } });

@@ -1,6 +1,6 @@
 /** Which of a customer's chats a request means, and whether its provider can be asked about it. */
 
-import { type Chat, channelOf } from "../../core/chat.ts";
+import { type Chat, channelOf, parseConversation } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
@@ -9,7 +9,10 @@ import { findChat, findLastMessage, findThreadWith } from "../../store/chats.ts"
 import type { Context } from "../context.ts";
 import { conversationOf } from "./conversation.ts";
 
-/** A chat by its id, or a one-to-one thread by the other end's address: the newest one, or that with the own address `from`. */
+/**
+ * A chat by its id, or a one-to-one thread by the other end's address in one of the forms of `parseConversation`: the
+ * newest one, or that with the own address `from`.
+ */
 export interface ChatName {
   customerId: CustomerId;
   id: string;
@@ -19,11 +22,11 @@ export interface ChatName {
 /** The chat that is named; throws 404 `CONVERSATION_NOT_FOUND`, also for another customer's. */
 export async function requireChat({ store }: Context, { customerId, id, from }: ChatName): Promise<Chat> {
   const own = from === undefined ? null : (parseAddress(from)?.address ?? from);
-  const peer = parseAddress(id)?.address;
+  const name = parseConversation(id);
   const chat =
-    peer === undefined
-      ? await findChat(store.db, customerId, id)
-      : await findThreadWith(store.db, customerId, peer, own);
+    name.kind === "id"
+      ? await findChat(store.db, customerId, name.id)
+      : await findThreadWith(store.db, customerId, name.peer, own);
   if (chat !== null && (own === null || chat.from === own)) return chat;
   const where = own === null ? "" : ` of ${own.slice(0, 100)}`;
   throw new ApiError("CONVERSATION_NOT_FOUND", `There is no conversation ${id.slice(0, 100)}${where}.`);

@@ -1,7 +1,7 @@
 /** To whom a message goes, from which number, and by which channels: what only the customer's own records can tell. */
 
 import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
-import type { Chat } from "../../core/chat.ts";
+import { type Chat, parseConversation } from "../../core/chat.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
@@ -91,7 +91,7 @@ async function chatRecipient(
   chatId: string,
 ): Promise<Recipient> {
   // A thread that is named by an address is one of `from`, where that is given.
-  const from = parseAddress(chatId) === null ? undefined : wanted.from;
+  const from = parseConversation(chatId).kind === "id" ? undefined : wanted.from;
   const chat = await requireChat(context, { customerId, id: chatId, from });
   const number = numberOfChat(await context.known.numbers(customerId), chat, wanted.from);
   if (chat.peer !== null) return addressRecipient(context, number, chat.peer, chat);

@@ -17,6 +17,7 @@ import { threadTaken, withThread } from "../chats/threads.ts";
 import type { Context } from "../context.ts";
 import { type Commanded, once } from "../idempotency.ts";
 import { type Draft, draft } from "../messages/draft.ts";
+import { requireRecipient } from "../messages/recipient.ts";
 import { paymentContext } from "./payments.ts";
 
 /** How long a request is open that does not say, in seconds: 30 days (contract 3). */
@@ -77,17 +78,20 @@ async function draftRequest(context: Context, asking: Asking, asked: Asked, amou
   const { customerId, keyId, correlationId } = asking;
   const { to, from, note = null, callbackUrl, metadata } = asked;
   const id = context.newId("pay");
+  const understood = understandMessage({
+    to,
+    ...(from === undefined ? {} : { from }),
+    content: { text: requestText(amountCents, note) },
+    ...(callbackUrl === undefined ? {} : { callbackUrl }),
+    ...(metadata === undefined ? {} : { metadata }),
+  });
+  // One contact pays: a conversation may be a group, and is refused as a recipient that is no address.
+  if (understood.wanted.chatId !== undefined) requireRecipient(to);
   const drafted = await draft(context, {
     customerId,
     keyId,
     correlationId,
-    ...understandMessage({
-      to,
-      ...(from === undefined ? {} : { from }),
-      content: { text: requestText(amountCents, note) },
-      ...(callbackUrl === undefined ? {} : { callbackUrl }),
-      ...(metadata === undefined ? {} : { metadata }),
-    }),
+    ...understood,
     payment: { id, amountCents },
   });
   const { message } = drafted;

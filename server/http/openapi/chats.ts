@@ -126,9 +126,13 @@ const change = { chatId: IDS.group, actor: CONTACT, to: OWN, channel: "imessage"
 export const chats: Section = {
   tag: "Chats",
   description:
-    "Conversations. A one-to-one thread appears by itself with its first message, and can be named by the other address; groups are made.",
+    "Conversations. A one-to-one thread appears by itself with its first message, and can be named by the other address, also as `iMessage;-;<address>` and `SMS;-;<address>`; groups are made.",
   parameters: {
-    id: { description: "The chat, or for a one-to-one thread the other address.", example: IDS.group },
+    id: {
+      description:
+        "The chat, or for a one-to-one thread the other address: as it is, or as `iMessage;-;<address>` or `SMS;-;<address>`, which name the same thread.",
+      example: IDS.group,
+    },
     address: { description: "A participant's phone number or iMessage e-mail.", example: OTHER_CONTACT },
   },
   operations: {
