@@ -140,7 +140,9 @@ function secretRoutes(context: Context): Route[] {
         const graceSeconds = body.gracePeriodSeconds ?? 0;
         const command = { key, customerId, route: `POST ${path}/rotate-secret`, body: { graceSeconds } };
         const rotated = await rotateSecret(context, command, customerId, { target, graceSeconds });
-        return configuredReply(context, customerId, rotated, 200);
+        // The configuration is whichever there is now; an endpoint that was named is that very one.
+        const again = rotated.repeated && target === null ? { ...rotated, result: null } : rotated;
+        return configuredReply(context, customerId, again, 200);
       },
     }),
   );
@@ -190,11 +192,14 @@ function configuredRecord({ endpoint, secret }: Configured) {
   return webhookRecord(endpoint, secret ?? undefined);
 }
 
-/** The endpoint with what was generated for it; for a repeat as it now is, and never again with its secret. */
+/**
+ * The endpoint with what was generated for it; for a repeat as it now is, and never again with its secret: the endpoint
+ * that `result` names, or for null the configuration. Throws 404 where that is gone.
+ */
 async function configuredReply(
   context: Context,
   customerId: CustomerId,
-  commanded: Commanded<Configured>,
+  commanded: Commanded<Configured> | { repeated: true; result: Target },
   status: number,
 ): Promise<Reply> {
   if (!commanded.repeated) return { status, data: configuredRecord(commanded.value) };

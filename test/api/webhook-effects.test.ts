@@ -9,6 +9,7 @@ import { findEvent } from "../../server/store/events.ts";
 import { StoreFull } from "../../server/store/store.ts";
 import { findWebhook } from "../../server/store/webhooks.ts";
 import { commitAll } from "../support/context.ts";
+import { startTestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
 import { addInbox, create, eventOf, log, put, serveWebhooks, tell, URL_A, URL_B } from "../support/webhooks.ts";
 
@@ -163,4 +164,22 @@ test("a pause holds also when the disk is too full to cancel what waits", async 
   const paused = await api.data<{ active: boolean }>(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
   assert.equal(paused.active, false);
   assert.deepEqual(api.observed.faults, [{ where: "cancel deliveries", error: full }]);
+});
+
+test("contract 5: a repeat of a rotation by its key answers the configuration as it now is: a 404 WEBHOOK_NOT_CONFIGURED once it was deleted", async (t) => {
+  const api = await startTestService();
+  t.after(() => api.stop());
+  const put = () => api.ask("PUT", "/v1/webhooks", { body: { url: "http://127.0.0.1:9/hooks", events: ["*"] } });
+  const rotate = () => api.ask("POST", "/v1/webhooks/rotate-secret", { headers: { "idempotency-key": "rotation" } });
+  const first = (await put()).data;
+  const rotated = await rotate();
+  assert.deepEqual([rotated.status, rotated.data.id, "secret" in rotated.data], [200, first.id, true]);
+  const repeated = await rotate();
+  assert.deepEqual([repeated.status, repeated.data.id, "secret" in repeated.data], [200, first.id, false]);
+  await api.ask("DELETE", "/v1/webhooks");
+  const refused = await rotate();
+  assert.deepEqual([refused.status, refused.error?.code], [404, "WEBHOOK_NOT_CONFIGURED"]);
+  const second = (await put()).data;
+  assert.notEqual(second.id, first.id);
+  assert.equal((await rotate()).data.id, second.id);
 });
