@@ -12,6 +12,7 @@ import type {
   Replayed,
   RotateSecret,
   SetWebhook,
+  TestedDelivery,
   UpdateWebhook,
   Webhook,
 } from "./wire.ts";
@@ -36,8 +37,11 @@ export function webhookRoutes(request: Request) {
       request<Webhook>("PUT", "/v1/webhooks", { ...options, body: webhook }),
     /** Removes one endpoint, the configuration when no id is given. */
     delete: (id?: string, options?: CallOptions) => request<Deleted>("DELETE", either(id), options),
-    /** Sends a `webhook.test` event to one endpoint, the configuration when no id is given. */
-    test: (id?: string, options?: CallOptions) => request<Delivery>("POST", `${either(id)}/test`, options),
+    /**
+     * Sends a `webhook.test` event to one endpoint, the configuration when no id is given. The service waits up to 5 s
+     * for the first attempt; `delivered` and `responseStatus` say how it ended.
+     */
+    test: (id?: string, options?: CallOptions) => request<TestedDelivery>("POST", `${either(id)}/test`, options),
     /** Gives one endpoint a new secret, the configuration when no id is given. */
     rotateSecret: (id?: string, body?: RotateSecret, options?: CallOptions) =>
       request<Webhook>("POST", `${either(id)}/rotate-secret`, { ...options, body }),

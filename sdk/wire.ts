@@ -536,6 +536,14 @@ export interface Delivery {
   createdAt: string;
 }
 
+/** Answer of a webhook test: the delivery as it is after its first attempt, or after 5 s without one. */
+export interface TestedDelivery extends Delivery {
+  /** Whether the receiver took it with a 2xx. */
+  delivered: boolean;
+  /** The status that it answered; null where there was none, or none yet. */
+  responseStatus: number | null;
+}
+
 export interface DeliveryList {
   deliveries: Delivery[];
   pagination: Pagination;

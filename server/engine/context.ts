@@ -20,6 +20,7 @@ import type { Links } from "./links.ts";
 import type { Recent } from "./messages/recent.ts";
 import type { Observer } from "./observer.ts";
 import type { Turns } from "./turns.ts";
+import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
 
 /** Settings that the engine goes by; times in milliseconds. */
 export interface EngineSettings {
@@ -60,6 +61,8 @@ export interface Context {
   /** Who does not want messages from which number, kept at hand. */
   readonly optOuts: OptOuts;
   readonly feeds: Feeds;
+  /** Who waits for an attempt of a delivery. */
+  readonly attempted: AttemptFeed;
   /** One command, or one word of a provider, of a message at a time. */
   readonly turns: Turns;
   /** Where the service is reached from outside, without a slash at the end. */

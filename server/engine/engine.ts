@@ -22,6 +22,7 @@ import { Recent } from "./messages/recent.ts";
 import type { Observer } from "./observer.ts";
 import { Sweep } from "./sweep.ts";
 import { Turns } from "./turns.ts";
+import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import { createDeliver, type Sender } from "./webhooks/deliver.ts";
 
 /** What an engine is made of. */
@@ -62,6 +63,7 @@ export class Engine {
       shownTyping: new ShownTyping(),
       optOuts: new OptOuts(parts.store.db),
       feeds: new Feeds(),
+      attempted: new AttemptFeed(),
       links: new Links(),
       turns: new Turns(),
       connections,

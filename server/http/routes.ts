@@ -45,7 +45,7 @@ export function allRoutes(
     ...attachmentRoutes(context, lasting),
     ...paymentRoutes(context),
     ...callRoutes(context),
-    ...webhookRoutes(context),
+    ...webhookRoutes(context, lasting),
     ...deliveryRoutes(context),
     ...numberRoutes(context),
     ...contactRoutes(context),

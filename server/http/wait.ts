@@ -6,6 +6,7 @@ import type { Context } from "../engine/context.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { type EventFilter, findEvent, listEvents, newestPosition, type PlacedEvent } from "../store/events.ts";
 import type { Lasting } from "./lasting.ts";
+import { Patience } from "./patience.ts";
 import { type Route, route } from "./route.ts";
 import { WaitForEvent } from "./schemas/wait.ts";
 
@@ -73,44 +74,5 @@ async function firstEvent(context: Context, wanted: Wanted, patience: Patience):
     }
   } finally {
     stopListening();
-  }
-}
-
-/** How long a request waits: until its time is up, the service stops, or its client is gone. */
-class Patience {
-  readonly #ends: (() => void)[] = [];
-  #isOver = false;
-  #isWoken = false;
-  #resume = () => {};
-
-  constructor({ clock }: Context, ms: number, lasting: Lasting, onGone: (action: () => void) => void) {
-    const end = () => this.end();
-    this.#ends.push(clock.after(ms, end), lasting.add(end));
-    onGone(end);
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  /** Resolves when it was woken since the last pause, or is over. */
-  async pause(): Promise<void> {
-    if (!this.#isWoken && !this.#isOver) {
-      await new Promise<void>((resolve) => {
-        this.#resume = resolve;
-      });
-    }
-    this.#isWoken = false;
-  }
-
-  wake(): void {
-    this.#isWoken = true;
-    this.#resume();
-  }
-
-  end(): void {
-    this.#isOver = true;
-    for (const end of this.#ends.splice(0)) end();
-    this.#resume();
   }
 }

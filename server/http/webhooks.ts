@@ -1,8 +1,9 @@
 /** Routes of webhooks: the configuration, further endpoints, their secrets, tests and replays (contract 5). */
 
-import type { Replayed, Replay as WireReplay } from "../../sdk/wire.ts";
+import type { Replayed, TestedDelivery, Replay as WireReplay } from "../../sdk/wire.ts";
+import type { Delivery } from "../core/delivery.ts";
 import { invalidField } from "../core/error.ts";
-import type { CustomerId } from "../core/id.ts";
+import type { CustomerId, DeliveryId } from "../core/id.ts";
 import { webhookRecord } from "../core/webhook.ts";
 import type { Context } from "../engine/context.ts";
 import type { Commanded } from "../engine/idempotency.ts";
@@ -19,17 +20,22 @@ import { requireDelivery, testWebhook } from "../engine/webhooks/redeliver.ts";
 import { type ReplayWish, replay } from "../engine/webhooks/replay.ts";
 import { findConfiguration, listWebhooks } from "../store/webhooks.ts";
 import { oneRecord } from "./deliveries.ts";
+import type { Lasting } from "./lasting.ts";
+import { Patience } from "./patience.ts";
 import { type Reply, type Route, route } from "./route.ts";
 import { CommandWebhook, CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "./schemas/webhooks.ts";
 
+/** How long a test waits for its first attempt, in real milliseconds (contract 1). */
+const TEST_MS_MAX = 5_000;
+
 /** `/v1/webhooks` and what is under it, but for deliveries. */
-export function webhookRoutes(context: Context): Route[] {
+export function webhookRoutes(context: Context, lasting: Lasting): Route[] {
   return [
     ...configurationRoutes(context),
     ...endpointsRoutes(context),
     ...oneEndpointRoutes(context),
     ...secretRoutes(context),
-    ...testRoutes(context),
+    ...testRoutes(context, lasting),
     replayRoute(context),
   ];
 }
@@ -148,22 +154,50 @@ function secretRoutes(context: Context): Route[] {
   );
 }
 
-function testRoutes(context: Context): Route[] {
+function testRoutes(context: Context, lasting: Lasting): Route[] {
   return WAYS.map((way) =>
     route({
       method: "POST",
       path: `${way}/test`,
       scope: "messages",
       body: CommandWebhook,
-      async handle({ caller: { customerId }, params, correlationId, idempotencyKey: key }) {
+      async handle({ caller: { customerId }, params, correlationId, idempotencyKey: key, onGone }) {
         const { target, path } = targetOf(params);
         const command = { key, customerId, route: `POST ${path}/test`, body: {} };
         const tested = await testWebhook(context, command, customerId, { target, correlationId });
-        const delivery = tested.repeated ? await requireDelivery(context, customerId, tested.result) : tested.value;
-        return { data: await oneRecord(context, delivery) };
+        const id = (tested.repeated ? tested.result : tested.value.id) as DeliveryId;
+        const patience = new Patience(context, TEST_MS_MAX, lasting, onGone);
+        return { data: await testedRecord(context, await firstAttempt(context, customerId, id, patience)) };
       },
     }),
   );
+}
+
+/** The delivery once its first attempt has ended, or as it is when the patience is over. */
+async function firstAttempt(
+  context: Context,
+  customerId: CustomerId,
+  id: DeliveryId,
+  patience: Patience,
+): Promise<Delivery> {
+  const stopListening = context.attempted.listen(id, () => patience.wake());
+  try {
+    for (;;) {
+      // Read after listening began: an attempt that is recorded from here on wakes the patience.
+      const delivery = await requireDelivery(context, customerId, id);
+      if (delivery.attemptCount > 0 || delivery.status !== "pending" || patience.isOver) return delivery;
+      await patience.pause();
+    }
+  } finally {
+    stopListening();
+    patience.end();
+  }
+}
+
+async function testedRecord(context: Context, delivery: Delivery): Promise<TestedDelivery> {
+  const record = await oneRecord(context, delivery);
+  const delivered = record.status === "succeeded";
+  return { ...record, delivered, responseStatus: record.attempts.at(-1)?.status ?? null };
 }
 
 function replayRoute(context: Context): Route {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Delivery } from "../../sdk/wire.ts";
+import type { Delivery, TestedDelivery } from "../../sdk/wire.ts";
 import { deliveryTo } from "../../server/core/delivery.ts";
 import { findDelivery } from "../../server/store/deliveries.ts";
 import { findEvent } from "../../server/store/events.ts";
@@ -33,7 +33,9 @@ test("contract 5: POST test sends webhook.test to that endpoint whatever its fil
   await put(api, { url: URL_A, events: ["*"] });
   const extra = await create(api, { url: URL_B, events: ["message.read"] });
   const headers = { "x-correlation-id": `cor_${"a".repeat(32)}` };
-  const delivery = await api.data<Delivery>(200, "POST", `/v1/webhooks/${extra.id}/test`, { headers });
+  const tested = await api.data<TestedDelivery>(200, "POST", `/v1/webhooks/${extra.id}/test`, { headers });
+  const { delivered, responseStatus, ...delivery } = tested;
+  assert.deepEqual([delivered, responseStatus], [false, null], "no attempt was made yet");
   assert.deepEqual(
     [delivery.webhookId, delivery.eventType, delivery.url, delivery.status, delivery.messageId, delivery.attempts],
     [extra.id, "webhook.test", URL_B, "pending", null, []],

@@ -23,6 +23,7 @@ import { Recent } from "../../server/engine/messages/recent.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
 import { Turns } from "../../server/engine/turns.ts";
+import { AttemptFeed } from "../../server/engine/webhooks/attempt-feed.ts";
 import type { Fetching } from "../../server/outgoing/fetch.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
@@ -134,6 +135,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     shownTyping: new ShownTyping(),
     optOuts: new OptOuts(store.db),
     feeds: new Feeds(),
+    attempted: new AttemptFeed(),
     links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,
     turns: new Turns(),

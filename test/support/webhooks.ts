@@ -7,6 +7,7 @@ import type { MessageId } from "../../server/core/id.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
 import { endpointSecretPlace } from "../../server/engine/secret-places.ts";
 import { deliveryRoutes } from "../../server/http/deliveries.ts";
+import { Lasting } from "../../server/http/lasting.ts";
 import { webhookRoutes } from "../../server/http/webhooks.ts";
 import { commitAll, type TestContext } from "./context.ts";
 import { type Ask, type Served, served } from "./served.ts";
@@ -16,7 +17,10 @@ export const URL_B = "https://b.example.com/hooks";
 
 /** The routes of webhooks and deliveries, until the test ends. */
 export function serveWebhooks(t: NodeTest): Promise<Served> {
-  return served(t, (context) => [...webhookRoutes(context), ...deliveryRoutes(context)]);
+  // Nothing delivers here: a service that stops waits for no attempt.
+  const lasting = new Lasting();
+  lasting.stop();
+  return served(t, (context) => [...webhookRoutes(context, lasting), ...deliveryRoutes(context)]);
 }
 
 /** Makes or changes the configuration. */

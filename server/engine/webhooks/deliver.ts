@@ -157,6 +157,7 @@ async function record(
     return { unit, value: next };
   };
   const ended = await commitInTime(context, claimed.claimedUntil, () => change(context, decision));
+  context.attempted.notify(claimed.id);
   if (ended !== null && ended.dueAt !== null && ended.dueAt <= context.clock.now())
     context.wake.deliveries([ended.lane]);
 }

@@ -8,6 +8,7 @@ import {
   type Delivery as WireDelivery,
   type DeliveryList as WireDeliveryList,
   type Replayed as WireReplayed,
+  type TestedDelivery as WireTestedDelivery,
   type Webhook as WireWebhook,
   type WebhookTestData as WireWebhookTestData,
 } from "../../../sdk/wire.ts";
@@ -66,6 +67,14 @@ const Delivery = wire<WireDelivery>()(
   }),
 );
 
+const TestedDelivery = wire<WireTestedDelivery>()(
+  component("TestedDelivery", {
+    ...Delivery.properties,
+    delivered: Type.Boolean(),
+    responseStatus: orNull(Type.Integer({ minimum: 100, maximum: 999 })),
+  }),
+);
+
 const DeliveryList = wire<WireDeliveryList>()(
   component("DeliveryList", { deliveries: Type.Array(Delivery), pagination: Pagination }),
 );
@@ -113,12 +122,15 @@ const delivery: WireDelivery = {
   createdAt: at(2),
 };
 
-const testDelivery: WireDelivery = {
+const testDelivery: WireTestedDelivery = {
   ...delivery,
   eventType: "webhook.test",
   messageId: null,
-  attempts: [],
-  nextAttemptAt: at(2),
+  status: "succeeded",
+  attempts: [{ at: at(0), status: 200, durationMs: 41, response: "ok", error: null }],
+  nextAttemptAt: null,
+  delivered: true,
+  responseStatus: 200,
 };
 
 /** Both ways to name an endpoint: none is the configuration. */
@@ -154,8 +166,9 @@ const configurations: Section["operations"] = {
   "POST /v1/webhooks/test": operation({
     id: "testWebhookConfiguration",
     summary: "Test the configuration",
-    description: "Sends it a `webhook.test` event, whatever it subscribes to, and answers the delivery.",
-    answer: Delivery,
+    description:
+      "Sends it a `webhook.test` event, whatever it subscribes to, and answers the delivery once its first attempt has ended, after 5 s at the latest.",
+    answer: TestedDelivery,
     example: testDelivery,
     errors: [...missing, "INVALID_STATUS"],
   }),
@@ -218,8 +231,9 @@ const endpoints: Section["operations"] = {
   "POST /v1/webhooks/:id/test": operation({
     id: "testWebhook",
     summary: "Test an endpoint",
-    description: "Sends it a `webhook.test` event, whatever it subscribes to, and answers the delivery.",
-    answer: Delivery,
+    description:
+      "Sends it a `webhook.test` event, whatever it subscribes to, and answers the delivery once its first attempt has ended, after 5 s at the latest.",
+    answer: TestedDelivery,
     example: testDelivery,
     errors: [...unknown, "INVALID_STATUS"],
   }),

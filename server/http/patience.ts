@@ -1,0 +1,43 @@
+/** A request that waits for something: until its time is up, the service stops, or its client has gone. */
+
+import type { Context } from "../engine/context.ts";
+import type { Lasting } from "./lasting.ts";
+
+/** Ends after `ms` real milliseconds, at a stop of the service, or when the client has gone: whichever comes first. */
+export class Patience {
+  readonly #ends: (() => void)[] = [];
+  #isOver = false;
+  #isWoken = false;
+  #resume = () => {};
+
+  constructor({ clock }: Pick<Context, "clock">, ms: number, lasting: Lasting, onGone: (action: () => void) => void) {
+    const end = () => this.end();
+    this.#ends.push(clock.after(ms, end), lasting.add(end));
+    onGone(end);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Resolves when it was woken since the last pause, or is over. */
+  async pause(): Promise<void> {
+    if (!this.#isWoken && !this.#isOver) {
+      await new Promise<void>((resolve) => {
+        this.#resume = resolve;
+      });
+    }
+    this.#isWoken = false;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#resume();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    for (const end of this.#ends.splice(0)) end();
+    this.#resume();
+  }
+}
