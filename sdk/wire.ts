@@ -127,7 +127,7 @@ export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 export const DIRECTIONS = ["outbound", "inbound"] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
-/** `errorCode` of a failed message (contract 3). */
+/** `errorCode` of a failed message; `ATTACHMENT_FAILED` also of one that was sent without its files (contract 3). */
 export const MESSAGE_ERROR_CODES = [
   "NO_CHANNEL_AVAILABLE",
   "REJECTED",
@@ -136,6 +136,7 @@ export const MESSAGE_ERROR_CODES = [
   "EXPIRED",
   "RECIPIENT_OPTED_OUT",
   "OUTCOME_UNKNOWN",
+  "ATTACHMENT_FAILED",
 ] as const;
 export type MessageErrorCode = (typeof MESSAGE_ERROR_CODES)[number];
 

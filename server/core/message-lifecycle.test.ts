@@ -11,13 +11,13 @@ import {
   MESSAGE_STATUSES,
   type MessageStatus,
 } from "../../sdk/wire.ts";
-import { type Message, NEW_MESSAGE } from "./message.ts";
+import { at, message, NOW, TTL_MS } from "../../test/support/lifecycle.ts";
+import type { Message } from "./message.ts";
 import {
   becomeDue,
   becomeUnknown,
   begin,
   type Change,
-  type ChangeContext,
   cancel,
   canFallBack,
   climb,
@@ -30,60 +30,17 @@ import {
   note,
   retry,
   sendFailedCode,
+  sendInPart,
   TRANSITIONS,
   unsend,
 } from "./message-lifecycle.ts";
-
-const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
-const TTL_MS = 72 * 3_600_000;
-
-function message(changes: Partial<Message> = {}): Message {
-  return {
-    ...NEW_MESSAGE,
-    id: "msg_1",
-    customerId: "cust_1",
-    keyId: null,
-    from: "+15550000001",
-    to: "+15005550100",
-    channel: "imessage",
-    channelsLeft: ["sms"],
-    fallback: true,
-    fallbackAfterMs: null,
-    text: "Hello",
-    metadata: null,
-    externalMessageId: null,
-    callbackUrl: null,
-    correlationId: "cor_1",
-    instanceId: "inst_1",
-    dueAt: NOW,
-    claimedUntil: null,
-    expiresAt: NOW + TTL_MS,
-    sequence: 1,
-    scheduledAt: null,
-    createdAt: NOW,
-    updatedAt: NOW,
-    ...changes,
-  };
-}
-
-let made = 0;
-
-function at(now = NOW): ChangeContext {
-  return {
-    now,
-    eventId: () => {
-      made += 1;
-      return `evt_${made}`;
-    },
-    link: (token) => `https://tb.example/v1/attachments/${token}`,
-    smartEncoding: false,
-  };
-}
 
 const typesOf = (change: Change | null) => (change?.events ?? []).map(({ type }) => type);
 const dataOf = (change: Change | null) => (change?.events ?? []).map(({ bytes }) => JSON.parse(bytes).data);
 
 const SMS = { channel: "sms", instanceId: "inst_2", way: "inst_2, as a test says" } as const;
+
+const TEXT = { reference: "p-text", what: "the text" } as const;
 
 /** How each signal is given to a message, and what comes of it. */
 const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
@@ -100,6 +57,9 @@ const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
   sent: (before) => climb(before, "sent", at()),
   delivered: (before) => climb(before, "delivered", at()),
   read: (before) => climb(before, "read", at()),
+  partly: (before) => sendInPart(before, TEXT, { message: "No.", providerErrorCode: "25" }, at()),
+  sendRest: (before) =>
+    before.status === "failed" ? null : retry({ ...before, errorCode: "ATTACHMENT_FAILED" }, null, TTL_MS, at()),
   unsend: (before) => unsend(before, at()),
 };
 
@@ -112,10 +72,12 @@ const LIFECYCLE: Record<MessageStatus, Partial<Record<MessageSignal, [MessageSta
     fallback: ["queued", "message.fallback"],
     fail: ["failed", "message.failed"],
     sent: ["sent", "message.sent"],
+    partly: ["sent", "message.sent"],
     delivered: ["delivered", "message.sent", "message.delivered"],
     read: ["read", "message.sent", "message.delivered", "message.read"],
   },
   sent: {
+    sendRest: ["queued", "message.queued"],
     fallback: ["queued", "message.fallback"],
     fail: ["failed", "message.failed"],
     delivered: ["delivered", "message.delivered"],
@@ -238,7 +200,7 @@ test("contract 3: whatever happens to a message, its events count 1, 2, 3 and it
         assert.equal(change.message.status, LIFECYCLE[before.status][one]?.[0]);
         all = { message: change.message, events: [...all.events, ...change.events] };
         // A channel begins anew with each fallback and each retry.
-        if (one === "fallback" || one === "retry") told.length = 0;
+        if (one === "fallback" || one === "retry" || one === "sendRest") told.length = 0;
         told.push(...typesOf(change));
         for (const type of LADDER)
           assert.ok(told.filter((name) => name === type).length <= 1, `${type} twice: ${told}`);

@@ -11,14 +11,16 @@ import type {
 import type { Link } from "./attachment.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
-import { FRESH, type Message, type TimelineEntry } from "./message.ts";
+import { FRESH, type Message, type SentPart, type TimelineEntry } from "./message.ts";
+import { causeOfRest } from "./message-parts.ts";
 import { messageEventData } from "./message-record.ts";
 import type { Way } from "./routing.ts";
 import { segmentsOf } from "./segment.ts";
 
 /**
  * What can happen to a message; to an inbound one, only `unsend`. `due` its scheduled time came; `handOver` a provider is given it;
- * `defer` the provider asks to wait; `fallback` the channel is given up and another is left; `sent`, `delivered` and `read` are receipts.
+ * `defer` the provider asks to wait; `fallback` the channel is given up and another is left; `sent`, `delivered` and `read` are receipts;
+ * `partly` a part of it went out and the rest never will by itself; `sendRest` the customer asks for that rest.
  */
 export type MessageSignal =
   | "due"
@@ -31,6 +33,8 @@ export type MessageSignal =
   | "sent"
   | "delivered"
   | "read"
+  | "partly"
+  | "sendRest"
   | "unsend";
 
 /**
@@ -48,6 +52,8 @@ export const TRANSITIONS: Readonly<Record<MessageSignal, Readonly<Partial<Record
   sent: { pending: "sent", failed: "sent" },
   delivered: { pending: "delivered", sent: "delivered", failed: "delivered" },
   read: { pending: "read", sent: "read", delivered: "read", failed: "read" },
+  partly: { pending: "sent" },
+  sendRest: { sent: "queued" },
   unsend: { sent: "unsent", delivered: "unsent", read: "unsent", received: "unsent" },
 };
 
@@ -230,12 +236,9 @@ export interface FailureCause {
   providerErrorCode?: string | null;
 }
 
-/** It will not get there. Null when it had already ended otherwise. */
-export function fail(message: Message, cause: FailureCause, context: ChangeContext): Change | null {
-  const status = transition(message.status, "fail");
-  if (status === null) return null;
-  const next: Message = {
-    ...message,
+/** What a message is once it has ended for this cause. */
+function failedBy(cause: FailureCause) {
+  return {
     errorCode: cause.code,
     errorMessage: cause.message,
     providerErrorCode: cause.providerErrorCode ?? null,
@@ -243,8 +246,34 @@ export function fail(message: Message, cause: FailureCause, context: ChangeConte
     claimedUntil: null,
     unknownSince: null,
   };
-  const data = cause.code === "OUTCOME_UNKNOWN" ? { mayHaveBeenSent: true } : {};
+}
+
+/** It will not get there. Null when it had already ended otherwise. */
+export function fail(message: Message, given: FailureCause, context: ChangeContext): Change | null {
+  const status = transition(message.status, "fail");
+  if (status === null) return null;
+  const cause = causeOfRest(message, given);
+  const next = { ...message, ...failedBy(cause) };
+  const isMaybeSent = cause.code === "OUTCOME_UNKNOWN" || message.sentPart !== null;
+  const data = isMaybeSent ? { mayHaveBeenSent: true } : {};
   return enter({ message: next, events: [] }, status, context, { reason: cause.code, data });
+}
+
+/**
+ * A part of it was sent, and the rest was refused for good: `sent` under the part's reference, with the error of the
+ * rest. Null when its hand-over has ended otherwise.
+ */
+export function sendInPart(
+  message: Message,
+  part: SentPart,
+  why: Pick<FailureCause, "message" | "providerErrorCode">,
+  context: ChangeContext,
+): Change | null {
+  const status = transition(message.status, "partly");
+  if (status === null) return null;
+  const bound = { ...message, sentPart: part, providerMessageId: part.reference, sentAt: context.now };
+  const cause = causeOfRest(bound, { ...why, code: "ATTACHMENT_FAILED" });
+  return enter({ message: { ...bound, ...failedBy(cause) }, events: [] }, status, context, { reason: cause.message });
 }
 
 const SEND_FAILED = { imessage: "IMESSAGE_SEND_FAILED", sms: "SMS_SEND_FAILED" } as const;
@@ -259,9 +288,9 @@ export interface NextChannel extends Way {
   channel: Channel;
 }
 
-/** Whether giving up the present channel leads to another: fallback is wanted and one is left. */
+/** Whether giving up the present channel leads to another: fallback is wanted, one is left, and no part was sent on this one. */
 export function canFallBack(message: Message): boolean {
-  return message.fallback && message.channelsLeft.length > 0;
+  return message.fallback && message.channelsLeft.length > 0 && message.sentPart === null;
 }
 
 /** The channel is given up: `message.fallback`, then the next one (contract 3, Routing). */
@@ -273,7 +302,7 @@ export function fallBack(
   context: ChangeContext,
 ): Change | null {
   const status = transition(message.status, "fallback");
-  if (status === null) return null;
+  if (status === null || message.sentPart !== null) return null;
   const { now } = context;
   const { channel, instanceId, way } = next;
   const entry = { status, at: now, channel, reason: `fallback: ${reason}; ${channel} by ${way}`, instanceId };
@@ -301,10 +330,11 @@ export function fallBack(
 
 /**
  * Tries a failed message again on the channel it failed on, by hand, by the way that there is now (null: the one it
- * took). Null when it is not failed.
+ * took); of one that was sent without its files, the files. Null when there is nothing to try again.
  */
 export function retry(message: Message, by: Way | null, timeToLiveMs: number, context: ChangeContext): Change | null {
-  const status = transition(message.status, "retry");
+  const isSentInPart = message.status === "sent" && message.errorCode === "ATTACHMENT_FAILED";
+  const status = transition(message.status, isSentInPart ? "sendRest" : "retry");
   if (status === null) return null;
   const { now } = context;
   const { instanceId } = by ?? message;

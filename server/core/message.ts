@@ -22,6 +22,16 @@ export interface TimelineEntry {
   instanceId?: InstanceId;
 }
 
+/** A part of a message that a provider sent by itself, before the rest. */
+export interface SentPart {
+  /** The provider's name of the part: a receipt with it says nothing about the rest. */
+  reference: string;
+  /** In words that begin a sentence in lower case: `the text`. */
+  what: string;
+  /** The provider reported later that the part did not arrive; absent while it has not. */
+  hasFailed?: boolean;
+}
+
 export interface Message {
   id: MessageId;
   /** Grows with every change; a change is made only to the version it was decided on. */
@@ -72,6 +82,11 @@ export interface Message {
   handOvers: number;
   /** The peer that its last hand-over went to (`Connection.peer`); null before one, and where that is not on record. */
   peer: string | null;
+  /**
+   * The part that went out by itself, by a send attempt at the present instance; null while there is none. From then on
+   * the message stays with that instance, its peer and its channel.
+   */
+  sentPart: SentPart | null;
   /** Since when the outcome of the hand-over is unknown; null when it is not. */
   unknownSince: number | null;
   /** Events so far: the `sequence` of the last one. */
@@ -140,5 +155,6 @@ export const NEW_MESSAGE = {
   erasedAt: null,
   instancesTried: [] as InstanceId[],
   peer: null,
+  sentPart: null,
   timeline: [] as TimelineEntry[],
 } as const satisfies Partial<Message>;

@@ -74,6 +74,11 @@ export interface Outbound {
   /** The provider's reference of the message that it answers; null where it does not, or the provider does not know it. */
   replyTo: string | null;
   mentions: readonly Mention[];
+  /**
+   * The part of it that went out by an earlier hand-over: only the rest is to be sent. A provider that knows of such a
+   * part by itself sends no more than the rest either.
+   */
+  sentPart: SentPart | null;
   /** The payment that it asks for. */
   payment: { id: PaymentId; amountCents: number } | null;
   /** 1 for the first hand-over on this channel. */
@@ -82,17 +87,43 @@ export interface Outbound {
   handedOverAt: number;
 }
 
-/**
- * What became of a hand-over. `accepted`: with segments and encoding of an SMS as it went out. `rejected`: provably not
- * sent, and of no use to send again; `notReachable`: the recipient is not on the channel. `deferred`: provably not sent,
- * later it may be; `isDown`: nothing can be handed over now, and it keeps its place. `unknown`: it may have been sent.
- * Whoever sent the message reads each `reason`, but that of `isDown`: it names no host, no account and no secret.
- */
-export type Outcome =
-  | { outcome: "accepted"; reference: string; segments?: number; encoding?: Encoding }
+/** A part of a message that went out by itself, under a reference of its own. */
+export interface SentPart {
+  /** The provider's name of the part. Receipts with this reference are about the part, and say nothing about the rest. */
+  reference: string;
+  /** What the part is, for the timeline: lower case, with its article, as `the text`. */
+  what: string;
+}
+
+interface Accepted {
+  outcome: "accepted";
+  reference: string;
+  segments?: number;
+  encoding?: Encoding;
+  part?: SentPart;
+}
+
+/** What became of what was not accepted: see `Outcome`. */
+export type NotAccepted =
   | { outcome: "rejected"; code: string; reason: string; notReachable?: boolean }
   | { outcome: "deferred"; retryAfterMs: number | null; reason: string; isDown?: boolean }
   | { outcome: "unknown"; reason: string };
+
+/**
+ * What became of a hand-over. `accepted`: with segments and encoding of an SMS as it went out, and with the part that
+ * went before the rest, if there is one: `reference` is that of the rest. `rejected`: provably not sent, and of no use to
+ * send again; `notReachable`: the recipient is not on the channel. `deferred`: provably not sent, later it may be;
+ * `isDown`: nothing can be handed over now, and it keeps its place. `unknown`: it may have been sent. `partly`: `part` was
+ * sent, and `rest` is what became of everything else; from then on the message stays with this instance and its peer, is
+ * sent by no other channel, and only its rest is ever handed over again. Whoever sent the message reads each `reason`, but
+ * that of `isDown`: it names no host, no account and no secret.
+ */
+export type Outcome = Accepted | { outcome: "partly"; part: SentPart; rest: NotAccepted } | NotAccepted;
+
+/** What became of all of a message that was not accepted before: of one that was sent in part, of its rest. */
+export function restOf(outcome: Outcome): Accepted | NotAccepted {
+  return outcome.outcome === "partly" ? outcome.rest : outcome;
+}
 
 /** A provider's word about a message it took, found by the `reference` of its outcome, or by our id where it knows it. */
 export interface ReceiptSignal {

@@ -144,6 +144,7 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     expiresAt: "number",
     handOvers: "number",
     peer: "text",
+    sentPart: "json",
     unknownSince: "number",
     sequence: "number",
     retryCount: "number",

@@ -225,6 +225,7 @@ const OUTBOUND: Outbound = {
   effect: null,
   replyTo: null,
   mentions: [],
+  sentPart: null,
   payment: null,
   attempt: 1,
   handedOverAt: 0,

@@ -1,7 +1,7 @@
 /** What tests of hand-overs to a Mac send, and how they read what came of it. */
 
 import assert from "node:assert/strict";
-import type { Conversation, OutboundAttachment, Outcome } from "../../server/providers/provider.ts";
+import type { Conversation, NotAccepted, OutboundAttachment, Outcome } from "../../server/providers/provider.ts";
 import type { Stage } from "./mac-outbound.ts";
 
 /** A picture to send. */
@@ -19,6 +19,13 @@ export function groupOf(participants: readonly string[], reference: string | nul
 /** What was posted to the Mac to make it do something: queries are left out. */
 export function posts({ fake }: Stage): string[] {
   return fake.requests.filter((line) => line.startsWith("POST") && !line.endsWith("/query"));
+}
+
+/** What became of the files of a message whose text went before them. */
+export function restOfFiles(outcome: Outcome | "absent"): NotAccepted {
+  assert.ok(outcome !== "absent" && outcome.outcome === "partly", JSON.stringify(outcome));
+  assert.equal(outcome.part.what, "the text");
+  return outcome.rest;
 }
 
 /** The reference of an outcome that has to be `accepted`. */

@@ -14,6 +14,7 @@ export function outboundMessage(message: Pick<Outbound, "messageId" | "to"> & Pa
     effect: null,
     replyTo: null,
     mentions: [],
+    sentPart: null,
     payment: null,
     attempt: 1,
     handedOverAt: 0,

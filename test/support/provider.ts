@@ -7,6 +7,7 @@ import type {
   FocusState,
   Health,
   InboundSignal,
+  NotAccepted,
   Ordered,
   Outbound,
   Outcome,
@@ -143,14 +144,24 @@ export function providerContext(
 }
 
 /** Refused for good. */
-export const REJECTED: Outcome = { outcome: "rejected", code: "E42", reason: "not wanted" };
+export const REJECTED: NotAccepted = { outcome: "rejected", code: "E42", reason: "not wanted" };
 /** The recipient is not on the channel. */
-export const NOT_REACHABLE: Outcome = { outcome: "rejected", code: "E404", reason: "not there", notReachable: true };
+export const NOT_REACHABLE: NotAccepted = {
+  outcome: "rejected",
+  code: "E404",
+  reason: "not there",
+  notReachable: true,
+};
 /** It may have been sent. */
-export const UNKNOWN: Outcome = { outcome: "unknown", reason: "the line went dead" };
+export const UNKNOWN: NotAccepted = { outcome: "unknown", reason: "the line went dead" };
+
+/** The text is sent under `ref-text`, and the rest came to `rest`. */
+export function partly(rest: NotAccepted): Outcome {
+  return { outcome: "partly", part: { reference: "ref-text", what: "the text" }, rest };
+}
 
 /** Provably not sent, later it may be. */
-export function deferred(retryAfterMs: number | null = null): Outcome {
+export function deferred(retryAfterMs: number | null = null): NotAccepted {
   return { outcome: "deferred", retryAfterMs, reason: "busy" };
 }
 

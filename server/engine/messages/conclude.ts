@@ -2,11 +2,19 @@
 
 import type { FallbackReason } from "../../../sdk/wire.ts";
 import type { Message } from "../../core/message.ts";
-import { becomeUnknown, type ChangeContext, climb, defer, type FailureCause } from "../../core/message-lifecycle.ts";
+import {
+  becomeUnknown,
+  type ChangeContext,
+  climb,
+  defer,
+  type FailureCause,
+  sendInPart,
+} from "../../core/message-lifecycle.ts";
+import { withPart, wordsOfParts } from "../../core/message-parts.ts";
 import { failOver, placeOf } from "../../core/message-routing.ts";
 import { backoffMs } from "../../core/retry.ts";
 import { wayOf } from "../../core/routing.ts";
-import type { Outcome, Provider } from "../../providers/provider.ts";
+import { type Outcome, type Provider, restOf } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import { type Context, changeContext } from "../context.ts";
@@ -23,8 +31,9 @@ export async function conclude(
   outcome: Outcome,
 ): Promise<Message> {
   const { instanceId } = handed;
-  const waitMs = outcome.outcome === "deferred" ? (outcome.retryAfterMs ?? pauseMs(context, handed)) : 0;
-  const isDown = outcome.outcome === "deferred" && outcome.isDown === true;
+  const rest = restOf(outcome);
+  const waitMs = rest.outcome === "deferred" ? (rest.retryAfterMs ?? pauseMs(context, handed)) : 0;
+  const isDown = rest.outcome === "deferred" && rest.isDown === true;
   // Before its messages are due again, so that they wait for it and are not handed to it one by one.
   if (isDown) context.connections.rest(context, instanceId, provider, waitMs);
   const write = () =>
@@ -34,16 +43,21 @@ export async function conclude(
       return changeMessage(context, handed, (fresh) => afterOutcome(context, plan, fresh, ended));
     });
   // Receipts and reactions that come while this is written wait for it: they find the message by its reference then.
+  const reference = referenceOf(outcome);
   const changed =
-    outcome.outcome === "accepted"
-      ? await context.turns.take(referenceTurn(context, instanceId, outcome.reference), write)
-      : await write();
+    reference === null ? await write() : await context.turns.take(referenceTurn(context, instanceId, reference), write);
   if (isDown) context.wake.outages();
-  if (outcome.outcome === "accepted") {
+  if (rest.outcome === "accepted" || changed.status === "sent") {
     context.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
     if (changed.chatId !== null) context.shownTyping.end(changed.chatId);
-  } else if (outcome.outcome === "unknown") context.observer.unknownOutcome();
+  } else if (rest.outcome === "unknown") context.observer.unknownOutcome();
   return changed;
+}
+
+/** The provider's name of what it has of the message now; null where it has nothing. */
+function referenceOf(outcome: Outcome): string | null {
+  if (outcome.outcome === "accepted") return outcome.reference;
+  return outcome.outcome === "partly" ? outcome.part.reference : null;
 }
 
 function pauseMs(context: Context, { handOvers }: Message): number {
@@ -58,42 +72,58 @@ interface Ended {
   waitMs: number;
 }
 
-function afterOutcome(context: Context, plan: Plan, message: Message, ended: Ended): Verdict {
-  const { provider, handed, outcome, waitMs } = ended;
+function afterOutcome(context: Context, plan: Plan, fresh: Message, ended: Ended): Verdict {
+  const { handed, outcome } = ended;
+  // A receipt may have been faster, and may have ended this hand-over already.
+  if (fresh.handOvers !== handed.handOvers || fresh.channel !== handed.channel) return null;
+  if (fresh.instanceId !== handed.instanceId) return null;
+  if (fresh.status !== "pending" && outcome.outcome !== "accepted") return null;
+  const part = "part" in outcome ? outcome.part : undefined;
+  const verdict = afterRest(context, plan, withPart(fresh, part), ended);
+  if (verdict === null || part === undefined) return verdict;
+  return { ...verdict, also: [...(verdict.also ?? []), recordOf(fresh, part.reference, context.clock.now())] };
+}
+
+function afterRest(context: Context, plan: Plan, message: Message, { provider, outcome, waitMs }: Ended): Verdict {
   const told = changeContext(context);
   const { now } = told;
-  // A receipt may have been faster, and may have ended this hand-over already.
-  if (message.handOvers !== handed.handOvers || message.channel !== handed.channel) return null;
-  if (message.instanceId !== handed.instanceId) return null;
-  if (message.status !== "pending" && outcome.outcome !== "accepted") return null;
-  switch (outcome.outcome) {
+  const { sentPart } = message;
+  const rest = restOf(outcome);
+  switch (rest.outcome) {
     case "accepted":
-      return taken(message, outcome, told);
-    case "rejected":
-      return refused(context, plan, message, outcome);
+      return taken(message, rest, told);
+    case "rejected": {
+      // A part that did not arrive after all was not sent, and the message is free to go elsewhere.
+      if (sentPart === null || sentPart.hasFailed === true)
+        return refused(context, plan, { ...message, sentPart: null }, rest);
+      return sendInPart(message, sentPart, { message: rest.reason, providerErrorCode: rest.code }, told);
+    }
     case "deferred": {
       const laterAt = Math.min(now + waitMs, message.expiresAt ?? Number.POSITIVE_INFINITY);
-      const dueAt = outcome.isDown === true ? placeOf(message, context.settings.messageTtlMs, now) : laterAt;
+      const dueAt = rest.isDown === true ? placeOf(message, context.settings.messageTtlMs, now) : laterAt;
       // Why an instance is down is its operator's matter, who reads it in its health.
-      const reason = outcome.isDown === true ? `${plan.nameOf(message.instanceId)} is down` : outcome.reason;
-      const deferred = defer(message, reason, dueAt, now);
+      const reason = rest.isDown === true ? `${plan.nameOf(message.instanceId)} is down` : rest.reason;
+      const words = sentPart === null ? reason : `${wordsOfParts(message, sentPart)} yet: ${reason}`;
+      const deferred = defer(message, words, dueAt, now);
       return deferred === null ? null : { message: deferred, events: [] };
     }
     case "unknown": {
       const askAt = now + provider.capabilities.settleAfterMs;
-      return { message: becomeUnknown(message, askAt, outcome.reason, now), events: [] };
+      return { message: becomeUnknown(message, askAt, rest.reason, now), events: [] };
     }
   }
+}
+
+/** What receipts find a message by. */
+function recordOf({ id: messageId, instanceId, channel }: Message, reference: string, createdAt: number): Operation {
+  return { op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt } };
 }
 
 /** The provider took it: `sent`, its reference is where receipts will find it, and what it says of segments counts. */
 function taken(message: Message, accepted: Extract<Outcome, { outcome: "accepted" }>, context: ChangeContext): Verdict {
   const { reference, segments = message.segments, encoding = message.encoding } = accepted;
-  const { id: messageId, instanceId, channel } = message;
-  const also: Operation[] = [
-    { op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: context.now } },
-  ];
-  const said = channel === "sms" ? { segments, encoding } : {};
+  const also = [recordOf(message, reference, context.now)];
+  const said = message.channel === "sms" ? { segments, encoding } : {};
   const referenced = { ...message, ...said, providerMessageId: reference, claimedUntil: null };
   const change = climb(referenced, "sent", context) ?? { message: referenced, events: [] };
   return { ...change, also };

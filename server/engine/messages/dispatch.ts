@@ -3,7 +3,7 @@
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { becomeDue, handOver } from "../../core/message-lifecycle.ts";
-import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
+import { type Outbound, type Outcome, type Provider, restOf } from "../../providers/provider.ts";
 import { lanesDueBeside } from "../../store/messages.ts";
 import { answerOf } from "../answer.ts";
 import { type Context, changeContext } from "../context.ts";
@@ -15,7 +15,7 @@ import { conclude } from "./conclude.ts";
 import { giveUp } from "./give-up.ts";
 import { handOverLeaseMs, isHeld, LEASE_MS, released } from "./lease.ts";
 import { outbound } from "./outbound.ts";
-import { failsAsUnwanted, giveBack, type Hand, makeReady, type Ready } from "./ready.ts";
+import { failsAsStranded, failsAsUnwanted, giveBack, type Hand, makeReady, type Ready } from "./ready.ts";
 import { settle } from "./settle.ts";
 
 /** Messages at once that have a slot, all instances together. */
@@ -215,6 +215,7 @@ async function handOverReady(
   }
   // Both as of one moment: what is recorded is whom it goes to.
   const { provider, peer } = connection;
+  if (await failsAsStranded(context, message, connection)) return "bad";
   let begun = false;
   const handed = await changeMessage(context, message, (fresh) => {
     const change = isHeld(fresh, message) ? handOver(fresh, peer, changeContext(context)) : null;
@@ -233,7 +234,8 @@ async function handOverReady(
     return "good";
   }
   // One at a time tries whether it is there again.
-  return outcome.outcome === "deferred" && outcome.isDown === true ? "slow" : "bad";
+  const rest = restOf(outcome);
+  return rest.outcome === "deferred" && rest.isDown === true ? "slow" : "bad";
 }
 
 /** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */

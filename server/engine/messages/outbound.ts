@@ -36,6 +36,7 @@ export function outbound(context: Context, message: Message, gathered: Gathered 
     effect: isRich ? message.effect : null,
     replyTo: isRich ? gathered.replyTo : null,
     mentions: isRich ? message.mentions : [],
+    sentPart: message.sentPart === null ? null : { reference: message.sentPart.reference, what: message.sentPart.what },
     payment: message.payment,
     attempt: message.handOvers,
     handedOverAt: handedOverAt(message),

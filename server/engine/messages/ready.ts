@@ -8,6 +8,7 @@ import { placeOf } from "../../core/message-routing.ts";
 import { postpone, postponedSince } from "../../core/message-waiting.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
 import { type Context, changeContext } from "../context.ts";
+import type { Connection } from "../instances/connections.ts";
 import { waitsForQuietHours } from "../routing/quiet-hours.ts";
 import { changeMessage } from "./change-message.ts";
 import { isHeld, LEASE_MS } from "./lease.ts";
@@ -45,6 +46,7 @@ export async function makeReady(context: Context, message: Message, hand: Hand):
   const expiry = expiryOf(context, message);
   if (expiry !== null) return end(context, message, expiry);
   if (await failsAsUnwanted(context, message)) return null;
+  if (await failsAsStranded(context, message, context.connections.of(message.instanceId))) return null;
   if (await waitsForQuietHours(context, message)) return null;
   // Where nobody would take it, nothing is fetched either.
   if (!context.connections.isUp(context, message.instanceId)) return giveBack(context, message);
@@ -75,6 +77,28 @@ export async function failsAsUnwanted(context: Context, message: Message): Promi
   const text = `${message.to} does not want messages from ${message.from}.`;
   await end(context, message, { code: "RECIPIENT_OPTED_OUT", message: text });
   return true;
+}
+
+/**
+ * Fails a leased message of which a part was sent by another peer than its instance has now: nobody else may send the
+ * rest. Answers whether it did, and that is on disk.
+ */
+export async function failsAsStranded(
+  context: Context,
+  message: Message,
+  connection: Connection | null,
+): Promise<boolean> {
+  if (connection === null || !isStranded(message, connection)) return false;
+  await end(context, message, { code: "ATTACHMENT_FAILED", message: STRANDED });
+  return true;
+}
+
+/** Why the rest of a message cannot be sent any more. */
+export const STRANDED = "only the account that sent the one can send the other, and its instance has it no more";
+
+/** Whether a part of the message was sent by another peer than that of `connection`. */
+export function isStranded({ sentPart, peer }: Message, connection: Connection): boolean {
+  return sentPart !== null && peer !== null && peer !== connection.peer;
 }
 
 async function gather(context: Context, claimed: Message, hand: Hand): Promise<Ready | null> {

@@ -1,7 +1,7 @@
 /** Receipts: what providers tell of messages they took, early, late, twice and reversed. */
 
 import type { InstanceId, MessageId } from "../../core/id.ts";
-import type { Message } from "../../core/message.ts";
+import type { Message, SentPart } from "../../core/message.ts";
 import { climb, note, sendFailedCode } from "../../core/message-lifecycle.ts";
 import type { Applied, ReceiptSignal } from "../../providers/provider.ts";
 import { findHandOver, findMessage } from "../../store/messages.ts";
@@ -63,6 +63,9 @@ interface Told {
 
 function receiptOf(context: Context, plan: Plan, message: Message, { instanceId, isRecorded, signal }: Told): Verdict {
   const told = changeContext(context);
+  const { sentPart } = message;
+  if (sentPart !== null && sentPart.reference === signal.reference && message.instanceId === instanceId)
+    return receiptOfPart(context, plan, message, { part: sentPart, signal });
   if (!isCurrent(message, instanceId, signal)) {
     const reason = `${signal.receipt} receipt of a channel that was given up`;
     if (message.timeline.some((entry) => entry.reason === reason)) return null;
@@ -79,6 +82,27 @@ function receiptOf(context: Context, plan: Plan, message: Message, { instanceId,
   return change === null ? null : { ...change, also };
 }
 
+/**
+ * A receipt of the part that went out by itself is noted, and says nothing about the rest. If the part failed and the rest
+ * did too, nothing of the message was sent: the channel is given up.
+ */
+function receiptOfPart(
+  context: Context,
+  plan: Plan,
+  message: Message,
+  { part, signal }: { part: SentPart; signal: ReceiptSignal },
+): Verdict {
+  const { receipt, channel, reason: why = "the provider does not say why" } = signal;
+  if (receipt === "sent") return null;
+  const reason = receipt === "failed" ? `${part.what} did not arrive: ${why}` : `${part.what} was ${receipt}`;
+  if (message.timeline.some((entry) => entry.reason === reason)) return null;
+  const noted = note(message, channel, message.status, reason, context.clock.now());
+  if (receipt !== "failed") return { message: noted, events: [] };
+  const isRestUnsent = message.status === "sent" && message.errorCode === "ATTACHMENT_FAILED";
+  if (isRestUnsent) return refused(context, plan, { ...noted, sentPart: null }, signal);
+  return { message: { ...noted, sentPart: { ...part, hasFailed: true } }, events: [] };
+}
+
 /** Whether a receipt is of the message's present hand-over, not of a channel that was given up. */
 function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSignal): boolean {
   if (message.instanceId !== instanceId || message.channel !== signal.channel) return false;
@@ -88,7 +112,9 @@ function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSign
 }
 
 /** It had been taken, so that no other instance of the channel may be given it: the channel is given up. */
-function refused(context: Context, plan: Plan, message: Message, signal: ReceiptSignal): Verdict {
+function refused(context: Context, plan: Plan, fresh: Message, signal: ReceiptSignal): Verdict {
+  // A part that did not arrive either keeps the message from no other channel.
+  const message = fresh.sentPart?.hasFailed === true ? { ...fresh, sentPart: null } : fresh;
   const text = signal.reason ?? "The channel took it and could not deliver it.";
   const cause = { code: sendFailedCode(message.channel), message: text, providerErrorCode: signal.code ?? null };
   if (message.status !== "pending" && message.status !== "sent") return null;

@@ -10,6 +10,7 @@ import { type Context, changeContext } from "../context.ts";
 import { once } from "../idempotency.ts";
 import { planOf, wayNow } from "../routing/route.ts";
 import { changeMessage, reread, unitOf } from "./change-message.ts";
+import { isStranded } from "./ready.ts";
 
 /** A customer's message that is not deleted; throws 404 `NOT_FOUND`. */
 export async function requireMessage(context: Context, customerId: CustomerId, id: string): Promise<Message> {
@@ -63,10 +64,14 @@ export async function retryMessage(
         `${id} asks for the payment ${message.payment.id}, which ended when it failed; make a new payment request.`,
       );
     }
+    await requireRest(context, message);
     const way = wayNow(context, await planOf(context, message), message);
     const change = retry(message, way, context.settings.messageTtlMs, changeContext(context));
     if (change === null)
-      throw new ApiError("INVALID_STATUS", `${id} is ${message.status}; only a failed message can be retried.`);
+      throw new ApiError(
+        "INVALID_STATUS",
+        `${id} is ${message.status}; only a failed message, or one that was sent without its files, can be retried.`,
+      );
     return { unit: unitOf(message, change), value: change.message, result: id };
   });
   if (!commanded.repeated) {
@@ -74,6 +79,16 @@ export async function retryMessage(
     return { repeated: false, message: commanded.value };
   }
   return { repeated: true, message: await reread(context, commanded.result as MessageId) };
+}
+
+/** Of a message of which a part was sent the rest can be sent by the same account alone: throws 400 where that is gone. */
+async function requireRest(context: Context, message: Message): Promise<void> {
+  if (message.sentPart === null) return;
+  const connection = context.connections.of(message.instanceId);
+  const isGone = (await context.known.instance(message.instanceId)) === null;
+  if (!isGone && (connection === null || !isStranded(message, connection))) return;
+  const words = `${message.sentPart.what} of ${message.id} was sent by an account that is not connected any more`;
+  throw new ApiError("INVALID_STATUS", `${words}, and no other can send the rest; send the files as a new message.`);
 }
 
 /** Statuses in which a message is under way: it cannot be deleted then. */

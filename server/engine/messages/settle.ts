@@ -2,7 +2,8 @@
 
 import type { Message } from "../../core/message.ts";
 import { becomeUnknown, defer, fail } from "../../core/message-lifecycle.ts";
-import type { Outbound, Outcome } from "../../providers/provider.ts";
+import { withPart } from "../../core/message-parts.ts";
+import { type Outbound, type Outcome, restOf, type SentPart } from "../../providers/provider.ts";
 import { answerOf } from "../answer.ts";
 import { type Context, changeContext } from "../context.ts";
 import type { RunResult } from "../lanes.ts";
@@ -38,13 +39,16 @@ export async function settle(context: Context, message: Message, abort: AbortCon
     });
     return "good";
   }
-  if (outcome !== null && outcome.outcome !== "unknown") {
+  const rest = outcome === null ? null : restOf(outcome);
+  if (outcome !== null && rest !== null && rest.outcome !== "unknown") {
     await conclude(context, provider, message, outcome);
     return "good";
   }
   // Why an instance is down is its operator's matter, who reads it in its health.
   const isUp = context.connections.isUp(context, message.instanceId);
-  return wait(context, message, isUp ? (outcome?.reason ?? "the provider cannot be asked") : "its instance is down");
+  const why = rest?.outcome === "unknown" ? rest.reason : null;
+  const reason = isUp ? (why ?? "the provider cannot be asked") : "its instance is down";
+  return wait(context, message, reason, ASK_AGAIN_MS, outcome?.outcome === "partly" ? outcome.part : null);
 }
 
 async function ask(
@@ -63,11 +67,21 @@ async function ask(
   }
 }
 
-/** Nobody knows yet: looks again later, or, after five minutes, fails it with the truth (contract 3). */
-async function wait(context: Context, message: Message, reason: string, waitMs = ASK_AGAIN_MS): Promise<RunResult> {
+/**
+ * Nobody knows yet: looks again later, or, after five minutes, fails it with the truth (contract 3). `part` is what is
+ * known to have been sent of it.
+ */
+async function wait(
+  context: Context,
+  message: Message,
+  reason: string,
+  waitMs = ASK_AGAIN_MS,
+  part: SentPart | null = null,
+): Promise<RunResult> {
   if (message.unknownSince === null) context.observer.unknownOutcome();
-  await changeMessage(context, message, (fresh) => {
-    if (fresh.status !== "pending") return null;
+  await changeMessage(context, message, (current) => {
+    if (current.status !== "pending") return null;
+    const fresh = withPart(current, part);
     const now = context.clock.now();
     const since = fresh.unknownSince;
     if (since !== null && now - since >= UNKNOWN_MS_MAX) {

@@ -6,7 +6,7 @@ import { fail } from "../../core/message-lifecycle.ts";
 import { listLeasedPairs, listWaiting, placeBehind, type WaitingPlace } from "../../store/messages.ts";
 import { type Context, changeContext } from "../context.ts";
 import { changeMessage, MessageGone, type Verdict } from "../messages/change-message.ts";
-import { expiryOf } from "../messages/ready.ts";
+import { expiryOf, STRANDED } from "../messages/ready.ts";
 import { moveInstead, type Plan, planOf } from "./route.ts";
 
 /** How often the oldest messages of lanes that are held are looked at, in real milliseconds. */
@@ -145,9 +145,10 @@ export class Outages {
   async #goOn(message: Message): Promise<boolean> {
     const context = this.#context;
     const plan = await planOf(context, message);
-    if (verdictOn(context, plan, message) === null) return false;
+    const isGone = message.sentPart !== null && (await context.known.instance(message.instanceId)) === null;
+    if (verdictOn(context, plan, message, isGone) === null) return false;
     try {
-      await changeMessage(context, message, (fresh) => verdictOn(context, plan, fresh));
+      await changeMessage(context, message, (fresh) => verdictOn(context, plan, fresh, isGone));
     } catch (error) {
       if (!(error instanceof MessageGone)) throw error;
     }
@@ -155,10 +156,12 @@ export class Outages {
   }
 }
 
-function verdictOn(context: Context, plan: Plan, message: Message): Verdict {
+/** `isGone`: its instance was deleted, and was the only one that could send the rest of it. */
+function verdictOn(context: Context, plan: Plan, message: Message, isGone: boolean): Verdict {
   // Who has it in hand decides about it.
   if (message.status !== "queued" || message.claimedUntil !== null) return null;
   if (context.connections.isUp(context, message.instanceId)) return null;
+  if (isGone) return fail(message, { code: "ATTACHMENT_FAILED", message: STRANDED }, changeContext(context));
   const expiry = expiryOf(context, message);
   if (expiry !== null) return fail(message, expiry, changeContext(context));
   const moved = moveInstead(context, plan, message);

@@ -95,8 +95,12 @@ export function chooseOn(
   return choose(plan.on(channel), tried, (id) => context.connections.isUp(context, id));
 }
 
-/** The way that a message goes which has tried none yet, or begins anew. Null: there is none. */
-export function wayNow(context: Standing, plan: Plan, { channel }: Message): Way | null {
+/**
+ * The way that a message goes which has tried none yet, or begins anew. Null: there is none, or it stays with the instance
+ * that sent a part of it.
+ */
+export function wayNow(context: Standing, plan: Plan, { channel, sentPart }: Message): Way | null {
+  if (sentPart !== null) return null;
   const chosen = chooseOn(context, plan, channel);
   return chosen === null ? null : wayOf(chosen);
 }
@@ -112,7 +116,7 @@ export function moveInstead(
 ): Message | null {
   const { connections, clock, settings } = context;
   const { id, instanceId, channel, instancesTried } = message;
-  if (connections.isUp(context, instanceId)) return null;
+  if (message.sentPart !== null || connections.isUp(context, instanceId)) return null;
   const admits = (other: InstanceId) => connections.admits(context, other, id);
   const instead = choose(plan.on(channel), [...instancesTried, instanceId], admits);
   if (instead?.isUp !== true) return null;
@@ -129,7 +133,7 @@ export interface Hop {
 
 /** The next channel that there is an instance for, where fallback is wanted and one is left. Null: there is none. */
 export function nextChannel(context: Standing, plan: Plan, message: Message): Hop | null {
-  if (!message.fallback) return null;
+  if (!message.fallback || message.sentPart !== null) return null;
   for (const channel of message.channelsLeft) {
     const chosen = chooseOn(context, plan, channel);
     if (chosen !== null) return { channel, chosen };

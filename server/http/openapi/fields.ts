@@ -116,7 +116,7 @@ const MESSAGE_FIELDS: Readonly<Record<string, string>> = {
   parentMessageId: "The message that this one answers, where it is known here.",
   fallbackTriggered: "Whether a channel was given up.",
   providerMessageId: "The provider's own name of it.",
-  errorCode: "Why it failed.",
+  errorCode: "Why it failed, or was sent without its files.",
   errorMessage: "The same in words.",
   providerErrorCode: "The provider's own code.",
   "SendMessage.dryRun": "Answers what would become of it, and sends nothing.",

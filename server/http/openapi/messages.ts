@@ -328,7 +328,7 @@ export const messages: Section = {
       id: "retryMessage",
       summary: "Send a failed message again",
       description:
-        "From the first channel on. A message with the `errorCode` `OUTCOME_UNKNOWN` may have been sent before: that takes `mayDuplicate`.",
+        "By the channel it failed on. Of a message with the `errorCode` `ATTACHMENT_FAILED`, also if it is `sent`, only what is missing is sent. A message with the `errorCode` `OUTCOME_UNKNOWN` may have been sent before: that takes `mayDuplicate`.",
       status: 202,
       answer: Message,
       example: failedExample,

@@ -97,7 +97,7 @@ export class Attempts {
   /** Records that a request begins. Resolves when it is on disk: only then it may go out. */
   async begin(message: Outbound, request: Pick<Attempt, "step" | "files" | "chatGuid">): Promise<Attempt> {
     const begun = { ...attemptOf(message, this.#clock.real()), ...request };
-    begun.textGuid = this.#attempts.get(begun.key)?.textGuid ?? null;
+    begun.textGuid = this.#attempts.get(begun.key)?.textGuid ?? message.sentPart?.reference ?? null;
     await this.#memory.put(begun.key, textFor(begun));
     this.#keep(begun);
     // What is left lying takes room and nothing else.
@@ -114,6 +114,12 @@ export class Attempts {
   async bind(attempt: Attempt, { guid, error }: { guid: string; error: number }): Promise<void> {
     const isPart = attempt.step === "text" && error === 0;
     await this.#end({ ...attempt, isOpen: false, error, ...(isPart ? { textGuid: guid } : { guid }) });
+  }
+
+  /** The row of its text failed before its files were posted: nothing of it was sent. */
+  async textFailed(message: Outbound, { guid, error }: { guid: string; error: number }): Promise<void> {
+    const attempt = this.of(message) ?? attemptOf(message, this.#clock.real());
+    await this.#end({ ...attempt, isOpen: false, textGuid: null, guid, error });
   }
 
   /** In memory at once, so that a disk that fails makes nothing unknown here. A later attempt stays as it is. */

@@ -1,7 +1,7 @@
 /** What an answer of the Mac to a hand-over means. Pure: a table, and how it is read. */
 
 import type { Channel } from "../../../sdk/wire.ts";
-import type { Outcome } from "../provider.ts";
+import type { NotAccepted, Outcome } from "../provider.ts";
 import { type Failure, isOwn, wordsOf } from "./client.ts";
 import type { MacMessage } from "./records.ts";
 
@@ -88,17 +88,17 @@ export function outcomeOfFailure(failure: Failure, meaning: Exclude<Meaning, "no
 }
 
 /** Provably not sent; it is tried again when the engine thinks fit. */
-export function deferred(reason: string): Outcome {
+export function deferred(reason: string): NotAccepted {
   return { outcome: "deferred", retryAfterMs: null, reason };
 }
 
 /** It may have been sent. */
-export function unknown(reason: string): Outcome {
+export function unknown(reason: string): NotAccepted {
   return { outcome: "unknown", reason };
 }
 
 /** Not handed over, and nothing else could be either. When the instance is up again is told by its `changed`. */
-export function down(reason: string): Outcome {
+export function down(reason: string): NotAccepted {
   return { outcome: "deferred", retryAfterMs: DOWN_RETRY_MS, reason, isDown: true };
 }
 

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { file, groupOf, posts, reference } from "../../../test/support/mac-hand-overs.ts";
+import { file, groupOf, posts, reference, restOfFiles } from "../../../test/support/mac-hand-overs.ts";
 import { stageMac } from "../../../test/support/mac-outbound.ts";
+import { restOf } from "../provider.ts";
 
 const TO = "+15551230001";
 
@@ -123,7 +124,14 @@ test("a first message with files: the text begins the conversation, the files fo
     ],
   );
   assert.equal(reference(outcome), stage.fake.sent[1]?.guid);
-  assert.deepEqual(stage.process.watched, [stage.fake.sent[1]?.guid]);
+  assert.deepEqual(outcome.outcome === "accepted" && outcome.part, {
+    reference: stage.fake.sent[0]?.guid,
+    what: "the text",
+  });
+  assert.deepEqual(
+    stage.process.watched,
+    stage.fake.sent.map(({ guid }) => guid),
+  );
 });
 
 test("whose text is sent and whose files are not goes on with the files, whatever happened between", async (t) => {
@@ -135,7 +143,7 @@ test("whose text is sent and whose files are not goes on with the files, whateve
       if (path === "/attachment/upload") return { kind: "refused", reason: "ECONNREFUSED" };
       return upload(path, given, limits);
     };
-    const first = await stage.send(message);
+    const first = restOfFiles(await stage.send(message));
     assert.ok(first.outcome === "deferred" && first.isDown === true);
     assert.equal(stage.fake.sent.length, 1);
     await stage.restart({ dies });
@@ -154,11 +162,64 @@ test("a text whose conversation is gone is not sent again for the sake of its fi
   const stage = await stageMac(t);
   const message = stage.message({ text: "Look", attachments: [file()] });
   stage.process.mac.client.upload = async () => ({ kind: "refused", reason: "ECONNREFUSED" });
-  assert.equal((await stage.send(message)).outcome, "deferred");
+  assert.equal(restOfFiles(await stage.send(message)).outcome, "deferred");
   (stage.fake.chats as unknown[]).length = 0;
   await stage.restart();
-  assert.equal((await stage.send({ ...message, attempt: 2 })).outcome, "deferred");
+  assert.equal(restOfFiles(await stage.send({ ...message, attempt: 2 })).outcome, "deferred");
   assert.equal(stage.fake.sent.length, 1);
+});
+
+for (const fault of ["fileErrorAtOnce", "fileHangs", "fileAnswerLost"] as const) {
+  test(`a text is sent once, whatever becomes of its files: ${fault}`, async (t) => {
+    const stage = await stageMac(t);
+    stage.fake.fault(fault);
+    const message = stage.message({ text: "Look", attachments: [file()] });
+    const rest = restOfFiles(await stage.send(message));
+    assert.equal(rest.outcome, fault === "fileErrorAtOnce" ? "rejected" : "unknown");
+    // What is known of the text outlives the process.
+    await stage.restart({ dies: true });
+    let settled = await stage.settle(message);
+    for (let asked = 0; asked < 20 && settled !== "absent" && restOf(settled).outcome === "unknown"; asked += 1) {
+      await stage.clock.advance(15_000);
+      settled = await stage.settle(message);
+    }
+    if (fault === "fileErrorAtOnce") assert.equal(restOfFiles(settled).outcome, "rejected");
+    if (fault === "fileAnswerLost") assert.equal(reference(settled), stage.fake.sent[1]?.guid);
+    if (fault === "fileHangs") assert.equal(restOfFiles(settled).outcome, "deferred");
+    const isSent = fault === "fileAnswerLost";
+    if (!isSent) reference(await stage.send({ ...message, attempt: 2 }));
+    assert.deepEqual(
+      stage.fake.sent.map(({ text }) => text),
+      ["Look", null],
+    );
+  });
+}
+
+test("a process that does not know the text any more, and is told of it, sends the files alone", async (t) => {
+  const stage = await stageMac(t);
+  stage.fake.fault("fileErrorAtOnce");
+  const message = stage.message({ text: "Look", attachments: [file()] });
+  const outcome = await stage.send(message);
+  assert.ok(outcome.outcome === "partly");
+  stage.entries.clear();
+  await stage.restart({ dies: true });
+  reference(await stage.send({ ...message, attempt: 2, sentPart: outcome.part }));
+  assert.deepEqual(
+    stage.fake.sent.map(({ text }) => text),
+    ["Look", null],
+  );
+});
+
+test("a text that turns out not to have been sent before its files are posted: all of it is refused, and the files are not posted", async (t) => {
+  const stage = await stageMac(t);
+  const upload = stage.process.mac.client.upload.bind(stage.process.mac.client);
+  stage.process.mac.client.upload = async (path, given, limits) => {
+    for (const row of stage.fake.messages) row.error = 22;
+    return upload(path, given, limits);
+  };
+  const outcome = await stage.send(stage.message({ text: "Look", attachments: [file()] }));
+  assert.ok(outcome.outcome === "rejected" && outcome.notReachable === true, JSON.stringify(outcome));
+  assert.deepEqual(posts(stage), ["POST /api/v1/chat/new", "POST /api/v1/attachment/upload"]);
 });
 
 test("files alone cannot begin a conversation: refused, and nothing is sent", async (t) => {

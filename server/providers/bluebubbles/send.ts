@@ -3,11 +3,11 @@
 import type { Channel } from "../../../sdk/wire.ts";
 import { keep } from "../../core/keep.ts";
 import { maskAddress } from "../../core/phone.ts";
-import type { Outbound, Outcome } from "../provider.ts";
+import { type Outbound, type Outcome, restOf, type SentPart } from "../provider.ts";
 import { type Attempt, Attempts, attemptOf } from "./attempts.ts";
 import { isThere } from "./availability.ts";
 import { newChatBody } from "./body.ts";
-import { isOwn, wordsOf } from "./client.ts";
+import { isOwn, segment, wordsOf } from "./client.ts";
 import type { Mac } from "./mac.ts";
 import { deferred, down, meaningOf, NOT_ON_IMESSAGE, outcomeOfFailure, outcomeOfRow, unknown } from "./outcomes.ts";
 import { type NewChats, NoTurn } from "./pace.ts";
@@ -21,6 +21,9 @@ const OPEN_MAX = 24;
 const AVAILABILITY_LIMIT_MS = 10_000;
 /** Outcomes that nobody may have waited for are kept so many. */
 const ENDED_KEPT_MAX = 1_000;
+/** What goes out first where a conversation begins with a text and files. */
+const TEXT = "the text";
+const UNPOSTED = "the files were not posted";
 /** A group that Messages does not know yet is tried so often. */
 const GROUP_TRIES = 3;
 const GROUP_RETRY_MS = 10_000;
@@ -67,7 +70,7 @@ export class Sender {
         if (error instanceof NoTurn) return deferred(error.message);
         throw error;
       })
-      .then((outcome) => this.#end(name, message.channel, outcome))
+      .then((outcome) => this.#end(name, message.channel, this.#afterText(message, outcome)))
       .finally(() => this.#open.delete(name));
     this.#open.set(name, work);
     return work;
@@ -75,10 +78,18 @@ export class Sender {
 
   /** What became of a hand-over; `absent` only where the Mac provably has no row of it and will make none. */
   async settle(message: Outbound): Promise<Outcome | "absent"> {
+    const outcome = await this.#settle(message);
+    if (outcome !== "absent") return this.#afterText(message, outcome);
+    // The text that began the conversation may have been sent all the same, before what this is about.
+    if (this.#textOf(message) === null) return "absent";
+    return this.#afterText(message, { outcome: "deferred", retryAfterMs: 0, reason: UNPOSTED });
+  }
+
+  async #settle(message: Outbound): Promise<Outcome | "absent"> {
     const name = nameOf(message);
     if (this.#open.has(name)) return unknown("the Mac has not answered yet");
     const ended = this.#ended.get(name);
-    if (ended !== undefined && ended.outcome !== "unknown") return ended;
+    if (ended !== undefined && restOf(ended).outcome !== "unknown") return ended;
     const attempt = this.#attempts.of(message);
     if (attempt === null || attempt.attempt < message.attempt) {
       const { clock } = this.#mac.context;
@@ -143,9 +154,13 @@ export class Sender {
 
   /** One request: the whole message, or its files where its text went before. */
   async #intoChat(message: Outbound, chatGuid: string, abort: AbortSignal): Promise<Outcome> {
-    const isTextGone = this.#isTextGone(message);
-    const request = await requestInto(this.#mac, message, chatGuid, isTextGone);
+    const text = this.#textOf(message);
+    const request = await requestInto(this.#mac, message, chatGuid, text !== null);
     if ("outcome" in request) return request;
+    if (text !== null) {
+      const failed = await this.#textFailed(message, text);
+      if (failed !== null) return failed;
+    }
     const posted = await this.#post(message, request, abort);
     if (posted !== "noChat") {
       if (posted.outcome.outcome === "accepted") this.#hearers.groupMade(message, chatGuid);
@@ -167,7 +182,8 @@ export class Sender {
       return { outcome: "rejected", code: "NEW_CHAT_NEEDS_TEXT", reason };
     }
     // Its files have nowhere to go to, and beginning anew would send its text twice.
-    if (this.#isTextGone(message)) return deferred("Messages does not know the conversation that the text went to");
+    if (this.#textOf(message) !== null)
+      return deferred("Messages does not know the conversation that the text went to");
     if (isNew) {
       const no = await this.#mayBegin(message, abort);
       if (no !== null) return no;
@@ -190,7 +206,8 @@ export class Sender {
     if (outcome.outcome !== "accepted") return outcome;
     if (chatGuid !== null) this.#hearers.groupMade(message, chatGuid);
     if (!hasFiles) return outcome;
-    if (chatGuid === null) return deferred("the text is sent; the files follow");
+    this.#hearers.watch(outcome.reference, message.channel);
+    if (chatGuid === null) return deferred("the Mac did not say which conversation the text began");
     return this.#intoChat(message, chatGuid, abort);
   }
 
@@ -256,8 +273,43 @@ export class Sender {
     return { outcome: outcomeOfRow(row, message.channel), chatGuid };
   }
 
-  #isTextGone(message: Outbound): boolean {
-    return (this.#attempts.of(message)?.textGuid ?? null) !== null;
+  /** The row of the text that began the conversation by itself; null while there is none. */
+  #textOf(message: Outbound): string | null {
+    return this.#attempts.of(message)?.textGuid ?? message.sentPart?.reference ?? null;
+  }
+
+  /** The outcome of a message whose text went before its files: of the files alone, where that is no failure of both. */
+  #afterText(message: Outbound, outcome: Outcome): Outcome {
+    const guid = this.#textOf(message);
+    if (guid === null || outcome.outcome === "partly") return outcome;
+    const part: SentPart = { reference: guid, what: TEXT };
+    return outcome.outcome === "accepted" ? { ...outcome, part } : { outcome: "partly", part, rest: outcome };
+  }
+
+  /**
+   * The rejection of a message whose text turned out not to have been sent, before its files are; null where it was. A Mac
+   * answers 200 before it knows.
+   */
+  async #textFailed(message: Outbound, guid: string): Promise<Outcome | null> {
+    const answer = await this.#mac.client.get(`/message/${segment(guid)}`, { with: "chats" });
+    const row = answer.kind === "ok" ? parseMessage(answer.data) : null;
+    if (row === null || row.error === 0) return null;
+    const outcome = outcomeOfRow(row, message.channel);
+    const { channel } = message;
+    if (outcome.outcome !== "rejected") return null;
+    const { code, reason, notReachable = false } = outcome;
+    await this.#attempts.textFailed(message, row);
+    // Where the text is on record as sent, the service hears of this before the rejection.
+    await this.#hearers.tell({
+      kind: "receipt",
+      receipt: "failed",
+      reference: guid,
+      channel,
+      code,
+      reason,
+      notReachable,
+    });
+    return outcome;
   }
 }
 

@@ -86,7 +86,8 @@ export class Settler {
     const chat = row.chats[0];
     if (chat !== undefined) this.#hearers.groupMade(message, chat.guid);
     if (attempt.step === "text") {
-      return { outcome: "deferred", retryAfterMs: null, reason: "its text is sent; its files follow" };
+      this.#hearers.watch(outcome.reference, message.channel);
+      return { outcome: "deferred", retryAfterMs: 0, reason: "the files were not posted" };
     }
     this.#mac.health.handed();
     this.#hearers.watch(outcome.reference, message.channel);

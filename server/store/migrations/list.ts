@@ -7,6 +7,7 @@ import { up as realChannels } from "./0003-real-channels.ts";
 import { up as peers } from "./0004-peers.ts";
 import { up as claimsByInsertion } from "./0006-claims-by-insertion.ts";
 import { up as received } from "./0007-received.ts";
+import { up as partlySent } from "./0009-partly-sent.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -15,4 +16,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0004-peers": { up: peers },
   "0006-claims-by-insertion": { up: claimsByInsertion },
   "0007-received": { up: received },
+  "0009-partly-sent": { up: partlySent },
 };

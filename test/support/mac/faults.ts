@@ -34,6 +34,14 @@ export const FAULTS = {
   errorAtOnce: "times",
   /** A 200, and a second later the row has its error; nothing tells of it. */
   errorLater: "times",
+  /** As `errorAtOnce`, of rows with files alone: the text that began the conversation is sent. */
+  fileErrorAtOnce: "times",
+  /** As `errorLater`, of rows with files alone. */
+  fileErrorLater: "times",
+  /** As `answerLost`, of rows with files alone. */
+  fileAnswerLost: "times",
+  /** As `hangs`, of rows with files alone. */
+  fileHangs: "times",
   /** Sent, and the connection is cut instead of an answer. */
   answerLost: "times",
   /** Sent, and answered a second later. */

@@ -72,7 +72,7 @@ export class Outbox {
   async send(draft: Draft): Promise<MessageRow> {
     const phone = draft.chat.style === 45 ? this.#phone(draft.chat.identifier) : null;
     if (phone !== null && phone.takesAfterMs > 0) await this.#pass(phone.takesAfterMs);
-    if (this.#hits("hangs", draft)) await never();
+    if (this.#hits("hangs", draft) || this.#hitsFile("fileHangs", draft)) await never();
     if (this.#hits("commandTimesOut", draft)) await this.#fail(draft, "Transaction timeout", TRANSACTION_TIMEOUT_MS);
     const row = this.#write(draft);
     const isDead = this.#faults.has("greenButDead") || this.#faults.has("signedOut");
@@ -98,8 +98,8 @@ export class Outbox {
   }
 
   #errorOf(row: MessageRow, draft: Draft): "atOnce" | "later" | null {
-    if (this.#hits("errorAtOnce", draft)) return "atOnce";
-    if (this.#hits("errorLater", draft)) return "later";
+    if (this.#hits("errorAtOnce", draft) || this.#hitsFile("fileErrorAtOnce", draft)) return "atOnce";
+    if (this.#hits("errorLater", draft) || this.#hitsFile("fileErrorLater", draft)) return "later";
     if (draft.chat.style === 43) return null;
     const phone = this.#phone(draft.chat.identifier);
     const isReachable = row.service === "iMessage" ? phone.isOnIMessage : phone.takesSms;
@@ -173,7 +173,7 @@ export class Outbox {
   /** Ends as an answer does that something happened to on its way; what was sent stays sent. */
   async #answer(draft: Draft): Promise<void> {
     if (this.#hits("answerLate", draft)) await this.#pass(LATE_ANSWER_MS);
-    if (this.#hits("answerLost", draft)) throw new Hangup();
+    if (this.#hits("answerLost", draft) || this.#hitsFile("fileAnswerLost", draft)) throw new Hangup();
     if (this.#hits("sentAndHangs", draft)) await never();
     if (this.#hits("gatewayTimeout", draft)) throw gatewayTimeout();
     if (this.#hits("answerTimesOut", draft)) await this.#fail(draft, "Transaction timeout", TRANSACTION_TIMEOUT_MS);
@@ -190,6 +190,11 @@ export class Outbox {
   #hits(fault: Fault, { chat }: Draft): boolean {
     const isTheirs = chat.style === 45 && this.#phone(chat.identifier).faults.has(fault);
     return isTheirs || this.#faults.hits(fault);
+  }
+
+  /** Whether a fault of rows with files is on, and this is one. */
+  #hitsFile(fault: Fault, draft: Draft): boolean {
+    return (draft.attachments ?? []).length > 0 && this.#hits(fault, draft);
   }
 
   #pass(ms: number): Promise<void> {

@@ -1,0 +1,40 @@
+/** Messages that were under way in a database of before have no part on record after the upgrade. */
+
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import type { Kysely } from "kysely";
+import { findMessage } from "../messages.ts";
+import { queryDatabase } from "../sqlite/driver.ts";
+import { createReader } from "../sqlite/query.ts";
+import { MIGRATIONS } from "./list.ts";
+
+test("a message that waits or is pending at the upgrade is as it was, with no part sent", async () => {
+  const database = new DatabaseSync(":memory:");
+  const read = createReader(database);
+  const db = queryDatabase(async (query) => read(query));
+  const migrate = async (names: string[]) => {
+    for (const name of names) await MIGRATIONS[name]?.up(db as unknown as Kysely<unknown>);
+  };
+  const names = Object.keys(MIGRATIONS);
+  await migrate(names.filter((name) => name < "0009"));
+  const columns = database.prepare("pragma table_info(messages)").all() as { name: string; notnull: number }[];
+  const needed = columns.filter(({ notnull }) => notnull === 1).map(({ name }) => name);
+  for (const [id, status] of [
+    ["msg_1", "queued"],
+    ["msg_2", "pending"],
+  ] as const) {
+    const values: Record<string, string | number> = { id, status, hand_overs: 1 };
+    const named = [...new Set([...needed, ...Object.keys(values)])];
+    const places = named.map(() => "?").join(", ");
+    const quoted = named.map((name) => `"${name}"`).join(", ");
+    database
+      .prepare(`insert into messages (${quoted}) values (${places})`)
+      .run(...named.map((name) => values[name] ?? "[]"));
+  }
+  await migrate(names.filter((name) => name >= "0009"));
+  for (const id of ["msg_1", "msg_2"] as const) {
+    const message = await findMessage(db, id);
+    assert.deepEqual([message?.sentPart, message?.handOvers], [null, 1]);
+  }
+});
