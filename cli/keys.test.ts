@@ -7,6 +7,7 @@ const key = {
   name: "billing",
   customerId: "cust_1",
   scope: "messages",
+  permissions: ["read", "send", "webhooks"],
   last4: "cdef",
   rateLimit: null,
   createdAt: AT,

@@ -2,7 +2,14 @@
 
 import { type Command, Option } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
-import { KEY_SCOPES, type Key, type KeyScope, type RateLimit } from "../sdk/wire.ts";
+import {
+  KEY_PERMISSIONS,
+  KEY_SCOPES,
+  type Key,
+  type KeyPermission,
+  type KeyScope,
+  type RateLimit,
+} from "../sdk/wire.ts";
 import { type Cli, examples, gather, onlyCustomer } from "./command.ts";
 import { type Column, listing, type Paint, statusStyle, table } from "./output.ts";
 import { rateLimit, seconds } from "./values.ts";
@@ -11,6 +18,7 @@ interface CreateOptions {
   customer?: string;
   customerEmail?: string;
   scope: KeyScope;
+  permissions?: KeyPermission[];
   limit?: RateLimit;
   expiresAt?: string;
 }
@@ -80,6 +88,7 @@ function addCreate(keys: Command, cli: Cli): void {
     .description("Make a key. It is shown once: keep it.")
     .argument("<name>", "what it is for")
     .addOption(new Option("--scope <scope>", "what it opens").choices(KEY_SCOPES).default("messages"))
+    .addOption(new Option("--permissions <names...>", "narrow it to some of these").choices(KEY_PERMISSIONS))
     .option("--customer <id>", "whose key it is (cust_…); not needed while there is only one customer")
     .option("--customer-email <email>", "the same, by the customer's e-mail address")
     .option("--limit <requests/time>", "its own rate limit, such as 1000/60s", rateLimit)
@@ -90,6 +99,7 @@ function addCreate(keys: Command, cli: Cli): void {
         "tightbeam keys create billing": "",
         "tightbeam keys create bulk --limit 1000/60s": "with its own rate limit",
         "tightbeam keys create ops --scope admin": "an admin key",
+        "tightbeam keys create report --permissions read": "a key that changes nothing",
         "tightbeam keys create ci | jq -r .key": "just the key",
       }),
     )
@@ -103,6 +113,7 @@ async function create(cli: Cli, name: string, options: CreateOptions): Promise<v
     name,
     scope: options.scope,
     ...owner,
+    ...(options.permissions === undefined ? {} : { permissions: options.permissions }),
     ...(options.limit === undefined ? {} : { rateLimit: options.limit }),
     ...(options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt }),
   });

@@ -908,6 +908,10 @@ export interface OptOutList {
 export const KEY_SCOPES = ["messages", "admin"] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
+/** What a customer's key may do: read, change what is sent and kept, configure webhooks. */
+export const KEY_PERMISSIONS = ["read", "send", "webhooks"] as const;
+export type KeyPermission = (typeof KEY_PERMISSIONS)[number];
+
 export interface RateLimit {
   limit: number;
   windowSeconds: number;
@@ -918,6 +922,8 @@ export interface CreateKey {
   customerId?: string;
   customerEmail?: string;
   scope?: KeyScope;
+  /** Of a `messages` key; all of them unless given. */
+  permissions?: KeyPermission[];
   rateLimit?: RateLimit;
   expiresAt?: string;
   idempotencyKey?: string;
@@ -928,6 +934,8 @@ export interface Key {
   name: string;
   customerId: string | null;
   scope: KeyScope;
+  /** Empty for an admin key. */
+  permissions: KeyPermission[];
   last4: string;
   rateLimit: RateLimit | null;
   createdAt: string;

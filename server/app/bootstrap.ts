@@ -6,7 +6,7 @@ import type { CustomerId, KeyId } from "../core/id.ts";
 import { type ApiKey, hashKey, newKey } from "../core/key.ts";
 import type { Context } from "../engine/context.ts";
 import { newCustomer } from "../engine/customers/admit.ts";
-import { keyFor } from "../engine/customers/issue.ts";
+import { keyFor, permissionsOf } from "../engine/customers/issue.ts";
 import { LINK_KEY } from "../engine/links.ts";
 import { listInboxes } from "../store/inboxes.ts";
 import { findKey, findKeyByHash } from "../store/keys.ts";
@@ -132,7 +132,9 @@ async function ensureKey(
       `${scope === "admin" ? "TB_ADMIN_KEY" : "TB_API_KEY"} is the value of another key of this database: choose a new one`,
     );
   }
-  const record = known ?? keyFor(context, { ...owner, scope, rateLimit: null, expiresAt: null }, key);
+  const record =
+    known ??
+    keyFor(context, { ...owner, scope, permissions: permissionsOf(scope), rateLimit: null, expiresAt: null }, key);
   if (known === null) unit.push({ op: "insert", table: "keys", record });
   else unit.push(updateKey(known, { revokedAt: null, expiresAt: null, replacedBy: null }));
   if (present !== null && present.id !== record.id)

@@ -2,7 +2,7 @@
 
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import type { KeyScope, RateLimit, Key as WireKey } from "../../sdk/wire.ts";
+import type { KeyPermission, KeyScope, RateLimit, Key as WireKey } from "../../sdk/wire.ts";
 import type { CustomerId, KeyId, Random } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
 
@@ -13,6 +13,8 @@ export interface ApiKey {
   /** Null exactly for an admin key. */
   customerId: CustomerId | null;
   scope: KeyScope;
+  /** What a customer's key may do; empty for an admin key. */
+  permissions: KeyPermission[];
   /** SHA-256 of the key, lower-case hex. */
   hash: string;
   last4: string;
@@ -85,6 +87,7 @@ export function keyRecord(apiKey: ApiKey, key?: string): WireKey {
     name: apiKey.name,
     customerId: apiKey.customerId,
     scope: apiKey.scope,
+    permissions: apiKey.permissions,
     last4: apiKey.last4,
     rateLimit: apiKey.rateLimit,
     createdAt: iso(apiKey.createdAt),

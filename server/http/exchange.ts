@@ -1,7 +1,7 @@
 /** One request on its way through the checks of contract 1, in their order, to the one answer that is written. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { RateLimit } from "../../sdk/wire.ts";
+import type { KeyPermission, RateLimit } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
 import { ApiError, invalidField, invalidFields } from "../core/error.ts";
 import { type CustomerId, type KeyId, type NewId, newCorrelationId, type Random } from "../core/id.ts";
@@ -12,6 +12,7 @@ import type { Bodies, HeldBody } from "./bodies.ts";
 import { admitJson, BodyAborted, mayHaveBody, parseJson } from "./body.ts";
 import { checkHead, noteEarlyAnswer } from "./connection.ts";
 import { renderError } from "./errors.ts";
+import { checkPermissions, permissionsFor } from "./permissions.ts";
 import type { Call, Reply, Route } from "./route.ts";
 import { type Check, compileCheck } from "./validate.ts";
 
@@ -57,6 +58,8 @@ export interface Shared {
 /** A route with its schemas compiled. */
 export interface CompiledRoute {
   route: Route;
+  /** A customer's key needs one of them. */
+  permissions: readonly KeyPermission[];
   checkBody: Check;
   checkQuery: Check;
 }
@@ -64,7 +67,12 @@ export interface CompiledRoute {
 /** Compiles the schemas of a route; throws for one that is not closed, and for a public one that takes a body. */
 export function compileRoute(route: Route): CompiledRoute {
   if (route.scope === "public" && route.body !== null) throw new Error(`${route.path} is public and takes a body`);
-  return { route, checkBody: compileCheck("body", route.body), checkQuery: compileCheck("query", route.query) };
+  return {
+    route,
+    permissions: permissionsFor(route),
+    checkBody: compileCheck("body", route.body),
+    checkQuery: compileCheck("query", route.query),
+  };
 }
 
 /** Why no route takes a request. */
@@ -150,8 +158,9 @@ export async function serve(
       exchange.allow = allow;
       throw error;
     }
-    const { route } = target.compiled;
+    const { route, permissions } = target.compiled;
     checkScope(route, exchange);
+    if (exchange.key !== null) checkPermissions(exchange.key, permissions);
     // Of a stranger no body is read: no public route takes one.
     const body = exchange.key !== null && mayHaveBody(request) ? await readJson(exchange, route) : undefined;
     const reply = route.handle(makeCall(exchange, target, body));

@@ -11,6 +11,7 @@ import type { ServerOptions } from "./server.ts";
 
 const KEY = {
   version: 1,
+  permissions: [],
   name: "",
   hash: "",
   last4: "",

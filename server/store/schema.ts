@@ -90,6 +90,7 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     name: "text",
     customerId: "text",
     scope: "text",
+    permissions: "json",
     hash: "text",
     last4: "text",
     rateLimit: "json",

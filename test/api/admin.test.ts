@@ -267,6 +267,7 @@ test("contract 2: a key is shown once, opens at once, and the database holds its
     name: "made",
     customerId: api.customer.id,
     scope: "messages",
+    permissions: ["read", "send", "webhooks"],
     last4: made.key.slice(-4),
     rateLimit: { limit: 5, windowSeconds: 10 },
     createdAt: "2026-01-01T00:00:00.000Z",

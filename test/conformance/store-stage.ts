@@ -234,6 +234,7 @@ export function keyOf(stage: Stage, customer: Customer): ApiKey {
     name: "Test key",
     customerId: customer.id,
     scope: "messages",
+    permissions: ["read", "send", "webhooks"],
     hash: `hash of ${id}`,
     last4: id.slice(-4),
     rateLimit: null,

@@ -191,6 +191,7 @@ export function testKey(
     name: "Test key",
     customerId,
     scope: customerId === null ? "admin" : "messages",
+    permissions: customerId === null ? [] : ["read", "send", "webhooks"],
     hash: hashKey(key),
     last4: last4Of(key),
     rateLimit: null,

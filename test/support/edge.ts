@@ -33,6 +33,7 @@ const BASE: ApiKey = {
   name: "test",
   customerId: "cust_1",
   scope: "messages",
+  permissions: ["read", "send", "webhooks"],
   hash: "",
   last4: "cccc",
   rateLimit: null,
@@ -46,7 +47,7 @@ const BASE: ApiKey = {
 const BY_HASH = new Map<string, ApiKey>([
   [hashKey(KEYS.customer), BASE],
   [hashKey(KEYS.other), { ...BASE, id: "key_other", customerId: "cust_2" }],
-  [hashKey(KEYS.admin), { ...BASE, id: "key_admin", customerId: null, scope: "admin" }],
+  [hashKey(KEYS.admin), { ...BASE, id: "key_admin", customerId: null, scope: "admin", permissions: [] }],
   [hashKey(KEYS.revoked), { ...BASE, id: "key_revoked", revokedAt: 1 }],
   [hashKey(KEYS.expired), { ...BASE, id: "key_expired", expiresAt: 1 }],
 ]);

@@ -1,6 +1,13 @@
 /** Issues API keys: makes, revokes and rotates them. The key itself leaves with the answer and is kept nowhere. */
 
-import type { CreateKey, ErrorDetail, RotateKey } from "../../../sdk/wire.ts";
+import {
+  type CreateKey,
+  type ErrorDetail,
+  KEY_PERMISSIONS,
+  type KeyPermission,
+  type KeyScope,
+  type RotateKey,
+} from "../../../sdk/wire.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import type { CustomerId, KeyId } from "../../core/id.ts";
 import { type ApiKey, hashKey, isUsable, last4Of, newKey } from "../../core/key.ts";
@@ -21,7 +28,7 @@ export interface Issued {
 }
 
 /** What a new key opens. */
-export type Grant = Pick<ApiKey, "name" | "customerId" | "scope" | "rateLimit" | "expiresAt">;
+export type Grant = Pick<ApiKey, "name" | "customerId" | "scope" | "permissions" | "rateLimit" | "expiresAt">;
 
 /** The record of a key with this grant, not stored yet. */
 export function keyFor(context: Context, grant: Grant, key: string): ApiKey {
@@ -49,11 +56,12 @@ export async function createKey(
   const body = { scope: "messages" as const, ...request.body };
   const command = { key: request.idempotencyKey, customerId: null, route: "POST /v1/admin/keys", body };
   return issueOnce(context, command, async () => {
-    refuse([...ownerProblems(body), ...expiryProblems(context, body.expiresAt)]);
+    refuse([...ownerProblems(body), ...permissionProblems(body), ...expiryProblems(context, body.expiresAt)]);
     const { name, scope, rateLimit = null, expiresAt } = body;
     const customerId = scope === "admin" ? null : await findOwner(context, body);
     const key = newKey(context.random);
-    const grant = { name, scope, rateLimit, customerId, expiresAt: instantOrNull(expiresAt) };
+    const permissions = permissionsOf(scope, body.permissions);
+    const grant = { name, scope, permissions, rateLimit, customerId, expiresAt: instantOrNull(expiresAt) };
     const apiKey = keyFor(context, grant, key);
     return { unit: [{ op: "insert", table: "keys", record: apiKey }], value: { apiKey, key }, result: apiKey.id };
   });
@@ -75,8 +83,8 @@ export async function rotateKey(
     const now = context.clock.real();
     refuseRotation(former, now);
     const key = newKey(context.random);
-    const { name, customerId, scope, rateLimit, expiresAt } = former;
-    const apiKey = keyFor(context, { name, customerId, scope, rateLimit, expiresAt }, key);
+    const { name, customerId, scope, permissions, rateLimit, expiresAt } = former;
+    const apiKey = keyFor(context, { name, customerId, scope, permissions, rateLimit, expiresAt }, key);
     const graceEndsAt = now + body.gracePeriodSeconds * 1_000;
     const set = { replacedBy: apiKey.id, expiresAt: Math.min(graceEndsAt, expiresAt ?? graceEndsAt) };
     return {
@@ -132,6 +140,16 @@ function ownerProblems({ scope, customerId, customerEmail }: CreateKey): ErrorDe
   if (named.length === 1) return [];
   const message = "give either customerId or customerEmail: a messages key belongs to one customer";
   return ["customerId", "customerEmail"].map((path) => ({ path, message }));
+}
+
+/** What a new key of this scope may do: what was `asked` for, each once and in their order, else everything. */
+export function permissionsOf(scope: KeyScope, asked?: readonly KeyPermission[]): KeyPermission[] {
+  return scope === "admin" ? [] : KEY_PERMISSIONS.filter((one) => asked?.includes(one) ?? true);
+}
+
+function permissionProblems({ scope, permissions }: CreateKey): ErrorDetail[] {
+  if (scope !== "admin" || permissions === undefined) return [];
+  return [{ path: "permissions", message: "must be left out: an admin key opens everything under /v1/admin" }];
 }
 
 function expiryProblems(context: Context, expiresAt: string | undefined): ErrorDetail[] {

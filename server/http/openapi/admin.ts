@@ -3,6 +3,7 @@
 import { Type } from "typebox";
 import {
   HEALTH_STATUSES,
+  KEY_PERMISSIONS,
   KEY_SCOPES,
   PROVIDERS,
   type Customer as WireCustomer,
@@ -66,6 +67,7 @@ const Key = wire<WireKey>()(
     name: Type.String(),
     customerId: orNull(id("cust")),
     scope: Type.Enum(KEY_SCOPES),
+    permissions: Type.Array(Type.Enum(KEY_PERMISSIONS)),
     last4: Type.String(),
     rateLimit: orNull(Type.Object({ limit: Type.Integer(), windowSeconds: Type.Integer() })),
     createdAt: At,
@@ -145,6 +147,7 @@ const key: WireKey = {
   name: "Booking system",
   customerId: IDS.customer,
   scope: "messages",
+  permissions: ["read", "send", "webhooks"],
   last4: "PLE0",
   rateLimit: null,
   createdAt: at(0),
@@ -252,7 +255,8 @@ export const keys: Section = {
     "POST /v1/admin/keys": operation({
       id: "createKey",
       summary: "Make a key",
-      description: "For a customer, or with the scope `admin` for nobody in particular. `key` is shown this once.",
+      description:
+        "For a customer, or with the scope `admin` for nobody in particular. `permissions` narrow a customer's key: `read` opens every GET, `webhooks` everything under `/v1/webhooks`, `send` whatever else changes something. `key` is shown this once.",
       status: 201,
       answer: Key,
       example: { ...key, key: clearKey },

@@ -19,7 +19,7 @@ export const ERROR_SENTENCES: Readonly<Record<ErrorCode, string>> = {
   SCHEDULED_IN_PAST: "`scheduledAt` is not in the future.",
   SCHEDULED_TOO_FAR: "`scheduledAt` is more than 30 days ahead.",
   UNAUTHORIZED: "The key is missing, malformed, unknown, revoked or expired.",
-  FORBIDDEN: "The key is good, but its scope is not for this.",
+  FORBIDDEN: "The key is good, but its scope or its permissions are not for this.",
   ADDRESS_NOT_AUTHORIZED: "`from` is not one of the customer's numbers.",
   RECIPIENT_OPTED_OUT: "The recipient does not want messages from this number.",
   NOT_FOUND: "There is no such record among those of the key's customer.",

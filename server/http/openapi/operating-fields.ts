@@ -49,6 +49,9 @@ export const ADMIN_FIELDS: Readonly<Record<string, string>> = {
   customerEmail: "Whose key it is, by the customer's e-mail.",
   "Key.customerId": "Whose key it is; null for an admin key.",
   scope: "What it is for: `messages`, or `admin`.",
+  "CreateKey.permissions":
+    "What a `messages` key may do: any of `read`, `send` and `webhooks`; all of them unless given.",
+  "Key.permissions": "What it may do, of `read`, `send` and `webhooks`; empty for an admin key.",
   rateLimit: "A limit of its own; that of the service unless given.",
   "rateLimit.limit": "Requests in one window.",
   windowSeconds: "How long a window is.",

@@ -228,7 +228,7 @@ const timeOperations: Section["operations"] = {
       "Forward by `advance`, or back to the real time by `reset`. Drives schedules, fallback times, expiry of payments, retries of deliveries, and the times of records and events; for the whole process, so not while there is an instance that reaches people, and only with an admin key while there is more than one customer. Records keep the times they were given.",
     answer: SandboxClock,
     example: { now: at(30), offsetMs: 30_000 },
-    errors: ["CLOCK_LOCKED", "NOT_FOUND", "FORBIDDEN"],
+    errors: ["CLOCK_LOCKED", "NOT_FOUND"],
     body: { advance: "30s" },
   }),
   "GET /v1/sandbox/wait": operation({

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Type } from "typebox";
 import type { Channel, CreateKey, Metadata as WireMetadata } from "../../../sdk/wire.ts";
-import { CHANNELS, KEY_SCOPES } from "../../../sdk/wire.ts";
+import { CHANNELS, KEY_PERMISSIONS, KEY_SCOPES } from "../../../sdk/wire.ts";
 import { ApiError } from "../../core/error.ts";
 import {
   closed,
@@ -49,6 +49,7 @@ test("design 2: a schema of a body as the wire has it is proven", () => {
       customerId: Type.Optional(Type.String()),
       customerEmail: Type.Optional(Type.String()),
       scope: Type.Optional(Type.Enum(KEY_SCOPES)),
+      permissions: Type.Optional(Type.Array(Type.Enum(KEY_PERMISSIONS))),
       rateLimit: Type.Optional(closed({ limit: Type.Integer(), windowSeconds: Type.Integer() })),
       expiresAt: Type.Optional(Instant),
       idempotencyKey: Type.Optional(Type.String()),

@@ -3,6 +3,7 @@
 import { Type } from "typebox";
 import {
   type CreateKey as CreateKeyBody,
+  KEY_PERMISSIONS,
   KEY_SCOPES,
   type RateLimit as RateLimitBody,
   type RotateKey as RotateKeyBody,
@@ -25,6 +26,9 @@ export const CreateKey = wire<CreateKeyBody>()(
     customerId: Type.Optional(text(1, 128)),
     customerEmail: Type.Optional(Email),
     scope: Type.Optional(Type.Enum([...KEY_SCOPES])),
+    permissions: Type.Optional(
+      Type.Array(Type.Enum([...KEY_PERMISSIONS]), { minItems: 1, maxItems: KEY_PERMISSIONS.length }),
+    ),
     rateLimit: Type.Optional(RateLimit),
     expiresAt: Type.Optional(Instant),
     idempotencyKey: Type.Optional(IdempotencyKey),

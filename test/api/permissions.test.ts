@@ -1,0 +1,82 @@
+/** Narrowed keys over HTTP: every route that a key's permissions leave out answers 403 and names what is missing. */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { KeyPermission } from "../../sdk/wire.ts";
+import { listRoutes } from "../support/routes.ts";
+import { startTestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+const api = await startTestService();
+after(() => api.stop());
+const ROUTES = (await listRoutes()).filter(({ scope }) => scope === "messages" || scope === "any");
+
+const [{ id: customerId }] = (await api.ask("GET", "/v1/admin/customers", { key: api.adminKey })).data.customers;
+
+async function keyWith(permissions: KeyPermission[], more: object = {}) {
+  const body = { name: permissions.join(" "), customerId, permissions, ...more };
+  const { status, data } = await api.ask("POST", "/v1/admin/keys", { key: api.adminKey, body });
+  assert.equal(status, 201);
+  return data;
+}
+
+/** Which permissions open a route, written down by hand: the code is not asked. */
+function opens(method: string, path: string): KeyPermission[] {
+  if (path.startsWith("/v1/admin/")) return ["read", "send", "webhooks"];
+  if (path.startsWith("/v1/webhooks")) return method === "GET" ? ["read", "webhooks"] : ["webhooks"];
+  return [method === "GET" ? "read" : "send"];
+}
+
+for (const permission of ["read", "send", "webhooks"] as const) {
+  test(`contract 2: a key narrowed to ${permission} gets 403 FORBIDDEN wherever it lacks the permission`, async () => {
+    const { key } = await keyWith([permission]);
+    const closed = ROUTES.filter(({ method, path }) => !opens(method, path).includes(permission));
+    assert.ok(closed.length > 5);
+    for (const { method, path } of closed) {
+      const at = path.replace(/:\w+/g, "x");
+      const { status, error } = await api.ask(method, at, { key, ...(method === "GET" ? {} : { body: {} }) });
+      assert.deepEqual([status, error?.code], [403, "FORBIDDEN"], `${method} ${path}`);
+      assert.match(error?.message ?? "", new RegExp(`lacks the permission .*\\(?it has .?${permission}.? only`), at);
+      for (const missing of opens(method, path)) assert.ok(error?.message.includes(`\`${missing}\``), at);
+    }
+  });
+}
+
+test("contract 2: a narrowed key does what it may, and so does the key that replaces it", async () => {
+  const { key, id, permissions } = await keyWith(["webhooks", "send"]);
+  assert.deepEqual(permissions, ["send", "webhooks"]);
+  const send = (by: string) =>
+    api.ask("POST", "/v1/messages", { key: by, body: { to: "+15005550100", content: { text: "Hello" } } });
+  assert.equal((await send(key)).status, 202);
+  assert.equal((await api.ask("GET", "/v1/webhooks/list", { key })).status, 200);
+  assert.equal((await api.ask("GET", "/v1/messages", { key })).status, 403);
+  assert.equal((await api.ask("GET", "/v1/admin/usage", { key })).status, 200);
+  const rotated = await api.ask("POST", `/v1/admin/keys/${id}/rotate`, { key: api.adminKey });
+  assert.deepEqual(rotated.data.permissions, ["send", "webhooks"]);
+  assert.equal((await send(rotated.data.key)).status, 202);
+  assert.equal((await api.ask("GET", "/v1/messages", { key: rotated.data.key })).status, 403);
+});
+
+test("contract 2: a key that nothing is said of may do everything, also after a restart", async () => {
+  const { keys } = (await api.ask("GET", "/v1/admin/keys", { key: api.adminKey })).data;
+  const first = keys.at(-1);
+  const all = ["read", "send", "webhooks"];
+  for (const { scope, permissions, name } of keys.filter((one: { id: string }) => one.id === first.id)) {
+    assert.deepEqual(permissions, scope === "admin" ? [] : all, name);
+  }
+  await api.restart();
+  const sent = await api.ask("POST", "/v1/messages", { body: { to: "+15005550100", content: { text: "Hello" } } });
+  assert.equal(sent.status, 202);
+  await until(async () => (await api.ask("GET", `/v1/messages/${sent.data.id}`)).data.status === "delivered");
+});
+
+test("contract 2: permissions that are unknown, empty, or given to an admin key are a 400 that names the field", async () => {
+  const bad = [{ permissions: [] }, { permissions: ["write"] }, { permissions: ["read"], scope: "admin" }];
+  for (const given of bad) {
+    const owner = "scope" in given ? {} : { customerId };
+    const body = { name: "bad", ...owner, ...given };
+    const { status, error } = await api.ask("POST", "/v1/admin/keys", { key: api.adminKey, body });
+    assert.equal(status, 400, JSON.stringify(given));
+    assert.match(error?.details?.[0]?.path ?? "", /^permissions/);
+  }
+});
