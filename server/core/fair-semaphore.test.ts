@@ -131,6 +131,19 @@ test("permits that are given back twice count once", () => {
   assert.equal(pool.used, 1);
 });
 
+test("permits may be given back bit by bit, and never more than were taken", () => {
+  const pool = new FairSemaphore({ permitsMax: 10, shareOfFree: Number.POSITIVE_INFINITY });
+  pool.tryAcquire("a", 2);
+  const release = pool.tryAcquire("a", 6);
+  release?.(2);
+  assert.equal(pool.used, 6);
+  release?.(1);
+  assert.equal(pool.usedBy("a"), 5);
+  release?.(100);
+  release?.();
+  assert.equal(pool.used, 2);
+});
+
 /** What a random run does: ask for permits, call a request off, or give the oldest permits back. */
 const STEP = fc.oneof(
   {

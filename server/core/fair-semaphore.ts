@@ -3,8 +3,11 @@
  * while nobody else wants the pool. Knows no clock and does no I/O.
  */
 
-/** Gives permits back. A second call does nothing. */
-export type Release = () => void;
+/**
+ * Gives permits back: as many as `weight` says and are still held, or all of them. When none is held any more, a
+ * further call does nothing.
+ */
+export type Release = (weight?: number) => void;
 
 /** The bounds of a pool. */
 export interface FairSemaphoreOptions {
@@ -137,12 +140,14 @@ export class FairSemaphore {
     this.#used += weight;
     this.#turn = Math.max(this.#turn, owner.turn);
     owner.turn += weight;
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      owner.used -= weight;
-      this.#used -= weight;
+    let held = weight;
+    return (some) => {
+      // As the listener of an event it is given whatever the event has.
+      const given = typeof some === "number" ? Math.min(some, held) : held;
+      if (given <= 0) return;
+      held -= given;
+      owner.used -= given;
+      this.#used -= given;
       this.#forget(name, owner);
       this.#grant();
     };

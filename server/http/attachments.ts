@@ -1,44 +1,15 @@
 /** The download of attachments: the one route of the API without a key, whose token takes the key's place. */
 
-import type { ServerResponse } from "node:http";
 import { FILE_BYTES_MAX } from "../core/attachment.ts";
-import { ApiError } from "../core/error.ts";
 import { defaultFilename } from "../core/media.ts";
 import { findDownload, readDownload } from "../engine/attachments/download.ts";
 import type { Context } from "../engine/context.ts";
-import { closeAfter, type Lasting } from "./lasting.ts";
+import { Downloads } from "./downloads.ts";
+import type { Lasting } from "./lasting.ts";
 import { type Reply, type Route, route } from "./route.ts";
 
-/** Bytes of downloads in memory at once, from reading them to the client's last one. */
-const HELD_BYTES_MAX = 256 * 1_048_576;
-const BUSY_RETRY_AFTER_SECONDS = 5;
-/** A client that takes nothing for so long is given up, in milliseconds. */
-const IDLE_MS_MAX = 20_000;
-/** How long a download may go on while the service stops, in milliseconds: less than that has in all. */
-const STOP_MS_MAX = 20_000;
-
-/** The bytes of downloads that are in memory. */
-class Memory {
-  #held = 0;
-
-  /** Counts bytes until the answer is called. Throws a 503 when there is no room for them. */
-  take(bytes: number): () => void {
-    if (this.#held + bytes > HELD_BYTES_MAX) {
-      throw new ApiError("SERVICE_UNAVAILABLE", "Too many downloads are open at once; try again.", {
-        retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
-      });
-    }
-    this.#held += bytes;
-    let isHeld = true;
-    return () => {
-      if (isHeld) this.#held -= bytes;
-      isHeld = false;
-    };
-  }
-}
-
 export function attachmentRoutes(context: Context, lasting: Lasting): Route[] {
-  const memory = new Memory();
+  const downloads = new Downloads(context.clock, lasting);
   return [
     route({
       method: "GET",
@@ -48,15 +19,17 @@ export function attachmentRoutes(context: Context, lasting: Lasting): Route[] {
         const head = await findDownload(context, params.token);
         const filename = head.filename ?? defaultFilename(head.mimeType, 1);
         if (isHead) return replyOf({ filename, mimeType: head.mimeType, totalBytes: head.totalBytes, range: null });
-        const release = memory.take(head.totalBytes ?? FILE_BYTES_MAX);
+        const counted = head.totalBytes ?? FILE_BYTES_MAX;
+        const release = downloads.acquire(head.customerId, counted);
         // Whatever becomes of the answer, in the end the client is gone.
         onGone(release);
         try {
           const { bytes, mimeType } = await readDownload(context, head);
           const range = rangeOf(header("range"), bytes.length);
           const part = range === null ? bytes : bytes.subarray(range.first, range.last + 1);
+          release(counted - part.length);
           const reply = replyOf({ filename, mimeType, totalBytes: bytes.length, range });
-          return { ...reply, stream: (response) => pour(context, lasting, part, response) };
+          return { ...reply, stream: (response) => downloads.send(part, release, response) };
         } catch (error) {
           release();
           throw error;
@@ -119,20 +92,4 @@ function rangeOf(header: string | undefined, length: number): Range | null {
   const first = from === "" ? Math.max(0, length - Number(to)) : Number(from);
   const last = from === "" || to === "" ? length - 1 : Math.min(Number(to), length - 1);
   return first <= last ? { first, last } : null;
-}
-
-/** Writes a file out. A client that takes nothing of it any more, or not all while the service stops, is cut off. */
-function pour({ clock }: Context, lasting: Lasting, bytes: Uint8Array, response: ServerResponse): void {
-  let cancel = () => {};
-  const forget = lasting.add(() => {
-    closeAfter(response);
-    cancel = clock.after(STOP_MS_MAX, () => response.destroy());
-  });
-  response.once("close", () => {
-    forget();
-    cancel();
-  });
-  response.setTimeout(IDLE_MS_MAX, () => response.destroy());
-  // Ended only when all of it is out: a connection whose answer has ended counts as idle, and is closed at a stop.
-  response.write(bytes, () => response.end());
 }

@@ -3,6 +3,7 @@
 import type { ServerResponse } from "node:http";
 import type { EventType } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";
+import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
 import { type ApiKey, isUsable } from "../core/key.ts";
 import type { Context } from "../engine/context.ts";
@@ -12,6 +13,8 @@ import type { Reply } from "./route.ts";
 
 /** Streams at once (contract 4). */
 const STREAMS_MAX = 1_000;
+/** A customer alone may have 800 of them (see `FairSemaphore`). */
+const SHARE_OF_FREE = 4;
 const FULL_RETRY_AFTER_SECONDS = 10;
 /** A reader that is so far behind is closed, in bytes: 1 MiB (contract 4). */
 const BEHIND_BYTES_MAX = 1_048_576;
@@ -77,8 +80,8 @@ export class Streams {
   readonly #lasting: Lasting;
   readonly #hubs = new Map<CustomerId, Hub>();
   readonly #open = new Set<Stream>();
-  /** Places of answers whose head is about to be written. */
-  #reserved = 0;
+  /** Permits of streams, from the request until the connection is closed. */
+  readonly #permits = new FairSemaphore({ permitsMax: STREAMS_MAX, shareOfFree: SHARE_OF_FREE });
   #stopTimers: (() => void)[] = [];
 
   constructor(context: Context, lasting: Lasting) {
@@ -86,25 +89,26 @@ export class Streams {
     this.#lasting = lasting;
   }
 
-  /** Opens a stream. Throws a 503 when there are 1,000, or when the service is stopping. */
+  /** Opens a stream. Throws a 503 when the customer's share of the 1,000 is used up, or when the service is stopping. */
   async open(subscription: Subscription, isHead: boolean): Promise<Reply> {
-    const from = await this.#place(subscription);
+    const release = this.#acquire(subscription.customerId);
+    const from = await this.#place(subscription).catch((error: unknown) => {
+      release();
+      throw error;
+    });
     const headers = {
       "Content-Type": "text/event-stream",
       "Cache-Control": "no-cache",
       "X-Accel-Buffering": "no",
     };
-    if (this.#open.size + this.#reserved >= STREAMS_MAX || this.#lasting.isStopped) {
-      throw new ApiError("SERVICE_UNAVAILABLE", `There are ${STREAMS_MAX} streams already; close one, or try later.`, {
-        retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
-      });
-    }
+    // The answer is called before this turn ends, unless it is a HEAD or the client is gone by then.
+    const unused = setImmediate(release);
     if (isHead) return { headers, stream: (response) => void response.end() };
-    const release = this.#reserve();
     return {
       headers,
       stream: (response) => {
-        release();
+        clearImmediate(unused);
+        response.once("close", release);
         // A comment at once, so that the head passes whatever buffers on the way.
         response.write(from.isGap ? ": gap\n\n" : ": open\n\n");
         this.#add(subscription, response, from);
@@ -112,16 +116,16 @@ export class Streams {
     };
   }
 
-  /** Takes a place until the answer is called, at the latest until this turn ends: the client may be gone by then. */
-  #reserve(): () => void {
-    let isReserved = true;
-    const release = () => {
-      if (isReserved) this.#reserved -= 1;
-      isReserved = false;
-    };
-    this.#reserved += 1;
-    setImmediate(release);
-    return release;
+  #acquire(customerId: CustomerId): Release {
+    const release = this.#lasting.isStopped ? null : this.#permits.tryAcquire(customerId);
+    if (release !== null) return release;
+    const own = this.#permits.usedBy(customerId);
+    const reason =
+      own > 0
+        ? `This customer has ${own} streams open, its share of ${STREAMS_MAX}. Close one, or try again`
+        : `The service has no room for a stream. Try again`;
+    const message = `${reason} in ${FULL_RETRY_AFTER_SECONDS} s.`;
+    throw new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: FULL_RETRY_AFTER_SECONDS });
   }
 
   /** Where the stream begins: behind the last event that its reader has, before all where that is gone, or now. */

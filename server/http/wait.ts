@@ -1,6 +1,7 @@
 /** `GET /v1/sandbox/wait`: the first stored event that matches, as soon as there is one (contract 7). */
 
 import { ApiError, invalidField } from "../core/error.ts";
+import { FairSemaphore } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Context } from "../engine/context.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
@@ -10,12 +11,13 @@ import { Patience } from "./patience.ts";
 import { type Route, route } from "./route.ts";
 import { WaitForEvent } from "./schemas/wait.ts";
 
-/** Requests that wait at once. */
+/** Requests that wait at once; a customer alone may have 800 of them. */
 const WAITS_MAX = 1_000;
+const SHARE_OF_FREE = 4;
 const FULL_RETRY_AFTER_SECONDS = 1;
 
 export function waitRoutes(context: Context, lasting: Lasting): Route[] {
-  let waiting = 0;
+  const permits = new FairSemaphore({ permitsMax: WAITS_MAX, shareOfFree: SHARE_OF_FREE });
   return [
     route({
       method: "GET",
@@ -26,18 +28,18 @@ export function waitRoutes(context: Context, lasting: Lasting): Route[] {
         await requireSandbox(context, customerId);
         const { after, timeoutSeconds, ...filter } = query;
         const from = after === undefined ? null : await positionOf(context, customerId, after);
-        if (waiting >= WAITS_MAX) {
-          throw new ApiError("SERVICE_UNAVAILABLE", `${WAITS_MAX} requests are waiting already; try again.`, {
+        const release = permits.tryAcquire(customerId);
+        if (release === null) {
+          throw new ApiError("SERVICE_UNAVAILABLE", "Too many requests of this customer wait already; try again.", {
             retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
           });
         }
-        waiting += 1;
         const patience = new Patience(context, timeoutSeconds * 1_000, lasting, onGone);
         try {
           const event = await firstEvent(context, { customerId, filter, from }, patience);
           return event === null ? { data: null } : { rawData: event.bytes };
         } finally {
-          waiting -= 1;
+          release();
           patience.end();
         }
       },

@@ -270,13 +270,18 @@ test("contract 4: a reader that takes nothing is closed when it is 1 MiB behind,
   assert.deepEqual(ids([...slow.frames, ...rest.frames]), ids(quick.frames));
 });
 
-test("contract 4: of at most 1,000 streams the next is 503 with Retry-After, and a place that is left is free", async () => {
-  const streams = await Promise.all(Array.from({ length: 1_000 }, () => open()));
+test("contract 4: of the 1,000 streams one customer alone has at most 800, the next is 503 with Retry-After, and another customer still opens its own", async () => {
+  const key = await newCustomer("Other");
+  const streams = await Promise.all(Array.from({ length: 800 }, () => open()));
   try {
     assert.ok(streams.every(({ status }) => status === 200));
     const { status, error, headers } = await api.ask("GET", "/v1/events?events=*");
     assert.deepEqual([status, error?.code], [503, "SERVICE_UNAVAILABLE"]);
+    assert.match(error?.message ?? "", /800 streams open, its share of 1000/);
     assert.ok(Number(headers.get("retry-after")) > 0);
+    const other = await open({ key });
+    assert.equal(other.status, 200, "another customer's stream");
+    other.drop();
     const messageId = await send("to all");
     await until(() => streams.every(({ frames }) => frames.length === 3), { what: "three events at each" });
     assert.ok(streams.every(({ frames }) => frames[0]?.event.data.messageId === messageId));
