@@ -1,4 +1,4 @@
-/** What `doctor` looks at of real channels: each instance, and by which one customers' SMS goes. Changes nothing. */
+/** What `doctor` looks at with the admin key: each instance, customers' secrets, and by which instance their SMS goes. Changes nothing. */
 
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
@@ -9,6 +9,8 @@ import { broken, type Finding, ok, warning } from "./finding.ts";
 const CUSTOMERS_MAX = 20;
 /** Providers that carry SMS to everybody, without anything on a Mac or an iPhone. */
 const CARRIERS: readonly Instance["provider"][] = ["smpp", "twilio"];
+
+const SECRET_ADVICE = "tightbeam webhooks rotate-secret draws a new one, with a grace period for its receivers.";
 
 /** Every instance with what it says of itself, then customers' routes and numbers; `advice` is for a key that is refused. */
 export async function channelFindings(admin: Tightbeam, advice: string): Promise<Finding[]> {
@@ -24,7 +26,6 @@ async function examineChannels(admin: Tightbeam): Promise<Finding[]> {
   const instances: Instance[] = [];
   for await (const instance of admin.admin.instances.listAll({ limit: 100 })) instances.push(instance);
   const findings = instances.flatMap(instanceFindings);
-  if (instances.every(({ provider }) => provider === "sandbox")) return findings;
   const { customers } = await admin.admin.customers.list({ limit: CUSTOMERS_MAX });
   for (const { id } of customers) findings.push(...(await customerFindings(admin, id, instances)));
   return findings;
@@ -44,7 +45,11 @@ function instanceFindings({ id, name, provider, health, warnings }: Instance): F
 async function customerFindings(admin: Tightbeam, id: string, instances: readonly Instance[]): Promise<Finding[]> {
   const [customer, routes] = await Promise.all([admin.admin.customers.get(id), admin.admin.customers.routes(id)]);
   const whose = `of ${customer.name} (${id})`;
-  return [...senderFindings(customer, whose), ...routeFindings(customer, whose, { routes, instances })];
+  const warned = customer.warnings.map((text) =>
+    warning("customers", `${customer.name} (${id}): ${text}`, SECRET_ADVICE),
+  );
+  if (instances.every(({ provider }) => provider === "sandbox")) return warned;
+  return [...warned, ...senderFindings(customer, whose), ...routeFindings(customer, whose, { routes, instances })];
 }
 
 /** Whether what names no sender reaches people. */

@@ -135,6 +135,24 @@ test("doctor compares the clocks, and says what is degraded and how much of the 
   );
 });
 
+test("doctor warns of a signing secret under 16 characters, of the configuration and of an endpoint", async (t) => {
+  const api = await startTestService();
+  t.after(() => api.stop());
+  const url = "http://127.0.0.1:9/hook";
+  const configured = { url, events: ["*"], secret: "short" };
+  await api.ask("PUT", "/v1/webhooks", { body: configured });
+  await api.ask("POST", "/v1/webhooks", { body: { url, events: ["message.sent"], secret: "0123456789abcdef" } });
+  const weak = await api.ask("POST", "/v1/webhooks", { body: { url, events: ["message.read"], secret: "shorter" } });
+  const { of } = await examined(envFor(t, api));
+  const found = of("customers").map(({ state, found: text }) => [state, text.replace(/^.*?: /, "")]);
+  const words = (which: string, length: number) =>
+    `The signing secret of ${which} has ${length} characters and can be guessed: rotate it, or set one of at least 16.`;
+  assert.deepEqual(found, [
+    ["warning", words("the configuration and every callbackUrl", 5)],
+    ["warning", words(`the endpoint ${weak.data.id}`, 7)],
+  ]);
+});
+
 test("doctor says in words why each real channel does not work, and that a number has no route for its SMS", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());

@@ -607,6 +607,8 @@ export interface Customer {
 
 export interface CustomerWithNumbers extends Customer {
   numbers: CustomerNumber[];
+  /** What its operator should do something about, in sentences. */
+  warnings: string[];
 }
 
 /** Which instance takes a customer's SMS to numbers that begin with `prefix`: the longest one wins. `+` is every number. */

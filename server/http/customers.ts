@@ -7,6 +7,7 @@ import type { CustomerId } from "../core/id.ts";
 import type { Context } from "../engine/context.ts";
 import { admit } from "../engine/customers/admit.ts";
 import { addNumber, makeDefault, recordOf, removeNumber } from "../engine/customers/assign.ts";
+import { weakSecrets } from "../engine/customers/weak-secrets.ts";
 import { findCustomer, listCustomers } from "../store/customers.ts";
 import { findNumbers } from "../store/numbers.ts";
 import { pageOf } from "./page.ts";
@@ -58,7 +59,8 @@ function getRoute(context: Context): Route {
       if (customer === null) throw new ApiError("NOT_FOUND", `There is no customer ${id}.`);
       const numbers = await findNumbers(context.store.db, id);
       const records = await Promise.all(numbers.map((number) => recordOf(context, number)));
-      const data: CustomerWithNumbers = { ...customerRecord(customer), numbers: records };
+      const warnings = await weakSecrets(context, customer);
+      const data: CustomerWithNumbers = { ...customerRecord(customer), numbers: records, warnings };
       return { data };
     },
   });

@@ -54,7 +54,11 @@ const customerFields = { id: id("cust"), name: Type.String(), email: TextOrNull,
 const Customer = wire<WireCustomer>()(component("Customer", customerFields));
 
 const CustomerWithNumbers = wire<WireCustomerWithNumbers>()(
-  component("CustomerWithNumbers", { ...customerFields, numbers: Type.Array(CustomerNumber) }),
+  component("CustomerWithNumbers", {
+    ...customerFields,
+    numbers: Type.Array(CustomerNumber),
+    warnings: Type.Array(Type.String()),
+  }),
 );
 
 const CustomerList = wire<WireCustomerList>()(
@@ -216,7 +220,7 @@ export const customers: Section = {
       summary: "Get a customer",
       description: "With its numbers.",
       answer: CustomerWithNumbers,
-      example: { ...customer, numbers: [number] },
+      example: { ...customer, numbers: [number], warnings: [] },
     }),
     "POST /v1/admin/customers/:id/numbers": operation({
       id: "addNumber",

@@ -44,6 +44,7 @@ export const ADMIN_FIELDS: Readonly<Record<string, string>> = {
     "The zone (IANA) of recipients whose number does not tell theirs: UTC unless given. Of a country with several zones it counts where it is one of them; else messages wait while it is quiet in any.",
   provider: "Who carries it.",
   "AddNumber.instanceId": "The provider instance; the only one of the provider unless given.",
+  "CustomerWithNumbers.warnings": "What to do something about, such as a signing secret under 16 characters.",
   keys: "The keys.",
   "CreateKey.customerId": "Whose key it is; or give `customerEmail`.",
   customerEmail: "Whose key it is, by the customer's e-mail.",

@@ -1,0 +1,36 @@
+/** Finds signing secrets that are short enough to be guessed from one signed webhook. */
+
+import type { Customer } from "../../core/customer.ts";
+import { listWebhooks } from "../../store/webhooks.ts";
+import type { Context } from "../context.ts";
+import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
+
+/** A signing secret with fewer characters than this is warned of (contract 5). */
+const SECRET_LENGTH_MIN = 16;
+
+/** One line for each signing secret of the customer and its endpoints that has fewer than 16 characters. */
+export async function weakSecrets(context: Pick<Context, "store" | "sealer">, customer: Customer): Promise<string[]> {
+  const endpoints = await listWebhooks(context.store.db, customer.id);
+  const secrets = [
+    { sealed: customer.secret, place: customerSecretPlace(customer.id), of: "the configuration and every callbackUrl" },
+    ...endpoints.flatMap(({ id, secret }) =>
+      secret === null ? [] : [{ sealed: secret, place: endpointSecretPlace(id), of: `the endpoint ${id}` }],
+    ),
+  ];
+  return secrets.flatMap(({ sealed, place, of }) => {
+    const length = lengthOf(context, sealed, place);
+    if (length === null || length >= SECRET_LENGTH_MIN) return [];
+    return [
+      `The signing secret of ${of} has ${length} characters and can be guessed: rotate it, or set one of at least ${SECRET_LENGTH_MIN}.`,
+    ];
+  });
+}
+
+/** Characters of a sealed secret; null for one that cannot be opened: its deliveries tell of that. */
+function lengthOf({ sealer }: Pick<Context, "sealer">, sealed: string, place: string): number | null {
+  try {
+    return sealer.open(sealed, place).length;
+  } catch {
+    return null;
+  }
+}
