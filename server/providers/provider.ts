@@ -31,6 +31,8 @@ export interface Capabilities {
   settleAfterMs: number;
   /** Whether it sees the payload of a payment, so that a sentence about one need not count (contract 3, Payments). */
   seesPayments: boolean;
+  /** Whether two groups of the same people are one group at the phone, so that a second one must not be made. */
+  mergesGroups?: boolean;
 }
 
 /** A conversation as a provider is told of it. */

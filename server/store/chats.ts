@@ -41,6 +41,32 @@ export async function findUnnamedGroups(db: Kysely<Database>, customerId: Custom
   return rows.map((row) => decode("chats", row));
 }
 
+/** Groups of one address that are compared with the people of a new one: the newest. */
+const COMPARED_GROUPS_MAX = 10_000;
+
+/**
+ * The newest group of a customer's address on an instance with exactly these participants, in whatever order, that the
+ * customer is in; null when there is none among the 10,000 newest groups of the address.
+ */
+export async function findGroupOfPeople(
+  db: Kysely<Database>,
+  { customerId, from, instanceId }: Pick<Chat, "customerId" | "from" | "instanceId">,
+  participants: readonly string[],
+): Promise<Chat | null> {
+  const people = JSON.stringify(participants);
+  const { rows } = await sql<Database["chats"]>`
+    select * from (
+      select * from chats
+      where customer_id = ${customerId} and "from" = ${from} and is_group = 1 and left_at is null
+      order by id desc limit ${COMPARED_GROUPS_MAX})
+    where instance_id = ${instanceId} and channel = 'imessage' and json_array_length(participants) = ${participants.length}
+      and not exists (
+        select 1 from json_each(participants) one where one.value not in (select value from json_each(${people})))
+    limit 1`.execute(db);
+  const [row] = rows;
+  return row === undefined ? null : decode("chats", row);
+}
+
 /** A customer's newest one-to-one thread with an address; `from` narrows it to one of the customer's own. */
 export async function findThreadWith(
   db: Kysely<Database>,

@@ -216,6 +216,43 @@ test("a group is made with its first message, renamed, joined and left", async (
   assert.ok(mac.helperCalls.some(({ action }) => action === "leave-chat"));
 });
 
+test("a second group of the same people is the first: 200, with its name, and the phone's group is left as it is", async (t) => {
+  const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
+  const { mac, api } = stage;
+  const ask = (name: string, participants: string[], idempotencyKey?: string) =>
+    api.ask("POST", "/v1/chats/groups", {
+      body: { name, participants, from: OWN, ...(idempotencyKey && { idempotencyKey }) },
+    });
+  const [one, other] = await Promise.all([ask("Trip", [ANNA, BEN]), ask("Feud", [BEN, ANNA])]);
+  assert.deepEqual([one.status, other.status].sort(), [200, 201]);
+  assert.equal(one.data.id, other.data.id);
+  const { id, name } = one.data;
+  await stage.reached(await stage.send(id), "delivered");
+  const group = mac.chats.find(({ style }) => style === 43) ?? assert.fail("there is no group on the Mac");
+  await until(() => group.displayName === name, { what: "its name" });
+  for (const key of [undefined, "k-1", "k-1"]) {
+    const again = await ask("Coup", [BEN, ANNA], key);
+    assert.deepEqual([again.status, again.data.id, again.data.name], [200, id, name]);
+  }
+  await stage.reached(await stage.send(id), "delivered");
+  await stage.rest();
+  assert.equal(group.displayName, name);
+  assert.equal(mac.chats.filter(({ style }) => style === 43).length, 1);
+  const more = await ask("Crew", [ANNA, BEN, CARL]);
+  assert.deepEqual([more.status, more.data.name], [201, "Crew"]);
+  await stage.ok("POST", `/v1/chats/${id}/leave`);
+  assert.equal((await ask("Again", [ANNA, BEN])).status, 201);
+});
+
+test("a group that its people have a name for at the phone keeps it when it is first written to from here", async (t) => {
+  const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
+  const group = stage.mac.phone(ANNA).makesGroup("The old crew", [BEN]);
+  const chat = await stage.ok("POST", "/v1/chats/groups", { name: "The trip", participants: [ANNA, BEN], from: OWN });
+  await stage.reached(await stage.send(chat.id), "delivered");
+  await until(async () => (await stage.ok("GET", `/v1/chats/${chat.id}`)).name === "The old crew");
+  assert.equal(group.displayName, "The old crew");
+});
+
 test("who has iMessage and FaceTime is asked of the Mac, and a false no is asked again", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook" });
   stage.mac.fault("availabilityFalse");

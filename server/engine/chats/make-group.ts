@@ -5,8 +5,9 @@ import { type Chat, groupKey } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
 import type { ChatId, CustomerId } from "../../core/id.ts";
 import type { CustomerNumber } from "../../core/number.ts";
-import { checkRecipient } from "../../core/phone.ts";
-import { findChat, findChatByKey } from "../../store/chats.ts";
+import { checkRecipient, parseAddress } from "../../core/phone.ts";
+import { capabilitiesOf } from "../../providers/registry.ts";
+import { findChat, findChatByKey, findGroupOfPeople } from "../../store/chats.ts";
 import { command } from "../command.ts";
 import type { Decision } from "../commit.ts";
 import type { Context } from "../context.ts";
@@ -34,33 +35,44 @@ interface Wanted {
 }
 
 /**
- * Makes a group and answers its chat; `repeated` when its idempotency key had done it before. Throws 400
+ * Makes a group and answers its chat; `repeated` when its idempotency key had done it before, or where the phone has one
+ * group of these people and it is there already: then it stays as it is. Throws 400
  * `GROUP_SMS_UNSUPPORTED` for a number without iMessage, and the refusals of contract 2 and 3 about addresses.
  */
 export async function makeGroup(context: Context, making: Making): Promise<Commanded> {
   const { customerId, idempotencyKey: key } = making;
   const { idempotencyKey: _, ...body } = making.body;
   let made: { wanted: Wanted; reference: string | null } | null = null;
+  let isThere = false;
   const record = () =>
     once(
       context,
       { key, customerId, route: "POST /v1/chats/groups", body },
       async () => {
-        made ??= await makeAtProvider(context, await check(context, customerId, body));
+        if (made === null) {
+          const wanted = await check(context, customerId, body);
+          const existing = await findSame(context, wanted);
+          isThere = existing !== null;
+          if (existing !== null) return { unit: null, value: existing, result: existing.id };
+          made = await makeAtProvider(context, wanted);
+        }
         return await arrange(context, made.wanted, made.reference);
       },
       threadTaken,
     );
-  // Two at once with one key are to ask the provider once.
-  const subject = { customerId, id: `groups ${key ?? context.newId("req")}` };
-  const commanded = await inTurn(context, subject, () =>
+  // Two at once with one key, or of the same people, are to ask the provider once.
+  const subjects = [`groups ${key ?? context.newId("req")}`, `groups ${peopleOf(body)}`];
+  const work = () =>
     persist(
       context,
       () => withThread(record),
       () => made !== null,
-    ),
+    );
+  const [byKey = "", byPeople = ""] = subjects;
+  const commanded = await inTurn(context, { customerId, id: byKey }, () =>
+    inTurn(context, { customerId, id: byPeople }, work),
   );
-  if (!commanded.repeated) return { repeated: false, chat: commanded.value };
+  if (!commanded.repeated) return { repeated: isThere, chat: commanded.value };
   const first = await findChat(context.store.db, customerId, commanded.result);
   if (first === null) throw new Error(`${commanded.result} is gone`);
   return { repeated: true, chat: first };
@@ -77,6 +89,22 @@ async function check(context: Context, customerId: CustomerId, body: CreateGroup
   }
   await refuseOptedOut(context, number.address, participants);
   return { customerId, number, name: body.name ?? null, participants };
+}
+
+/** The group of these people that there is, where the phone would take a second one for it; null where there is none. */
+async function findSame(context: Context, { customerId, number, participants }: Wanted): Promise<Chat | null> {
+  const { address: from, instanceId } = number;
+  const provider = context.providers.get(instanceId);
+  const capabilities = provider?.capabilities ?? capabilitiesOf(number.provider);
+  if (capabilities.mergesGroups !== true) return null;
+  return findGroupOfPeople(context.store.db, { customerId, from, instanceId }, participants);
+}
+
+function peopleOf({ participants }: CreateGroup): string {
+  return participants
+    .map((text) => parseAddress(text)?.address ?? text)
+    .sort()
+    .join(" ");
 }
 
 /** Everybody's address; 400 that names all who are none, there twice, or the number itself. */

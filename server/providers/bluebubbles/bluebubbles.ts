@@ -42,6 +42,7 @@ export const BLUEBUBBLES_CAPABILITIES: Capabilities = {
   handOverMs: 700_000,
   settleAfterMs: 30_000,
   seesPayments: true,
+  mergesGroups: true,
 };
 
 const IMESSAGE_ALONE: Capabilities = { ...BLUEBUBBLES_CAPABILITIES, channels: ["imessage"] };

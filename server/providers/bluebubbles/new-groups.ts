@@ -3,9 +3,10 @@
 import { createHash } from "node:crypto";
 import type { CustomerId } from "../../core/id.ts";
 import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
-import type { Applied, Memory, Outbound, Signal } from "../provider.ts";
-import { segment } from "./client.ts";
+import { type Applied, type Memory, type Outbound, PeerFault, type Signal } from "../provider.ts";
+import { segment, wordsOf } from "./client.ts";
 import type { Mac } from "./mac.ts";
+import { parseChat } from "./records.ts";
 
 /** Every key of a name that is to be given begins with it; then comes who is in the group. */
 const PREFIX = "group-name/";
@@ -58,7 +59,10 @@ export class NewGroups {
 
   async #announce(message: Outbound, group: NonNullable<Outbound["group"]>, guid: string): Promise<void> {
     const key = keyOf(group);
-    const name = this.#names.get(key) ?? null;
+    const wished = this.#names.get(key) ?? null;
+    const given = await this.#nameOf(guid);
+    // Messages may have had a group of these people: the name that they know it by stays.
+    const name = given ?? wished;
     await this.#tell({
       kind: "group",
       reference: `made ${guid} ${message.messageId}`,
@@ -71,12 +75,24 @@ export class NewGroups {
       title: null,
       actor: null,
     });
-    if (name === null) return;
+    if (wished === null) return;
+    if (given !== null) return this.#forget(key);
     await this.#mac.pace.turn();
-    const answer = await this.#mac.client.put(`/chat/${segment(guid)}`, { displayName: name }, { limitMs: 30_000 });
-    if (answer.kind !== "ok") return;
+    const answer = await this.#mac.client.put(`/chat/${segment(guid)}`, { displayName: wished }, { limitMs: 30_000 });
+    if (answer.kind === "ok") await this.#forget(key);
+  }
+
+  async #forget(key: string): Promise<void> {
     this.#names.delete(key);
     await this.#memory.delete(key);
+  }
+
+  /** The name of a group at the phone; null where it has none. Throws where the Mac does not say: the next message asks again. */
+  async #nameOf(guid: string): Promise<string | null> {
+    const answer = await this.#mac.client.get(`/chat/${segment(guid)}`);
+    if (answer.kind !== "ok") throw new PeerFault(`the name of a group was not read: ${wordsOf(answer)}`);
+    const name = parseChat(answer.data)?.displayName ?? "";
+    return name === "" ? null : name;
   }
 }
 

@@ -124,6 +124,13 @@ export class ChatDb {
     return this.chat(guid) ?? this.#addChat(guid, 45, address, "", [this.handle(address, service)]);
   }
 
+  /** The group of exactly these people, if there is one. */
+  groupOf(addresses: readonly string[]): ChatRow | undefined {
+    const wanted = [...addresses].sort().join(" ");
+    const peopleOf = ({ participants }: ChatRow) => participants.map(({ address }) => address).toSorted();
+    return this.chats.find((chat) => chat.style === 43 && peopleOf(chat).join(" ") === wanted);
+  }
+
   /** A new group, without a message in it. */
   group(addresses: readonly string[], name: string, service: Service = "iMessage"): ChatRow {
     const identifier = `chat${String(100_000_000_000 + this.chats.length + 1)}`;

@@ -155,7 +155,11 @@ async function newChat(mac: Inside, { body }: ApiRequest): Promise<Answer> {
   await mac.privateApi.command("create-chat", null);
   const tempGuid = optional(body, "tempGuid") ?? undefined;
   const [first = "", ...others] = addresses.map((address) => address.replaceAll(/[\s()-]/g, ""));
-  const chat = others.length === 0 ? mac.db.direct(first, service) : mac.db.group([first, ...others], "", service);
+  // Messages has one group of the same people, whoever begins it again.
+  const chat =
+    others.length === 0
+      ? mac.db.direct(first, service)
+      : (mac.db.groupOf([first, ...others]) ?? mac.db.group([first, ...others], "", service));
   const { effectId, subject } = common(body);
   const headline = "An unhandled error has occurred!";
   const row = await mac.outbox.send({ chat, service, text, effectId, subject, isUnchecked: true, headline });
