@@ -37,6 +37,13 @@ test("lists on a terminal are a table that strangers' texts cannot break out of,
   assert.match((await runCli(["messages", "list", "--no-json"], { env })).stdout, /^ID /);
 });
 
+test("messages update changes the text and the time of a scheduled message", async (t) => {
+  const { env, requests } = await serverWith(t, { "PATCH /v1/messages/msg_1": { data: message("scheduled") } });
+  const args = ["messages", "update", "msg_1", "--text", "Later", "--at", "2031-05-01T09:00:00Z"];
+  assert.match((await runOnTerminal(args, env)).stdout, /status +scheduled/);
+  assert.deepEqual(requests.at(-1)?.body, { content: { text: "Later" }, scheduledAt: "2031-05-01T09:00:00Z" });
+});
+
 test("messages get, cancel, retry and delete ask their routes and show what came of it", async (t) => {
   const cancelled = message("cancelled", { timeline: [entry("scheduled"), entry("cancelled", { reason: "asked" })] });
   const { env, requests } = await serverWith(t, {

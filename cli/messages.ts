@@ -54,6 +54,7 @@ export function addMessages(program: Command, cli: Cli): Command {
     .argument("<id>", "message id (msg_…)")
     .addHelpText("after", examples({ "tightbeam messages list --status scheduled": "what can be cancelled" }))
     .action(async (id: string) => cli.output().show(await cli.client("messages").messages.cancel(id), messageDetail));
+  addUpdate(messages, cli);
   addRetry(messages, cli);
   messages
     .command("delete")
@@ -99,6 +100,23 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
     { list, listAll, itemsOf: (page) => page.messages, columns: MESSAGE_COLUMNS, empty: "No messages." },
     query,
   );
+}
+
+function addUpdate(messages: Command, cli: Cli): void {
+  messages
+    .command("update")
+    .description("Change a scheduled message; once it is being sent, that is refused.")
+    .argument("<id>", "message id (msg_…)")
+    .option("--text <text>", "what to say instead")
+    .option("--at <time>", "when to send it instead: ISO 8601 with Z or an offset")
+    .addHelpText("after", examples({ "tightbeam messages update <id> --at 2031-05-01T09:00:00Z": "later, as it is" }))
+    .action(async (id: string, { text, at }: { text?: string; at?: string }) => {
+      const update = {
+        ...(text === undefined ? {} : { content: { text } }),
+        ...(at === undefined ? {} : { scheduledAt: at }),
+      };
+      cli.output().show(await cli.client("messages").messages.update(id, update), messageDetail);
+    });
 }
 
 function addRetry(messages: Command, cli: Cli): void {

@@ -16,6 +16,7 @@ import type {
   ReactionCommand,
   SendCarousel,
   SendMessage,
+  UpdateMessage,
 } from "./wire.ts";
 
 /** Filters of the message list; instants are ISO 8601. */
@@ -49,6 +50,9 @@ export function messageRoutes(request: Request) {
     listAll: (query: MessageQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.messages),
     scheduled: (query?: Page, options?: CallOptions) =>
       request<MessageList>("GET", "/v1/messages/scheduled", { ...options, query }),
+    /** Changes the text, media, time or metadata of one that is still scheduled. */
+    update: (id: string, update: UpdateMessage, options?: CallOptions) =>
+      request<Message>("PATCH", path(id), { ...options, body: update }),
     /** Stops one that is still scheduled. */
     cancel: (id: string, options?: CallOptions) => request<Message>("DELETE", `${path(id)}/schedule`, options),
     /** Sends a failed one again; one whose outcome is unknown only with `mayDuplicate`. */

@@ -249,6 +249,13 @@ export interface EditMessage {
   backwardsCompatibilityMessage?: string;
 }
 
+/** Body of `PATCH /v1/messages/:id`, of a scheduled one: what is left out stays. `mediaUrls: []` takes the media out. */
+export interface UpdateMessage {
+  content?: { text?: string; mediaUrls?: string[]; mediaUrl?: string };
+  scheduledAt?: string;
+  metadata?: Metadata | null;
+}
+
 /** Body of `POST /v1/messages/:id/reactions`. `reaction` is a synonym of `type`. */
 export interface React {
   type?: ReactionCommand;

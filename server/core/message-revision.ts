@@ -1,9 +1,10 @@
 /** What happens to a message beside its lifecycle: it arrives, is edited, reacted to, kept. Pure. */
 
-import type { Channel, Reaction, ReactionEventData } from "../../sdk/wire.ts";
-import type { Message, TimelineEntry } from "./message.ts";
-import { type Change, type ChangeContext, tell, withEvent } from "./message-lifecycle.ts";
+import type { Channel, Mention, Reaction, ReactionEventData } from "../../sdk/wire.ts";
+import { type Message, messageTypeOf, type TimelineEntry } from "./message.ts";
+import { type Change, type ChangeContext, note, tell, withEvent } from "./message-lifecycle.ts";
 import { inboundEventData, providerMessageIdOf } from "./message-record.ts";
+import { segmentsOf } from "./segment.ts";
 
 /** An inbound message comes in: `received` from the first, with `message.inbound` as its first event. */
 export function arrive(message: Message, isGroup: boolean, context: ChangeContext): Change {
@@ -13,6 +14,48 @@ export function arrive(message: Message, isGroup: boolean, context: ChangeContex
   return tell({ message: arrived, events: [] }, "message.inbound", context, (told) =>
     inboundEventData(told, isGroup, context.link),
   );
+}
+
+/** New content, time or metadata of a scheduled message; what is left out stays. */
+export type ScheduledChange = Partial<Pick<Message, "text" | "mediaUrls" | "metadata">> & { scheduledAt?: number };
+
+/**
+ * A scheduled message gets other content, time or metadata: `message.scheduled` again, with what it now is. Its segments are
+ * counted anew, and a mention stays where its place in the text reads as before. Null where nothing changes, or it is no
+ * longer scheduled.
+ */
+export function changeScheduled(message: Message, given: ScheduledChange, context: ChangeContext): Change | null {
+  const fields = CHANGEABLE.filter(({ field }) => field in given && !isSame(given[field], message[field]));
+  if (message.status !== "scheduled" || fields.length === 0) return null;
+  const { scheduledAt = message.scheduledAt } = given;
+  const next: Message = { ...message, ...given, scheduledAt };
+  // A claim that came first gives way to a new time; without one it goes on with what the message now says.
+  const isMoved = scheduledAt !== message.scheduledAt;
+  const changed: Message = {
+    ...next,
+    ...(isMoved ? { dueAt: scheduledAt, claimedUntil: null } : {}),
+    ...segmentsOf(next, context.smartEncoding),
+    messageType: messageTypeOf(next.mediaUrls, next.attachments),
+    mentions: next.mentions.filter((mention) => mentioned(next.text, mention) === mentioned(message.text, mention)),
+  };
+  const reason = `changed: ${fields.map(({ path }) => path).join(", ")}`;
+  const noted = note(changed, changed.channel, "scheduled", reason, context.now);
+  return withEvent({ message: noted, events: [] }, "message.scheduled", context);
+}
+
+const CHANGEABLE = [
+  { field: "text", path: "content.text" },
+  { field: "mediaUrls", path: "content.mediaUrls" },
+  { field: "scheduledAt", path: "scheduledAt" },
+  { field: "metadata", path: "metadata" },
+] as const satisfies { field: keyof ScheduledChange; path: string }[];
+
+function isSame(left: unknown, right: unknown): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
+
+function mentioned(text: string | null, { start, length }: Mention): string {
+  return (text ?? "").slice(start, start + length);
 }
 
 /** Whether a message is there to be edited: neither taken back nor deleted. */

@@ -116,6 +116,12 @@ export function pairOf({ from, to }: Pick<Message, "from" | "to">): string {
   return `${from} ${to}`;
 }
 
+/** Two addresses of media or more are a carousel (contract 3). */
+export function messageTypeOf(mediaUrls: readonly unknown[], attachments: readonly unknown[]): MessageType {
+  if (mediaUrls.length > 1) return "carousel";
+  return mediaUrls.length + attachments.length > 0 ? "media" : "text";
+}
+
 /** State of a hand-over that has not happened yet. */
 export const FRESH = {
   claimedUntil: null,

@@ -33,19 +33,27 @@ export const PLAIN_SPELLING: Spelling = {
 /** Body of `POST /v1/messages`, understood. Throws where a field and its synonym are both given. */
 export function understandMessage(body: SendMessage): Understood {
   const { to: _, chatId: __, conversationId: ___, idempotencyKey: ____, content = {}, ...options } = body;
-  const { text, mediaUrls, mediaUrl } = content;
+  const { text, mediaUrls, spelling } = contentOf(content);
+  return {
+    wanted: { ...recipientOf(body), ...givenContent(text, mediaUrls), ...withoutDefaults(options) },
+    spelling,
+  };
+}
+
+/** Content as its caller spelled it: text, and media under either name. Throws where both names are given. */
+export function contentOf({ text, mediaUrls, mediaUrl }: NonNullable<SendMessage["content"]>): {
+  text: string | undefined;
+  mediaUrls: string[] | undefined;
+  spelling: Spelling;
+} {
   if (mediaUrl !== undefined && mediaUrls !== undefined) {
     throw invalidField(
       "content.mediaUrl",
       "is another name for content.mediaUrls with one address; give one of the two",
     );
   }
-  const media = mediaUrl === undefined ? mediaUrls : [mediaUrl];
-  const mediaPath = mediaUrl === undefined ? PLAIN_SPELLING.mediaUrl : () => "content.mediaUrl";
-  return {
-    wanted: { ...recipientOf(body), ...contentOf(text, media), ...withoutDefaults(options) },
-    spelling: { text: "content.text", mediaUrl: mediaPath },
-  };
+  if (mediaUrl === undefined) return { text, mediaUrls, spelling: PLAIN_SPELLING };
+  return { text, mediaUrls: [mediaUrl], spelling: { ...PLAIN_SPELLING, mediaUrl: () => "content.mediaUrl" } };
 }
 
 /** Body of `POST /v1/messages/carousel`, understood. */
@@ -54,7 +62,7 @@ export function understandCarousel(body: SendCarousel): Understood {
   return {
     wanted: {
       ...recipientOf(body),
-      ...contentOf(text, mediaUrls),
+      ...givenContent(text, mediaUrls),
       ...withoutDefaults(options),
     },
     spelling: {
@@ -89,7 +97,7 @@ function recipientOf(named: Named): Pick<Wanted, "to" | "chatId"> {
 }
 
 /** An empty text is none. */
-function contentOf(text: string | undefined, mediaUrls: string[] | undefined): Pick<Wanted, "content"> {
+function givenContent(text: string | undefined, mediaUrls: string[] | undefined): Pick<Wanted, "content"> {
   const content: NonNullable<Wanted["content"]> = {};
   if (text !== undefined && text !== "") content.text = text;
   if (mediaUrls !== undefined) content.mediaUrls = mediaUrls;
@@ -127,12 +135,22 @@ export function problemsOf({ wanted, spelling }: Understood, allowed: Allowed): 
   if (text === undefined && mediaUrls.length === 0 && attachments.length === 0) {
     add(spelling.text, "is required, and must not be empty, where neither media nor attachments are given");
   }
-  for (const [index, url] of mediaUrls.entries()) {
-    add(spelling.mediaUrl(index), checkAddress(url, allowed.fetchAllow, "TB_FETCH_ALLOW"));
-  }
+  found.push(...mediaProblems(mediaUrls, spelling, allowed));
   for (const [index, one] of mentions.entries()) add(`mentions[${index}]`, checkMention(one, text ?? ""));
   if (callbackUrl !== undefined) add("callbackUrl", checkAddress(callbackUrl, allowed.webhookAllow));
   return found;
+}
+
+/** What is wrong with addresses of media. */
+export function mediaProblems(
+  mediaUrls: readonly string[],
+  spelling: Spelling,
+  { fetchAllow }: Pick<Allowed, "fetchAllow">,
+): ErrorDetail[] {
+  return mediaUrls.flatMap((url, index) => {
+    const message = checkAddress(url, fetchAllow, "TB_FETCH_ALLOW");
+    return message === null ? [] : [{ path: spelling.mediaUrl(index), message }];
+  });
 }
 
 /** UTF-16 units, as in JavaScript and in what phones exchange. */

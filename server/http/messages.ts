@@ -11,10 +11,19 @@ import { type Context, forRequest } from "../engine/context.ts";
 import { accept, acceptCarousel } from "../engine/messages/accept.ts";
 import { dryRun } from "../engine/messages/dry-run.ts";
 import { cancelSchedule, deleteMessage, requireMessage, retryMessage } from "../engine/messages/revise.ts";
+import { updateMessage } from "../engine/messages/schedule.ts";
 import { listMessages, listScheduled, type ScheduledPlace } from "../store/messages.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor } from "./schemas/common.ts";
-import { ListMessages, ListScheduled, Rehearsal, RetryMessage, SendCarousel, SendMessage } from "./schemas/messages.ts";
+import {
+  ListMessages,
+  ListScheduled,
+  Rehearsal,
+  RetryMessage,
+  SendCarousel,
+  SendMessage,
+  UpdateMessage,
+} from "./schemas/messages.ts";
 
 export function messageRoutes(context: Context, inquiries: Inquiries): Route[] {
   return [
@@ -112,6 +121,16 @@ function oneMessageRoutes(context: Context): Route[] {
       scope: "messages",
       async handle({ caller, params }) {
         return { data: messageRecord(await requireMessage(context, caller.customerId, params.id), context.link) };
+      },
+    }),
+    route({
+      method: "PATCH",
+      path: "/v1/messages/:id",
+      scope: "messages",
+      body: UpdateMessage,
+      async handle({ caller: { customerId }, params: { id }, body, correlationId }) {
+        const message = await updateMessage(forRequest(context, correlationId), customerId, id, body);
+        return { data: messageRecord(message, context.link) };
       },
     }),
     route({

@@ -165,7 +165,10 @@ async function lookAgain(context: Context, message: Message, hand: Hand): Promis
       // Routes may have changed since it was accepted, and who is up.
       const plan = await planOf(context, message);
       const due = await changeMessage(context, message, (fresh) =>
-        becomeDue(fresh, wayNow(context, plan, fresh), context.settings.messageTtlMs, changeContext(context)),
+        // Whoever gave it another time in between took it out of this claim.
+        isHeld(fresh, message)
+          ? becomeDue(fresh, wayNow(context, plan, fresh), context.settings.messageTtlMs, changeContext(context))
+          : null,
       );
       if (due.status === "queued") context.threads.senders.wrote(due.customerId, due.to, due.from);
       return "good";

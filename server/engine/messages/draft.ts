@@ -1,10 +1,8 @@
 /** Drafts a message: checks what only the database and the clock can tell, and makes the unit that accepts it. */
 
-import type { MessageType } from "../../../sdk/wire.ts";
 import { ApiError, invalidFields } from "../../core/error.ts";
 import type { CustomerId, KeyId, MessageId, PaymentId } from "../../core/id.ts";
-import { parseInstant } from "../../core/instant.ts";
-import { type Message, NEW_MESSAGE } from "../../core/message.ts";
+import { type Message, messageTypeOf, NEW_MESSAGE } from "../../core/message.ts";
 import { begin } from "../../core/message-lifecycle.ts";
 import { parseAddress } from "../../core/phone.ts";
 import { PLAIN_SPELLING, problemsOf, type Spelling, type Understood, type Wanted } from "../../core/sending.ts";
@@ -16,9 +14,7 @@ import { isOptedOut } from "../contacts/opt-outs.ts";
 import { type Context, changeContext } from "../context.ts";
 import { chooseOn } from "../routing/route.ts";
 import { channelsFor, type Recipient, reasonFor, recipientOf, requireRecipient } from "./recipient.ts";
-
-/** Farthest ahead a message can be scheduled: 30 days (contract 3). */
-const SCHEDULE_AHEAD_MS_MAX = 30 * 86_400_000;
+import { scheduleOf } from "./schedule.ts";
 
 /** What is to be sent, and on whose behalf. */
 export interface Sending {
@@ -147,20 +143,13 @@ function contentOf(wanted: Wanted) {
   return {
     text: content.text ?? null,
     mediaUrls: content.mediaUrls ?? [],
-    messageType: messageTypeOf(wanted),
+    messageType: messageTypeOf(content.mediaUrls ?? [], wanted.attachments ?? []),
     effect: wanted.effect ?? null,
     mentions: mentions.map((one) => ({ ...one, address: parseAddress(one.address)?.address ?? one.address })),
     metadata: wanted.metadata ?? null,
     externalMessageId: wanted.externalMessageId ?? null,
     callbackUrl: wanted.callbackUrl ?? null,
   };
-}
-
-/** Two addresses of media or more are a carousel (contract 3). */
-function messageTypeOf({ content = {}, attachments = [] }: Wanted): MessageType {
-  const { mediaUrls = [] } = content;
-  if (mediaUrls.length > 1) return "carousel";
-  return mediaUrls.length + attachments.length > 0 ? "media" : "text";
 }
 
 /** When it is handed over, given up and falls back. */
@@ -175,23 +164,6 @@ function whenOf({ settings }: Context, { routing = {} }: Wanted, scheduledAt: nu
     createdAt: now,
     updatedAt: now,
   };
-}
-
-function scheduleOf(text: string | undefined, now: number): number | null {
-  if (text === undefined) return null;
-  const refuse = (code: "INVALID_SCHEDULED_AT" | "SCHEDULED_IN_PAST" | "SCHEDULED_TOO_FAR", message: string) =>
-    new ApiError(code, `scheduledAt: ${JSON.stringify(text)} ${message}`, {
-      details: [{ path: "scheduledAt", message }],
-    });
-  const at = parseInstant(text);
-  if (at === null)
-    throw refuse(
-      "INVALID_SCHEDULED_AT",
-      "is not an ISO 8601 instant with an offset or Z, such as 2026-01-31T09:30:00Z.",
-    );
-  if (at <= now) throw refuse("SCHEDULED_IN_PAST", `is not in the future; it is ${new Date(now).toISOString()} now.`);
-  if (at > now + SCHEDULE_AHEAD_MS_MAX) throw refuse("SCHEDULED_TOO_FAR", "is more than 30 days ahead.");
-  return at;
 }
 
 /** A group has no opt-outs: what is said in it is said to everybody there. */

@@ -9,6 +9,7 @@ import type { MessageId } from "../../core/id.ts";
 import type { Signal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
 import { cancelSchedule, deleteMessage, retryMessage } from "./revise.ts";
+import { updateMessage } from "./schedule.ts";
 
 const ROUNDS = 1_000;
 /** Turns of the event loop that a write, and what races with the loop, may be put off. */
@@ -121,6 +122,38 @@ test("contract 3: cancelling a schedule and sending never both happen", async (t
     assert.deepEqual([handedOf(stage, id), "value" in answer], cancelled ? [0, true] : [1, false]);
     if ("refused" in answer) assert.equal(answer.refused, "NOT_SCHEDULED");
     return told;
+  });
+});
+
+test("contract 3: a scheduled message that gets another time is not sent at the old one, or the change is refused", async (t) => {
+  await race(t, ["scheduled scheduled", "scheduled queued sent"], async (stage, to, start) => {
+    const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
+    stage.clock.shift(1_000);
+    const scheduledAt = new Date(stage.clock.now() + 86_400_000 * 20).toISOString();
+    const [answer = { refused: "" }] = await atOnce(stage, start, () =>
+      updateMessage(stage.life.context, stage.customer.id, id, { scheduledAt }),
+    );
+    const told = await toldOf(stage, id);
+    const moved = told === "scheduled scheduled";
+    assert.deepEqual([handedOf(stage, id), "value" in answer], moved ? [0, true] : [1, false]);
+    if ("refused" in answer) assert.equal(answer.refused, "INVALID_STATUS");
+    const { dueAt, claimedUntil } = await stage.message(id);
+    if (moved) assert.deepEqual([dueAt, claimedUntil], [Date.parse(scheduledAt), null]);
+    return told;
+  });
+});
+
+test("contract 3: a scheduled message that gets another text as it comes due goes out with it, or the change is refused", async (t) => {
+  await race(t, ["scheduled scheduled queued sent", "scheduled queued sent"], async (stage, to, start) => {
+    const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
+    stage.clock.shift(1_000);
+    const [answer = { refused: "" }] = await atOnce(stage, start, () =>
+      updateMessage(stage.life.context, stage.customer.id, id, { content: { text: "Changed" } }),
+    );
+    await stage.run();
+    const sent = stage.provider.handed.filter(({ messageId }) => messageId === id).map(({ text }) => text);
+    assert.deepEqual(sent, ["refused" in answer ? "Hello" : "Changed"]);
+    return toldOf(stage, id);
   });
 });
 

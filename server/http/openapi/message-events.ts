@@ -150,7 +150,7 @@ const outbound: readonly Happening[] = [
     fallbackFrom: "imessage",
     reason: "NOT_REACHABLE",
   }),
-  happening("message.scheduled", "A message was accepted for later.", MessageEventData, {
+  happening("message.scheduled", "A message was accepted for later, or changed before its time.", MessageEventData, {
     ...example,
     status: "scheduled",
     scheduledAt: at(86_400),

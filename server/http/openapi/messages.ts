@@ -299,6 +299,20 @@ export const messages: Section = {
       errors: ["INVALID_STATUS", "CHANNEL_NOT_SUPPORTED", "ALREADY_UNSENT", "EDIT_FAILED", "PROVIDER_TIMEOUT"],
       body: { text: "Your table is ready now." },
     }),
+    "PATCH /v1/messages/:id": operation({
+      id: "updateMessage",
+      summary: "Change a scheduled message",
+      description:
+        "Its text, media, time or metadata, before it is sent; what is left out stays, `metadata` is replaced as a whole. Either the change or the sending comes first: once it is due, this is a 400 `INVALID_STATUS`. A change emits `message.scheduled` again, with the next `sequence`.",
+      answer: Message,
+      example: {
+        ...scheduledExample,
+        content: { text: "Your table is ready at eight.", mediaUrls: [] },
+        updatedAt: at(30),
+      },
+      errors: ["INVALID_STATUS", "INVALID_SCHEDULED_AT", "SCHEDULED_IN_PAST", "SCHEDULED_TOO_FAR"],
+      body: { content: { text: "Your table is ready at eight." } },
+    }),
     "DELETE /v1/messages/:id": operation({
       id: "deleteMessage",
       summary: "Delete a message",

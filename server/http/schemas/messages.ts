@@ -10,6 +10,7 @@ import {
   type RetryMessage as WireRetryMessage,
   type SendCarousel as WireSendCarousel,
   type SendMessage as WireSendMessage,
+  type UpdateMessage as WireUpdateMessage,
 } from "../../../sdk/wire.ts";
 import { Address, closed, HttpsUrl, IdempotencyKey, Instant, Metadata, page, text, wire } from "./common.ts";
 
@@ -86,6 +87,21 @@ export const SendMessage = wire<WireSendMessage>()(
 /** Body of `POST /v1/messages/carousel`. */
 export const SendCarousel = wire<WireSendCarousel>()(
   closed({ ...sendOptions, mediaUrls: Type.Array(HttpsUrl, { minItems: 2, maxItems: MEDIA_URLS_MAX }), text: Text }),
+);
+
+/** Body of `PATCH /v1/messages/:id`. */
+export const UpdateMessage = wire<WireUpdateMessage>()(
+  closed({
+    content: Type.Optional(
+      closed({
+        text: Text,
+        mediaUrls: Type.Optional(Type.Array(HttpsUrl, { maxItems: MEDIA_URLS_MAX })),
+        mediaUrl: Type.Optional(HttpsUrl),
+      }),
+    ),
+    scheduledAt: Type.Optional(text(0, 100)),
+    metadata: Type.Optional(Type.Union([Metadata, Type.Null()])),
+  }),
 );
 
 export const RetryMessage = wire<WireRetryMessage>()(

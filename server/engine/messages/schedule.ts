@@ -1,0 +1,77 @@
+/** Times that messages are scheduled for: what is accepted, and what a scheduled message can be changed to. */
+
+import type { UpdateMessage } from "../../../sdk/wire.ts";
+import { ApiError, invalidField, invalidFields } from "../../core/error.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { parseInstant } from "../../core/instant.ts";
+import type { Message } from "../../core/message.ts";
+import { changeScheduled, type ScheduledChange } from "../../core/message-revision.ts";
+import { contentOf, mediaProblems } from "../../core/sending.ts";
+import { type Context, changeContext } from "../context.ts";
+import { changeMessage } from "./change-message.ts";
+import { requireMessage } from "./revise.ts";
+
+/** Farthest ahead a message can be scheduled: 30 days (contract 3). */
+const SCHEDULE_AHEAD_MS_MAX = 30 * 86_400_000;
+
+/**
+ * The instant of a `scheduledAt`, null without one. `now` is the service's time. Throws `INVALID_SCHEDULED_AT`,
+ * `SCHEDULED_IN_PAST` and `SCHEDULED_TOO_FAR`.
+ */
+export function scheduleOf(text: string | undefined, now: number): number | null {
+  if (text === undefined) return null;
+  const refuse = (code: "INVALID_SCHEDULED_AT" | "SCHEDULED_IN_PAST" | "SCHEDULED_TOO_FAR", message: string) =>
+    new ApiError(code, `scheduledAt: ${JSON.stringify(text)} ${message}`, {
+      details: [{ path: "scheduledAt", message }],
+    });
+  const at = parseInstant(text);
+  if (at === null)
+    throw refuse(
+      "INVALID_SCHEDULED_AT",
+      "is not an ISO 8601 instant with an offset or Z, such as 2026-01-31T09:30:00Z.",
+    );
+  if (at <= now) throw refuse("SCHEDULED_IN_PAST", `is not in the future; it is ${new Date(now).toISOString()} now.`);
+  if (at > now + SCHEDULE_AHEAD_MS_MAX) throw refuse("SCHEDULED_TOO_FAR", "is more than 30 days ahead.");
+  return at;
+}
+
+/**
+ * Changes the content, time or metadata of a scheduled message and answers it. Changing and sending never cross: a message
+ * that came due first is refused with `INVALID_STATUS`, and a changed one goes out as changed. Throws what sending throws.
+ */
+export async function updateMessage(
+  context: Context,
+  customerId: CustomerId,
+  id: string,
+  body: UpdateMessage,
+): Promise<Message> {
+  const given = understand(context, body);
+  const message = await requireMessage(context, customerId, id);
+  return changeMessage(context, message, (fresh) => {
+    if (fresh.status !== "scheduled") {
+      throw new ApiError(
+        "INVALID_STATUS",
+        `${id} is ${fresh.status}; only a scheduled message can be changed before it is sent.`,
+      );
+    }
+    const { text = fresh.text, mediaUrls = fresh.mediaUrls } = given;
+    if (text === null && mediaUrls.length + fresh.attachments.length === 0) {
+      throw invalidField("content.text", "must not be empty, where neither media nor attachments are left");
+    }
+    return changeScheduled(fresh, given, changeContext(context));
+  });
+}
+
+/** What the body asks for. Throws a 400 that names every field which is wrong by itself. */
+function understand(context: Context, { content, scheduledAt, metadata }: UpdateMessage): ScheduledChange {
+  const { text, mediaUrls, spelling } = contentOf(content ?? {});
+  const problems = mediaProblems(mediaUrls ?? [], spelling, context.settings);
+  if (problems.length > 0) throw invalidFields(problems);
+  const at = scheduleOf(scheduledAt, context.clock.now());
+  return {
+    ...(text === undefined ? {} : { text: text === "" ? null : text }),
+    ...(mediaUrls === undefined ? {} : { mediaUrls }),
+    ...(at === null ? {} : { scheduledAt: at }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
