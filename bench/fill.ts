@@ -1,22 +1,15 @@
 /** Fills a database with deliveries that wait, a process of its own: writes the file directly, while no service has it. */
 
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import { type Delivery, deliveryTo } from "../server/core/delivery.ts";
 import type { Event } from "../server/core/event.ts";
-import { type CustomerId, createIdSource, type InstanceId, type NewId } from "../server/core/id.ts";
-import { type Message, NEW_MESSAGE } from "../server/core/message.ts";
-import { begin, climb, handOver } from "../server/core/message-lifecycle.ts";
+import { createIdSource, type NewId } from "../server/core/id.ts";
 import { newSigningSecret } from "../server/core/signature.ts";
 import type { Endpoint } from "../server/core/webhook.ts";
 import { customerSecretPlace } from "../server/engine/secret-places.ts";
 import { createSealer, loadSecretKey, type Sealer } from "../server/secrets.ts";
-import type { Records, TableName } from "../server/store/schema.ts";
-import { openWriter } from "../server/store/sqlite/connection.ts";
-import { Statements } from "../server/store/sqlite/statements.ts";
-import { encodeRecord } from "../server/store/sqlite/steps.ts";
 import { answerParent } from "./child.ts";
-import { recipientOf } from "./request.ts";
+import { deliveredMessage, fillDatabase, type Insert, pooled } from "./delivered.ts";
 
 /** A data directory that a service has started on once, and what to put there. */
 export interface Filling {
@@ -29,47 +22,22 @@ export interface Filling {
 }
 
 const ENDPOINTS = 1_000;
-const EVENTS_PER_MESSAGE = 3;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Stands in the timeline of each message, as long as the product would write it. */
-const WAY = `imessage first by preference, by inst_${"0".repeat(36)}, where the number is`;
-const MESSAGES_PER_TRANSACTION = 2_000;
 
 /** Answers how many deliveries there are. */
 answerParent<Filling, number>((filling) => {
-  const database = openWriter(join(filling.dataDir, "tightbeam.db"));
-  // Only while it is filled: the service opens it with its own settings, and finds the indexes made again.
-  database.exec("pragma synchronous = off; pragma cache_size = -262144;");
-  const indexes = database
-    .prepare("select name, sql from sqlite_master where type = 'index' and sql is not null")
-    .all();
-  for (const { name } of indexes) database.exec(`drop index "${name}"`);
-  const statements = new Statements(database);
-  const filler = new Filler(filling, (table, record) => {
-    statements.insert(table).run(...encodeRecord(table, record));
+  let written = 0;
+  fillDatabase(filling.dataDir, (insert) => {
+    const filler = new Filler(filling, insert);
+    return () => {
+      const isMore = filler.addMessage();
+      written = filler.deliveries;
+      return isMore;
+    };
   });
-  for (let done = false; !done; ) {
-    database.exec("begin");
-    for (let index = 0; index < MESSAGES_PER_TRANSACTION && !done; index += 1) done = !filler.addMessage();
-    database.exec("commit");
-  }
-  for (const { sql } of indexes) database.exec(String(sql));
-  database.exec("pragma wal_checkpoint(truncate)");
-  database.close();
-  return filler.deliveries;
+  return written;
 });
-
-const POOL = randomBytes(1 << 20);
-let drawn = 0;
-
-/** Random enough for ids that are only to differ, and much faster than the kernel's a few at a time. */
-function pooled(size: number): Uint8Array {
-  drawn = (drawn + size + 1) % (POOL.length - size);
-  return POOL.subarray(drawn, drawn + size);
-}
-
-type Insert = <Name extends TableName>(table: Name, record: Records[Name]) => void;
 
 class Filler {
   deliveries = 0;
@@ -100,7 +68,7 @@ class Filler {
     const endpoint = this.#endpoints[toHanging ? 0 : 1 + (((index - 1) / 2) % ENDPOINTS)];
     if (endpoint === undefined) throw new Error("there is no endpoint");
     this.#at = this.#startedAt - HOUR_MS + Math.floor(index / 200);
-    const { message, events } = this.#deliveredMessage(endpoint.customerId, index);
+    const { message, events } = deliveredMessage(this.#newId, { customerId: endpoint.customerId, index, at: this.#at });
     this.#insert("messages", message);
     for (const event of events) {
       if (this.deliveries === this.#filling.waiting) return false;
@@ -132,31 +100,6 @@ class Filler {
     });
   }
 
-  #deliveredMessage(customerId: CustomerId, index: number): { message: Message; events: Event[] } {
-    const eventId = () => this.#newId("evt");
-    const context = { now: this.#at, eventId, link: (token: string) => token, smartEncoding: false };
-    const begun = begin(this.#newMessage(customerId, index), WAY, context);
-    const handed = handOver(begun.message, null, context);
-    const climbed = handed === null ? null : climb(handed.message, "delivered", context);
-    if (climbed === null) throw new Error("the message does not get delivered");
-    return { message: climbed.message, events: [...begun.events, ...climbed.events].slice(0, EVENTS_PER_MESSAGE) };
-  }
-
-  #newMessage(customerId: CustomerId, index: number): Message {
-    return {
-      ...UNTOUCHED,
-      id: this.#newId("msg"),
-      customerId,
-      to: recipientOf(index, "many"),
-      text: `Your order ${index} has left our warehouse and arrives tomorrow between 9 and 12.`,
-      metadata: { order: `A-${index}`, campaign: "autumn" },
-      externalMessageId: `waiting-${index}`,
-      correlationId: `cor_${Buffer.from(pooled(16)).toString("hex")}`,
-      createdAt: this.#at,
-      updatedAt: this.#at,
-    };
-  }
-
   #addEndpoint(url: string, sealer: Sealer): Endpoint {
     const customerId = this.#newId("cust");
     const version = 1;
@@ -183,18 +126,3 @@ class Filler {
     return endpoint;
   }
 }
-
-const UNTOUCHED = {
-  ...NEW_MESSAGE,
-  keyId: null,
-  from: "+15005550002",
-  channel: "imessage",
-  channelsLeft: ["sms"],
-  fallback: true,
-  fallbackAfterMs: null,
-  callbackUrl: null,
-  instanceId: "inst_019aa000-0000-7000-8000-000000000000" as InstanceId,
-  dueAt: null,
-  expiresAt: null,
-  scheduledAt: null,
-} satisfies Partial<Message>;

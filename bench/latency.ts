@@ -40,7 +40,8 @@ export async function latencyRows(stage: Stage, service: Service, when: string):
   ];
 }
 
-function quantiles(values: readonly number[]): { p50: number; p99: number; p999: number } {
+/** The middle, and what 99 % and 99.9 % of the values are below; 0 for none. */
+export function quantiles(values: readonly number[]): { p50: number; p99: number; p999: number } {
   const sorted = [...values].sort((left, right) => left - right);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };

@@ -8,6 +8,7 @@ import { describeMachine, type FsyncFigures, measureFsync } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
 import { measurePipeline } from "./pipeline.ts";
 import { profileService } from "./profile.ts";
+import { measureReads } from "./reads.ts";
 import { count, type Row, tableOf } from "./report.ts";
 import { measureSmpp } from "./smpp.ts";
 import { type Extent, Stage } from "./stage.ts";
@@ -19,8 +20,19 @@ const FULL: Extent = {
   latencySeconds: 12,
   messages: 4_000,
   waiting: 1_000_000,
+  listed: 500_000,
+  readsMs: 10_000,
 };
-const QUICK: Extent = { rounds: 1, roundMs: 700, warmMs: 300, latencySeconds: 3, messages: 1_000, waiting: 20_000 };
+const QUICK: Extent = {
+  rounds: 1,
+  roundMs: 700,
+  warmMs: 300,
+  latencySeconds: 3,
+  messages: 1_000,
+  waiting: 20_000,
+  listed: 50_000,
+  readsMs: 2_000,
+};
 const FSYNC_MS = 500;
 
 const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
@@ -29,6 +41,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   pipeline: measurePipeline,
   latency: measureLatency,
   backlog: measureBacklog,
+  reads: measureReads,
   smpp: measureSmpp,
 };
 

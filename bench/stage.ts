@@ -25,6 +25,10 @@ export interface Extent {
   messages: number;
   /** Deliveries that wait in the run with a backlog. */
   waiting: number;
+  /** Messages of one customer in the run of reads. */
+  listed: number;
+  /** Length of each part of the run of reads, in milliseconds. */
+  readsMs: number;
 }
 
 /** Connections of the load generator (the goals are for 64). */
