@@ -5,6 +5,7 @@ import type { Request } from "./request.ts";
 import type {
   AcceptedCarousel,
   AcceptedMessage,
+  Channel,
   Deleted,
   Direction,
   DryRun,
@@ -28,6 +29,13 @@ export interface MessageQuery extends Page {
   externalMessageId?: string | undefined;
   createdAfter?: string | undefined;
   createdBefore?: string | undefined;
+  channel?: Channel | undefined;
+  /** A chat id, or the address of a one-to-one thread. */
+  chatId?: string | undefined;
+  /** Words that are all in the text. */
+  q?: string | undefined;
+  /** What changed since, the oldest change first. The answer always has a `nextCursor`: keep it, and ask by it later. */
+  updatedAfter?: string | undefined;
 }
 
 /** The routes under `/v1/messages`. */

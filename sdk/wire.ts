@@ -365,6 +365,8 @@ export interface Message extends Omit<AcceptedMessage, "status"> {
 
 export interface MessageList {
   messages: Message[];
+  /** With `updatedAfter` only: ids of changed messages that are deleted. */
+  deleted?: string[];
   pagination: Pagination;
 }
 

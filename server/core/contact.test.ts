@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressesOf, changeFields, NO_FIELDS, searchForm, searchTextOf } from "./contact.ts";
+import { addressesOf, changeFields, NO_FIELDS, searchTextOf } from "./contact.ts";
+import { searchForm } from "./search.ts";
 
 test("What a change does not name stays, null and an empty name are nothing, and each tag is there once", () => {
   const before = changeFields(NO_FIELDS, { firstName: "Ada", phoneNumber: "+15550001111", tags: ["a", "b", "a"] });

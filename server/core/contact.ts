@@ -4,6 +4,7 @@ import type { Metadata, Contact as WireContact } from "../../sdk/wire.ts";
 import type { ContactId, CustomerId } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import { parseAddress } from "./phone.ts";
+import { searchForm } from "./search.ts";
 
 export interface Contact {
   id: ContactId;
@@ -86,16 +87,6 @@ export function searchTextOf(fields: ContactFields): string {
   const { firstName, lastName, phoneNumber, email, company } = fields;
   const name = [firstName, lastName].filter((part) => part !== null).join(" ");
   return searchForm([name, phoneNumber, email, company].filter((part) => part !== null && part !== "").join("\n"));
-}
-
-/**
- * The form in which a text and what is searched in it are compared: no difference of case in any script, nor between
- * code points that stand for the same characters (Unicode NFKC). `STRASSE` is in `Straße`, `istanbul` in `İstanbul`.
- */
-export function searchForm(text: string): string {
-  // Upper case first: ß becomes SS, and every sigma the same. Lower case leaves a dot over the i, and final sigmas.
-  const lower = text.normalize("NFKC").toUpperCase().toLowerCase();
-  return lower.replaceAll("i\u0307", "i").replaceAll("ς", "σ");
 }
 
 /** The record of contract 3. `lastContactedAt` in epoch milliseconds. */

@@ -5,6 +5,7 @@ import { callRecord } from "../core/call.ts";
 import { ApiError } from "../core/error.ts";
 import type { Context } from "../engine/context.ts";
 import { findCallOf, listCalls } from "../store/calls.ts";
+import { listsFor } from "./lists.ts";
 import { pageOf } from "./page.ts";
 import { type Route, route } from "./route.ts";
 import { ListCalls } from "./schemas/calls.ts";
@@ -17,10 +18,12 @@ export function callRoutes({ store }: Pick<Context, "store">): Route[] {
       path: "/v1/facetime/calls",
       scope: "messages",
       query: ListCalls,
-      async handle({ caller, query }) {
-        const read = (before: string | null, limit: number) =>
-          listCalls(store.db, caller.customerId, query.status, { before, limit });
-        const { records, pagination } = await pageOf("call_", query, read);
+      async handle(call) {
+        const { caller, query } = call;
+        const db = listsFor({ store }, call);
+        const { records, pagination } = await pageOf("call_", query, (start, limit) =>
+          listCalls(db, caller.customerId, query.status, start, limit),
+        );
         const data: CallList = { calls: records.map(callRecord), pagination };
         return { data };
       },

@@ -10,8 +10,10 @@ import { markChat } from "../engine/chats/mark-chat.ts";
 import { requireChat } from "../engine/chats/require-chat.ts";
 import { showTyping } from "../engine/chats/show-typing.ts";
 import type { Context } from "../engine/context.ts";
-import { findLastMessage, listChats, listMessagesOfChat } from "../store/chats.ts";
-import { pageOf } from "./page.ts";
+import { findLastMessage, listChats } from "../store/chats.ts";
+import { listMessagesOfChat } from "../store/message-lists.ts";
+import { listsFor } from "./lists.ts";
+import { pageOf, pageOfAll } from "./page.ts";
 import { type Reply, type Route, route } from "./route.ts";
 import {
   AddParticipant,
@@ -63,9 +65,11 @@ function listRoute(context: Context): Route {
     path: "/v1/chats",
     scope: "messages",
     query: ListChats,
-    async handle({ caller: { customerId }, query }) {
-      const { records, pagination } = await pageOf("chat_", query, async (before, limit) => {
-        const found = await listChats(context.store.db, customerId, before, limit);
+    async handle(call) {
+      const { caller, query } = call;
+      const db = listsFor(context, call);
+      const { records, pagination } = await pageOfAll("chat_", query, async (before, limit) => {
+        const found = await listChats(db, caller.customerId, before, limit);
         return found.map(({ chat, last }) => chatRecord(chat, last));
       });
       return { data: { chats: records, pagination } };
@@ -89,10 +93,13 @@ function readRoutes(context: Context): Route[] {
       path: "/v1/chats/:id/messages",
       scope: "messages",
       query: ListMessagesOfChat,
-      async handle({ caller: { customerId }, params: { id }, query: { from, ...page } }) {
-        const chat = await requireChat(context, { customerId, id, from });
-        const { records, pagination } = await pageOf("msg_", page, (before, limit) =>
-          listMessagesOfChat(context.store.db, chat.id, before, limit),
+      async handle(call) {
+        const { caller, params, query } = call;
+        const { from, ...page } = query;
+        const chat = await requireChat(context, { customerId: caller.customerId, id: params.id, from });
+        const db = listsFor(context, call);
+        const { records, pagination } = await pageOf("msg_", page, (start, limit) =>
+          listMessagesOfChat(db, chat.id, start, limit),
         );
         return { data: { messages: records.map((one) => messageRecord(one, context.link)), pagination } };
       },

@@ -18,7 +18,9 @@ import {
   updateContact,
 } from "../engine/contacts/contacts.ts";
 import type { Context } from "../engine/context.ts";
-import { countContacts, findLastContacts, listContacts } from "../store/contacts.ts";
+import { contactList, findLastContacts } from "../store/contacts.ts";
+import { countAll, readPage } from "../store/windows.ts";
+import { listsFor } from "./lists.ts";
 import { type Route, route } from "./route.ts";
 import { CreateContact, CreateContacts, DeleteContacts, ListContacts, UpdateContact } from "./schemas/contacts.ts";
 import { compileCheck } from "./validate.ts";
@@ -46,15 +48,14 @@ function listRoute(context: Context): Route {
     path: "/v1/contacts",
     scope: "messages",
     query: ListContacts,
-    async handle({ caller: { customerId }, query }) {
+    async handle(call) {
+      const { caller, query } = call;
       const { limit, offset, tag } = query;
-      const { db } = context.store;
-      const filter = { search: searched(query.search ?? ""), tag };
-      const [total, found] = await Promise.all([
-        countContacts(db, customerId, filter),
-        listContacts(db, customerId, filter, { limit, offset }),
-      ]);
-      const contacts = await recordsOf(context, found);
+      const db = listsFor(context, call);
+      const list = contactList(db, caller.customerId, { search: searched(query.search ?? ""), tag });
+      const total = await countAll(list);
+      const { records: found } = await readPage(list, { from: null, skip: offset }, limit);
+      const contacts = await recordsOf(db, found);
       const hasMore = offset + found.length < total;
       const data: ContactList = { contacts, pagination: { total, limit, offset, hasMore } };
       return { data };
@@ -132,12 +133,12 @@ function oneContactRoutes(context: Context): Route[] {
   ];
 }
 
-async function recordsOf({ store }: Context, contacts: readonly Contact[]): Promise<WireContact[]> {
-  const last = await findLastContacts(store.db, contacts);
+async function recordsOf(db: Context["store"]["db"], contacts: readonly Contact[]): Promise<WireContact[]> {
+  const last = await findLastContacts(db, contacts);
   return contacts.map((contact) => contactRecord(contact, last.get(contact.id) ?? null));
 }
 
 async function recordOf(context: Context, contact: Contact): Promise<WireContact> {
-  const [record = contactRecord(contact, null)] = await recordsOf(context, [contact]);
+  const [record = contactRecord(contact, null)] = await recordsOf(context.store.db, [contact]);
   return record;
 }

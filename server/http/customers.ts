@@ -10,7 +10,7 @@ import { addNumber, makeDefault, recordOf, removeNumber } from "../engine/custom
 import { weakSecrets } from "../engine/customers/weak-secrets.ts";
 import { findCustomer, listCustomers } from "../store/customers.ts";
 import { findNumbers } from "../store/numbers.ts";
-import { pageOf } from "./page.ts";
+import { pageOfAll } from "./page.ts";
 import { type Route, route } from "./route.ts";
 import { closed, page } from "./schemas/common.ts";
 import { AddNumber, CreateCustomer } from "./schemas/customers.ts";
@@ -41,7 +41,7 @@ function listRoute(context: Context): Route {
     query: closed(page),
     async handle({ query }) {
       const read = (before: string | null, limit: number) => listCustomers(context.store.db, before, limit);
-      const { records, pagination } = await pageOf("cust_", query, read);
+      const { records, pagination } = await pageOfAll("cust_", query, read);
       const data: CustomerList = { customers: records.map(customerRecord), pagination };
       return { data };
     },

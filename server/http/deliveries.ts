@@ -3,10 +3,12 @@
 import type { DeliveryList, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
 import { type Attempt, type Delivery, deliveryRecord } from "../core/delivery.ts";
+import type { DeliveryId } from "../core/id.ts";
 import type { Context } from "../engine/context.ts";
 import { requireDelivery, retryDelivery } from "../engine/webhooks/redeliver.ts";
 import { listCustomers } from "../store/customers.ts";
 import { findAttempts, listDeliveries } from "../store/deliveries.ts";
+import { listsFor } from "./lists.ts";
 import { pageOf } from "./page.ts";
 import { type Route, route } from "./route.ts";
 import { CommandWebhook, ListDeliveries } from "./schemas/webhooks.ts";
@@ -19,12 +21,18 @@ export function deliveryRoutes(context: Context): Route[] {
       path: "/v1/webhooks/deliveries",
       scope: "messages",
       query: ListDeliveries,
-      async handle({ caller, query }) {
-        const { limit, cursor, ...filter } = query;
-        const read = (before: string | null, count: number) =>
-          listDeliveries(context.store.db, caller.customerId, filter, { before, limit: count });
-        const { records, pagination } = await pageOf("dlv_", query, read);
-        const data: DeliveryList = { deliveries: await deliveryRecords(context, records), pagination };
+      async handle(call) {
+        const { caller, query } = call;
+        const { limit: _, cursor: __, ...filter } = query;
+        const db = listsFor(context, call);
+        const { records, pagination } = await pageOf("dlv_", query, (start, limit) =>
+          listDeliveries(db, caller.customerId, filter, start, limit),
+        );
+        const attempts = await findAttempts(
+          db,
+          records.map(({ id }) => id),
+        );
+        const data: DeliveryList = { deliveries: await deliveryRecords(context, records, attempts), pagination };
         return { data };
       },
     }),
@@ -58,11 +66,11 @@ export async function oneRecord(context: Context, delivery: Delivery): Promise<W
   return deliveryRecord(delivery, await shown(context, delivery, attempts.get(delivery.id) ?? []));
 }
 
-async function deliveryRecords(context: Context, deliveries: readonly Delivery[]): Promise<WireDelivery[]> {
-  const attempts = await findAttempts(
-    context.store.db,
-    deliveries.map(({ id }) => id),
-  );
+function deliveryRecords(
+  context: Context,
+  deliveries: readonly Delivery[],
+  attempts: ReadonlyMap<DeliveryId, Attempt[]>,
+): Promise<WireDelivery[]> {
   return Promise.all(
     deliveries.map(async (delivery) =>
       deliveryRecord(delivery, await shown(context, delivery, attempts.get(delivery.id) ?? [])),

@@ -5,8 +5,9 @@ import { EVENT_TYPES, type EventType } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Context } from "../engine/context.ts";
-import { type EventPage, findEvent, listEvents } from "../store/events.ts";
+import { type EventPage, findEvent, pageOfEvents } from "../store/events.ts";
 import type { Lasting } from "./lasting.ts";
+import { listsFor } from "./lists.ts";
 import { type Caller, type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor } from "./schemas/common.ts";
 import { ListEvents } from "./schemas/events.ts";
@@ -20,18 +21,19 @@ export function eventRoutes(context: Context, lasting: Lasting): Route[] {
       path: "/v1/events",
       scope: "messages",
       query: ListEvents,
-      async handle({ caller, query, header, isHead }) {
+      async handle(call) {
+        const { caller, query, header, isHead } = call;
         const { limit, cursor, after, events: wanted, ...filter } = query;
         if (wanted !== undefined || STREAM_TYPE.test(header("accept") ?? "")) {
           const lastEventId = header("last-event-id") ?? "";
           return streams.open(subscriptionOf(caller, query, lastEventId), isHead);
         }
         const page = await pageFor(context, caller.customerId, cursor, after);
-        const found = await listEvents(context.store.db, caller.customerId, filter, { ...page, limit: limit + 1 });
-        const last = found[limit - 1];
-        const hasMore = found.length > limit && last !== undefined;
-        const nextCursor = hasMore ? encodeCursor({ order: page.order, from: last.position }) : null;
-        const events = found.slice(0, limit).map(({ bytes }) => bytes);
+        const db = listsFor(context, call);
+        const { records, next } = await pageOfEvents(db, caller.customerId, filter, { ...page, limit });
+        const hasMore = next !== null;
+        const nextCursor = next === null ? null : encodeCursor({ order: page.order, from: next.from });
+        const events = records.map(({ bytes }) => bytes);
         return { rawData: `{"events":[${events.join(",")}],"pagination":${JSON.stringify({ hasMore, nextCursor })}}` };
       },
     }),

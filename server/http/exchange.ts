@@ -12,6 +12,7 @@ import type { Bodies, HeldBody } from "./bodies.ts";
 import { admitJson, BodyAborted, mayHaveBody, parseJson } from "./body.ts";
 import { checkHead, noteEarlyAnswer } from "./connection.ts";
 import { renderError } from "./errors.ts";
+import { CLIENT_GONE as READ_WITHDRAWN } from "./lists.ts";
 import { checkPermissions, permissionsFor } from "./permissions.ts";
 import type { Call, Reply, Route } from "./route.ts";
 import { type Check, compileCheck } from "./validate.ts";
@@ -328,7 +329,7 @@ function sendReply(exchange: Exchange, reply: Reply): void {
 const CLIENT_GONE = 499;
 
 function sendError(exchange: Exchange, error: unknown): void {
-  if (error instanceof BodyAborted) {
+  if (error instanceof BodyAborted || error === READ_WITHDRAWN) {
     finish(exchange, CLIENT_GONE);
     return;
   }

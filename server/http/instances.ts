@@ -8,7 +8,7 @@ import { createInstance, deleteInstance, requireInstance, updateInstance } from 
 import { openConfig } from "../engine/instances/connections.ts";
 import { shownHookUrl } from "../engine/instances/hooks.ts";
 import { listInstances } from "../store/instances.ts";
-import { pageOf } from "./page.ts";
+import { pageOfAll } from "./page.ts";
 import { type Route, route } from "./route.ts";
 import { closed, page } from "./schemas/common.ts";
 import { CONFIGS, CreateInstance, UpdateInstance } from "./schemas/instances.ts";
@@ -30,7 +30,7 @@ function listRoute(context: Context): Route {
     query: closed(page),
     async handle({ query }) {
       const read = (before: string | null, limit: number) => listInstances(context.store.db, before, limit);
-      const { records, pagination } = await pageOf("inst_", query, read);
+      const { records, pagination } = await pageOfAll("inst_", query, read);
       const instances = await Promise.all(records.map((instance) => recordOf(context, instance)));
       const data: InstanceList = { instances, pagination };
       return { data };

@@ -5,7 +5,7 @@ import { keyRecord } from "../core/key.ts";
 import type { Context } from "../engine/context.ts";
 import { createKey, type Issued, revokeKey, rotateKey } from "../engine/customers/issue.ts";
 import { listKeys } from "../store/keys.ts";
-import { pageOf } from "./page.ts";
+import { pageOfAll } from "./page.ts";
 import { type Reply, type Route, route } from "./route.ts";
 import { closed, page } from "./schemas/common.ts";
 import { CreateKey, RotateKey } from "./schemas/keys.ts";
@@ -29,7 +29,7 @@ export function keyRoutes(context: Context): Route[] {
       query: closed(page),
       async handle({ query }) {
         const read = (before: string | null, limit: number) => listKeys(context.store.db, before, limit);
-        const { records, pagination } = await pageOf("key_", query, read);
+        const { records, pagination } = await pageOfAll("key_", query, read);
         const data: KeyList = { keys: records.map((apiKey) => keyRecord(apiKey)), pagination };
         return { data };
       },

@@ -1,22 +1,52 @@
 /** Pages of lists whose cursor is an id: ids sort by creation, so a page stays the same while records are added. */
 
 import type { Pagination } from "../../sdk/wire.ts";
+import type { ListPage, PageStart } from "../store/windows.ts";
 import { decodeCursor, encodeCursor } from "./schemas/common.ts";
 
 /**
- * One page, newest first. `read` gives up to `limit` records older than an id (all when null); `prefix` is that of the
- * ids. A cursor that is none of this list is a 400 on `cursor`.
+ * One page, newest first. `read` gives a page of up to `limit` records; `prefix` is that of the ids; `skip` of what
+ * matches is left out where there is no cursor. A cursor that is none of this list is a 400 on `cursor`.
  */
-export async function pageOf<Record_ extends { id: string }>(
+export async function pageOf<Record_>(
+  prefix: string,
+  query: { limit: number; cursor?: string },
+  read: (start: PageStart, limit: number) => Promise<ListPage<Record_>>,
+  skip = 0,
+): Promise<{ records: Record_[]; pagination: Pagination }> {
+  const { records, next } = await read(startOf(prefix, query.cursor) ?? { from: null, skip }, query.limit);
+  const hasMore = next !== null;
+  const nextCursor = next === null ? null : encodeCursor(next.skip === 0 ? next.from : next);
+  return { records, pagination: { hasMore, nextCursor } };
+}
+
+/** One page of a list that nothing filters. `read` gives up to `limit` records older than an id (all when null). */
+export function pageOfAll<Record_ extends { id: string }>(
   prefix: string,
   query: { limit: number; cursor?: string },
   read: (before: string | null, limit: number) => Promise<Record_[]>,
 ): Promise<{ records: Record_[]; pagination: Pagination }> {
+  return pageOf(prefix, query, async ({ from }, limit) => {
+    const found = await read(from, limit + 1);
+    const records = found.slice(0, limit);
+    const last = records.at(-1);
+    return { records, next: found.length > limit && last !== undefined ? { from: last.id, skip: 0 } : null };
+  });
+}
+
+/** Where a cursor says that the page begins; null without one. */
+function startOf(prefix: string, cursor: string | undefined): PageStart | null {
+  if (cursor === undefined) return null;
   const isId = (value: unknown): value is string => typeof value === "string" && value.startsWith(prefix);
-  const before = query.cursor === undefined ? null : decodeCursor(query.cursor, isId);
-  const found = await read(before, query.limit + 1);
-  const records = found.slice(0, query.limit);
-  const last = records.at(-1);
-  const hasMore = found.length > query.limit && last !== undefined;
-  return { records, pagination: { hasMore, nextCursor: hasMore ? encodeCursor(last.id) : null } };
+  const isStart = (value: unknown): value is string | PageStart =>
+    isId(value) ||
+    (typeof value === "object" &&
+      value !== null &&
+      "from" in value &&
+      "skip" in value &&
+      isId(value.from) &&
+      Number.isSafeInteger(value.skip) &&
+      Number(value.skip) > 0);
+  const start = decodeCursor(cursor, isStart);
+  return typeof start === "string" ? { from: start, skip: 0 } : start;
 }

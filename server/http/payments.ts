@@ -10,6 +10,7 @@ import type { Commanded } from "../engine/idempotency.ts";
 import { cancelRequest, requirePayment } from "../engine/payments/end-payments.ts";
 import { requestPayment } from "../engine/payments/request-payment.ts";
 import { findPayment, listPayments } from "../store/payments.ts";
+import { listsFor } from "./lists.ts";
 import { pageOf } from "./page.ts";
 import { type Route, route } from "./route.ts";
 import { CancelPayment, ListPayments, RequestPayment } from "./schemas/payments.ts";
@@ -45,11 +46,13 @@ function listRoute(context: Context): Route {
     path: "/v1/payments/requests",
     scope: "messages",
     query: ListPayments,
-    async handle({ caller, query }) {
+    async handle(call) {
+      const { caller, query } = call;
       const filter = { status: query.status, ...periodOf(query) };
-      const read = (before: string | null, limit: number) =>
-        listPayments(context.store.db, caller.customerId, filter, { before, limit });
-      const { records, pagination } = await pageOf("pay_", query, read);
+      const db = listsFor(context, call);
+      const { records, pagination } = await pageOf("pay_", query, (start, limit) =>
+        listPayments(db, caller.customerId, filter, start, limit),
+      );
       const data: PaymentRequestList = { requests: records.map(paymentRecord), pagination };
       return { data };
     },

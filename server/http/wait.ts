@@ -5,8 +5,10 @@ import { FairSemaphore } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Context } from "../engine/context.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
-import { type EventFilter, findEvent, listEvents, newestPosition, type PlacedEvent } from "../store/events.ts";
+import { type EventFilter, findEvent, newestPosition, type PlacedEvent, pageOfEvents } from "../store/events.ts";
+import type { Store } from "../store/store.ts";
 import type { Lasting } from "./lasting.ts";
+import { listsFor } from "./lists.ts";
 import { Patience } from "./patience.ts";
 import { type Route, route } from "./route.ts";
 import { WaitForEvent } from "./schemas/wait.ts";
@@ -24,7 +26,9 @@ export function waitRoutes(context: Context, lasting: Lasting): Route[] {
       path: "/v1/sandbox/wait",
       scope: "messages",
       query: WaitForEvent,
-      async handle({ caller: { customerId }, query, onGone }) {
+      async handle(call) {
+        const { caller, query, onGone } = call;
+        const { customerId } = caller;
         await requireSandbox(context, customerId);
         const { after, timeoutSeconds, ...filter } = query;
         const from = after === undefined ? null : await positionOf(context, customerId, after);
@@ -36,7 +40,8 @@ export function waitRoutes(context: Context, lasting: Lasting): Route[] {
         }
         const patience = new Patience(context, timeoutSeconds * 1_000, lasting, onGone);
         try {
-          const event = await firstEvent(context, { customerId, filter, from }, patience);
+          const wanted = { customerId, filter, from };
+          const event = await firstEvent(context, listsFor(context, call), wanted, patience);
           return event === null ? { data: null } : { rawData: event.bytes };
         } finally {
           release();
@@ -61,20 +66,35 @@ interface Wanted {
 }
 
 /** The first event that matches; null when there was none until the patience was over. */
-async function firstEvent(context: Context, wanted: Wanted, patience: Patience): Promise<PlacedEvent | null> {
-  const { customerId, filter } = wanted;
-  const { db } = context.store;
+async function firstEvent(
+  context: Context,
+  db: Store["db"],
+  wanted: Wanted,
+  patience: Patience,
+): Promise<PlacedEvent | null> {
+  const { customerId } = wanted;
   const stopListening = context.feeds.listen(customerId, () => patience.wake());
   try {
     for (let { from } = wanted; ; ) {
       // Read first: what is committed between the two is looked through again.
       const newest = await newestPosition(db, customerId);
-      const [found = null] = await listEvents(db, customerId, filter, { order: "oldest", from, limit: 1 });
+      const found = await firstBehind(db, { ...wanted, from });
       if (found !== null || patience.isOver) return found;
       if (newest !== null && (from === null || newest > from)) from = newest;
       await patience.pause();
     }
   } finally {
     stopListening();
+  }
+}
+
+/** The first event behind a position that matches, page by page; null when none of those there are does. */
+async function firstBehind(db: Store["db"], { customerId, filter, from }: Wanted): Promise<PlacedEvent | null> {
+  for (let behind = from; ; ) {
+    const page = await pageOfEvents(db, customerId, filter, { order: "oldest", from: behind, limit: 1 });
+    const [found] = page.records;
+    if (found !== undefined) return found;
+    if (page.next === null) return null;
+    behind = page.next.from;
   }
 }

@@ -5,6 +5,7 @@ import type { CallStatus } from "../../sdk/wire.ts";
 import type { Call } from "../core/call.ts";
 import type { CallId, CustomerId, InstanceId } from "../core/id.ts";
 import { type Database, decode } from "./rows.ts";
+import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage } from "./windows.ts";
 
 /** The call that an instance's provider has this name for, whoever's it is. */
 export async function findCallByUuid(
@@ -32,15 +33,23 @@ export async function findCallOf(db: Kysely<Database>, customerId: CustomerId, i
   return row === undefined ? null : decode("calls", row);
 }
 
-/** A customer's calls, newest first: those older than the call `before` (an id), or from the newest on when null. */
-export async function listCalls(
+/** A customer's calls, newest first. */
+export function listCalls(
   db: Kysely<Database>,
   customerId: CustomerId,
   status: CallStatus | undefined,
-  { before, limit }: { before: string | null; limit: number },
-): Promise<Call[]> {
-  let query = db.selectFrom("calls").selectAll().where("customer_id", "=", customerId);
-  if (status !== undefined) query = query.where("status", "=", status);
-  if (before !== null) query = query.where("id", "<", before as CallId);
-  return (await query.orderBy("id", "desc").limit(limit).execute()).map((row) => decode("calls", row));
+  start: PageStart,
+  limit: number,
+): Promise<ListPage<Call>> {
+  const list: IndexedList<Call> = {
+    db,
+    table: "calls",
+    column: "id",
+    order: "newest",
+    narrow: [indexed("customer_id", customerId)],
+    filter: is("status", status),
+    decode: (row) => decode("calls", row),
+    placeOf: ({ id }) => id,
+  };
+  return readPage(list, start, limit);
 }

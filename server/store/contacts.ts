@@ -1,9 +1,11 @@
 /** Reads of contacts, and of who was written with. */
 
-import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
-import { type Contact, type ContactAddress, searchForm } from "../core/contact.ts";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import type { Contact, ContactAddress } from "../core/contact.ts";
 import type { ContactId, CustomerId, InstanceId } from "../core/id.ts";
+import { searchForm } from "../core/search.ts";
 import { type Database, decode } from "./rows.ts";
+import { amongNewest, type IndexedList, indexed } from "./windows.ts";
 
 /** A customer's contact; null for another customer's. */
 export async function findContact(db: Kysely<Database>, customerId: CustomerId, id: string): Promise<Contact | null> {
@@ -49,46 +51,30 @@ export interface ContactFilter {
   tag: string | undefined;
 }
 
-/** A customer's contacts, newest first. */
-export async function listContacts(
+/** Which contacts of a customer, newest first, for `readPage` and `countAll`. */
+export function contactList(
   db: Kysely<Database>,
   customerId: CustomerId,
-  filter: ContactFilter,
-  page: { limit: number; offset: number },
-): Promise<Contact[]> {
-  const rows = await filtered(db.selectFrom("contacts").selectAll(), filter)
-    .where("customer_id", "=", customerId)
-    .orderBy("id", "desc")
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute();
-  return rows.map((row) => decode("contacts", row));
-}
-
-/** How many contacts of a customer there are. */
-export async function countContacts(
-  db: Kysely<Database>,
-  customerId: CustomerId,
-  filter: ContactFilter,
-): Promise<number> {
-  const { count } = await filtered(db.selectFrom("contacts"), filter)
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("customer_id", "=", customerId)
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
-function filtered<Output>(
-  contacts: SelectQueryBuilder<Database, "contacts", Output>,
   { search, tag }: ContactFilter,
-): SelectQueryBuilder<Database, "contacts", Output> {
-  let query = contacts;
-  if (search !== "") {
-    const pattern = `%${searchForm(search).replace(/[!%_]/g, "!$&")}%`;
-    query = query.where(sql<boolean>`search_text like ${pattern} escape '!'`);
-  }
-  if (tag !== undefined) query = query.where(sql<boolean>`exists (select 1 from json_each(tags) where value = ${tag})`);
-  return query;
+): IndexedList<Contact> {
+  const pattern = `%${searchForm(search).replace(/[!%_]/g, "!$&")}%`;
+  return {
+    db,
+    table: "contacts",
+    column: "id",
+    order: "newest",
+    narrow: [indexed("customer_id", customerId)],
+    // A page of contacts has no cursor to end with.
+    windowsMax: Number.POSITIVE_INFINITY,
+    filter: [
+      ...(search === "" ? [] : [sql<SqlBool>`search_text like ${pattern} escape '!'`]),
+      ...(tag === undefined
+        ? []
+        : [sql<SqlBool>`exists (select 1 from json_each(contacts.tags) where value = ${tag})`]),
+    ],
+    decode: (row) => decode("contacts", row),
+    placeOf: ({ id }) => id,
+  };
 }
 
 /**
@@ -114,14 +100,21 @@ export async function findLastContacts(
   );
 }
 
-/** Of the index of recipients the last entry that counts. A scheduled message was sent long after it was accepted. */
+/**
+ * Of the newest 200 messages to an address the last one that counts: a statement must not read through those that do not. A
+ * scheduled message was sent long after it was accepted.
+ */
 function newestTo(address: "phone_number" | "email") {
+  const theirs = sql`m.customer_id = contacts.customer_id and m."to" = contacts.${sql.ref(address)}`;
   return sql<number | null>`(
     select coalesce(m.sent_at, m.scheduled_at, m.created_at) from messages m
-    where m.customer_id = contacts.customer_id and m."to" = contacts.${sql.ref(address)}
+    where ${theirs} and ${amongNewest(200, theirs)}
       and m.direction = 'outbound' and m.status not in ('scheduled', 'cancelled')
     order by m.id desc limit 1)`;
 }
+
+/** Rows that are looked at to learn what was between two people: the newest ones. */
+const LOOKED_AT = 1_000;
 
 /** The instance of the newest thread in which both a customer and `peer` have written; null when there is none. */
 export async function findDialogue(
@@ -129,9 +122,10 @@ export async function findDialogue(
   customerId: CustomerId,
   peer: string,
 ): Promise<InstanceId | null> {
-  const said = sql<boolean>`exists (select 1 from messages m where m.customer_id = chats.customer_id
-    and m."to" = chats.peer and m."from" = chats."from" and m.status in ('sent', 'delivered', 'read', 'unsent'))`;
-  const heard = sql<boolean>`exists (select 1 from messages m where m.chat_id = chats.id and m.direction = 'inbound')`;
+  const theirs = sql`m.customer_id = chats.customer_id and m."to" = chats.peer`;
+  const said = sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
+    and +m."from" = chats."from" and m.status in ('sent', 'delivered', 'read', 'unsent'))`;
+  const heard = heardIn(sql`m.direction = 'inbound'`);
   const thread = await db
     .selectFrom("chats")
     .select("instance_id")
@@ -146,18 +140,17 @@ export async function findDialogue(
 
 /** Whether `peer` and the customer have written over iMessage: then it is known to be there. */
 export async function hasBeenOnImessage(db: Kysely<Database>, customerId: CustomerId, peer: string): Promise<boolean> {
-  const reached = await db
-    .selectFrom("messages")
-    .select("id")
-    .where("customer_id", "=", customerId)
-    .where("to", "=", peer)
-    .where("channel", "=", "imessage")
-    .where("status", "in", ["delivered", "read"])
-    .limit(1)
-    .executeTakeFirst();
-  if (reached !== undefined) return true;
-  const heard = sql<boolean>`exists (select 1 from messages m where m.chat_id = chats.id
-    and m.direction = 'inbound' and m.channel = 'imessage')`;
+  const theirs = sql`m.customer_id = ${customerId} and m."to" = ${peer}`;
+  const { rows } = await sql`select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
+    and m.channel = 'imessage' and +m.status in ('delivered', 'read') limit 1`.execute(db);
+  if (rows.length > 0) return true;
+  const heard = heardIn(sql`m.direction = 'inbound' and m.channel = 'imessage'`);
   const chats = db.selectFrom("chats").select("id").where("customer_id", "=", customerId).where("peer", "=", peer);
   return (await chats.where(heard).executeTakeFirst()) !== undefined;
+}
+
+/** Whether a message of a chat is so. */
+function heardIn(is: RawBuilder<unknown>): RawBuilder<boolean> {
+  const theirs = sql`m.chat_id = chats.id`;
+  return sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)} and ${is})`;
 }

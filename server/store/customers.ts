@@ -1,6 +1,6 @@
 /** Reads of customers. */
 
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Customer } from "../core/customer.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import { type Database, decode } from "./rows.ts";
@@ -24,11 +24,8 @@ export async function findCustomerRouting(db: Kysely<Database>, instanceId: Inst
 
 /** Customers with this e-mail address, in any case, the oldest first: `limit` of them. */
 export async function findCustomersByEmail(db: Kysely<Database>, email: string, limit: number): Promise<Customer[]> {
-  const query = db
-    .selectFrom("customers")
-    .selectAll()
-    .where((where) => where(where.fn("lower", ["email"]), "=", email.toLowerCase()));
-  const rows = await query.orderBy("id").limit(limit).execute();
+  const { rows } = await sql<object>`select * from customers
+    where email is not null and lower(email) = ${email.toLowerCase()} order by id limit ${limit} + 0`.execute(db);
   return rows.map((row) => decode("customers", row));
 }
 

@@ -8,6 +8,7 @@ import type { Attempt } from "../core/delivery.ts";
 import type { DeliveryId } from "../core/id.ts";
 import { findAttempts, findDelivery, findDeliveryOf, findExisting, listDeliveries } from "./deliveries.ts";
 import { findLastPosition, findPositionAt } from "./replays.ts";
+import { FIRST_PAGE } from "./windows.ts";
 
 test("attempts come in the order they were made, each with its delivery", async (t) => {
   const made = await testContext();
@@ -45,9 +46,9 @@ test("a delivery to the inbox is found only by those who do not ask for a custom
   assert.equal((await findDelivery(db, toInbox.id))?.endpointId, inbox.id);
   assert.equal(await findDeliveryOf(db, made.customer.id, toInbox.id), null);
   assert.equal((await findDeliveryOf(db, made.customer.id, callback.id))?.id, callback.id);
-  const listed = await listDeliveries(db, made.customer.id, {}, { before: null, limit: 10 });
+  const listed = await listDeliveries(db, made.customer.id, {}, FIRST_PAGE, 10);
   assert.deepEqual(
-    listed.map(({ id }) => id),
+    listed.records.map(({ id }) => id),
     [callback.id],
   );
   assert.deepEqual([...(await findExisting(db, [toInbox.id, "dlv_none"]))], [toInbox.id]);

@@ -1,10 +1,11 @@
 /** Reads of deliveries and their attempts. Customers do not see those to the sandbox's inbox. */
 
-import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryStatus } from "../../sdk/wire.ts";
 import type { Attempt, Delivery } from "../core/delivery.ts";
-import type { CustomerId, DeliveryId, EndpointId } from "../core/id.ts";
-import { type Database, decode, type Row } from "./rows.ts";
+import type { CustomerId, DeliveryId } from "../core/id.ts";
+import { type Database, decode } from "./rows.ts";
+import { type IndexedList, indexed, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
 
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined;
@@ -13,22 +14,48 @@ export interface DeliveryFilter {
   messageId?: string | undefined;
 }
 
-/** Where a page of deliveries lies: after the delivery `before` (an id), or at the newest when null. */
-export interface DeliveryPage {
-  before: string | null;
-  limit: number;
-}
-
 /** A customer's deliveries, newest first. */
-export async function listDeliveries(
+export function listDeliveries(
   db: Kysely<Database>,
   customerId: CustomerId,
   filter: DeliveryFilter,
-  page: DeliveryPage,
-): Promise<Delivery[]> {
-  let query = filtered(listed(db, customerId), filter).orderBy("id", "desc").limit(page.limit);
-  if (page.before !== null) query = query.where("id", "<", page.before as DeliveryId);
-  return (await query.execute()).map((row) => decode("deliveries", row));
+  start: PageStart,
+  limit: number,
+): Promise<ListPage<Delivery>> {
+  const list: IndexedList<Delivery> = {
+    db,
+    table: "deliveries",
+    column: "id",
+    order: "newest",
+    narrow: [indexed("customer_id", customerId)],
+    filter: [
+      ...is("status", filter.status),
+      ...is("endpoint_id", filter.webhookId),
+      sql<SqlBool>`(+endpoint_id is null or +endpoint_id not in (
+        select id from endpoints where customer_id = ${customerId} and kind = 'inbox'))`,
+    ],
+    decode: (row) => decode("deliveries", row),
+    placeOf: ({ id }) => id,
+  };
+  const named = namedBy(filter);
+  return named === null
+    ? readPage(list, start, limit)
+    : readNamed({ ...list, narrow: is("customer_id", customerId) }, named, start, limit);
+}
+
+/** Deliveries of one event or message that are looked at, at the most: an event has as many as its customer has endpoints, and more by replays. */
+const NAMED_MAX = 5_000;
+
+/** Ids of the deliveries that an event or a message names; null where the filter names neither. */
+function namedBy({ eventId, messageId }: DeliveryFilter): RawBuilder<{ id: string }> | null {
+  const ofEvent = eventId === undefined ? sql`` : sql`and d.event_id = ${eventId}`;
+  if (messageId !== undefined) {
+    return sql`select d.id from events e cross join deliveries d on d.event_id = e.id
+      where e.message_id = ${messageId} ${ofEvent} limit ${NAMED_MAX} + 0`;
+  }
+  return eventId === undefined
+    ? null
+    : sql`select id from deliveries where event_id = ${eventId} limit ${NAMED_MAX} + 0`;
 }
 
 /** The delivery, whoever's it is and wherever it goes. */
@@ -43,8 +70,17 @@ export async function findDeliveryOf(
   customerId: CustomerId,
   id: string,
 ): Promise<Delivery | null> {
-  const row = await listed(db, customerId)
+  const inbox = db
+    .selectFrom("endpoints")
+    .select("id")
+    .where("customer_id", "=", customerId)
+    .where("kind", "=", "inbox");
+  const row = await db
+    .selectFrom("deliveries")
+    .selectAll()
     .where("id", "=", id as DeliveryId)
+    .where("customer_id", "=", customerId)
+    .where((where) => where.or([where("endpoint_id", "is", null), where("endpoint_id", "not in", inbox)]))
     .executeTakeFirst();
   return row === undefined ? null : decode("deliveries", row);
 }
@@ -77,37 +113,6 @@ export async function findExisting(db: Kysely<Database>, ids: readonly DeliveryI
   if (ids.length === 0) return new Set();
   const rows = await db.selectFrom("deliveries").select("id").where("id", "in", ids).execute();
   return new Set(rows.map((row) => row.id));
-}
-
-type Deliveries = SelectQueryBuilder<Database, "deliveries", Row<Delivery>>;
-
-function listed(db: Kysely<Database>, customerId: CustomerId): Deliveries {
-  const inbox = db
-    .selectFrom("endpoints")
-    .select("id")
-    .where("customer_id", "=", customerId)
-    .where("kind", "=", "inbox");
-  return db
-    .selectFrom("deliveries")
-    .selectAll()
-    .where("customer_id", "=", customerId)
-    .where((where) => where.or([where("endpoint_id", "is", null), where("endpoint_id", "not in", inbox)]));
-}
-
-/** Event and message name ids to look up, so that no filter of theirs reads through all of a customer's deliveries. */
-function filtered(deliveries: Deliveries, filter: DeliveryFilter): Deliveries {
-  let query = deliveries;
-  if (filter.status !== undefined) query = query.where("status", "=", filter.status);
-  if (filter.webhookId !== undefined) query = query.where("endpoint_id", "=", filter.webhookId as EndpointId);
-  if (filter.eventId !== undefined) {
-    query = query.where("id", "in", sql<DeliveryId>`(select id from deliveries where event_id = ${filter.eventId})`);
-  }
-  if (filter.messageId !== undefined) {
-    const ofMessage = sql<DeliveryId>`(select d.id from events e join deliveries d on d.event_id = e.id
-      where e.message_id = ${filter.messageId})`;
-    query = query.where("id", "in", ofMessage);
-  }
-  return query;
 }
 
 /** The delivery, whoever's it is and wherever it goes, the sandbox's inbox included. */

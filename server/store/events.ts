@@ -1,19 +1,15 @@
 /** Reads of events. What is answered carries their bytes as they were made. */
 
-import type { Kysely } from "kysely";
+import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { EventType } from "../../sdk/wire.ts";
 import type { Event } from "../core/event.ts";
 import type { CustomerId, EventId, MessageId } from "../core/id.ts";
 import { type Database, decode } from "./rows.ts";
+import { type IndexedList, indexed, is, type ListPage, readPage } from "./windows.ts";
 
 /** An event and where it stands among all. */
 export interface PlacedEvent extends Event {
   position: number;
-}
-
-export interface EventFilter {
-  type?: EventType | undefined;
-  messageId?: string | undefined;
 }
 
 /** A direction to read in, from a position (exclusive; null: from the end). */
@@ -23,24 +19,78 @@ export interface EventPage {
   limit: number;
 }
 
-/** A customer's events. */
+/** A customer's events, or those of one message of it: at once as many as `limit` says. */
 export async function listEvents(
   db: Kysely<Database>,
   customerId: CustomerId,
-  filter: EventFilter,
-  page: EventPage,
+  { messageId }: { messageId?: string | undefined },
+  { order, from, limit }: EventPage,
 ): Promise<PlacedEvent[]> {
-  const newest = page.order === "newest";
-  let query = db
-    .selectFrom("events")
-    .selectAll()
-    .where("customer_id", "=", customerId)
-    .orderBy("position", newest ? "desc" : "asc")
-    .limit(page.limit);
-  if (page.from !== null) query = query.where("position", newest ? "<" : ">", page.from);
-  if (filter.type !== undefined) query = query.where("type", "=", filter.type);
-  if (filter.messageId !== undefined) query = query.where("message_id", "=", filter.messageId as MessageId);
-  return (await query.execute()).map((row) => ({ ...decode("events", row), position: row.position }));
+  const isNewest = order === "newest";
+  const narrow =
+    messageId === undefined ? [indexed("customer_id", customerId)] : narrowToMessage(messageId, customerId);
+  const behind = from === null ? [] : [sql<SqlBool>`position ${sql.raw(isNewest ? "<" : ">")} ${from}`];
+  const { rows } = await sql<Placed>`select * from events where ${sql.join([...narrow, ...behind], sql` and `)}
+    order by position ${sql.raw(isNewest ? "desc" : "asc")} limit ${limit} + 0`.execute(db);
+  return rows.map(placed);
+}
+
+/** Which events of a customer. */
+export interface EventFilter {
+  type?: EventType | undefined;
+  messageId?: string | undefined;
+}
+
+/** A page of a customer's events that match. */
+export function pageOfEvents(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  { type, messageId }: EventFilter,
+  { order, from, limit }: EventPage,
+): Promise<ListPage<PlacedEvent, number>> {
+  const list: IndexedList<PlacedEvent, number> = {
+    db,
+    table: "events",
+    column: "position",
+    order,
+    narrow: messageId === undefined ? [indexed("customer_id", customerId)] : [indexed("message_id", messageId)],
+    filter: [...(messageId === undefined ? [] : is("customer_id", customerId)), ...is("type", type)],
+    decode: (row) => placed(row as Placed),
+    placeOf: ({ position }) => position,
+  };
+  return readPage(list, { from, skip: 0 }, limit);
+}
+
+/** An index by message ends in the position, as every index of this table does. */
+function narrowToMessage(messageId: string, customerId: CustomerId): Expression<SqlBool>[] {
+  return [indexed("message_id", messageId), ...is("customer_id", customerId)];
+}
+
+type Placed = object & { position: number };
+
+function placed(row: Placed): PlacedEvent {
+  return { ...decode("events", row), position: row.position };
+}
+
+/** What changed and where: the message of an event, null where it is of none. Times are epoch milliseconds. */
+export interface EventMark {
+  id: EventId;
+  position: number;
+  messageId: MessageId | null;
+  createdAt: number;
+}
+
+/** Marks of a customer's events behind a position, the oldest first. */
+export async function listEventMarks(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  from: number,
+  limit: number,
+): Promise<EventMark[]> {
+  const { rows } =
+    await sql<EventMark>`select id, position, message_id as "messageId", created_at as "createdAt" from events
+    where customer_id = ${customerId} and position > ${from} order by position limit ${limit} + 0`.execute(db);
+  return rows;
 }
 
 /** The position of a customer's newest event; null when there is none. */
@@ -62,7 +112,7 @@ export async function findEvent(db: Kysely<Database>, customerId: CustomerId, id
     .where("id", "=", id as EventId)
     .where("customer_id", "=", customerId);
   const row = await query.executeTakeFirst();
-  return row === undefined ? null : { ...decode("events", row), position: row.position };
+  return row === undefined ? null : placed(row);
 }
 
 /** All events of a message, in order. */

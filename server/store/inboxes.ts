@@ -1,6 +1,6 @@
 /** Reads of the sandbox's inboxes: the endpoints of that kind, one for each customer. */
 
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { CustomerId } from "../core/id.ts";
 import type { Endpoint } from "../core/webhook.ts";
 import { type Database, decode } from "./rows.ts";
@@ -12,16 +12,16 @@ export async function findInbox(db: Kysely<Database>, customerId: CustomerId): P
   return row === undefined ? null : decode("endpoints", row);
 }
 
-/** The inbox with this address (a path). Looks at every endpoint: to be remembered by whoever asks. */
+/** The inbox with this address (a path). */
 export async function findInboxByUrl(db: Kysely<Database>, url: string): Promise<Endpoint | null> {
-  const query = db.selectFrom("endpoints").selectAll().where("kind", "=", "inbox");
-  const row = await query.where("url", "=", url).executeTakeFirst();
+  const { rows } = await sql<object>`select * from endpoints where kind = 'inbox' and url = ${url}`.execute(db);
+  const [row] = rows;
   return row === undefined ? null : decode("endpoints", row);
 }
 
 /** The inboxes of all customers that are active, or those that are not. */
 export async function listInboxes(db: Kysely<Database>, active: boolean): Promise<Endpoint[]> {
-  const query = db.selectFrom("endpoints").selectAll().where("kind", "=", "inbox");
-  const rows = await query.where("active", "=", active ? 1 : 0).execute();
+  const { rows } = await sql<object>`select * from endpoints where kind = 'inbox' and active = ${active ? 1 : 0}
+    order by url`.execute(db);
   return rows.map((row) => decode("endpoints", row));
 }

@@ -1,11 +1,10 @@
-/** Reads of messages. */
+/** Reads of messages. The lists that callers see are in `message-lists.ts`. */
 
-import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
-import type { Direction, MessageStatus } from "../../sdk/wire.ts";
+import { type Kysely, sql } from "kysely";
 import type { CustomerId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { HandOver } from "./records.ts";
-import { type Database, decode, type Row } from "./rows.ts";
+import { type Database, decode } from "./rows.ts";
 
 /** The message, whoever's it is, deleted or not. */
 export async function findMessage(db: Kysely<Database>, id: MessageId): Promise<Message | null> {
@@ -32,89 +31,6 @@ export async function findHandOver(
     .where("reference", "=", reference);
   const row = await query.executeTakeFirst();
   return row === undefined ? null : decode("handOvers", row);
-}
-
-export interface MessageFilter {
-  status?: MessageStatus | undefined;
-  to?: string | undefined;
-  from?: string | undefined;
-  direction?: Direction | undefined;
-  externalMessageId?: string | undefined;
-  /** Epoch milliseconds, inclusive. */
-  createdAfter?: number | undefined;
-  /** Epoch milliseconds, exclusive. */
-  createdBefore?: number | undefined;
-}
-
-/** Where a page of messages lies: after the message `before` (an id), or `offset` messages from the newest. */
-export interface MessagePage {
-  before: string | null;
-  offset: number;
-  limit: number;
-}
-
-/** A customer's messages, newest first, without deleted ones. */
-export async function listMessages(
-  db: Kysely<Database>,
-  customerId: CustomerId,
-  filter: MessageFilter,
-  page: MessagePage,
-): Promise<Message[]> {
-  let query = filtered(db.selectFrom("messages").selectAll(), filter)
-    .where("customer_id", "=", customerId)
-    .where("deleted_at", "is", null)
-    .orderBy("id", "desc")
-    .limit(page.limit)
-    .offset(page.offset);
-  if (page.before !== null) query = query.where("id", "<", page.before as MessageId);
-  return (await query.execute()).map((row) => decode("messages", row));
-}
-
-type Messages = SelectQueryBuilder<Database, "messages", Row<Message>>;
-
-function filtered(messages: Messages, filter: MessageFilter): Messages {
-  let query = messages;
-  if (filter.status !== undefined) query = query.where("status", "=", filter.status);
-  if (filter.to !== undefined) query = query.where("to", "=", filter.to);
-  if (filter.from !== undefined) query = query.where("from", "=", filter.from);
-  if (filter.direction !== undefined) query = query.where("direction", "=", filter.direction);
-  if (filter.externalMessageId !== undefined) query = query.where("external_message_id", "=", filter.externalMessageId);
-  if (filter.createdAfter !== undefined) query = query.where("created_at", ">=", filter.createdAfter);
-  if (filter.createdBefore !== undefined) query = query.where("created_at", "<", filter.createdBefore);
-  return query;
-}
-
-/** Where a page of scheduled messages begins: behind this one. */
-export interface ScheduledPlace {
-  scheduledAt: number;
-  id: string;
-}
-
-/** A customer's scheduled messages, soonest first. */
-export async function listScheduled(
-  db: Kysely<Database>,
-  customerId: CustomerId,
-  after: ScheduledPlace | null,
-  limit: number,
-): Promise<Message[]> {
-  let query = db
-    .selectFrom("messages")
-    .selectAll()
-    .where("customer_id", "=", customerId)
-    .where("status", "=", "scheduled")
-    .where("deleted_at", "is", null)
-    .orderBy("scheduled_at")
-    .orderBy("id")
-    .limit(limit);
-  if (after !== null) {
-    query = query.where((where) =>
-      where.or([
-        where("scheduled_at", ">", after.scheduledAt),
-        where.and([where("scheduled_at", "=", after.scheduledAt), where("id", ">", after.id as MessageId)]),
-      ]),
-    );
-  }
-  return (await query.execute()).map((row) => decode("messages", row));
 }
 
 /** Deleted messages whose text still stands in stored events that no delivery waits for any more. */

@@ -1,6 +1,6 @@
 /** Reads of opt-outs. */
 
-import type { Kysely } from "kysely";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { CustomerId } from "../core/id.ts";
 import type { OptOut } from "../core/opt-out.ts";
 import { type Database, decode } from "./rows.ts";
@@ -33,27 +33,15 @@ export async function listOptOuts(
   after: OptOutPlace | null,
   limit: number,
 ): Promise<OptOut[]> {
-  let query = db
-    .selectFrom("opt_outs")
-    .selectAll()
-    .where("customer_id", "=", customerId)
-    .orderBy("created_at", "desc")
-    .orderBy("number")
-    .orderBy("contact")
-    .limit(limit);
-  if (number !== undefined) query = query.where("number", "=", number);
-  if (after !== null) {
-    query = query.where((where) =>
-      where.or([
-        where("created_at", "<", after.createdAt),
-        where.and([where("created_at", "=", after.createdAt), where("number", ">", after.number)]),
-        where.and([
-          where("created_at", "=", after.createdAt),
-          where("number", "=", after.number),
-          where("contact", ">", after.contact),
-        ]),
-      ]),
-    );
-  }
-  return (await query.execute()).map((row) => decode("optOuts", row));
+  const narrow = number === undefined ? [] : [sql<SqlBool>`number = ${number}`];
+  // To seek by, before what only compares.
+  const behind = after === null ? [] : [sql<SqlBool>`created_at <= ${after.createdAt}`, isBehind(after)];
+  const conditions = [sql<SqlBool>`customer_id = ${customerId}`, ...narrow, ...behind];
+  const { rows } = await sql<object>`select * from opt_outs where ${sql.join(conditions, sql` and `)}
+    order by created_at desc, number, contact limit ${limit} + 0`.execute(db);
+  return rows.map((row) => decode("optOuts", row));
+}
+
+function isBehind({ createdAt, number, contact }: OptOutPlace): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(created_at < ${createdAt} or (+number, +contact) > (${number}, ${contact}))`;
 }

@@ -5,6 +5,7 @@ import type { PaymentStatus } from "../../sdk/wire.ts";
 import type { CustomerId, PaymentId } from "../core/id.ts";
 import type { Payment } from "../core/payment.ts";
 import { type Database, decode } from "./rows.ts";
+import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
 /** The request, whoever's it is. */
 export async function findPayment(db: Kysely<Database>, id: PaymentId): Promise<Payment | null> {
@@ -26,19 +27,29 @@ export interface PaymentFilter {
   createdBefore?: number | undefined;
 }
 
-/** A customer's requests, newest first: those older than the request `before` (an id), or from the newest on when null. */
-export async function listPayments(
+/** A customer's requests, newest first. */
+export function listPayments(
   db: Kysely<Database>,
   customerId: CustomerId,
   filter: PaymentFilter,
-  { before, limit }: { before: string | null; limit: number },
-): Promise<Payment[]> {
-  let query = db.selectFrom("payments").selectAll().where("customer_id", "=", customerId);
-  if (filter.status !== undefined) query = query.where("status", "=", filter.status);
-  if (filter.createdFrom !== undefined) query = query.where("created_at", ">=", filter.createdFrom);
-  if (filter.createdBefore !== undefined) query = query.where("created_at", "<", filter.createdBefore);
-  if (before !== null) query = query.where("id", "<", before as PaymentId);
-  return (await query.orderBy("id", "desc").limit(limit).execute()).map((row) => decode("payments", row));
+  start: PageStart,
+  limit: number,
+): Promise<ListPage<Payment>> {
+  const list: IndexedList<Payment> = {
+    db,
+    table: "payments",
+    column: "id",
+    order: "newest",
+    narrow: [indexed("customer_id", customerId)],
+    filter: [
+      ...is("status", filter.status),
+      ...since("created_at", filter.createdFrom),
+      ...until("created_at", filter.createdBefore),
+    ],
+    decode: (row) => decode("payments", row),
+    placeOf: ({ id }) => id,
+  };
+  return readPage(list, start, limit);
 }
 
 /** What a payment has to fit, to the cent. */

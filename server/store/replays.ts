@@ -14,9 +14,10 @@ export async function findPositionAt(db: Kysely<Database>, at: number): Promise<
   return row?.position ?? null;
 }
 
-/** Position of a customer's newest event; 0 when there is none. */
-export async function findLastPosition(db: Kysely<Database>, customerId: CustomerId): Promise<number> {
-  const query = db.selectFrom("events").select("position").where("customer_id", "=", customerId);
+/** Position of a customer's newest event, or of anybody's (null); 0 when there is none. */
+export async function findLastPosition(db: Kysely<Database>, customerId: CustomerId | null): Promise<number> {
+  const all = db.selectFrom("events").select("position");
+  const query = customerId === null ? all : all.where("customer_id", "=", customerId);
   const row = await query.orderBy("position", "desc").limit(1).executeTakeFirst();
   return row?.position ?? 0;
 }

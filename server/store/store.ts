@@ -88,8 +88,14 @@ export class StoreFull extends Error {}
 export type CommitObserver = (group: { units: number; durationMs: number }) => void;
 
 export interface Store {
-  /** Reads, beside the writer: they see what was committed when they began. */
+  /** Reads of one record or a few, beside the writer: they see what was committed when they began. Lists are read by `lists`. */
   readonly db: Kysely<Database>;
+  /**
+   * Reads for lists in the name of `owner` (a customer id, or `admin`), by readers that `db` never waits behind. Owners
+   * have turns, statement by statement, and one alone never holds every reader. When `gone` is aborted, no further
+   * statement begins: reads reject with its reason.
+   */
+  lists(owner: string, gone?: AbortSignal): Kysely<Database>;
   /** Commits a unit. Throws `StoreFull` when there is no room. */
   commit(unit: Unit): Promise<Answer>;
   /**

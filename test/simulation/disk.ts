@@ -75,6 +75,7 @@ export async function openDisk(
     file = ports;
     return {
       read: (query) => queued("read", () => ports.read(query)),
+      lists: ports.lists.map((read) => (query) => queued("read", () => read(query))),
       write: (jobs) =>
         queued("write", async () => {
           if (faults.isFull(world.clock.real())) return jobs.map(() => ({ error: "full" }) as const);

@@ -8,6 +8,7 @@ import { seeded } from "../../../test/support/engine.ts";
 import type { Call } from "../../core/call.ts";
 import type { CallSignal } from "../../providers/provider.ts";
 import { listCalls } from "../../store/calls.ts";
+import { FIRST_PAGE } from "../../store/windows.ts";
 import { apply } from "../apply.ts";
 
 const CALLER = "+15005550114";
@@ -31,8 +32,8 @@ function tell(made: TestContext, status: CallStatus, more: Partial<CallSignal> =
   return apply(made.context, made.instance.id, { kind: "call", ...signal, status, ...more });
 }
 
-const callsOf = ({ context, customer }: Pick<TestContext, "context" | "customer">): Promise<Call[]> =>
-  listCalls(context.store.db, customer.id, undefined, { before: null, limit: 100 });
+const callsOf = async ({ context, customer }: Pick<TestContext, "context" | "customer">): Promise<Call[]> =>
+  (await listCalls(context.store.db, customer.id, undefined, FIRST_PAGE, 100)).records;
 
 async function toldOf({ context }: TestContext): Promise<[type: string, data: CallEventData][]> {
   const rows = await context.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();

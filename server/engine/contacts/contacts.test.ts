@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type TestContext, testContext } from "../../../test/support/context.ts";
 import { ApiError } from "../../core/error.ts";
-import { countContacts, findContactAddresses, listContacts } from "../../store/contacts.ts";
+import type { CustomerId } from "../../core/id.ts";
+import { contactList, findContactAddresses } from "../../store/contacts.ts";
+import { countAll, FIRST_PAGE, readPage } from "../../store/windows.ts";
 import type { Context } from "../context.ts";
 import { createContact, createContacts, deleteContacts, ensureContact, updateContact } from "./contacts.ts";
 
@@ -20,7 +22,8 @@ after(() => made.close());
 
 const create = (phoneNumber: string) =>
   createContact(context, made.customer.id, { idempotencyKey: null, body: { phoneNumber } });
-const count = () => countContacts(context.store.db, made.customer.id, ALL);
+const contactsOf = (id: CustomerId, filter = ALL) => contactList(context.store.db, id, filter);
+const count = () => countAll(contactsOf(made.customer.id));
 const ownersOf = (...addresses: string[]) => findContactAddresses(context.store.db, made.customer.id, addresses);
 const refusals = (settled: PromiseSettledResult<unknown>[]) =>
   settled.flatMap((one) => (one.status === "rejected" ? [(one.reason as ApiError).code] : []));
@@ -36,12 +39,8 @@ test("Making sure of a contact, many times at once, makes one, and none where th
   const twice = [...addresses, ...addresses];
   await Promise.all(twice.map((address) => ensureContact(context, made.customer.id, address)));
   assert.equal(await count(), 3);
-  const [grace] = await listContacts(
-    context.store.db,
-    made.customer.id,
-    { ...ALL, search: "grace" },
-    { limit: 9, offset: 0 },
-  );
+  const found = await readPage(contactsOf(made.customer.id, { ...ALL, search: "grace" }), FIRST_PAGE, 9);
+  const [grace] = found.records;
   assert.equal(grace?.email, "grace@example.com");
 });
 
@@ -91,8 +90,8 @@ test("A bulk is repeated by its idempotency key with what it came to the first t
 test("Customers share no contacts: each can have one of the same address", async () => {
   const other = await made.addTenant("Other");
   await ensureContact(context, other.customer.id, "+15550100001");
-  assert.equal(await countContacts(context.store.db, other.customer.id, ALL), 1);
-  const [theirs] = await listContacts(context.store.db, other.customer.id, ALL, { limit: 1, offset: 0 });
+  assert.equal(await countAll(contactsOf(other.customer.id)), 1);
+  const [theirs] = (await readPage(contactsOf(other.customer.id), FIRST_PAGE, 1)).records;
   assert.equal(await deleteContacts(context, made.customer.id, [theirs?.id ?? ""]), 0);
   await assert.rejects(
     updateContact(context, made.customer.id, theirs?.id ?? "", { firstName: "Mine" }),

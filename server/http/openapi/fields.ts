@@ -73,6 +73,13 @@ const MESSAGE_FIELDS: Readonly<Record<string, string>> = {
   "ListMessages.from": "Only from this address.",
   "ListMessages.to": "Only to this address.",
   "ListMessages.status": "Only with this status.",
+  "ListMessages.channel": "Only by this channel.",
+  "ListMessages.chatId": "Only of this chat: its id, or the address of a one-to-one thread.",
+  "ListMessages.q":
+    "Only with all of these words in the text, in any order and whatever their case; parts of words count.",
+  "ListMessages.updatedAfter":
+    "What changed at this instant or later, the oldest change first; not together with `offset`.",
+  "MessageList.deleted": "With `updatedAfter` only: ids of messages that are deleted.",
   chatId: "The chat.",
   content: "What it says.",
   "content.text": "1 to 10,000 characters; may be left out where there is media.",

@@ -126,7 +126,11 @@ export const Message = wire<WireMessage>()(
 );
 
 export const MessageList = wire<WireMessageList>()(
-  component("MessageList", { messages: Type.Array(Message), pagination: Pagination }),
+  component("MessageList", {
+    messages: Type.Array(Message),
+    deleted: Type.Optional(Type.Array(id("msg"))),
+    pagination: Pagination,
+  }),
 );
 
 /** A reaction as it was made. */
@@ -254,7 +258,8 @@ export const messages: Section = {
     "GET /v1/messages": operation({
       id: "listMessages",
       summary: "List messages",
-      description: "Both directions, newest first. The list is stable while messages are added.",
+      description:
+        "Both directions, newest first. The list is stable while messages are added. A page looks through a limited number of messages: where a filter finds few among very many, it may hold less than `limit`, or nothing, and `hasMore` is true; go on by `nextCursor`.\n\nWith `updatedAfter` it is a feed to keep another system in step: what changed since that instant, the oldest change first, each message as it now is. A change is whatever an event tells of. The answer always has a `nextCursor`, also when `hasMore` is false: keep it, and ask by it later for what changed since. Nothing is left out, also what commits late; a message that changes again comes again. Ids of deleted messages are in `deleted`. What changed longer ago than events are kept (`TB_RETENTION`) comes first, in the order in which the messages were made.",
       answer: MessageList,
       example: { messages: [messageExample], pagination: { hasMore: true, nextCursor: CURSOR } },
       query: { status: "read", limit: "20" },

@@ -108,6 +108,9 @@ export const RetryMessage = wire<WireRetryMessage>()(
   closed({ mayDuplicate: Type.Optional(Type.Boolean()), idempotencyKey: Type.Optional(IdempotencyKey) }),
 );
 
+/** Longest text to look for in messages, in characters. */
+const SEARCH_LENGTH_MAX = 200;
+
 /** Farthest that a list can be entered by `offset` (contract 1). */
 const OFFSET_MAX = 10_000;
 
@@ -121,6 +124,10 @@ export const ListMessages = closed({
   externalMessageId: Type.Optional(text(1, EXTERNAL_ID_LENGTH_MAX)),
   createdAfter: Type.Optional(Instant),
   createdBefore: Type.Optional(Instant),
+  channel: Type.Optional(Type.Enum(CHANNELS)),
+  chatId: Type.Optional(text(1, 512)),
+  q: Type.Optional(text(1, SEARCH_LENGTH_MAX)),
+  updatedAfter: Type.Optional(Instant),
 });
 
 export const ListScheduled = closed({ ...page });

@@ -5,11 +5,13 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import type { Kysely } from "kysely";
 import type { CustomerId } from "../../core/id.ts";
-import { findChatByKey, listChats, listMessagesOfChat } from "../chats.ts";
+import { findChatByKey, listChats } from "../chats.ts";
 import { findInstances } from "../instances.ts";
+import { listMessagesOfChat } from "../message-lists.ts";
 import type { Database } from "../rows.ts";
 import { queryDatabase } from "../sqlite/driver.ts";
 import { createReader } from "../sqlite/query.ts";
+import { FIRST_PAGE } from "../windows.ts";
 import { up as mainJob } from "./0001-main-job.ts";
 import { up as wholeContract } from "./0002-whole-contract.ts";
 
@@ -65,7 +67,7 @@ test("messages of an older version are in the threads of their two addresses, on
       ["chat_1", "+15005550100", "+15005550001", ["+15005550100"], 1],
     ],
   );
-  const said = await listMessagesOfChat(db, "chat_1", null, 10);
+  const said = (await listMessagesOfChat(db, "chat_1", FIRST_PAGE, 10)).records;
   assert.deepEqual(
     said.map(({ id, chatId }) => [id, chatId]),
     [

@@ -5,6 +5,7 @@ import { up as mainJob } from "./0001-main-job.ts";
 import { up as wholeContract } from "./0002-whole-contract.ts";
 import { up as realChannels } from "./0003-real-channels.ts";
 import { up as peers } from "./0004-peers.ts";
+import { up as boundedReads } from "./0005-bounded-reads.ts";
 import { up as claimsByInsertion } from "./0006-claims-by-insertion.ts";
 import { up as received } from "./0007-received.ts";
 import { up as partlySent } from "./0009-partly-sent.ts";
@@ -15,6 +16,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0002-whole-contract": { up: wholeContract },
   "0003-real-channels": { up: realChannels },
   "0004-peers": { up: peers },
+  "0005-bounded-reads": { up: boundedReads },
   "0006-claims-by-insertion": { up: claimsByInsertion },
   "0007-received": { up: received },
   "0009-partly-sent": { up: partlySent },

@@ -2,6 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { keep } from "../../core/keep.ts";
+import { hasWords } from "../../core/search.ts";
 import type { Value } from "../rows.ts";
 
 export interface Query {
@@ -12,8 +13,14 @@ export interface Query {
 /** Prepared statements kept at the most; beyond it the oldest goes. */
 const STATEMENTS_MAX = 200;
 
-/** Runs queries on a connection and answers their rows. Each text is prepared once, and kept. */
+/**
+ * Runs queries on a connection and answers their rows. Each text is prepared once, and kept. Queries have one function
+ * more than SQLite has: `has_words(text, words)`, which is `hasWords` of `core/search.ts`; a null text has none.
+ */
 export function createReader(database: DatabaseSync): (query: Query) => unknown[] {
+  database.function("has_words", { deterministic: true }, (text, words) =>
+    typeof text === "string" && hasWords(text, String(words)) ? 1 : 0,
+  );
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {
     const known = statements.get(sql);
@@ -72,7 +79,23 @@ export function together(ask: (queries: Query[]) => Promise<Read[]>): (query: Qu
     });
 }
 
+/** One query at a time over `ask`, by itself. */
+export function alone(ask: (queries: Query[]) => Promise<Read[]>): (query: Query) => Promise<unknown[]> {
+  return async (query) => {
+    const [read] = await ask([query]);
+    return rowsOf(read);
+  };
+}
+
 function settle({ resolve, reject }: Waiting, read: Read | undefined): void {
-  if (read !== undefined && "rows" in read) resolve(read.rows);
-  else reject(new Error(read?.failed ?? "the reader gave no answer"));
+  try {
+    resolve(rowsOf(read));
+  } catch (error) {
+    reject(error as Error);
+  }
+}
+
+function rowsOf(read: Read | undefined): unknown[] {
+  if (read !== undefined && "rows" in read) return read.rows;
+  throw new Error(read?.failed ?? "the reader gave no answer");
 }

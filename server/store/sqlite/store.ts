@@ -20,18 +20,24 @@ import {
 import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
 import { SqliteEngine } from "./engine.ts";
+import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
-import { createReader, type Query, type Read, together } from "./query.ts";
+import { alone, createReader, type Query, type Read, together } from "./query.ts";
 import { type ClaimedRows, decodeRecord, encodeRecord, encodeUnit, type Job, type Result } from "./steps.ts";
 import { Thread } from "./thread.ts";
 
 /** Jobs that commit together at the most (design: a larger group gains nothing and waits longer). */
 const GROUP_MAX = 64;
 
+/** Threads that read lists. Each customer has one at the most. */
+const LIST_READERS = 2;
+
 /** Where groups and queries go: threads in the service, the same process in a simulation. */
 export interface Ports {
   write(jobs: Job[]): Promise<Result[]>;
   read(query: Query): Promise<unknown[]>;
+  /** Readers for lists, each of one query at a time. */
+  lists: readonly ReaderPort[];
   close(): Promise<void>;
 }
 
@@ -65,12 +71,14 @@ export async function openSqlite(
   }
   const writer = new Thread({ role: "writer", path }, lost);
   const reader = new Thread({ role: "reader", path }, lost);
+  const listReaders = Array.from({ length: LIST_READERS }, () => new Thread({ role: "reader", path }, lost));
   return new SqliteStore(
     {
       write: (jobs) => writer.ask(jobs) as Promise<Result[]>,
       read: together((queries) => reader.ask(queries) as Promise<Read[]>),
+      lists: listReaders.map((thread) => alone((queries) => thread.ask(queries) as Promise<Read[]>)),
       async close() {
-        await Promise.all([reader.stop(), writer.stop()]);
+        await Promise.all([reader, writer, ...listReaders].map((thread) => thread.stop()));
         lock.close();
       },
     },
@@ -102,6 +110,7 @@ export async function openSqliteInProcess(
   const ports: Ports = {
     write: async (jobs) => engine.run(jobs),
     read: async (query) => read(query),
+    lists: [async (query) => read(query)],
     close: async () => engine.close(),
   };
   return new SqliteStore(through(ports), observe);
@@ -129,6 +138,7 @@ class SqliteStore implements Store {
   readonly db: Kysely<Database>;
   readonly #ports: Ports;
   readonly #observe: CommitObserver;
+  readonly #lists: ListReaders;
   #pending: Pending[] = [];
   #isCommitting = false;
   #isFull = false;
@@ -138,6 +148,11 @@ class SqliteStore implements Store {
     this.#ports = ports;
     this.#observe = observe;
     this.db = queryDatabase((query) => ports.read(query));
+    this.#lists = new ListReaders(ports.lists);
+  }
+
+  lists(owner: string, gone?: AbortSignal): Kysely<Database> {
+    return queryDatabase((query) => this.#lists.read(owner, query, gone));
   }
 
   get backlog(): number {

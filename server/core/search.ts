@@ -1,0 +1,22 @@
+/** How texts are searched: the form in which they are compared, and the words that are looked for. */
+
+/**
+ * The form in which a text and what is searched in it are compared: no difference of case in any script, nor between
+ * code points that stand for the same characters (Unicode NFKC). `STRASSE` is in `Straße`, `istanbul` in `İstanbul`.
+ */
+export function searchForm(text: string): string {
+  // Upper case first: ß becomes SS, and every sigma the same. Lower case leaves a dot over the i, and final sigmas.
+  const lower = text.normalize("NFKC").toUpperCase().toLowerCase();
+  return lower.replaceAll("i\u0307", "i").replaceAll("ς", "σ");
+}
+
+/** The words of a search, in search form, one a line; empty where it has none. */
+export function searchWords(search: string): string {
+  return [...new Set(searchForm(search).split(/\s+/u))].filter((word) => word !== "").join("\n");
+}
+
+/** Whether every one of these words (as `searchWords` has them) is in the text, anywhere and in any order. */
+export function hasWords(text: string, words: string): boolean {
+  const form = searchForm(text);
+  return words.split("\n").every((word) => form.includes(word));
+}

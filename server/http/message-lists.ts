@@ -1,0 +1,165 @@
+/** Lists of messages: by filters, newest first; what changed, oldest change first; what is scheduled, soonest first. */
+
+import type { Static } from "typebox";
+import type { MessageList } from "../../sdk/wire.ts";
+import { ApiError, invalidField } from "../core/error.ts";
+import type { ChatId, CustomerId } from "../core/id.ts";
+import { messageRecord } from "../core/message-record.ts";
+import { parseAddress } from "../core/phone.ts";
+import { searchWords } from "../core/search.ts";
+import { requireChat } from "../engine/chats/require-chat.ts";
+import type { Context } from "../engine/context.ts";
+import { beginChanges, type ChangesPlace, listChanges } from "../store/message-changes.ts";
+import { listMessages, listScheduled, type MessageFilter, type ScheduledPlace } from "../store/message-lists.ts";
+import { listsFor } from "./lists.ts";
+import { pageOf } from "./page.ts";
+import { type Call, type Route, route } from "./route.ts";
+import { decodeCursor, encodeCursor, readCursor } from "./schemas/common.ts";
+import { ListMessages, ListScheduled } from "./schemas/messages.ts";
+
+export function messageListRoutes(context: Context): Route[] {
+  return [listRoute(context), scheduledRoute(context)];
+}
+
+type Query = Static<typeof ListMessages>;
+
+function listRoute(context: Context): Route {
+  return route({
+    method: "GET",
+    path: "/v1/messages",
+    scope: "messages",
+    query: ListMessages,
+    async handle(call) {
+      const { caller, query } = call;
+      const { cursor, offset, updatedAfter } = query;
+      if (cursor !== undefined && offset !== undefined) {
+        throw invalidField("offset", "cannot be used together with cursor");
+      }
+      const filter = await filterOf(context, caller.customerId, query);
+      const place = cursor === undefined ? null : feedPlaceOf(cursor);
+      if (updatedAfter !== undefined || place !== null) return { data: await feed(context, call, filter, place) };
+      const db = listsFor(context, call);
+      const { records, pagination } = await pageOf(
+        "msg_",
+        query,
+        (start, limit) => listMessages(db, caller.customerId, filter, start, limit),
+        offset,
+      );
+      const data: MessageList = { messages: records.map((one) => messageRecord(one, context.link)), pagination };
+      return { data };
+    },
+  });
+}
+
+/** What changed, from `place` on. There is always a cursor: behind the last change the next one will stand. */
+async function feed(
+  context: Context,
+  call: Call<unknown, Query>,
+  filter: MessageFilter,
+  place: ChangesPlace | null,
+): Promise<MessageList> {
+  const { caller, query } = call;
+  const { cursor, offset, updatedAfter = "", limit } = query;
+  if (offset !== undefined) throw invalidField("offset", "cannot be used together with updatedAfter; go on by cursor");
+  if (cursor !== undefined && place === null) {
+    throw invalidField("cursor", "is of a list without updatedAfter; begin the feed without a cursor");
+  }
+  const { clock, settings } = context;
+  const real = clock.real();
+  const times = { real, shiftMs: clock.now() - real, retentionMs: settings.retentionMs };
+  const db = listsFor(context, call);
+  const from = place ?? (await beginChanges(db, Date.parse(updatedAfter), times));
+  const customerId = caller?.customerId as CustomerId;
+  const { messages, deleted, next, hasMore } = await listChanges(db, customerId, filter, { place: from, limit, times });
+  return {
+    messages: messages.map((one) => messageRecord(one, context.link)),
+    deleted,
+    pagination: { hasMore, nextCursor: encodeCursor(next) },
+  };
+}
+
+function feedPlaceOf(cursor: string): ChangesPlace | null {
+  const value = readCursor(cursor);
+  return isFeedPlace(value) ? value : null;
+}
+
+function isFeedPlace(value: unknown): value is ChangesPlace {
+  if (typeof value !== "object" || value === null || !("in" in value)) return false;
+  const place = value as Record<string, unknown>;
+  const isTime = (at: unknown) => Number.isFinite(at);
+  if (place.in === "events") {
+    const { position, readAt, since } = place;
+    return Number.isSafeInteger(position) && isTime(readAt) && (since === null || isTime(since));
+  }
+  const { after, since, keptAt } = place;
+  return place.in === "messages" && (after === null || typeof after === "string") && isTime(since) && isTime(keptAt);
+}
+
+async function filterOf(context: Context, customerId: CustomerId, query: Query): Promise<MessageFilter> {
+  const { status, direction, externalMessageId, channel, q, createdAfter, createdBefore } = query;
+  return {
+    status,
+    direction,
+    externalMessageId,
+    channel,
+    to: addressOf(query.to),
+    from: addressOf(query.from),
+    chatId: query.chatId === undefined ? undefined : await chatIdOf(context, customerId, query.chatId),
+    words: q === undefined ? undefined : wordsOf(q),
+    createdAfter: instantOf(createdAfter),
+    createdBefore: instantOf(createdBefore),
+  };
+}
+
+/** The chat that is meant, in any form that `GET /v1/chats/:id` takes. */
+async function chatIdOf(context: Context, customerId: CustomerId, id: string): Promise<ChatId> {
+  try {
+    return (await requireChat(context, { customerId, id })).id;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "CONVERSATION_NOT_FOUND") {
+      throw invalidField("chatId", `names no conversation: there is no ${JSON.stringify(id.slice(0, 100))}`);
+    }
+    throw error;
+  }
+}
+
+function wordsOf(search: string): string {
+  const words = searchWords(search);
+  if (words === "") throw invalidField("q", "must have a word to look for");
+  return words;
+}
+
+function scheduledRoute(context: Context): Route {
+  return route({
+    method: "GET",
+    path: "/v1/messages/scheduled",
+    scope: "messages",
+    query: ListScheduled,
+    async handle(call) {
+      const { limit, cursor } = call.query;
+      const after = cursor === undefined ? null : decodeCursor(cursor, isScheduledPlace);
+      const db = listsFor(context, call);
+      const found = await listScheduled(db, call.caller.customerId, after, limit + 1);
+      const messages = found.slice(0, limit).map((message) => messageRecord(message, context.link));
+      const last = found[limit - 1];
+      const hasMore = found.length > limit && last !== undefined;
+      const nextCursor = hasMore ? encodeCursor({ id: last.id, scheduledAt: last.scheduledAt }) : null;
+      const data: MessageList = { messages, pagination: { hasMore, nextCursor } };
+      return { data };
+    },
+  });
+}
+
+function isScheduledPlace(value: unknown): value is ScheduledPlace {
+  if (typeof value !== "object" || value === null || !("id" in value) || !("scheduledAt" in value)) return false;
+  return typeof value.id === "string" && typeof value.scheduledAt === "number";
+}
+
+function instantOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text);
+}
+
+/** The form that addresses are stored in. */
+function addressOf(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : (parseAddress(text)?.address ?? text);
+}

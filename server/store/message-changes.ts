@@ -1,0 +1,187 @@
+/**
+ * The change feed of messages: what changed since an instant, the oldest change first. It follows the positions of events,
+ * which are drawn inside the commit: what commits late stands behind what was read, and is never passed over.
+ */
+
+import type { Kysely } from "kysely";
+import { type CustomerId, firstIdAt, type MessageId, timeOfId } from "../core/id.ts";
+import type { Message } from "../core/message.ts";
+import { type EventMark, listEventMarks } from "./events.ts";
+import { findMatching, listOldest, type MessageFilter } from "./message-lists.ts";
+import { findLastPosition, findPositionAt } from "./replays.ts";
+import type { Database } from "./rows.ts";
+
+/**
+ * Where a feed goes on. `events`: behind a position; every event older than `readAt` (real time)
+ * is before that, and events
+ * before `since` (shifted time) are still passed over, null once one came that is not. `messages`: events are not kept
+ * for ever, so what changed before `keptAt` (real time) is read from the messages themselves, behind the id `after`.
+ */
+export type ChangesPlace =
+  | { in: "events"; position: number; readAt: number; since: number | null }
+  | { in: "messages"; after: string | null; since: number; keptAt: number };
+
+/** Changed messages as they now are, each once a page, and the ids of those that were deleted. */
+export interface ChangesPage {
+  messages: Message[];
+  deleted: MessageId[];
+  next: ChangesPlace;
+  /** False when the feed was read up to now. */
+  hasMore: boolean;
+}
+
+/** The times that a feed is read at, in epoch milliseconds. */
+export interface ChangesTimes {
+  /** The machine's. */
+  real: number;
+  /** How far the service's clock is ahead of it. */
+  shiftMs: number;
+  /** How long events are kept; null: for ever. */
+  retentionMs: number | null;
+}
+
+/** Events read at once. */
+const EVENTS_AT_ONCE = 1_000;
+/** Reads of events of one page, at the most. */
+const READS_MAX = 20;
+/** How far the time in an event's id may be from that of its place among the events. */
+const SKEW_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** Where the feed of what changed at `since` (shifted time) or later begins. */
+export async function beginChanges(db: Kysely<Database>, since: number, times: ChangesTimes): Promise<ChangesPlace> {
+  const sinceReal = since - times.shiftMs - SKEW_MS;
+  const keptAt = keptSince(times);
+  if (keptAt !== null && sinceReal < keptAt) return { in: "messages", after: null, since, keptAt };
+  return {
+    in: "events",
+    position: await positionBefore(db, sinceReal),
+    readAt: Math.min(sinceReal, times.real),
+    since,
+  };
+}
+
+/**
+ * A page of up to `limit` changed messages that match. One that changes again is in a later page again. A place from which
+ * events have been removed since is read from the messages: what changed meanwhile is not lost.
+ */
+export async function listChanges(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  filter: MessageFilter,
+  { place, limit, times }: { place: ChangesPlace; limit: number; times: ChangesTimes },
+): Promise<ChangesPage> {
+  const fresh = refreshed(place, times);
+  if (fresh.in === "events") return changesInEvents(db, customerId, filter, { place: fresh, limit, times });
+  const page = await changesInMessages(db, customerId, filter, { place: fresh, limit });
+  const hasSome = page.messages.length + page.deleted.length > 0;
+  if (hasSome || page.next.in === "messages") return page;
+  return changesInEvents(db, customerId, filter, { place: page.next, limit, times });
+}
+
+/** Real time from which on every event is certainly kept while pages are read; null: every one is kept for ever. */
+function keptSince({ real, retentionMs }: ChangesTimes): number | null {
+  return retentionMs === null ? null : real - retentionMs + Math.min(DAY_MS, retentionMs / 4);
+}
+
+/** The place, or where to read instead when events behind it may be gone. */
+function refreshed(place: ChangesPlace, times: ChangesTimes): ChangesPlace {
+  if (place.in === "messages" || times.retentionMs === null) return place;
+  const readAt = place.readAt - SKEW_MS;
+  if (readAt >= times.real - times.retentionMs) return place;
+  // Records have shifted time, which is never behind the real one.
+  return { in: "messages", after: null, since: readAt, keptAt: keptSince(times) ?? 0 };
+}
+
+/** The position before every event of `at` (real time) or later. */
+async function positionBefore(db: Kysely<Database>, at: number): Promise<number> {
+  const first = await findPositionAt(db, at);
+  return first === null ? findLastPosition(db, null) : first - 1;
+}
+
+type Placed<In extends ChangesPlace["in"]> = Extract<ChangesPlace, { in: In }>;
+
+async function changesInMessages(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  filter: MessageFilter,
+  { place, limit }: { place: Placed<"messages">; limit: number },
+): Promise<ChangesPage> {
+  const { after, since, keptAt } = place;
+  const range = { beforeId: firstIdAt("msg", keptAt), changedSince: since };
+  const { records, next } = await listOldest(db, customerId, range, { from: after, skip: 0 }, limit);
+  const ids = records.map(({ id }) => id);
+  const matching = new Map((await findMatching(db, customerId, ids, filter)).map((message) => [message.id, message]));
+  const found = ids.map((id) => matching.get(id)).filter((message) => message !== undefined);
+  const going: ChangesPlace =
+    next === null
+      ? { in: "events", position: await positionBefore(db, keptAt - SKEW_MS), readAt: keptAt, since: null }
+      : { ...place, after: next.from };
+  return { ...split(found), next: going, hasMore: true };
+}
+
+async function changesInEvents(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  filter: MessageFilter,
+  { place, limit, times }: { place: Placed<"events">; limit: number; times: ChangesTimes },
+): Promise<ChangesPage> {
+  const found = new Map<MessageId, Message>();
+  let { position, since, readAt } = place;
+  let hasMore = true;
+  for (let read = 0; read < READS_MAX && hasMore && found.size < limit; read += 1) {
+    const marks = await listEventMarks(db, customerId, position, EVENTS_AT_ONCE);
+    const taken = take(marks, since, limit - found.size);
+    since = taken.since;
+    hasMore = taken.isCut || marks.length === EVENTS_AT_ONCE;
+    if (taken.last !== null) position = taken.last.position;
+    if (!hasMore) readAt = times.real;
+    else if (taken.last !== null) readAt = timeOfId(taken.last.id);
+    const matching = await findMatching(db, customerId, taken.ids, filter);
+    const byId = new Map(matching.map((message) => [message.id, message]));
+    for (const id of taken.ids) {
+      const message = byId.get(id);
+      // At the end, also where it was found before: the order is that of the last change.
+      found.delete(id);
+      if (message !== undefined) found.set(id, message);
+    }
+  }
+  const next: ChangesPlace = { in: "events", position, readAt, since };
+  return { ...split([...found.values()]), next, hasMore };
+}
+
+interface Taken {
+  /** Messages of the events, in the order of the last event of each. */
+  ids: MessageId[];
+  /** The last event that was taken or passed over; null where there was none. */
+  last: EventMark | null;
+  since: number | null;
+  /** Whether events were left for the next page. */
+  isCut: boolean;
+}
+
+/** Takes events in order until they are of more than `limit` messages. */
+function take(marks: readonly EventMark[], from: number | null, limit: number): Taken {
+  const ids = new Set<MessageId>();
+  let last: EventMark | null = null;
+  let since = from;
+  for (const mark of marks) {
+    const { messageId, createdAt } = mark;
+    if (since === null || createdAt >= since) {
+      since = null;
+      if (messageId !== null) {
+        if (!ids.delete(messageId) && ids.size === limit) return { ids: [...ids], last, since, isCut: true };
+        ids.add(messageId);
+      }
+    }
+    last = mark;
+  }
+  return { ids: [...ids], last, since, isCut: false };
+}
+
+function split(found: readonly Message[]): Pick<ChangesPage, "messages" | "deleted"> {
+  return {
+    messages: found.filter(({ deletedAt }) => deletedAt === null),
+    deleted: found.filter(({ deletedAt }) => deletedAt !== null).map(({ id }) => id),
+  };
+}

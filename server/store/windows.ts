@@ -1,0 +1,211 @@
+/**
+ * Lists read a window of rows at a time: a statement of SQLite cannot be interrupted, so none may be long. A page whose
+ * filter finds too little in a few windows ends with what it has, and says where the next page goes on.
+ */
+
+import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import type { Database } from "./rows.ts";
+
+/** Rows that one statement looks at, at the most: some 10 ms of a reader. */
+const WINDOW_ROWS = 5_000;
+/** The first window of a page is small: most lists find all they want in it. */
+const FIRST_WINDOW_ROWS = 500;
+/** Windows that one page reads, at the most. */
+const WINDOWS_MAX = 20;
+
+/** Where a row stands in its list: an id, or the position of an event. */
+export type Place = string | number;
+
+/** Where a page begins: behind the row at `from` (null: at the first one), and there behind `skip` more that match. */
+export interface PageStart<At extends Place = string> {
+  from: At | null;
+  skip: number;
+}
+
+/** The beginning of a list. */
+export const FIRST_PAGE = { from: null, skip: 0 } as const;
+
+/** One page, and where the next one begins; null at the end of the list. */
+export interface ListPage<Record_, At extends Place = string> {
+  records: Record_[];
+  next: PageStart<At> | null;
+}
+
+/** A list in the order of an index. */
+export interface IndexedList<Record_, At extends Place = string> {
+  db: Kysely<Database>;
+  table: keyof Database & string;
+  /** The column of the index that orders the list; no two rows have the same in it. */
+  column: "id" | "position";
+  order: "newest" | "oldest";
+  /** Equalities with the columns that the index has before `column`. They alone are what a window counts. */
+  narrow: readonly Expression<SqlBool>[];
+  /** The list ends before this place. */
+  stop?: At;
+  /** What each row of a window is asked. By `is`, `since` and `until`, no other index is taken for it. */
+  filter: readonly Expression<SqlBool>[];
+  decode: (row: object) => Record_;
+  placeOf: (record: Record_) => At;
+  /** Rows of a window, where each costs more than usual. */
+  windowRows?: number;
+  /** Windows of one page, where it is not to end after the usual number of them. */
+  windowsMax?: number;
+}
+
+/** A column, so that no index is used for it. */
+function plain(column: string): RawBuilder<unknown> {
+  return sql`+${sql.ref(column)}`;
+}
+
+/** `column = value`, for `narrow`: an index is to be used for it. */
+export function indexed(column: string, value: Place): RawBuilder<SqlBool> {
+  return sql<SqlBool>`${sql.ref(column)} = ${value}`;
+}
+
+/** `column = value`, for `filter`; null where there is no value to ask for. */
+export function is(column: string, value: Place | undefined): RawBuilder<SqlBool>[] {
+  return value === undefined ? [] : [sql<SqlBool>`${plain(column)} = ${value}`];
+}
+
+/** `column >= value`, for `filter`. */
+export function since(column: string, value: number | undefined): RawBuilder<SqlBool>[] {
+  return value === undefined ? [] : [sql<SqlBool>`${plain(column)} >= ${value}`];
+}
+
+/** `column < value`, for `filter`. */
+export function until(column: string, value: number | undefined): RawBuilder<SqlBool>[] {
+  return value === undefined ? [] : [sql<SqlBool>`${plain(column)} < ${value}`];
+}
+
+interface Window<At> {
+  from: At | null;
+  /** The last row that is in it; null: it goes to the end. */
+  to: At | null;
+}
+
+/**
+ * Reads a page of up to `limit` records. It has fewer before the end of the list where the windows of one page hold no
+ * more: `next` is not null then.
+ */
+export async function readPage<Record_, At extends Place>(
+  list: IndexedList<Record_, At>,
+  { from, skip }: PageStart<At>,
+  limit: number,
+): Promise<ListPage<Record_, At>> {
+  const { windowRows = WINDOW_ROWS, windowsMax = WINDOWS_MAX, placeOf } = list;
+  const records: Record_[] = [];
+  let place: PageStart<At> = { from, skip };
+  for (let read = 0; read < windowsMax && records.length < limit; read += 1) {
+    const to = await endOf(list, place.from, read === 0 ? FIRST_WINDOW_ROWS : windowRows);
+    const window = { from: place.from, to };
+    const matching = place.skip === 0 ? null : await countIn(list, window);
+    if (matching !== null && matching <= place.skip) {
+      if (to === null) return { records, next: null };
+      place = { from: to, skip: place.skip - matching };
+      continue;
+    }
+    // One more, to know whether there is one.
+    records.push(...(await readIn(list, window, limit + 1 - records.length, place.skip)));
+    const last = records[limit - 1];
+    if (records.length > limit && last !== undefined) {
+      return { records: records.slice(0, limit), next: { from: placeOf(last), skip: 0 } };
+    }
+    if (to === null) return { records, next: null };
+    place = { from: to, skip: 0 };
+  }
+  return { records, next: place };
+}
+
+/**
+ * The page of a list whose rows are named: `ids` is a query that answers few, and none that the list's order would have to
+ * be walked for. `narrow` is then asked row by row too.
+ */
+export async function readNamed<Record_, At extends Place>(
+  list: IndexedList<Record_, At>,
+  ids: RawBuilder<unknown>,
+  { from }: Pick<PageStart<At>, "from">,
+  limit: number,
+): Promise<ListPage<Record_, At>> {
+  const named = sql<SqlBool>`id in (${ids})`;
+  const found = await readIn({ ...list, narrow: [named, ...list.narrow] }, { from, to: null }, limit + 1, 0);
+  const records = found.slice(0, limit);
+  const last = records.at(-1);
+  return { records, next: found.length > limit && last !== undefined ? { from: list.placeOf(last), skip: 0 } : null };
+}
+
+/** How many rows of a list match, window by window: as many as there are. */
+export async function countAll<Record_, At extends Place>(list: IndexedList<Record_, At>): Promise<number> {
+  let count = 0;
+  for (let from: At | null = null; ; ) {
+    const to: At | null = await endOf(list, from, WINDOW_ROWS);
+    count += await countIn(list, { from, to });
+    if (to === null) return count;
+    from = to;
+  }
+}
+
+/**
+ * Whether the message `m` of a subquery is one of the `rows` newest of those that `theirs` names, by an index that has `id`
+ * next. A subquery that filters further reads no more than these.
+ */
+export function amongNewest(rows: number, theirs: RawBuilder<unknown>): RawBuilder<SqlBool> {
+  return sql<SqlBool>`m.id >= coalesce((
+    select m.id from messages m where ${theirs} order by m.id desc limit 1 offset ${sql.lit(rows - 1)}), '')`;
+}
+
+type Listed = Pick<IndexedList<unknown, Place>, "db" | "table" | "column" | "order" | "narrow" | "filter"> & {
+  stop?: Place;
+};
+
+/** The place of the row that is `rows` behind `from`; null when there are fewer. Reads the index alone. */
+async function endOf<At extends Place>(list: Listed, from: At | null, rows: number): Promise<At | null> {
+  const { db, table, column } = list;
+  const query = sql<{ place: At }>`select ${sql.ref(column)} as place from ${sql.table(table)}
+    where ${allOf([...list.narrow, ...rangeOf(list, { from, to: null })])}
+    ${orderOf(list)} limit 1 offset ${rows - 1} + 0`;
+  const { rows: found } = await query.execute(db);
+  return found[0]?.place ?? null;
+}
+
+async function countIn<At extends Place>(list: Listed, window: Window<At>): Promise<number> {
+  const { db, table } = list;
+  const query = sql<{
+    count: number;
+  }>`select count(*) as count from ${sql.table(table)} where ${conditionsOf(list, window)}`;
+  const { rows } = await query.execute(db);
+  return Number(rows[0]?.count ?? 0);
+}
+
+async function readIn<Record_, At extends Place>(
+  list: IndexedList<Record_, At>,
+  window: Window<At>,
+  limit: number,
+  offset: number,
+): Promise<Record_[]> {
+  const { db, table, decode } = list;
+  const query = sql<object>`select * from ${sql.table(table)} where ${conditionsOf(list, window)}
+    ${orderOf(list)} limit ${limit} + 0 offset ${offset} + 0`;
+  const { rows } = await query.execute(db);
+  return rows.map(decode);
+}
+
+function conditionsOf(list: Listed, window: Window<Place>): RawBuilder<unknown> {
+  return allOf([...list.narrow, ...rangeOf(list, window), ...list.filter]);
+}
+
+/** At most one bound at either end: of two the planner would take one to seek by, and compare the other row by row. */
+function rangeOf({ column, order, stop }: Listed, { from, to }: Window<Place>): RawBuilder<SqlBool>[] {
+  const [behind, before] = order === "newest" ? ["<", ">"] : [">", "<"];
+  const bound = (operator: string, at: Place) => sql<SqlBool>`${sql.ref(column)} ${sql.raw(operator)} ${at}`;
+  const begins = from === null ? [] : [bound(behind, from)];
+  if (to !== null) return [...begins, bound(`${before}=`, to)];
+  return stop === undefined ? begins : [...begins, bound(before, stop)];
+}
+
+function orderOf({ column, order }: Listed): RawBuilder<unknown> {
+  return sql`order by ${sql.ref(column)} ${sql.raw(order === "newest" ? "desc" : "asc")}`;
+}
+
+function allOf(conditions: readonly Expression<SqlBool>[]): RawBuilder<unknown> {
+  return sql.join(conditions, sql` and `);
+}
