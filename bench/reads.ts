@@ -9,26 +9,41 @@ import { addCustomer, type Service } from "./service.ts";
 import type { Stage } from "./stage.ts";
 
 const ATTACKERS = 10;
-/** Nothing in the filled database has this status: every row has to be looked at, or none. */
-const ATTACK = "/v1/messages?status=unsent";
+/** Nothing in the filled database is like this: of the first an index knows, for the others rows have to be looked at. */
+const ATTACKS = ["/v1/messages?status=unsent", "/v1/messages?direction=inbound", "/v1/messages?q=nothing"];
 const PROBES = { list: "/v1/messages?limit=20", health: "/health", ready: "/readyz" } as const;
 const PAUSE_MS = 5;
 const RATIO_MAX = 5;
 
-/** p99 of the other customer's list, and of `/health` and `/readyz`, alone and during the attack. */
+/** p99 of the other customer's list, and of `/health` and `/readyz`, alone and during each attack. */
 export async function measureReads(stage: Stage): Promise<Row[]> {
   const { service, otherKey } = await filled(stage);
   await probe(stage, service, otherKey);
   const alone = await probe(stage, service, otherKey);
+  const rows: Row[] = [];
+  for (const path of ATTACKS) rows.push(...(await attack(stage, { service, otherKey, path, alone })));
+  await service.stop();
+  return rows;
+}
+
+interface Attack {
+  service: Service;
+  otherKey: string;
+  path: string;
+  /** What was measured before. */
+  alone: Probed;
+}
+
+async function attack(stage: Stage, { service, otherKey, path, alone }: Attack): Promise<Row[]> {
   const attacker = new Child<Getting, Got>("./getter.ts");
-  const attack = { port: service.port, key: service.apiKey, path: ATTACK, connections: ATTACKERS, pauseMs: 0 };
-  const attacked = attacker.ask({ ...attack, ms: stage.extent.readsMs + 1_000 });
+  const { port, apiKey: key } = service;
+  const ms = stage.extent.readsMs + 1_000;
+  const attacked = attacker.ask({ port, key, path, connections: ATTACKERS, pauseMs: 0, ms });
   const during = await probe(stage, service, otherKey);
   const pages = quantiles((await attacked).latenciesMs);
   attacker.stop();
-  await service.stop();
   return [
-    ...rowsOf(`another's list of 20, ${ATTACKERS} × ${ATTACK}`, alone.list, during.list, RATIO_MAX),
+    ...rowsOf(`another's list of 20, ${ATTACKERS} × ${path}`, alone.list, during.list, RATIO_MAX),
     ...rowsOf("  /health", alone.health, during.health, null),
     ...rowsOf("  /readyz", alone.ready, during.ready, null),
     limitRow("  a page of the attacker: p50", " ms", [pages.p50], null),
