@@ -9,7 +9,6 @@ import {
   type Channel,
   type PhoneSettings,
   REACTION_COMMANDS,
-  type ReactionCommand,
 } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
 import { UsageError } from "./failure.ts";
@@ -56,7 +55,7 @@ export function addPhone(sandbox: Command, cli: Cli): void {
       examples({
         'tightbeam sandbox phone +15005550199 say "Hello"': "",
         "tightbeam sandbox phone +15005550199 type": "shows that somebody writes; type stop ends it",
-        "tightbeam sandbox phone +15005550199 react <msg> love": "with a minus after --: takes it back",
+        "tightbeam sandbox phone +15005550199 react <msg> love": "or one emoji; with a minus after --: takes it back",
         "tightbeam sandbox phone +15005550199 pay 25.00": "or: pay --request <pay>",
         "tightbeam sandbox phone +15005550199 ring --video": "then: answer, hangup or miss",
         "tightbeam sandbox phone +15005550199 settings": "how it is set",
@@ -90,10 +89,9 @@ const DEEDS: Readonly<Record<Exclude<Action, "settings">, Deed>> = {
     const typing = await phone.type({ typing: status === "start", ...(to === undefined ? {} : { to }) });
     cli.output().show(typing, ({ chatId }) => `typing ${typing.status} in ${chatId}`);
   },
-  async react(cli, phone, [messageId, word, ...more]) {
-    const type = REACTION_COMMANDS.find((command): command is ReactionCommand => command === word);
+  async react(cli, phone, [messageId, type, ...more]) {
     if (messageId === undefined || type === undefined || more.length > 0) {
-      throw new UsageError(`react <msg> <reaction>, which is one of: ${REACTION_COMMANDS.join(", ")}.`);
+      throw new UsageError(`react <msg> <reaction>: one of ${REACTION_COMMANDS.join(", ")}, or one emoji.`);
     }
     cli.output().show(await phone.react({ messageId, type }), (done) => `${done.reaction} on ${done.messageId}`);
   },

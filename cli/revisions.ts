@@ -28,11 +28,12 @@ export function addRevisions(messages: Command, cli: Cli): void {
     .command("react")
     .description("React to a message, or take that back with a minus (iMessage).")
     .argument("<id>", "message id (msg_…)")
-    .addArgument(new Argument("<reaction>", "a minus goes after --").choices(REACTION_COMMANDS))
+    .addArgument(reactionArgument())
     .addHelpText(
       "after",
       examples({
         "tightbeam messages react <id> love": "",
+        "tightbeam messages react <id> 🎉": "any emoji, where the channel can send it",
         "tightbeam messages react <id> -- -love": "take it back",
       }),
     )
@@ -44,4 +45,10 @@ export function addRevisions(messages: Command, cli: Cli): void {
           (done) => `${done.reaction} on ${done.messageId}`,
         ),
     );
+}
+
+/** The six are offered by completion and help; whether anything else is an emoji is for the service to say. */
+function reactionArgument(): Argument {
+  const named = new Argument("<reaction>", "or one emoji; a minus goes after --").choices(REACTION_COMMANDS);
+  return named.argParser((word) => word);
 }

@@ -167,7 +167,7 @@ export type Effect = (typeof EFFECTS)[number];
 export const REACTIONS = ["love", "like", "dislike", "laugh", "emphasize", "question"] as const;
 export type Reaction = (typeof REACTIONS)[number];
 
-/** What `POST /v1/messages/:id/reactions` takes: a reaction, or with a minus its removal. */
+/** The six reactions, and with a minus the removal of each. */
 export const REACTION_COMMANDS = [
   ...REACTIONS,
   "-love",
@@ -177,7 +177,8 @@ export const REACTION_COMMANDS = [
   "-emphasize",
   "-question",
 ] as const;
-export type ReactionCommand = (typeof REACTION_COMMANDS)[number];
+/** What `POST /v1/messages/:id/reactions` takes: one of the six or one emoji, with a minus to take it back. */
+export type ReactionCommand = (typeof REACTION_COMMANDS)[number] | (string & Record<never, never>);
 
 export const ATTACHMENT_SOURCES = ["url", "base64"] as const;
 

@@ -5,6 +5,7 @@ import { callRecord } from "../core/call.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { messageRecord } from "../core/message-record.ts";
+import { parseReaction } from "../core/reaction.ts";
 import type { Context } from "../engine/context.ts";
 import {
   callFromPhone,
@@ -86,7 +87,10 @@ function signRoutes(context: Context): Route[] {
       async handle(call) {
         const action = actionOf(call);
         const message = await reactFromPhone(context, action);
-        const data: Reacted = { messageId: message.id, reaction: action.body.type };
+        const data: Reacted = {
+          messageId: message.id,
+          reaction: parseReaction(action.body.type)?.text ?? action.body.type,
+        };
         return { data };
       },
     }),

@@ -1,5 +1,6 @@
 /** Routes of what is ordered of a message that was sent: edit, unsend, react (contract 3). */
 
+import type { Reacted } from "../../sdk/wire.ts";
 import { invalidField } from "../core/error.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { type Context, forRequest } from "../engine/context.ts";
@@ -37,9 +38,10 @@ export function revisionRoutes(context: Context): Route[] {
       scope: "messages",
       body: React,
       async handle({ caller: { customerId }, params: { id }, body, idempotencyKey }) {
-        const reaction = oneOf({ type: body.type, reaction: body.reaction });
-        await reactTo(context, { customerId, id, reaction, idempotencyKey });
-        return { data: { messageId: id, reaction } };
+        const asked = oneOf({ type: body.type, reaction: body.reaction });
+        const reaction = await reactTo(context, { customerId, id, reaction: asked, idempotencyKey });
+        const data: Reacted = { messageId: id, reaction };
+        return { data };
       },
     }),
   ];

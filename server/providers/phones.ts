@@ -1,7 +1,8 @@
 /** Phones of contacts that a provider plays itself, so that there is somebody at the other end: only the sandbox has them. */
 
-import type { CallAction, Channel, PhoneSettings, ReactionCommand } from "../../sdk/wire.ts";
+import type { CallAction, Channel, PhoneSettings } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
+import type { ParsedReaction } from "../core/reaction.ts";
 import type { InboundAttachment } from "./provider.ts";
 
 /**
@@ -26,7 +27,7 @@ export interface Phones {
     phone: Phone,
     name: string,
     target: { reference: string; text: string | null },
-    reaction: ReactionCommand,
+    reaction: ParsedReaction,
   ): Promise<void>;
   /** Pays, and answers the reference of the inbound message that carries the payment. */
   pay(phone: Phone, name: string, amountCents: number): Promise<{ reference: string }>;

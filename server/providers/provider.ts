@@ -11,8 +11,11 @@ import type {
   ReactionCommand,
 } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
+import type { HookReply, HookRequest } from "../core/hook.ts";
 import type { ChatId, CustomerId, InstanceId, MessageId, PaymentId } from "../core/id.ts";
 import type { Phones } from "./phones.ts";
+
+export type { HookReply, HookRequest };
 
 /** Facts about a provider, not wishes. */
 export interface Capabilities {
@@ -33,6 +36,8 @@ export interface Capabilities {
   seesPayments: boolean;
   /** Whether two groups of the same people are one group at the phone, so that a second one must not be made. */
   mergesGroups?: boolean;
+  /** Whether a reaction may be any emoji; where it is absent, `react` is given one of the six, or its removal. */
+  emojiReactions?: boolean;
 }
 
 /** A conversation as a provider is told of it. */
@@ -263,25 +268,6 @@ export type Signal =
 
 /** What came of a signal: `unknown` is a receipt that names no message of this service, or none yet. */
 export type Applied = "applied" | "unknown";
-
-/** A request of the peer to the instance's hook, as it came. */
-export interface HookRequest {
-  method: "GET" | "POST";
-  /** What follows the hook's own path, with its slash; empty where nothing does. */
-  path: string;
-  /** The whole address as the peer was told it: `hookUrl` of the context, `path` and the query. */
-  url: string;
-  /** By lower-case name. */
-  headers: Readonly<Record<string, string>>;
-  body: Uint8Array;
-}
-
-/** What the peer is answered; the body is empty and of no type unless given. */
-export interface HookReply {
-  status: number;
-  contentType?: string;
-  body?: string;
-}
 
 /** One of our own addresses that is on the instance. */
 export interface OwnAddress {

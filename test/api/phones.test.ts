@@ -99,6 +99,18 @@ describe("contract 7: phones do what they are told", () => {
       events.map(({ data: { reaction } }) => reaction.type),
       ["laugh", "remove"],
     );
+    const withEmoji = await stage.tells(async () => {
+      const answer = await stage.data("POST", `${phone("0126")}/reactions`, { messageId: ours.id, type: "🎉" });
+      assert.deepEqual(answer, { messageId: ours.id, reaction: "🎉" });
+      await stage.data("POST", `${phone("0126")}/reactions`, { messageId: ours.id, type: "-🎉" });
+    }, ["reaction", "reaction"]);
+    assert.deepEqual(
+      withEmoji.map(({ data: { reaction } }) => reaction),
+      [
+        { type: "emphasize", emoji: "🎉", targetMessageId: ours.id, content: "Reacted 🎉 to “Hello”" },
+        { type: "remove", emoji: "🎉", targetMessageId: ours.id, content: "Removed 🎉 from “Hello”" },
+      ],
+    );
     const react = `${phone("0127")}/reactions`;
     await stage.refused("POST", react, { messageId: ours.id, type: "love" }, 404, "NOT_FOUND");
     await stage.refused("POST", react, { messageId: "msg_none", type: "love" }, 404, "NOT_FOUND");

@@ -120,6 +120,22 @@ test("contract 3: a repeat of an idempotency key answers as the first time, and 
   assert.deepEqual([other.status, other.error?.code], [409, "IDEMPOTENCY_KEY_REUSED"]);
 });
 
+test("contract 3: any single emoji is a reaction, and with a minus its removal; anything else is a 400 that says so", async () => {
+  const id = await sent();
+  for (const reaction of ["😂", "-😂", "👩‍👩‍👧‍👦", "-🏳️‍🌈"]) {
+    const { status, data } = await post(`${id}/reactions`, { type: reaction });
+    assert.deepEqual([status, data], [200, { messageId: id, reaction }]);
+  }
+  assert.equal((await post(`${id}/reactions`, { reaction: "❤" })).data.reaction, "❤️");
+  for (const type of ["😂😂", "-", "", "a", "1", "😂".repeat(100)]) {
+    const { status, error } = await post(`${id}/reactions`, { type });
+    assert.deepEqual([status, error?.code, error?.details?.[0]?.path], [400, "VALIDATION_ERROR", "type"], type);
+    assert.match(error?.details?.[0]?.message ?? "", /love, like, .* or one emoji/);
+  }
+  const sms = await sent("+15005550102");
+  assert.equal((await post(`${sms}/reactions`, { type: "🎉" })).error?.code, "CHANNEL_NOT_SUPPORTED");
+});
+
 test("contract 3: only an iMessage that was sent can be edited, taken back or reacted to", async () => {
   const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
   const scheduled = await api.ask("POST", "/v1/messages", {

@@ -132,6 +132,21 @@ test("contract 3: a phone that does not answer is PROVIDER_TIMEOUT after 20 s, n
   assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
 });
 
+test("an emoji reaches a provider that can send it; another one is not asked, and the 400 says what it takes", async (t) => {
+  const stage = await engineStage(t);
+  const id = await stage.send();
+  await stage.run();
+  const order = { customerId: stage.customer.id, id, reaction: "🎉", idempotencyKey: "key-1" };
+  await assert.rejects(reactTo(stage.context, order), { code: "CHANNEL_NOT_SUPPORTED", message: /🎉.*love, like/ });
+  assert.deepEqual(stage.provider.commanded, []);
+  Object.assign(stage.provider.capabilities, { emojiReactions: true });
+  await reactTo(stage.context, order);
+  assert.deepEqual(
+    stage.provider.commanded.map(({ name, given }) => [name, (given as unknown[])[1]]),
+    [["react", "🎉"]],
+  );
+});
+
 test("contract 3: a reaction reaches the phone for messages of either side, and makes no event", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);

@@ -1,11 +1,12 @@
 /** What customers order of a message that was sent: edit it, take it back, react to it. The phone first, then the record. */
 
-import type { ReactionCommand } from "../../../sdk/wire.ts";
-import { ApiError } from "../../core/error.ts";
+import { REACTIONS } from "../../../sdk/wire.ts";
+import { ApiError, invalidField } from "../../core/error.ts";
 import type { CustomerId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { unsend } from "../../core/message-lifecycle.ts";
 import { edit, failEdit } from "../../core/message-revision.ts";
+import { type ParsedReaction, parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
 import type { Ordered, Target } from "../../providers/provider.ts";
 import { findChat } from "../../store/chats.ts";
 import { conversationOf } from "../chats/conversation.ts";
@@ -99,18 +100,26 @@ export async function unsendMessage(
   });
 }
 
-/** Reacts to a message of either side, or takes that back. Nothing is recorded of it but its idempotency key. */
+/**
+ * Reacts to a message of either side, or takes that back. Nothing is recorded of it but its idempotency key. Answers the
+ * reaction as it was made: an emoji in its full form. Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji that the
+ * message's provider cannot send.
+ */
 export async function reactTo(
   context: Context,
-  order: Subject & { reaction: ReactionCommand; idempotencyKey: string | null },
-): Promise<void> {
-  const { customerId, id, reaction, idempotencyKey: key } = order;
+  order: Subject & { reaction: string; idempotencyKey: string | null },
+): Promise<string> {
+  const { customerId, id, idempotencyKey: key } = order;
+  const parsed = parseReaction(order.reaction);
+  if (parsed === null) throw invalidField("type", REACTION_EXPECTED);
+  const { text: reaction } = parsed;
   await inTurn(context, { customerId, id }, async () => {
     let isDone = false;
     const record = () =>
       once(context, { key, customerId, route: `POST /v1/messages/${id}/reactions`, body: { reaction } }, async () => {
         if (!isDone) {
           const message = await requireOrderable(context, { customerId, id }, "reacted to");
+          requireSendable(context, message, parsed);
           const target = await targetOf(context, message);
           requireDone(
             await command(context, message.instanceId, "react", (ask, abort) => ask(target, reaction, abort)),
@@ -122,6 +131,15 @@ export async function reactTo(
       });
     await persist(context, record, () => isDone);
   });
+  return reaction;
+}
+
+/** Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji where the provider of the message can send one of the six only. */
+function requireSendable({ providers }: Context, { id, instanceId }: Message, { named, emoji }: ParsedReaction): void {
+  const provider = providers.get(instanceId);
+  if (named !== null || provider === undefined || provider.capabilities.emojiReactions === true) return;
+  const message = `cannot be ${emoji}: the provider of ${id} (${provider.name}) can send ${REACTIONS.join(", ")} only`;
+  throw new ApiError("CHANNEL_NOT_SUPPORTED", `type: ${message}.`, { details: [{ path: "type", message }] });
 }
 
 /** Orders of one message or chat are done one after the other, each on what the one before it left. */

@@ -9,6 +9,7 @@ import type { CustomerId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { AMOUNT_EXPECTED, parseAmount } from "../../core/payment.ts";
+import { parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
 import type { Phone, Phones } from "../../providers/phones.ts";
 import { findCallByUuid, findCallOf } from "../../store/calls.ts";
 import { findChat, findChatByKey } from "../../store/chats.ts";
@@ -76,6 +77,8 @@ export async function typeOnPhone(context: Context, action: PhoneAction<PhoneTyp
 /** The contact reacts to a message, or takes it back. Throws 404, 400 `INVALID_STATUS` and 400 `CHANNEL_NOT_SUPPORTED`. */
 export async function reactFromPhone(context: Context, action: PhoneAction<PhoneReaction>): Promise<Message> {
   const { customerId, number, body } = action;
+  const reaction = parseReaction(body.type);
+  if (reaction === null) throw invalidField("type", REACTION_EXPECTED);
   return await act(context, action, ["reactions", requireMessage], async (name) => {
     const message = await requireMessage(context, customerId, body.messageId);
     if (!isBetween(message, number)) {
@@ -90,7 +93,7 @@ export async function reactFromPhone(context: Context, action: PhoneAction<Phone
     }
     const { phones, phone } = await lineTo(context, customerId, number, ownEnd(message));
     // Under the same key after a reset it is about another message, and another reaction: what was told of is remembered.
-    await phones.react(phone, `${name}_${message.id}`, { reference, text }, body.type);
+    await phones.react(phone, `${name}_${message.id}`, { reference, text }, reaction);
     return message;
   });
 }

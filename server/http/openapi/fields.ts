@@ -151,8 +151,9 @@ const MESSAGE_FIELDS: Readonly<Record<string, string>> = {
   instanceId: "The provider instance.",
   mayDuplicate: "Accepts that it may be sent twice.",
   backwardsCompatibilityMessage: "What phones show that do not know edits.",
-  "ReactToMessage.type": "The reaction; with a minus it is taken back.",
-  "Reacted.reaction": "The reaction as it was asked for.",
+  "ReactToMessage.type":
+    "`love`, `like`, `dislike`, `laugh`, `emphasize`, `question` or one emoji; with a minus it is taken back.",
+  "Reacted.reaction": "The reaction as it was asked for; an emoji in its full form.",
   deleted: "True.",
   messages: "The messages.",
 };

@@ -10,7 +10,7 @@ import {
   MESSAGE_STATUSES,
   MESSAGE_TYPES,
   OUTBOUND_STATUSES,
-  REACTION_COMMANDS,
+  type ReactionCommand,
   type AcceptedCarousel as WireAcceptedCarousel,
   type AcceptedMessage as WireAcceptedMessage,
   type Deleted as WireDeleted,
@@ -135,7 +135,7 @@ export const MessageList = wire<WireMessageList>()(
 
 /** A reaction as it was made. */
 export const Reacted = wire<WireReacted>()(
-  component("Reacted", { messageId: id("msg"), reaction: Type.Enum(REACTION_COMMANDS) }),
+  component("Reacted", { messageId: id("msg"), reaction: Type.Unsafe<ReactionCommand>({ type: "string" }) }),
 );
 
 /** What is left of a record that was deleted. */
@@ -357,7 +357,8 @@ export const messages: Section = {
     "POST /v1/messages/:id/reactions": operation({
       id: "reactToMessage",
       summary: "React to a message",
-      description: "Or take the reaction back, with a minus before it. Works on sent and received messages (iMessage).",
+      description:
+        "With one of the six, or any single emoji where the channel can send it (the sandbox can; BlueBubbles can send the six only). A minus before it takes the reaction back. Works on sent and received messages (iMessage).",
       answer: Reacted,
       example: { messageId: IDS.message, reaction: "love" },
       errors: [...commanding, "ALREADY_UNSENT"],

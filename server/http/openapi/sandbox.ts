@@ -169,7 +169,8 @@ const phoneOperations: Section["operations"] = {
   "POST /v1/sandbox/phones/:number/reactions": operation({
     id: "reactOnPhone",
     summary: "React as the contact",
-    description: "To a message that is on this phone; with a minus the reaction is taken back.",
+    description:
+      "To a message that is on this phone, with one of the six or any single emoji; with a minus the reaction is taken back.",
     answer: Reacted,
     example: { messageId: IDS.message, reaction: "love" },
     errors: [...turning, "INVALID_STATUS"],

@@ -1,12 +1,17 @@
 /** Building blocks of the schemas: fields that many requests have, and the proof that a schema is its wire type. */
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "typebox";
-import type { ErrorDetail, Metadata as WireMetadata } from "../../../sdk/wire.ts";
+import type {
+  ErrorDetail,
+  Metadata as WireMetadata,
+  ReactionCommand as WireReactionCommand,
+} from "../../../sdk/wire.ts";
 import { ApiError } from "../../core/error.ts";
 import { parseInstant } from "../../core/instant.ts";
 import { AMOUNT_EXPECTED, parseAmount } from "../../core/payment.ts";
 import { parseAddress } from "../../core/phone.ts";
 import { isClockTime } from "../../core/quiet-hours.ts";
+import { parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
 import { isPrefix } from "../../core/routing.ts";
 import { isTimeZone } from "../../core/time-zone.ts";
 
@@ -55,6 +60,7 @@ export const FORMATS: Readonly<Record<string, { validate(value: string): boolean
   },
   email: { validate: (value) => parseAddress(value)?.kind === "email", expected: "must be an e-mail address" },
   amount: { validate: (value) => parseAmount(value) !== null, expected: AMOUNT_EXPECTED },
+  reaction: { validate: (value) => parseReaction(value) !== null, expected: REACTION_EXPECTED },
   instant: {
     validate: isInstant,
     expected: "must be an instant in ISO 8601 with an offset or Z, such as 2026-01-31T09:30:00Z",
@@ -103,6 +109,9 @@ export const Address = Type.String({ format: "address", maxLength: 254 });
 export const Phone = Type.String({ format: "phone", maxLength: 16 });
 
 export const Email = Type.String({ format: "email", maxLength: 254 });
+
+/** A reaction, or its removal. */
+export const ReactionCommand = Type.Unsafe<WireReactionCommand>({ type: "string", format: "reaction" });
 
 /** An address on the web, at most 2,048 characters (contract 5). What it may lead to is for the engine to judge. */
 export const HttpsUrl = Type.String({ minLength: 1, maxLength: 2048 });

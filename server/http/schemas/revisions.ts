@@ -1,8 +1,8 @@
 /** Bodies of what is ordered of a message that was sent: edit, unsend, react. */
 
 import { Type } from "typebox";
-import { REACTION_COMMANDS, type EditMessage as WireEditMessage, type React as WireReact } from "../../../sdk/wire.ts";
-import { closed, IdempotencyKey, text, wire } from "./common.ts";
+import type { EditMessage as WireEditMessage, React as WireReact } from "../../../sdk/wire.ts";
+import { closed, IdempotencyKey, ReactionCommand, text, wire } from "./common.ts";
 
 /** Longest text of a message, in characters (contract 3). */
 const TEXT_LENGTH_MAX = 10_000;
@@ -23,8 +23,8 @@ export const UnsendMessage = closed({ idempotencyKey: Type.Optional(IdempotencyK
 /** That `type` or its synonym is there is for the handler to see to. */
 export const React = wire<WireReact>()(
   closed({
-    type: Type.Optional(Type.Enum(REACTION_COMMANDS)),
-    reaction: Type.Optional(Type.Enum(REACTION_COMMANDS)),
+    type: Type.Optional(ReactionCommand),
+    reaction: Type.Optional(ReactionCommand),
     idempotencyKey: Type.Optional(IdempotencyKey),
   }),
 );

@@ -5,7 +5,6 @@ import {
   CALL_ACTIONS,
   CHANNELS,
   type InboxBehaviour as InboxBehaviourBody,
-  REACTION_COMMANDS,
   type PhoneCall as WirePhoneCall,
   type PhoneMessage as WirePhoneMessage,
   type PhonePayment as WirePhonePayment,
@@ -14,7 +13,7 @@ import {
   type PhoneTyping as WirePhoneTyping,
   type SetClock as WireSetClock,
 } from "../../../sdk/wire.ts";
-import { closed, IdempotencyKey, text, wire } from "./common.ts";
+import { closed, IdempotencyKey, ReactionCommand, text, wire } from "./common.ts";
 import { ATTACHMENTS_MAX, AttachmentInput, TEXT_LENGTH_MAX } from "./messages.ts";
 
 /** Contract 7. `delayMs` goes to twice the 30 s that a sender waits, `failFirst` to twice the requests that are kept. */
@@ -45,7 +44,7 @@ export const PhoneMessage = wire<WirePhoneMessage>()(
 export const PhoneTyping = wire<WirePhoneTyping>()(closed({ typing: Type.Boolean(), to, idempotencyKey }));
 
 export const PhoneReaction = wire<WirePhoneReaction>()(
-  closed({ messageId: text(1, 512), type: Type.Enum(REACTION_COMMANDS), idempotencyKey }),
+  closed({ messageId: text(1, 512), type: ReactionCommand, idempotencyKey }),
 );
 
 /** What a phone pays. A number's decimals are judged by the engine. */

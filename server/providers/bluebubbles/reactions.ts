@@ -1,6 +1,7 @@
 /** Reactions as they come from contacts' phones: which they are, to what, and how a phone shows them. Pure. */
 
 import { REACTIONS, type Reaction } from "../../../sdk/wire.ts";
+import { emojiOfReaction, reactionContent, reactionOfEmoji } from "../../core/reaction.ts";
 import type { MacMessage } from "./records.ts";
 
 /** A reaction in a row. `emoji` is what stands in the bubble, null where it is not known. */
@@ -12,37 +13,10 @@ export interface Tapback {
   isRemoved: boolean;
 }
 
-interface Look {
-  emoji: string;
-  done: string;
-  what: string;
-}
-
-const LOOKS: Readonly<Record<Reaction, Look>> = {
-  love: { emoji: "❤️", done: "Loved", what: "a heart" },
-  like: { emoji: "👍", done: "Liked", what: "a like" },
-  dislike: { emoji: "👎", done: "Disliked", what: "a dislike" },
-  laugh: { emoji: "😂", done: "Laughed at", what: "a laugh" },
-  emphasize: { emoji: "‼️", done: "Emphasized", what: "an exclamation" },
-  question: { emoji: "❓", done: "Questioned", what: "a question mark" },
-};
-
 /** `associated_message_type`: from 2000 on in the order of the six, 2006 any emoji; from 3000 on the same, taken back. */
 const BEGUN = 2000;
 const REMOVED = 3000;
 const ANY_EMOJI = 6;
-
-/** Emoji that say one of the six; any other one emphasizes, which judges nothing. */
-const SAID_BY: readonly [reaction: Reaction, emoji: string][] = [
-  ["love", "❤ 🧡 💛 💚 💙 💜 🖤 🤍 🤎 🩷 🩵 💕 💖 💗 💘 💝 💞 😍 🥰 😘"],
-  ["like", "👍 👏 🙌 💯 ✅ 👌 🔥"],
-  ["dislike", "👎"],
-  ["laugh", "😂 🤣 😆 😄 😹"],
-  ["question", "❓ ❔ 🤔"],
-];
-const BY_EMOJI = new Map(
-  SAID_BY.flatMap(([reaction, emoji]) => emoji.split(" ").map((one) => [one, reaction] as const)),
-);
 
 /** How a reaction of any emoji is put into words by the phone that sent it. */
 const WITH_EMOJI = /^(?:Reacted|Removed(?: an?)?) (\S{1,32}) (?:to|from) /u;
@@ -56,17 +30,14 @@ export function tapbackOf(row: MacMessage): Tapback | null {
   const index = indexOf(type);
   if (index === null) return null;
   const named = REACTIONS[index];
-  if (named !== undefined) return { target, reaction: named, emoji: LOOKS[named].emoji, isRemoved };
+  if (named !== undefined) return { target, reaction: named, emoji: emojiOfReaction(named), isRemoved };
   const emoji = row.associatedMessageEmoji ?? WITH_EMOJI.exec(row.text ?? "")?.[1] ?? null;
-  return { target, reaction: reactionOf(emoji), emoji, isRemoved };
+  return { target, reaction: reactionOfEmoji(emoji), emoji, isRemoved };
 }
 
 /** As a phone shows it: `Loved “Hi”`. `targetText` null: not known, or there is none. */
-export function contentOf({ reaction, emoji, isRemoved }: Tapback, targetText: string | null): string {
-  const { done, what, emoji: own } = LOOKS[reaction];
-  const shown = targetText === null || targetText === "" ? "an attachment" : `“${targetText}”`;
-  if (emoji === null || emoji === own) return isRemoved ? `Removed ${what} from ${shown}` : `${done} ${shown}`;
-  return isRemoved ? `Removed ${emoji} from ${shown}` : `Reacted ${emoji} to ${shown}`;
+export function contentOf({ reaction: type, emoji, isRemoved }: Tapback, targetText: string | null): string {
+  return reactionContent({ type, emoji, isRemoved }, targetText);
 }
 
 /** A guid without the part of the message that it names: `p:0/<guid>`, `bp:<guid>`. */
@@ -82,10 +53,4 @@ function indexOf(type: string): number | null {
   const number = Number(type);
   const index = number - (number >= REMOVED ? REMOVED : BEGUN);
   return Number.isInteger(index) && index >= 0 && index <= ANY_EMOJI ? index : null;
-}
-
-function reactionOf(emoji: string | null): Reaction {
-  // Variation selectors and tones of skin change nothing of what is said.
-  const bare = emoji?.replace(/[\u{FE0F}\u{1F3FB}-\u{1F3FF}]/gu, "") ?? "";
-  return BY_EMOJI.get(bare) ?? "emphasize";
 }

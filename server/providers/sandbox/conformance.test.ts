@@ -1,9 +1,11 @@
 /** The sandbox under the provider conformance suite, in simulated time. */
 
+import assert from "node:assert/strict";
 import { providerConformance } from "../../../test/conformance/provider.ts";
 import type { Peer, PeerFile } from "../../../test/conformance/provider-peer.ts";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import { outboundMessage } from "../../../test/support/outbound.ts";
+import { parseReaction } from "../../core/reaction.ts";
 import type { Phone, Phones } from "../phones.ts";
 import type { Provider } from "../provider.ts";
 import { owedKey } from "./owed.ts";
@@ -71,7 +73,10 @@ function peerOf(phones: () => Phones | null): Peer {
     insists: { skip: "whoever acts on a phone of the sandbox is told that it failed, and does it again" },
     repeats: async () => void (await last()),
     keeps: { skip: "nobody can act on a phone of the sandbox while it does not run" },
-    reacts: (reference, reaction) => act((at, name) => at.react(phone, name, { reference, text: "Hello" }, reaction)),
+    reacts: (reference, command) => {
+      const reaction = parseReaction(command) ?? assert.fail(`${command} is no reaction`);
+      return act((at, name) => at.react(phone, name, { reference, text: "Hello" }, reaction));
+    },
     types: (typing) => act((at) => at.type(phone, typing)),
     pays: (amountCents) => act((at, name) => at.pay(phone, name, amountCents)),
     rings: {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { message, NEVER, stage } from "../../../test/support/sandbox-provider.ts";
 import type { MessageId } from "../../core/id.ts";
+import { parseReaction } from "../../core/reaction.ts";
 import type { Phone } from "../phones.ts";
 import type { Conversation, Outbound, Signal } from "../provider.ts";
 import { owedKey, tokenKey } from "./owed.ts";
@@ -184,7 +185,8 @@ test("an action under the same name is the same message, reaction and call", asy
   const call = await phones.call(phone, "c", "ring", false);
   assert.deepEqual(await phones.call(phone, "c", "ring", false), call);
   assert.equal(await phones.call(phone, "d", "ring", false), null);
-  await phones.react(phone, "e", { reference: "sbx_1", text: null }, "-like");
+  const taken = parseReaction("-like") ?? assert.fail("no reaction");
+  await phones.react(phone, "e", { reference: "sbx_1", text: null }, taken);
   assert.deepEqual(short(signals.slice(-1)), ["remove Removed a like from an attachment"]);
 });
 

@@ -1,6 +1,6 @@
 /** What people do with the sandbox's phones, when they are told to: write, type, react, pay, call. */
 
-import type { PhoneSettings, ReactionCommand } from "../../../sdk/wire.ts";
+import type { PhoneSettings } from "../../../sdk/wire.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Phones } from "../phones.ts";
 import type { Signal } from "../provider.ts";
@@ -34,8 +34,7 @@ export function createPeople({ settings, calls, tell, changed, drop }: Sandbox):
       return { reference };
     },
     type: (phone, typing) => tell(typingOf(phone, typing)),
-    react: (phone, name, target, reaction: ReactionCommand) =>
-      tell(reactionOf(phone, referenceOf(name), target, reaction)),
+    react: (phone, name, target, reaction) => tell(reactionOf(phone, referenceOf(name), target, reaction)),
     async pay(phone, name, amountCents) {
       const reference = referenceOf(name);
       await tell(paymentOf(phone, reference, amountCents));

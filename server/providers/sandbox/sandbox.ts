@@ -42,6 +42,7 @@ export const SANDBOX_CAPABILITIES: Capabilities = {
   handOverMs: 40_000,
   settleAfterMs: 1_000,
   seesPayments: true,
+  emojiReactions: true,
 };
 
 /** Messages whose receipts are owed at once; beyond it further ones are put off. */

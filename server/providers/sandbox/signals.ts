@@ -1,6 +1,7 @@
 /** What the sandbox's phones tell the service: the signals of what is owed, and of what a person does. Pure. */
 
-import type { CallStatus, Channel, Reaction, ReactionCommand } from "../../../sdk/wire.ts";
+import type { CallStatus, Channel, Reaction } from "../../../sdk/wire.ts";
+import { emojiOfReaction, reactionContent, type SeenReaction } from "../../core/reaction.ts";
 import type { Phone } from "../phones.ts";
 import type {
   CallSignal,
@@ -25,12 +26,16 @@ export function signalOf(owed: Owed, index: number, step: Step): Signal {
     case "write":
       return inboundOf(phone, own, { channel, text: step.text });
     case "react":
-      return reactionOf(phone, own, { reference, text: step.text }, step.type);
+      return reactionOf(phone, own, { reference, text: step.text }, seen(step.type));
     case "pay":
       return paymentOf(phone, own, step.amountCents);
     case "call":
       return callOf(phone, `${reference}_call`, { status: step.status, isVideo: true });
   }
+}
+
+function seen(type: Reaction) {
+  return { type, emoji: emojiOfReaction(type), isRemoved: false };
 }
 
 function receiptOf(owed: Owed, reference: string, step: Extract<Step, { receipt: string }>): Signal {
@@ -72,25 +77,14 @@ export function paymentOf(phone: Phone, reference: string, amountCents: number):
   return { ...inbound, payment: { amountCents, currency: "USD", isRequest: false } };
 }
 
-const REACTED: Readonly<Record<Reaction, { emoji: string; done: string; what: string }>> = {
-  love: { emoji: "❤️", done: "Loved", what: "a heart" },
-  like: { emoji: "👍", done: "Liked", what: "a like" },
-  dislike: { emoji: "👎", done: "Disliked", what: "a dislike" },
-  laugh: { emoji: "😂", done: "Laughed at", what: "a laugh" },
-  emphasize: { emoji: "‼️", done: "Emphasized", what: "an exclamation" },
-  question: { emoji: "❓", done: "Questioned", what: "a question mark" },
-};
-
 /** A reaction from `phone` to `target`, or with a minus its removal. */
 export function reactionOf(
   { number: from, to }: Phone,
   reference: string,
   target: { reference: string; text: string | null },
-  command: ReactionCommand,
+  reaction: SeenReaction & { emoji: string },
 ): ReactionSignal {
-  const removes = command.startsWith("-");
-  const { emoji, done, what } = REACTED[command.replace("-", "") as Reaction];
-  const shown = target.text === null || target.text === "" ? "an attachment" : `“${target.text}”`;
+  const { type, emoji, isRemoved } = reaction;
   return {
     kind: "reaction",
     to,
@@ -98,9 +92,9 @@ export function reactionOf(
     reference,
     from,
     target: target.reference,
-    type: removes ? "remove" : (command as Reaction),
+    type: isRemoved ? "remove" : type,
     emoji,
-    content: removes ? `Removed ${what} from ${shown}` : `${done} ${shown}`,
+    content: reactionContent(reaction, target.text),
   };
 }
 

@@ -1,0 +1,97 @@
+/** Reactions: one of iMessage's six, or any single emoji; how a caller writes them, and how a phone shows them. Pure. */
+
+import { REACTIONS, type Reaction } from "../../sdk/wire.ts";
+
+/** What a reaction stands for on a phone. */
+export interface SeenReaction {
+  /** One of the six: the reaction itself, or for an emoji the one that says the same. */
+  type: Reaction;
+  /** What stands in the bubble; null where it is not known. */
+  emoji: string | null;
+  isRemoved: boolean;
+}
+
+/** A reaction as a caller orders it. */
+export interface ParsedReaction extends SeenReaction {
+  /** What it is written as: one of the six or an emoji in its full form, with a minus where it is taken back. */
+  text: string;
+  /** One of the six, where it was named so; null for an emoji. */
+  named: Reaction | null;
+  emoji: string;
+}
+
+/** What a reaction is written as, in words that follow the name of a field. */
+export const REACTION_EXPECTED = `must be ${REACTIONS.join(", ")} or one emoji, with a minus before it to take it back`;
+
+/** UTF-16 units. The longest emoji of Unicode 17, a family of four with tones of skin, has fewer than 40. */
+const EMOJI_LENGTH_MAX = 64;
+
+/** One emoji as Unicode recommends it for interchange (UTS 51): flags, keycaps and joined ones included. */
+const EMOJI = /^\p{RGI_Emoji}$/v;
+
+/** Asks for the picture of a character that may also be text (U+FE0F). */
+const AS_PICTURE = "\ufe0f";
+
+/** The emoji that `text` is, in its full form: `❤` without its sign counts as ❤️. Null where it is not one emoji. */
+function emojiOf(text: string): string | null {
+  if (text.length > EMOJI_LENGTH_MAX) return null;
+  return [text, text + AS_PICTURE].find((one) => EMOJI.test(one)) ?? null;
+}
+
+/** The reaction that a caller wrote; null where it is none. */
+export function parseReaction(text: string): ParsedReaction | null {
+  const isRemoved = text.startsWith("-");
+  const bare = isRemoved ? text.slice(1) : text;
+  const sign = isRemoved ? "-" : "";
+  const named = REACTIONS.find((one) => one === bare) ?? null;
+  if (named !== null) return { text, named, type: named, emoji: LOOKS[named].emoji, isRemoved };
+  const emoji = emojiOf(bare);
+  return emoji === null ? null : { text: sign + emoji, named: null, type: reactionOfEmoji(emoji), emoji, isRemoved };
+}
+
+interface Look {
+  emoji: string;
+  done: string;
+  what: string;
+}
+
+const LOOKS: Readonly<Record<Reaction, Look>> = {
+  love: { emoji: "❤️", done: "Loved", what: "a heart" },
+  like: { emoji: "👍", done: "Liked", what: "a like" },
+  dislike: { emoji: "👎", done: "Disliked", what: "a dislike" },
+  laugh: { emoji: "😂", done: "Laughed at", what: "a laugh" },
+  emphasize: { emoji: "‼️", done: "Emphasized", what: "an exclamation" },
+  question: { emoji: "❓", done: "Questioned", what: "a question mark" },
+};
+
+/** What stands in the bubble of one of the six. */
+export function emojiOfReaction(type: Reaction): string {
+  return LOOKS[type].emoji;
+}
+
+/** Emoji that say one of the six; any other one emphasizes, which judges nothing. */
+const SAID_BY: readonly [reaction: Reaction, emoji: string][] = [
+  ["love", "❤ 🧡 💛 💚 💙 💜 🖤 🤍 🤎 🩷 🩵 💕 💖 💗 💘 💝 💞 😍 🥰 😘"],
+  ["like", "👍 👏 🙌 💯 ✅ 👌 🔥"],
+  ["dislike", "👎"],
+  ["laugh", "😂 🤣 😆 😄 😹"],
+  ["question", "❓ ❔ 🤔"],
+];
+const BY_EMOJI = new Map(
+  SAID_BY.flatMap(([reaction, emoji]) => emoji.split(" ").map((one) => [one, reaction] as const)),
+);
+
+/** The one of the six that says what an emoji says; `emphasize` where none does, or the emoji is not known. */
+export function reactionOfEmoji(emoji: string | null): Reaction {
+  // Variation selectors and tones of skin change nothing of what is said.
+  const bare = emoji?.replace(/[\u{FE0F}\u{1F3FB}-\u{1F3FF}]/gu, "") ?? "";
+  return BY_EMOJI.get(bare) ?? "emphasize";
+}
+
+/** As a phone shows it: `Loved “Hi”`. `targetText` null: not known, or there is none. */
+export function reactionContent({ type, emoji, isRemoved }: SeenReaction, targetText: string | null): string {
+  const { done, what, emoji: own } = LOOKS[type];
+  const shown = targetText === null || targetText === "" ? "an attachment" : `“${targetText}”`;
+  if (emoji === null || emoji === own) return isRemoved ? `Removed ${what} from ${shown}` : `${done} ${shown}`;
+  return isRemoved ? `Removed ${emoji} from ${shown}` : `Reacted ${emoji} to ${shown}`;
+}
