@@ -11,6 +11,7 @@ import type { UsageCounters } from "../engine/customers/usage.ts";
 import { findCustomer } from "../store/customers.ts";
 import { findKey } from "../store/keys.ts";
 import { sumUsage, type UsageOf } from "../store/usage.ts";
+import { listsFor } from "./lists.ts";
 import { type Caller, type Route, route } from "./route.ts";
 import { UsageQuery } from "./schemas/usage.ts";
 
@@ -41,13 +42,14 @@ export function usageRoutes(context: Context, counters: Pick<UsageCounters, "flu
       path: "/v1/admin/usage",
       scope: "any",
       query: UsageQuery,
-      async handle({ caller, query }) {
+      async handle(call) {
+        const { caller, query } = call;
         const period = periodOf(query, context.clock.now());
         const { key, whose } = await subjectOf(context, caller, query);
         await counters.flush();
         const { fromAt, toAt } = period;
         const stepMs = STEP_MS[query.granularity];
-        const sums = await sumUsage(context.store.db, whose, { fromAt: floor(fromAt, HOUR_MS), toAt, stepMs });
+        const sums = await sumUsage(listsFor(context, call), whose, { fromAt: floor(fromAt, HOUR_MS), toAt, stepMs });
         const series = pointsOf(period, stepMs).map((at) => ({ at, counts: sums.get(at) ?? noUsage() }));
         const data: Usage = {
           key: key === null ? null : { id: key.id, name: key.name },

@@ -1,6 +1,6 @@
 /** Reads of usage: counters added up over subjects and time. */
 
-import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { UsageCounts } from "../../sdk/wire.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import { noUsage } from "../core/usage.ts";
@@ -27,6 +27,12 @@ const CUSTOMER_FIELDS = [
   "webhooksFailed",
 ] as const satisfies (keyof UsageCounts)[];
 
+/** Hours that one statement adds up, at the most: it cannot be interrupted. */
+const HOURS_MAX = 10_000;
+const HOUR_MS = 3_600_000;
+/** Subjects that are looked up at once. */
+const SUBJECTS_MAX = 200;
+
 /** Counts by the start of the step they fall into, a multiple of `stepMs`. A step without any is left out. */
 export async function sumUsage(
   db: Kysely<Database>,
@@ -34,51 +40,56 @@ export async function sumUsage(
   period: UsagePeriod,
 ): Promise<Map<number, UsageCounts>> {
   const sums = new Map<number, UsageCounts>();
-  await Promise.all([
-    addSums(db, sums, KEY_FIELDS, ofKeys(whose), period),
-    addSums(db, sums, CUSTOMER_FIELDS, ofCustomers(whose), period),
-  ]);
+  const hours = Math.max(1, Math.ceil((period.toAt - period.fromAt) / HOUR_MS));
+  const together = Math.min(SUBJECTS_MAX, Math.max(1, Math.floor(HOURS_MAX / hours)));
+  for await (const ids of keysOf(db, whose, together)) await addSums(db, sums, KEY_FIELDS, ids, period);
+  for await (const ids of customersOf(db, whose, together)) await addSums(db, sums, CUSTOMER_FIELDS, ids, period);
   return sums;
 }
 
-type Subjects = (where: ExpressionBuilder<Database, "usage">) => Expression<SqlBool>;
-
-function ofKeys(whose: UsageOf): Subjects {
-  switch (whose.of) {
-    case "key":
-      return (where) => where("subject", "=", whose.keyId);
-    case "customer":
-      return (where) => {
-        const keys = where.selectFrom("keys").select("keys.id").where("customer_id", "=", whose.customerId);
-        return where("subject", "in", keys);
-      };
-    case "all":
-      return (where) => where("subject", "like", "key%" as KeyId);
-  }
+async function* keysOf(db: Kysely<Database>, whose: UsageOf, limit: number): AsyncGenerator<string[]> {
+  if (whose.of === "key") yield [whose.keyId];
+  else yield* idsOf(db, "keys", whose.of === "customer" ? whose.customerId : null, limit);
 }
 
-/** Null: the key has no customer. */
-function ofCustomers(whose: UsageOf): Subjects | null {
-  if (whose.of === "all") return (where) => where("subject", "like", "cust%" as CustomerId);
-  const { customerId } = whose;
-  return customerId === null ? null : (where) => where("subject", "=", customerId);
+/** None: the key has no customer. */
+async function* customersOf(db: Kysely<Database>, whose: UsageOf, limit: number): AsyncGenerator<string[]> {
+  if (whose.of === "all") yield* idsOf(db, "customers", null, limit);
+  else if (whose.customerId !== null) yield [whose.customerId];
+}
+
+/** Ids of a table, of one customer or of all, `limit` at a time. */
+async function* idsOf(
+  db: Kysely<Database>,
+  table: "keys" | "customers",
+  customerId: CustomerId | null,
+  limit: number,
+): AsyncGenerator<string[]> {
+  const owned = customerId === null ? sql`` : sql`customer_id = ${customerId} and`;
+  for (let last = ""; ; ) {
+    const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)} where ${owned} id > ${last}
+      order by id limit ${limit} + 0`.execute(db);
+    const ids = rows.map(({ id }) => id);
+    if (ids.length > 0) yield ids;
+    if (ids.length < limit) return;
+    last = ids.at(-1) ?? last;
+  }
 }
 
 async function addSums(
   db: Kysely<Database>,
   sums: Map<number, UsageCounts>,
   fields: readonly (keyof UsageCounts)[],
-  subjects: Subjects | null,
+  subjects: readonly string[],
   { fromAt, toAt, stepMs }: UsagePeriod,
 ): Promise<void> {
-  if (subjects === null) return;
   const step = sql.lit(stepMs);
   const point = sql<number>`at - at % ${step}`;
   const rows = await db
     .selectFrom("usage")
     .select(point.as("point"))
     .select(fields.map((field) => sql<number>`sum(${sql.ref(columnOf(field))})`.as(field)))
-    .where(subjects)
+    .where("subject", "in", subjects as (CustomerId | KeyId)[])
     .where("at", ">=", fromAt)
     .where("at", "<", toAt)
     .groupBy(point)
@@ -86,7 +97,7 @@ async function addSums(
   for (const row of rows) {
     const at = Number(row.point);
     const counts = sums.get(at) ?? noUsage();
-    for (const field of fields) counts[field] = Number(row[field]);
+    for (const field of fields) counts[field] += Number(row[field]);
     sums.set(at, counts);
   }
 }
