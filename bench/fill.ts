@@ -118,6 +118,7 @@ class Filler {
       url,
       events: ["*"],
       active: true,
+      maxInFlight: null,
       secret: null,
       ...previous,
       ...times,

@@ -485,6 +485,8 @@ export interface SetWebhook {
   url: string;
   events: (EventType | "*")[];
   secret?: string;
+  /** Attempts at once, 1 to 256. Left out, a new endpoint has the server's default, and another keeps its own. */
+  maxInFlight?: number;
 }
 
 /** Body of `POST /v1/webhooks`. */
@@ -500,6 +502,8 @@ export interface UpdateWebhook {
   name?: string | null;
   secret?: string;
   active?: boolean;
+  /** Attempts at once, 1 to 256. */
+  maxInFlight?: number;
 }
 
 /** Body of `POST /v1/webhooks/rotate-secret` and `/v1/webhooks/:id/rotate-secret`. */
@@ -515,6 +519,8 @@ export interface Webhook {
   events: (EventType | "*")[];
   active: boolean;
   primary: boolean;
+  /** Attempts at once. */
+  maxInFlight: number;
   createdAt: string;
   updatedAt: string;
   /** Only in the answer that generated it. */

@@ -29,6 +29,7 @@ test("contract 6: without any setting, the service is a sandbox on 127.0.0.1:808
     adminKey: null,
     rateLimit: { limit: 100, windowSeconds: 60 },
     webhookRetryScheduleMs: RETRY_SCHEDULE_MS,
+    webhookConcurrency: 64,
     fallbackAfterMs: null,
     messageTtlMs: 72 * 3_600_000,
     retentionMs: 30 * 86_400_000,
@@ -47,7 +48,7 @@ test("contract 6: without any setting, the service is a sandbox on 127.0.0.1:808
 test("contract 6: these settings exist, each with a flag of its name and one sentence", () => {
   const names =
     "PORT HOST TB_DATA_DIR TB_PUBLIC_URL DATABASE_URL TB_ROLE TB_API_KEY TB_ADMIN_KEY TB_RATE_LIMIT TB_WEBHOOK_ALLOW " +
-    "TB_FETCH_ALLOW TB_WEBHOOK_RETRY_SCHEDULE TB_FALLBACK_AFTER TB_MESSAGE_TTL TB_RETENTION TB_SECRET_KEY " +
+    "TB_FETCH_ALLOW TB_WEBHOOK_RETRY_SCHEDULE TB_WEBHOOK_CONCURRENCY TB_FALLBACK_AFTER TB_MESSAGE_TTL TB_RETENTION TB_SECRET_KEY " +
     "TB_PAYMENT_TEXT TB_SMART_ENCODING TB_SANDBOX_INBOX LOG_LEVEL";
   assert.equal(SETTINGS.map((row) => row.name).join(" "), names);
   for (const row of SETTINGS) {
@@ -72,6 +73,8 @@ const TAKEN: [string, string, keyof ReturnType<typeof readConfig>, unknown][] = 
   ["TB_RATE_LIMIT", "1000/5m", "rateLimit", { limit: 1000, windowSeconds: 300 }],
   ["TB_WEBHOOK_RETRY_SCHEDULE", "10ms", "webhookRetryScheduleMs", [10]],
   ["TB_WEBHOOK_RETRY_SCHEDULE", "1s, 2m,3h", "webhookRetryScheduleMs", [1_000, 120_000, 10_800_000]],
+  ["TB_WEBHOOK_CONCURRENCY", "1", "webhookConcurrency", 1],
+  ["TB_WEBHOOK_CONCURRENCY", "256", "webhookConcurrency", 256],
   ["TB_FALLBACK_AFTER", "10s", "fallbackAfterMs", 10_000],
   ["TB_FALLBACK_AFTER", "24h", "fallbackAfterMs", 86_400_000],
   ["TB_MESSAGE_TTL", "90s", "messageTtlMs", 90_000],

@@ -33,6 +33,8 @@ export interface Config {
   fetchAllow: AllowList;
   /** Delays before the retries of a delivery, 1 to 20 of them. */
   webhookRetryScheduleMs: readonly number[];
+  /** Attempts at once of an endpoint without a number of its own. */
+  webhookConcurrency: number;
   /** Null: never. */
   fallbackAfterMs: number | null;
   messageTtlMs: number;
@@ -83,6 +85,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const REQUESTS_MAX = 1_000_000;
 const RETRIES_MAX = 20;
+const WEBHOOK_CONCURRENCY_MAX = 256;
 
 const KEY_RULE = "tb_ followed by 32 or more letters and digits";
 const ALLOW_RULE = "networks (10.0.0.0/8), hosts, or the word loopback, separated by commas";
@@ -151,6 +154,11 @@ const TABLE = {
     description: "The delay before each retry of a failed delivery, counted from the end of the attempt before it.",
     allowed: `1 to ${RETRIES_MAX} durations from 1ms to 30d, separated by commas, such as 30s,5m,30m`,
     parse: schedule,
+  }),
+  webhookConcurrency: setting("TB_WEBHOOK_CONCURRENCY", "64", {
+    description: "How many webhooks one endpoint without a `maxInFlight` of its own may be sent at once.",
+    allowed: `a whole number from 1 to ${WEBHOOK_CONCURRENCY_MAX}`,
+    parse: (text) => wholeNumber(text, 1, WEBHOOK_CONCURRENCY_MAX),
   }),
   fallbackAfterMs: setting("TB_FALLBACK_AFTER", "off", {
     description: "How long a message waits for its delivery before the next channel is tried; `off` waits for ever.",
@@ -234,6 +242,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     webhookAllowReal: readAllowed(TABLE.webhookAllow, ""),
     fetchAllow: readAllowed(TABLE.fetchAllow, ""),
     webhookRetryScheduleMs: read(TABLE.webhookRetryScheduleMs),
+    webhookConcurrency: read(TABLE.webhookConcurrency),
     fallbackAfterMs: read(TABLE.fallbackAfterMs),
     messageTtlMs: read(TABLE.messageTtlMs),
     retentionMs: read(TABLE.retentionMs),

@@ -17,6 +17,7 @@ test("every metric of the service is named tightbeam_, has a help text and ends 
   assert.deepEqual(names.sort(), [
     "tightbeam_commit_duration_seconds",
     "tightbeam_commit_group_units",
+    "tightbeam_deliveries_given_back_total",
     "tightbeam_delivery_attempts_total",
     "tightbeam_due_lag_seconds",
     "tightbeam_event_loop_delay_seconds",

@@ -25,6 +25,8 @@ export interface Metrics {
   dueLagSeconds: Histogram<"loop">;
   /** Attempts to deliver that ended: `succeeded`, `failed`, `refused` (an address webhooks may not go to) or `timeout`. */
   deliveryAttempts: Counter<"outcome">;
+  /** Deliveries that went back untried, since this machine had no files (`out_of_files`) or ports (`out_of_ports`) left. */
+  deliveriesGivenBack: Counter<"limit">;
   /** Rows that a loop has claimed and not finished. */
   inFlight: Gauge<"loop">;
   /** Seconds for which the row that has waited longest is due; 0 when none is. */
@@ -45,6 +47,7 @@ const LAG_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1_80
 const GROUP_UNITS = [1, 2, 4, 8, 16, 32, 64];
 /** The two loops, each with a queue of due rows: messages to hand over, and deliveries to send. */
 const LOOPS = ["dispatch", "deliver"] as const;
+const OWN_LIMITS = ["out_of_files", "out_of_ports"] as const;
 const OUTCOMES = ["succeeded", "failed", "refused", "timeout"] as const;
 
 /** New metrics, all at zero, with those of the process and the run time under their usual names. */
@@ -66,6 +69,7 @@ export function createMetrics(): Metrics {
     render: () => registry.metrics(),
     stop,
   };
+  for (const limit of OWN_LIMITS) metrics.deliveriesGivenBack.inc({ limit }, 0);
   for (const outcome of OUTCOMES) metrics.deliveryAttempts.inc({ outcome }, 0);
   for (const loop of LOOPS) {
     metrics.inFlight.set({ loop }, 0);
@@ -111,6 +115,12 @@ function loopMetrics(registers: Registers) {
       name: "tightbeam_delivery_attempts_total",
       help: "Attempts to deliver an event that ended, by outcome.",
       labelNames: ["outcome"],
+      registers,
+    }),
+    deliveriesGivenBack: new Counter({
+      name: "tightbeam_deliveries_given_back_total",
+      help: "Deliveries that went back untried and uncounted, by the limit of this machine that was reached.",
+      labelNames: ["limit"],
       registers,
     }),
     inFlight: new Gauge({

@@ -19,6 +19,7 @@ export function createObserver(metrics: Metrics, usage: UsageCounters, fault: Ob
       metrics.deliveryAttempts.inc({ outcome });
       usage.count([customerId], outcome === "succeeded" ? "webhooksDelivered" : "webhooksFailed");
     },
+    outOf: (limit) => metrics.deliveriesGivenBack.inc({ limit: limit.toLowerCase() }),
     dueLag: (lagMs) => metrics.dueLagSeconds.observe({ loop: "deliver" }, Math.max(0, lagMs) / 1_000),
     inFlight: (loop, count) => metrics.inFlight.set({ loop }, count),
     fault,

@@ -34,6 +34,7 @@ function endpoint(id: Endpoint["id"], changes: Partial<Endpoint> = {}): Endpoint
     url: `https://${id.replace("_", "-")}.example/`,
     events: ["*"],
     active: true,
+    maxInFlight: null,
     secret: null,
     previousSecret: null,
     previousSecretUntil: null,

@@ -60,9 +60,15 @@ export interface Attempt {
   error: string | null;
 }
 
-/** Lane of a `callbackUrl`: its customer and origin share 16 slots. */
+/** Lane of a `callbackUrl`: a customer's callbacks to one origin. */
 function callbackLane(customerId: CustomerId, url: string): string {
   return `${customerId} ${new URL(url).origin}`;
+}
+
+/** The customer of a lane of callbacks; null for the lane of an endpoint, which is the endpoint's id. */
+export function customerOfLane(lane: string): CustomerId | null {
+  const end = lane.indexOf(" ");
+  return end === -1 ? null : (lane.slice(0, end) as CustomerId);
 }
 
 /**

@@ -16,6 +16,8 @@ export interface Endpoint {
   url: string;
   events: (EventType | "*")[];
   active: boolean;
+  /** Attempts at once, 1 to 256; null: what the settings say. */
+  maxInFlight: number | null;
   /** Sealed; null for the configuration, which signs with its customer's secret. */
   secret: string | null;
   /** Sealed: signs along with `secret` until `previousSecretUntil` (real time). */
@@ -31,8 +33,8 @@ export function subscribes(endpoint: Pick<Endpoint, "active" | "events">, type: 
   return endpoint.events.includes("*") || endpoint.events.includes(type);
 }
 
-/** The record of contract 5; `secret` only where this answer generated it. */
-export function webhookRecord(endpoint: Endpoint, secret?: string): Webhook {
+/** The record of contract 5; `maxInFlight` counts where the endpoint has none of its own, `secret` only where this answer generated it. */
+export function webhookRecord(endpoint: Endpoint, maxInFlight: number, secret?: string): Webhook {
   return {
     id: endpoint.id,
     name: endpoint.name,
@@ -40,6 +42,7 @@ export function webhookRecord(endpoint: Endpoint, secret?: string): Webhook {
     events: endpoint.events,
     active: endpoint.active,
     primary: endpoint.kind === "primary",
+    maxInFlight: endpoint.maxInFlight ?? maxInFlight,
     createdAt: iso(endpoint.createdAt),
     updatedAt: iso(endpoint.updatedAt),
     ...(secret === undefined ? {} : { secret }),

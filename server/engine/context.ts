@@ -21,6 +21,7 @@ import type { Recent } from "./messages/recent.ts";
 import type { Observer } from "./observer.ts";
 import type { Turns } from "./turns.ts";
 import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
+import type { Receivers } from "./webhooks/receivers.ts";
 
 /** Settings that the engine goes by; times in milliseconds. */
 export interface EngineSettings {
@@ -28,6 +29,8 @@ export interface EngineSettings {
   /** Addresses that are fetched from although they are private. */
   fetchAllow: AllowList;
   webhookRetryScheduleMs: readonly number[];
+  /** Attempts at once of an endpoint without a number of its own, and of a callback's origin. */
+  webhookConcurrency: number;
   fallbackAfterMs: number | null;
   messageTtlMs: number;
   retentionMs: number | null;
@@ -65,6 +68,8 @@ export interface Context {
   readonly attempted: AttemptFeed;
   /** One command, or one word of a provider, of a message at a time. */
   readonly turns: Turns;
+  /** Who has the lanes of deliveries, kept at hand. */
+  readonly receivers: Receivers;
   /** Where the service is reached from outside, without a slash at the end. */
   readonly publicUrl: () => string;
   /** The address of what an attachment's token opens. */

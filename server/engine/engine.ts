@@ -24,6 +24,7 @@ import { Sweep } from "./sweep.ts";
 import { Turns } from "./turns.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import { createDeliver, type Sender } from "./webhooks/deliver.ts";
+import { Receivers } from "./webhooks/receivers.ts";
 
 /** What an engine is made of. */
 export interface EngineParts {
@@ -66,6 +67,7 @@ export class Engine {
       attempted: new AttemptFeed(),
       links: new Links(),
       turns: new Turns(),
+      receivers: new Receivers(),
       connections,
       providers: connections.providers,
       wake: {

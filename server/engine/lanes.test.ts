@@ -1,130 +1,12 @@
 /** The loop over lanes: every lane gets its turn, none more than its slots, and nothing is run twice or forgotten. */
 
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { SimulatedClock } from "../../test/support/clock.ts";
-import { type Drain, Lanes, type RunResult } from "./lanes.ts";
+import { Queue } from "../../test/support/lane-queue.ts";
 
-const RESULTS = ["good", "bad", "slow", "throw"] as const;
-
-interface Item {
-  lane: string;
-  id: number;
-}
-
-/** A queue in memory, whose items run until the test ends them. */
-class Queue {
-  readonly clock = new SimulatedClock();
-  /** Due and not claimed. */
-  due: Item[] = [];
-  /** Every claim: what it asked for. */
-  readonly claims: { lane: string; slots: number }[][] = [];
-  readonly polls: number[] = [];
-  /** Ids in the order they began. */
-  readonly began: number[] = [];
-  readonly faults: unknown[] = [];
-  /** What runs, with what ends it. */
-  readonly running = new Map<number, { item: Item; end: (result: RunResult | Error) => void }>();
-  /** Ends items at once, where it answers a result. */
-  ending: (item: Item) => RunResult | Error | null = () => null;
-  /** Throws in a claim or in a poll, where it is set. */
-  failing: Error | null = null;
-  inFlight = 0;
-  #nextId = 1;
-  readonly lanes: Lanes<Item>;
-
-  constructor(options: Partial<Drain<Item>> = {}) {
-    this.lanes = new Lanes<Item>({
-      clock: this.clock,
-      claim: async (wanted) => this.claim(wanted),
-      dueLanes: async () => {
-        this.polls.push(this.clock.real());
-        if (this.failing !== null) throw this.failing;
-        return [...new Set(this.due.map(({ lane }) => lane))];
-      },
-      laneOf: ({ lane }) => lane,
-      run: (item) => this.#run(item),
-      fault: (error) => this.faults.push(error),
-      inFlight: (count) => {
-        this.inFlight = count;
-      },
-      slotsPerLane: () => 16,
-      slotsMax: 100,
-      ...options,
-    });
-  }
-
-  claim(wanted: { lane: string; slots: number }[]): Item[] {
-    this.claims.push(wanted);
-    if (this.failing !== null) throw this.failing;
-    const claimed: Item[] = [];
-    for (const { lane, slots } of wanted)
-      claimed.push(...this.due.filter((item) => item.lane === lane).slice(0, slots));
-    this.due = this.due.filter((item) => !claimed.includes(item));
-    return claimed;
-  }
-
-  #run(item: Item): Promise<RunResult> {
-    this.began.push(item.id);
-    return new Promise((resolve, reject) => {
-      const end = (result: RunResult | Error) => {
-        this.running.delete(item.id);
-        if (result instanceof Error) reject(result);
-        else resolve(result);
-      };
-      this.running.set(item.id, { item, end });
-      const result = this.ending(item);
-      if (result !== null) end(result);
-    });
-  }
-
-  add(lane: string, count: number): void {
-    for (let index = 0; index < count; index += 1) {
-      this.due.push({ lane, id: this.#nextId });
-      this.#nextId += 1;
-    }
-  }
-
-  /** Adds items and says so. */
-  async wake(lane: string, count: number): Promise<void> {
-    this.add(lane, count);
-    this.lanes.wake([lane]);
-    await this.turn();
-  }
-
-  async start(t?: TestContext): Promise<void> {
-    t?.after(() => this.end());
-    this.lanes.start();
-    await this.turn();
-  }
-
-  /** Lets everything happen that can happen now. */
-  turn(): Promise<void> {
-    return this.clock.advance(0);
-  }
-
-  runningOf(lane: string): number[] {
-    return [...this.running].flatMap(([id, { item }]) => (item.lane === lane ? [id] : []));
-  }
-
-  /** Ends the oldest run of a lane. */
-  async finish(lane: string, result: RunResult | Error): Promise<void> {
-    const [id] = this.runningOf(lane);
-    assert.ok(id !== undefined, `nothing of ${lane} runs`);
-    this.running.get(id)?.end(result);
-    await this.turn();
-  }
-
-  /** Stops the loop, with whatever still runs. */
-  async end(): Promise<void> {
-    const stopped = this.lanes.stop();
-    this.ending = () => "bad";
-    for (const { end } of this.running.values()) end("bad");
-    await this.turn();
-    await stopped;
-  }
-}
+const RESULTS = ["good", "late", "bad", "slow", "local", "throw"] as const;
 
 test("contract 5: a lane that hangs never delays another, however much waits in it", async (t) => {
   const queue = new Queue();
@@ -141,7 +23,7 @@ test("contract 5: a lane that hangs never delays another, however much waits in 
   assert.equal(queue.clock.real(), new SimulatedClock().real(), "not one timer was waited for");
 });
 
-test("contract 5: a lane starts with 4 slots, earns one with each good run, and has at most 16", async (t) => {
+test("contract 5: a lane starts with 4 slots, earns one with each good run, and has at most what it is allowed", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 200);
@@ -367,34 +249,38 @@ test("whatever comes, fails and ends in whatever order, everything is run once a
     fc.record({ kind: fc.constant("pass" as const), ms: fc.constantFrom(0, 200, 600) }),
   );
   await fc.assert(
-    fc.asyncProperty(fc.array(action, { maxLength: 60 }), async (actions) => {
-      const queue = new Queue({ slotsPerLane: () => 6, slotsMax: 15 });
-      await queue.start();
-      let added = 0;
-      for (const one of actions) {
-        if (one.kind === "add") {
-          added += one.count;
-          if (one.wakes) await queue.wake(one.lane, one.count);
-          else queue.add(one.lane, one.count);
-        } else if (one.kind === "fail") queue.failing = one.fails ? new Error("failing") : null;
-        else if (one.kind === "pass") await queue.clock.advance(one.ms);
-        else {
-          const [first] = queue.running.values();
-          const result = one.result === "throw" ? new Error("thrown") : one.result;
-          if (first !== undefined) await queue.finish(first.item.lane, result);
+    fc.asyncProperty(
+      fc.array(action, { maxLength: 60 }),
+      fc.constantFrom(1, Number.POSITIVE_INFINITY),
+      async (actions, shareOfFree) => {
+        const queue = new Queue({ slotsPerLane: () => 6, slotsMax: 15, shareOfFree });
+        await queue.start();
+        let added = 0;
+        for (const one of actions) {
+          if (one.kind === "add") {
+            added += one.count;
+            if (one.wakes) await queue.wake(one.lane, one.count);
+            else queue.add(one.lane, one.count);
+          } else if (one.kind === "fail") queue.failing = one.fails ? new Error("failing") : null;
+          else if (one.kind === "pass") await queue.clock.advance(one.ms);
+          else {
+            const [first] = queue.running.values();
+            const result = one.result === "throw" ? new Error("thrown") : one.result;
+            if (first !== undefined) await queue.finish(first.item.lane, result);
+          }
+          assert.ok(queue.running.size <= 15);
+          for (const name of ["a", "b", "c", "d"]) assert.ok(queue.runningOf(name).length <= 6);
         }
-        assert.ok(queue.running.size <= 15);
-        for (const name of ["a", "b", "c", "d"]) assert.ok(queue.runningOf(name).length <= 6);
-      }
-      queue.failing = null;
-      queue.ending = () => "good";
-      for (const { end } of queue.running.values()) end("good");
-      await queue.clock.advance(2_000);
-      assert.equal(queue.began.length, added);
-      assert.equal(new Set(queue.began).size, added);
-      assert.equal(queue.inFlight, 0);
-      await queue.end();
-    }),
+        queue.failing = null;
+        queue.ending = () => "good";
+        for (const { end } of queue.running.values()) end("good");
+        await queue.clock.advance(2_000);
+        assert.equal(queue.began.length, added);
+        assert.equal(new Set(queue.began).size, added);
+        assert.equal(queue.inFlight, 0);
+        await queue.end();
+      },
+    ),
     { numRuns: 60 },
   );
 });

@@ -1,12 +1,21 @@
-/** Drains a queue lane by lane: claims what is due where a slot is free, runs it, and lets no lane hold up another. */
+/** Drains a queue lane by lane: claims what is due where a slot is free, runs it, and lets no lane and no owner hold up another. */
 
 import type { Clock } from "../clock.ts";
+import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
+import { ReadyLanes } from "./ready-lanes.ts";
 
 /**
- * How a run went, for the slots of its lane. `slow`: it timed out, or nothing can go by its lane at present, so that the
- * lane gets one slot until a run is `good`.
+ * How a run went, for the slots of its lane.
+ *
+ * | Result  | Meaning                                                                     | Slots of the lane                   |
+ * | ------- | --------------------------------------------------------------------------- | ----------------------------------- |
+ * | `good`  | it went well, and soon                                                      | one more                            |
+ * | `late`  | it went well after a long time                                              | as they are; at least as at the start |
+ * | `bad`   | it failed                                                                   | as they are                         |
+ * | `slow`  | it timed out, or nothing can go by the lane at present                      | one, until a run goes well          |
+ * | `local` | this machine could not do it (files, memory): it says nothing of the lane   | as they are; all claims pause       |
  */
-export type RunResult = "good" | "bad" | "slow";
+export type RunResult = "good" | "late" | "bad" | "slow" | "local";
 
 /** What a loop needs to drain one queue. */
 export interface Drain<Item> {
@@ -15,18 +24,26 @@ export interface Drain<Item> {
   claim(lanes: { lane: string; slots: number }[]): Promise<Item[]>;
   /** Lanes that have something due. */
   dueLanes(): Promise<string[]>;
+  /** Who shares permits and turns with the lane's other users: a customer. Null: not known yet. */
+  ownerOf(lane: string): string | null;
+  /** Finds out what `ownerOf` and `slotsPerLane` answer of lanes. Where `ownerOf` is null after it, it is asked again. */
+  learn(lanes: string[]): Promise<void>;
   laneOf(item: Item): string;
   /**
    * Handles an item to its end. It may `free` its slot before that, when what is left to be done must not keep others
    * waiting: how it went counts as it is said first. A throw is told to `fault`, and the item's lease runs out by itself.
    */
   run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
+  /** Whether something that is due may have waited for this item, whose run has ended. */
+  mayFreeOthers(item: Item): boolean;
   fault(error: unknown): void;
   inFlight(count: number): void;
   /** Items of the lane at once. */
   slotsPerLane(lane: string): number;
   /** Items of all lanes at once. */
   slotsMax: number;
+  /** An owner may hold so many times the slots that are free (see `FairSemaphore`). Infinity: no cap. */
+  shareOfFree: number;
 }
 
 /** A lane starts with this many slots and earns one more with each good run. */
@@ -45,6 +62,16 @@ const POLL_COST_FACTOR = 10;
 interface Lane {
   running: number;
   slots: number;
+  /** It was woken, or its last claim filled its slots, while it had no slot free: it is claimed when one is. */
+  mayHaveMore: boolean;
+}
+
+/** A lane in a claim, with the permits that are held for what the claim brings. */
+interface Claiming {
+  name: string;
+  owner: string;
+  slots: number;
+  release: Release;
 }
 
 /** A loop over the lanes of one queue, from `start` until `stop`. */
@@ -52,10 +79,14 @@ export class Lanes<Item> {
   readonly #drain: Drain<Item>;
   /** Lanes with something running or something learnt about their pace. */
   readonly #lanes = new Map<string, Lane>();
-  /** Lanes that may have something due, in the order they were woken. */
-  readonly #woken = new Set<string>();
+  /** Lanes that may have something due. */
+  readonly #ready = new ReadyLanes();
+  /** Lanes that may have something due, of whose owner nothing is known yet. */
+  #unknown = new Set<string>();
+  readonly #permits: FairSemaphore;
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
+  #learning = false;
   #claiming = false;
   #stopped = true;
   #cancelPoll: () => void = () => {};
@@ -63,6 +94,7 @@ export class Lanes<Item> {
 
   constructor(drain: Drain<Item>) {
     this.#drain = drain;
+    this.#permits = new FairSemaphore({ permitsMax: drain.slotsMax, shareOfFree: drain.shareOfFree });
   }
 
   start(): void {
@@ -72,7 +104,7 @@ export class Lanes<Item> {
 
   /** Says that lanes may have something due. */
   wake(lanes: Iterable<string>): void {
-    for (const lane of lanes) this.#woken.add(lane);
+    for (const lane of lanes) this.#markReady(lane);
     this.#pump();
   }
 
@@ -98,30 +130,59 @@ export class Lanes<Item> {
     this.#cancelPoll = this.#drain.clock.after(Math.max(POLL_MS, tookMs * POLL_COST_FACTOR), () => void this.#poll());
   }
 
-  #pump(): void {
-    if (this.#claiming || this.#stopped || this.#cancelPause !== null) return;
-    const free = this.#freeSlots();
-    if (free.length === 0) return;
-    this.#claiming = true;
-    const claimed = this.#claim(free);
-    this.#running.add(claimed);
-    void claimed.finally(() => this.#running.delete(claimed));
+  #markReady(lane: string): void {
+    const owner = this.#drain.ownerOf(lane);
+    if (owner === null) this.#unknown.add(lane);
+    else this.#ready.add(owner, lane);
   }
 
-  async #claim(free: { lane: string; slots: number }[]): Promise<void> {
+  #pump(): void {
+    if (this.#stopped || this.#cancelPause !== null) return;
+    const wanted = this.#claiming ? [] : this.#take();
+    if (this.#unknown.size > 0 && !this.#learning) this.#track(this.#learn());
+    if (wanted.length === 0) return;
+    this.#claiming = true;
+    this.#track(this.#claim(wanted));
+  }
+
+  /** Has `stop` wait for it. */
+  #track(work: Promise<void>): void {
+    this.#running.add(work);
+    void work.finally(() => this.#running.delete(work));
+  }
+
+  async #learn(): Promise<void> {
+    const lanes = [...this.#unknown];
+    this.#learning = true;
     try {
-      for (const { lane } of free) this.#woken.delete(lane);
-      const items = await this.#drain.claim(free);
-      const taken = new Map<string, number>();
-      for (const item of items) {
-        const lane = this.#drain.laneOf(item);
-        taken.set(lane, (taken.get(lane) ?? 0) + 1);
-        this.#begin(lane, item);
-      }
-      // A lane that filled its slots may have more; one that did not is woken when something of it ends or is added.
-      for (const { lane, slots } of free) if (taken.get(lane) === slots) this.#woken.add(lane);
+      await this.#drain.learn(lanes);
+      for (const lane of lanes) this.#unknown.delete(lane);
+      for (const lane of lanes) this.#markReady(lane);
     } catch (error) {
-      for (const { lane } of free) this.#woken.add(lane);
+      this.#pause(error);
+    } finally {
+      this.#learning = false;
+    }
+    this.#pump();
+  }
+
+  async #claim(wanted: readonly Claiming[]): Promise<void> {
+    try {
+      const items = await this.#drain.claim(wanted.map(({ name, slots }) => ({ lane: name, slots })));
+      const byLane = Map.groupBy(items, (item) => this.#drain.laneOf(item));
+      for (const claiming of wanted) {
+        const { name, owner, slots, release } = claiming;
+        const taken = byLane.get(name) ?? [];
+        release(slots - taken.length);
+        for (const item of taken) this.#begin(name, item, release);
+        // A lane that filled its slots may have more; one that did not is woken when something of it ends or is added.
+        if (taken.length === slots) this.#ready.add(owner, name);
+      }
+    } catch (error) {
+      for (const { name, owner, release } of wanted) {
+        release();
+        this.#ready.add(owner, name);
+      }
       this.#pause(error);
     } finally {
       this.#claiming = false;
@@ -130,6 +191,7 @@ export class Lanes<Item> {
   }
 
   #pause(error: unknown): void {
+    if (this.#cancelPause !== null) return;
     this.#drain.fault(error);
     if (this.#stopped) return;
     this.#cancelPause = this.#drain.clock.after(PAUSE_AFTER_FAULT_MS, () => {
@@ -138,41 +200,63 @@ export class Lanes<Item> {
     });
   }
 
-  /** Woken lanes with a free slot, and how many, within the cap of all lanes. */
-  #freeSlots(): { lane: string; slots: number }[] {
-    const free: { lane: string; slots: number }[] = [];
-    let left = this.#drain.slotsMax - this.#inFlight;
-    for (const name of this.#woken) {
-      if (left <= 0 || free.length === LANES_PER_CLAIM_MAX) break;
-      const lane = this.#lane(name);
-      const slots = Math.min(Math.min(lane.slots, this.#drain.slotsPerLane(name)) - lane.running, left);
-      if (slots <= 0) continue;
-      free.push({ lane: name, slots });
-      left -= slots;
+  /** Lanes for the next claim, owner by owner, each with permits for its free slots as far as its owner's share goes. */
+  #take(): Claiming[] {
+    const wanted: Claiming[] = [];
+    // Owners in turn that had no room for one more.
+    let refused = 0;
+    while (wanted.length < LANES_PER_CLAIM_MAX && refused < this.#ready.owners) {
+      if (this.#permits.used >= this.#drain.slotsMax) break;
+      const owner = this.#ready.nextOwner();
+      if (owner === null) break;
+      const room = this.#permits.room(owner);
+      const name = room > 0 ? this.#ready.take(owner) : null;
+      if (name === null) {
+        refused += 1;
+        continue;
+      }
+      refused = 0;
+      const claiming = this.#hold(owner, name, room);
+      if (claiming !== null) wanted.push(claiming);
     }
-    return free;
+    return wanted;
+  }
+
+  #hold(owner: string, name: string, room: number): Claiming | null {
+    if (this.#drain.ownerOf(name) === null) {
+      // Its endpoint was changed meanwhile.
+      this.#unknown.add(name);
+      return null;
+    }
+    const lane = this.#lane(name);
+    const slots = Math.min(Math.min(lane.slots, this.#drain.slotsPerLane(name)) - lane.running, room);
+    // A slot that gets free makes it ready again.
+    lane.mayHaveMore = slots <= 0;
+    const release = slots <= 0 ? null : this.#permits.tryAcquire(owner, slots);
+    return release === null ? null : { name, owner, slots, release };
   }
 
   #lane(name: string): Lane {
-    return this.#lanes.get(name) ?? { running: 0, slots: Math.min(SLOTS_AT_START, this.#drain.slotsPerLane(name)) };
+    const slots = Math.min(SLOTS_AT_START, this.#drain.slotsPerLane(name));
+    return this.#lanes.get(name) ?? { running: 0, slots, mayHaveMore: false };
   }
 
-  #begin(name: string, item: Item): void {
+  #begin(name: string, item: Item, release: Release): void {
     const lane = this.#lane(name);
     lane.running += 1;
     this.#lanes.set(name, lane);
     this.#inFlight += 1;
     this.#drain.inFlight(this.#inFlight);
-    const run = this.#run(name, lane, item);
-    this.#running.add(run);
-    void run.finally(() => this.#running.delete(run));
+    this.#track(this.#run(name, lane, item, release));
   }
 
-  async #run(name: string, lane: Lane, item: Item): Promise<void> {
+  async #run(name: string, lane: Lane, item: Item, release: Release): Promise<void> {
     let isFree = false;
     const free = (result: RunResult) => {
-      if (!isFree) this.#free(name, lane, result);
+      if (isFree) return;
       isFree = true;
+      release(1);
+      this.#free(name, lane, result);
     };
     try {
       free(await this.#drain.run(item, free));
@@ -180,17 +264,32 @@ export class Lanes<Item> {
       this.#drain.fault(error);
       free("bad");
     }
-    // What waited for this one to end may go now.
-    this.wake([name]);
+    if (this.#drain.mayFreeOthers(item)) this.wake([name]);
   }
 
   #free(name: string, lane: Lane, result: RunResult): void {
     lane.running -= 1;
     this.#inFlight -= 1;
     this.#drain.inFlight(this.#inFlight);
-    if (result === "slow") lane.slots = 1;
-    else if (result === "good") lane.slots = Math.min(lane.slots + 1, this.#drain.slotsPerLane(name));
+    lane.slots = slotsAfter(lane.slots, result, this.#drain.slotsPerLane(name));
     if (lane.running === 0 && this.#lanes.size > LANES_KEPT_MAX) this.#lanes.delete(name);
-    this.wake([name]);
+    if (result === "local")
+      this.#pause(new Error("this machine is out of files or memory: what was claimed goes back"));
+    if (lane.mayHaveMore) this.wake([name]);
+    else this.#pump();
+  }
+}
+
+function slotsAfter(slots: number, result: RunResult, slotsMax: number): number {
+  switch (result) {
+    case "good":
+      return Math.min(slots + 1, slotsMax);
+    case "late":
+      return Math.max(slots, Math.min(SLOTS_AT_START, slotsMax));
+    case "slow":
+      return 1;
+    case "bad":
+    case "local":
+      return slots;
   }
 }

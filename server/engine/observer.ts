@@ -1,6 +1,7 @@
 /** What the engine tells of itself: to metrics, usage and the log. Everything here returns at once and never throws. */
 
 import type { CustomerId, KeyId } from "../core/id.ts";
+import type { OwnLimit } from "../outgoing/connection.ts";
 
 /** How an attempt ended, for the metric of that name. */
 export type AttemptOutcome = "succeeded" | "failed" | "refused" | "timeout";
@@ -13,6 +14,8 @@ export interface Observer {
   received(customerId: CustomerId): void;
   unknownOutcome(): void;
   attempted(customerId: CustomerId, outcome: AttemptOutcome): void;
+  /** A delivery went back untried, since this machine could not connect. */
+  outOf(limit: OwnLimit): void;
   /** How long after it was due a delivery was taken up, in milliseconds. */
   dueLag(lagMs: number): void;
   inFlight(loop: "dispatch" | "deliver", count: number): void;

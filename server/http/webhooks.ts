@@ -4,7 +4,7 @@ import type { Replayed, TestedDelivery, Replay as WireReplay } from "../../sdk/w
 import type { Delivery } from "../core/delivery.ts";
 import { invalidField } from "../core/error.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
-import { webhookRecord } from "../core/webhook.ts";
+import { type Endpoint, webhookRecord } from "../core/webhook.ts";
 import type { Context } from "../engine/context.ts";
 import type { Commanded } from "../engine/idempotency.ts";
 import {
@@ -48,7 +48,8 @@ function configurationRoutes(context: Context): Route[] {
       scope: "messages",
       body: SetWebhook,
       async handle({ caller, body }) {
-        return { data: configuredRecord(await setWebhook(context, caller.customerId, body)) };
+        const { endpoint, secret } = await setWebhook(context, caller.customerId, body);
+        return { data: recordOf(context, endpoint, secret) };
       },
     }),
     route({
@@ -57,7 +58,7 @@ function configurationRoutes(context: Context): Route[] {
       scope: "messages",
       async handle({ caller }) {
         const endpoint = await findConfiguration(context.store.db, caller.customerId);
-        return { data: endpoint === null ? null : webhookRecord(endpoint) };
+        return { data: endpoint === null ? null : recordOf(context, endpoint) };
       },
     }),
     route({
@@ -90,7 +91,7 @@ function endpointsRoutes(context: Context): Route[] {
       scope: "messages",
       async handle({ caller }) {
         const endpoints = await listWebhooks(context.store.db, caller.customerId);
-        return { data: endpoints.map((endpoint) => webhookRecord(endpoint)) };
+        return { data: endpoints.map((endpoint) => recordOf(context, endpoint)) };
       },
     }),
   ];
@@ -103,7 +104,7 @@ function oneEndpointRoutes(context: Context): Route[] {
       path: "/v1/webhooks/:id",
       scope: "messages",
       async handle({ caller, params }) {
-        return { data: webhookRecord(await requireEndpoint(context, caller.customerId, params.id)) };
+        return { data: recordOf(context, await requireEndpoint(context, caller.customerId, params.id)) };
       },
     }),
     route({
@@ -112,7 +113,7 @@ function oneEndpointRoutes(context: Context): Route[] {
       scope: "messages",
       body: UpdateWebhook,
       async handle({ caller, params, body }) {
-        return { data: webhookRecord(await updateWebhook(context, caller.customerId, params.id, body)) };
+        return { data: recordOf(context, await updateWebhook(context, caller.customerId, params.id, body)) };
       },
     }),
     route({
@@ -222,8 +223,8 @@ function wishOf(endpointId: string, body: WireReplay): ReplayWish {
   return { endpointId, since, until, types: body.types ?? null };
 }
 
-function configuredRecord({ endpoint, secret }: Configured) {
-  return webhookRecord(endpoint, secret ?? undefined);
+function recordOf({ settings }: Context, endpoint: Endpoint, secret: string | null = null) {
+  return webhookRecord(endpoint, settings.webhookConcurrency, secret ?? undefined);
 }
 
 /**
@@ -236,6 +237,6 @@ async function configuredReply(
   commanded: Commanded<Configured> | { repeated: true; result: Target },
   status: number,
 ): Promise<Reply> {
-  if (!commanded.repeated) return { status, data: configuredRecord(commanded.value) };
-  return { data: webhookRecord(await requireEndpoint(context, customerId, commanded.result)) };
+  if (!commanded.repeated) return { status, data: recordOf(context, commanded.value.endpoint, commanded.value.secret) };
+  return { data: recordOf(context, await requireEndpoint(context, customerId, commanded.result)) };
 }

@@ -1,6 +1,8 @@
 /** The guarded connector: the only place that opens sockets for what callers name, and only to addresses judged here. */
 
-import { connect, isIP, type Socket } from "node:net";
+import { closeSync, openSync } from "node:fs";
+import { connect, isIP, isIPv4, type Socket } from "node:net";
+import { devNull } from "node:os";
 import { connect as connectTls } from "node:tls";
 import { Agent, Client, type Dispatcher, Pool } from "undici";
 import { type AllowList, allows, canonicalHost, isLocalhost, isPublicAddress } from "../core/address.ts";
@@ -13,7 +15,11 @@ export type ConnectFailure =
   | "CONNECTION_REFUSED"
   | "CONNECTION_RESET"
   | "CONNECTION_FAILED"
-  | "TLS_FAILED";
+  | "TLS_FAILED"
+  | OwnLimit;
+
+/** This machine could not connect: it has no files or memory left, or no port for this destination. */
+export type OwnLimit = "OUT_OF_FILES" | "OUT_OF_PORTS";
 
 /** A connection that could not be made. Its code is not undici's own for sockets, which it would answer by reconnecting. */
 export class ConnectError extends Error {
@@ -48,6 +54,8 @@ export interface ConnectorOptions {
   listedNames: (host: string) => Promise<string[]>;
   /** PEM of the only authority to trust, for tests; else the authorities that Node ships. */
   tlsCa?: string;
+  /** Opens a TCP connection: `connect` of node:net, unless a test says otherwise. */
+  open?: typeof connect;
   /** False: a connection for each request, closed after it. */
   keepAlive: boolean;
 }
@@ -57,6 +65,12 @@ const CONNECT_LIMIT_MS = 5_000;
 const ADDRESSES_TRIED_MAX = 4;
 const KEEP_ALIVE_MS = 4_000;
 const TCP_KEEP_ALIVE_AFTER_MS = 60_000;
+
+/** After these no other address of the name is tried: it would be the same there. */
+const LAST_WORDS: ReadonlySet<ConnectFailure> = new Set(["ADDRESS_REFUSED", "TLS_FAILED", "OUT_OF_FILES"]);
+
+/** Codes of the system for what this process, or this machine, has no more of. */
+const OUT_OF_FILES_CODES: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
 
 const LOCALHOST_ADDRESSES = ["127.0.0.1", "::1"];
 
@@ -132,7 +146,7 @@ async function dial(target: Target, options: ConnectorOptions, line: Line, stop:
       return socket;
     } catch (error) {
       failure = error instanceof ConnectError ? error : new ConnectError(failureOf(error), error);
-      if (failure.code === "ADDRESS_REFUSED" || failure.code === "TLS_FAILED") break;
+      if (LAST_WORDS.has(failure.code)) break;
     }
   }
   throw failure;
@@ -151,7 +165,17 @@ async function addressesOf(host: string, options: ConnectorOptions): Promise<str
   try {
     return await (listed ? options.listedNames(host) : options.names(host));
   } catch (error) {
-    throw new ConnectError("DNS_FAILED", error);
+    throw new ConnectError(isOutOfFiles(error) || !canOpenFiles() ? "OUT_OF_FILES" : "DNS_FAILED", error);
+  }
+}
+
+/** Whether another file can be opened. c-ares does not say why it could not ask: "ECONNREFUSED". */
+function canOpenFiles(): boolean {
+  try {
+    closeSync(openSync(devNull, "r"));
+    return true;
+  } catch (error) {
+    return !isOutOfFiles(error);
   }
 }
 
@@ -159,12 +183,13 @@ interface Reaching {
   permitted: (ip: string) => boolean;
   stop: AbortSignal;
   tlsCa?: string;
+  open?: typeof connect;
 }
 
 /** A connected socket to exactly this address, its certificate checked against `host`. Rejects within 5 s. */
 async function reach(address: string, host: string, target: Target, how: Reaching): Promise<Socket> {
   const secure = target.protocol === "https:";
-  let socket = connect({
+  let socket = (how.open ?? connect)({
     host: address,
     port: Number(target.port || (secure ? 443 : 80)),
     noDelay: true,
@@ -215,8 +240,17 @@ function happens(socket: Socket, event: "connect" | "secureConnect"): Promise<vo
   });
 }
 
+function isOutOfFiles(error: unknown): boolean {
+  return OUT_OF_FILES_CODES.has((error as { code?: unknown } | null)?.code);
+}
+
 function failureOf(error: unknown): ConnectFailure {
-  switch ((error as { code?: unknown } | null)?.code) {
+  if (isOutOfFiles(error)) return "OUT_OF_FILES";
+  const { code, address } = (error ?? {}) as { code?: unknown; address?: unknown };
+  switch (code) {
+    case "EADDRNOTAVAIL":
+      // Of IPv6 the same code says that this machine has no such address to send from, which time does not mend.
+      return isIPv4(String(address)) ? "OUT_OF_PORTS" : "CONNECTION_FAILED";
     case "ECONNREFUSED":
       return "CONNECTION_REFUSED";
     case "ECONNRESET":

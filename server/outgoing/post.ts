@@ -2,7 +2,14 @@
 
 import type { Agent, Dispatcher } from "undici";
 import type { AllowList } from "../core/address.ts";
-import { ConnectError, type ConnectFailure, guardedAgent, type Line, type OnLine } from "./connection.ts";
+import {
+  ConnectError,
+  type ConnectFailure,
+  type ConnectorOptions,
+  guardedAgent,
+  type Line,
+  type OnLine,
+} from "./connection.ts";
 import { cachedNames, nameServers, type Resolve, systemNames } from "./names.ts";
 import { responseText } from "./response.ts";
 
@@ -20,6 +27,8 @@ import { responseText } from "./response.ts";
  * | `TLS_FAILED`         | no TLS, or a certificate that is expired, of another name or not to be trusted    |
  * | `PROTOCOL_ERROR`     | the answer is not HTTP/1.1, or its headers are larger than 16 KiB                 |
  * | `SEND_FAILED`        | the request could not be sent, for a reason on this side                          |
+ * | `OUT_OF_FILES`       | this process can open no further file, or has no memory; not to be counted        |
+ * | `OUT_OF_PORTS`       | this machine has no port left to this address; not to be counted                  |
  * | `STOPPED`            | this server stopped meanwhile; not the receiver's fault, not to be counted        |
  */
 export type PostError = ConnectFailure | "PROTOCOL_ERROR" | "SEND_FAILED" | "STOPPED";
@@ -58,6 +67,8 @@ export interface PosterOptions {
   resolve?: Resolve;
   /** PEM of the only authority to trust, for tests. */
   tlsCa?: string;
+  /** Opens a TCP connection: `connect` of node:net, unless a test says otherwise. */
+  open?: ConnectorOptions["open"];
 }
 
 const DEADLINE_MS = 30_000;
@@ -86,6 +97,7 @@ export class Poster {
       names: cachedNames(options.resolve ?? nameServers(), now),
       listedNames: cachedNames(options.resolve ?? systemNames, now),
       ...(options.tlsCa === undefined ? {} : { tlsCa: options.tlsCa }),
+      ...(options.open === undefined ? {} : { open: options.open }),
     };
     this.#agents = {
       guarded: guardedAgent({ ...connector, allow: options.allow, keepAlive: true }),

@@ -191,6 +191,7 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     url: "text",
     events: "json",
     active: "flag",
+    maxInFlight: "number",
     ...secretColumns,
     createdAt: "number",
     updatedAt: "number",

@@ -5,6 +5,9 @@ import type { CustomerId, EndpointId } from "../core/id.ts";
 import type { Endpoint } from "../core/webhook.ts";
 import { type Database, decode } from "./rows.ts";
 
+/** Ids that one statement names. */
+const IDS_PER_READ = 500;
+
 /** The configuration of a customer. */
 export function findConfiguration(db: Kysely<Database>, customerId: CustomerId): Promise<Endpoint | null> {
   return findKind(db, customerId, "primary");
@@ -35,6 +38,21 @@ export async function findWebhook(db: Kysely<Database>, customerId: CustomerId, 
     .where("kind", "<>", "inbox")
     .executeTakeFirst();
   return row === undefined ? null : decode("endpoints", row);
+}
+
+/** Of endpoints, inboxes too, whose they are and how many attempts they take at once; ids that there are not are left out. */
+export async function findReceivers(
+  db: Kysely<Database>,
+  ids: readonly string[],
+): Promise<Pick<Endpoint, "id" | "customerId" | "maxInFlight">[]> {
+  const found: Pick<Endpoint, "id" | "customerId" | "maxInFlight">[] = [];
+  for (let from = 0; from < ids.length; from += IDS_PER_READ) {
+    const some = ids.slice(from, from + IDS_PER_READ) as EndpointId[];
+    const query = db.selectFrom("endpoints").select(["id", "customer_id", "max_in_flight"]).where("id", "in", some);
+    for (const row of await query.execute())
+      found.push({ id: row.id, customerId: row.customer_id, maxInFlight: row.max_in_flight });
+  }
+  return found;
 }
 
 /** All endpoints of a customer without its inbox: the configuration first, then by age. */

@@ -54,6 +54,7 @@ test("specification 2.4: PUT makes the configuration, then changes it in place; 
     events: SENT,
     active: true,
     primary: true,
+    maxInFlight: 64,
     createdAt: made.createdAt,
     updatedAt: made.updatedAt,
   });

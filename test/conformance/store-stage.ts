@@ -81,6 +81,7 @@ export class Stage {
       url: `https://${id.slice(-12)}.example/hook`,
       events: ["*"],
       active: true,
+      maxInFlight: null,
       secret: "sealed: endpoint",
       previousSecret: null,
       previousSecretUntil: null,

@@ -24,6 +24,8 @@ import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
 import { Turns } from "../../server/engine/turns.ts";
 import { AttemptFeed } from "../../server/engine/webhooks/attempt-feed.ts";
+import { Receivers } from "../../server/engine/webhooks/receivers.ts";
+import type { OwnLimit } from "../../server/outgoing/connection.ts";
 import type { Fetching } from "../../server/outgoing/fetch.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
@@ -48,6 +50,7 @@ export interface Observed {
   received: number;
   unknownOutcomes: number;
   attempts: AttemptOutcome[];
+  outOf: OwnLimit[];
   faults: { where: string; error: unknown }[];
 }
 
@@ -87,6 +90,7 @@ const TEST_SETTINGS: EngineSettings = {
   webhookAllow: parseAllowList("loopback"),
   fetchAllow: parseAllowList("loopback"),
   webhookRetryScheduleMs: RETRY_SCHEDULE_MS,
+  webhookConcurrency: 64,
   fallbackAfterMs: null,
   messageTtlMs: 72 * HOUR_MS,
   retentionMs: 30 * 24 * HOUR_MS,
@@ -118,7 +122,15 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
   const store = await openSqliteInProcess(options.path);
   const providers = new Map<InstanceId, Provider>();
   const woken: TestContext["woken"] = { messages: [], deliveries: [] };
-  const observed: Observed = { accepted: 0, sent: 0, received: 0, unknownOutcomes: 0, attempts: [], faults: [] };
+  const observed: Observed = {
+    accepted: 0,
+    sent: 0,
+    received: 0,
+    unknownOutcomes: 0,
+    attempts: [],
+    outOf: [],
+    faults: [],
+  };
   const context: Context = {
     store,
     clock,
@@ -139,6 +151,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,
     turns: new Turns(),
+    receivers: new Receivers(),
     publicUrl: () => "http://127.0.0.1:8080",
     link: (token) => `http://127.0.0.1:8080/v1/attachments/${token}`,
     connections: new Connections(createProvider, providers),
@@ -259,6 +272,9 @@ function observerOf(observed: Observed): Observer {
     },
     attempted(_, outcome) {
       observed.attempts.push(outcome);
+    },
+    outOf(limit) {
+      observed.outOf.push(limit);
     },
     dueLag() {},
     inFlight() {},

@@ -74,6 +74,7 @@ export async function addInbox({ context, customer }: TestContext): Promise<Endp
     url: "/sandbox/inbox/token",
     events: ["*"],
     active: true,
+    maxInFlight: null,
     secret: context.sealer.seal("whsec_inbox", endpointSecretPlace(id)),
     previousSecret: null,
     previousSecretUntil: null,

@@ -81,6 +81,7 @@ function newInbox(context: Context, customerId: CustomerId): Endpoint {
     url: INBOX_PATH + Buffer.from(context.random(TOKEN_BYTES)).toString("hex"),
     events: ["*"],
     active: context.settings.sandboxInbox,
+    maxInFlight: null,
     secret: context.sealer.seal(newSigningSecret(context.random), endpointSecretPlace(id)),
     previousSecret: null,
     previousSecretUntil: null,

@@ -60,12 +60,18 @@ export class Dispatch {
       clock,
       claim: (lanes) => this.#claim(lanes),
       dueLanes: () => this.#dueLanes(),
+      // Customers may share an instance: its lane is nobody's.
+      ownerOf: (lane) => lane,
+      learn: async () => {},
       laneOf: (message) => message.instanceId,
       run: (message, free) => this.#inOrder(message, free),
+      // Of a pair nothing is claimed while one of it is in hand.
+      mayFreeOthers: (message) => !this.#tails.has(pairOf(message)),
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),
       slotsPerLane: (lane) => this.#slotsOf(lane as InstanceId),
       slotsMax: HAND_OVERS_AT_ONCE_MAX,
+      shareOfFree: Number.POSITIVE_INFINITY,
     });
   }
 

@@ -39,9 +39,9 @@ interface Standing {
  * Makes the configuration or changes it in place, active again (contract 5). `secret` sets the customer's; without it
  * that is kept or, while nobody knows it, generated and answered. Throws 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
-export function setWebhook(context: Context, customerId: CustomerId, wanted: SetWebhook): Promise<Configured> {
+export async function setWebhook(context: Context, customerId: CustomerId, wanted: SetWebhook): Promise<Configured> {
   requireAddress(context, wanted.url);
-  return change(context, async () => {
+  const configured = await change(context, async () => {
     const { customer, endpoints } = await standingOf(context, customerId);
     const now = context.clock.now();
     const before = endpoints.find(({ kind }) => kind === "primary");
@@ -50,6 +50,7 @@ export function setWebhook(context: Context, customerId: CustomerId, wanted: Set
       url: wanted.url,
       events: unique(wanted.events),
       active: true,
+      ...maxInFlightOf(wanted),
       updatedAt: now,
     };
     refuseDuplicate(endpoint, endpoints);
@@ -61,6 +62,8 @@ export function setWebhook(context: Context, customerId: CustomerId, wanted: Set
     const unit = [updateCustomer(customer, known, now), save(before, endpoint)];
     return { unit, value: { endpoint, secret: generated } };
   });
+  context.receivers.forget(configured.endpoint.id);
+  return configured;
 }
 
 /**
@@ -82,6 +85,7 @@ export function createWebhook(context: Context, command: Command, customerId: Cu
       name: wanted.name ?? null,
       url: wanted.url,
       events: unique(wanted.events),
+      ...maxInFlightOf(wanted),
       ...sealed(context, generated ?? wanted.secret ?? "", endpointSecretPlace(blank.id)),
     };
     refuseDuplicate(endpoint, endpoints);
@@ -118,12 +122,14 @@ export async function updateWebhook(
       events: wanted.events === undefined ? before.events : unique(wanted.events),
       name: wanted.name === undefined ? before.name : wanted.name,
       active: wanted.active ?? before.active,
+      ...maxInFlightOf(wanted),
       updatedAt: now,
     };
     refuseDuplicate(after, endpoints);
     const unit = [updateCustomer(customer, theirs, now), save(before, after)];
     return { unit, value: { endpoint: after, paused: before.active && !after.active } };
   });
+  context.receivers.forget(endpoint.id);
   if (paused) await cancelDeliveriesOf(context, endpoint.id);
   return endpoint;
 }
@@ -139,6 +145,7 @@ export async function deleteWebhook(context: Context, customerId: CustomerId, ta
     const remove: Operation = { op: "delete", table: "endpoints", where: { id: endpoint.id } };
     return { unit: [updateCustomer(customer, {}, context.clock.now()), remove], value: endpoint.id };
   });
+  context.receivers.forget(id);
   await cancelDeliveriesOf(context, id);
   return id;
 }
@@ -209,12 +216,18 @@ function newEndpoint(context: Context, customerId: CustomerId, kind: Endpoint["k
     url: "",
     events: [],
     active: true,
+    maxInFlight: null,
     secret: null,
     previousSecret: null,
     previousSecretUntil: null,
     createdAt: now,
     updatedAt: now,
   };
+}
+
+/** What a caller says of attempts at once; left out, it stays as it is. */
+function maxInFlightOf({ maxInFlight }: { maxInFlight?: number }): { maxInFlight?: number } {
+  return maxInFlight === undefined ? {} : { maxInFlight };
 }
 
 /** A secret that signs from now on, alone: a grace that ran is over. */

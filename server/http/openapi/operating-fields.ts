@@ -8,6 +8,11 @@ export const WEBHOOK_FIELDS: Readonly<Record<string, string>> = {
   secret: "What signs: only in the answer that generated it.",
   active: "Whether events are sent to it.",
   primary: "Whether it is the configuration.",
+  maxInFlight: "Attempts at once, at most; it starts with 4 and earns more by good answers within 5 seconds.",
+  "SetWebhook.maxInFlight":
+    "Attempts at once, 1 to 256: kept, or `TB_WEBHOOK_CONCURRENCY` (64) for a new one, unless given.",
+  "CreateWebhook.maxInFlight": "Attempts at once, 1 to 256; `TB_WEBHOOK_CONCURRENCY` (64) unless given.",
+  "UpdateWebhook.maxInFlight": "Attempts at once, 1 to 256, from the next attempt on.",
   "RotateSecret.gracePeriodSeconds": "How long the old secret goes on signing: 0 unless given, 7 days at most.",
   "RotateWebhookSecret.gracePeriodSeconds": "How long the old secret goes on signing: 0 unless given, 7 days at most.",
   since: "From this instant on.",

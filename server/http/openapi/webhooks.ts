@@ -36,6 +36,7 @@ const Webhook = wire<WireWebhook>()(
     events: Type.Array(Type.Enum([...EVENT_TYPES, "*"]), { minItems: 1 }),
     active: Type.Boolean(),
     primary: Type.Boolean(),
+    maxInFlight: Type.Integer({ minimum: 1, maximum: 256 }),
     createdAt: At,
     updatedAt: At,
     secret: Type.Optional(Type.String()),
@@ -94,6 +95,7 @@ const configuration: WireWebhook = {
   events: ["message.delivered", "message.failed", "message.inbound"],
   active: true,
   primary: true,
+  maxInFlight: 64,
   createdAt: at(0),
   updatedAt: at(0),
 };

@@ -17,6 +17,8 @@ const EVENTS_MAX = 100;
 const NAME_LENGTH_MAX = 255;
 /** Longest id that a filter takes, as in a path (contract 1). */
 const ID_LENGTH_MAX = 512;
+/** Most attempts that an endpoint may take at once (contract 5). */
+const MAX_IN_FLIGHT_MAX = 256;
 /** Longest grace of a rotation: 7 days (contract 5). */
 const GRACE_SECONDS_MAX = 604_800;
 
@@ -27,8 +29,16 @@ const Secret = Type.String({ maxLength: 256, pattern: "^[ -~]*$" });
 
 const Name = text(1, NAME_LENGTH_MAX);
 
+/** Attempts at once (contract 5). */
+const MaxInFlight = Type.Integer({ minimum: 1, maximum: MAX_IN_FLIGHT_MAX });
+
 export const SetWebhook = wire<WireSetWebhook>()(
-  closed({ url: HttpsUrl, events: Events, secret: Type.Optional(Secret) }),
+  closed({
+    url: HttpsUrl,
+    events: Events,
+    secret: Type.Optional(Secret),
+    maxInFlight: Type.Optional(MaxInFlight),
+  }),
 );
 
 export const CreateWebhook = wire<WireCreateWebhook>()(
@@ -37,6 +47,7 @@ export const CreateWebhook = wire<WireCreateWebhook>()(
     events: Events,
     secret: Type.Optional(Secret),
     name: Type.Optional(Name),
+    maxInFlight: Type.Optional(MaxInFlight),
     idempotencyKey: Type.Optional(IdempotencyKey),
   }),
 );
@@ -48,6 +59,7 @@ export const UpdateWebhook = wire<WireUpdateWebhook>()(
     name: Type.Optional(Type.Union([Name, Type.Null()])),
     secret: Type.Optional(Secret),
     active: Type.Optional(Type.Boolean()),
+    maxInFlight: Type.Optional(MaxInFlight),
   }),
 );
 

@@ -1,0 +1,38 @@
+/** Lanes that may have something due, by owner: owners take turns, and the lanes of one owner go in the order they were woken. */
+
+/** An ordered set of lanes, each with its owner. Knows no permits. */
+export class ReadyLanes {
+  /** Lanes by owner; the first owner has the next turn. */
+  readonly #lanes = new Map<string, Set<string>>();
+
+  /** Owners that have lanes here. */
+  get owners(): number {
+    return this.#lanes.size;
+  }
+
+  add(owner: string, lane: string): void {
+    const lanes = this.#lanes.get(owner);
+    if (lanes === undefined) this.#lanes.set(owner, new Set([lane]));
+    else lanes.add(lane);
+  }
+
+  /** The owner whose turn it is; its next turn comes after those of all others. Null when there are no lanes. */
+  nextOwner(): string | null {
+    const [first] = this.#lanes;
+    if (first === undefined) return null;
+    const [owner, lanes] = first;
+    this.#lanes.delete(owner);
+    this.#lanes.set(owner, lanes);
+    return owner;
+  }
+
+  /** Takes the first lane of an owner that has one. */
+  take(owner: string): string | null {
+    const lanes = this.#lanes.get(owner);
+    const lane = lanes?.values().next().value;
+    if (lanes === undefined || lane === undefined) return null;
+    lanes.delete(lane);
+    if (lanes.size === 0) this.#lanes.delete(owner);
+    return lane;
+  }
+}

@@ -1,0 +1,119 @@
+/** How many attempts an endpoint has at once, and what becomes of those that this machine could not make. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  answered,
+  BROKEN,
+  configure,
+  type DeliverStage,
+  deliverStage,
+  OK,
+  unanswered,
+} from "../../../test/support/deliver.ts";
+import { tell, URL_A } from "../../../test/support/webhooks.ts";
+import { setWebhook, updateWebhook } from "./configure.ts";
+
+/** Makes so many events, of no message. */
+async function tellMany(stage: DeliverStage, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) await tell(stage);
+  await stage.run();
+}
+
+/** Ends sendings one after the other until there are no more; answers the most that were open at once. */
+async function answerAll(stage: DeliverStage, posted = OK): Promise<number> {
+  let most = 0;
+  for (let ended = 0; ended < stage.sent.length; ended += 1) {
+    most = Math.max(most, stage.sent.length - ended);
+    stage.sent[ended]?.end(posted);
+    await stage.run();
+  }
+  return most;
+}
+
+test("contract 5: an endpoint has never more attempts in flight than its maxInFlight, not even the first ones", async (t) => {
+  for (const maxInFlight of [1, 2, 7]) {
+    const stage = await deliverStage(t);
+    stage.answer = () => null;
+    await setWebhook(stage.context, stage.customer.id, { url: URL_A, events: ["*"], maxInFlight });
+    await tellMany(stage, 30);
+    assert.equal(await answerAll(stage), maxInFlight);
+    assert.equal(stage.sent.length, 30);
+  }
+});
+
+test("contract 5: a changed maxInFlight holds from the next attempt on", async (t) => {
+  const stage = await deliverStage(t);
+  stage.answer = () => null;
+  const { endpoint } = await setWebhook(stage.context, stage.customer.id, { url: URL_A, events: ["*"] });
+  await tellMany(stage, 4);
+  await answerAll(stage);
+  await updateWebhook(stage.context, stage.customer.id, endpoint.id, { maxInFlight: 2 });
+  await tellMany(stage, 6);
+  assert.equal(stage.sent.length, 4 + 2);
+  await updateWebhook(stage.context, stage.customer.id, endpoint.id, { maxInFlight: 100 });
+  await tellMany(stage, 6);
+  assert.equal(stage.sent.length, 4 + 8, "what it had earned");
+});
+
+test("contract 5: endpoints without a maxInFlight of their own have the number of the settings", async (t) => {
+  const stage = await deliverStage(t, { settings: { webhookConcurrency: 3 } });
+  stage.answer = () => null;
+  await configure(stage);
+  await tellMany(stage, 20);
+  assert.equal(await answerAll(stage), 3);
+});
+
+test("a receiver that answers 200 after more than 5 s keeps its four attempts at once, and earns no more", async (t) => {
+  for (const [durationMs, most] of [
+    [25_000, 4],
+    [5_001, 4],
+    [5_000, 20],
+  ] as const) {
+    const stage = await deliverStage(t);
+    stage.answer = () => null;
+    await configure(stage);
+    await tellMany(stage, 40);
+    const open = await answerAll(stage, answered(200, { durationMs }));
+    assert.ok(most === 4 ? open === 4 : open >= most, `${open} at once of answers after ${durationMs} ms`);
+  }
+});
+
+test("a webhook that could not be sent for want of files goes back uncounted, and is sent when there are some", async (t) => {
+  const stage = await deliverStage(t);
+  await configure(stage);
+  stage.answers.push(BROKEN);
+  await tell(stage);
+  await stage.run();
+  stage.answer = () => unanswered("OUT_OF_FILES");
+  await stage.pass(30_000);
+  const waiting = await stage.delivery();
+  assert.deepEqual(
+    [waiting.attemptCount, waiting.retryCount, waiting.status, waiting.claimedUntil],
+    [1, 1, "pending", null],
+  );
+  assert.ok(waiting.dueAt !== null && waiting.dueAt <= stage.clock.now(), "it is due as before");
+  assert.equal(stage.sent.length, 2, "and the loop pauses");
+  assert.deepEqual(stage.observed.outOf, ["OUT_OF_FILES"]);
+  assert.equal((await stage.attempts()).length, 1);
+  assert.deepEqual(stage.observed.attempts, ["failed"], "no failure is counted");
+  stage.answer = () => OK;
+  await stage.clock.advance(500);
+  assert.equal((await stage.delivery()).status, "succeeded");
+  // That is said once a pause.
+  assert.equal(stage.observed.faults.splice(0).length, 1);
+});
+
+test("a webhook for whose address no port is left waits a second, uncounted, and no other endpoint pauses", async (t) => {
+  const stage = await deliverStage(t);
+  await configure(stage);
+  stage.answers.push(unanswered("OUT_OF_PORTS"));
+  await tell(stage);
+  await stage.run();
+  const waiting = await stage.delivery();
+  assert.deepEqual([waiting.attemptCount, waiting.dueAt], [0, stage.clock.now() + 1_000]);
+  assert.deepEqual(stage.observed.outOf, ["OUT_OF_PORTS"]);
+  await stage.pass(1_000);
+  assert.equal((await stage.delivery()).status, "succeeded");
+  assert.equal((await stage.attempts()).length, 1);
+});

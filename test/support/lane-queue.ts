@@ -1,0 +1,131 @@
+/** The loop over lanes on a queue in memory, whose items run until a test ends them: simulated time, no store. */
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { type Drain, Lanes, type RunResult } from "../../server/engine/lanes.ts";
+import { SimulatedClock } from "./clock.ts";
+
+/** An item of the queue. */
+export interface Item {
+  lane: string;
+  id: number;
+}
+
+/** A queue in memory and the loop that drains it. */
+export class Queue {
+  readonly clock = new SimulatedClock();
+  /** Due and not claimed. */
+  due: Item[] = [];
+  /** Every claim: what it asked for. */
+  readonly claims: { lane: string; slots: number }[][] = [];
+  readonly polls: number[] = [];
+  /** Ids in the order they began. */
+  readonly began: number[] = [];
+  readonly faults: unknown[] = [];
+  /** What runs, with what ends it. */
+  readonly running = new Map<number, { item: Item; end: (result: RunResult | Error) => void }>();
+  /** Ends items at once, where it answers a result. */
+  ending: (item: Item) => RunResult | Error | null = () => null;
+  /** Throws in a claim or in a poll, where it is set. */
+  failing: Error | null = null;
+  inFlight = 0;
+  /** Each lane is its own owner's, unless a test says otherwise; what follows a slash is the lane's own. */
+  ownerOf: (lane: string) => string | null = (lane) => lane.split("/")[0] ?? null;
+  #nextId = 1;
+  readonly lanes: Lanes<Item>;
+
+  constructor(options: Partial<Drain<Item>> = {}) {
+    this.lanes = new Lanes<Item>({
+      clock: this.clock,
+      claim: async (wanted) => this.claim(wanted),
+      dueLanes: async () => {
+        this.polls.push(this.clock.real());
+        if (this.failing !== null) throw this.failing;
+        return [...new Set(this.due.map(({ lane }) => lane))];
+      },
+      ownerOf: (lane) => this.ownerOf(lane),
+      learn: async () => {},
+      mayFreeOthers: () => true,
+      laneOf: ({ lane }) => lane,
+      run: (item) => this.#run(item),
+      fault: (error) => this.faults.push(error),
+      inFlight: (count) => {
+        this.inFlight = count;
+      },
+      slotsPerLane: () => 16,
+      slotsMax: 100,
+      shareOfFree: Number.POSITIVE_INFINITY,
+      ...options,
+    });
+  }
+
+  claim(wanted: { lane: string; slots: number }[]): Item[] {
+    this.claims.push(wanted);
+    if (this.failing !== null) throw this.failing;
+    const claimed: Item[] = [];
+    for (const { lane, slots } of wanted)
+      claimed.push(...this.due.filter((item) => item.lane === lane).slice(0, slots));
+    this.due = this.due.filter((item) => !claimed.includes(item));
+    return claimed;
+  }
+
+  #run(item: Item): Promise<RunResult> {
+    this.began.push(item.id);
+    return new Promise((resolve, reject) => {
+      const end = (result: RunResult | Error) => {
+        this.running.delete(item.id);
+        if (result instanceof Error) reject(result);
+        else resolve(result);
+      };
+      this.running.set(item.id, { item, end });
+      const result = this.ending(item);
+      if (result !== null) end(result);
+    });
+  }
+
+  add(lane: string, count: number): void {
+    for (let index = 0; index < count; index += 1) {
+      this.due.push({ lane, id: this.#nextId });
+      this.#nextId += 1;
+    }
+  }
+
+  /** Adds items and says so. */
+  async wake(lane: string, count: number): Promise<void> {
+    this.add(lane, count);
+    this.lanes.wake([lane]);
+    await this.turn();
+  }
+
+  async start(t?: TestContext): Promise<void> {
+    t?.after(() => this.end());
+    this.lanes.start();
+    await this.turn();
+  }
+
+  /** Lets everything happen that can happen now. */
+  turn(): Promise<void> {
+    return this.clock.advance(0);
+  }
+
+  runningOf(lane: string): number[] {
+    return [...this.running].flatMap(([id, { item }]) => (item.lane === lane ? [id] : []));
+  }
+
+  /** Ends the oldest run of a lane. */
+  async finish(lane: string, result: RunResult | Error): Promise<void> {
+    const [id] = this.runningOf(lane);
+    assert.ok(id !== undefined, `nothing of ${lane} runs`);
+    this.running.get(id)?.end(result);
+    await this.turn();
+  }
+
+  /** Stops the loop, with whatever still runs. */
+  async end(): Promise<void> {
+    const stopped = this.lanes.stop();
+    this.ending = () => "bad";
+    for (const { end } of this.running.values()) end("bad");
+    await this.turn();
+    await stopped;
+  }
+}
