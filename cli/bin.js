@@ -2,8 +2,10 @@
 /** The door of the program: finds a Node that is new enough, says so when there is none, and loads the command line. */
 
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
 import module from "node:module";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import v8 from "node:v8";
 
@@ -49,10 +51,55 @@ function start() {
     });
 }
 
-/** Keeps compiled code on disk. By the environment, since that is how threads come to know of it. */
+/**
+ * Keeps compiled code in a directory that nobody else can write to: who can put code there has it run. Node's default
+ * is in the shared temporary directory, where another account may have made it before. Without such a directory nothing
+ * is kept. A directory that `NODE_COMPILE_CACHE` names was chosen by who starts the program.
+ */
 function keepCompiled() {
-  const { directory } = module.enableCompileCache();
-  if (directory && !process.env.NODE_COMPILE_CACHE) process.env.NODE_COMPILE_CACHE = directory;
+  if (process.env.NODE_COMPILE_CACHE) return;
+  const path = findPrivateCache();
+  if (!path) return;
+  // By the environment, since that is how threads come to know of it.
+  if (module.enableCompileCache(path).directory) process.env.NODE_COMPILE_CACHE = path;
+}
+
+/** Beside the code, else in the home directory, made if it is not there; undefined where neither is private. */
+function findPrivateCache() {
+  if (!process.getuid) return undefined;
+  const candidates = [
+    [fileURLToPath(new URL("node_modules/", root)), ".cache", "tightbeam"],
+    [homedir(), ".cache", "tightbeam"],
+  ];
+  return candidates.map(makePrivate).find(Boolean);
+}
+
+/** The path of the last of `names`, one below the other in `base`, if it is a directory of this user alone. */
+function makePrivate([base, ...names]) {
+  try {
+    const path = join(realpathSync(base), ...names);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const own = lstatSync(path);
+    if (!own.isDirectory() || own.uid !== process.getuid() || (own.mode & 0o077) !== 0) return undefined;
+    accessSync(path, constants.W_OK);
+    return ancestorsOf(path).every(isKept) ? path : undefined;
+  } catch {
+    // A file system that is read-only, a home directory that does not exist: nothing is kept.
+    return undefined;
+  }
+}
+
+function ancestorsOf(path) {
+  const above = dirname(path);
+  return above === path ? [] : [above, ...ancestorsOf(above)];
+}
+
+/** Whether only this user and root can put something else in the place of what is in this directory. */
+function isKept(path) {
+  const found = lstatSync(path);
+  const { uid, mode } = found;
+  const isSticky = (mode & 0o1000) !== 0;
+  return found.isDirectory() && (uid === process.getuid() || uid === 0) && (isSticky || (mode & 0o022) === 0);
 }
 
 /** Loading makes much garbage: it must not blow up the nursery (by 24 MB) that a service at rest then sits in. */
@@ -103,7 +150,7 @@ function findPinnedNode() {
   return found && realpathSync(found) !== realpathSync(process.execPath) ? found : undefined;
 }
 
-/** Runs this same command under `node`, with its signals and its end passed through. */
+/** Runs this same command under `node`: in the place of this process where Node can do that, else as its child. */
 function handOver(node) {
   if (!node) {
     console.error(
@@ -111,6 +158,23 @@ function handOver(node) {
     );
     process.exit(1);
   }
+  // Node 22.15 and later, and not on Windows. It warns that this is experimental only after it would have returned.
+  if (process.execve && isExecutable(node)) process.execve(node, [node, ...process.argv.slice(1)], process.env);
+  else runChild(node);
+}
+
+/** `execve` of a file that cannot be run ends this process without a word to the user. */
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Runs the command as a child, with its signals and its end passed through. */
+function runChild(node) {
   let child;
   const forward = (signal) => {
     // Ctrl-C on a terminal reaches the child by itself.

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { emptyDirectory } from "../test/support/cli.ts";
@@ -28,9 +39,9 @@ interface Running {
   end: Promise<{ code: number | null; signal: string | null }>;
 }
 
-function start(root: string, args: string[]): Running {
+function start(root: string, args: string[], env: Record<string, string> = {}): Running {
   const child = spawn(process.execPath, [join(root, "cli/bin.js"), ...args], {
-    env: {},
+    env: { HOME: "/nonexistent", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = { stdout: "", stderr: "" };
@@ -56,30 +67,117 @@ test("the door of the program is syntax that old Nodes read", () => {
   assert.doesNotMatch(readFileSync(SOURCE, "utf8"), /\?\?|\?\.|^\s*await |#\w+\(|import .* with/m);
 });
 
-test("an older Node hands over to the pinned one, with arguments, output and exit code", async (t) => {
-  const pinned = '#!/bin/sh\nshift\necho "pinned: $*"\necho "beside" >&2\nexit 7\n';
-  const root = packageWith(t, ">=99.15", { "node_modules/node/bin/node": pinned });
-  const { output, end } = start(root, ["send", "+15005550100", "two words"]);
-  assert.deepEqual(await end, { code: 7, signal: null });
-  assert.deepEqual(output(), { stdout: "pinned: send +15005550100 two words\n", stderr: "beside\n" });
-});
+/** An older Node can put another program in its place, or (before 22.15, and on Windows) cannot. */
+const OLDER_NODES = [
+  { older: "an older Node", env: {} },
+  {
+    older: "a Node without execve",
+    env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent("delete process.execve")}` },
+  },
+];
 
-for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  test(`${signal} reaches the pinned Node, whose way of ending is kept`, async (t) => {
-    const pinned = `#!/bin/sh\ntrap 'echo ended in order; exit 3' ${signal.slice(3)}\necho ready\nfor i in $(seq 200); do sleep 0.05; done\n`;
+for (const { older, env } of OLDER_NODES) {
+  test(`${older} hands over to the pinned one, with arguments, output and exit code`, async (t) => {
+    const pinned = '#!/bin/sh\nshift\necho "pinned: $*"\necho "beside" >&2\nexit 7\n';
     const root = packageWith(t, ">=99.15", { "node_modules/node/bin/node": pinned });
-    const { child, output, end } = start(root, ["serve"]);
-    await until(() => output().stdout.includes("ready"));
-    child.kill(signal);
-    assert.deepEqual(await end, { code: 3, signal: null });
-    assert.match(output().stdout, /ended in order/);
+    const { output, end } = start(root, ["send", "+15005550100", "two words"], env);
+    assert.deepEqual(await end, { code: 7, signal: null });
+    assert.deepEqual(output(), { stdout: "pinned: send +15005550100 two words\n", stderr: "beside\n" });
+  });
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    test(`${older}: ${signal} reaches the pinned one, whose way of ending is kept`, async (t) => {
+      const pinned = `#!/bin/sh\ntrap 'echo ended in order; exit 3' ${signal.slice(3)}\necho ready\nfor i in $(seq 200); do sleep 0.05; done\n`;
+      const root = packageWith(t, ">=99.15", { "node_modules/node/bin/node": pinned });
+      const { child, output, end } = start(root, ["serve"], env);
+      await until(() => output().stdout.includes("ready"));
+      child.kill(signal);
+      assert.deepEqual(await end, { code: 3, signal: null });
+      assert.match(output().stdout, /ended in order/);
+    });
+  }
+
+  test(`${older}: a pinned one that a signal ends makes the program end by that signal`, async (t) => {
+    const root = packageWith(t, ">=99.15", { "node_modules/node/bin/node": "#!/bin/sh\nkill -KILL $$\n" });
+    assert.deepEqual(await start(root, [], env).end, { code: null, signal: "SIGKILL" });
+  });
+
+  test(`${older}: a pinned one that cannot be run is one clear line`, async (t) => {
+    const root = packageWith(t, ">=99.15", { "node_modules/node/bin/node": "" });
+    chmodSync(join(root, "node_modules/node/bin/node"), 0o644);
+    const { output, end } = start(root, [], env);
+    assert.deepEqual(await end, { code: 1, signal: null });
+    assert.match(output().stderr, /^error: .*node cannot be run: .*EACCES\n$/);
   });
 }
 
-test("a pinned Node that a signal ends makes the program end by that signal", async (t) => {
-  const root = packageWith(t, ">=99.15", { "node_modules/node/bin/node": "#!/bin/sh\nkill -KILL $$\n" });
-  assert.deepEqual(await start(root, []).end, { code: null, signal: "SIGKILL" });
+test("a command is one process: an older Node becomes the pinned one, and a new one starts none", async (t) => {
+  const pinned = "#!/bin/sh\necho $$\n";
+  const older = start(packageWith(t, ">=99.15", { "node_modules/node/bin/node": pinned }), []);
+  await older.end;
+  assert.equal(Number(older.output().stdout), older.child.pid);
+  const main = "export async function run() { console.log(process.pid); return 0; }";
+  const newer = start(packageWith(t, ">=20.1", { "dist/cli/main.js": main, "node_modules/node/bin/node": pinned }), []);
+  await newer.end;
+  assert.equal(Number(newer.output().stdout), newer.child.pid);
 });
+
+/** A package whose command says where compiled code is kept. */
+function packageThatTells(t: TestContext): string {
+  const main = 'export async function run() { console.log(process.env.NODE_COMPILE_CACHE ?? "nowhere"); return 0; }';
+  return packageWith(t, ">=20.1", { "dist/cli/main.js": main, "node_modules/x": "" });
+}
+
+async function keepsCompiledIn(root: string, env: Record<string, string> = {}): Promise<string> {
+  const { output, end } = start(root, [], env);
+  assert.deepEqual(await end, { code: 0, signal: null });
+  assert.equal(output().stderr, "");
+  return output().stdout.trim();
+}
+
+test("compiled code is kept beside the code, else in the home directory, where only this user can write", async (t) => {
+  const root = packageThatTells(t);
+  const own = join(root, "node_modules/.cache/tightbeam");
+  assert.equal(await keepsCompiledIn(root), own);
+  assert.equal(statSync(own).mode & 0o777, 0o700);
+  assert.ok(readdirSync(own).length > 0, "it is used");
+  const home = emptyDirectory(t);
+  chmodSync(own, 0o755);
+  assert.equal(await keepsCompiledIn(root, { HOME: home }), join(home, ".cache/tightbeam"));
+  assert.equal(await keepsCompiledIn(root, { NODE_COMPILE_CACHE: home }), home);
+});
+
+const PLANTED: [string, (cache: string) => void][] = [
+  ["a directory that others may write to", (cache) => chmodSync(cache, 0o777)],
+  ["a directory that a group may read", (cache) => chmodSync(cache, 0o750)],
+  ["a directory below one that others may write to", (cache) => chmodSync(dirname(cache), 0o777)],
+  ["a file", (cache) => replace(cache, () => writeFileSync(cache, ""))],
+  ["a link to a directory", (cache) => replace(cache, (aside) => symlinkSync(aside, cache))],
+  // To give a directory away takes root.
+  ...(process.getuid?.() === 0
+    ? ([
+        ["another account's directory", (cache: string) => chownSync(cache, 65_534, 65_534)],
+        ["a directory below another account's", (cache: string) => chownSync(dirname(cache), 65_534, 65_534)],
+      ] satisfies [string, (cache: string) => void][])
+    : []),
+];
+
+function replace(cache: string, plant: (aside: string) => void): void {
+  renameSync(cache, `${cache}-aside`);
+  plant(`${cache}-aside`);
+}
+
+for (const [what, plant] of PLANTED) {
+  test(`code that another account could have planted is never loaded: ${what} is no cache`, async (t) => {
+    const root = packageThatTells(t);
+    const cache = join(root, "node_modules/.cache/tightbeam");
+    mkdirSync(cache, { recursive: true, mode: 0o700 });
+    plant(cache);
+    const inside = statSync(cache).isDirectory() ? readdirSync(cache) : [];
+    assert.equal(await keepsCompiledIn(root), "nowhere");
+    assert.deepEqual(statSync(cache).isDirectory() ? readdirSync(cache) : [], inside);
+  });
+}
 
 test("in the published package the command line is loaded from dist, and given arguments and version", async (t) => {
   const main = "export async function run(args, version) { console.log(version, args.join()); return 0; }";
