@@ -1,7 +1,11 @@
-/** The log: JSON lines on standard output. Fields are a closed list, each with its own rule; nothing else gets in. */
+/**
+ * The log: JSON lines on standard output, lines for people on a terminal. Fields are a closed list, each with its own
+ * rule; nothing else gets in.
+ */
 
 import pino, { type DestinationStream, type LoggerOptions } from "pino";
 import type { LogLevel } from "./config.ts";
+import { terminalDestination } from "./log-terminal.ts";
 
 /** Everything that a line may carry besides time, level and event. Message text, keys and secrets are not among it. */
 export interface LogFields {
@@ -94,7 +98,7 @@ const RULES: Readonly<Record<keyof LogFields, Rule>> = {
 };
 
 /** A log that writes lines of `level` and graver; to standard output unless `destination` is given. */
-export function createLog(level: LogLevel, destination: DestinationStream = pino.destination({ sync: false })): Log {
+export function createLog(level: LogLevel, destination: DestinationStream = standardOutput()): Log {
   const options: LoggerOptions = {
     level,
     base: null,
@@ -109,6 +113,11 @@ export function createLog(level: LogLevel, destination: DestinationStream = pino
       if (lines.isLevelEnabled(name)) lines[name](allowed(fields, name), scrub(event));
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** JSON for programs, and lines for the person at a terminal. */
+function standardOutput(): DestinationStream {
+  return process.stdout.isTTY ? terminalDestination(process.stdout) : pino.destination({ sync: false });
 }
 
 /** What of `fields` may be written: listed names only, each by its rule. */
