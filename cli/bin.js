@@ -36,7 +36,7 @@ function start() {
         env: process.env,
         stdout: process.stdout,
         stderr: process.stderr,
-        sleep: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
+        sleep,
         onInterrupt,
         ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
       }),
@@ -111,6 +111,19 @@ function keepSmall() {
     module.flushCompileCache();
   };
   setTimeout(loaded, LOADING_MS).unref();
+}
+
+/** Resolves after the time, or as soon as the signal is aborted. */
+function sleep(delayMs, signal) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(end, delayMs);
+    if (signal) signal.addEventListener("abort", end, { once: true });
+    function end() {
+      clearTimeout(timer);
+      if (signal) signal.removeEventListener("abort", end);
+      resolve();
+    }
+  });
 }
 
 /** Calls `act` on every signal that asks for an end, which then does not end the program by itself. */

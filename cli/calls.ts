@@ -4,7 +4,8 @@ import { type Command, Option } from "commander";
 import type { CallQuery } from "../sdk/payments.ts";
 import { CALL_STATUSES, type Call } from "../sdk/wire.ts";
 import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
-import { type Column, listing, type Paint, statusStyle, table } from "./output.ts";
+import { listing, type Paint, statusStyle } from "./output.ts";
+import { type Column, table } from "./table.ts";
 
 const COLUMNS: readonly Column<Call>[] = [
   { title: "ID", value: (call) => call.id },
@@ -54,7 +55,7 @@ function kindOf({ isVideo }: Call): string {
   return isVideo ? "video" : "audio";
 }
 
-function detail(call: Call, paint: Paint): string {
+function detail(call: Call, paint: Paint, width: number): string {
   const { id, status, caller, to, history } = call;
   const steps = table(
     history,
@@ -63,7 +64,7 @@ function detail(call: Call, paint: Paint): string {
       { title: "STATUS", value: (step) => step.status, style: (step) => statusStyle(step.status) },
     ],
     paint,
-    120,
+    width,
     "",
   );
   return `${listing({ id, status, kind: kindOf(call), caller, to }, paint)}\n\n${steps}`;

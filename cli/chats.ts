@@ -5,7 +5,8 @@ import type { Tightbeam } from "../sdk/client.ts";
 import { type Chat, TYPING_STATUSES, type TypingStatus } from "../sdk/wire.ts";
 import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
 import { MESSAGE_COLUMNS } from "./messages.ts";
-import { type Column, listing, type Paint } from "./output.ts";
+import { listing, type Paint } from "./output.ts";
+import type { Column } from "./table.ts";
 
 const COLUMNS: readonly Column<Chat>[] = [
   { title: "ID", value: (chat) => chat.id },

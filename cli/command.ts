@@ -6,7 +6,8 @@ import { Tightbeam } from "../sdk/client.ts";
 import type { Pagination } from "../sdk/wire.ts";
 import { type Connection, findConnection, findServer, type KeyKind, type Server, storedKeys } from "./connection.ts";
 import { UsageError } from "./failure.ts";
-import { type Column, type Output, outputTo, type Terminal, table } from "./output.ts";
+import { type Output, outputTo, type Terminal } from "./output.ts";
+import { type Column, table } from "./table.ts";
 import { wholeNumber } from "./values.ts";
 
 /** How long a server that is down is waited for: not at all, or until it is there again. */
@@ -32,8 +33,8 @@ const WAIT_MS_MAX = 60_000;
 
 /** The surroundings of the commands of `program`, by the options that were given to it. */
 export function commandsOf(program: Command, terminal: Terminal): Cli {
-  const options = () => program.opts<{ url?: string; key?: string; json?: boolean }>();
-  const output = () => outputTo(terminal, options().json);
+  const options = () => program.opts<{ url?: string; key?: string; json?: boolean; wide?: boolean }>();
+  const output = () => outputTo(terminal, options());
   const connection = (kind: KeyKind) => findConnection(kind, options(), terminal.env);
   return {
     terminal,

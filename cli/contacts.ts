@@ -6,7 +6,8 @@ import type { Contact, CreateContact, CreatedContacts } from "../sdk/wire.ts";
 import { type Cli, examples, gather } from "./command.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { readJson } from "./files.ts";
-import { type Column, listing, type Paint, table } from "./output.ts";
+import { listing, type Paint } from "./output.ts";
+import { type Column, table } from "./table.ts";
 import { pair, wholeNumber, words } from "./values.ts";
 
 const COLUMNS: readonly Column<Contact>[] = [

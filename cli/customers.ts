@@ -11,7 +11,8 @@ import {
 } from "../sdk/wire.ts";
 import { addPaging, type Cli, examples, onlyCustomer, type Paging, showList } from "./command.ts";
 import { UsageError } from "./failure.ts";
-import { type Column, listing, type Paint, table } from "./output.ts";
+import { listing, type Paint } from "./output.ts";
+import { type Column, table } from "./table.ts";
 
 const COLUMNS: readonly Column<Customer>[] = [
   { title: "ID", value: (customer) => customer.id },

@@ -6,7 +6,8 @@ import type { DeliveryQuery } from "../sdk/webhooks.ts";
 import { type Attempt, DELIVERY_STATUSES, type Delivery } from "../sdk/wire.ts";
 import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
 import { Failure } from "./failure.ts";
-import { type Column, listing, type Paint, statusStyle, type Terminal, table } from "./output.ts";
+import { listing, type Paint, statusStyle, type Terminal } from "./output.ts";
+import { type Column, table } from "./table.ts";
 
 interface ListOptions extends Paging {
   status?: NonNullable<DeliveryQuery["status"]>;
@@ -117,7 +118,7 @@ export function resultOf(attempt: Pick<Attempt, "status" | "error"> | undefined)
   return attempt.status === null ? (attempt.error ?? "no answer") : String(attempt.status);
 }
 
-function detail(delivery: Delivery, paint: Paint): string {
+function detail(delivery: Delivery, paint: Paint, width: number): string {
   const facts = listing(
     {
       id: delivery.id,
@@ -139,7 +140,7 @@ function detail(delivery: Delivery, paint: Paint): string {
       { title: "RESPONSE", value: (attempt) => attempt.response },
     ],
     paint,
-    120,
+    width,
     "No attempt yet.",
   );
   return `${facts}\n\n${attempts}`;

@@ -1,6 +1,7 @@
 /** `tightbeam events`: what happened, and what of it is to be delivered once more. */
 
 import { type Command, Option } from "commander";
+import stringWidth from "string-width";
 import type { Tightbeam } from "../sdk/client.ts";
 import type { EventQuery } from "../sdk/events.ts";
 import { type Delivery, EVENT_TYPES, type Event } from "../sdk/wire.ts";
@@ -9,7 +10,9 @@ import { isAccepted, resultOf, untilAttempted } from "./deliveries.ts";
 import { listenSecret, ownDirectory } from "./directory.ts";
 import { Failure } from "./failure.ts";
 import type { Forward } from "./forward.ts";
-import { type Column, type Paint, printable, statusStyle, table } from "./output.ts";
+import { type Paint, printable, statusStyle } from "./output.ts";
+import { type Column, cut, shortId, table } from "./table.ts";
+import { oneOf } from "./values.ts";
 
 interface ListOptions extends Paging {
   type?: NonNullable<EventQuery["type"]>;
@@ -48,7 +51,7 @@ export function addEvents(program: Command, cli: Cli): void {
     events
       .command("list")
       .description("List events, the newest first; those after one, the oldest first.")
-      .addOption(new Option("--type <type>", "only this type").choices(EVENT_TYPES))
+      .addOption(new Option("--type <type>", "only this type").choices(EVENT_TYPES).argParser(oneOf(EVENT_TYPES)))
       .option("--message <id>", "only those about this message (msg_…)")
       .option("--after <id>", "only those after this event (evt_…), the oldest first"),
   )
@@ -184,11 +187,21 @@ function detail({ deliveries, forwards }: Resent, paint: Paint, width: number): 
   );
 }
 
-/** An event in one line, as it happens: the time of day in UTC, type, id, and what it is about. */
-export function eventLine(event: Event, paint: Paint): string {
-  const time = paint("dim", event.timestamp.slice(11, 23));
-  return `${time}  ${paint("bold", event.type.padEnd(26))}  ${event.id}  ${aboutEvent(event)}`.trimEnd();
+/** An event in one line: the time of day in UTC, type, id, and what it is about, as far as that fits into `width`. */
+export function eventLine(event: Event, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+  const { timestamp, type, id } = event;
+  const about = aboutEvent(event);
+  const lead = (shown: string) => TIME_WIDTH + TYPE_WIDTH + shown.length + 6;
+  const shownId = lead(id) + stringWidth(about) <= width ? id : shortId(id);
+  const time = paint("dim", timestamp.slice(11, 11 + TIME_WIDTH));
+  const told = cut(about, Math.max(ABOUT_WIDTH_MIN, width - lead(shownId)));
+  return `${time}  ${paint("bold", type.padEnd(TYPE_WIDTH))}  ${shownId}  ${told}`.trimEnd();
 }
+
+const TIME_WIDTH = "12:00:00.000".length;
+const TYPE_WIDTH = 26;
+/** So much of what an event is about is shown on the narrowest terminal. */
+const ABOUT_WIDTH_MIN = 20;
 
 /** What of an event's data is worth a glance, in this order. */
 const TELLING = [

@@ -105,13 +105,20 @@ function wordFor(error: unknown): string {
 
 /** An address to forward to: a whole one, one without `http://`, or a port of this machine. Throws `UsageError`. */
 export function parseTarget(text: string): URL {
-  const address = /^\d{1,5}$/.test(text)
-    ? `http://localhost:${text}/`
-    : /^https?:\/\//i.test(text)
-      ? text
-      : `http://${text}`;
-  if (URL.canParse(address)) return new URL(address);
-  throw new UsageError(`${text} is not an address to forward to, such as http://localhost:3000/hook.`);
+  const address = addressOf(text);
+  if (address !== null && URL.canParse(address) && new URL(address).port !== "0") return new URL(address);
+  throw new UsageError(
+    `${text} is not an address to forward to: give one such as http://localhost:3000/hook, or a port such as 3000.`,
+  );
+}
+
+/** `localhost`, or a host with a dot or a port: what cannot be a mistyped word. */
+const HOST = /^(localhost|\[[^\]]+\]|[^/?#@:]+\.[^/?#@:.]+|[^/?#@:]+(?=:\d))(:\d+)?([/?#]|$)/i;
+
+function addressOf(text: string): string | null {
+  if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}/`;
+  if (/^https?:\/\//i.test(text)) return text;
+  return HOST.test(text) ? `http://${text}` : null;
 }
 
 /** Waits before each repeat of what failed, in milliseconds: short, since somebody is looking on. */

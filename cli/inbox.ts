@@ -1,9 +1,12 @@
 /** `tightbeam inbox`: the webhooks that the sandbox's built-in receiver got. */
 
 import type { Command } from "commander";
+import type { Tightbeam } from "../sdk/client.ts";
+import { TightbeamError } from "../sdk/errors.ts";
 import type { Inbox, InboxRequest } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
-import { type Column, type Paint, statusStyle, table } from "./output.ts";
+import { type Paint, printable, statusStyle } from "./output.ts";
+import { type Column, cut, table } from "./table.ts";
 
 const COLUMNS: readonly Column<InboxRequest>[] = [
   { title: "RECEIVED", value: (request) => request.receivedAt },
@@ -20,21 +23,23 @@ export function addInbox(program: Command, cli: Cli): void {
     .command("inbox")
     .description("Show the webhooks that the sandbox's built-in receiver got, the newest first.")
     .option("--bodies", "with the body of each, byte for byte")
+    .option("-f, --follow", "show them as they arrive, the oldest first, until Ctrl-C")
     .addHelpText(
       "after",
       examples({
         "tightbeam inbox": "what arrived, and whether it was signed rightly",
+        "tightbeam inbox --follow": "in another terminal: watch them arrive",
         "tightbeam inbox | jq -r '.requests[0].body' | jq .": "the last event",
         "tightbeam inbox clear": "start afresh",
       }),
     )
-    .action(async ({ bodies }: { bodies?: boolean }) =>
+    .action(async ({ bodies, follow: isFollowed }: { bodies?: boolean; follow?: boolean }) => {
+      const client = cli.client("messages");
+      if (isFollowed) return await follow(cli, client, bodies === true);
       cli
         .output()
-        .show(await cli.client("messages").sandbox.inbox.get(), (found, paint, width) =>
-          detail(found, bodies === true, paint, width),
-        ),
-    );
+        .show(await client.sandbox.inbox.get(), (found, paint, width) => detail(found, bodies === true, paint, width));
+    });
   inbox
     .command("clear")
     .description("Forget what arrived.")
@@ -42,6 +47,54 @@ export function addInbox(program: Command, cli: Cli): void {
     .action(async () =>
       cli.output().show(await cli.client("messages").sandbox.inbox.clear(), () => "The inbox is empty."),
     );
+}
+
+/** Between two looks: 30 a minute, of the 100 requests that a key has by default. */
+const LOOK_MS = 2_000;
+
+/** Prints what arrives, until Ctrl-C: a line for each, of JSON without a terminal. A server that restarts is waited for. */
+async function follow(cli: Cli, client: Tightbeam, bodies: boolean): Promise<void> {
+  const output = cli.output();
+  const stop = new AbortController();
+  const release = cli.terminal.onInterrupt(() => stop.abort());
+  let seen = (await client.sandbox.inbox.get()).requests;
+  output.note(`Watching the inbox of ${cli.server().baseUrl}. Ctrl-C ends it.`);
+  try {
+    while (!stop.signal.aborted) {
+      await cli.terminal.sleep(LOOK_MS, stop.signal);
+      const found = await client.sandbox.inbox.get({ signal: stop.signal }).catch((error: unknown) => {
+        if (stop.signal.aborted || (error instanceof TightbeamError && error.status === 0)) return null;
+        throw error;
+      });
+      if (found === null) continue;
+      for (const request of newOf(found.requests, seen).toReversed()) {
+        output.line((paint, width) =>
+          output.json ? JSON.stringify(request) : requestLine(request, bodies, paint, width),
+        );
+      }
+      seen = found.requests;
+    }
+  } finally {
+    release();
+  }
+}
+
+/** What stands before the newest that was seen: all, where that is gone, since the inbox was cleared or overflowed. */
+function newOf(requests: readonly InboxRequest[], seen: readonly InboxRequest[]): readonly InboxRequest[] {
+  const newest = JSON.stringify(seen[0]);
+  const at = requests.findIndex((request) => JSON.stringify(request) === newest);
+  return at === -1 ? requests : requests.slice(0, at);
+}
+
+function requestLine(request: InboxRequest, bodies: boolean, paint: Paint, width: number): string {
+  const { type, status, about } = eventOf(request);
+  const signed = request.verified ? "signed" : "NOT signed";
+  const time = paint("dim", request.receivedAt.slice(11, 23));
+  const answer = paint(statusStyle(String(request.status)), String(request.status));
+  const what = printable([type ?? "no event", status, about].filter((part) => part !== null).join("  "));
+  const lead = `12:00:00.000  ${request.status}  ${signed}  `.length;
+  const line = `${time}  ${answer}  ${paint(signedStyle(request), signed)}  ${cut(what, Math.max(20, width - lead))}`;
+  return bodies ? `${line}\n${printable(request.body)}` : line;
 }
 
 function signedStyle(request: InboxRequest): "green" | "red" {
@@ -77,6 +130,6 @@ function text(value: unknown): string | null {
 
 function detail(inbox: Inbox, bodies: boolean, paint: Paint, width: number): string {
   const columns = bodies ? [...COLUMNS, { title: "BODY", value: (request: InboxRequest) => request.body }] : COLUMNS;
-  const rows = table(inbox.requests, columns, paint, bodies ? Number.MAX_SAFE_INTEGER : width, "Nothing arrived yet.");
+  const rows = table(inbox.requests, columns, paint, bodies ? Number.POSITIVE_INFINITY : width, "Nothing arrived yet.");
   return `${paint("dim", inbox.url)}\n\n${rows}`;
 }

@@ -5,7 +5,8 @@ import { type Instance, PROVIDERS, type ProviderName } from "../sdk/wire.ts";
 import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { parseJson, readJson } from "./files.ts";
-import { type Column, listing, type Paint, printable, statusStyle } from "./output.ts";
+import { listing, type Paint, printable, statusStyle } from "./output.ts";
+import type { Column } from "./table.ts";
 
 const COLUMNS: readonly Column<Instance>[] = [
   { title: "ID", value: (instance) => instance.id },

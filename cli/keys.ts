@@ -11,7 +11,8 @@ import {
   type RateLimit,
 } from "../sdk/wire.ts";
 import { type Cli, examples, gather, onlyCustomer } from "./command.ts";
-import { type Column, listing, type Paint, statusStyle, table } from "./output.ts";
+import { listing, type Paint, statusStyle } from "./output.ts";
+import { type Column, table } from "./table.ts";
 import { rateLimit, seconds } from "./values.ts";
 
 interface CreateOptions {

@@ -10,6 +10,7 @@ import { listenSecret, ownDirectory } from "./directory.ts";
 import { eventLine } from "./events.ts";
 import type { Forward, Forwarder, Tally } from "./forward.ts";
 import { type Paint, statusStyle } from "./output.ts";
+import { shortId } from "./table.ts";
 import { oneOrMore } from "./values.ts";
 
 interface ListenOptions {
@@ -69,12 +70,13 @@ function showSecret(cli: Cli): void {
 async function listen(cli: Cli, options: ListenOptions): Promise<void> {
   const output = cli.output();
   const isJson = options.print === undefined ? output.json : options.print === "json";
-  const print = (data: object, render: (paint: Paint) => string) =>
+  const print = (data: object, render: (paint: Paint, width: number) => string) =>
     output.line(isJson ? () => JSON.stringify(data) : render);
+  const url = options.forwardTo === undefined ? null : (await import("./forward.ts")).parseTarget(options.forwardTo);
   // Refused at once when the server is down or the key is none; from then on a lost connection is waited for.
   const newest = (await cli.client("messages").events.list({ limit: 1 })).events[0]?.id;
-  const forwarder = await forwarderFor(cli, options, (forward) =>
-    print({ forward }, (paint) => forwardLine(forward, paint)),
+  const forwarder = await forwarderFor(cli, url, options.secret, (forward) =>
+    print({ forward }, (paint, width) => forwardLine(forward, paint, width)),
   );
   const stopHearing = forwarder === null ? null : await hear(cli, forwarder);
   const stop = new AbortController();
@@ -86,7 +88,7 @@ async function listen(cli: Cli, options: ListenOptions): Promise<void> {
   try {
     output.note(`Listening to ${cli.connection("messages").baseUrl}. Ctrl-C ends it.`);
     const count = await follow(cli, options, { from: newest, signal: stop.signal }, async (event) => {
-      print(event, (paint) => eventLine(event, paint));
+      print(event, (paint, width) => eventLine(event, paint, width));
       await forwarder?.take(event);
     });
     if (forwarder === null) output.note(`${counted(count)}.`);
@@ -124,12 +126,12 @@ async function follow(
 /** What forwards, after saying what it signs with; null when nothing is to be forwarded. */
 async function forwarderFor(
   cli: Cli,
-  { forwardTo, secret: given }: ListenOptions,
+  url: URL | null,
+  given: string | undefined,
   onForward: (forward: Forward) => void,
 ): Promise<Forwarder | null> {
-  if (forwardTo === undefined) return null;
-  const { Forwarder, parseTarget } = await import("./forward.ts");
-  const url = parseTarget(forwardTo);
+  if (url === null) return null;
+  const { Forwarder } = await import("./forward.ts");
   const secret = given || listenSecret(ownDirectory(cli.terminal.env));
   const output = cli.output();
   output.note(`Forwarding to ${url.href}`);
@@ -156,7 +158,7 @@ async function hear(cli: Cli, forwarder: Forwarder): Promise<(() => void) | null
 /** As wide as the time before an event, so that types and ids stand under each other. */
 const RESULT_WIDTH = "12:00:00.000".length;
 
-function forwardLine(forward: Forward, paint: Paint): string {
+function forwardLine(forward: Forward, paint: Paint, width: number): string {
   const { status, error, eventType, eventId, durationMs, attempt, retryInMs, resent } = forward;
   const result = String(status ?? "no answer").padStart(RESULT_WIDTH);
   const style = statusStyle(String(status ?? "failed"));
@@ -166,7 +168,9 @@ function forwardLine(forward: Forward, paint: Paint): string {
     ...(resent ? ["resent"] : attempt > 1 ? [`attempt ${attempt}`] : []),
     ...(retryInMs === null ? [] : [`again in ${retryInMs / 1000} s`]),
   ];
-  return `${paint(style, result)}  ${eventType.padEnd(26)}  ${eventId}  ${paint("dim", more.join(", "))}`;
+  const isFitting = RESULT_WIDTH + 26 + eventId.length + 6 + more.join(", ").length <= width;
+  const id = isFitting ? eventId : shortId(eventId);
+  return `${paint(style, result)}  ${eventType.padEnd(26)}  ${id}  ${paint("dim", more.join(", "))}`;
 }
 
 function counted(events: number): string {

@@ -2,6 +2,7 @@
 
 import { styleText } from "node:util";
 import { Command } from "commander";
+import { addApi } from "./api.ts";
 import { addCalls } from "./calls.ts";
 import { addCapabilities } from "./capabilities.ts";
 import { addChats } from "./chats.ts";
@@ -12,6 +13,7 @@ import { addCustomers } from "./customers.ts";
 import { addDoctor } from "./doctor.ts";
 import { addEvents } from "./events.ts";
 import { EXIT, type ExitCode, exitCodeOf, explain } from "./failure.ts";
+import { wrapHelp } from "./help.ts";
 import { addInbox } from "./inbox.ts";
 import { addInstances } from "./instances.ts";
 import { addKeys } from "./keys.ts";
@@ -19,7 +21,7 @@ import { addListen } from "./listen.ts";
 import { addMessages } from "./messages.ts";
 import { addNumbers } from "./numbers.ts";
 import { addOptOuts } from "./opt-outs.ts";
-import type { Terminal } from "./output.ts";
+import { type Stream, type Terminal, widthOf } from "./output.ts";
 import { addPayments } from "./payments.ts";
 import { addQuietHours } from "./quiet-hours.ts";
 import { addRevisions } from "./revisions.ts";
@@ -49,9 +51,18 @@ export async function run(args: readonly string[], version: string, terminal: Te
 
 /** Where no terminal says how wide it is. */
 const HELP_WIDTH = 80;
+/** Longer lines are hard to read, however wide the terminal is. */
+const HELP_WIDTH_MAX = 120;
+
+function helpWidth(terminal: Terminal, stream: Stream): number {
+  const width = widthOf(terminal, stream);
+  return Number.isFinite(width) ? Math.min(width, HELP_WIDTH_MAX) : HELP_WIDTH;
+}
 
 /** All commands, ready to parse `args`; what a command needs only when it runs is left out unless they name it. */
 export async function buildProgram(args: readonly string[], version: string, terminal: Terminal): Promise<Command> {
+  const outWidth = () => helpWidth(terminal, terminal.stdout);
+  const errWidth = () => helpWidth(terminal, terminal.stderr);
   const program = new Command("tightbeam")
     .description("Send messages over iMessage and SMS, and get every event of them as a signed webhook.")
     .version(version, "-V, --version", "print the version")
@@ -59,16 +70,17 @@ export async function buildProgram(args: readonly string[], version: string, ter
     .option("--key <key>", "API key (TIGHTBEAM_API_KEY, or TIGHTBEAM_ADMIN_KEY for commands that need the admin key)")
     .option("--json", "print JSON, also on a terminal; without a terminal it is the default")
     .option("--no-json", "print for people, also without a terminal")
+    .option("--wide", "show ids, times and texts whole, also where the terminal is too narrow for them")
     .helpOption("-h, --help", "explain the command, with examples")
     .helpCommand("help [command]", "explain a command")
     .addHelpText("after", GUIDE)
     .showHelpAfterError("Add --help for its arguments and examples.")
     .configureHelp({ showGlobalOptions: true, styleTitle: (title) => styleText("bold", title) })
     .configureOutput({
-      writeOut: (text) => terminal.stdout.write(text),
-      writeErr: (text) => terminal.stderr.write(text),
-      getOutHelpWidth: () => terminal.stdout.columns ?? HELP_WIDTH,
-      getErrHelpWidth: () => terminal.stderr.columns ?? HELP_WIDTH,
+      writeOut: (text) => terminal.stdout.write(wrapHelp(text, outWidth())),
+      writeErr: (text) => terminal.stderr.write(wrapHelp(text, errWidth())),
+      getOutHelpWidth: outWidth,
+      getErrHelpWidth: errWidth,
     })
     .exitOverride();
   const cli = commandsOf(program, terminal);
@@ -90,6 +102,7 @@ export async function buildProgram(args: readonly string[], version: string, ter
   addInbox(program, cli);
   addSandbox(program, cli);
   addDoctor(program, cli);
+  addApi(program, cli);
   addUsage(program, cli);
   addKeys(program, cli);
   addCustomers(program, cli);
@@ -112,5 +125,6 @@ Begin:
 
 Server and key: from --url and --key, else TIGHTBEAM_URL, TIGHTBEAM_API_KEY and TIGHTBEAM_ADMIN_KEY, else the
 credentials.json that a server's first start left in TB_DATA_DIR or ./data.
+
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage. Without a terminal, stdout is one JSON document,
 of \`listen\` one a line, and nothing is ever asked.`;

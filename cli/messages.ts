@@ -4,7 +4,8 @@ import { type Command, Option } from "commander";
 import type { MessageQuery } from "../sdk/messages.ts";
 import { DIRECTIONS, MESSAGE_STATUSES, type Message } from "../sdk/wire.ts";
 import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
-import { type Column, listing, type Paint, statusStyle, table } from "./output.ts";
+import { listing, type Paint, statusStyle } from "./output.ts";
+import { type Column, table } from "./table.ts";
 
 interface ListOptions extends Paging {
   status?: NonNullable<MessageQuery["status"]>;

@@ -2,7 +2,8 @@
 
 import type { Command } from "commander";
 import { type Cli, examples } from "./command.ts";
-import { statusStyle, table } from "./output.ts";
+import { statusStyle } from "./output.ts";
+import { table } from "./table.ts";
 
 /** Adds `numbers`. */
 export function addNumbers(program: Command, cli: Cli): void {

@@ -4,7 +4,8 @@ import type { Command } from "commander";
 import type { OptOutQuery } from "../sdk/contacts.ts";
 import type { OptOut } from "../sdk/wire.ts";
 import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
-import { type Column, listing, type Paint } from "./output.ts";
+import { listing, type Paint } from "./output.ts";
+import type { Column } from "./table.ts";
 
 const COLUMNS: readonly Column<OptOut>[] = [
   { title: "NUMBER", value: (optOut) => optOut.number },

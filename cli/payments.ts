@@ -4,7 +4,8 @@ import { type Command, Option } from "commander";
 import type { PaymentQuery } from "../sdk/payments.ts";
 import { PAYMENT_STATUSES, type PaymentRequest } from "../sdk/wire.ts";
 import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
-import { type Column, listing, type Paint, statusStyle } from "./output.ts";
+import { listing, type Paint, statusStyle } from "./output.ts";
+import type { Column } from "./table.ts";
 import { pair, seconds } from "./values.ts";
 
 const COLUMNS: readonly Column<PaymentRequest>[] = [

@@ -4,7 +4,8 @@ import type { Command } from "commander";
 import type { Route } from "../sdk/wire.ts";
 import { type Cli, examples, onlyCustomer } from "./command.ts";
 import { UsageError } from "./failure.ts";
-import { type Column, type Paint, table } from "./output.ts";
+import type { Paint } from "./output.ts";
+import { type Column, table } from "./table.ts";
 
 const COLUMNS: readonly Column<Route>[] = [
   { title: "PREFIX", value: (route) => route.prefix },

@@ -9,7 +9,7 @@ import { eventLine } from "./events.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { listing, type Paint } from "./output.ts";
 import { addPhone } from "./phone.ts";
-import { seconds } from "./values.ts";
+import { oneOf, seconds } from "./values.ts";
 
 /** Adds `sandbox` and what is under it. */
 export function addSandbox(program: Command, cli: Cli): void {
@@ -84,7 +84,7 @@ function addWait(sandbox: Command, cli: Cli): void {
   sandbox
     .command("wait")
     .description("Wait for the first event that matches, past ones included, and print it.")
-    .addOption(new Option("--type <type>", "only this type").choices(EVENT_TYPES))
+    .addOption(new Option("--type <type>", "only this type").choices(EVENT_TYPES).argParser(oneOf(EVENT_TYPES)))
     .option("--message <id>", "only about this message (msg_…)")
     .option("--after <id>", "only after this event (evt_…)")
     .option("--timeout <time>", "for how long, up to 30s (default: 30s)", seconds)

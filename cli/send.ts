@@ -16,7 +16,8 @@ import type {
 import { CHANNELS } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
 import { Failure, wasNeverReached } from "./failure.ts";
-import { type Column, listing, type Paint, printable, statusStyle, type Terminal, table } from "./output.ts";
+import { listing, type Paint, printable, statusStyle, type Terminal } from "./output.ts";
+import { type Column, table } from "./table.ts";
 import { oneOrMore, pair, seconds } from "./values.ts";
 
 const AWAITABLE = ["sent", "delivered", "read"] as const;

@@ -7,7 +7,8 @@ import { EVENT_TYPES, type Event, type EventType } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
 import { eventLine } from "./events.ts";
 import { Failure, UsageError } from "./failure.ts";
-import { table } from "./output.ts";
+import { table } from "./table.ts";
+import { oneOf } from "./values.ts";
 
 /** The most that the service waits at once (contract 7), and more than any of the steps takes. */
 const EVENT_SECONDS_MAX = 30;
@@ -17,7 +18,9 @@ export function addTrigger(program: Command, cli: Cli): void {
   program
     .command("trigger")
     .description("Make an event happen in the sandbox, by the steps that really lead to it, and wait for it.")
-    .addArgument(new Argument("[event]", "its type, such as message.read").choices(EVENT_TYPES))
+    .addArgument(
+      new Argument("[event]", "its type, such as message.read").choices(EVENT_TYPES).argParser(oneOf(EVENT_TYPES)),
+    )
     .option("--list", "list every type, and what makes it happen")
     .addHelpText(
       "after",
@@ -52,6 +55,7 @@ async function showAll(cli: Cli): Promise<void> {
           title: "STEPS",
           value: (row) => row.steps ?? `cannot be triggered: ${row.impossible}`,
           style: (row) => (row.steps === null ? "dim" : "reset"),
+          wraps: true,
         },
       ],
       paint,

@@ -3,7 +3,8 @@
 import { type Command, Option } from "commander";
 import type { Usage, UsageCounts } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
-import { type Column, listing, type Paint, table } from "./output.ts";
+import { listing, type Paint } from "./output.ts";
+import { type Column, table } from "./table.ts";
 
 interface UsageOptions {
   from?: string;

@@ -1,6 +1,7 @@
 /** Values of options: read from their text, or refused with what would be right. */
 
 import { InvalidArgumentError } from "commander";
+import leven from "leven";
 import type { RateLimit } from "../sdk/wire.ts";
 import { parseDuration } from "../server/core/duration.ts";
 
@@ -21,15 +22,42 @@ export function seconds(text: string): number {
   return ms / 1000;
 }
 
+/** One of `choices`; a word that is none is refused with the nearest. */
+export function oneOf<Choice extends string>(choices: readonly Choice[]): (text: string) => Choice {
+  return (text) => {
+    const chosen = choices.find((choice) => choice === text);
+    if (chosen === undefined) throw new InvalidArgumentError(refusal(text, choices));
+    return chosen;
+  };
+}
+
+/** More of them are not listed where one of them is probably meant. */
+const LISTED_MAX = 8;
+
+function refusal(word: string, choices: readonly string[]): string {
+  const near = nearest(word, choices);
+  const list = `It must be of: ${choices.join(", ")}.`;
+  if (near === null) return list;
+  return choices.length > LISTED_MAX ? `Did you mean ${near}?` : `Did you mean ${near}? ${list}`;
+}
+
+/** What was probably meant: the choice that ends in the word (`delivered`), or is a few letters off; null for none. */
+function nearest(word: string, choices: readonly string[]): string | null {
+  const asked = word.trim().toLowerCase();
+  const ending = choices.find((choice) => choice === asked || choice.endsWith(`.${asked}`));
+  if (ending !== undefined) return ending;
+  const [best] = choices
+    .map((choice) => ({ choice, distance: leven(asked, choice.toLowerCase()) }))
+    .sort((one, other) => one.distance - other.distance);
+  return best !== undefined && best.distance <= Math.max(1, asked.length / 3) ? best.choice : null;
+}
+
 /** One of `choices`, or several with commas between; the option may be repeated, and adds up. */
 export function oneOrMore<Choice extends string>(
   choices: readonly Choice[],
 ): (text: string, before: Choice[] | undefined) => Choice[] {
   return (text, before = []) => {
-    const chosen = text.split(",").map((word) => choices.find((choice) => choice === word.trim()));
-    if (!chosen.every((choice) => choice !== undefined)) {
-      throw new InvalidArgumentError(`It must be of: ${choices.join(", ")}.`);
-    }
+    const chosen = text.split(",").map((word) => oneOf(choices)(word.trim()));
     return [...before, ...chosen];
   };
 }
@@ -39,6 +67,19 @@ export function pair(text: string, before: Record<string, string> = {}): Record<
   const at = text.indexOf("=");
   if (at < 1) throw new InvalidArgumentError("It must be key=value.");
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** `key=value`, of which the same key may come several times. */
+export function pairs(text: string, before: [string, string][] = []): [string, string][] {
+  return [...before, ...Object.entries(pair(text))];
+}
+
+/** `Name: value`; the option may be repeated. */
+export function headers(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError("It must be a header such as Name: value.");
+  return { ...before, [name]: value };
 }
 
 /** Requests and a time between a slash: `100/60s`. */

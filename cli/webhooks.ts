@@ -5,7 +5,8 @@ import { EVENT_TYPES, type EventType, type Webhook } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
 import { addDeliveries, showAttempt, untilAttempted } from "./deliveries.ts";
 import { UsageError } from "./failure.ts";
-import { listing, type Paint, statusStyle, table } from "./output.ts";
+import { listing, type Paint, statusStyle } from "./output.ts";
+import { table } from "./table.ts";
 import { oneOrMore, seconds } from "./values.ts";
 
 const EVENT_CHOICES = ["*", ...EVENT_TYPES] as const;

@@ -19,7 +19,7 @@ function onTerminal() {
 
 test("a request is time, method, route, status and milliseconds; one that was refused has its id", () => {
   const { log, shown } = onTerminal();
-  log.info("request", { requestId: "req_1", method: "POST", route: "/v1/messages", status: 202, durationMs: 3.14159 });
+  log.info("request", { requestId: "req_1", method: "POST", route: "/v1/messages", status: 202, durationMs: 3.1234 });
   log.info("request", { requestId: "req_2", method: "GET", route: "/v1/messages/:id", status: 404, durationMs: 12.6 });
   log.info("request", { requestId: "req_3", method: "GET", status: 404, durationMs: 0.2 });
   log.info("request", { requestId: "req_4", status: 400 });

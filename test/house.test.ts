@@ -70,7 +70,7 @@ const LAYERS: readonly Layer[] = [
     "cli",
     "cli/",
     "cli/|sdk/|server/(app/(serve|reseal)|config|core/duration)\\.ts",
-    `${NODE}|commander`,
+    `${NODE}|commander|leven|string-width`,
     "../server/store/store.ts",
   ),
 ];

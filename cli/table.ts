@@ -1,0 +1,131 @@
+/** Tables for people: as wide as the terminal, each character measured as the terminal shows it. */
+
+import stringWidth from "string-width";
+import { type Paint, printable, type Style } from "./output.ts";
+
+/** One column of a table. The last column is cut to the width of the terminal, or broken into lines when it `wraps`. */
+export interface Column<Row> {
+  title: string;
+  wraps?: boolean;
+  value: (row: Row) => string | number | null;
+  style?: (row: Row) => Style;
+}
+
+type Cells = readonly (readonly string[])[];
+
+const GAP = "  ";
+/** Times, then ids, are shortened until the last column has this much, or all that it needs. */
+const LAST_WIDTH_WANTED = 24;
+/** The least that is left of the last column, and of any other that has to be cut. */
+const LAST_WIDTH_MIN = 10;
+const WIDTH_MIN = 8;
+
+/** A table with a heading; `empty` in its place when there are no rows. A `width` of Infinity shows every value whole. */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  paint: Paint,
+  width: number,
+  empty: string,
+): string {
+  if (rows.length === 0) return empty;
+  const titles = columns.map(({ title }) => title);
+  const whole = rows.map((row) => columns.map((column) => printable(String(column.value(row) ?? "-"))));
+  const cells = shortened(titles, whole, width);
+  const widths = fitted(titles, cells, width);
+  const lead = sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1);
+  const lastAt = columns.length - 1;
+  const lastWidth = Math.max(LAST_WIDTH_MIN, width - lead);
+  const last = (text: string) =>
+    columns[lastAt]?.wraps === true ? wrapped(text, Math.max(40, lastWidth), lead) : cut(text, lastWidth);
+  const fit = (text: string, at: number) =>
+    at === lastAt ? last(text) : pad(cut(text, widths[at] ?? 0), widths[at] ?? 0);
+  const heading = titles.map((title, at) => paint("dim", fit(title, at))).join(GAP);
+  const lines = cells.map((row, rowAt) =>
+    row.map((text, at) => styled(rows[rowAt], columns[at], fit(text, at), paint)).join(GAP),
+  );
+  return [heading, ...lines].join("\n");
+}
+
+function styled<Row>(row: Row | undefined, column: Column<Row> | undefined, text: string, paint: Paint): string {
+  return row === undefined || column?.style === undefined ? text : paint(column.style(row), text);
+}
+
+/** The cells as they are if they fit; else with short times, else with short ids too. */
+function shortened(titles: readonly string[], cells: Cells, width: number): Cells {
+  const shorten = (short: (text: string) => string) => cells.map((row) => row.map(short));
+  const isEnough = (candidate: Cells) => {
+    const widths = natural(titles, candidate);
+    const lead = sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1);
+    return lead + Math.min(widths.at(-1) ?? 0, LAST_WIDTH_WANTED) <= width;
+  };
+  const short = [(text: string) => text, shortTime, (text: string) => shortId(shortTime(text))];
+  for (const each of short) {
+    const candidate = shorten(each);
+    if (isEnough(candidate)) return candidate;
+  }
+  return shorten((text) => shortId(shortTime(text)));
+}
+
+/** How wide each column is: as its widest cell, and if that is too much, the widest of them cut until all fit. */
+function fitted(titles: readonly string[], cells: Cells, width: number): number[] {
+  const widths = natural(titles, cells);
+  const least = titles.map((title) => Math.max(WIDTH_MIN, title.length));
+  const lastWidth = Math.min(widths.at(-1) ?? 0, LAST_WIDTH_MIN);
+  const room = width - lastWidth - GAP.length * (widths.length - 1);
+  for (let excess = sum(widths.slice(0, -1)) - room; excess > 0; excess--) {
+    const spare = widths.slice(0, -1).map((each, at) => (each > (least[at] ?? 0) ? each : 0));
+    const widest = spare.indexOf(Math.max(...spare));
+    if (widest === -1 || (spare[widest] ?? 0) === 0) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+}
+
+function natural(titles: readonly string[], cells: Cells): number[] {
+  return titles.map((title, at) => Math.max(title.length, ...cells.map((row) => stringWidth(row[at] ?? ""))));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
+
+/** `2031-05-01T09:00:00.000Z` as `05-01 09:00:00`; anything else as it is. */
+function shortTime(text: string): string {
+  return text.replace(/^\d{4}-(\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/, "$1 $2");
+}
+
+/** `msg_019a0000-0000-7000-8000-0123456789ab` as `msg_…456789ab`; anything else as it is. */
+export function shortId(text: string): string {
+  return text.replace(/^([a-z]{2,5}_)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{4}([0-9a-f]{8})$/, "$1…$2");
+}
+
+/** Lines of whole words; all but the first begin behind `lead` spaces. A word that is wider has a line of its own. */
+export function wrapped(text: string, width: number, lead: number): string {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line !== undefined && stringWidth(line) + 1 + stringWidth(word) <= width) lines.push(`${lines.pop()} ${word}`);
+    else lines.push(word);
+  }
+  return lines.join(`\n${" ".repeat(lead)}`);
+}
+
+const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** The text, or as much of it as fits before an ellipsis: what a reader sees as one character stays whole. */
+export function cut(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let kept = "";
+  let left = width - 1;
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    left -= stringWidth(segment);
+    if (left < 0) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - stringWidth(text)));
+}
