@@ -1,8 +1,9 @@
 /** Which server a command talks to, with which key, and where it found them. */
 
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
-import { UsageError } from "./failure.ts";
+import { NoKeyError, UsageError } from "./failure.ts";
 
 /** The two kinds of key: one customer's, or the operator's. */
 export type KeyKind = "messages" | "admin";
@@ -67,7 +68,7 @@ export function findConnection(kind: KeyKind, given: Given, env: Env): Connectio
     ? `${path} holds none since the first instance that is not a sandbox: take the one that the first start printed.`
     : `A server started here (tightbeam serve; in the repository npm start) leaves one in ${path}.`;
   const missing = kind === "admin" ? "admin key" : "key";
-  throw new UsageError(`no ${missing} for ${baseUrl}: pass --key or set ${KEY_VARIABLE[kind]}. ${hint}`);
+  throw new NoKeyError(baseUrl, `no ${missing} for ${baseUrl}: pass --key or set ${KEY_VARIABLE[kind]}. ${hint}`);
 }
 
 /** The keys that `credentials.json` holds for this server, as the variables to set; empty where it holds none. */
@@ -109,6 +110,23 @@ function pickCredentials(value: unknown): Credentials {
     if (typeof entry === "string") found[name] = entry;
   }
   return found;
+}
+
+/** Longest wait for a connection that is only tried, in milliseconds. */
+const CONNECT_MS_MAX = 2_000;
+
+/** Why nothing answers at an address (`ECONNREFUSED`, `ENOTFOUND`); null where something does, or where it is not sure. */
+export function absenceOf(baseUrl: string): Promise<string | null> {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port) || (protocol === "https:" ? 443 : 80), timeout: CONNECT_MS_MAX });
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      resolve(error.code === "ECONNREFUSED" || error.code === "ENOTFOUND" ? error.code : null);
+    });
+    socket.on("close", () => resolve(null));
+    for (const end of ["connect", "timeout"]) socket.on(end, () => socket.destroy());
+  });
 }
 
 /** Same scheme, host and port, every name of the loopback interface being one host. */

@@ -15,8 +15,8 @@ const COLUMNS: readonly Column<Contact>[] = [
   { title: "NAME", value: nameOf },
   { title: "PHONE", value: (contact) => contact.phoneNumber },
   { title: "E-MAIL", value: (contact) => contact.email },
-  { title: "TAGS", value: (contact) => contact.tags.join(", ") },
-  { title: "LAST CONTACTED", value: (contact) => contact.lastContactedAt },
+  { title: "TAGS", value: (contact) => contact.tags.join(", "), optional: true },
+  { title: "LAST CONTACTED", value: (contact) => contact.lastContactedAt, optional: true },
   { title: "COMPANY", value: (contact) => contact.company },
 ];
 

@@ -20,9 +20,9 @@ const COLUMNS: readonly Column<Delivery>[] = [
   { title: "ID", value: (delivery) => delivery.id },
   { title: "STATUS", value: (delivery) => delivery.status, style: (delivery) => statusStyle(delivery.status) },
   { title: "EVENT", value: (delivery) => delivery.eventType },
-  { title: "TRIES", value: (delivery) => delivery.attempts.length },
+  { title: "TRIES", value: (delivery) => delivery.attempts.length, optional: true },
   { title: "LAST", value: (delivery) => resultOf(delivery.attempts.at(-1)) },
-  { title: "NEXT", value: (delivery) => delivery.nextAttemptAt },
+  { title: "NEXT", value: (delivery) => delivery.nextAttemptAt, optional: true },
   { title: "URL", value: (delivery) => delivery.url },
 ];
 

@@ -2,6 +2,8 @@
 
 import { CommanderError } from "commander";
 import { TightbeamError } from "../sdk/errors.ts";
+import { ABSENCE_ADVICE, isAbsence } from "../sdk/retry.ts";
+import type { ErrorDetail } from "../sdk/wire.ts";
 import { printable } from "./output.ts";
 
 /** Exit codes of every command: done, refused or failed, called wrongly. */
@@ -24,6 +26,16 @@ export class Failure extends Error {
 /** A command that was called wrongly, or does not know where to turn: exit code 2. */
 export class UsageError extends Error {}
 
+/** No key is known for a server. Whether that server is there at all is worth knowing first. */
+export class NoKeyError extends UsageError {
+  readonly baseUrl: string;
+
+  constructor(baseUrl: string, message: string) {
+    super(message);
+    this.baseUrl = baseUrl;
+  }
+}
+
 /** The exit code for what a command threw. Commander ends help and version by throwing too. */
 export function exitCodeOf(thrown: unknown): ExitCode {
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.done : EXIT.usage;
@@ -39,35 +51,41 @@ export function explain(thrown: unknown): string[] {
     return [`error: ${code}${printable(thrown.message)}`, ...indent(thrown.advice)];
   }
   if (thrown instanceof TightbeamError) {
-    // The message says the first of them already, and alone where there is no other.
     const details = thrown.details
-      .map((detail) => printable(`${detail.path}: ${detail.message}`))
-      .filter((line) => line !== printable(thrown.message));
+      .filter((detail) => !isSaid(thrown, detail))
+      .map((detail) => printable(`${detail.path}: ${detail.message}`));
     const request = thrown.requestId === null ? [] : [`requestId: ${printable(thrown.requestId)}`];
     return [
-      `error: ${thrown.code} ${printable(thrown.message)}`,
+      // The command line has options for what the client's message names, and says so in its own words.
+      `error: ${thrown.code} ${printable(thrown.message.replace(` ${ABSENCE_ADVICE}`, ""))}`,
       ...indent([...details, ...request, ...advise(thrown)]),
     ];
   }
   return [`error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`];
 }
 
+/** Whether the message of a refusal says already what is wrong with this field, perhaps with the value between. */
+function isSaid({ message, details }: TightbeamError, { path, message: wrong }: ErrorDetail): boolean {
+  return details.length === 1 && message.startsWith(`${path}:`) && message.includes(wrong.replace(/\.$/, ""));
+}
+
 /** Whether nothing was listening at the address, so that the request cannot have had any effect. */
 export function wasNeverReached(error: unknown): boolean {
-  return (
-    error instanceof TightbeamError &&
-    error.code === "CONNECTION_FAILED" &&
-    /ECONNREFUSED|ENOTFOUND/.test(error.message)
-  );
+  return error instanceof TightbeamError && isAbsence(error);
+}
+
+const NOT_THERE = [
+  "The server is not running there. Start it with: tightbeam serve (in the repository: npm start)",
+  "Running somewhere else? Name it with --url, or TIGHTBEAM_URL.",
+];
+
+/** A server at whose address nothing listens, for this reason (`ECONNREFUSED`). */
+export function notThere(baseUrl: string, reason: string): Failure {
+  return new Failure("CONNECTION_FAILED", `Nothing answers at ${new URL(baseUrl).origin} (${reason}).`, NOT_THERE);
 }
 
 function advise(error: TightbeamError): string[] {
-  if (wasNeverReached(error)) {
-    return [
-      "The server is not running there. Start it with: tightbeam serve (in the repository: npm start)",
-      "Running somewhere else? Name it with --url, or TIGHTBEAM_URL.",
-    ];
-  }
+  if (wasNeverReached(error)) return NOT_THERE;
   if (error.code === "UNAUTHORIZED") return ["Give a valid key with --key, TIGHTBEAM_API_KEY or TIGHTBEAM_ADMIN_KEY."];
   if (error.code === "UNEXPECTED_RESPONSE") return ["Is --url the address of a Tightbeam server?"];
   return [];

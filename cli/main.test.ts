@@ -116,11 +116,30 @@ test("a refusal is its code and message, each bad field on a line, and the reque
   ]);
 });
 
-test("where no server runs, that is said at once, with how to start it", async () => {
-  const env = { TIGHTBEAM_URL: await closedAddress(), TIGHTBEAM_API_KEY: KEY };
-  const { code, stdout, stderr } = await runCli(["messages", "list"], { env });
-  assert.deepEqual([code, stdout], [1, ""]);
-  assert.match(stderr, /^error: CONNECTION_FAILED .*ECONNREFUSED.*\n.*not running.*tightbeam serve.*npm start/);
+test("where no server runs, that is said at once, with how to start it, whether there is a key or not", async () => {
+  const url = await closedAddress();
+  for (const [args, env] of [
+    [["messages", "list"], { TIGHTBEAM_URL: url, TIGHTBEAM_API_KEY: KEY }],
+    [["send", "+15005550100", "Hello", "--url", url], {}],
+  ] as const) {
+    const { code, stdout, stderr } = await runOnTerminal([...args], env);
+    assert.deepEqual([code, stdout], [1, ""]);
+    const [first, ...advice] = stderr.trimEnd().split("\n");
+    assert.equal(first, `error: CONNECTION_FAILED Nothing answers at ${url} (ECONNREFUSED).`);
+    assert.match(advice.join("\n"), /^ {2}The server is not running there\. .*tightbeam serve.*npm start.*\n.*--url/);
+  }
+});
+
+test("a refusal of one field says it once, also where its message quotes the value", async (t) => {
+  const wrong = "must be a phone number in E.164 form";
+  const error = {
+    code: "INVALID_PHONE_NUMBER",
+    message: `to: "x" ${wrong}.`,
+    details: [{ path: "to", message: wrong }],
+  };
+  const { env } = await serverWith(t, { "POST /v1/messages": { status: 400, error } });
+  const { stderr } = await runOnTerminal(["send", "x", "Hello"], env);
+  assert.deepEqual(stderr.split("\n"), [`error: INVALID_PHONE_NUMBER to: "x" ${wrong}.`, "  requestId: req_1", ""]);
 });
 
 test("specification 7: a busy server is waited for, visibly, but never longer than a minute", async (t) => {

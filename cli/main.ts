@@ -8,11 +8,12 @@ import { addCapabilities } from "./capabilities.ts";
 import { addChats } from "./chats.ts";
 import { commandsOf } from "./command.ts";
 import { addCompletion } from "./completion.ts";
+import { absenceOf } from "./connection.ts";
 import { addContacts } from "./contacts.ts";
 import { addCustomers } from "./customers.ts";
 import { addDoctor } from "./doctor.ts";
 import { addEvents } from "./events.ts";
-import { EXIT, type ExitCode, exitCodeOf, explain } from "./failure.ts";
+import { EXIT, type ExitCode, exitCodeOf, explain, NoKeyError, notThere } from "./failure.ts";
 import { wrapHelp } from "./help.ts";
 import { addInbox } from "./inbox.ts";
 import { addInstances } from "./instances.ts";
@@ -40,13 +41,21 @@ export async function run(args: readonly string[], version: string, terminal: Te
     const program = await buildProgram(args, version, terminal);
     await program.parseAsync(args, { from: "user" });
     return EXIT.done;
-  } catch (thrown) {
+  } catch (error) {
+    const thrown = await underlying(error);
     const [first, ...more] = explain(thrown);
     if (first !== undefined) {
       terminal.stderr.write(`${[styleText("red", first, { stream: terminal.stderr }), ...more].join("\n")}\n`);
     }
     return exitCodeOf(thrown);
   }
+}
+
+/** What is really wrong: of a server that is not there, no key is needed. */
+async function underlying(thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof NoKeyError)) return thrown;
+  const reason = await absenceOf(thrown.baseUrl);
+  return reason === null ? thrown : notThere(thrown.baseUrl, reason);
 }
 
 /** Where no terminal says how wide it is. */

@@ -22,7 +22,7 @@ export const MESSAGE_COLUMNS: readonly Column<Message>[] = [
   { title: "ID", value: (message) => message.id },
   { title: "STATUS", value: (message) => message.status, style: (message) => statusStyle(message.status) },
   { title: "CHANNEL", value: (message) => message.channel },
-  { title: "FROM", value: (message) => message.from },
+  { title: "FROM", value: (message) => message.from, optional: true },
   { title: "TO", value: (message) => message.to },
   { title: "CREATED", value: (message) => message.createdAt },
   { title: "TEXT", value: (message) => message.content.text },

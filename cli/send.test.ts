@@ -17,9 +17,9 @@ test("send follows the message to its delivery, and on a terminal shows each ste
   assert.deepEqual([code, stderr], [0, ""]);
   assert.deepEqual(stdout.split("\n"), [
     "msg_1  to +15005550100  from +15005550000  by imessage",
-    `${AT}  queued     imessage`,
-    `${AT}  sent       imessage`,
-    `${AT}  delivered  imessage`,
+    `09:00:00.000  queued     imessage`,
+    `09:00:00.000  sent       imessage`,
+    `09:00:00.000  delivered  imessage`,
     "",
   ]);
   assert.deepEqual(requests[0]?.body, { to: "+15005550100", content: { text: "Hello" } });

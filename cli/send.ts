@@ -17,7 +17,7 @@ import { CHANNELS } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
 import { Failure, wasNeverReached } from "./failure.ts";
 import { listing, type Paint, printable, statusStyle, type Terminal } from "./output.ts";
-import { type Column, table } from "./table.ts";
+import { type Column, table, wrapped } from "./table.ts";
 import { oneOrMore, pair, seconds } from "./values.ts";
 
 const AWAITABLE = ["sent", "delivered", "read"] as const;
@@ -85,15 +85,17 @@ async function send(cli: Cli, to: string, text: string, options: SendOptions): P
   if (!isFollowed) {
     output.show(
       accepted,
-      (message, paint) => `${summary(message)}\n${paint(statusStyle(message.status), endOf(message))}`,
+      (message, paint, width) => `${summary(message, width)}\n${paint(statusStyle(message.status), endOf(message))}`,
     );
     return;
   }
-  output.progress(() => summary(accepted));
+  output.progress((_, width) => summary(accepted, width));
   const message = await follow(client, cli.terminal, accepted.id, options, (entry) =>
-    output.progress((paint) => {
-      const status = paint(statusStyle(entry.status), entry.status.padEnd(9));
-      return `${entry.at}  ${status}  ${entry.channel}${entry.reason ? `  ${printable(entry.reason)}` : ""}`;
+    output.progress((paint, width) => {
+      const [time, status, channel] = [entry.at.slice(11, 23), entry.status.padEnd(9), entry.channel.padEnd(8)];
+      const lead = `${time}  ${status}  ${channel}  `.length;
+      const reason = wrapped(printable(entry.reason ?? ""), Math.max(20, width - lead), lead);
+      return `${paint("dim", time)}  ${paint(statusStyle(entry.status), status)}  ${channel}  ${reason}`.trimEnd();
     }),
   );
   if (output.json) output.show(message, () => "");
@@ -153,8 +155,10 @@ async function accept(client: Tightbeam, message: SendMessage, idempotencyKey: s
   }
 }
 
-function summary(message: AcceptedMessage): string {
-  return printable(`${message.id}  to ${message.to}  from ${message.from}  by ${message.channel}`);
+/** One line, or two where the terminal is too narrow for it. */
+function summary({ id, to, from, channel }: AcceptedMessage, width: number): string {
+  const way = printable(`to ${to}  from ${from}  by ${channel}`);
+  return `${id}${id.length + 2 + way.length > width ? "\n" : "  "}${way}`;
 }
 
 function endOf(message: AcceptedMessage): string {

@@ -53,3 +53,12 @@ test("columns stand under each other and texts are cut whole, also where charact
   assert.equal(cut("ab👩‍👩‍👧", 3), "ab…");
   assert.equal(wrapped("数据 库数 据库", 9, 2), "数据 库数\n  据库");
 });
+
+test("a column that can be spared is left out before numbers are cut, and --wide shows it", () => {
+  const columns = COLUMNS.map((column) => (column.title === "NAME" ? { ...column, optional: true } : column));
+  const rows = [row({ name: "+15005550100" })];
+  const heading = (width: number) => table(rows, columns, plain, width, "").split("\n")[0] ?? "";
+  assert.match(heading(60), /^ID +AT +NAME +TEXT$/);
+  assert.match(heading(45), /^ID +AT +TEXT$/);
+  assert.match(heading(Number.POSITIVE_INFINITY), /^ID +AT +NAME +TEXT$/);
+});

@@ -7,6 +7,8 @@ import { type Paint, printable, type Style } from "./output.ts";
 export interface Column<Row> {
   title: string;
   wraps?: boolean;
+  /** Whether it is left out where the terminal is too narrow for all, the last of such columns first. */
+  optional?: boolean;
   value: (row: Row) => string | number | null;
   style?: (row: Row) => Style;
 }
@@ -17,21 +19,21 @@ const GAP = "  ";
 /** Times, then ids, are shortened until the last column has this much, or all that it needs. */
 const LAST_WIDTH_WANTED = 24;
 /** The least that is left of the last column, and of any other that has to be cut. */
-const LAST_WIDTH_MIN = 10;
+const LAST_WIDTH_MIN = 12;
 const WIDTH_MIN = 8;
 
 /** A table with a heading; `empty` in its place when there are no rows. A `width` of Infinity shows every value whole. */
 export function table<Row>(
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
+  all: readonly Column<Row>[],
   paint: Paint,
   width: number,
   empty: string,
 ): string {
   if (rows.length === 0) return empty;
+  const columns = fitting(rows, all, width);
   const titles = columns.map(({ title }) => title);
-  const whole = rows.map((row) => columns.map((column) => printable(String(column.value(row) ?? "-"))));
-  const cells = shortened(titles, whole, width);
+  const cells = shortened(titles, cellsOf(rows, columns), width);
   const widths = fitted(titles, cells, width);
   const lead = sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1);
   const lastAt = columns.length - 1;
@@ -47,6 +49,25 @@ export function table<Row>(
   return [heading, ...lines].join("\n");
 }
 
+function cellsOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Cells {
+  return rows.map((row) => columns.map((column) => printable(String(column.value(row) ?? "-"))));
+}
+
+/** All columns, without optional ones that even short ids and times leave no room for. */
+function fitting<Row>(rows: readonly Row[], columns: readonly Column<Row>[], width: number): readonly Column<Row>[] {
+  const titles = columns.map(({ title }) => title);
+  const cells = cellsOf(rows, columns).map((row) => row.map((text) => shortId(shortTime(text))));
+  if (leadAndLast(titles, cells, LAST_WIDTH_MIN) <= width) return columns;
+  const at = columns.findLastIndex(({ optional }) => optional);
+  return at === -1 ? columns : fitting(rows, columns.toSpliced(at, 1), width);
+}
+
+/** How wide a table is whose last column has what it needs, and `lastMax` at most. */
+function leadAndLast(titles: readonly string[], cells: Cells, lastMax: number): number {
+  const widths = natural(titles, cells);
+  return sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1) + Math.min(widths.at(-1) ?? 0, lastMax);
+}
+
 function styled<Row>(row: Row | undefined, column: Column<Row> | undefined, text: string, paint: Paint): string {
   return row === undefined || column?.style === undefined ? text : paint(column.style(row), text);
 }
@@ -54,11 +75,7 @@ function styled<Row>(row: Row | undefined, column: Column<Row> | undefined, text
 /** The cells as they are if they fit; else with short times, else with short ids too. */
 function shortened(titles: readonly string[], cells: Cells, width: number): Cells {
   const shorten = (short: (text: string) => string) => cells.map((row) => row.map(short));
-  const isEnough = (candidate: Cells) => {
-    const widths = natural(titles, candidate);
-    const lead = sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1);
-    return lead + Math.min(widths.at(-1) ?? 0, LAST_WIDTH_WANTED) <= width;
-  };
+  const isEnough = (candidate: Cells) => leadAndLast(titles, candidate, LAST_WIDTH_WANTED) <= width;
   const short = [(text: string) => text, shortTime, (text: string) => shortId(shortTime(text))];
   for (const each of short) {
     const candidate = shorten(each);
@@ -95,9 +112,9 @@ function shortTime(text: string): string {
   return text.replace(/^\d{4}-(\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/, "$1 $2");
 }
 
-/** `msg_019a0000-0000-7000-8000-0123456789ab` as `msg_…456789ab`; anything else as it is. */
+/** `msg_019a0000-0000-7000-8000-0123456789ab` as `msg_…456789ab`, and other ids likewise; anything else as it is. */
 export function shortId(text: string): string {
-  return text.replace(/^([a-z]{2,5}_)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{4}([0-9a-f]{8})$/, "$1…$2");
+  return text.replace(/^([a-z]{2,5}_)[0-9a-f-]{20,}([0-9a-f]{8})$/, "$1…$2");
 }
 
 /** Lines of whole words; all but the first begin behind `lead` spaces. A word that is wider has a line of its own. */

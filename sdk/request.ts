@@ -3,7 +3,7 @@
 import { type ApiPromise, apiPromise, open, type WithResponse } from "./answer.ts";
 import { TightbeamError } from "./errors.ts";
 import type { CallOptions } from "./paging.ts";
-import { isAbsence, isRetryable, MAX_RETRIES, reasonOf, retryDelayMs } from "./retry.ts";
+import { ABSENCE_ADVICE, isAbsence, isRetryable, MAX_RETRIES, reasonOf, retryDelayMs } from "./retry.ts";
 
 /** Parts of a request beside its method and path. Query values that are undefined are left out. */
 export interface RequestOptions extends CallOptions {
@@ -284,7 +284,7 @@ function connectionFailed(url: URL, cause: unknown): TightbeamError {
     cause,
   });
   if (!isAbsence(failure)) return failure;
-  const message = `Nothing answers at ${url.origin} (${reasonOf(cause)}). Start the server, or set baseUrl or TIGHTBEAM_URL to its address.`;
+  const message = `Nothing answers at ${url.origin} (${reasonOf(cause)}). ${ABSENCE_ADVICE}`;
   return new TightbeamError("CONNECTION_FAILED", message, { cause });
 }
 

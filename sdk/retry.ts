@@ -35,6 +35,9 @@ export function isAbsence(error: TightbeamError): boolean {
   return error.code === "CONNECTION_FAILED" && ABSENT.test(reasonOf(error.cause));
 }
 
+/** Ends the message of a request to a server that is not there. */
+export const ABSENCE_ADVICE = "Start the server, or set baseUrl or TIGHTBEAM_URL to its address.";
+
 /** Node's codes, Bun's, and the words of Deno. */
 const ABSENT = /ECONNREFUSED|ENOTFOUND|ConnectionRefused|connection refused|failed to lookup address/i;
 

@@ -293,6 +293,10 @@ test("the lock names no registry, so that an install asks the one it is told to"
   assert.doesNotMatch(read("package-lock.json"), /"resolved"|https?:\/\/[^"]*registry/);
 });
 
+test("an install on an older Node shows no wall of warnings about a Node that runs nothing", () => {
+  assert.match(read(".npmrc"), /^loglevel=error$/m);
+});
+
 test("npm start hands its process over, so that SIGTERM reaches the service and leaves no orphan", () => {
   assert.match(PACKAGE.scripts.start ?? "", /^exec node /);
 });

@@ -82,7 +82,7 @@ function welcome({ url, started }: Service, { dataDir }: Config): string {
     );
   if (apiKey !== undefined) {
     lines.push("  See its signed webhooks arrive in the built-in inbox:", "");
-    lines.push(`  curl -s ${url}/v1/sandbox/inbox -H 'Authorization: Bearer ${apiKey}'`, "");
+    lines.push(`  curl -s ${url}/v1/sandbox/inbox \\`, `    -H 'Authorization: Bearer ${apiKey}'`, "");
   }
   return `${lines.join("\n")}\n`;
 }
