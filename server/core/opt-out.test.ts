@@ -4,6 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keywordOf } from "./opt-out.ts";
 
+test("STOP with punctuation around it is an opt-out: STOP., Quit! and the like", () => {
+  for (const text of ["STOP.", "Quit!", "stop!!!", "“Stop”", "(unsubscribe)", " ...end?\n", "¡Stop!", "STOP。"]) {
+    assert.equal(keywordOf(text)?.wish, "stop", text);
+  }
+  assert.deepEqual(keywordOf("Start!"), { wish: "start", word: "START" });
+  for (const text of ["s-t-o-p", "stop.it", "don't stop", "...", "stop 🛑"]) assert.equal(keywordOf(text), null, text);
+});
+
 test("The whole of a message, in any case and with blanks around it, is a keyword", () => {
   for (const word of ["STOP", "UNSUBSCRIBE", "END", "QUIT", "CANCEL", "STOPALL", "REVOKE", "OPTOUT"]) {
     assert.deepEqual(keywordOf(word), { wish: "stop", word });
@@ -13,7 +21,7 @@ test("The whole of a message, in any case and with blanks around it, is a keywor
 });
 
 test("A sentence with a keyword in it is none, nor is nothing", () => {
-  for (const text of ["stop it", "please stop", "STOP!", "s t o p", "yes please", "", "  ", null]) {
+  for (const text of ["stop it", "please stop", "s t o p", "yes please", "", "  ", null]) {
     assert.equal(keywordOf(text), null, String(text));
   }
 });

@@ -26,9 +26,15 @@ export interface Keyword {
   word: string;
 }
 
-/** The keyword that `text` is: the whole of it, in any case, blanks around it left out. Null for anything else. */
+/** Blanks and punctuation around a word: people write `STOP.`, `Quit!` and `"stop"`. */
+const AROUND = /^[\s\p{P}]+|[\s\p{P}]+$/gu;
+
+/**
+ * The keyword that `text` is: the whole of it, in any case, blanks and punctuation around it left out. Null for anything
+ * else.
+ */
 export function keywordOf(text: string | null): Keyword | null {
-  const word = text?.trim().toUpperCase() ?? "";
+  const word = text?.replace(AROUND, "").toUpperCase() ?? "";
   if (STOP_WORDS.has(word)) return { wish: "stop", word };
   return START_WORDS.has(word) ? { wish: "start", word } : null;
 }

@@ -192,8 +192,9 @@ export class HandOvers {
     if (refusal !== null) return refusal;
     const reference = this.#nameOf(message, first.id);
     for (const { id } of parts) if (id !== null) this.#give(id, message, reference);
-    if (parts.length === 1 && reference === first.id) flights.close(first.flight, reference);
-    else await this.#keep(message, reference, parts);
+    const units = unitsOf(parts);
+    if (units.length === 1 && reference === first.id) flights.close(first.flight, reference);
+    else await this.#keep(message, reference, units);
     for (const [at, { answer }] of parts.entries()) {
       if (answer.answer === "ok") continue;
       const why = reasonOf(answer);
@@ -217,10 +218,10 @@ export class HandOvers {
   }
 
   /** A write that fails loses no message: the receipts of this process find it all the same. */
-  async #keep(message: Outbound, reference: string, parts: readonly Begun[]): Promise<void> {
+  async #keep(message: Outbound, reference: string, units: readonly Begun[]): Promise<void> {
     const { book, fault } = this.#parts;
     const { messageId, handedOverAt: at } = message;
-    const kept = parts.map(({ flight: { userReference }, answer, id }) => {
+    const kept = units.map(({ flight: { userReference }, answer, id }) => {
       const isTaken = untaken(answer, 0) === null;
       return { id, userReference, state: isTaken ? ("open" as const) : ("missing" as const) };
     });
@@ -234,6 +235,14 @@ export class HandOvers {
   #endsOf({ from, to }: Outbound): Ends {
     return { from: lastDigits(this.#parts.settings.sourceAddress ?? from), to: lastDigits(to) };
   }
+}
+
+/**
+ * The parts that receipts tell apart. Parts to which the carrier gave one id are one unit, named by the first of them: the
+ * carrier reports once for all of them.
+ */
+function unitsOf(parts: readonly Begun[]): Begun[] {
+  return parts.filter(({ id }, at) => id === null || parts.findIndex((part) => part.id === id) === at);
 }
 
 /** Unlike that of every other hand-over, and the same whenever it is asked for. */
