@@ -15,9 +15,11 @@ function stage() {
     disk,
     clock,
     heard,
-    hear: (digest: string, session: { isBound: boolean }) => {
+    hear: async (digest: string, session: { isBound: boolean }) => {
       sessions.note(session, clock.real());
-      return heard.hear(digest, session);
+      const one = heard.begin(digest, session);
+      await heard.keep(one);
+      return one;
     },
     pass: async (ms: number) => {
       await clock.advance(ms);
@@ -91,12 +93,18 @@ test("a restart knows what the last process heard, and nothing that cannot be re
   const next = new HeardMessages(disk, clock);
   await next.load();
   assert.equal(disk.entries.has("heard/junk"), false);
-  assert.equal((await next.hear("ok", { isBound: true })).reference, first.reference);
+  assert.equal(next.begin("ok", { isBound: true }).reference, first.reference);
 });
 
-test("what could not be kept is not known", async () => {
-  const { disk, hear, heard } = stage();
+test("a message that could not be kept is kept by the next try, and is the same one when it comes again", async () => {
+  const { disk, heard } = stage();
+  const session = { isBound: true };
+  const one = heard.begin("ok", session);
   disk.fails = true;
-  await assert.rejects(hear("ok", { isBound: true }));
-  assert.equal(heard.size, 0);
+  await assert.rejects(heard.keep(one));
+  assert.equal(heard.begin("ok", { isBound: true }), one, "over the next session");
+  disk.fails = false;
+  await heard.keep(one);
+  await heard.keep(one);
+  assert.equal(disk.entries.size, 1);
 });

@@ -23,6 +23,8 @@ export interface Heard {
   answer: "none" | "taken" | "refused";
   /** When it was answered, real. */
   answeredAt: number;
+  /** Whether it is on disk. */
+  isKept: boolean;
 }
 
 /** Every key begins with it. */
@@ -54,15 +56,15 @@ export class HeardMessages {
     for (const { key, value } of await this.#memory.list(PREFIX)) {
       const left = parse(value);
       if (left === null) await this.#memory.delete(key);
-      else this.#add({ ...left, key, session: null, answer: "none", answeredAt: 0 });
+      else this.#add({ ...left, key, session: null, answer: "none", answeredAt: 0, isKept: true });
     }
   }
 
   /**
-   * The message that came over `session`: one that is known and came again, or a new one, which is on disk when this
-   * resolves. The same words twice over one session are two messages, unless the first was refused, or was kept waiting.
+   * The message that came over `session`: one that is known and came again, or a new one, for `keep` to put on disk. The
+   * same words twice over one session are two messages, unless the first was refused, or was kept waiting.
    */
-  async hear(digest: string, session: Stands): Promise<Heard> {
+  begin(digest: string, session: Stands): Heard {
     const now = this.#clock.real();
     const known = this.#byDigest.get(digest)?.find((heard) => comesAgain(heard, session, now));
     if (known !== undefined) {
@@ -72,17 +74,20 @@ export class HeardMessages {
     this.#count += 1;
     const id = newName(now, this.#count, digest);
     const reference = INBOUND_PREFIX + id;
-    const heard: Heard = { key: PREFIX + id, digest, reference, session, at: now, answer: "none", answeredAt: 0 };
+    const state = { session, at: now, answer: "none", answeredAt: 0, isKept: false } as const;
+    const heard: Heard = { key: PREFIX + id, digest, reference, ...state };
     this.#add(heard);
+    return heard;
+  }
+
+  /** Puts a message on disk, unless it is there. Throws when it could not be written: try again. */
+  async keep(heard: Heard): Promise<void> {
+    if (heard.isKept) return;
     const [oldest] = this.#all;
     if (this.#all.size > HEARD_MAX && oldest !== undefined) await this.#forget(oldest);
-    try {
-      await this.#memory.put(heard.key, JSON.stringify({ digest, reference, at: now }));
-    } catch (error) {
-      this.#remove(heard);
-      throw error;
-    }
-    return heard;
+    const { key, digest, reference, at } = heard;
+    await this.#memory.put(key, JSON.stringify({ digest, reference, at }));
+    heard.isKept = true;
   }
 
   answered(heard: Heard, answer: "taken" | "refused"): void {

@@ -72,20 +72,23 @@ export class Hearing {
     }
   }
 
-  /** Resolves with what the SMSC is to be answered: that it was taken only once that is on disk, or nobody wants it. */
-  async take(receipt: Receipt): Promise<number> {
+  /**
+   * Resolves with what the SMSC is to be answered: that it was taken only once that is on disk, or nobody wants it. Null: no
+   * answer, since the store takes nothing; the SMSC sends the receipt again over its next session.
+   */
+  async take(receipt: Receipt): Promise<number | null> {
     if (this.#count >= HELD_MAX) return ESME_RX_T_APPN;
     const held = this.#held(receipt, null);
     const done = this.#inTurn(held);
     const { clock } = this.#parts;
-    return await new Promise<number>((resolve) => {
+    return await new Promise<number | null>((resolve) => {
       const keep = async () => {
         if (await this.#keep(held)) resolve(ESME_ROK);
       };
       const stopTimer = clock.after(UNANSWERED_MS_MAX, () => void keep());
       void done.then((isTold) => {
         stopTimer();
-        resolve(isTold ? ESME_ROK : ESME_RX_T_APPN);
+        resolve(isTold ? ESME_ROK : null);
       });
     });
   }

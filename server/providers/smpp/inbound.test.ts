@@ -189,17 +189,19 @@ test("a death loses no part, and one between the message and its answer makes no
   }
 });
 
-test("a message that cannot be taken in is left to the SMSC, which tells it again", async (t) => {
+test("while the store takes nothing a message stays unanswered, also for longer than 5 s, and is taken once the store works", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
   instance.disk.fails = true;
   await smsc.deliver(ANNA, TO, { short_message: gsm("Alone") });
   for (const part of parts(gsm("z".repeat(200)), "udh8", 3, 306)) await smsc.deliver(ANNA, TO, part);
-  await until(() => smsc.seen.filter(({ event, status }) => event === "taken" && status === 0x64).length >= 3);
-  assert.deepEqual(instance.inbound, []);
+  await until(() => instance.disk.refused > 6, { limitMs: 20_000, what: "several tries of all three" });
+  assert.deepEqual([instance.inbound, smsc.seen.filter(({ event }) => event === "taken")], [[], []]);
   instance.disk.fails = false;
-  await until(() => instance.inbound.length === 2);
+  await until(() => instance.inbound.length === 2, { limitMs: 20_000 });
+  await until(() => smsc.seen.filter(({ event, status }) => event === "taken" && status === 0).length === 3);
+  assert.deepEqual([...new Set(smsc.seen.flatMap(({ event, status }) => (event === "taken" ? [status] : [])))], [0]);
   assert.deepEqual(instance.inbound.map(({ text }) => text).sort(), ["Alone", "z".repeat(200)]);
 });
 

@@ -13,8 +13,8 @@ import { againAfterMs, type Telling } from "./telling.ts";
 import { readText } from "./text.ts";
 import { readUserData } from "./user-data.ts";
 
-/** What could not be told within this is left to the SMSC to tell again. */
-const TELL_WITHIN_MS = 5_000;
+/** After so long without success a message is refused if the store takes others meanwhile. */
+const REFUSED_AFTER_MS = 5_000;
 /** How often to look at what waits for its other parts, or to be forgotten. */
 const SWEEP_MS = 10_000;
 /** Stands where a part of a message never came. */
@@ -52,45 +52,68 @@ export class Incoming {
     this.#watch();
   }
 
-  /** Resolves with what the SMSC is to be answered; throws where it is to tell it again. */
-  async take(pdu: DeliverSm | DataSm, session: Stands): Promise<number> {
-    const { clock, settings, numbers } = this.#parts;
-    this.#sessions.note(session, clock.real());
+  /**
+   * Resolves with the command_status of the answer, once the message is on disk. Null: no answer, so that the SMSC sends
+   * the message again over its next session.
+   */
+  async take(pdu: DeliverSm | DataSm, session: Stands): Promise<number | null> {
+    this.#sessions.note(session, this.#parts.clock.real());
+    const { octets, piece } = readUserData(pdu);
+    const part = { dataCoding: pdu.dataCoding, octets };
+    if (piece === null) return await this.#takeWhole(pdu, part, session);
+    const add = async () => this.#reassembly.add(await this.#endsOf(pdu), piece, part, session);
+    const hadRoom = await this.#untilTaken(session, add);
+    this.#watch();
+    if (typeof hadRoom === "string") return hadRoom === "refused" ? ESME_RX_T_APPN : null;
+    return hadRoom ? ESME_ROK : ESME_RX_T_APPN;
+  }
+
+  async #endsOf(pdu: DeliverSm | DataSm): Promise<Ends> {
+    const { settings, numbers } = this.#parts;
     const own = await numbers();
-    const ends: Ends = {
+    return {
       from: incomingAddress(pdu.source, settings.defaultCountryCode),
       to: recipientOf(pdu, own, settings),
     };
-    const { octets, piece } = readUserData(pdu);
-    const part = { dataCoding: pdu.dataCoding, octets };
-    if (piece === null) return await this.#one(pdu, ends, part, session);
-    const hadRoom = await this.#reassembly.add(ends, piece, part, session);
-    this.#watch();
-    return hadRoom ? ESME_ROK : ESME_RX_T_APPN;
   }
 
   stop(): void {
     this.#stopTimer?.();
   }
 
-  async #one(pdu: DeliverSm | DataSm, ends: Ends, part: PartOctets, session: Stands): Promise<number> {
-    const { clock, telling } = this.#parts;
-    const heard = await this.#heard.hear(digestOf(pdu, part), session);
+  /** Takes a message that came in one part. */
+  async #takeWhole(pdu: DeliverSm | DataSm, part: PartOctets, session: Stands): Promise<number | null> {
+    const heard = this.#heard.begin(digestOf(pdu, part), session);
     this.#watch();
-    const signal = this.#signalOf(heard.reference, ends, [part]);
-    const until = clock.real() + TELL_WITHIN_MS;
-    for (let tries = 0; !telling.isEnding; tries += 1) {
+    const report = async () => {
+      await this.#heard.keep(heard);
+      await this.#parts.telling.tell(this.#signalOf(heard.reference, await this.#endsOf(pdu), [part]));
+      return "taken" as const;
+    };
+    const taken = await this.#untilTaken(session, report);
+    if (taken === "unanswered") return null;
+    this.#heard.answered(heard, taken);
+    return taken === "taken" ? ESME_ROK : ESME_RX_T_APPN;
+  }
+
+  /**
+   * Repeats `take` until the store has taken the message. Some gateways throw away for good whatever is refused, with any
+   * status. So while the store takes nothing at all the message stays unanswered, as long as the session stands: the SMSC
+   * keeps it. A message that alone fails for 5 s, while the store takes others, is `refused`: it would block the rest.
+   */
+  async #untilTaken<Taken>(session: Stands, take: () => Promise<Taken>): Promise<Taken | "refused" | "unanswered"> {
+    const { clock, telling } = this.#parts;
+    const began = clock.real();
+    for (let tries = 0; ; tries += 1) {
+      const triedAt = clock.real();
       try {
-        await telling.tell(signal);
-        this.#heard.answered(heard, "taken");
-        return ESME_ROK;
+        return await take();
       } catch {
-        if (clock.real() >= until) break;
-        await telling.pause(againAfterMs(tries));
+        if (triedAt - began >= REFUSED_AFTER_MS && telling.takenAt > began) return "refused";
       }
+      await telling.pause(againAfterMs(tries));
+      if (telling.isEnding || !session.isBound) return "unanswered";
     }
-    this.#heard.answered(heard, "refused");
-    return ESME_RX_T_APPN;
   }
 
   async #tellWhole({ reference, from, to, parts }: Assembled): Promise<void> {

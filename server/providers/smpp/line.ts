@@ -14,7 +14,7 @@ const GOOD_AFTER_MS = 10_000;
 
 export interface LineEvents extends Pick<SessionEvents, "fault"> {
   /** See `LinkEvents`. */
-  deliver(pdu: DataSm | DeliverSm, session: Session): Promise<number>;
+  deliver(pdu: DataSm | DeliverSm, session: Session): Promise<number | null>;
   /** A session was bound, or is no longer. */
   turned(): void;
 }

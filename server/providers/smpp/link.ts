@@ -22,11 +22,12 @@ export type Submitted =
 
 export interface LinkEvents {
   /**
-   * A deliver_sm or data_sm from the SMSC. What it resolves to is the command_status of the answer, sent only then; a
-   * throw answers ESME_RX_T_APPN (0x64), so that it is told again. At most 64 are open at once on a session: until one
-   * resolves nothing more is read of it. `session` is what it came over, and whether that still stands.
+   * A deliver_sm or data_sm from the SMSC. What it resolves to is the command_status of the answer, sent only then; null
+   * sends no answer, so that the SMSC sends it again over its next session. A throw, which is a defect, answers
+   * ESME_RX_T_APPN (0x64). At most 64 are open at once on a session: until one resolves nothing more is read of it.
+   * `session` is what it came over, and whether that still stands.
    */
-  deliver(pdu: DeliverSm | DataSm, session: { readonly isBound: boolean }): Promise<number>;
+  deliver(pdu: DeliverSm | DataSm, session: { readonly isBound: boolean }): Promise<number | null>;
   /** `isUp` has changed. */
   changed(): void;
   /** What an operator may want to know. Never a text, an address or a password. */

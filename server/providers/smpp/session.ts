@@ -31,7 +31,7 @@ export interface SessionEvents {
   /** The session is over, also where it never was bound. Once; `reason` is in words. */
   ended(reason: string): void;
   /** A deliver_sm or data_sm: see `LinkEvents`. */
-  deliver(pdu: DeliverSm | DataSm): Promise<number>;
+  deliver(pdu: DeliverSm | DataSm): Promise<number | null>;
   fault(error: unknown): void;
 }
 
@@ -260,7 +260,7 @@ export class Session {
 
   async #deliver(pdu: DeliverSm | DataSm): Promise<void> {
     this.#deliveriesOpen += 1;
-    let status: number;
+    let status: number | null;
     try {
       status = await this.#events.deliver(pdu);
     } catch (error) {
@@ -269,7 +269,7 @@ export class Session {
     }
     const { sequence } = pdu;
     const command = pdu.command === "deliver_sm" ? "deliver_sm_resp" : "data_sm_resp";
-    this.#write(encodePdu({ command, status, sequence, messageId: "", tlvs: new Map() }));
+    if (status !== null) this.#write(encodePdu({ command, status, sequence, messageId: "", tlvs: new Map() }));
     if (this.#isFull) this.#deafUntil = this.#clock.real();
     this.#deliveriesOpen -= 1;
     this.#read();

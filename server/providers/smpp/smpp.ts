@@ -149,7 +149,7 @@ class Smpp implements Provider {
   }
 
   /** What the SMSC tells: a receipt, or a message of a contact. */
-  async #deliver(pdu: DeliverSm | DataSm, session: Stands): Promise<number> {
+  async #deliver(pdu: DeliverSm | DataSm, session: Stands): Promise<number | null> {
     const receipt = readReceipt(pdu, this.#settings);
     if (receipt === null) return await this.#incoming.take(pdu, session);
     this.#sinceReceipt = 0;

@@ -14,6 +14,7 @@ export class Telling {
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #pauses = new Set<() => void>();
   #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the instance is not started"));
+  #takenAt = Number.NEGATIVE_INFINITY;
   #isEnding = false;
   #isStopped = false;
 
@@ -37,7 +38,14 @@ export class Telling {
     const done = () => void this.#inFlight.delete(telling);
     this.#inFlight.add(telling);
     telling.then(done, done);
-    return await telling;
+    const applied = await telling;
+    if (applied === "applied") this.#takenAt = this.#clock.real();
+    return applied;
+  }
+
+  /** When the service last took a signal, real; minus infinity before the first. */
+  get takenAt(): number {
+    return this.#takenAt;
   }
 
   /** Tells until the service takes it; near the end only once. Answers whether it was taken. */

@@ -30,13 +30,18 @@ export const TO = "+155501000";
 export class Disk implements Memory {
   readonly entries = new Map<string, string>();
   fails = false;
+  /** Writes that failed. */
+  refused = 0;
 
   async list(prefix: string) {
     return [...this.entries].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value }));
   }
 
   async put(key: string, value: string): Promise<void> {
-    if (this.fails) throw new Error("the disk is full");
+    if (this.fails) {
+      this.refused += 1;
+      throw new Error("the disk is full");
+    }
     this.entries.set(key, value);
   }
 
