@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Type } from "typebox";
 import { Sample } from "../../test/support/edge.ts";
 import { invalidFields } from "../core/error.ts";
-import { closed, Phone, page } from "./schemas/common.ts";
+import { closed, Phone, page, text } from "./schemas/common.ts";
 import { CONFIGS } from "./schemas/instances.ts";
 import { compileCheck } from "./validate.ts";
 
@@ -39,7 +39,7 @@ test("contract 1: each bad field is named with what it should be", () => {
       { "content.mediaUrls": "must have at most 3 items" },
     ],
     [{ ...GOOD, channels: ["sms", "telegram"] }, { "channels[1]": 'must be one of imessage, sms; got "telegram"' }],
-    [{ ...GOOD, channels: [] }, { channels: "must have at least 1 item" }],
+    [{ ...GOOD, channels: [] }, { channels: "must have 1 to 10 items" }],
     [{ ...GOOD, limit: 9 }, { limit: "must be 10 to 20; got 9" }],
     [{ ...GOOD, limit: "10" }, { limit: 'must be a whole number, not the string "10"' }],
     [{ ...GOOD, limit: 10.5 }, { limit: "must be a whole number; got 10.5" }],
@@ -106,9 +106,56 @@ test("a schema that would let unknown fields through, or is quadratic, does not 
   assert.throws(() => compileCheck("body", Type.Object({ a: Type.String() })), /not closed/);
   assert.throws(() => compileCheck("body", closed({ a: Type.Array(Type.Object({ b: Type.String() })) })), /not closed/);
   assert.throws(
-    () => compileCheck("body", closed({ a: Type.Array(Type.String(), { uniqueItems: true }) })),
+    () => compileCheck("body", closed({ a: Type.Array(Type.String(), { uniqueItems: true, maxItems: 1 }) })),
     /quadratic/,
   );
+  assert.throws(() => compileCheck("body", closed({ a: Type.Array(Type.String()) })), /maxItems/);
+});
+
+test("items are not looked at where there are too many of them", () => {
+  const check = compileCheck("body", closed({ mentions: Type.Array(closed({ address: Phone }), { maxItems: 100 }) }));
+  const read: string[] = [];
+  const counted = (length: number) =>
+    new Proxy(
+      Array.from({ length }, () => ({})),
+      {
+        get(target, name, self) {
+          if (/^\d+$/.test(String(name))) read.push(String(name));
+          return Reflect.get(target, name, self);
+        },
+      },
+    );
+  assert.deepEqual(check({ mentions: counted(24_000) }), [
+    { path: "mentions", message: "must have at most 100 items" },
+  ]);
+  assert.deepEqual(read, []);
+  assert.equal(check({ mentions: counted(100) }).length, 100);
+  assert.equal(read.length, 100);
+});
+
+test("of unknown fields no more are collected than an answer shows, and none is forgotten in the next request", () => {
+  const check = compileCheck("body", closed({ list: Type.Array(closed({ a: Type.Null() }), { maxItems: 100 }) }));
+  const odd = Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`k${index}`, 1]));
+  const found = check({ list: Array(100).fill({ a: null, ...odd }) });
+  assert.equal(found.length, 100);
+  assert.deepEqual(found[99], { path: "list[0].k99", message: "is unknown; known are a" });
+  assert.deepEqual(check({ list: [{ a: null, b: 1 }] }), [{ path: "list[0].b", message: "is unknown; known are a" }]);
+  assert.deepEqual(check({ list: [{ a: null }] }), []);
+});
+
+test("the length of a text is counted in characters", () => {
+  const check = compileCheck("body", closed({ text: text(3, 10) }));
+  for (const [isGood, size] of [
+    [true, 3],
+    [true, 10],
+    [false, 2],
+    [false, 11],
+    [false, 100_000],
+  ] as const) {
+    for (const character of ["x", "😀"]) {
+      assert.equal(check({ text: character.repeat(size) }).length === 0, isGood, `${size} times ${character}`);
+    }
+  }
 });
 
 test("contract 1: a 400 says the first in its message and all in its details", () => {

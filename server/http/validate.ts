@@ -1,85 +1,28 @@
 /** The fields of a request against their schemas: every bad one at once, in sentences that say what is expected. */
 
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { ErrorObject } from "ajv";
 import type { TSchema } from "typebox";
 import type { ErrorDetail } from "../../sdk/wire.ts";
-import { isStorable, quote } from "./body.ts";
-import { closed, FORMATS, jsonBytes } from "./schemas/common.ts";
+import { compileSchema, type JsonSchema, type Part, type Validate } from "./compile-schema.ts";
+import { DETAILS_MAX } from "./errors.ts";
+import { isStorable, quote } from "./json.ts";
+import { closed, FORMATS } from "./schemas/common.ts";
 
-/** The part of a request that a schema is for. Only a query is text throughout, so only there numbers are read from it. */
-export type Part = "body" | "query";
-
-/** Names what is wrong with a value; nothing when it is as its schema says. Fills in defaults. */
+/** Names what is wrong with a value, at most 100 things; nothing when it is as its schema says. Fills in defaults. */
 export type Check = (value: unknown) => readonly ErrorDetail[];
 
-const OPTIONS = {
-  allErrors: true,
-  useDefaults: true,
-  verbose: true,
-  strictTypes: false,
-  strictRequired: false,
-} as const;
-const AJV = { body: ajv(false), query: ajv(true) };
-/** What was compiled, by the schema's JSON: many routes share one, and every further server in this process all. */
-const COMPILED = { body: new Map<string, ValidateFunction>(), query: new Map<string, ValidateFunction>() };
-
-function ajv(coerceTypes: boolean): Ajv {
-  const instance = new Ajv({ ...OPTIONS, coerceTypes });
-  for (const [name, { validate }] of Object.entries(FORMATS)) instance.addFormat(name, validate);
-  instance.addKeyword({
-    keyword: "x-bytesMax",
-    type: "object",
-    schemaType: "number",
-    errors: false,
-    validate: (max: number, value: unknown) => jsonBytes(value) <= max,
-  });
-  return instance;
-}
-
 /**
- * The check of one part of a route. Throws for a schema that would let something through: an object that is not
- * closed, or `uniqueItems`, which is quadratic in what a caller sends.
+ * The check of one part of a route. Throws for a schema that would let something through (an object that is not
+ * closed), or whose work a caller decides: `uniqueItems`, a list without `maxItems`.
  */
 export function compileCheck(part: Part, schema: TSchema | null): Check {
   // As JSON: what the compiler knows of a schema beyond that is no concern of the validator.
-  const text = JSON.stringify(schema ?? closed({}));
-  const plain: JsonSchema = JSON.parse(text);
-  refuseOpen(plain);
-  const validate = COMPILED[part].get(text) ?? AJV[part].compile(plain);
-  COMPILED[part].set(text, validate);
-  if (part === "body") return (value) => details(validate, value);
+  const plain: JsonSchema = JSON.parse(JSON.stringify(schema ?? closed({})));
+  const validate = compileSchema(part, plain);
+  if (part === "body") return (value) => details(validate(value));
   const addresses = addressNames(plain);
   const numbers = numberNames(plain);
   return (value) => queryDetails(validate, { addresses, numbers }, value);
-}
-
-interface JsonSchema {
-  type?: string;
-  format?: string;
-  properties?: Record<string, JsonSchema>;
-  additionalProperties?: unknown;
-  uniqueItems?: boolean;
-  enum?: unknown[];
-  const?: unknown;
-  anyOf?: JsonSchema[];
-  minLength?: number;
-  maxLength?: number;
-  minItems?: number;
-  maxItems?: number;
-  minimum?: number;
-  maximum?: number;
-}
-
-function refuseOpen(schema: JsonSchema): void {
-  if (schema.properties !== undefined && schema.additionalProperties !== false) {
-    throw new Error(`a schema with the fields ${Object.keys(schema.properties)} is not closed`);
-  }
-  if (schema.uniqueItems) throw new Error("uniqueItems is quadratic: remove doubles in the handler");
-  for (const value of Object.values(schema)) {
-    for (const inner of Array.isArray(value) ? value : [value]) {
-      if (typeof inner === "object" && inner !== null) refuseOpen(inner);
-    }
-  }
 }
 
 /** Query parameters that are addresses: in those a leading space was a `+` (contract 1). */
@@ -99,11 +42,7 @@ interface Named {
   numbers: readonly (readonly [name: string, kind: string])[];
 }
 
-function queryDetails(
-  validate: ValidateFunction,
-  { addresses, numbers }: Named,
-  value: unknown,
-): readonly ErrorDetail[] {
+function queryDetails(validate: Validate, { addresses, numbers }: Named, value: unknown): readonly ErrorDetail[] {
   const query = value as Record<string, unknown>;
   for (const name of addresses) {
     const address = query[name];
@@ -121,13 +60,14 @@ function queryDetails(
       odd.push({ path: name, message: `must be ${KINDS[kind]}, not ${kindOf(query[name])}` });
     }
   }
-  return odd.length > 0 ? odd : details(validate, query);
+  return odd.length > 0 ? odd : details(validate(query));
 }
 
-function details(validate: ValidateFunction, value: unknown): readonly ErrorDetail[] {
-  if (validate(value)) return NONE;
-  const errors = validate.errors ?? [];
-  return errors.some(isChoice) ? describeChoices(errors) : errors.map(describe);
+function details(errors: readonly ErrorObject[]): readonly ErrorDetail[] {
+  if (errors.length === 0) return NONE;
+  return errors.some(isChoice)
+    ? describeChoices(errors).slice(0, DETAILS_MAX)
+    : errors.slice(0, DETAILS_MAX).map(describe);
 }
 
 const NONE: readonly ErrorDetail[] = [];
@@ -218,10 +158,10 @@ function describe(error: ErrorObject): ErrorDetail {
     case "required":
       return { path: pathOf(instancePath, params.missingProperty), message: "is required" };
     case "additionalProperties": {
-      const known = Object.keys(schema.properties ?? {});
+      const { known, additionalProperty } = params;
       const message =
         known.length === 0 ? "is unknown: there are no fields here" : `is unknown; known are ${known.join(", ")}`;
-      return { path: pathOf(instancePath, params.additionalProperty), message };
+      return { path: pathOf(instancePath, additionalProperty), message };
     }
     default:
       return { path: pathOf(instancePath), message: sentence(keyword, schema, params, data) };

@@ -56,7 +56,7 @@ const BY_HASH = new Map<string, ApiKey>([
 export const Sample = closed({
   to: Address,
   content: closed({ text: text(1, 10), mediaUrls: Type.Optional(Type.Array(HttpsUrl, { maxItems: 3 })) }),
-  channels: Type.Optional(Type.Array(Type.Enum(CHANNELS), { minItems: 1 })),
+  channels: Type.Optional(Type.Array(Type.Enum(CHANNELS), { minItems: 1, maxItems: 10 })),
   amount: Type.Optional(Type.Union([Type.Number({ minimum: 1 }), Type.String({ maxLength: 5 })])),
   name: Type.Optional(Type.Union([text(1, 5), Type.Null()])),
   limit: Type.Optional(Type.Integer({ minimum: 10, maximum: 20 })),

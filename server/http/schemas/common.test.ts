@@ -12,7 +12,7 @@ import {
   encodeCursor,
   Instant,
   isInstant,
-  jsonBytes,
+  jsonBytesWithin,
   Metadata,
   type Same,
   text,
@@ -107,5 +107,23 @@ test("contract 3: an instant is ISO 8601 with an offset or Z, and one that exist
 });
 
 test("contract 3: the size of metadata is that of its compact JSON in UTF-8", () => {
-  assert.equal(jsonBytes({ a: "ü" }), 10);
+  const rows: [unknown, number][] = [
+    [{ a: "ü" }, 10],
+    [{ a: "\u0000", b: [1, null, "x"] }, 31],
+    [{}, 2],
+    [{ "": [] }, 7],
+  ];
+  for (const [value, bytes] of rows) {
+    assert.deepEqual([jsonBytesWithin(value, bytes), jsonBytesWithin(value, bytes - 1)], [true, false]);
+  }
+});
+
+test("metadata that is far too large is not written out to find that out", () => {
+  const huge = {
+    text: "x".repeat(100_000),
+    toJSON(): never {
+      throw new Error("it was written out");
+    },
+  };
+  assert.equal(jsonBytesWithin(huge, 16_384), false);
 });

@@ -138,9 +138,22 @@ export const Metadata = Type.Unsafe<WireMetadata>({
   "x-bytesMax": METADATA_BYTES_MAX,
 });
 
-/** Bytes of `value` as compact JSON in UTF-8. */
-export function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value) ?? "");
+/** Whether `value` takes at most `max` bytes as compact JSON in UTF-8. Looks at no more of it than it takes to know. */
+export function jsonBytesWithin(value: unknown, max: number): boolean {
+  let least = 0;
+  const left: unknown[] = [value];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    // A character is a byte at least, and so is whatever stands between two values.
+    least += typeof next === "string" ? next.length + 2 : 1;
+    if (least > max) return false;
+    if (typeof next !== "object" || next === null) continue;
+    for (const name in next) {
+      if (!Array.isArray(next)) least += name.length + 3;
+      if (least > max) return false;
+      left.push((next as Record<string, unknown>)[name]);
+    }
+  }
+  return Buffer.byteLength(JSON.stringify(value) ?? "") <= max;
 }
 
 /** `limit` and `cursor`, to be spread into the query of a list. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ApiError } from "../core/error.ts";
-import { DEPTH_MAX, FIELDS_MAX, parseJson, quote } from "./body.ts";
+import { DEPTH_MAX, FIELDS_MAX, parseJson, quote } from "./json.ts";
 
 function refusal(source: string | Buffer): { code: string; paths: string[] | undefined } {
   try {
@@ -39,6 +39,43 @@ test("contract 1: JSON may be 32 levels deep and no deeper, brackets in strings 
 test("a body has a bounded number of fields and items", () => {
   assert.equal(refusal(`[${"1,".repeat(FIELDS_MAX - 1)}1]`).code, "none");
   assert.equal(refusal(`[${"1,".repeat(FIELDS_MAX)}1]`).code, "PAYLOAD_TOO_LARGE");
+});
+
+test("a body of 10 MiB that cannot be a file's is refused before anything of it is built", () => {
+  const MAX = 10_485_760;
+  const filled = (prefix: string, unit: string, suffix: string) =>
+    prefix + unit.repeat(Math.floor((MAX - prefix.length - suffix.length) / unit.length)) + suffix;
+  const parse = JSON.parse;
+  let built = 0;
+  JSON.parse = (...given) => {
+    built += 1;
+    return parse(...given);
+  };
+  try {
+    for (const [prefix, unit, suffix] of [
+      ['{"text":"', "\\n", '"}'],
+      ['{"text":"', '\\"', '"}'],
+      ['{"text":"', "\\\\", '"}'],
+      ['{"text":"', "\\ud83d", '"}'],
+      ['{"to":', "1", "}"],
+      ["{", " ", "}"],
+      ["[", '""', "]"],
+      ["", "[]", ""],
+      ["[", "{},", "1]"],
+    ] as const) {
+      assert.equal(refusal(filled(prefix, unit, suffix)).code, "PAYLOAD_TOO_LARGE", unit);
+    }
+    assert.equal(built, 0);
+    const slashes = `\\/${"A".repeat(62)}`;
+    assert.equal(refusal(filled('{"data":"', slashes, '"}')).code, "none", "base64 as PHP writes it");
+    assert.equal(refusal(filled('{"data":"', "A", '"}')).code, "none");
+  } finally {
+    JSON.parse = parse;
+  }
+});
+
+test("no more odd strings are named than an answer shows", () => {
+  assert.equal(refusal(`[${'"\\ud83d",'.repeat(5_000)}1]`).paths?.length, 100);
 });
 
 test("contract 1: what is no JSON is INVALID_JSON and never anything else", () => {

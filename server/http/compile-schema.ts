@@ -1,0 +1,157 @@
+/** The validator of requests: Ajv, with the keywords replaced whose work a caller could make as large as it likes. */
+
+import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from "ajv";
+import { DETAILS_MAX } from "./errors.ts";
+import { FORMATS, jsonBytesWithin } from "./schemas/common.ts";
+
+/** The part of a request that a schema is for. Only a query is text throughout, so only there numbers are read from it. */
+export type Part = "body" | "query";
+
+/** A schema as plain JSON. */
+export interface JsonSchema {
+  type?: string;
+  format?: string;
+  properties?: Record<string, JsonSchema>;
+  additionalProperties?: unknown;
+  items?: JsonSchema;
+  uniqueItems?: boolean;
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: JsonSchema[];
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  minimum?: number;
+  maximum?: number;
+}
+
+const OPTIONS = {
+  allErrors: true,
+  useDefaults: true,
+  verbose: true,
+  strictTypes: false,
+  strictRequired: false,
+} as const;
+
+/** Longest value that any format takes, in characters: a longer one is none, whatever it is. */
+const FORMAT_LENGTH_MAX = 2_048;
+
+/** Unknown fields that may still be named in the value that is being validated. */
+let unknownLeft = DETAILS_MAX;
+
+const AJV = { body: ajv(false), query: ajv(true) };
+/** What was compiled, by the schema's JSON: many routes share one, and every further server in this process all. */
+const COMPILED = { body: new Map<string, ValidateFunction>(), query: new Map<string, ValidateFunction>() };
+
+function ajv(coerceTypes: boolean): Ajv {
+  const instance = new Ajv({ ...OPTIONS, coerceTypes });
+  for (const [name, { validate }] of Object.entries(FORMATS)) {
+    instance.addFormat(name, (value) => value.length <= FORMAT_LENGTH_MAX && validate(value));
+  }
+  instance.addKeyword({
+    keyword: "x-bytesMax",
+    type: "object",
+    schemaType: "number",
+    errors: false,
+    validate: (max: number, value: unknown) => jsonBytesWithin(value, max),
+  });
+  // Ajv's own count the characters of all of a string, however long it is.
+  for (const [keyword, validate] of [
+    ["maxLength", (max: number, value: string) => hasAtMost(value, max)],
+    ["minLength", (min: number, value: string) => min === 0 || !hasAtMost(value, min - 1)],
+  ] as const) {
+    instance.removeKeyword(keyword);
+    instance.addKeyword({ keyword, type: "string", schemaType: "number", errors: false, validate });
+  }
+  instance.addKeyword({
+    keyword: "x-closed",
+    type: "object",
+    schemaType: "array",
+    before: "additionalProperties",
+    compile: refuseUnknown,
+  });
+  return instance;
+}
+
+/** Whether a string has at most so many characters (code points). Looks at no more of it than it takes to know. */
+function hasAtMost(value: string, max: number): boolean {
+  if (value.length <= max) return true;
+  if (value.length > max * 2) return false;
+  let characters = 0;
+  for (const _ of value) characters += 1;
+  return characters <= max;
+}
+
+/** Names unknown fields as `additionalProperties` does, and stops at as many as an answer shows. */
+function refuseUnknown(names: string[]): SchemaValidateFunction {
+  const known = new Set(names);
+  const validate: SchemaValidateFunction = (value: object) => {
+    const errors: Partial<ErrorObject>[] = [];
+    let isKnown = true;
+    for (const name in value) {
+      if (known.has(name)) continue;
+      isKnown = false;
+      if (unknownLeft <= 0) break;
+      unknownLeft -= 1;
+      errors.push({ keyword: "additionalProperties", params: { additionalProperty: name, known: names } });
+    }
+    validate.errors = errors;
+    return isKnown;
+  };
+  return validate;
+}
+
+/**
+ * The errors of a value, none when it is as its schema says; fills in defaults. There are at most 100 for unknown
+ * fields, and the others are bounded by the schema: items beyond `maxItems` are not looked at.
+ */
+export type Validate = (value: unknown) => readonly ErrorObject[];
+
+/** Compiles a schema for a part. Throws for one that would let something through, or whose work a caller decides. */
+export function compileSchema(part: Part, schema: JsonSchema): Validate {
+  refuseOpen(schema);
+  const text = JSON.stringify(schema);
+  const validate = COMPILED[part].get(text) ?? AJV[part].compile(bounded(schema));
+  COMPILED[part].set(text, validate);
+  return (value) => {
+    unknownLeft = DETAILS_MAX;
+    if (validate(value)) return NONE;
+    // Of a condition that `bounded` made, only what is behind it counts.
+    return (validate.errors ?? NONE).filter(({ keyword }) => keyword !== "if");
+  };
+}
+
+const NONE: readonly ErrorObject[] = [];
+
+function refuseOpen(schema: JsonSchema): void {
+  if (schema.properties !== undefined && schema.additionalProperties !== false) {
+    throw new Error(`a schema with the fields ${Object.keys(schema.properties)} is not closed`);
+  }
+  if (schema.uniqueItems) throw new Error("uniqueItems is quadratic: remove doubles in the handler");
+  for (const inner of innerOf(schema)) refuseOpen(inner);
+  if (schema.type === "array" && schema.maxItems === undefined) throw new Error("a list needs maxItems");
+}
+
+function innerOf(schema: JsonSchema): JsonSchema[] {
+  const values = Object.values(schema).flatMap((value: unknown) => value);
+  return values.filter((value): value is JsonSchema => typeof value === "object" && value !== null);
+}
+
+/** The schema with what bounds the work first: items only where there are not too many, unknown fields by `x-closed`. */
+function bounded(schema: JsonSchema): JsonSchema {
+  const inner = Object.entries(schema).map(([name, value]: [string, unknown]) => {
+    if (Array.isArray(value)) return [name, value.map((one) => (isObject(one) ? bounded(one) : one))];
+    return [name, isObject(value) ? bounded(value) : value];
+  });
+  const { items, ...rest }: JsonSchema = Object.fromEntries(inner);
+  if (items !== undefined)
+    return { ...rest, if: { minItems: (rest.maxItems ?? 0) + 1 }, else: { items } } as JsonSchema;
+  if (schema.type !== "object" || schema.additionalProperties !== false) return rest;
+  const { additionalProperties: _, ...open } = rest;
+  return { ...open, "x-closed": Object.keys(schema.properties ?? {}) } as JsonSchema;
+}
+
+function isObject(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null;
+}
