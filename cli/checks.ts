@@ -100,14 +100,15 @@ function clockFinding(answer: Response): Finding {
 
 /** What `/health` says; of instances only where nothing else tells of them by name. */
 function healthFindings(checks: Health["checks"], isToldBelow: boolean): Finding[] {
-  const parts = Object.entries(checks).filter(([name]) => !(isToldBelow && name.startsWith("inst_")));
+  const parts = Object.entries(checks).filter(([name]) => !(isToldBelow && name === "channels"));
   const ill = parts.filter(([, { status }]) => status !== "ok");
   const named = parts.length === 1 ? `${parts[0]?.[0]} is well` : `${parts.length} parts of the server, all well`;
   if (ill.length === 0) return [ok("health", named)];
   return ill.map(([name, { status, message }]) => {
-    const advice = name.startsWith("inst_")
-      ? "An administrator sees more: TIGHTBEAM_ADMIN_KEY=… tightbeam doctor"
-      : "Look at the server's log.";
+    const advice =
+      name === "channels"
+        ? "An administrator sees more: TIGHTBEAM_ADMIN_KEY=… tightbeam doctor"
+        : "Look at the server's log.";
     return broken("health", `${name} is ${status}${message === undefined ? "" : `: ${message}`}`, advice);
   });
 }

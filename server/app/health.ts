@@ -23,6 +23,7 @@ export function createHealth({ context, metrics, authenticate, state }: HealthPa
     authenticate,
     clock: context.clock,
     checks: () => check(context),
+    publicUrl: () => context.publicUrl(),
     isReady: () => state() === "ready",
     metrics: {
       contentType: metrics.contentType,

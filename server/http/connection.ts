@@ -158,22 +158,31 @@ function headersTooLarge(): ApiError {
   return new ApiError("HEADERS_TOO_LARGE", message);
 }
 
-/** Refuses a head that was parsed and is still not acceptable: too long an address, too large headers, not one host. */
+/**
+ * Refuses a head that was parsed and is still not acceptable: too long an address, too large headers, not one host, or
+ * more than one key, of which Node keeps the first and a proxy before it may have judged another.
+ */
 export function checkHead(request: IncomingMessage): ApiError | null {
   const { url = "", rawHeaders } = request;
   if (url.length > URL_LENGTH_MAX) return uriTooLong();
   let bytes = 0;
   let hosts = 0;
+  let keys = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
     // Four more for the colon, the space and the line end.
     bytes += name.length + (rawHeaders[index + 1] ?? "").length + 4;
     if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+    if (name.length === 13 && name.toLowerCase() === "authorization") keys += 1;
   }
   if (bytes > HEADER_BYTES_MAX || rawHeaders.length > 2 * HEADER_COUNT_MAX) return headersTooLarge();
+  if (keys > 1) return notOnce("Authorization", "The request has more than one Authorization header.");
   if (hosts === 1 || (hosts === 0 && request.httpVersion === "1.0")) return null;
-  const message = hosts === 0 ? "The request has no Host header." : "The request has more than one Host header.";
-  return new ApiError("VALIDATION_ERROR", message, { details: [{ path: "Host", message: "must be given once" }] });
+  return notOnce("Host", `The request has ${hosts === 0 ? "no" : "more than one"} Host header.`);
+}
+
+function notOnce(path: string, message: string): ApiError {
+  return new ApiError("VALIDATION_ERROR", message, { details: [{ path, message: "must be given once" }] });
 }
 
 function answerSocket(

@@ -32,7 +32,8 @@ function extra(options: Partial<HealthOptions> = {}): Pick<ServerOptions, "extra
           return secret === KEYS.customer ? { ...KEY, id: "key_c", customerId: "cust_1", scope: "messages" } : null;
         },
         clock: systemClock(),
-        checks: () => ({ store: { status: "ok" } }),
+        checks: () => ({ database: { status: "ok" } }),
+        publicUrl: () => "https://tb.example:8443/under",
         isReady: () => true,
         metrics: { contentType: "text/plain; version=0.0.4", render: async () => "up 1\n" },
         ...options,
@@ -51,7 +52,10 @@ test("contract 6: /health is {status, timestamp, checks}, degraded when any part
   const { port, lines } = await startEdge(t, extra());
   const well = await ask(port, http("GET /health", ["X-Request-Id: mine"]));
   const { timestamp, ...rest } = JSON.parse(well.body);
-  assert.deepEqual([well.status, rest], [200, { status: "ok", checks: { store: { status: "ok" } } }]);
+  assert.deepEqual(
+    [well.status, rest],
+    [200, { status: "ok", checks: { database: { status: "ok" }, channels: { status: "ok" } } }],
+  );
   assert.equal(new Date(timestamp).toISOString(), timestamp);
   assert.equal(well.headers["x-request-id"], "mine");
   assert.deepEqual(
@@ -60,10 +64,69 @@ test("contract 6: /health is {status, timestamp, checks}, degraded when any part
   );
   const ill = await startEdge(
     t,
-    extra({ checks: async () => ({ store: { status: "ok" }, disk: { status: "degraded", message: "full" } }) }),
+    extra({ checks: async () => ({ database: { status: "degraded", message: "full" } }) }),
   );
   const answer = await ask(ill.port, http("GET /health"));
   assert.deepEqual([answer.status, JSON.parse(answer.body).status], [200, "degraded"]);
+});
+
+test("/health shows ids of instances and words of providers to admin keys only, and refuses nobody for a key", async (t) => {
+  const words = "the Mac at 10.0.0.5 refuses the password";
+  const checks = {
+    database: { status: "ok" },
+    inst_1: { status: "ok" },
+    inst_2: { status: "degraded", message: words },
+    rows: { status: "degraded", message: "endpoint wh_1" },
+  } as const;
+  const { port } = await startEdge(t, extra({ checks: () => checks }));
+  const shown = async (headers: string[]) => {
+    const answer = await ask(port, http("GET /health", headers));
+    const { status, checks: parts } = JSON.parse(answer.body);
+    assert.deepEqual([answer.status, status], [200, "degraded"]);
+    return parts;
+  };
+  const few = { database: { status: "ok" }, channels: { status: "degraded" }, rows: { status: "degraded" } };
+  for (const headers of [
+    [],
+    [AUTH],
+    ["Authorization: Bearer nonsense"],
+    [`Authorization: Bearer tb_${"x".repeat(36)}`],
+  ]) {
+    assert.deepEqual(await shown(headers), few);
+  }
+  assert.deepEqual(await shown([ADMIN]), checks);
+});
+
+test("/metrics is not for a page whose name was made to lead to this machine", async (t) => {
+  const { port } = await startEdge(t, extra());
+  const asked = async (host: string, headers: string[] = []) => {
+    const lines = ["GET /metrics HTTP/1.1", `Host: ${host}`, ...headers];
+    return (await ask(port, `${lines.join("\r\n")}\r\n\r\n`)).status;
+  };
+  for (const own of [
+    "localhost",
+    "LOCALHOST:8080",
+    "127.0.0.1:8080",
+    "127.1.2.3",
+    "[::1]:80",
+    "tb.example",
+    "TB.example:1",
+  ]) {
+    assert.equal(await asked(own), 200, own);
+  }
+  for (const other of [
+    "evil.example",
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "10.0.0.1",
+    "",
+    "%",
+    "a b",
+    "tb.example@x",
+  ]) {
+    assert.equal(await asked(other), 401, other);
+    assert.equal(await asked(other, [ADMIN]), 200, other);
+  }
 });
 
 test("contract 6: /healthz answers while the process lives, /readyz only when requests are taken", async (t) => {
@@ -82,7 +145,7 @@ test("contract 6: /healthz answers while the process lives, /readyz only when re
 
 test("contract 6: /metrics is for this machine, and for admin keys from elsewhere", async (t) => {
   const { port } = await startEdge(t, extra());
-  const near = await ask(port, http("GET /metrics"));
+  const near = await ask(port, http("GET /metrics").replace("Host: x", "Host: localhost"));
   assert.deepEqual(
     [near.status, near.body, near.headers["content-type"]],
     [200, "up 1\n", "text/plain; version=0.0.4"],

@@ -28,6 +28,21 @@ test("contract 1: X-Request-Id and X-Correlation-Id are echoed when they are in 
     assert.match((await post(id)).headers["x-correlation-id"] ?? "", /^cor_[0-9a-f]{32}$/);
 });
 
+test("two Authorization headers are a 400, whichever of them would be valid", async (t) => {
+  const { port } = await startEdge(t);
+  for (const [first, second] of [
+    [AUTH, ADMIN],
+    [AUTH, AUTH],
+    [ADMIN, "authorization: Basic x"],
+    ["AUTHORIZATION: x", AUTH],
+  ] as const) {
+    const answer = await ask(port, http("GET /v1/nothing", [first, "X-Between: 1", second]));
+    const { error } = failureOf(answer.status, answer.body);
+    assert.deepEqual([error.code, error.details?.[0]?.path], ["VALIDATION_ERROR", "Authorization"]);
+  }
+  assert.equal((await ask(port, http("GET /v1/nothing", [AUTH]))).status, 200);
+});
+
 test("contract 2: the rate limit is in the headers of every authenticated answer, and 429 names the wait", async (t) => {
   const { port, counted } = await startEdge(t, { rateLimit: { limit: 3, windowSeconds: 60 } });
   const lines = ["GET /v1/nothing", "GET /v1/none", "PUT /v1/messages", "GET /v1/nothing", "GET /v1/none"];

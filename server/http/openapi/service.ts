@@ -35,7 +35,8 @@ export const service: Section = {
     "GET /health": bare({
       id: "getHealth",
       summary: "See how the service is",
-      description: "Each part by name. 200 also when something is `degraded`: read `status`.",
+      description:
+        "200 also when something is `degraded`: read `status`. Without a key `checks` has `database` and, for all instances together, `channels`. With an admin key it has each instance by its id, with what is wrong.",
       contents: { "application/json": { schema: Health, example: health } },
     }),
     "GET /healthz": bare({
@@ -54,7 +55,8 @@ export const service: Section = {
     "GET /metrics": bare({
       id: "getMetrics",
       summary: "Read the metrics",
-      description: "In the text form of Prometheus. From the same machine, or with an admin key.",
+      description:
+        "In the text form of Prometheus. From the same machine, by one of its own names (`localhost`, a loopback address, the host of `TB_PUBLIC_URL`), or with an admin key.",
       contents: { "text/plain": text("tightbeam_messages_accepted_total 20\n") },
       errors: ["UNAUTHORIZED", "FORBIDDEN"],
     }),
