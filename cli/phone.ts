@@ -16,7 +16,7 @@ import { messageDetail } from "./messages.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
 import { onOrOff, seconds, wholeNumber } from "./values.ts";
 
-const ACTIONS = ["say", "type", "react", "pay", ...CALL_ACTIONS, "settings"] as const;
+const ACTIONS = ["say", "type", "react", "keep", "photo", "pay", ...CALL_ACTIONS, "settings"] as const;
 type Action = (typeof ACTIONS)[number];
 
 interface PhoneOptions {
@@ -28,6 +28,7 @@ interface PhoneOptions {
   online?: boolean;
   imessage?: boolean;
   readReceipts?: boolean;
+  edits?: boolean;
   latency?: number;
   loss?: number;
 }
@@ -36,7 +37,7 @@ interface PhoneOptions {
 export function addPhone(sandbox: Command, cli: Cli): void {
   sandbox
     .command("phone")
-    .description("Do what a contact would with its phone: write, type, react, pay, call, or set it.")
+    .description("Do what a contact would with its phone: write, type, react, keep, pay, call, or set it.")
     .argument("<number>", "whose phone, such as +15005550199")
     .addArgument(new Argument("<action>", "what to do").choices(ACTIONS))
     .argument("[words...]", "what to say, react to or pay: see the examples")
@@ -48,6 +49,7 @@ export function addPhone(sandbox: Command, cli: Cli): void {
     .option("--online <on|off>", "settings: whether messages reach it; what waits comes when it is on again", onOrOff)
     .option("--imessage <on|off>", "settings: whether it has iMessage", onOrOff)
     .option("--read-receipts <on|off>", "settings: whether it tells what was read", onOrOff)
+    .option("--edits <on|off>", "settings: whether messages on it can be edited", onOrOff)
     .option("--latency <time>", "settings: time before each receipt, up to 10m", seconds)
     .option("--loss <percent>", "settings: how many of a hundred messages it loses", wholeNumber(0))
     .addHelpText(
@@ -56,6 +58,8 @@ export function addPhone(sandbox: Command, cli: Cli): void {
         'tightbeam sandbox phone +15005550199 say "Hello"': "",
         "tightbeam sandbox phone +15005550199 type": "shows that somebody writes; type stop ends it",
         "tightbeam sandbox phone +15005550199 react <msg> love": "or one emoji; with a minus after --: takes it back",
+        "tightbeam sandbox phone +15005550199 keep <msg>": "an audio message of yours",
+        "tightbeam sandbox phone +15005550199 photo <chat>": "gives a group another photo",
         "tightbeam sandbox phone +15005550199 pay 25.00": "or: pay --request <pay>",
         "tightbeam sandbox phone +15005550199 ring --video": "then: answer, hangup or miss",
         "tightbeam sandbox phone +15005550199 settings": "how it is set",
@@ -95,6 +99,14 @@ const DEEDS: Readonly<Record<Exclude<Action, "settings">, Deed>> = {
     }
     cli.output().show(await phone.react({ messageId, type }), (done) => `${done.reaction} on ${done.messageId}`);
   },
+  async keep(cli, phone, [messageId, ...more]) {
+    if (messageId === undefined || more.length > 0) throw new UsageError("keep <msg>, an audio message of yours.");
+    cli.output().show(await phone.keepAudio({ messageId }), messageDetail);
+  },
+  async photo(cli, phone, [chatId, ...more]) {
+    if (chatId === undefined || more.length > 0) throw new UsageError("photo <chat>, a group that the contact is in.");
+    cli.output().show(await phone.changePhoto({ chatId }), ({ id }) => `another photo in ${id}`);
+  },
   async pay(cli, phone, [amount, ...more], { to, request }) {
     if (more.length > 0 || (amount === undefined && request === undefined)) {
       throw new UsageError("pay <amount>, such as 25.00, or pay --request <pay>.");
@@ -130,11 +142,12 @@ function call(action: CallAction): Deed {
 
 async function showSettings(cli: Cli, phone: Phone, words: string[], options: PhoneOptions): Promise<void> {
   if (words.length > 0) throw new UsageError("settings are options, such as --online off.");
-  const { online, imessage, readReceipts, latency, loss } = options;
+  const { online, imessage, readReceipts, edits, latency, loss } = options;
   const changes: Partial<PhoneSettings> = {
     ...(online === undefined ? {} : { online }),
     ...(imessage === undefined ? {} : { imessage }),
     ...(readReceipts === undefined ? {} : { readReceipts }),
+    ...(edits === undefined ? {} : { edits }),
     ...(latency === undefined ? {} : { latencyMs: latency * 1000 }),
     ...(loss === undefined ? {} : { lossPercent: loss }),
   };
@@ -143,7 +156,7 @@ async function showSettings(cli: Cli, phone: Phone, words: string[], options: Ph
 }
 
 function settingsDetail(
-  { online, imessage, readReceipts, latencyMs, lossPercent }: PhoneSettings,
+  { online, imessage, readReceipts, edits, latencyMs, lossPercent }: PhoneSettings,
   paint: Paint,
 ): string {
   const word = (on: boolean) => (on ? "on" : "off");
@@ -152,6 +165,7 @@ function settingsDetail(
       online: word(online),
       imessage: word(imessage),
       readReceipts: word(readReceipts),
+      edits: word(edits),
       latency: `${latencyMs} ms`,
       loss: `${lossPercent} %`,
     },

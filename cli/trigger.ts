@@ -40,23 +40,13 @@ export function addTrigger(program: Command, cli: Cli): void {
 
 async function showAll(cli: Cli): Promise<void> {
   const { TRIGGERS } = await import("./triggers.ts");
-  const rows = EVENT_TYPES.map((type) => {
-    const found = TRIGGERS[type];
-    return "run" in found
-      ? { type, steps: found.steps, impossible: null }
-      : { type, steps: null, impossible: found.impossible };
-  });
+  const rows = EVENT_TYPES.map((type) => ({ type, steps: TRIGGERS[type].steps }));
   cli.output().show(rows, (all, paint, width) =>
     table(
       all,
       [
         { title: "TYPE", value: (row) => row.type },
-        {
-          title: "STEPS",
-          value: (row) => row.steps ?? `cannot be triggered: ${row.impossible}`,
-          style: (row) => (row.steps === null ? "dim" : "reset"),
-          wraps: true,
-        },
+        { title: "STEPS", value: (row) => row.steps, wraps: true },
       ],
       paint,
       width,
@@ -68,7 +58,6 @@ async function showAll(cli: Cli): Promise<void> {
 async function trigger(cli: Cli, type: EventType): Promise<void> {
   const { TRIGGERS } = await import("./triggers.ts");
   const found = TRIGGERS[type];
-  if ("impossible" in found) throw new Failure("IMPOSSIBLE", `${type} cannot be triggered: ${found.impossible}.`);
   const client = cli.client("messages");
   await requireSandbox(client);
   const output = cli.output();

@@ -1,7 +1,8 @@
-/** What makes each type of event happen in the sandbox: for every type its steps, or why there are none. */
+/** What makes each type of event happen in the sandbox: for every type its steps. */
 
 import type { Tightbeam } from "../sdk/client.ts";
-import type { EventType, SendMessage } from "../sdk/wire.ts";
+import { TightbeamError } from "../sdk/errors.ts";
+import type { AttachmentInput, EventType, SendMessage } from "../sdk/wire.ts";
 import { Failure } from "./failure.ts";
 
 /** How a type of event is made to happen. */
@@ -10,11 +11,6 @@ export interface Trigger {
   steps: string;
   /** Goes through them. Answers the message that the event is about, where it is about one that the steps made. */
   run(client: Tightbeam): Promise<{ messageId?: string }>;
-}
-
-/** A type of event that the sandbox never tells of, and why. */
-export interface Impossible {
-  impossible: string;
 }
 
 /** The number of the sandbox's table (contract 7) that ends so. */
@@ -26,6 +22,8 @@ const DELIVERS = number("0100");
 const READS = number("0101");
 const NO_IMESSAGE = number("0102");
 const UNREACHABLE = number("0105");
+/** A phone that is set to take no edits, for as long as one is tried. */
+const TAKES_NO_EDITS = number("0198");
 /** The phone on which "you" are the contact. */
 const YOU = number("0199");
 
@@ -46,8 +44,12 @@ async function send(client: Tightbeam, to: string, more: Partial<SendMessage> = 
 }
 
 /** A message that is on the recipient's phone. Throws `Failure` where it does not get there in time. */
-async function delivered(client: Tightbeam, to: string): Promise<{ messageId: string }> {
-  const { messageId } = await send(client, to);
+async function delivered(
+  client: Tightbeam,
+  to: string,
+  more: Partial<SendMessage> = {},
+): Promise<{ messageId: string }> {
+  const { messageId } = await send(client, to, more);
   const event = await client.sandbox.wait({
     messageId,
     type: "message.delivered",
@@ -92,8 +94,31 @@ async function requestPayment(client: Tightbeam, to: string, more: { expiresInSe
   return await client.payments.request({ to, amount: "25.00", note: TEXT, ...more });
 }
 
+/** An audio message: a WAV without a sound in it. */
+const SILENCE: AttachmentInput = {
+  type: "base64",
+  data: "UklGRgAAAABXQVZFZm10IA==",
+  filename: "silence.wav",
+  isAudioMessage: true,
+};
+
+/** An edit that the phone refuses. Throws what else may be wrong with it. */
+async function refusedEdit(client: Tightbeam): Promise<{ messageId: string }> {
+  const sent = await delivered(client, TAKES_NO_EDITS);
+  const phone = client.sandbox.phone(TAKES_NO_EDITS);
+  await phone.change({ edits: false });
+  try {
+    await client.messages.edit(sent.messageId, { text: `${TEXT}, edited` });
+  } catch (error) {
+    if (!(error instanceof TightbeamError) || error.code !== "EDIT_FAILED") throw error;
+  } finally {
+    await phone.change({ edits: true });
+  }
+  return sent;
+}
+
 /** Every type of event there is, and what makes it happen. */
-export const TRIGGERS: Readonly<Record<EventType, Trigger | Impossible>> = {
+export const TRIGGERS: Readonly<Record<EventType, Trigger>> = {
   "message.queued": sends(DELIVERS, ""),
   "message.sent": sends(DELIVERS, ""),
   "message.delivered": sends(DELIVERS, ""),
@@ -122,7 +147,8 @@ export const TRIGGERS: Readonly<Record<EventType, Trigger | Impossible>> = {
     run: then((client, messageId) => client.messages.edit(messageId, { text: `${TEXT}, edited` })),
   },
   "message.edit_failed": {
-    impossible: "the sandbox's phones refuse no edit, and what is sure to be refused is a 400 with no event",
+    steps: `send to ${TAKES_NO_EDITS}, whose phone is set to take no edits, and edit that`,
+    run: refusedEdit,
   },
   "message.unsent": {
     steps: `send to ${DELIVERS}, and take that back`,
@@ -132,7 +158,14 @@ export const TRIGGERS: Readonly<Record<EventType, Trigger | Impossible>> = {
     steps: `send to ${DELIVERS}, and delete that`,
     run: then((client, messageId) => client.messages.delete(messageId)),
   },
-  "message.audio_kept": { impossible: "nobody keeps audio messages on the sandbox's phones" },
+  "message.audio_kept": {
+    steps: `send an audio message to ${DELIVERS}, who keeps it`,
+    run: async (client) => {
+      const sent = await delivered(client, DELIVERS, { attachments: [SILENCE] });
+      await client.sandbox.phone(DELIVERS).keepAudio(sent);
+      return sent;
+    },
+  },
   "typing.indicator": does(`send to ${YOU}, who begins to type, and ceases`, async (client) => {
     await delivered(client, YOU);
     await client.sandbox.phone(YOU).type({ typing: true });
@@ -164,7 +197,9 @@ export const TRIGGERS: Readonly<Record<EventType, Trigger | Impossible>> = {
   "chat.title.changed": does("make a group, and rename it", async (client) =>
     client.chats.rename(await makeGroup(client), "Triggered"),
   ),
-  "chat.photo.changed": { impossible: "groups of the sandbox have no photo" },
+  "chat.photo.changed": does(`make a group, to which ${READS} gives another photo`, async (client) =>
+    client.sandbox.phone(READS).changePhoto({ chatId: await makeGroup(client) }),
+  ),
   "webhook.test": does("test the webhook that is configured", async (client) => {
     if ((await client.webhooks.get()) === null) {
       throw new Failure("WEBHOOK_NOT_CONFIGURED", "There is no webhook to test.", ["tightbeam webhooks set <url>"]);

@@ -84,6 +84,14 @@ test("specification 7: a lost connection, a 502, a 503 and a 504 are retried wit
   }
 });
 
+test("an edit that the phone refused is not tried again: each try would be one more message.edit_failed", async (t) => {
+  const refused = { status: 502, error: { code: "EDIT_FAILED", message: "msg_1 could not be edited." } };
+  const api = await startApi(t, { "PUT /v1/messages/msg_1": refused });
+  const { client, waits } = clientOf(api.url);
+  await assert.rejects(client.messages.edit("msg_1", { text: "Bye" }), { code: "EDIT_FAILED", status: 502 });
+  assert.deepEqual([waits, api.requests.length], [[], 1]);
+});
+
 test("contract 3: a POST is retried with the same idempotency key, another POST has another", async (t) => {
   const accepted = { status: 202, data: { id: "msg_1" } };
   const api = await startApi(t, { "POST /v1/messages": [{ drop: true }, busy, accepted] });

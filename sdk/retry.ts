@@ -21,11 +21,13 @@ export function retryDelayMs(error: TightbeamError, retry: number, chance: numbe
 
 /**
  * Whether a failed request is tried again. 429 and 503 were refused before anything was done, so every request is. No
- * answer, 502 and 504 leave open whether it was done: then only a request is that may be done twice (`repeatable`).
+ * answer, 502 and 504 leave open whether it was done: then only a request is that may be done twice (`repeatable`). An
+ * edit that the phone refused (502 `EDIT_FAILED`) was decided: each further try would be refused, with one more event.
  * A server that was not there for the first call of a client (`hasAnswered` is false) is not waited for.
  */
 export function isRetryable(error: TightbeamError, given: { repeatable: boolean; hasAnswered: boolean }): boolean {
   if (error.status === 429 || error.status === 503) return true;
+  if (error.code === "EDIT_FAILED") return false;
   if (isAbsence(error) && !given.hasAnswered) return false;
   return given.repeatable && [0, 502, 504].includes(error.status);
 }

@@ -5,12 +5,15 @@ import { segment } from "./paging.ts";
 import type { Request } from "./request.ts";
 import type {
   Call,
+  Chat,
   Event,
   EventType,
   Inbox,
   InboxBehaviour,
   Message,
   PhoneCall,
+  PhoneGroupPhoto,
+  PhoneKeptAudio,
   PhoneMessage,
   PhonePayment,
   PhoneReaction,
@@ -69,6 +72,12 @@ function phoneRoutes(request: Request, number: string) {
       request<Typing>("POST", `${path}/typing`, { ...options, body: typing }),
     react: (reaction: PhoneReaction, options?: CallOptions) =>
       request<Reacted>("POST", `${path}/reactions`, { ...options, body: reaction }),
+    /** Keeps an audio message of the customer's, and answers it. */
+    keepAudio: (kept: PhoneKeptAudio, options?: CallOptions) =>
+      request<Message>("POST", `${path}/audio-kept`, { ...options, body: kept }),
+    /** Gives a group another photo, and answers the group. */
+    changePhoto: (changed: PhoneGroupPhoto, options?: CallOptions) =>
+      request<Chat>("POST", `${path}/group-photo`, { ...options, body: changed }),
     /** Pays; answers the message that carries the payment. */
     pay: (payment: PhonePayment, options?: CallOptions) =>
       request<Message>("POST", `${path}/payments`, { ...options, body: payment }),

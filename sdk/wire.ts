@@ -1040,6 +1040,18 @@ export interface PhoneReaction {
   idempotencyKey?: string;
 }
 
+/** Body of `POST /v1/sandbox/phones/:number/audio-kept`: an audio message that is on the phone. */
+export interface PhoneKeptAudio {
+  messageId: string;
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/group-photo`: a group that the contact is in. */
+export interface PhoneGroupPhoto {
+  chatId: string;
+  idempotencyKey?: string;
+}
+
 /** Body of `POST /v1/sandbox/phones/:number/payments`: `requestId` pays that request's amount when none is given. */
 export interface PhonePayment {
   amount?: number | string;
@@ -1064,6 +1076,8 @@ export interface PhoneSettings {
   online: boolean;
   imessage: boolean;
   readReceipts: boolean;
+  /** While it is not, a message stays as it is when it is edited, and the edit fails. */
+  edits: boolean;
   /** Time before each receipt, in milliseconds. */
   latencyMs: number;
   /** Share of messages that are lost, 0 to 100. */

@@ -2,6 +2,7 @@
 
 import type { Reacted, Typing, Message as WireMessage } from "../../sdk/wire.ts";
 import { callRecord } from "../core/call.ts";
+import { chatRecord } from "../core/chat.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { messageRecord } from "../core/message-record.ts";
@@ -9,19 +10,37 @@ import { parseReaction } from "../core/reaction.ts";
 import type { Context } from "../engine/context.ts";
 import {
   callFromPhone,
+  changePhotoFromPhone,
+  keepAudioOnPhone,
   payFromPhone,
   phonesOf,
   reactFromPhone,
   typeOnPhone,
   writeFromPhone,
 } from "../engine/sandbox/phones.ts";
+import { findLastMessage } from "../store/chats.ts";
 import { addressParam } from "./address-param.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Call, type Caller, type Route, route } from "./route.ts";
-import { PhoneCall, PhoneMessage, PhonePayment, PhoneReaction, PhoneSettings, PhoneTyping } from "./schemas/sandbox.ts";
+import {
+  PhoneCall,
+  PhoneGroupPhoto,
+  PhoneKeptAudio,
+  PhoneMessage,
+  PhonePayment,
+  PhoneReaction,
+  PhoneSettings,
+  PhoneTyping,
+} from "./schemas/sandbox.ts";
 
 /** `/v1/sandbox/phones/:number` and what is under it. */
 export function phoneRoutes(context: Context): Route[] {
-  return [...messageRoutes(context), ...signRoutes(context), callRoute(context), ...settingsRoutes(context)];
+  return [
+    ...messageRoutes(context),
+    ...signRoutes(context),
+    photoRoute(context),
+    callRoute(context),
+    ...settingsRoutes(context),
+  ];
 }
 
 function numberOf({ number }: { readonly number: string }): string {
@@ -50,6 +69,15 @@ function messageRoutes(context: Context): Route[] {
       async handle(call) {
         const action = actionOf(call);
         return { data: recordOf(await payFromPhone(context, action)) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/sandbox/phones/:number/audio-kept",
+      scope: "messages",
+      body: PhoneKeptAudio,
+      async handle(call) {
+        return { data: recordOf(await keepAudioOnPhone(context, actionOf(call))) };
       },
     }),
   ];
@@ -95,6 +123,19 @@ function signRoutes(context: Context): Route[] {
       },
     }),
   ];
+}
+
+function photoRoute(context: Context): Route {
+  return route({
+    method: "POST",
+    path: "/v1/sandbox/phones/:number/group-photo",
+    scope: "messages",
+    body: PhoneGroupPhoto,
+    async handle(call) {
+      const chat = await changePhotoFromPhone(context, actionOf(call));
+      return { data: chatRecord(chat, await findLastMessage(context.store.db, chat.id)) };
+    },
+  });
 }
 
 function callRoute(context: Context): Route {

@@ -3,7 +3,7 @@
 import type { CallAction, Channel, PhoneSettings } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { ParsedReaction } from "../core/reaction.ts";
-import type { InboundAttachment } from "./provider.ts";
+import type { GroupSighting, InboundAttachment } from "./provider.ts";
 
 /**
  * Contacts' phones that the provider keeps itself: only the sandbox has them. Each action is what a person would do on
@@ -29,6 +29,10 @@ export interface Phones {
     target: { reference: string; text: string | null },
     reaction: ParsedReaction,
   ): Promise<void>;
+  /** Keeps the audio message that the provider calls `reference`. */
+  keepAudio(phone: Phone, reference: string): Promise<void>;
+  /** Gives a group another photo. */
+  changePhoto(phone: Phone, name: string, group: GroupSighting): Promise<void>;
   /** Pays, and answers the reference of the inbound message that carries the payment. */
   pay(phone: Phone, name: string, amountCents: number): Promise<{ reference: string }>;
   /**

@@ -90,6 +90,8 @@ describe("contract 7: from a phone nobody gets at another customer's", () => {
     ["number, typing", "typing", { typing: true, to: FIRST_NUMBER }, 403, "ADDRESS_NOT_AUTHORIZED"],
     ["message, by a reaction", "reactions", { messageId: one.delivered, type: "love" }, 404, "NOT_FOUND"],
     ["inbound message, by a reaction", "reactions", { messageId: one.inbound, type: "-love" }, 404, "NOT_FOUND"],
+    ["message, by keeping it", "audio-kept", { messageId: one.delivered }, 404, "NOT_FOUND"],
+    ["group, by its photo", "group-photo", { chatId: one.group }, 404, "CONVERSATION_NOT_FOUND"],
     ["payment request", "payments", { requestId: one.pending }, 404, "NOT_FOUND"],
     ["number, by a payment", "payments", { amount: 25, to: FIRST_NUMBER }, 403, "ADDRESS_NOT_AUTHORIZED"],
     ["number, by a call", "calls", { action: "ring", to: FIRST_NUMBER }, 403, "ADDRESS_NOT_AUTHORIZED"],

@@ -121,6 +121,60 @@ describe("contract 7: phones do what they are told", () => {
     await stage.refused("POST", react, { messageId: later.id, type: "love" }, 400, "INVALID_STATUS");
   });
 
+  test("a phone that takes no edits leaves the message as it is: 502 EDIT_FAILED with its event, until it takes them again", async () => {
+    const ours = await stage.send("0170");
+    await stage.reached(ours.id, "delivered");
+    await stage.data("PUT", `${phone("0170")}/settings`, { edits: false });
+    const edit = () => stage.api.ask("PUT", `/v1/messages/${ours.id}`, { body: { text: "Bye" } });
+    const [event] = await stage.tells(async () => {
+      const { status, error } = await edit();
+      assert.deepEqual([status, error?.code], [502, "EDIT_FAILED"]);
+    }, ["edit_failed"]);
+    assert.partialDeepStrictEqual(event?.data, { messageId: ours.id, text: "Hello", status: "delivered" });
+    assert.match(event?.data.reason, /left the message as it is/);
+    await stage.data("PUT", `${phone("0170")}/settings`, { edits: true });
+    assert.equal((await edit()).data.content.text, "Bye");
+  });
+
+  test("a phone keeps an audio message of ours, which is told of once; anything else is refused", async () => {
+    const keep = `${phone("0171")}/audio-kept`;
+    const data = Buffer.from(`RIFF${"\0".repeat(4)}WAVEfmt `).toString("base64");
+    const file = { type: "base64", data, filename: "hello.wav" };
+    const audio = await stage.send("0171", { attachments: [{ ...file, isAudioMessage: true }] });
+    const plain = await stage.send("0171", { attachments: [file] });
+    await Promise.all([audio, plain].map(({ id }) => stage.reached(id, "delivered")));
+    const [event] = await stage.tells(async () => {
+      const kept = await stage.data("POST", keep, { messageId: audio.id });
+      assert.deepEqual(kept, await stage.data("GET", `/v1/messages/${audio.id}`));
+      await stage.data("POST", keep, { messageId: audio.id });
+    }, ["audio_kept"]);
+    assert.partialDeepStrictEqual(event?.data, { messageId: audio.id, to: number("0171"), status: "delivered" });
+    await stage.refused("POST", keep, { messageId: plain.id }, 400, "VALIDATION_ERROR");
+    const theirs = await stage.data("POST", `${phone("0171")}/messages`, { text: "Hi" });
+    await stage.refused("POST", keep, { messageId: theirs.id }, 400, "VALIDATION_ERROR");
+    await stage.refused("POST", keep, { messageId: "msg_none" }, 404, "NOT_FOUND");
+    await stage.refused("POST", `${phone("0172")}/audio-kept`, { messageId: audio.id }, 404, "NOT_FOUND");
+    const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
+    const later = await stage.send("0171", { attachments: [{ ...file, isAudioMessage: true }], scheduledAt });
+    await stage.refused("POST", keep, { messageId: later.id }, 400, "INVALID_STATUS");
+  });
+
+  test("a phone in a group gives it another photo; one that is in none, or in another, cannot", async () => {
+    const participants = [number("0173"), number("0174")];
+    const group = await stage.data("POST", "/v1/chats/groups", { participants });
+    const [event] = await stage.tells(async () => {
+      const chat = await stage.data("POST", `${phone("0173")}/group-photo`, { chatId: group.id });
+      assert.equal(chat.id, group.id);
+    }, ["chat.photo.changed"]);
+    assert.deepEqual(event?.data, { chatId: group.id, actor: number("0173"), to: group.from, channel: "imessage" });
+    await stage.refused("POST", `${phone("0175")}/group-photo`, { chatId: group.id }, 404, "NOT_FOUND");
+    await stage.refused("POST", `${phone("0173")}/group-photo`, { chatId: "chat_0" }, 404, "CONVERSATION_NOT_FOUND");
+    const thread = (await stage.data("POST", `${phone("0173")}/messages`, { text: "Hi" })).chatId;
+    await stage.refused("POST", `${phone("0173")}/group-photo`, { chatId: thread }, 400, "INVALID_STATUS");
+    await stage.data("POST", `/v1/chats/${group.id}/leave`);
+    await stage.refused("POST", `${phone("0173")}/group-photo`, { chatId: group.id }, 400, "INVALID_STATUS");
+  });
+
   test("a phone pays an amount, or what a request asks of it", async () => {
     const ask = (last4: string) => stage.data("POST", "/v1/payments/request", { to: number(last4), amount: "12.50" });
     const pay = `${phone("0128")}/payments`;

@@ -54,6 +54,7 @@ async function makeWorld(api: TestService, before?: World): Promise<World> {
       online: true,
       imessage: true,
       readReceipts: false,
+      edits: true,
       latencyMs: 0,
       lossPercent: 0,
     });

@@ -114,7 +114,7 @@ async function historyOf({ data: { callId } }: Told): Promise<{ status: string; 
 
 describe("contract 7: phones are as they are set", () => {
   const set = (last4: string, settings: object) => stage.data("PUT", `${phone(last4)}/settings`, settings);
-  const DEFAULTS = { online: true, imessage: true, readReceipts: false, latencyMs: 0, lossPercent: 0 };
+  const DEFAULTS = { online: true, imessage: true, readReceipts: false, edits: true, latencyMs: 0, lossPercent: 0 };
 
   test("until somebody sets them they are as the table has it", async () => {
     assert.deepEqual(await stage.data("GET", `${phone("0100")}/settings`), DEFAULTS);

@@ -202,6 +202,8 @@ const VARIANTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "POST /v1/sandbox/phones/:number/payments": [["amount"], ["requestId"]],
   "POST /v1/sandbox/phones/:number/typing": [["typing"]],
   "POST /v1/sandbox/phones/:number/reactions": [["messageId", "type"]],
+  "POST /v1/sandbox/phones/:number/audio-kept": [["messageId"]],
+  "POST /v1/sandbox/phones/:number/group-photo": [["chatId"]],
   "POST /v1/sandbox/phones/:number/calls": [["action"], ["action", "video"]],
   "POST /v1/sandbox/clock": [["advance"], ["reset"]],
   "POST /v1/admin/customers/:id/numbers": [["phoneNumber", "provider"]],

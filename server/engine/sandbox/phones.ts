@@ -1,7 +1,16 @@
 /** What people do with the sandbox's phones: each action is told as a provider tells it, and taken in like any other. */
 
 import { createHash } from "node:crypto";
-import type { Channel, PhoneCall, PhoneMessage, PhonePayment, PhoneReaction, PhoneTyping } from "../../../sdk/wire.ts";
+import type {
+  Channel,
+  PhoneCall,
+  PhoneGroupPhoto,
+  PhoneKeptAudio,
+  PhoneMessage,
+  PhonePayment,
+  PhoneReaction,
+  PhoneTyping,
+} from "../../../sdk/wire.ts";
 import type { Call } from "../../core/call.ts";
 import { type Chat, threadKey } from "../../core/chat.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
@@ -80,21 +89,50 @@ export async function reactFromPhone(context: Context, action: PhoneAction<Phone
   const reaction = parseReaction(body.type);
   if (reaction === null) throw invalidField("type", REACTION_EXPECTED);
   return await act(context, action, ["reactions", requireMessage], async (name) => {
-    const message = await requireMessage(context, customerId, body.messageId);
-    if (!isBetween(message, number)) {
-      throw new ApiError("NOT_FOUND", `${body.messageId} is no message between you and ${number}.`);
-    }
-    const { providerMessageId: reference, channel, status, text } = message;
-    if (channel !== "imessage") {
-      throw new ApiError("CHANNEL_NOT_SUPPORTED", `${message.id} went over SMS, which has no reactions.`);
-    }
-    if (reference === null || !ON_PHONE.has(status)) {
-      throw new ApiError("INVALID_STATUS", `${message.id} is ${status}; the phone of ${number} does not have it.`);
-    }
+    const { message, reference } = await requireOnPhone(context, action, body.messageId, "reactions");
+    const { text } = message;
     const { phones, phone } = await lineTo(context, customerId, number, ownEnd(message));
     // Under the same key after a reset it is about another message, and another reaction: what was told of is remembered.
     await phones.react(phone, `${name}_${message.id}`, { reference, text }, reaction);
     return message;
+  });
+}
+
+/**
+ * The contact keeps an audio message of the customer's, which is told of once. Answers it. Throws as `reactFromPhone`
+ * does, and a 400 for what is no audio message.
+ */
+export async function keepAudioOnPhone(context: Context, action: PhoneAction<PhoneKeptAudio>): Promise<Message> {
+  const { customerId, number, body } = action;
+  return await act(context, action, ["audio-kept", requireMessage], async () => {
+    const { message, reference } = await requireOnPhone(context, action, body.messageId, "audio messages");
+    const isAudio = message.attachments.some(({ isAudioMessage }) => isAudioMessage);
+    if (message.direction !== "outbound" || !isAudio) {
+      throw invalidField("messageId", "names no audio message of yours: send one with attachments[].isAudioMessage");
+    }
+    const { phones, phone } = await lineTo(context, customerId, number, message.from);
+    await phones.keepAudio(phone, reference);
+    return await requireMessage(context, customerId, message.id);
+  });
+}
+
+/**
+ * The contact gives a group another photo. Answers the group. Throws 404 for a group that is not there, or that the
+ * contact is not in, and 400 `INVALID_STATUS` for a one-to-one thread and for a group that the customer has left.
+ */
+export async function changePhotoFromPhone(context: Context, action: PhoneAction<PhoneGroupPhoto>): Promise<Chat> {
+  const { customerId, number, body } = action;
+  return await act(context, action, ["group-photo", chatById], async (name) => {
+    const chat = await chatById(context, customerId, body.chatId);
+    const { id, isGroup, leftAt, reference, participants } = chat;
+    if (!isGroup || reference === null)
+      throw new ApiError("INVALID_STATUS", `${id} is no group; only a group has a photo.`);
+    if (!participants.includes(number)) throw new ApiError("NOT_FOUND", `${number} is not in ${id}.`);
+    if (leftAt !== null)
+      throw new ApiError("INVALID_STATUS", `${id}: you have left this group, and hear no more of it.`);
+    const { phones, phone } = await lineTo(context, customerId, number, chat.from);
+    await phones.changePhoto(phone, `${name}_${id}`, { reference, name: chat.name, participants });
+    return chat;
   });
 }
 
@@ -204,6 +242,25 @@ function isBetween(message: Message, contact: string): boolean {
   return (message.direction === "inbound" ? message.from : message.to) === contact;
 }
 
+/** A message that the phone has, by iMessage, and the provider's reference of it. `what`: what SMS knows none of. */
+async function requireOnPhone(
+  context: Context,
+  { customerId, number }: PhoneAction<unknown>,
+  id: string,
+  what: string,
+): Promise<{ message: Message; reference: string }> {
+  const message = await requireMessage(context, customerId, id);
+  if (!isBetween(message, number)) throw new ApiError("NOT_FOUND", `${id} is no message between you and ${number}.`);
+  const { providerMessageId: reference, channel, status } = message;
+  if (channel !== "imessage") {
+    throw new ApiError("CHANNEL_NOT_SUPPORTED", `${message.id} went over SMS, which has no ${what}.`);
+  }
+  if (reference === null || !ON_PHONE.has(status)) {
+    throw new ApiError("INVALID_STATUS", `${message.id} is ${status}; the phone of ${number} does not have it.`);
+  }
+  return { message, reference };
+}
+
 function ownEnd({ direction, from, to }: Message): string {
   return direction === "inbound" ? to : from;
 }
@@ -238,7 +295,7 @@ async function heard(context: Context, { number }: Line, reference: string): Pro
 async function chatById({ store }: Context, customerId: CustomerId, id: string): Promise<Chat> {
   const chat = await findChat(store.db, customerId, id);
   if (chat !== null) return chat;
-  throw new ApiError("CONVERSATION_NOT_FOUND", `There is no conversation ${id} any more.`);
+  throw new ApiError("CONVERSATION_NOT_FOUND", `There is no conversation ${id.slice(0, 100)}.`);
 }
 
 async function requireCall({ store }: Context, customerId: CustomerId, id: string): Promise<Call> {

@@ -26,7 +26,8 @@ import {
 } from "./operation.ts";
 import { at, CONTACT, IDS, LAST_PAGE, OTHER_CONTACT, OWN } from "./samples.ts";
 
-const Chat = wire<WireChat>()(
+/** The record of a conversation. */
+export const Chat = wire<WireChat>()(
   component("Chat", {
     id: id("chat"),
     guid: id("chat"),
@@ -88,7 +89,8 @@ const threadExample: WireChat = {
   updatedAt: at(60),
 };
 
-const groupExample: WireChat = {
+/** A group of three. */
+export const groupExample: WireChat = {
   ...threadExample,
   ...named(IDS.group),
   name: "Table for six",

@@ -28,6 +28,7 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "SendMessage.conversationId": "chatId",
   "SendMessage.content.mediaUrl": "content.mediaUrls",
   "SendCarousel.conversationId": "chatId",
+  "UpdateMessage.content.mediaUrl": "content.mediaUrls",
   "EditMessage.content": "text",
   "EditMessage.content.text": "text",
   "ReactToMessage.reaction": "type",

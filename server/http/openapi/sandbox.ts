@@ -11,7 +11,7 @@ import type {
 } from "../../../sdk/wire.ts";
 import { wire } from "../schemas/common.ts";
 import { Call, callExample } from "./calls.ts";
-import { Typing } from "./chats.ts";
+import { Chat, groupExample, Typing } from "./chats.ts";
 import { AnyEvent } from "./events.ts";
 import { Message, messageExample, Reacted } from "./messages.ts";
 import { At, component, operation, orNull, type Section } from "./operation.ts";
@@ -45,6 +45,7 @@ const PhoneSettings = wire<WirePhoneSettings>()(
     online: Type.Boolean(),
     imessage: Type.Boolean(),
     readReceipts: Type.Boolean(),
+    edits: Type.Boolean(),
     latencyMs: Type.Number({ minimum: 0 }),
     lossPercent: Type.Number({ minimum: 0, maximum: 100 }),
   }),
@@ -92,6 +93,7 @@ const settings: WirePhoneSettings = {
   online: true,
   imessage: true,
   readReceipts: false,
+  edits: true,
   latencyMs: 20,
   lossPercent: 0,
 };
@@ -175,6 +177,25 @@ const phoneOperations: Section["operations"] = {
     example: { messageId: IDS.message, reaction: "love" },
     errors: [...turning, "INVALID_STATUS"],
     body: { messageId: IDS.message, type: "love" },
+  }),
+  "POST /v1/sandbox/phones/:number/audio-kept": operation({
+    id: "keepAudioOnPhone",
+    summary: "Keep an audio message as the contact",
+    description:
+      "One that you sent with `isAudioMessage`, and that is on this phone: `message.audio_kept` tells of it, once. Answers the message.",
+    answer: Message,
+    example: messageExample,
+    errors: [...turning, "INVALID_STATUS"],
+    body: { messageId: IDS.message },
+  }),
+  "POST /v1/sandbox/phones/:number/group-photo": operation({
+    id: "changePhotoFromPhone",
+    summary: "Change a group's photo as the contact",
+    description: "Of a group that the contact is in: `chat.photo.changed` tells of it. Answers the group.",
+    answer: Chat,
+    example: groupExample,
+    errors: [...turning, "CONVERSATION_NOT_FOUND", "INVALID_STATUS"],
+    body: { chatId: IDS.group },
   }),
   "POST /v1/sandbox/phones/:number/payments": operation({
     id: "payFromPhone",

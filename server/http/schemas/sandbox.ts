@@ -6,6 +6,8 @@ import {
   CHANNELS,
   type InboxBehaviour as InboxBehaviourBody,
   type PhoneCall as WirePhoneCall,
+  type PhoneGroupPhoto as WirePhoneGroupPhoto,
+  type PhoneKeptAudio as WirePhoneKeptAudio,
   type PhoneMessage as WirePhoneMessage,
   type PhonePayment as WirePhonePayment,
   type PhoneReaction as WirePhoneReaction,
@@ -47,6 +49,12 @@ export const PhoneReaction = wire<WirePhoneReaction>()(
   closed({ messageId: text(1, 512), type: ReactionCommand, idempotencyKey }),
 );
 
+/** The audio message that a phone keeps. */
+export const PhoneKeptAudio = wire<WirePhoneKeptAudio>()(closed({ messageId: text(1, 512), idempotencyKey }));
+
+/** The group whose photo a phone changes. */
+export const PhoneGroupPhoto = wire<WirePhoneGroupPhoto>()(closed({ chatId: text(1, 512), idempotencyKey }));
+
 /** What a phone pays. A number's decimals are judged by the engine. */
 export const PhonePayment = wire<WirePhonePayment>()(
   closed({
@@ -70,6 +78,7 @@ export const PhoneSettings = wire<Partial<WirePhoneSettings>>()(
     online: Type.Optional(Type.Boolean()),
     imessage: Type.Optional(Type.Boolean()),
     readReceipts: Type.Optional(Type.Boolean()),
+    edits: Type.Optional(Type.Boolean()),
     latencyMs: Type.Optional(Type.Integer({ minimum: 0, maximum: LATENCY_MS_MAX })),
     lossPercent: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
   }),

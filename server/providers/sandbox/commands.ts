@@ -8,6 +8,11 @@ import type { SettingsOf } from "./settings.ts";
 
 const DONE: Ordered = { done: true };
 
+const LEFT_AS_IT_IS: Ordered = {
+  done: false,
+  reason: "the phone left the message as it is (it is set to take no edits)",
+};
+
 /** What the sandbox called a message: one it took, or one that a phone wrote. */
 const REFERENCE = /^sbx_/;
 
@@ -19,7 +24,12 @@ export function createCommands(settings: SettingsOf, clock: Clock): Commands {
   let groups = 0;
   return {
     react: async (target) => onPhone(target),
-    edit: async (target) => onPhone(target),
+    edit: async (target) => {
+      const { customerId, peer } = target.chat;
+      // As where Messages on a Mac says that it was done, and the message is as it was.
+      if (peer !== null && !settings(customerId, peer).edits) return LEFT_AS_IT_IS;
+      return onPhone(target);
+    },
     unsend: async (target) => onPhone(target),
     markRead: async (chat) => onImessage(chat),
     markUnread: async (chat) => onImessage(chat),

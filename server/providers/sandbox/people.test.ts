@@ -154,7 +154,7 @@ test("settings are a customer's own: what another one set changes nothing", asyn
 test("settings that could not be stored do not count, and what another version wrote sets what can be read of it", async () => {
   const key = `phone/${CUSTOMER}/+15005550101`;
   const { phones, writes } = await peopled(new Map([[key, '{"online":false,"latencyMs":"long","more":1}']]));
-  const settings = { online: false, imessage: true, readReceipts: true, latencyMs: 0, lossPercent: 0 };
+  const settings = { online: false, imessage: true, readReceipts: true, edits: true, latencyMs: 0, lossPercent: 0 };
   assert.deepEqual(phones.settings(CUSTOMER, "+15005550101"), settings);
   writes.failing = 1;
   await assert.rejects(phones.change(CUSTOMER, "+15005550101", { online: true }));

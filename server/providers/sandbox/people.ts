@@ -1,4 +1,4 @@
-/** What people do with the sandbox's phones, when they are told to: write, type, react, pay, call. */
+/** What people do with the sandbox's phones, when they are told to: write, type, react, keep, pay, call. */
 
 import type { PhoneSettings } from "../../../sdk/wire.ts";
 import type { CustomerId } from "../../core/id.ts";
@@ -6,7 +6,7 @@ import type { Phones } from "../phones.ts";
 import type { Signal } from "../provider.ts";
 import type { Calls } from "./calls.ts";
 import type { Settings } from "./settings.ts";
-import { callOf, inboundOf, paymentOf, reactionOf, typingOf } from "./signals.ts";
+import { callOf, inboundOf, paymentOf, photoOf, reactionOf, typingOf } from "./signals.ts";
 
 /** What people need of the sandbox. */
 interface Sandbox {
@@ -35,6 +35,8 @@ export function createPeople({ settings, calls, tell, changed, drop }: Sandbox):
     },
     type: (phone, typing) => tell(typingOf(phone, typing)),
     react: (phone, name, target, reaction) => tell(reactionOf(phone, referenceOf(name), target, reaction)),
+    keepAudio: ({ to }, reference) => tell({ kind: "audioKept", to, channel: "imessage", reference }),
+    changePhoto: (phone, name, group) => tell(photoOf(phone, referenceOf(name), group)),
     async pay(phone, name, amountCents) {
       const reference = referenceOf(name);
       await tell(paymentOf(phone, reference, amountCents));

@@ -148,7 +148,7 @@ export function defaultSettings(address: string): PhoneSettings {
   const { lines, latencyMs = 0, lossPercent = 0 } = phoneAt(address);
   const { imessage } = lines;
   const readReceipts = imessage.takes && imessage.steps.some(({ receipt }) => receipt === "read");
-  return { online: true, imessage: imessage.takes, readReceipts, latencyMs, lossPercent };
+  return { online: true, imessage: imessage.takes, readReceipts, edits: true, latencyMs, lossPercent };
 }
 
 /** How the phone at `address`, set like this, behaves on `channel`. */

@@ -5,6 +5,8 @@ import { emojiOfReaction, reactionContent, type SeenReaction } from "../../core/
 import type { Phone } from "../phones.ts";
 import type {
   CallSignal,
+  GroupSighting,
+  GroupSignal,
   InboundAttachment,
   InboundSignal,
   ReactionSignal,
@@ -96,6 +98,12 @@ export function reactionOf(
     emoji,
     content: reactionContent(reaction, target.text),
   };
+}
+
+/** The person on `phone` gives a group another photo. `reference` names the change. */
+export function photoOf({ number: actor, to }: Phone, reference: string, group: GroupSighting): GroupSignal {
+  const what = { change: "photoChanged", participant: null, title: null } as const;
+  return { kind: "group", to, channel: "imessage", reference, group, actor, ...what };
 }
 
 /** A FaceTime call from `phone` that is called `callUuid`, as it now is. */
