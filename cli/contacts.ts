@@ -145,11 +145,30 @@ function addChanges(contacts: Command, cli: Cli): void {
     });
   contacts
     .command("delete")
-    .description("Delete contacts. What was written with them stays.")
+    .description("Delete contacts. What was written with them stays, unless --erase is given.")
     .argument("<id...>", "contact ids (con_…)")
-    .addHelpText("after", examples({ "tightbeam contacts delete <id> <id>": "one or more" }))
-    .action(async (ids: string[]) => {
+    .option("--erase", "also erase what was written with them: texts, files and events; there is no way back")
+    .addHelpText(
+      "after",
+      examples({
+        "tightbeam contacts delete <id> <id>": "one or more",
+        "tightbeam contacts delete <id> --erase": "again: see whether all is erased",
+      }),
+    )
+    .action(async (ids: string[], { erase }: { erase?: boolean }) => {
       const routes = cli.client("messages").contacts;
+      if (erase === true) {
+        const erased = [];
+        for (const id of ids) erased.push(await routes.erase(id));
+        cli
+          .output()
+          .show(erased, (all) =>
+            all
+              .map(({ id, erasedAt }) => `${id} ${erasedAt ? `erased ${erasedAt}` : "deleted, being erased"}`)
+              .join("\n"),
+          );
+        return;
+      }
       const [only, ...others] = ids;
       const deleted =
         only !== undefined && others.length === 0

@@ -215,6 +215,7 @@ test("contract 2, 3, 4, 5, 7: every method of the client asks its route", async 
     ["GET /v1/messages/scheduled", client.messages.scheduled()],
     ["GET /v1/messages/msg_1", client.messages.get("msg_1")],
     ["DELETE /v1/messages/msg_1/schedule", client.messages.cancel("msg_1")],
+    ["DELETE /v1/contacts/con_1", client.contacts.erase("con_1")],
     ["PATCH /v1/messages/msg_1", client.messages.update("msg_1", { content: { text: "Later" } })],
     ["POST /v1/messages/msg_1/retry", client.messages.retry("msg_1")],
     ["DELETE /v1/messages/msg_1", client.messages.delete("msg_1")],

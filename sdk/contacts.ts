@@ -8,6 +8,7 @@ import type {
   CreateContact,
   CreatedContacts,
   Deleted,
+  DeletedContact,
   DeletedContacts,
   FacetimeAvailability,
   Focus,
@@ -40,6 +41,9 @@ export function contactRoutes(request: Request) {
     update: (id: string, changes: UpdateContact, options?: CallOptions) =>
       request<Contact>("PUT", path(id), { ...options, body: changes }),
     delete: (id: string, options?: CallOptions) => request<Deleted>("DELETE", path(id), options),
+    /** Deletes it and erases what was written with it. Asked again, it tells how far that is: `erasedAt` is null until the end. */
+    erase: (id: string, options?: CallOptions) =>
+      request<DeletedContact>("DELETE", path(id), { ...options, query: { erase: true } }),
     /** Up to 100 at once, each by itself: a bad one is told of and stops no other. */
     createMany: (contacts: CreateContact[], options?: CallOptions) =>
       request<CreatedContacts>("POST", "/v1/contacts/bulk", { ...options, body: { contacts } }),

@@ -805,6 +805,12 @@ export interface DeleteContacts {
   ids: string[];
 }
 
+/** Answer of `DELETE /v1/contacts/:id`. */
+export interface DeletedContact extends Deleted {
+  /** With `erase=true` alone: when all that was written with the contact had been erased; null until then. */
+  erasedAt?: string | null;
+}
+
 export interface DeletedContacts {
   deleted: number;
 }

@@ -1,10 +1,12 @@
 /** Work that is due by the calendar: leases that ran out, records past their keeping, texts to be erased, payments. */
 
+import { isErased, withoutPerson, withoutText } from "../core/erasure.ts";
 import type { Event } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
 import { listEventsOfMessage } from "../store/events.ts";
 import { listToErase } from "../store/messages.ts";
 import type { Operation } from "../store/store.ts";
+import { eraseContacts } from "./contacts/erase.ts";
 import type { Context } from "./context.ts";
 import { expirePayments } from "./payments/end-payments.ts";
 
@@ -29,6 +31,7 @@ const CHORES: readonly Chore[] = [
   { everyMs: RELEASE_EVERY_MS, run: release },
   { everyMs: PRUNE_EVERY_MS, run: prune },
   { everyMs: ERASE_EVERY_MS, run: eraseDeleted },
+  { everyMs: ERASE_EVERY_MS, run: eraseContacts },
   { everyMs: EXPIRE_EVERY_MS, run: expirePayments },
 ];
 
@@ -110,19 +113,16 @@ async function eraseDeleted(context: Context): Promise<boolean> {
 
 async function eraseEvents(context: Context, message: Message): Promise<void> {
   const events = await listEventsOfMessage(context.store.db, message.id);
-  const rewritten = events.map((event): Operation => ({ op: "rewrite", eventId: event.id, bytes: withoutText(event) }));
+  const bytesOf = isErased(message) ? (event: Event) => withoutPerson(event, isOther(message)) : withoutText;
+  const rewritten = events.map((event): Operation => ({ op: "rewrite", eventId: event.id, bytes: bytesOf(event) }));
   const set = { erasedAt: context.clock.now() };
   const { id, version } = message;
   // Stale: it changed in between, and is found again at the next look.
   await context.store.commit([{ op: "update", table: "messages", id, version, set }, ...rewritten]);
 }
 
-function withoutText(event: Event): string {
-  const envelope = JSON.parse(event.bytes) as { data: Record<string, unknown> & { reaction?: { content: string } } };
-  const { data } = envelope;
-  if ("text" in data) data.text = null;
-  if ("attachments" in data) data.attachments = [];
-  // What a reaction shows quotes the text.
-  if (data.reaction !== undefined) data.reaction.content = "";
-  return JSON.stringify(envelope);
+/** Tells every address but the customer's own in a message of an erased person. */
+function isOther({ direction, from, to }: Message): (address: string) => boolean {
+  const own = direction === "outbound" ? from : to;
+  return (address) => address !== own;
 }

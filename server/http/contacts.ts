@@ -3,12 +3,14 @@
 import type {
   ContactList,
   Deleted,
+  DeletedContact,
   DeletedContacts,
   Contact as WireContact,
   UpdateContact as WireUpdateContact,
 } from "../../sdk/wire.ts";
 import { type Contact, contactRecord } from "../core/contact.ts";
 import { ApiError } from "../core/error.ts";
+import { isoOrNull } from "../core/instant.ts";
 import {
   createContact,
   createContacts,
@@ -17,12 +19,20 @@ import {
   requireContact,
   updateContact,
 } from "../engine/contacts/contacts.ts";
+import { eraseContact } from "../engine/contacts/erase.ts";
 import type { Context } from "../engine/context.ts";
 import { contactList, findLastContacts } from "../store/contacts.ts";
 import { countAll, readPage } from "../store/windows.ts";
 import { listsFor } from "./lists.ts";
 import { type Route, route } from "./route.ts";
-import { CreateContact, CreateContacts, DeleteContacts, ListContacts, UpdateContact } from "./schemas/contacts.ts";
+import {
+  CreateContact,
+  CreateContacts,
+  DeleteContact,
+  DeleteContacts,
+  ListContacts,
+  UpdateContact,
+} from "./schemas/contacts.ts";
 import { compileCheck } from "./validate.ts";
 
 export function contactRoutes(context: Context): Route[] {
@@ -123,7 +133,13 @@ function oneContactRoutes(context: Context): Route[] {
       method: "DELETE",
       path: "/v1/contacts/:id",
       scope: "messages",
-      async handle({ caller: { customerId }, params: { id } }) {
+      query: DeleteContact,
+      async handle({ caller: { customerId }, params: { id }, query: { erase } }) {
+        if (erase === true) {
+          const { completedAt } = await eraseContact(context, customerId, id);
+          const data: DeletedContact = { id, deleted: true, erasedAt: isoOrNull(completedAt) };
+          return { data };
+        }
         const deleted = await deleteContacts(context, customerId, [id]);
         if (deleted === 0) throw new ApiError("NOT_FOUND", `There is no contact ${id}.`);
         const data: Deleted = { id, deleted: true };

@@ -6,6 +6,7 @@ import type { Chat } from "../core/chat.ts";
 import type { Contact, ContactAddress } from "../core/contact.ts";
 import type { Customer } from "../core/customer.ts";
 import type { Attempt, Delivery } from "../core/delivery.ts";
+import type { Erasure } from "../core/erasure.ts";
 import type { Event } from "../core/event.ts";
 import type { Instance } from "../core/instance.ts";
 import type { ApiKey } from "../core/key.ts";
@@ -94,4 +95,5 @@ export interface Database {
   contents: Row<Content>;
   arrivals: Row<Arrival>;
   opt_outs: Row<OptOut>;
+  erasures: Row<Erasure>;
 }

@@ -6,6 +6,7 @@ import type { Chat } from "../core/chat.ts";
 import type { Contact, ContactAddress } from "../core/contact.ts";
 import type { Customer } from "../core/customer.ts";
 import type { Attempt, Delivery } from "../core/delivery.ts";
+import type { Erasure } from "../core/erasure.ts";
 import type { Event } from "../core/event.ts";
 import type { Instance } from "../core/instance.ts";
 import type { ApiKey } from "../core/key.ts";
@@ -41,6 +42,7 @@ export interface Records {
   contents: Content;
   arrivals: Arrival;
   optOuts: OptOut;
+  erasures: Erasure;
 }
 
 export type TableName = keyof Records;
@@ -352,6 +354,16 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     source: "text",
     keyword: "text",
     createdAt: "number",
+  }),
+  erasures: table("erasures", ["contactId"], ["contactId"], {
+    contactId: "text",
+    customerId: "text",
+    addresses: "json",
+    before: "text",
+    position: "number",
+    eventsUntil: "number",
+    requestedAt: "number",
+    completedAt: "number",
   }),
 };
 

@@ -37,7 +37,7 @@ type DeleteFrom<Name extends TableName> = { op: "delete"; table: Name; where: Pa
 /**
  * One step of a unit. `insert`: a new record. `once`: a new record that must be the first with its key, else the
  * unit is `taken`. `put`: a record, in place of the one with its key. `update`: only from `version`, which grows by
- * one, else the unit is `stale`. `delete`: whatever matches. `event`: an event and, made in the commit, its deliveries. `rewrite`: an event whose text had to be erased.
+ * one, else the unit is `stale`. `delete`: whatever matches. `event`: an event and, made in the commit, its deliveries. `rewrite`: an event whose text had to be erased, and with it what receivers answered to it.
  */
 export type Operation =
   | { [Name in TableName]: InsertInto<Name> }[TableName]

@@ -146,6 +146,16 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
     ],
     memory: ["a", "b"].map((name) => ({ instanceId: "inst_1", key: name, value: `{"${name}":1}` })),
     settings: ["a", "b"].map((name) => ({ name, value: name })),
+    erasures: [null, NOW].map((completedAt) => ({
+      contactId: stage.newId("con"),
+      customerId: customer.id,
+      addresses: completedAt === null ? ["+15005550100", "a@b.example"] : [],
+      before: stage.newId("msg"),
+      position: 1,
+      eventsUntil: 2,
+      requestedAt: NOW,
+      completedAt,
+    })),
     ...recordsBeside({
       newId: stage.newId,
       customerId: customer.id,

@@ -20,9 +20,10 @@ export interface ChatName {
 }
 
 /** The chat that is named; throws 404 `CONVERSATION_NOT_FOUND`, also for another customer's. */
-export async function requireChat({ store }: Context, { customerId, id, from }: ChatName): Promise<Chat> {
+export async function requireChat({ store, threads }: Context, { customerId, id, from }: ChatName): Promise<Chat> {
   const own = from === undefined ? null : (parseAddress(from)?.address ?? from);
   const name = parseConversation(id);
+  await threads.free();
   const chat =
     name.kind === "id"
       ? await findChat(store.db, customerId, name.id)

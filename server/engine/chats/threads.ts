@@ -22,6 +22,8 @@ export class Threads {
   /** Who wrote with whom last. */
   readonly senders = new Senders();
   #age = 0;
+  /** Ends when nobody works on threads alone any more; null while nobody does. */
+  #alone: Promise<void> | null = null;
 
   /** Grows with `clear`: what was read before it must be neither kept nor committed after it. */
   get age(): number {
@@ -34,6 +36,7 @@ export class Threads {
 
   /** The thread at hand, else as it is stored; null when there is none. */
   async find(store: Pick<Store, "db">, key: string): Promise<Chat | null> {
+    if (this.#alone !== null) await this.free();
     const age = this.#age;
     const chat = this.get(key) ?? (await findChatByKey(store.db, key));
     if (chat !== null && age === this.#age) this.keep(chat);
@@ -42,6 +45,25 @@ export class Threads {
 
   keep(chat: Chat): void {
     keep(this.#chats, chat.key, chat, KEPT_MAX);
+  }
+
+  /** Resolves when threads can be read: nobody is deleting some. */
+  async free(): Promise<void> {
+    while (this.#alone !== null) await this.#alone;
+  }
+
+  /** Does `work` while nobody reads threads: what was decided on those read before is decided again. One at a time. */
+  async alone(work: () => Promise<void>): Promise<void> {
+    this.clear();
+    const working = work();
+    const ended = working.catch(() => {});
+    this.#alone = ended;
+    try {
+      await working;
+    } finally {
+      this.#alone = null;
+      this.clear();
+    }
   }
 
   /** Forgets all of them: after chats were deleted. */

@@ -174,14 +174,20 @@ export async function deleteContacts(
 ): Promise<number> {
   return await change(context, async () => {
     const contacts = await findContacts(context.store.db, customerId, [...new Set(ids)]);
-    const unit = contacts.flatMap((contact): Operation[] => [
-      // An address that it got meanwhile would stay behind: deleted as it was read, or read again.
-      { op: "update", table: "contacts", id: contact.id, version: contact.version, set: {} },
-      { op: "delete", table: "contacts", where: { id: contact.id } },
-      ...addressesOf(contact).map((address): Operation => forgetting({ customerId, address })),
-    ]);
+    const unit = contacts.flatMap(deletionOf);
     return { unit: unit.length === 0 ? null : unit, value: contacts.length };
   });
+}
+
+/** Deletes a contact and its addresses. */
+export function deletionOf(contact: Contact): Operation[] {
+  const { id, version, customerId } = contact;
+  return [
+    // An address that it got meanwhile would stay behind: deleted as it was read, or read again.
+    { op: "update", table: "contacts", id, version, set: {} },
+    { op: "delete", table: "contacts", where: { id } },
+    ...addressesOf(contact).map((address): Operation => forgetting({ customerId, address })),
+  ];
 }
 
 /** A customer's contact. Throws 404 `NOT_FOUND`. */

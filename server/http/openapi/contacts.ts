@@ -5,6 +5,7 @@ import type {
   Contact as WireContact,
   ContactList as WireContactList,
   CreatedContacts as WireCreatedContacts,
+  DeletedContact as WireDeletedContact,
   DeletedContacts as WireDeletedContacts,
   FacetimeAvailability as WireFacetimeAvailability,
   Focus as WireFocus,
@@ -29,6 +30,10 @@ const Contact = wire<WireContact>()(
     createdAt: At,
     updatedAt: At,
   }),
+);
+
+const DeletedContact = wire<WireDeletedContact>()(
+  component("DeletedContact", { ...Deleted.properties, erasedAt: Type.Optional(AtOrNull) }),
 );
 
 const ContactList = wire<WireContactList>()(
@@ -152,8 +157,9 @@ export const contacts: Section = {
     "DELETE /v1/contacts/:id": operation({
       id: "deleteContact",
       summary: "Delete a contact",
-      description: "The conversation with it stays.",
-      answer: Deleted,
+      description:
+        "The conversation with it stays, unless `erase=true`: then the texts, files and event bytes of what was written with it until now are erased too, and `erasedAt` says since when, null until all is gone. The same request again answers how far it has come. A scheduled message and a pending payment request are cancelled; a message under way is erased when it has ended; an opt-out (STOP) stays.",
+      answer: DeletedContact,
       example: { id: IDS.contact, deleted: true },
     }),
     "GET /v1/contacts/:phone/focus": operation({

@@ -243,6 +243,8 @@ const PEOPLE_FIELDS: Readonly<Record<string, string>> = {
   contact: "Who does not want messages from it.",
   source: "Whether the contact wrote it, or it was put here.",
   keyword: "What the contact wrote; null where it was put here.",
+  erasedAt: "When all that was written with it had been erased; null until then.",
+  erase: "Whether what was written with it is erased too.",
   delivered: "Whether the receiver took it with a 2xx.",
   responseStatus: "The status that the receiver answered; null where it answered none, or none yet.",
   optOuts: "Who opted out.",

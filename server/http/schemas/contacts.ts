@@ -56,6 +56,9 @@ export const DeleteContacts = wire<WireDeleteContacts>()(
   closed({ ids: Type.Array(text(1, 512), { minItems: 1, maxItems: BULK_MAX }) }),
 );
 
+/** Query of `DELETE /v1/contacts/:id`. */
+export const DeleteContact = closed({ erase: Type.Optional(Type.Boolean()) });
+
 export const ListContacts = closed({
   limit: page.limit,
   offset: Type.Integer({ minimum: 0, maximum: OFFSET_MAX, default: 0 }),

@@ -8,6 +8,7 @@ import { up as peers } from "./0004-peers.ts";
 import { up as boundedReads } from "./0005-bounded-reads.ts";
 import { up as claimsByInsertion } from "./0006-claims-by-insertion.ts";
 import { up as received } from "./0007-received.ts";
+import { up as erasures } from "./0008-erasures.ts";
 import { up as partlySent } from "./0009-partly-sent.ts";
 import { up as keyPermissions } from "./0010-key-permissions.ts";
 
@@ -19,6 +20,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0005-bounded-reads": { up: boundedReads },
   "0006-claims-by-insertion": { up: claimsByInsertion },
   "0007-received": { up: received },
+  "0008-erasures": { up: erasures },
   "0009-partly-sent": { up: partlySent },
   "0010-key-permissions": { up: keyPermissions },
 };

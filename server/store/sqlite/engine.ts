@@ -145,6 +145,7 @@ export class SqliteEngine {
         return;
       case "rewrite":
         this.#statements.rewriteEvent().run(step[2], step[1]);
+        this.#statements.eraseResponses().run(step[1]);
         return;
     }
     if (step[1] === "endpoints" || step[1] === "customers") this.#customers.clear();

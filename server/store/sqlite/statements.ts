@@ -171,6 +171,15 @@ export class Statements {
     return this.#get("rewriteEvent", () => "update events set bytes = ? where id = ?");
   }
 
+  /** Takes away what receivers answered to an event: it may quote it. */
+  eraseResponses(): StatementSync {
+    return this.#get(
+      "eraseResponses",
+      () => `update attempts set response = null where response is not null
+             and delivery_id in (select id from deliveries where event_id = ?)`,
+    );
+  }
+
   endpointsOf(): StatementSync {
     return this.#get(
       "endpointsOf",

@@ -1,0 +1,114 @@
+/** Erasure of what was written with a person: its record, and what stays of messages, events, payments and calls. Pure. */
+
+import type { Call } from "./call.ts";
+import type { Event } from "./event.ts";
+import type { ContactId, CustomerId, MessageId } from "./id.ts";
+import type { Message } from "./message.ts";
+import type { Payment } from "./payment.ts";
+
+/** Stands where the address of an erased person stood. It is no address, so nothing can be sent to it. */
+export const ERASED = "erased";
+
+/** An erasure that was asked for. When it is complete, the record holds no address any more. */
+export interface Erasure {
+  contactId: ContactId;
+  customerId: CustomerId;
+  /** The person's addresses; empty once the erasure is complete. */
+  addresses: string[];
+  /** Messages with a smaller id are erased: what is written after the request is not. */
+  before: MessageId;
+  /** Events of no message up to this position have been looked through. */
+  position: number;
+  /** The position up to which events of no message are looked through. */
+  eventsUntil: number;
+  requestedAt: number;
+  completedAt: number | null;
+}
+
+/** Whether the message is one of an erased person. */
+export function isErased({ from, to }: Pick<Message, "from" | "to">): boolean {
+  return from === ERASED || to === ERASED;
+}
+
+/**
+ * What stays of a message: ids, the customer's own address, status and times. Its stored events are erased next, once no
+ * delivery of them waits (`erasedAt` is null until then). It is never sent again, nor by another channel.
+ */
+export function eraseMessage(message: Message, now: number): Message {
+  const person = message.direction === "outbound" ? { to: ERASED } : { from: ERASED };
+  return {
+    ...message,
+    ...person,
+    text: null,
+    mediaUrls: [],
+    attachments: [],
+    mentions: [],
+    metadata: null,
+    externalMessageId: null,
+    callbackUrl: null,
+    errorMessage: null,
+    sentPart: null,
+    dueAt: null,
+    channelsLeft: [],
+    timeline: message.timeline.map(({ reason: _, ...entry }) => entry),
+    deletedAt: message.deletedAt ?? now,
+    erasedAt: null,
+    updatedAt: now,
+  };
+}
+
+/** What stays of a payment request: ids, amount, status and times. */
+export function erasePayment(payment: Payment): Payment {
+  return { ...payment, to: ERASED, note: null, metadata: null, callbackUrl: null };
+}
+
+/** What stays of a call: ids, the customer's own address, status and times. */
+export function eraseCall(call: Call, addresses: readonly string[]): Call {
+  const erased = (address: string) => (addresses.includes(address) ? ERASED : address);
+  return { ...call, from: erased(call.from), caller: erased(call.caller), to: erased(call.to) };
+}
+
+/** Fields of events that hold an address. */
+const ADDRESS_FIELDS = ["from", "to", "caller", "address", "participant", "actor"] as const;
+
+type Data = Record<string, unknown> & { reaction?: { content: string }; error?: { message: string } };
+
+/** The bytes of an event without the words of its message: what a deleted message leaves. */
+export function withoutText(event: Event): string {
+  return rewritten(event, eraseText);
+}
+
+/** The bytes of an event without words, and without the person: `isPerson` tells the person's addresses. */
+export function withoutPerson(event: Event, isPerson: (address: string) => boolean): string {
+  return rewritten(event, (data) => {
+    eraseText(data);
+    for (const field of ADDRESS_FIELDS) {
+      const address = data[field];
+      if (typeof address === "string" && isPerson(address)) data[field] = ERASED;
+    }
+    delete data.externalMessageId;
+    if (data.error !== undefined) data.error.message = "";
+    if ("note" in data) data.note = null;
+    if (event.type.startsWith("payment.")) data.metadata = null;
+    else delete data.metadata;
+  });
+}
+
+/** Whether an event of no message names one of the addresses. */
+export function names(event: Event, addresses: readonly string[]): boolean {
+  const { data } = JSON.parse(event.bytes) as { data: Data };
+  return ADDRESS_FIELDS.some((field) => addresses.includes(String(data[field])));
+}
+
+function eraseText(data: Data): void {
+  if ("text" in data) data.text = null;
+  if ("attachments" in data) data.attachments = [];
+  // What a reaction shows quotes the text.
+  if (data.reaction !== undefined) data.reaction.content = "";
+}
+
+function rewritten(event: Event, change: (data: Data) => void): string {
+  const envelope = JSON.parse(event.bytes) as { data: Data };
+  change(envelope.data);
+  return JSON.stringify(envelope);
+}

@@ -1,0 +1,126 @@
+/** Reads of erasures, and of what is still to be erased. Each is bounded, and goes by an index. */
+
+import { type Kysely, sql } from "kysely";
+import type { Call } from "../core/call.ts";
+import { ERASED, type Erasure } from "../core/erasure.ts";
+import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
+import type { PlacedEvent } from "./events.ts";
+import { type Database, decode } from "./rows.ts";
+
+/** A customer's erasure of a contact; null where none was asked for. */
+export async function findErasure(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  contactId: string,
+): Promise<Erasure | null> {
+  const query = db
+    .selectFrom("erasures")
+    .selectAll()
+    .where("contact_id", "=", contactId as Erasure["contactId"]);
+  const row = await query.where("customer_id", "=", customerId).executeTakeFirst();
+  return row === undefined ? null : decode("erasures", row);
+}
+
+/** Erasures that are not complete, the oldest first. */
+export async function listOpenErasures(db: Kysely<Database>, limit: number): Promise<Erasure[]> {
+  const query = db.selectFrom("erasures").selectAll().where("completed_at", "is", null);
+  const rows = await query.orderBy("requested_at").limit(limit).execute();
+  return rows.map((row) => decode("erasures", row));
+}
+
+/** Messages of the person that can be erased now: those under way are left until they have ended. */
+export async function listErasable(
+  db: Kysely<Database>,
+  { customerId, addresses, before }: Erasure,
+  limit: number,
+): Promise<MessageId[]> {
+  const found = addresses.map(async (address) => {
+    const { rows } = await sql<{ id: MessageId }>`
+      select id from (select id from messages where customer_id = ${customerId} and "to" = ${address}
+        and direction = 'outbound' and id < ${before} and status not in ('queued', 'pending') limit ${limit})
+      union all
+      select id from (select id from messages where customer_id = ${customerId} and "from" = ${address}
+        and direction = 'inbound' and id < ${before} limit ${limit})`.execute(db);
+    return rows.map(({ id }) => id);
+  });
+  return (await Promise.all(found)).flat().slice(0, limit);
+}
+
+/** Whether a message with one of the person's addresses is left: one of before the request, or any at all. */
+export async function hasMessages(
+  db: Kysely<Database>,
+  { customerId, addresses }: Erasure,
+  before: MessageId | null,
+): Promise<boolean> {
+  const bound = before === null ? sql`` : sql`and id < ${before}`;
+  const found = addresses.map(async (address) => {
+    const { rows } = await sql`
+      select 1 from messages where customer_id = ${customerId} and "to" = ${address} and direction = 'outbound' ${bound}
+      union all
+      select 1 from messages where customer_id = ${customerId} and "from" = ${address} and direction = 'inbound' ${bound}
+      limit 1`.execute(db);
+    return rows.length > 0;
+  });
+  return (await Promise.all(found)).includes(true);
+}
+
+/** Whether events of erased messages of the customer still wait for their deliveries. */
+export async function awaitsEvents(db: Kysely<Database>, customerId: CustomerId): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from messages where deleted_at is not null and erased_at is null and customer_id = ${customerId}
+    and ("to" = ${ERASED} or "from" = ${ERASED}) limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** An event of no message, and whether a delivery of it waits. */
+export type LooseEvent = PlacedEvent & { waits: boolean };
+
+/** A customer's events of no message behind `position`, up to `until`, in order. */
+export async function listLooseEvents(
+  db: Kysely<Database>,
+  { customerId, position, eventsUntil }: Erasure,
+  limit: number,
+): Promise<LooseEvent[]> {
+  const waits = sql<number>`exists (select 1 from deliveries d where d.event_id = events.id
+    and (d.due_at is not null or d.claimed_until is not null))`;
+  const rows = await db
+    .selectFrom("events")
+    .selectAll()
+    .select(waits.as("waits"))
+    .where("customer_id", "=", customerId)
+    .where("message_id", "is", null)
+    .where("position", ">", position)
+    .where("position", "<=", eventsUntil)
+    .orderBy("position")
+    .limit(limit)
+    .execute();
+  return rows.map(({ waits: waiting, ...row }) => ({
+    ...decode("events", row),
+    position: row.position,
+    waits: Boolean(waiting),
+  }));
+}
+
+/** Calls with the person. */
+export async function listCallsWith(
+  db: Kysely<Database>,
+  { customerId, addresses }: Erasure,
+  limit: number,
+): Promise<Call[]> {
+  const query = db.selectFrom("calls").selectAll().where("customer_id", "=", customerId);
+  const rows = await query
+    .where((is) => is.or([is("from", "in", addresses), is("caller", "in", addresses), is("to", "in", addresses)]))
+    .limit(limit)
+    .execute();
+  return rows.map((row) => decode("calls", row));
+}
+
+/** One-to-one threads with the person. */
+export async function listThreadsWith(
+  db: Kysely<Database>,
+  { customerId, addresses }: Erasure,
+  limit: number,
+): Promise<ChatId[]> {
+  const query = db.selectFrom("chats").select("id").where("customer_id", "=", customerId);
+  return (await query.where("peer", "in", addresses).limit(limit).execute()).map(({ id }) => id);
+}

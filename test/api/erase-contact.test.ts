@@ -1,0 +1,226 @@
+/** `DELETE /v1/contacts/:id?erase=true`: what was written with a person is erased, and that it happened is all that stays. */
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, test } from "node:test";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/wait.ts";
+
+const OTHER = "+15005550101";
+const fileWith = (word: string) => Buffer.from(`%PDF-1.4\n${word} in a file\n`).toString("base64");
+
+let api: TestService;
+let receiver: Receiver;
+let people = 0;
+
+before(async () => {
+  [api, receiver] = await Promise.all([startTestService({ TB_FETCH_ALLOW: "loopback" }), startReceiver()]);
+  await api.ask("PUT", "/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
+});
+after(async () => {
+  await api.stop();
+  await receiver.stop();
+});
+
+/** Somebody that nobody has written with yet; `word` stands in all that is written with them, and nowhere else. */
+interface Person {
+  to: string;
+  id: string;
+  word: string;
+}
+
+async function person(): Promise<Person> {
+  people += 1;
+  const word = `Zanzibar${people}x`;
+  const to = `+15005554${String(people).padStart(3, "0")}`;
+  const { data } = await api.ask("POST", "/v1/contacts", { body: { phoneNumber: to, firstName: word } });
+  return { to, id: data.id, word };
+}
+
+const post = async (path: string, body: object) => {
+  const { status, data, error } = await api.ask("POST", path, { body });
+  assert.ok(status < 300, `${path}: ${JSON.stringify(error)}`);
+  return data;
+};
+const send = ({ to, word }: Person, more: object = {}) =>
+  post("/v1/messages", { to, content: { text: `${word} by text` }, ...more });
+const erase = (id: string, key = api.key) => api.ask("DELETE", `/v1/contacts/${id}?erase=true`, { key });
+const isErased = async (id: string) => (await erase(id)).data.erasedAt !== null;
+const delivered = (id: string) =>
+  until(async () => ["delivered", "read"].includes((await api.ask("GET", `/v1/messages/${id}`)).data?.status), {
+    limitMs: 60_000,
+  });
+/** All deliveries have ended, so nothing waits for the bytes of an event. */
+const settled = () =>
+  until(async () => (await api.ask("GET", "/v1/webhooks/deliveries?status=pending")).data.deliveries.length === 0);
+
+/** Columns of all tables in which a text stands: `table.column: value`. */
+function found(text: string, except: readonly string[] = []): string[] {
+  const db = new DatabaseSync(join(api.dataDir, "tightbeam.db"), { readOnly: true });
+  try {
+    const tables = db.prepare("select name from sqlite_master where type = 'table'").all() as { name: string }[];
+    return tables.flatMap(({ name }) =>
+      (db.prepare(`select * from "${name}"`).all() as Record<string, unknown>[]).flatMap((row) =>
+        Object.entries(row)
+          .filter(([, value]) => {
+            const bytes = value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value);
+            return bytes.includes(text);
+          })
+          .map(([column, value]) => `${name}.${column}: ${String(value).slice(0, 200)}`)
+          .filter((place) => !except.some((one) => place.startsWith(one))),
+      ),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+/** Files of the database in which a text stands, in use or not. */
+function holding(text: string): string[] {
+  const files = readdirSync(api.dataDir).filter((name) => name.startsWith("tightbeam.db"));
+  return files.filter((name) => readFileSync(join(api.dataDir, name)).includes(text));
+}
+
+/** Writes with a person in every way there is. */
+async function writeWith(someone: Person): Promise<void> {
+  const { to, word } = someone;
+  const file = { type: "base64", data: fileWith(word) };
+  const said = [
+    await send(someone, { metadata: { note: word }, externalMessageId: `${word}-1`, callbackUrl: `${receiver.url}/2` }),
+    await send(someone, { attachments: [{ ...file, filename: `${word}.pdf` }] }),
+    await send(someone, { content: { text: `${word} \u{1f600} by SMS` }, routing: { preference: ["sms"] } }),
+  ];
+  for (const { id } of said) await delivered(id);
+  await post(`/v1/sandbox/phones/${to}/messages`, { text: `${word} back`, attachments: [file] });
+  await post(`/v1/sandbox/phones/${to}/typing`, { typing: true });
+  await post(`/v1/sandbox/phones/${to}/reactions`, { messageId: said[0].id, type: "love" });
+  await post(`/v1/sandbox/phones/${to}/calls`, { action: "ring" });
+  await post("/v1/payments/request", { to, amount: 5, note: word, metadata: { note: word } });
+  await send(someone, { scheduledAt: new Date(Date.now() + 86_400_000).toISOString() });
+  const { data: group } = await api.ask("POST", "/v1/chats/groups", { body: { participants: [to, OTHER] } });
+  await post("/v1/messages", { chatId: group.id, content: { text: "To the group" } });
+}
+
+test("no table holds a text, a file or the address any more, and others keep theirs", async () => {
+  receiver.answer = (received, response) => void response.end(received.body);
+  const someone = await person();
+  const { to, id, word } = someone;
+  await post("/v1/messages", { to: OTHER, content: { text: "Somebody else's words" } });
+  await writeWith(someone);
+  await settled();
+  assert.ok(found(word).length > 15 && found(to).length > 15);
+  const { status, data } = await erase(id);
+  assert.deepEqual([status, data], [200, { id, deleted: true, erasedAt: null }]);
+  assert.equal((await api.ask("GET", `/v1/contacts/${id}`)).status, 404);
+  await until(() => isErased(id), { limitMs: 60_000 });
+  assert.deepEqual(found(word), []);
+  assert.deepEqual(found(to, ["chats.participants", "memory.", 'events.bytes: {"id":"evt_none']), []);
+  assert.ok(found("Somebody else's words").length > 0);
+  assert.ok(found("To the group").length > 0);
+});
+
+test("it says that it happened: ids, times and statuses of messages and events stay, in their shape", async () => {
+  const someone = await person();
+  const { id } = someone;
+  const { id: messageId } = await send(someone);
+  await delivered(messageId);
+  await settled();
+  await erase(id);
+  await until(() => isErased(id), { limitMs: 60_000 });
+  assert.equal((await api.ask("GET", `/v1/messages/${messageId}`)).status, 404);
+  const { data } = await api.ask("GET", `/v1/events?messageId=${messageId}`);
+  const told = data.events.map((event: { type: string; data: Record<string, unknown> }) => [
+    event.type,
+    event.data.to,
+    event.data.text,
+  ]);
+  assert.deepEqual(told.reverse(), [
+    ["message.queued", "erased", null],
+    ["message.sent", "erased", null],
+    ["message.delivered", "erased", null],
+  ]);
+  const { data: again } = await erase(id);
+  assert.match(again.erasedAt, /Z$/);
+});
+
+test("a scheduled message and a pending payment request are cancelled, and nothing goes out", async () => {
+  const someone = await person();
+  const { to, id, word } = someone;
+  const scheduled = await send(someone, { scheduledAt: new Date(Date.now() + 86_400_000).toISOString() });
+  const payment = await post("/v1/payments/request", { to, amount: 7, note: word });
+  await delivered(payment.messageId);
+  await erase(id);
+  await until(() => isErased(id), { limitMs: 60_000 });
+  const { data } = await api.ask("GET", `/v1/payments/requests/${payment.id}`);
+  assert.deepEqual([data.status, data.note, data.to, data.amount], ["cancelled", null, "erased", "7.00"]);
+  const { data: events } = await api.ask("GET", `/v1/events?messageId=${scheduled.id}`);
+  assert.equal(events.events[0].type, "message.schedule_cancelled");
+});
+
+test("an opt-out stays: who asked not to be written to is not written to after an erasure either", async () => {
+  const { to, id } = await person();
+  await post(`/v1/sandbox/phones/${to}/messages`, { text: "STOP", channel: "sms" });
+  await erase(id);
+  await until(() => isErased(id), { limitMs: 60_000 });
+  const refused = await api.ask("POST", "/v1/messages", { body: { to, content: { text: "Hi" } } });
+  assert.equal(refused.error?.code, "RECIPIENT_OPTED_OUT");
+});
+
+test("what is written after the request stays, in a conversation that works", async () => {
+  const someone = await person();
+  const { to, id } = someone;
+  await delivered((await send(someone)).id);
+  await erase(id);
+  const later = await send(someone, { content: { text: "A new beginning" } });
+  await until(() => isErased(id), { limitMs: 60_000 });
+  assert.equal((await api.ask("GET", `/v1/messages/${later.id}`)).data.content.text, "A new beginning");
+  const { data } = await api.ask("GET", `/v1/chats/${encodeURIComponent(to)}/messages`);
+  assert.deepEqual(
+    data.messages.map((message: { id: string }) => message.id),
+    [later.id],
+  );
+});
+
+test("events that still have to be delivered are delivered whole, and erased then", async () => {
+  const someone = await person();
+  const { id, word } = someone;
+  receiver.answer = (_, response) => void response.writeHead(500).end();
+  const { id: messageId } = await send(someone);
+  await delivered(messageId);
+  await until(() => receiver.types(messageId).includes("message.delivered"));
+  await erase(id);
+  await until(async () => (await api.ask("GET", `/v1/messages/${messageId}`)).status === 404);
+  assert.equal((await erase(id)).data.erasedAt, null);
+  assert.ok(found(word).some((place) => place.startsWith("events.bytes")));
+  assert.deepEqual(found(word, ["events.bytes"]), []);
+  receiver.answer = (_, response) => void response.end();
+  const { data } = await api.ask("GET", `/v1/webhooks/deliveries?messageId=${messageId}`);
+  for (const delivery of data.deliveries) await post(`/v1/webhooks/deliveries/${delivery.id}/retry`, {});
+  await until(() => isErased(id), { limitMs: 60_000 });
+  assert.deepEqual(found(word), []);
+});
+
+test("a process that ends in the middle goes on at its next start, and the file holds no word of it then", async () => {
+  const someone = await person();
+  const { id, word } = someone;
+  const sent = await Promise.all(Array.from({ length: 60 }, () => send(someone)));
+  for (const one of sent) await delivered(one.id);
+  await settled();
+  await api.restart();
+  assert.ok(holding(`${word} by text`).length > 0);
+  await erase(id);
+  await api.restart();
+  await until(() => isErased(id), { limitMs: 60_000 });
+  assert.deepEqual(found(word), []);
+  await api.restart();
+  assert.deepEqual(holding(`${word} by text`), []);
+});
+
+test("another customer's contact, and one that was deleted before, is 404", async () => {
+  const { id } = await person();
+  await api.ask("DELETE", `/v1/contacts/${id}`);
+  assert.equal((await erase(id)).error?.code, "NOT_FOUND");
+});
