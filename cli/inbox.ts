@@ -6,7 +6,7 @@ import { TightbeamError } from "../sdk/errors.ts";
 import type { Inbox, InboxRequest } from "../sdk/wire.ts";
 import { type Cli, examples } from "./command.ts";
 import { type Paint, printable, statusStyle } from "./output.ts";
-import { type Column, cut, table } from "./table.ts";
+import { type Column, cut, shortId, table } from "./table.ts";
 
 const COLUMNS: readonly Column<InboxRequest>[] = [
   { title: "RECEIVED", value: (request) => request.receivedAt },
@@ -89,11 +89,14 @@ function newOf(requests: readonly InboxRequest[], seen: readonly InboxRequest[])
 function requestLine(request: InboxRequest, bodies: boolean, paint: Paint, width: number): string {
   const { type, status, about } = eventOf(request);
   const signed = request.verified ? "signed" : "NOT signed";
-  const time = paint("dim", request.receivedAt.slice(11, 23));
+  const time = request.receivedAt.slice(11, 23);
+  const lead = `${time}  ${request.status}  ${signed}  `.length;
+  const what = (id: string | null) =>
+    printable([type ?? "no event", status, id].filter((part) => part !== null).join("  "));
+  const whole = what(about);
+  const told = lead + whole.length <= width ? whole : cut(what(shortId(about ?? "")), Math.max(20, width - lead));
   const answer = paint(statusStyle(String(request.status)), String(request.status));
-  const what = printable([type ?? "no event", status, about].filter((part) => part !== null).join("  "));
-  const lead = `12:00:00.000  ${request.status}  ${signed}  `.length;
-  const line = `${time}  ${answer}  ${paint(signedStyle(request), signed)}  ${cut(what, Math.max(20, width - lead))}`;
+  const line = `${paint("dim", time)}  ${answer}  ${paint(signedStyle(request), signed)}  ${told}`;
   return bodies ? `${line}\n${printable(request.body)}` : line;
 }
 

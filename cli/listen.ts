@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { Option } from "commander";
+import stringWidth from "string-width";
 import { TightbeamError } from "../sdk/errors.ts";
 import { BEFORE_ALL_EVENTS } from "../sdk/events.ts";
 import { EVENT_TYPES, type Event, type EventType } from "../sdk/wire.ts";
@@ -160,17 +161,17 @@ const RESULT_WIDTH = "12:00:00.000".length;
 
 function forwardLine(forward: Forward, paint: Paint, width: number): string {
   const { status, error, eventType, eventId, durationMs, attempt, retryInMs, resent } = forward;
-  const result = String(status ?? "no answer").padStart(RESULT_WIDTH);
+  const result = String(status ?? error).padStart(RESULT_WIDTH);
   const style = statusStyle(String(status ?? "failed"));
   const more = [
     `${durationMs} ms`,
-    ...(error === null ? [] : [error]),
     ...(resent ? ["resent"] : attempt > 1 ? [`attempt ${attempt}`] : []),
     ...(retryInMs === null ? [] : [`again in ${retryInMs / 1000} s`]),
   ];
-  const isFitting = RESULT_WIDTH + 26 + eventId.length + 6 + more.join(", ").length <= width;
-  const id = isFitting ? eventId : shortId(eventId);
-  return `${paint(style, result)}  ${eventType.padEnd(26)}  ${id}  ${paint("dim", more.join(", "))}`;
+  const took = paint("dim", more.join(", "));
+  const lineOf = (type: string, id: string) => `${paint(style, result)}  ${type}  ${id}  ${took}`;
+  const wide = lineOf(eventType.padEnd(26), eventId);
+  return stringWidth(wide) <= width ? wide : lineOf(eventType.padEnd(18), shortId(eventId));
 }
 
 function counted(events: number): string {

@@ -335,7 +335,7 @@ test("the curl that the first start prints to a terminal works as it is printed,
       await ended;
     };
     t.after(() => terminal.kill());
-    await until(() => /Keys: .*\n\n|sandbox\/inbox .*\n\n/.test(printed), { what: "the greeting" });
+    await until(() => /Keys: .*\n\n|sandbox\/inbox (.*\n)+\n/.test(printed), { what: "the greeting" });
     return { printed, stop };
   };
   const first = await startOnTerminal();
