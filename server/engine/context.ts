@@ -85,7 +85,8 @@ export interface Context {
   readonly observer: Observer;
   /** Tells the loops that lanes may have something due. */
   readonly wake: {
-    messages(lanes: Iterable<string>): void;
+    /** `pair`: from whom to whom the one message goes that is meant (`pairOf`). */
+    messages(lanes: Iterable<string>, pair?: string): void;
     deliveries(lanes: Iterable<string>): void;
     /** Instances came up or went down, or there are other ways to go: what waits for those that are down is looked at. */
     outages(): void;

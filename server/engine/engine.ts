@@ -71,7 +71,7 @@ export class Engine {
       connections,
       providers: connections.providers,
       wake: {
-        messages: (lanes) => this.#dispatch?.lanes.wake(lanes),
+        messages: (lanes, pair) => this.#dispatch?.wake(lanes, pair),
         deliveries: (lanes) => this.#deliver?.wake(lanes),
         outages: () => this.#dispatch?.outages.wake(),
         chores: () => {

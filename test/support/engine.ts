@@ -70,7 +70,7 @@ export class Life {
       turns: new Turns(),
       connections: new Connections(create, made.providers),
       wake: {
-        messages: (lanes) => this.dispatch.lanes.wake(lanes),
+        messages: (lanes, pair) => this.dispatch.wake(lanes, pair),
         deliveries: (lanes) => void made.woken.deliveries.push(...lanes),
         outages: () => this.dispatch.outages.wake(),
         chores: () => {},

@@ -33,7 +33,9 @@ type Free = (result: RunResult) => void;
 
 /** A message in hand. */
 interface Tail {
-  ended: Promise<unknown>;
+  lane: string;
+  /** Resolves when the next may begin: it has ended, or its provider took it and that is being written. */
+  passed: Promise<unknown>;
   /** Whether it has had its slot for as long as it may. */
   isLate: boolean;
 }
@@ -104,6 +106,16 @@ export class Dispatch {
     return this.#context.connections.isUp(this.#context, lane as InstanceId);
   }
 
+  /**
+   * Says that lanes may have something due; `pair` where it is one message, from whom to whom. One that comes behind
+   * others in hand is not looked for now: their lane is claimed when they have ended.
+   */
+  wake(lanes: Iterable<string>, pair?: string): void {
+    const tail = pair === undefined ? undefined : this.#tails.get(pair);
+    const wanted = [...lanes].filter((lane) => lane !== tail?.lane);
+    if (wanted.length > 0) this.lanes.wake(wanted);
+  }
+
   /** Waits no longer for the hand-overs under way: their outcome is unknown. */
   cutOff(): void {
     for (const abort of this.#handOvers) abort.abort();
@@ -112,9 +124,11 @@ export class Dispatch {
   /** Handles a message after those before it from the same number to the same recipient (contract 3). */
   async #inOrder(message: Message, free: Free): Promise<RunResult> {
     const pair = pairOf(message);
-    const before = this.#tails.get(pair) ?? { ended: Promise.resolve(), isLate: false };
-    const handled = before.ended.then(() => this.#handle(message, free));
-    const tail: Tail = { ended: handled.catch(() => {}), isLate: false };
+    const before = this.#tails.get(pair) ?? { passed: Promise.resolve(), isLate: false };
+    const { promise: taken, resolve: wasTaken } = Promise.withResolvers<void>();
+    const handled = before.passed.then(() => this.#handle(message, free, wasTaken));
+    const passed = Promise.race([taken, handled.catch(() => {})]);
+    const tail: Tail = { lane: message.instanceId, passed, isLate: false };
     this.#tails.set(pair, tail);
     // Behind one that is late the waiting may take minutes, and would keep a slot from others, in other lanes too.
     const stopTimer = this.#context.clock.after(before.isLate ? 0 : SLOT_MS, () => {
@@ -129,14 +143,19 @@ export class Dispatch {
     }
   }
 
-  async #handle(message: Message, free: Free): Promise<RunResult> {
+  async #handle(message: Message, free: Free, wasTaken: () => void): Promise<RunResult> {
     // It waited its turn while the process began to stop: its lease is ended by the next start.
     if (this.#stopped) return "bad";
     const abort = new AbortController();
     this.#handOvers.add(abort);
     try {
       const waitsForFiles = () => this.#waitForFiles(message, free);
-      return await lookAgain(this.#context, message, { abort, waitsForFiles, gathering: this.#gathering });
+      return await lookAgain(this.#context, message, {
+        abort,
+        waitsForFiles,
+        wasTaken,
+        gathering: this.#gathering,
+      });
     } catch (error) {
       if (error instanceof MessageGone) return "good";
       throw error;
@@ -205,7 +224,7 @@ async function handOverTo(context: Context, claimed: Message, hand: Hand): Promi
   const ready = await makeReady(context, claimed, hand);
   if (ready === null) return "bad";
   try {
-    return await handOverReady(context, ready, hand.abort);
+    return await handOverReady(context, ready, hand);
   } finally {
     ready.release();
   }
@@ -214,7 +233,7 @@ async function handOverTo(context: Context, claimed: Message, hand: Hand): Promi
 async function handOverReady(
   context: Context,
   { message, gathered }: Ready,
-  abort: AbortController,
+  { abort, wasTaken }: Hand,
 ): Promise<RunResult> {
   const connection = context.connections.of(message.instanceId);
   if (connection === null) {
@@ -237,6 +256,8 @@ async function handOverReady(
   // Files may have taken long, and STOP holds from the moment that it is on disk.
   if (!begun || (await failsAsUnwanted(context, handed))) return "bad";
   const outcome = await send(context, provider, outbound(context, handed, gathered), abort);
+  // The next of its pair begins in the commit that this one is concluded in.
+  if (outcome.outcome === "accepted") wasTaken();
   await conclude(context, provider, handed, outcome);
   if (outcome.outcome === "accepted") {
     context.connections.works(context, handed.instanceId, provider);

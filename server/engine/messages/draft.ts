@@ -2,7 +2,7 @@
 
 import { ApiError, invalidFields } from "../../core/error.ts";
 import type { CustomerId, KeyId, MessageId, PaymentId } from "../../core/id.ts";
-import { type Message, messageTypeOf, NEW_MESSAGE } from "../../core/message.ts";
+import { type Message, messageTypeOf, NEW_MESSAGE, pairOf } from "../../core/message.ts";
 import { begin } from "../../core/message-lifecycle.ts";
 import { parseAddress } from "../../core/phone.ts";
 import { PLAIN_SPELLING, problemsOf, type Spelling, type Understood, type Wanted } from "../../core/sending.ts";
@@ -98,7 +98,7 @@ function committed(context: Context, message: Message, { chat, make }: Thread, a
   if (message.scheduledAt !== null) return;
   context.threads.senders.wrote(message.customerId, message.to, message.from);
   context.recent.keep(message);
-  context.wake.messages([message.instanceId]);
+  context.wake.messages([message.instanceId], pairOf(message));
 }
 
 const NO_FILES: Attached = { attachments: [], operations: [] };

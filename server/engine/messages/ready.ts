@@ -28,6 +28,8 @@ export interface Hand {
   abort: AbortController;
   /** Its files are about to come, which may take long. */
   waitsForFiles(): void;
+  /** Its provider has taken it. */
+  wasTaken(): void;
   /** Messages whose files are being gathered. */
   gathering: Set<MessageId>;
 }
