@@ -83,7 +83,7 @@ export async function webhookRound(
 }
 
 /** Messages of one number to one recipient are handed over one after the other: what that order costs. */
-export async function measureOnePair(stage: Stage, target: Target): Promise<Row[]> {
+async function measureOnePair(stage: Stage, target: Target): Promise<Row[]> {
   const sides = {
     one: { rates: [] as number[], costs: [] as number[] },
     many: { rates: [] as number[], costs: [] as number[] },
