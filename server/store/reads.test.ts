@@ -36,6 +36,16 @@ import {
   findExisting,
   listDeliveries,
 } from "./deliveries.ts";
+import {
+  awaitsEvents,
+  findErasure,
+  hasMessages,
+  listCallsWith,
+  listErasable,
+  listLooseEvents,
+  listOpenErasures,
+  listThreadsWith,
+} from "./erasures.ts";
 import { findEvent, listEventMarks, listEvents, listEventsOfMessage, newestPosition, pageOfEvents } from "./events.ts";
 import { findIdempotency } from "./idempotency.ts";
 import { findInboxByUrl, findInbox as findInboxOf, listInboxes } from "./inboxes.ts";
@@ -72,7 +82,7 @@ import { queryDatabase } from "./sqlite/driver.ts";
 import { migrate } from "./sqlite/migrate.ts";
 import { createReader, type Query } from "./sqlite/query.ts";
 import { sumUsage } from "./usage.ts";
-import { findConfiguration, findInbox, findWebhook, listWebhooks } from "./webhooks.ts";
+import { findConfiguration, findInbox, findReceivers, findWebhook, listWebhooks } from "./webhooks.ts";
 import { countAll, readPage } from "./windows.ts";
 
 type Db = Kysely<Database>;
@@ -81,6 +91,13 @@ const NOW = 1_767_000_000_000;
 const BEHIND = { from: "x", skip: 7 };
 const PERIOD = { fromAt: NOW - 3_600_000, toAt: NOW, stepMs: 3_600_000 };
 const TIMES = { real: NOW, shiftMs: 0, retentionMs: 30 * 86_400_000 };
+const ERASURE = {
+  customerId: "cust_1",
+  addresses: ["+1", "a@b.example"],
+  before: "msg_9",
+  position: 1,
+  eventsUntil: 9,
+} as never;
 const CONTACT = { id: "con_1", customerId: "cust_1" } as never;
 
 /** A way to ask each read, by its name. Several where its filter makes other statements of it. */
@@ -130,6 +147,14 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
       await listDeliveries(db, "cust_1", filter as never, BEHIND, 50);
     }
   },
+  "erasures.awaitsEvents": (db) => awaitsEvents(db, "cust_1"),
+  "erasures.findErasure": (db) => findErasure(db, "cust_1", "con_1"),
+  "erasures.hasMessages": (db) => hasMessages(db, ERASURE, "msg_9"),
+  "erasures.listCallsWith": (db) => listCallsWith(db, ERASURE, 50),
+  "erasures.listErasable": (db) => listErasable(db, ERASURE, 50),
+  "erasures.listLooseEvents": (db) => listLooseEvents(db, ERASURE, 50),
+  "erasures.listOpenErasures": (db) => listOpenErasures(db, 50),
+  "erasures.listThreadsWith": (db) => listThreadsWith(db, ERASURE, 50),
   "events.findEvent": (db) => findEvent(db, "cust_1", "evt_1"),
   "events.listEventMarks": (db) => listEventMarks(db, "cust_1", 7, 1_000),
   "events.listEvents": async (db) => {
@@ -219,6 +244,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   },
   "webhooks.findConfiguration": (db) => findConfiguration(db, "cust_1"),
   "webhooks.findInbox": (db) => findInbox(db, "cust_1"),
+  "webhooks.findReceivers": (db) => findReceivers(db, ["wh_1", "wh_2"]),
   "webhooks.findWebhook": (db) => findWebhook(db, "cust_1", "wh_1"),
   "webhooks.listWebhooks": (db) => listWebhooks(db, "cust_1"),
 };
@@ -238,6 +264,10 @@ const EVERY_FILTER: Required<MessageFilter> = {
 
 /** Steps of a plan that are not of the usual kind, and why they may be. */
 const EXCEPTIONS: Record<string, { step: RegExp; why: string }> = {
+  "erasures.listOpenErasures": {
+    step: /^SCAN erasures USING INDEX erasures_open$/,
+    why: "the index has those alone, in this order, and `limit` of them are read",
+  },
   "chats.listSendersTo": {
     step: /^(SCAN m$|USE TEMP B-TREE)/,
     why: "of 20 messages and 100 threads that inner queries answer",

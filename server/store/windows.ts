@@ -96,7 +96,7 @@ export async function readPage<Record_, At extends Place>(
   const records: Record_[] = [];
   let place: PageStart<At> = { from, skip };
   for (let read = 0; read < windowsMax && records.length < limit; read += 1) {
-    const to = await endOf(list, place.from, read === 0 ? FIRST_WINDOW_ROWS : windowRows);
+    const to = await endOf(list, place.from, read === 0 ? Math.min(FIRST_WINDOW_ROWS, windowRows) : windowRows);
     const window = { from: place.from, to };
     const matching = place.skip === 0 ? null : await countIn(list, window);
     if (matching !== null && matching <= place.skip) {

@@ -3,6 +3,7 @@
 import { test } from "node:test";
 import { claimedDeliveries, claimedMessages, leases } from "./store-claims.ts";
 import { keeping } from "./store-keeping.ts";
+import { lists } from "./store-lists.ts";
 import { model } from "./store-model.ts";
 import { reads } from "./store-reads.ts";
 import { resetting } from "./store-reset.ts";
@@ -25,6 +26,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
   units(promise);
   eventsAndDeliveries(promise);
   reads(promise);
+  lists(promise);
   claimedDeliveries(promise);
   claimedMessages(promise);
   leases(promise);

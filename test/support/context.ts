@@ -30,7 +30,7 @@ import type { Fetching } from "../../server/outgoing/fetch.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
 import { createSealer } from "../../server/secrets.ts";
-import { openSqliteInProcess } from "../../server/store/sqlite/store.ts";
+import { openSqliteInProcess, type Ports } from "../../server/store/sqlite/store.ts";
 import type { Unit } from "../../server/store/store.ts";
 import { SimulatedClock } from "./clock.ts";
 
@@ -75,6 +75,8 @@ export interface TestContextOptions {
   /** Parts put in place of the ordinary ones. */
   context?: Partial<Context>;
   path?: string;
+  /** Puts something between the store and its database. */
+  through?: (ports: Ports) => Ports;
 }
 
 const HOUR_MS = 3_600_000;
@@ -119,7 +121,7 @@ function repeatableRandom(seed = "tightbeam"): Random {
 export async function testContext(options: TestContextOptions = {}): Promise<TestContext> {
   const clock = new SimulatedClock();
   const random = repeatableRandom();
-  const store = await openSqliteInProcess(options.path);
+  const store = await openSqliteInProcess(options.path, undefined, options.through);
   const providers = new Map<InstanceId, Provider>();
   const woken: TestContext["woken"] = { messages: [], deliveries: [] };
   const observed: Observed = {

@@ -1,0 +1,101 @@
+/** What a list may hold up: other lists of its customer, and nothing else. */
+
+import assert from "node:assert/strict";
+import { type TestContext as NodeTest, test } from "node:test";
+import { createHealth } from "../../server/app/health.ts";
+import { CLIENT_GONE, listsFor } from "../../server/http/lists.ts";
+import { messageRoutes } from "../../server/http/messages.ts";
+import { route } from "../../server/http/route.ts";
+import { createMetrics } from "../../server/metrics.ts";
+import { listMessages } from "../../server/store/message-lists.ts";
+import type { Ports } from "../../server/store/sqlite/store.ts";
+import { FIRST_PAGE } from "../../server/store/windows.ts";
+import { AUTH, startEdge } from "../support/edge.ts";
+import { openContext, send, TO } from "../support/sending.ts";
+import { served } from "../support/served.ts";
+import { until } from "../support/wait.ts";
+
+/** Ports whose reader of lists holds what it is asked until it is told to go on. */
+function held() {
+  let goOn = () => {};
+  const open = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const asked: string[] = [];
+  const through = (ports: Ports): Ports => ({
+    ...ports,
+    lists: ports.lists.map((read) => async (query) => {
+      asked.push(query.sql);
+      await open;
+      return read(query);
+    }),
+  });
+  return { through, asked, goOn };
+}
+
+const noInquiries = { ask: async () => assert.fail("nobody is asked") } as never;
+
+test("while a list is being read for long, health, readiness, keys and single records answer as ever", async (t: NodeTest) => {
+  const lists = held();
+  const api = await served(t, (context) => messageRoutes(context, noInquiries), { through: lists.through });
+  const message = await send(api, { to: TO });
+  const listed = api.data<{ messages: object[] }>(200, "GET", "/v1/messages");
+  await until(() => lists.asked.length > 0, { what: "the list to be read" });
+  const metrics = createMetrics();
+  t.after(() => metrics.stop());
+  const health = createHealth({ context: api.context, metrics, authenticate: () => null, state: () => "ready" });
+  const checks = await health.checks();
+  assert.deepEqual(checks.database, { status: "ok" });
+  assert.equal(await health.isReady(), true);
+  assert.match(await health.metrics.render(), /oldest_due/);
+  // Another customer's key is not known yet: it is looked up.
+  const { key } = await api.addTenant("Other");
+  await api.refused("NOT_FOUND", "GET", `/v1/messages/${message.id}`, { key });
+  assert.equal((await api.data<{ id: string }>(200, "GET", `/v1/messages/${message.id}`)).id, message.id);
+  assert.equal(lists.asked.length, 1, "the list is held all the while");
+  lists.goOn();
+  assert.equal((await listed).messages.length, 1);
+});
+
+test("a list whose client has gone begins no further statement", async (t: NodeTest) => {
+  const lists = held();
+  const made = await openContext(t, { through: lists.through });
+  const leave: (() => void)[] = [];
+  const call = { caller: { customerId: made.customer.id }, onGone: (action: () => void) => void leave.push(action) };
+  const db = listsFor(made.context, call as never);
+  const listing = listMessages(db, made.customer.id, { direction: "inbound" }, FIRST_PAGE, 50);
+  await until(() => lists.asked.length === 1, { what: "the first statement of the list" });
+  for (const action of leave) action();
+  lists.goOn();
+  await assert.rejects(listing, CLIENT_GONE);
+  assert.equal(lists.asked.length, 1);
+});
+
+test("a list that was withdrawn is counted as left by its client, and is no error in the log", async (t: NodeTest) => {
+  const gone = new AbortController();
+  const leaving = route({
+    method: "GET",
+    path: "/v1/leaving",
+    scope: "messages",
+    handle: ({ onGone }) =>
+      new Promise((_, reject) => {
+        onGone(() => reject(CLIENT_GONE));
+        gone.abort();
+      }),
+  });
+  const { port, counted, lines } = await startEdge(t, { routes: [leaving] });
+  const asked = fetch(`http://127.0.0.1:${port}/v1/leaving`, {
+    headers: { authorization: AUTH.slice("Authorization: ".length) },
+    signal: gone.signal,
+  });
+  await assert.rejects(asked);
+  await until(() => counted.length > 0, { what: "the request to be counted" });
+  assert.deepEqual(
+    counted.map(({ status }) => status),
+    [499],
+  );
+  assert.deepEqual(
+    lines.filter(({ event }) => event === "request failed"),
+    [],
+  );
+});
