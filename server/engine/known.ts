@@ -7,7 +7,7 @@ import { keep } from "../core/keep.ts";
 import type { ApiKey } from "../core/key.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
-import { findCustomer, listCustomers } from "../store/customers.ts";
+import { findCustomer, findRoutedNumbers, listCustomers } from "../store/customers.ts";
 import { findInstances } from "../store/instances.ts";
 import { findKeyByHash } from "../store/keys.ts";
 import { findNumberByAddress, findNumbers, findNumbersOn } from "../store/numbers.ts";
@@ -23,6 +23,7 @@ export class Known {
   readonly #numbers = new Map<CustomerId, readonly CustomerNumber[]>();
   readonly #addresses = new Map<string, CustomerNumber>();
   readonly #onInstances = new Map<InstanceId, readonly CustomerNumber[]>();
+  readonly #senders = new Map<InstanceId, readonly CustomerNumber[]>();
   #instances: readonly Instance[] | null = null;
   #severalCustomers: boolean | null = null;
   /** Grows with `clear`: what was read before it must not be kept after it. */
@@ -89,6 +90,18 @@ export class Known {
     return numbers;
   }
 
+  /** The numbers whose messages an instance carries: those on it, and those of customers that route SMS to it. */
+  async sendersOver(instanceId: InstanceId): Promise<readonly CustomerNumber[]> {
+    const known = this.#senders.get(instanceId);
+    if (known !== undefined) return known;
+    const age = this.#age;
+    const own = await this.numbersOn(instanceId);
+    const routed = await findRoutedNumbers(this.#db, instanceId);
+    const senders = [...own, ...routed.filter((number) => number.instanceId !== instanceId)];
+    if (age === this.#age) keep(this.#senders, instanceId, senders, KEPT_MAX);
+    return senders;
+  }
+
   async instances(): Promise<readonly Instance[]> {
     if (this.#instances !== null) return this.#instances;
     const age = this.#age;
@@ -118,6 +131,7 @@ export class Known {
     this.#numbers.clear();
     this.#addresses.clear();
     this.#onInstances.clear();
+    this.#senders.clear();
     this.#instances = null;
     this.#severalCustomers = null;
   }

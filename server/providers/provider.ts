@@ -357,6 +357,8 @@ export interface ProviderContext {
   hookUrl: () => string;
   /** The numbers that are on the instance at present. */
   numbers: () => Promise<readonly OwnAddress[]>;
+  /** The numbers whose messages the instance carries: those on it, and those of customers that route SMS to it. */
+  senders: () => Promise<readonly OwnAddress[]>;
   /** To be called when `isUp` has changed. */
   changed: () => void;
   /** Puts into the log what an operator may want to know and nobody can be told otherwise. No text, no full number, no secret. */

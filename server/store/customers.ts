@@ -3,6 +3,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Customer } from "../core/customer.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
+import type { CustomerNumber } from "../core/number.ts";
 import { type Database, decode } from "./rows.ts";
 
 export async function findCustomer(db: Kysely<Database>, id: CustomerId): Promise<Customer | null> {
@@ -12,14 +13,21 @@ export async function findCustomer(db: Kysely<Database>, id: CustomerId): Promis
 
 /** A customer with a route to the instance; null when there is none. */
 export async function findCustomerRouting(db: Kysely<Database>, instanceId: InstanceId): Promise<Customer | null> {
+  const row = await customersRoutingTo(db, instanceId).selectAll().executeTakeFirst();
+  return row === undefined ? null : decode("customers", row);
+}
+
+/** Phone numbers of the customers with a route to the instance, wherever the numbers are, by age. */
+export async function findRoutedNumbers(db: Kysely<Database>, instanceId: InstanceId): Promise<CustomerNumber[]> {
+  const routing = customersRoutingTo(db, instanceId).select("id");
+  const query = db.selectFrom("numbers").selectAll().where("customer_id", "in", routing).where("address", "like", "+%");
+  return (await query.orderBy("id").execute()).map((row) => decode("numbers", row));
+}
+
+function customersRoutingTo(db: Kysely<Database>, instanceId: InstanceId) {
   // Ids hold no character that stands for others here.
   const named = `%"instanceId":${JSON.stringify(instanceId)}%`;
-  const row = await db
-    .selectFrom("customers")
-    .selectAll()
-    .where("routes", "like", named as never)
-    .executeTakeFirst();
-  return row === undefined ? null : decode("customers", row);
+  return db.selectFrom("customers").where("routes", "like", named as never);
 }
 
 /** Customers with this e-mail address, in any case, the oldest first: `limit` of them. */

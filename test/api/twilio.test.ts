@@ -125,3 +125,26 @@ test("refused credentials fail nothing: messages wait, health says why, and new 
     ["before", "1", "2", "3"],
   );
 });
+
+test("a reply to a number that lives on a Mac and sends here by a route is fetched when no hook brought it", async (t) => {
+  const { service, fake, instanceId, admin, ask } = await twilioService(t);
+  const onMac = "+15550000002";
+  const config = { url: "http://127.0.0.1:9", password: "secret", ingest: "socket" };
+  const mac = (await admin("POST", "/v1/admin/instances", { name: "Mac", provider: "bluebubbles", config })).data;
+  const { customers } = (await admin("GET", "/v1/admin/customers")).data;
+  const customer = customers.find(({ name }: { name: string }) => name === "Customer");
+  const number = { phoneNumber: onMac, provider: "bluebubbles", instanceId: mac.id };
+  await admin("POST", `/v1/admin/customers/${customer.id}/numbers`, number);
+  await admin("PUT", `/v1/admin/customers/${customer.id}/routes`, [{ prefix: "+", instanceId }]);
+  const isAskedFor = () => fake.asked.some(({ query }) => query.get("To") === onMac);
+  await until(isAskedFor, { limitMs: 20_000, what: "the first look at the routed number" });
+  await service.restart(async () => {
+    fake.arrive({ from: "+15551230001", to: onMac, body: "Are you there?", createdAt: Date.now() });
+    return {};
+  });
+  const inbound = await until(
+    async () => (await ask("GET", "/v1/messages?direction=inbound")).data.messages[0] ?? null,
+    { limitMs: 20_000, what: "the reply" },
+  );
+  assert.deepEqual([inbound.to, inbound.content.text], [onMac, "Are you there?"]);
+});

@@ -137,6 +137,7 @@ export function providerContext(
     config: {},
     hookUrl: () => "http://127.0.0.1:9/hooks/inst_test/token",
     numbers: async () => [],
+    senders: async () => [],
     changed() {},
     fault() {},
     ...given,

@@ -185,6 +185,7 @@ export class Connections {
       config,
       hookUrl: () => hookUrl(context, instanceId),
       numbers: () => context.known.numbersOn(instanceId),
+      senders: () => context.known.sendersOver(instanceId),
       changed: () => this.#changed(context, instanceId),
       fault: (error) => observer.fault(`provider.${instance.provider}:${instanceId}`, error),
     });

@@ -29,7 +29,7 @@ const PATIENCE = 10;
 const DAY_MS = 86_400_000;
 
 export interface CatchUpOptions {
-  context: Pick<ProviderContext, "memory" | "clock" | "numbers" | "fault">;
+  context: Pick<ProviderContext, "memory" | "clock" | "senders" | "fault">;
   api: Api;
   /** Of the account, without `.json`. */
   path: string;
@@ -37,7 +37,7 @@ export interface CatchUpOptions {
   hearing: Hearing;
 }
 
-/** Looks through the list of each number of the instance, one after the other, from `start` on until `stop`. */
+/** Looks through the list of each number that sends over the instance, one after the other, from `start` on until `stop`. */
 export class CatchUp {
   readonly #options: CatchUpOptions;
   readonly #clock: Clock;
@@ -96,7 +96,7 @@ export class CatchUp {
 
   /** Notices which numbers came, went, or are another customer's; between any two questions, since a round takes a while. */
   async #see(): Promise<void> {
-    await this.#marks.see(await this.#options.context.numbers(), this.#clock.real());
+    await this.#marks.see(await this.#options.context.senders(), this.#clock.real());
   }
 
   #plan(number: string, trouble: Trouble | null, numbers: number): void {

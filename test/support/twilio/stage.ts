@@ -96,7 +96,7 @@ export async function twilioStage(
         memory: memoryIn(entries),
         config: { ...fake.config, ...config },
         hookUrl: () => hookUrl ?? hook.url,
-        numbers: async () => stage.numbers,
+        senders: async () => stage.numbers,
         changed: () => {
           stage.changes += 1;
         },
