@@ -1,7 +1,6 @@
 /** Which server a command talks to, with which key, and where it found them. */
 
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { NoKeyError, UsageError } from "./failure.ts";
 
@@ -116,10 +115,11 @@ function pickCredentials(value: unknown): Credentials {
 const CONNECT_MS_MAX = 2_000;
 
 /** Why nothing answers at an address (`ECONNREFUSED`, `ENOTFOUND`); null where something does, or where it is not sure. */
-export function absenceOf(baseUrl: string): Promise<string | null> {
+export async function absenceOf(baseUrl: string): Promise<string | null> {
+  const { connect } = await import("node:net");
   const { hostname, port, protocol } = new URL(baseUrl);
   const host = hostname.replace(/^\[|\]$/g, "");
-  return new Promise((resolve) => {
+  return await new Promise((resolve) => {
     const socket = connect({ host, port: Number(port) || (protocol === "https:" ? 443 : 80), timeout: CONNECT_MS_MAX });
     socket.on("error", (error: NodeJS.ErrnoException) => {
       resolve(error.code === "ECONNREFUSED" || error.code === "ENOTFOUND" ? error.code : null);

@@ -1,7 +1,6 @@
 /** `tightbeam events`: what happened, and what of it is to be delivered once more. */
 
 import { type Command, Option } from "commander";
-import stringWidth from "string-width";
 import type { Tightbeam } from "../sdk/client.ts";
 import type { EventQuery } from "../sdk/events.ts";
 import { type Delivery, EVENT_TYPES, type Event } from "../sdk/wire.ts";
@@ -13,6 +12,7 @@ import type { Forward } from "./forward.ts";
 import { type Paint, printable, statusStyle } from "./output.ts";
 import { type Column, cut, shortId, table } from "./table.ts";
 import { oneOf } from "./values.ts";
+import { widthOf } from "./width.ts";
 
 interface ListOptions extends Paging {
   type?: NonNullable<EventQuery["type"]>;
@@ -192,7 +192,7 @@ export function eventLine(event: Event, paint: Paint, width = Number.POSITIVE_IN
   const { timestamp, type, id } = event;
   const about = aboutEvent(event);
   const lead = (shown: string) => TIME_WIDTH + TYPE_WIDTH + shown.length + 6;
-  const shownId = lead(id) + stringWidth(about) <= width ? id : shortId(id);
+  const shownId = lead(id) + widthOf(about) <= width ? id : shortId(id);
   const time = paint("dim", timestamp.slice(11, 11 + TIME_WIDTH));
   const told = cut(about, Math.max(ABOUT_WIDTH_MIN, width - lead(shownId)));
   return `${time}  ${paint("bold", type.padEnd(TYPE_WIDTH))}  ${shownId}  ${told}`.trimEnd();

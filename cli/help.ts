@@ -1,7 +1,7 @@
 /** The text of a help page, as wide as the terminal. */
 
-import stringWidth from "string-width";
 import { wrapped } from "./table.ts";
+import { widthOf } from "./width.ts";
 
 /** Below this no text is readable: a narrower terminal breaks the lines itself. */
 const WIDTH_MIN = 40;
@@ -23,7 +23,7 @@ export function wrapHelp(text: string, width: number): string {
 
 function wrapBlock(block: string, width: number): string {
   const lines = block.split("\n");
-  if (lines.every((line) => stringWidth(line) <= width)) return block;
+  if (lines.every((line) => widthOf(line) <= width)) return block;
   return paragraphsOf(lines)
     .map((group) => (group[0]?.startsWith(" ") ? wrapEntries(group, width) : wrapped(group.join(" "), width, 0)))
     .join("\n");
@@ -44,7 +44,7 @@ function paragraphsOf(lines: readonly string[]): string[][] {
 }
 
 function wrapEntries(lines: readonly string[], width: number): string {
-  if (lines.every((line) => stringWidth(line) <= width)) return lines.join("\n");
+  if (lines.every((line) => widthOf(line) <= width)) return lines.join("\n");
   return lines.map((line) => wrapEntry(line, width)).join("\n");
 }
 

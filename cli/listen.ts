@@ -2,7 +2,6 @@
 
 import type { Command } from "commander";
 import { Option } from "commander";
-import stringWidth from "string-width";
 import { TightbeamError } from "../sdk/errors.ts";
 import { BEFORE_ALL_EVENTS } from "../sdk/events.ts";
 import { EVENT_TYPES, type Event, type EventType } from "../sdk/wire.ts";
@@ -13,6 +12,7 @@ import type { Forward, Forwarder, Tally } from "./forward.ts";
 import { type Paint, statusStyle } from "./output.ts";
 import { shortId } from "./table.ts";
 import { oneOrMore } from "./values.ts";
+import { widthOf } from "./width.ts";
 
 interface ListenOptions {
   forwardTo?: string;
@@ -171,7 +171,7 @@ function forwardLine(forward: Forward, paint: Paint, width: number): string {
   const took = paint("dim", more.join(", "));
   const lineOf = (type: string, id: string) => `${paint(style, result)}  ${type}  ${id}  ${took}`;
   const wide = lineOf(eventType.padEnd(26), eventId);
-  return stringWidth(wide) <= width ? wide : lineOf(eventType.padEnd(18), shortId(eventId));
+  return widthOf(wide) <= width ? wide : lineOf(eventType.padEnd(18), shortId(eventId));
 }
 
 function counted(events: number): string {

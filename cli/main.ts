@@ -22,7 +22,7 @@ import { addListen } from "./listen.ts";
 import { addMessages } from "./messages.ts";
 import { addNumbers } from "./numbers.ts";
 import { addOptOuts } from "./opt-outs.ts";
-import { type Stream, type Terminal, widthOf } from "./output.ts";
+import { columnsOf, type Stream, type Terminal } from "./output.ts";
 import { addPayments } from "./payments.ts";
 import { addQuietHours } from "./quiet-hours.ts";
 import { addRevisions } from "./revisions.ts";
@@ -64,7 +64,7 @@ const HELP_WIDTH = 80;
 const HELP_WIDTH_MAX = 120;
 
 function helpWidth(terminal: Terminal, stream: Stream): number {
-  const width = widthOf(terminal, stream);
+  const width = columnsOf(terminal, stream);
   return Number.isFinite(width) ? Math.min(width, HELP_WIDTH_MAX) : HELP_WIDTH;
 }
 

@@ -45,13 +45,13 @@ export interface Form {
 }
 
 /** How many characters fit on a line of the terminal; Infinity where nothing says so. */
-export function widthOf({ env }: Terminal, stream: Stream): number {
+export function columnsOf({ env }: Terminal, stream: Stream): number {
   return stream.columns || Number(env.COLUMNS) || Number.POSITIVE_INFINITY;
 }
 
 /** Output to this terminal. */
 export function outputTo(terminal: Terminal, { json, wide }: Form): Output {
-  const columns = wide ? Number.POSITIVE_INFINITY : widthOf(terminal, terminal.stdout);
+  const columns = wide ? Number.POSITIVE_INFINITY : columnsOf(terminal, terminal.stdout);
   const asJson = json ?? terminal.stdout.isTTY !== true;
   const paint: Paint = (style, text) => styleText(style, text, { stream: terminal.stdout });
   const write = (text: string) => terminal.stdout.write(`${text}\n`);

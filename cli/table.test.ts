@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import stringWidth from "string-width";
 import { type Column, cut, table, wrapped } from "./table.ts";
+import { widthOf } from "./width.ts";
 
 const plain = (_style: unknown, text: string) => text;
 const ID = "msg_019a0000-0000-7000-8000-0123456789ab";
@@ -22,7 +22,7 @@ const COLUMNS: Column<Row>[] = [
 ];
 const row = (more: Partial<Row> = {}): Row => ({ id: ID, at: AT, name: "Ada", text: "Hello", ...more });
 const lines = (rows: Row[], width: number) => table(rows, COLUMNS, plain, width, "Nothing.").split("\n");
-const widest = (text: readonly string[]) => Math.max(...text.map((line) => stringWidth(line)));
+const widest = (text: readonly string[]) => Math.max(...text.map((line) => widthOf(line)));
 
 test("ids and times are whole where there is room, and shortened, times first, where there is not", () => {
   assert.equal(lines([row()], 200)[1], `${ID}  ${AT}  Ada   Hello`);
@@ -45,7 +45,7 @@ test("columns stand under each other and texts are cut whole, also where charact
   const rows = [row({ name: "数据库" }), row({ name: "👩‍👩‍👧" }), row({ name: "Ada" })];
   const at = lines(rows, 200)
     .slice(1)
-    .map((line) => stringWidth(line.slice(0, line.indexOf("Hello"))));
+    .map((line) => widthOf(line.slice(0, line.indexOf("Hello"))));
   assert.deepEqual(at, [at[0], at[0], at[0]]);
   assert.equal(cut("数据库", 6), "数据库");
   assert.equal(cut("数据库", 5), "数据…");

@@ -1,7 +1,7 @@
 /** Tables for people: as wide as the terminal, each character measured as the terminal shows it. */
 
-import stringWidth from "string-width";
 import { type Paint, printable, type Style } from "./output.ts";
+import { widthOf } from "./width.ts";
 
 /** One column of a table. The last column is cut to the width of the terminal, or broken into lines when it `wraps`. */
 export interface Column<Row> {
@@ -100,7 +100,7 @@ function fitted(titles: readonly string[], cells: Cells, width: number): number[
 }
 
 function natural(titles: readonly string[], cells: Cells): number[] {
-  return titles.map((title, at) => Math.max(title.length, ...cells.map((row) => stringWidth(row[at] ?? ""))));
+  return titles.map((title, at) => Math.max(title.length, ...cells.map((row) => widthOf(row[at] ?? ""))));
 }
 
 function sum(numbers: readonly number[]): number {
@@ -122,21 +122,19 @@ export function wrapped(text: string, width: number, lead: number): string {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const line = lines.at(-1);
-    if (line !== undefined && stringWidth(line) + 1 + stringWidth(word) <= width) lines.push(`${lines.pop()} ${word}`);
+    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= width) lines.push(`${lines.pop()} ${word}`);
     else lines.push(word);
   }
   return lines.join(`\n${" ".repeat(lead)}`);
 }
 
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-
 /** The text, or as much of it as fits before an ellipsis: what a reader sees as one character stays whole. */
 export function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
+  if (widthOf(text) <= width) return text;
   let kept = "";
   let left = width - 1;
-  for (const { segment } of GRAPHEMES.segment(text)) {
-    left -= stringWidth(segment);
+  for (const { segment } of new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text)) {
+    left -= widthOf(segment);
     if (left < 0) break;
     kept += segment;
   }
@@ -144,5 +142,5 @@ export function cut(text: string, width: number): string {
 }
 
 function pad(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - stringWidth(text)));
+  return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }

@@ -1,0 +1,18 @@
+/** How wide a text is on a terminal. */
+
+import { createRequire } from "node:module";
+import { stripVTControlCharacters } from "node:util";
+import type stringWidth from "string-width";
+
+const load = createRequire(import.meta.url);
+let measured: typeof stringWidth | null = null;
+const ASCII = /^[ -~]*$/;
+
+/** Columns that a text takes on a terminal: 2 for a wide character or an emoji, 0 for a colour. */
+export function widthOf(text: string): number {
+  const plain = stripVTControlCharacters(text);
+  if (ASCII.test(plain)) return plain.length;
+  // Loaded for what needs it: its tables take half as long as all else that a command loads.
+  measured ??= (load("string-width") as { default: typeof stringWidth }).default;
+  return measured(plain);
+}
