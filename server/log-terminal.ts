@@ -3,7 +3,7 @@
 import { styleText } from "node:util";
 
 /** Colours a text; a terminal without colours gets it as it is. */
-export type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
+type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
 /** The built-in inbox: each webhook of the sandbox is posted to it, which would drown all else. */
 const INBOX_ROUTE = "/sandbox/inbox/";
@@ -22,7 +22,7 @@ export function terminalDestination(stream: NodeJS.WriteStream): { write(line: s
 }
 
 /** A JSON log line as a person reads it, in local time; null for one that is not shown. */
-export function terminalLine(line: string, paint: Paint): string | null {
+function terminalLine(line: string, paint: Paint): string | null {
   const { time, level, event, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const at = paint("dim", timeOfDay(new Date(String(time))));
   if (event === "request") {
