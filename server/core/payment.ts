@@ -157,7 +157,11 @@ export function paymentRecord(payment: Payment): PaymentRequest {
   };
 }
 
-/** Largest amount, in cents: $999,999.99 (contract 3). The smallest is one cent. */
+/** Bounds of an amount, in dollars (contract 3). */
+export const AMOUNT_MIN = 0.01;
+export const AMOUNT_MAX = 999_999.99;
+
+/** The same in cents: the smallest amount is one. */
 const AMOUNT_CENTS_MAX = 99_999_999;
 
 /** What `parseAmount` takes, in words that follow the name of a field. */

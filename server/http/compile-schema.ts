@@ -1,6 +1,7 @@
 /** The validator of requests: Ajv, with the keywords replaced whose work a caller could make as large as it likes. */
 
 import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from "ajv";
+import { AMOUNT_MAX, AMOUNT_MIN, parseAmount } from "../core/payment.ts";
 import { DETAILS_MAX } from "./errors.ts";
 import { FORMATS, jsonBytesWithin } from "./schemas/common.ts";
 
@@ -55,6 +56,14 @@ function ajv(coerceTypes: boolean): Ajv {
     schemaType: "number",
     errors: false,
     validate: (max: number, value: unknown) => jsonBytesWithin(value, max),
+  });
+  instance.addKeyword({
+    keyword: "x-amount",
+    type: "number",
+    schemaType: "boolean",
+    errors: false,
+    // What is out of the bounds is for their keywords to say.
+    validate: (_: boolean, value: number) => parseAmount(value) !== null || value < AMOUNT_MIN || value > AMOUNT_MAX,
   });
   // Ajv's own count the characters of all of a string, however long it is.
   for (const [keyword, validate] of [

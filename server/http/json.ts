@@ -26,6 +26,47 @@ const ESCAPES_MAX = 131_072;
 /** Field whose strings are the caller's own affair: it is kept as JSON text, in which every character is escaped. */
 const FREE_FIELD = "metadata";
 
+/** Longest body whose numbers can be quoted as they were written, in characters: it is kept as long as its value is. */
+const QUOTABLE_MAX = 16_384;
+
+/** What bodies were parsed from. */
+const SOURCES = new WeakMap<object, string>();
+
+/** A number of a body, as its sender wrote it: `25.0010`, `1e21`. */
+export class WrittenNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/**
+ * Finds numbers of a body as its sender wrote them, by JSON pointer (RFC 6901): null where no number stands there, or the
+ * body is longer than 16 KiB. The first number that is asked for parses the body once more, so it is for refusals only.
+ */
+export function writtenNumbers(body: unknown): (pointer: string) => WrittenNumber | null {
+  const source = typeof body === "object" && body !== null ? SOURCES.get(body) : undefined;
+  let parsed: unknown;
+  return (pointer) => {
+    if (source === undefined) return null;
+    parsed ??= JSON.parse(source, asWritten);
+    let place = parsed;
+    for (const step of pointer.split("/").slice(1)) {
+      if (typeof place !== "object" || place === null) return null;
+      const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+      place = Object.hasOwn(place, name) ? (place as Record<string, unknown>)[name] : undefined;
+    }
+    return place instanceof WrittenNumber ? place : null;
+  };
+}
+
+/** A reviver: Node gives it the text of each primitive. */
+function asWritten(_: string, value: unknown, context?: { source?: string }): unknown {
+  const text = context?.source;
+  return typeof value === "number" && text !== undefined ? new WrittenNumber(text) : value;
+}
+
 /** A value of the caller's inside a message: short, and nothing that a terminal would act on. */
 export function quote(value: string): string {
   const shown = value.length > 60 ? `${value.slice(0, 60)}…` : value;
@@ -41,7 +82,8 @@ export function parseJson(bytes: Buffer): unknown {
   const source = bytes.toString("utf8");
   // Both are limited before anything is built, and nothing here calls itself.
   checkSize(source);
-  const value = parse(source);
+  const value: unknown = parse(source);
+  if (typeof value === "object" && value !== null && source.length <= QUOTABLE_MAX) SOURCES.set(value, source);
   // The search for two characters is far faster than the expression.
   if (source.includes("\\u") && ESCAPED_ODDITY.test(source)) refuseOddStrings(value);
   return value;

@@ -3,9 +3,10 @@
 import type { ErrorObject } from "ajv";
 import type { TSchema } from "typebox";
 import type { ErrorDetail } from "../../sdk/wire.ts";
+import { AMOUNT_EXPECTED } from "../core/payment.ts";
 import { compileSchema, type JsonSchema, type Part, type Validate } from "./compile-schema.ts";
 import { DETAILS_MAX } from "./errors.ts";
-import { isStorable, quote } from "./json.ts";
+import { isStorable, quote, WrittenNumber, writtenNumbers } from "./json.ts";
 import { closed, FORMATS } from "./schemas/common.ts";
 
 /** Names what is wrong with a value, at most 100 things; nothing when it is as its schema says. Fills in defaults. */
@@ -19,7 +20,7 @@ export function compileCheck(part: Part, schema: TSchema | null): Check {
   // As JSON: what the compiler knows of a schema beyond that is no concern of the validator.
   const plain: JsonSchema = JSON.parse(JSON.stringify(schema ?? closed({})));
   const validate = compileSchema(part, plain);
-  if (part === "body") return (value) => details(validate(value));
+  if (part === "body") return (value) => details(quotable(validate(value), value));
   const addresses = addressNames(plain);
   const numbers = numberNames(plain);
   return (value) => queryDetails(validate, { addresses, numbers }, value);
@@ -63,6 +64,13 @@ function queryDetails(validate: Validate, { addresses, numbers }: Named, value: 
   return odd.length > 0 ? odd : details(validate(query));
 }
 
+/** The errors, each with its value as the sender wrote it where that is a number. */
+function quotable(errors: readonly ErrorObject[], body: unknown): readonly ErrorObject[] {
+  const written = writtenNumbers(body);
+  const dataOf = ({ data, instancePath }: ErrorObject) => (typeof data === "number" ? written(instancePath) : null);
+  return errors.map((error) => ({ ...error, data: dataOf(error) ?? error.data }));
+}
+
 function details(errors: readonly ErrorObject[]): readonly ErrorDetail[] {
   if (errors.length === 0) return NONE;
   return errors.some(isChoice)
@@ -88,7 +96,7 @@ function describeChoices(errors: readonly ErrorObject[]): ErrorDetail[] {
     const meant = branches.filter((branch) => !branch.some((error) => isWrongKind(choice, error)));
     const [only] = meant;
     if (only !== undefined && meant.length === 1) found.push(...describeChoicesOf(only));
-    else found.push({ path: pathOf(choice.instancePath), message: `must be ${alternatives(schemaOf(choice))}` });
+    else found.push({ path: pathOf(choice.instancePath), message: noneOf(choice) });
   }
   return found;
 }
@@ -119,6 +127,13 @@ function groupByBranch(choice: ErrorObject, errors: readonly ErrorObject[]): Err
 /** The schema that the error is of: plain JSON, as it was compiled. */
 function schemaOf(error: ErrorObject): JsonSchema {
   return (error.parentSchema ?? {}) as JsonSchema;
+}
+
+/** The value is of none of the kinds. A number beyond JavaScript's is quoted: its sender takes it for a number. */
+function noneOf(choice: ErrorObject): string {
+  const { data } = choice;
+  const isBeyond = data instanceof WrittenNumber && !Number.isFinite(Number(data.text));
+  return `must be ${alternatives(schemaOf(choice))}${isBeyond ? got(data) : ""}`;
 }
 
 function alternatives(schema: JsonSchema): string {
@@ -171,7 +186,7 @@ function describe(error: ErrorObject): ErrorDetail {
 function sentence(keyword: string, schema: JsonSchema, params: Record<string, unknown>, data: unknown): string {
   switch (keyword) {
     case "type":
-      if (params.type === "integer" && typeof data === "number") return `must be a whole number${got(data)}`;
+      if (params.type === "integer" && isNumber(data)) return `must be a whole number${got(data)}`;
       return `must be ${KINDS[String(params.type)] ?? String(params.type)}, not ${kindOf(data)}`;
     case "enum":
       return `must be one of ${listed(schema.enum ?? [])}${got(data)}`;
@@ -194,6 +209,8 @@ function sentence(keyword: string, schema: JsonSchema, params: Record<string, un
       return `must have at most ${count(params.limit)} fields`;
     case "minProperties":
       return `must have at least ${count(params.limit)} of its fields`;
+    case "x-amount":
+      return `${AMOUNT_EXPECTED}${got(data)}`;
     case "x-bytesMax":
       return `must be at most ${count((schema as Record<string, unknown>)["x-bytesMax"])} bytes as JSON`;
     case "pattern":
@@ -219,13 +236,20 @@ function listed(values: readonly unknown[]): string {
   return values.map(String).join(", ");
 }
 
+function isNumber(value: unknown): value is number | WrittenNumber {
+  return typeof value === "number" || value instanceof WrittenNumber;
+}
+
 function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
+  if (isNumber(value)) return "a number";
   return typeof value === "string" ? `the string ${quote(value)}` : (KINDS[typeof value] ?? "nothing");
 }
 
 function got(value: unknown): string {
   if (typeof value === "string") return `; got ${quote(value)}`;
-  return typeof value === "number" ? `; got ${value}` : "";
+  if (!isNumber(value)) return "";
+  const text = value instanceof WrittenNumber ? value.text : String(value);
+  return `; got ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
 }

@@ -121,6 +121,33 @@ describe("contract 3: POST /v1/payments/request", () => {
     });
   }
 
+  test("a refused amount is quoted as it came", async () => {
+    const refusal = async (amount: string) => {
+      const answer = await fetch(`${api.url}/v1/payments/request`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${api.key}`, "content-type": "application/json" },
+        body: `{"note": "1.50", "to": "+15005550112", "metadata": {"amount": 7.0}, "amount": ${amount}}`,
+      });
+      const { error } = (await answer.json()) as { error?: { details?: { path: string; message: string }[] } };
+      assert.deepEqual([answer.status, error?.details?.map(({ path }) => path)], [400, ["amount"]], amount);
+      return error?.details?.[0]?.message ?? "";
+    };
+    const numbers = [
+      "25.0010",
+      "1000000.00",
+      "1e21",
+      "0.000000001",
+      "-0",
+      "1e-2000",
+      "12345.678901234567890123",
+      "1E400",
+    ];
+    for (const amount of [...numbers, '"25,00"', '" 25"', '"1e3"']) {
+      const message = await refusal(amount);
+      assert.ok(message.endsWith(`; got ${amount}`), `${amount}: ${message}`);
+    }
+  });
+
   test("a bad recipient, a number of somebody else and an empty recipient have the codes of a message", async () => {
     const codes = [{ to: "12345" }, { from: "+15559999999" }, { to: "" }].map(
       async (body) => (await request(body)).error?.code,

@@ -2,22 +2,23 @@
 
 import { Type } from "typebox";
 import { PAYMENT_STATUSES, type RequestPayment as WireRequestPayment } from "../../../sdk/wire.ts";
+import { AMOUNT_MAX, AMOUNT_MIN } from "../../core/payment.ts";
 import { closed, HttpsUrl, IdempotencyKey, Metadata, page, text, wire } from "./common.ts";
 
 /** Longest note, in characters (contract 3). */
 const NOTE_LENGTH_MAX = 500;
-/** Bounds of an amount, in dollars (contract 3). */
-const AMOUNT_MIN = 0.01;
-const AMOUNT_MAX = 999_999.99;
 /** A request is open for a second at least and a year at most, in seconds. */
 const EXPIRES_IN_SECONDS = { minimum: 1, maximum: 31_536_000 } as const;
 
-/** Body of `POST /v1/payments/request`. Addresses, and a number's decimals, are judged by the engine. */
+/** Body of `POST /v1/payments/request`. Addresses are judged by the engine. */
 export const RequestPayment = wire<WireRequestPayment>()(
   closed({
     to: text(0, 512),
     from: Type.Optional(text(1, 512)),
-    amount: Type.Union([Type.Number({ minimum: AMOUNT_MIN, maximum: AMOUNT_MAX }), Type.String({ format: "amount" })]),
+    amount: Type.Union([
+      Type.Number({ minimum: AMOUNT_MIN, maximum: AMOUNT_MAX, "x-amount": true }),
+      Type.String({ format: "amount" }),
+    ]),
     currency: Type.Optional(Type.Literal("USD")),
     note: Type.Optional(text(0, NOTE_LENGTH_MAX)),
     callbackUrl: Type.Optional(HttpsUrl),
