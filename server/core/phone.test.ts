@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { checkRecipient, maskAddress, parseAddress } from "./phone.ts";
 
 test("contract 2: a number in E.164 is a phone, as it came", () => {
@@ -99,6 +100,20 @@ test("a log shows four characters of an address at most, and none of a short one
   assert.equal(maskAddress("+15005550100"), "…0100");
   assert.equal(maskAddress("ada@example.com"), "….com");
   assert.equal(maskAddress("+12"), "…");
+});
+
+test("contract 3: a number is judged as libphonenumber's isPossible does, also where the library is not asked", () => {
+  const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
+  const numbers = fc.oneof(
+    digits(13).map((rest) => `+1${rest}`),
+    digits(10).map((rest) => `+1500555${rest}`),
+  );
+  const property = fc.property(numbers, (text) => {
+    if (parseAddress(text) === null) return;
+    const isPossible = parsePhoneNumberFromString(text)?.isPossible() ?? false;
+    assert.equal(checkRecipient(text).problem === null, isPossible, text);
+  });
+  fc.assert(property, { numRuns: 500 });
 });
 
 test("contract 3: nothing new is sent to a number that nobody could have", () => {

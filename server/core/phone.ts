@@ -40,11 +40,15 @@ export function parseAddress(text: string): Address | null {
 const JUDGED_MAX = 10_000;
 const judged = new Map<string, boolean>();
 
+/** Ten digits after +1 of which the first is no national prefix: always possible, and told without the library. */
+const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
+
 /**
  * Whether somebody could have this phone number: its country code exists, and it is as long as numbers there are
  * (`isPossible` of libphonenumber). It may still belong to nobody. `number` in E.164.
  */
 function isPossiblePhone(number: string): boolean {
+  if (NORTH_AMERICAN.test(number)) return true;
   const known = judged.get(number);
   if (known !== undefined) return known;
   const possible = parsePhoneNumberFromString(number)?.isPossible() ?? false;
