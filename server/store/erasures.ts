@@ -67,7 +67,8 @@ export async function hasMessages(
 /** Whether events of erased messages of the customer still wait for their deliveries. */
 export async function awaitsEvents(db: Kysely<Database>, customerId: CustomerId): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from messages where deleted_at is not null and erased_at is null and customer_id = ${customerId}
+    select 1 from messages indexed by messages_erase where deleted_at is not null and erased_at is null
+    and customer_id = ${customerId}
     and ("to" = ${ERASED} or "from" = ${ERASED}) limit 1`.execute(db);
   return rows.length > 0;
 }
