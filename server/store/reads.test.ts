@@ -42,16 +42,7 @@ import {
   findExisting,
   listDeliveries,
 } from "./deliveries.ts";
-import {
-  awaitsEvents,
-  findErasure,
-  hasMessages,
-  listCallsWith,
-  listErasable,
-  listLooseEvents,
-  listOpenErasures,
-  listThreadsWith,
-} from "./erasures.ts";
+import * as erasures from "./erasures.ts";
 import { findEvent, listEventMarks, listEvents, listEventsOfMessage, newestPosition, pageOfEvents } from "./events.ts";
 import { findIdempotency } from "./idempotency.ts";
 import { findInboxByUrl, findInbox as findInboxOf, listInboxes } from "./inboxes.ts";
@@ -154,14 +145,14 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
       await listDeliveries(db, "cust_1", filter as never, BEHIND, 50);
     }
   },
-  "erasures.awaitsEvents": (db) => awaitsEvents(db, "cust_1"),
-  "erasures.findErasure": (db) => findErasure(db, "cust_1", "con_1"),
-  "erasures.hasMessages": (db) => hasMessages(db, ERASURE, "msg_9"),
-  "erasures.listCallsWith": (db) => listCallsWith(db, ERASURE, 50),
-  "erasures.listErasable": (db) => listErasable(db, ERASURE, 50),
-  "erasures.listLooseEvents": (db) => listLooseEvents(db, ERASURE, 50),
-  "erasures.listOpenErasures": (db) => listOpenErasures(db, 50),
-  "erasures.listThreadsWith": (db) => listThreadsWith(db, ERASURE, 50),
+  "erasures.awaitsEvents": (db) => erasures.awaitsEvents(db, "cust_1"),
+  "erasures.findErasure": (db) => erasures.findErasure(db, "cust_1", "con_1"),
+  "erasures.hasMessages": (db) => erasures.hasMessages(db, ERASURE, "msg_9"),
+  "erasures.listCallsWith": (db) => erasures.listCallsWith(db, ERASURE, 50),
+  "erasures.listErasable": (db) => erasures.listErasable(db, ERASURE, 50),
+  "erasures.listLooseEvents": (db) => erasures.listLooseEvents(db, ERASURE, 50),
+  "erasures.listOpenErasures": (db) => erasures.listOpenErasures(db, 50),
+  "erasures.listThreadsWith": (db) => erasures.listThreadsWith(db, ERASURE, 50),
   "events.findEvent": (db) => findEvent(db, "cust_1", "evt_1"),
   "events.listEventMarks": (db) => listEventMarks(db, "cust_1", 7, 1_000),
   "events.listEvents": async (db) => {
