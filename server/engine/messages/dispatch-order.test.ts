@@ -40,6 +40,52 @@ describe("contract 3: messages from one number to one recipient", () => {
     assert.deepEqual(texts(stage.provider), ["put off", "unknown", "fine", "put off"]);
   });
 
+  test("take one claim a run, however many wait, and none for each that is accepted or ends", async (t) => {
+    const stage = await engineStage(t);
+    const open = answeredByHand(stage);
+    await stage.send(text("first"));
+    await stage.run();
+    const claims = () => stage.life.writes - stage.life.commits;
+    const before = claims();
+    for (let index = 0; index < 40; index += 1) await stage.send(text(`m${index}`));
+    await turns(50);
+    assert.equal(claims(), before, "what is accepted behind one in hand is not looked for");
+    stage.provider.onSend = () => stage.provider.accepted();
+    open.get("first")?.(stage.provider.accepted());
+    await turns(500);
+    assert.equal(stage.provider.handed.length, 41);
+    // Runs of eight, a first one of four, and claims that find nothing more.
+    assert.ok(claims() - before <= 10, `${claims() - before} claims`);
+  });
+
+  test("begin in the commit that concludes the one before, so that a run takes a commit a message", async (t) => {
+    const stage = await engineStage(t);
+    const commits: { turn: number; status: unknown }[] = [];
+    let turn = 0;
+    const { store } = stage.context;
+    const commit = store.commit.bind(store);
+    store.commit = (unit) => {
+      if (commits.at(-1)?.turn === turn || commits.length === 0)
+        setImmediate(() => {
+          turn += 1;
+        });
+      for (const step of unit)
+        if (step.op === "update" && step.table === "messages") commits.push({ turn, status: step.set.status });
+      return commit(unit);
+    };
+    const open = answeredByHand(stage);
+    await stage.send(text("first"));
+    for (let index = 0; index < 5; index += 1) await stage.send(text(`m${index}`));
+    await stage.run();
+    stage.provider.onSend = () => stage.provider.accepted();
+    open.get("first")?.(stage.provider.accepted());
+    await stage.run();
+    assert.equal(stage.provider.handed.length, 6);
+    const sentIn = commits.filter(({ status }) => status === "sent").map((each) => each.turn);
+    const begunIn = commits.filter(({ status }) => status === "pending").map((each) => each.turn);
+    assert.deepEqual(begunIn.slice(1), sentIn.slice(0, -1));
+  });
+
   test("hold up nobody else", async (t) => {
     const stage = await engineStage(t);
     answeredByHand(stage);
