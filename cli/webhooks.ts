@@ -7,7 +7,7 @@ import { addDeliveries, showAttempt, untilAttempted } from "./deliveries.ts";
 import { UsageError } from "./failure.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
 import { table } from "./table.ts";
-import { oneOrMore, seconds } from "./values.ts";
+import { oneOrMore, seconds, wholeNumber } from "./values.ts";
 
 const EVENT_CHOICES = ["*", ...EVENT_TYPES] as const;
 
@@ -89,6 +89,7 @@ function addSet(webhooks: Command, cli: Cli): void {
       oneOrMore(EVENT_CHOICES),
     )
     .option("--secret <secret>", "sign with this secret; left out, the one there is stays, or one is made and shown")
+    .option("--max-in-flight <n>", "at most so many at once, 1 to 256; left out, it stays as it is", wholeNumber(1))
     .addHelpText(
       "after",
       `${examples({
@@ -97,11 +98,12 @@ function addSet(webhooks: Command, cli: Cli): void {
         "tightbeam webhooks set http://localhost:3000/hook": "your own machine",
       })}\n\nEvent types: ${EVENT_TYPES.join(" ")}`,
     )
-    .action(async (url: string, options: { events?: (EventType | "*")[]; secret?: string }) => {
+    .action(async (url: string, options: { events?: (EventType | "*")[]; secret?: string; maxInFlight?: number }) => {
       const webhook = await cli.client("messages").webhooks.set({
         url,
         events: options.events ?? ["*"],
         ...(options.secret === undefined ? {} : { secret: options.secret }),
+        ...(options.maxInFlight === undefined ? {} : { maxInFlight: options.maxInFlight }),
       });
       cli.output().show(webhook, detail);
     });
@@ -172,6 +174,7 @@ function detail(webhook: Webhook, paint: Paint): string {
       url: webhook.url,
       events: webhook.events.join(", "),
       state: stateOf(webhook),
+      "at once": webhook.maxInFlight,
       secret: webhook.secret,
     },
     paint,

@@ -1,0 +1,61 @@
+/** What becomes of deliveries that wait, and of endpoints, in a database of before. */
+
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import type { Kysely } from "kysely";
+import { queryDatabase } from "../sqlite/driver.ts";
+import { createReader } from "../sqlite/query.ts";
+import { Statements } from "../sqlite/statements.ts";
+import { findReceivers } from "../webhooks.ts";
+import { MIGRATIONS } from "./list.ts";
+
+type Given = Record<string, string | number | null>;
+
+/** A row with what the table requires, and `given`. */
+function insert(database: DatabaseSync, table: string, given: Given): void {
+  const columns = database.prepare(`pragma table_info(${table})`).all() as { name: string; notnull: number }[];
+  const names = columns.filter(({ name, notnull }) => notnull === 1 || name in given).map(({ name }) => name);
+  const values = names.map((name) => (name in given ? (given[name] ?? null) : 0));
+  const quoted = names.map((name) => `"${name}"`).join(", ");
+  database.prepare(`insert into ${table} (${quoted}) values (${names.map(() => "?").join(", ")})`).run(...values);
+}
+
+test("deliveries that wait at the upgrade are claimed in the order they were made, and endpoints have the default of attempts at once", async () => {
+  const database = new DatabaseSync(":memory:");
+  const read = createReader(database);
+  const db = queryDatabase(async (query) => read(query));
+  const migrated = db as unknown as Kysely<unknown>;
+  const names = Object.keys(MIGRATIONS).sort();
+  for (const name of names.filter((one) => one < "0006")) await MIGRATIONS[name]?.up(migrated);
+  insert(database, "endpoints", {
+    id: "wh_1",
+    customer_id: "cust_1",
+    kind: "primary",
+    url: "https://a.example/",
+    events: '["*"]',
+  });
+  const waiting: Given = { lane: "wh_1", status: "pending", message_id: "msg_1", due_at: 5 };
+  insert(database, "deliveries", { ...waiting, id: "dlv_9", sequence: 1 });
+  insert(database, "deliveries", { ...waiting, id: "dlv_1", sequence: 2 });
+  insert(database, "deliveries", { ...waiting, id: "dlv_5", sequence: 1, message_id: "msg_2" });
+  insert(database, "deliveries", { ...waiting, id: "dlv_7", sequence: 3, due_at: null, claimed_until: 9 });
+  for (const name of names.filter((one) => one >= "0006")) await MIGRATIONS[name]?.up(migrated);
+  const due = new Statements(database).deliveriesDueAfter().all("wh_1", 0, 9, 10) as unknown as [
+    string,
+    number,
+    number,
+    number,
+  ][];
+  assert.deepEqual(
+    due.map(([id, , , isHeldUp]) => [id, isHeldUp]),
+    [
+      ["dlv_9", 0],
+      ["dlv_1", 1],
+      ["dlv_5", 0],
+    ],
+  );
+  assert.deepEqual(await findReceivers(db, ["wh_1", "wh_none"]), [
+    { id: "wh_1", customerId: "cust_1", maxInFlight: null },
+  ]);
+});
