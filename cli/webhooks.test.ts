@@ -46,6 +46,8 @@ test("contract 5: webhooks get, set, list, delete and rotate-secret; a new secre
     events: ["message.sent", "message.read", "message.failed"],
     secret: "s",
   });
+  await shown("webhooks set https://example.com/hook --max-in-flight 8");
+  assert.deepEqual(requests.at(-1)?.body, { url: webhook.url, events: ["*"], maxInFlight: 8 });
   assert.match(await shown("webhooks list"), /wh_1 +active +all[\s\S]+wh_2 +paused +1/);
   assert.equal(await shown("webhooks delete wh_2"), "wh_2 deleted\n");
   assert.match(await shown("webhooks rotate-secret --grace 1d"), /whsec_next/);
