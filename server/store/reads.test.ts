@@ -27,13 +27,7 @@ import {
   hasBeenOnImessage,
 } from "./contacts.ts";
 import { findContentHead, readContent } from "./contents.ts";
-import {
-  findCustomer,
-  findCustomerRouting,
-  findCustomersByEmail,
-  findRoutedNumbers,
-  listCustomers,
-} from "./customers.ts";
+import * as customers from "./customers.ts";
 import {
   findAnyDelivery,
   findAttempts,
@@ -125,11 +119,11 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "contacts.hasBeenOnImessage": (db) => hasBeenOnImessage(db, "cust_1", "+1"),
   "contents.findContentHead": (db) => findContentHead(db, "att_1"),
   "contents.readContent": (db) => readContent(db, "att_1"),
-  "customers.findCustomer": (db) => findCustomer(db, "cust_1"),
-  "customers.findCustomerRouting": (db) => findCustomerRouting(db, "inst_1"),
-  "customers.findRoutedNumbers": (db) => findRoutedNumbers(db, "inst_1"),
-  "customers.findCustomersByEmail": (db) => findCustomersByEmail(db, "a@b.example", 2),
-  "customers.listCustomers": (db) => listCustomers(db, null, 50),
+  "customers.findCustomer": (db) => customers.findCustomer(db, "cust_1"),
+  "customers.findCustomerRouting": (db) => customers.findCustomerRouting(db, "inst_1"),
+  "customers.findRoutedNumbers": (db) => customers.findRoutedNumbers(db, "inst_1"),
+  "customers.findCustomersByEmail": (db) => customers.findCustomersByEmail(db, "a@b.example", 2),
+  "customers.listCustomers": (db) => customers.listCustomers(db, null, 50),
   "deliveries.findAnyDelivery": (db) => findAnyDelivery(db, "dlv_1"),
   "deliveries.findAttempts": (db) => findAttempts(db, ["dlv_1", "dlv_2"]),
   "deliveries.findDelivery": (db) => findDelivery(db, "dlv_1"),
