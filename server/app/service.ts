@@ -17,6 +17,7 @@ import { Engine } from "../engine/engine.ts";
 import { linkUnder } from "../engine/links.ts";
 import { resetClock, restoreClock } from "../engine/sandbox/clock.ts";
 import type { Sender } from "../engine/webhooks/deliver.ts";
+import { connectionsMaxOf, readOpenFilesMax } from "../http/connection-limit.ts";
 import { isForwarded } from "../http/forwarded.ts";
 import { addHealthRoutes } from "../http/health.ts";
 import { registerHooks } from "../http/hooks.ts";
@@ -239,6 +240,7 @@ class Composition {
       authenticate,
       touch: (key) => this.#usage.used(key.id),
       rateLimit: this.#config.rateLimit,
+      connectionsMax: connectionsMaxOf(readOpenFilesMax()),
       available: () => (store.backlog > BACKLOG_MAX ? BUSY_RETRY_AFTER_SECONDS : null),
       isClosing: () => this.#state !== "ready",
       counted: (answered) => {

@@ -6,6 +6,7 @@ import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
 import type { NewId } from "../core/id.ts";
 import { awaitContinue } from "./body.ts";
+import { limitConnections } from "./connection-limit.ts";
 import { renderError } from "./errors.ts";
 import { METHODS } from "./route.ts";
 
@@ -45,6 +46,12 @@ export interface ConnectionOptions {
   clock: Clock;
   newId: NewId;
   timeouts: Timeouts;
+  /** Most connections at once; null: no limit. */
+  connectionsMax: number | null;
+  /** Told of each connection that was refused, since there are too many. */
+  refused(): void;
+  /** Told of what goes wrong with the listening socket itself; it goes on. */
+  fault(error: unknown): void;
   /** Told of each answer given here, for the log. */
   answered(answer: { requestId: string; status: number; method: string | null }): void;
 }
@@ -64,6 +71,8 @@ export function createHttpServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
   };
   const server = createServer(settings, handler);
+  if (options.connectionsMax !== null) limitConnections(server, options.connectionsMax, options.refused);
+  server.once("listening", () => server.on("error", options.fault));
   const refused = new WeakSet<Duplex>();
   server.on("clientError", (error: ClientError, socket) => {
     if (refused.has(socket)) return;

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
 import { Bodies } from "./bodies.ts";
 import { BodyAborted, mayHaveBody } from "./body.ts";
@@ -27,6 +28,8 @@ export interface ServerOptions extends Edge {
    */
   extra?(app: FastifyInstance, bodies: Bodies): void;
   timeouts?: Timeouts;
+  /** Most connections at once; left out: no limit. */
+  connectionsMax?: number;
 }
 
 /** Longest path parameter, in characters (contract 1). */
@@ -60,12 +63,23 @@ export function buildServer(options: ServerOptions): FastifyInstance {
 }
 
 function newFastify(options: ServerOptions, shared: Shared): FastifyInstance {
-  const { clock, newId, log, timeouts = TIMEOUTS } = options;
+  const { clock, newId, log, timeouts = TIMEOUTS, connectionsMax = null } = options;
   const answered = ({ requestId, status, method }: { requestId: string; status: number; method: string | null }) => {
     log.info("request", { requestId, status, ...(method === null ? {} : { method }) });
   };
+  const settings = {
+    clock,
+    newId,
+    timeouts,
+    connectionsMax,
+    refused: onceAWhile(clock, () =>
+      log.warn("connections refused", { reason: `${connectionsMax} are open, none of them idle` }),
+    ),
+    fault: (error: unknown) => log.error("fault", { where: "listen", error }),
+    answered,
+  };
   return fastify({
-    serverFactory: (handler) => createHttpServer(handler, { clock, newId, timeouts, answered }),
+    serverFactory: (handler) => createHttpServer(handler, settings),
     clientErrorHandler: () => {},
     genReqId: (request: IncomingMessage) => requestIdOf(request, newId),
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
@@ -75,6 +89,20 @@ function newFastify(options: ServerOptions, shared: Shared): FastifyInstance {
       serveUnrouted(options, shared, request, reply, () => ({ error: routingError(error.code) }), isPublic);
     },
   });
+}
+
+/** How often the log says that connections are refused, in milliseconds. */
+const REFUSED_LINE_MS = 10_000;
+
+/** The action, at most once in ten seconds. */
+function onceAWhile(clock: Clock, action: () => void): () => void {
+  let lastAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = clock.real();
+    if (now - lastAt < REFUSED_LINE_MS) return;
+    lastAt = now;
+    action();
+  };
 }
 
 /** Whether a path that the router could not read begins as that of a public route: nobody is asked for a key there. */
