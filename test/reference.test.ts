@@ -47,18 +47,39 @@ test("what lies beside /v1 is served under every path that the document has for 
 
 for (const path of ["/openapi.json", "/docs", "/llms.txt"]) {
   test(`${path} answers 304 to who has it, HEAD with its length, and no method that writes`, async () => {
-    const first = await get(path);
+    const plain = { "accept-encoding": "identity" };
+    const first = await get(path, plain);
     const etag = first.headers.get("etag") ?? assert.fail("no ETag");
     const bytes = (await first.arrayBuffer()).byteLength;
-    const again = await get(path, { "if-none-match": etag });
+    const again = await get(path, { ...plain, "if-none-match": etag });
     assert.deepEqual([again.status, await again.text(), again.headers.get("etag")], [304, "", etag]);
-    assert.equal((await get(path, { "if-none-match": `"other", W/${etag}` })).status, 304);
+    assert.equal((await get(path, { ...plain, "if-none-match": `"other", W/${etag}` })).status, 304);
     assert.equal((await get(path, { "if-none-match": '"other"' })).status, 200);
-    const head = await fetch(api.url + path, { method: "HEAD" });
+    const head = await fetch(api.url + path, { method: "HEAD", headers: plain });
     assert.deepEqual([head.status, head.headers.get("content-length")], [200, String(bytes)]);
     assert.equal((await fetch(api.url + path, { method: "POST" })).status, 405);
   });
 }
+
+test("what the reference is served as is compressed for whoever takes that, each form under a tag of its own", async () => {
+  for (const path of ["/openapi.json", "/docs", "/llms.txt"]) {
+    const plain = await get(path, { "accept-encoding": "identity" });
+    const [text, tag] = [await plain.text(), plain.headers.get("etag")];
+    assert.equal(plain.headers.get("content-encoding"), null);
+    assert.equal(plain.headers.get("vary"), "Accept-Encoding");
+    for (const encoding of ["br", "gzip"]) {
+      const packed = await get(path, { "accept-encoding": encoding });
+      assert.equal(packed.headers.get("content-encoding"), encoding);
+      assert.ok(Number(packed.headers.get("content-length")) < text.length / 2, path);
+      assert.equal(await packed.text(), text);
+      const etag = packed.headers.get("etag") ?? assert.fail("no ETag");
+      assert.notEqual(etag, tag);
+      const again = await get(path, { "accept-encoding": encoding, "if-none-match": etag });
+      assert.deepEqual([again.status, again.headers.get("etag")], [304, etag]);
+      assert.equal((await get(path, { "accept-encoding": "identity", "if-none-match": etag })).status, 200);
+    }
+  }
+});
 
 test("the page loads nothing: no address of another host, and a policy that would refuse one", async () => {
   const { headers } = await get("/docs");

@@ -1,7 +1,8 @@
-/** The reference of the API where it is served: `/openapi.json`, `/docs`, `/llms.txt`. Made when first asked for. */
+/** The reference of the API where it is served: `/openapi.json`, `/docs`, `/llms.txt`. Made, and compressed, when first asked for. */
 
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { EncodedBody, encodingFor } from "./encodings.ts";
 import { buildDocument, type OpenApiDocument } from "./openapi/document.ts";
 import { renderGuide } from "./openapi/guide.ts";
 import { renderPage } from "./openapi/page.ts";
@@ -17,9 +18,10 @@ export interface ReferenceOptions {
 }
 
 interface Page {
-  body: Buffer;
+  body: EncodedBody;
   type: string;
-  etag: string;
+  /** Of its plain form, without quotes. */
+  tag: string;
 }
 
 /** The page has no origin but itself, and of itself only what this process has written (Content Security Policy 3). */
@@ -62,18 +64,24 @@ export function addReference(app: FastifyInstance, { routes, version, baseUrl }:
 
 function pageOf(type: string, text: string): Page {
   const body = Buffer.from(text);
-  return { body, type, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
+  const tag = createHash("sha256").update(body).digest("base64url").slice(0, 22);
+  return { body: new EncodedBody(body), type, tag };
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, { body, type, etag }: Page): FastifyReply {
+async function send(request: FastifyRequest, reply: FastifyReply, { body, type, tag }: Page): Promise<FastifyReply> {
+  const encoding = encodingFor(request.headers["accept-encoding"]);
+  // Each form is a representation of its own (RFC 9110, 8.8.3.3).
+  const etag = `"${encoding === null ? tag : `${tag}-${encoding}`}"`;
   reply.headers({
     ETag: etag,
+    Vary: "Accept-Encoding",
     "Cache-Control": "no-cache",
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
   });
-  const known = request.headers["if-none-match"]?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  const known = request.headers["if-none-match"]?.split(",").map((one) => one.trim().replace(/^W\//, ""));
   if (known?.includes(etag) === true) return reply.code(304).send();
-  return reply.type(type).send(body);
+  if (encoding !== null) reply.header("Content-Encoding", encoding);
+  return reply.type(type).send(await body.in(encoding));
 }
