@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ADMIN, AUTH, failureOf, http, KEYS, startEdge } from "../../test/support/edge.ts";
 import { ask } from "../../test/support/socket.ts";
+import { until } from "../../test/support/wait.ts";
 import { systemClock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
 import { addHealthRoutes, type HealthOptions } from "./health.ts";
@@ -95,6 +96,28 @@ test("/health shows ids of instances and words of providers to admin keys only, 
     assert.deepEqual(await shown(headers), few);
   }
   assert.deepEqual(await shown([ADMIN]), checks);
+});
+
+test("all who ask for /health at once share one look at the service", async (t) => {
+  let looks = 0;
+  let finish = () => {};
+  const checks = () => {
+    looks += 1;
+    return new Promise<{ database: { status: "ok" } }>((resolve) => {
+      finish = () => resolve({ database: { status: "ok" } });
+    });
+  };
+  const { app } = await startEdge(t, extra({ checks }));
+  const asked = Array.from({ length: 20 }, () => app.inject("/health"));
+  await until(() => looks > 0, { what: "the look" });
+  await app.inject("/healthz");
+  finish();
+  for (const answer of await Promise.all(asked)) assert.equal(answer.statusCode, 200);
+  assert.equal(looks, 1);
+  const next = app.inject("/health");
+  await until(() => looks === 2, { what: "the next look" });
+  finish();
+  await next;
 });
 
 test("/metrics is not for a page whose name was made to lead to this machine", async (t) => {

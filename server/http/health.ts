@@ -22,8 +22,9 @@ export interface HealthOptions extends Pick<Edge, "authenticate"> {
 
 /** Adds the routes. For `extra` of `buildServer`. */
 export function addHealthRoutes(app: FastifyInstance, options: HealthOptions): void {
+  const checkAll = shared(async () => options.checks());
   app.get("/health", async (request): Promise<Health> => {
-    const checks = await options.checks();
+    const checks = await checkAll();
     const timestamp = new Date(options.clock.real()).toISOString();
     return {
       status: statusOf(Object.values(checks)),
@@ -45,6 +46,17 @@ export function addHealthRoutes(app: FastifyInstance, options: HealthOptions): v
     reply.type(options.metrics.contentType);
     return options.metrics.render();
   });
+}
+
+/** One run at a time, shared by all who ask while it lasts: strangers may ask as often as they like. */
+function shared<Value>(run: () => Promise<Value>): () => Promise<Value> {
+  let running: Promise<Value> | null = null;
+  return () => {
+    running ??= run().finally(() => {
+      running = null;
+    });
+    return running;
+  };
 }
 
 type Check = Health["checks"][string];

@@ -16,7 +16,11 @@ const Health = wire<WireHealth>()(
   }),
 );
 
-const health: WireHealth = { status: "ok", timestamp: at(0), checks: { database: { status: "ok" } } };
+const health: WireHealth = {
+  status: "ok",
+  timestamp: at(0),
+  checks: { database: { status: "ok" }, channels: { status: "ok" } },
+};
 
 const Alive = Type.Object({ status: Type.Literal("ok") });
 
