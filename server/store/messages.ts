@@ -64,6 +64,19 @@ export async function lanesDueBeside(
   return rows.map(({ lane }) => lane);
 }
 
+/** Messages of a lane whose hand-over the end of a process interrupted, as a start finds them: due, and never asked about. */
+export async function listInterrupted(
+  db: Kysely<Database>,
+  lane: InstanceId,
+  now: number,
+): Promise<Pick<Message, "id" | "from" | "to">[]> {
+  const { rows } = await sql<Pick<Message, "id" | "from" | "to">>`
+    select id, "from", "to" from messages
+    where instance_id = ${lane} and due_at is not null and due_at <= ${now} and status <> 'queued'
+      and status = 'pending' and unknown_since is null`.execute(db);
+  return rows;
+}
+
 /** Where a page of waiting messages begins: behind this one. */
 export interface WaitingPlace {
   dueAt: number;

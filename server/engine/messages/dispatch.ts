@@ -13,6 +13,7 @@ import { nextChannel, type Plan, planOf, wayNow } from "../routing/route.ts";
 import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
 import { giveUp } from "./give-up.ts";
+import { Interrupted } from "./interrupted.ts";
 import { handOverLeaseMs, isHeld, LEASE_MS, released } from "./lease.ts";
 import { outbound } from "./outbound.ts";
 import { failsAsStranded, failsAsUnwanted, giveBack, type Hand, makeReady, type Ready } from "./ready.ts";
@@ -52,11 +53,13 @@ export class Dispatch {
   readonly #gathering = new Set<MessageId>();
   /** Those that gave their slot up for as long as their files came: they go on without. */
   readonly #withoutSlot = new Set<Message>();
+  readonly #interrupted: Interrupted;
   #stopped = false;
 
   constructor(context: Context) {
     const { clock, observer } = context;
     this.#context = context;
+    this.#interrupted = new Interrupted(context);
     this.outages = new Outages(context);
     this.lanes = new Lanes<Message>({
       clock,
@@ -89,7 +92,8 @@ export class Dispatch {
   }
 
   /** Of an instance that is down nothing is claimed that waits to be handed over: it keeps its place where it is. */
-  #claim(wanted: readonly { lane: string; slots: number }[]): Promise<Message[]> {
+  async #claim(wanted: readonly { lane: string; slots: number }[]): Promise<Message[]> {
+    await this.#interrupted.load();
     const { clock, store } = this.#context;
     const lanes = wanted.map(({ lane, slots }) => ({ lane, slots, held: !this.#isUp(lane) }));
     return store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS });
@@ -149,13 +153,12 @@ export class Dispatch {
     const abort = new AbortController();
     this.#handOvers.add(abort);
     try {
+      if (message.status === "queued" && (await this.#interrupted.holds(message))) return "bad";
       const waitsForFiles = () => this.#waitForFiles(message, free);
-      return await lookAgain(this.#context, message, {
-        abort,
-        waitsForFiles,
-        wasTaken,
-        gathering: this.#gathering,
-      });
+      const hand = { abort, waitsForFiles, wasTaken, gathering: this.#gathering };
+      const result = await lookAgain(this.#context, message, hand);
+      this.#interrupted.looked(message, result);
+      return result;
     } catch (error) {
       if (error instanceof MessageGone) return "good";
       throw error;

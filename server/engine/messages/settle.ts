@@ -3,6 +3,7 @@
 import type { Message } from "../../core/message.ts";
 import { becomeUnknown, defer, fail } from "../../core/message-lifecycle.ts";
 import { withPart } from "../../core/message-parts.ts";
+import { placeOf } from "../../core/message-routing.ts";
 import { type Outbound, type Outcome, restOf, type SentPart } from "../../providers/provider.ts";
 import { answerOf } from "../answer.ts";
 import { type Context, changeContext } from "../context.ts";
@@ -13,8 +14,9 @@ import { askedAbout } from "./outbound.ts";
 
 /** How long an outcome may stay unknown before the message fails with `OUTCOME_UNKNOWN`, in shifted milliseconds. */
 const UNKNOWN_MS_MAX = 300_000;
-/** How often a provider is asked that does not know yet, in shifted milliseconds. */
-const ASK_AGAIN_MS = 15_000;
+/** A provider that does not know yet is asked again after as long as it has been unknown, within these bounds, in shifted milliseconds. */
+const ASK_AGAIN_MS_MIN = 1_000;
+const ASK_AGAIN_MS_MAX = 15_000;
 
 /** Asks about a message whose hand-over was recorded and whose outcome nobody knows. `abort` ends the asking. */
 export async function settle(context: Context, message: Message, abort: AbortController): Promise<RunResult> {
@@ -34,7 +36,9 @@ export async function settle(context: Context, message: Message, abort: AbortCon
     const sendAgain = "the provider never took it: it is sent again";
     await changeMessage(context, message, (fresh) => {
       const now = context.clock.now();
-      const deferred = fresh.handOvers === message.handOvers ? defer(fresh, sendAgain, now, now) : null;
+      // At its place: what was accepted after it goes after it.
+      const dueAt = placeOf(fresh, context.settings.messageTtlMs, now);
+      const deferred = fresh.handOvers === message.handOvers ? defer(fresh, sendAgain, dueAt, now) : null;
       return deferred === null ? null : { message: deferred, events: [] };
     });
     return "good";
@@ -48,7 +52,7 @@ export async function settle(context: Context, message: Message, abort: AbortCon
   const isUp = context.connections.isUp(context, message.instanceId);
   const why = rest?.outcome === "unknown" ? rest.reason : null;
   const reason = isUp ? (why ?? "the provider cannot be asked") : "its instance is down";
-  return wait(context, message, reason, ASK_AGAIN_MS, outcome?.outcome === "partly" ? outcome.part : null);
+  return wait(context, message, reason, null, outcome?.outcome === "partly" ? outcome.part : null);
 }
 
 async function ask(
@@ -75,7 +79,7 @@ async function wait(
   context: Context,
   message: Message,
   reason: string,
-  waitMs = ASK_AGAIN_MS,
+  waitMs: number | null = null,
   part: SentPart | null = null,
 ): Promise<RunResult> {
   if (message.unknownSince === null) context.observer.unknownOutcome();
@@ -88,7 +92,8 @@ async function wait(
       const text = `It may have been sent: the hand-over did not end, and asking did not settle it (${reason}).`;
       return fail(fresh, { code: "OUTCOME_UNKNOWN", message: text }, changeContext(context));
     }
-    return { message: becomeUnknown(fresh, now + waitMs, reason, now), events: [] };
+    const againMs = Math.min(Math.max(now - (since ?? now), ASK_AGAIN_MS_MIN), ASK_AGAIN_MS_MAX);
+    return { message: becomeUnknown(fresh, now + (waitMs ?? againMs), reason, now), events: [] };
   });
   return "bad";
 }

@@ -35,12 +35,13 @@ import { macosMajor } from "./standing.ts";
 /**
  * `concurrency` is twice what the Mac does in a second; it tells of a payment with what is in it. A hand-over is at its
  * longest a text that begins a conversation (190 s), its files on their way (240 s) and the message with them (190 s).
+ * It may be asked at once what became of one: it says by itself for how long a message may still come to be.
  */
 export const BLUEBUBBLES_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
   concurrency: 8,
   handOverMs: 700_000,
-  settleAfterMs: 30_000,
+  settleAfterMs: 2_000,
   seesPayments: true,
   mergesGroups: true,
 };

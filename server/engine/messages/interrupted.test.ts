@@ -1,0 +1,61 @@
+/** What follows a hand-over that a kill interrupted waits while the provider is asked about it, at most 60 s (contract 3). */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext as NodeTest, test } from "node:test";
+import { engineStage } from "../../../test/support/engine.ts";
+import { ScriptedProvider, SETTLE_AFTER_MS } from "../../../test/support/provider.ts";
+
+const OTHER = "+15550100002";
+const SECOND_MS = 1_000;
+
+/** A process that died while it handed `First` over, with two messages behind it and one to somebody else; the next one runs. */
+async function killed(t: NodeTest, { asks = true } = {}) {
+  const stage = await engineStage(t, { provider: new ScriptedProvider({ asks }) });
+  stage.provider.sendNext.push("never");
+  const ids = [await stage.send({ content: { text: "First" } })];
+  await stage.run();
+  for (const text of ["Second", "Third"]) ids.push(await stage.send({ content: { text } }));
+  await stage.run();
+  await stage.restart();
+  ids.push(await stage.send({ to: OTHER, content: { text: "To another" } }));
+  await stage.run();
+  const handed = () => stage.provider.handed.slice(1).map(({ text }) => text);
+  return { stage, ids, handed };
+}
+
+describe("contract 3: after a kill, messages from one number to one recipient", () => {
+  test("wait for the one before them while the provider is asked, and others do not", async (t) => {
+    const { stage, handed } = await killed(t);
+    assert.deepEqual(handed(), ["To another"]);
+    for (let seconds = 0; seconds < 58; seconds += 1) await stage.pass(SECOND_MS);
+    assert.deepEqual(handed(), ["To another"]);
+    assert.ok(stage.provider.asked.length >= 5);
+    for (let seconds = 0; seconds < 4; seconds += 1) await stage.pass(SECOND_MS);
+    assert.deepEqual(handed(), ["To another", "Second", "Third"], "60 s are the most that they wait");
+  });
+
+  test("keep their order where nothing had been posted, and all of it goes out within seconds", async (t) => {
+    const { stage, ids, handed } = await killed(t);
+    stage.provider.onSettle = () => "absent";
+    for (let seconds = 0; seconds < 5; seconds += 1) await stage.pass(SECOND_MS);
+    assert.deepEqual(handed(), ["To another", "First", "Second", "Third"]);
+    for (const id of ids) assert.equal((await stage.message(id)).status, "sent");
+    const [, second = ids[0]] = ids;
+    const reasons = (await stage.message(second as (typeof ids)[0])).timeline.map(({ reason }) => reason);
+    assert.equal(reasons.filter((reason) => reason?.startsWith("postponed")).length, 1);
+  });
+
+  test("go on within a second of the word that the one before was sent", async (t) => {
+    const { stage, handed } = await killed(t);
+    stage.provider.onSettle = () => stage.provider.accepted();
+    await stage.pass(SETTLE_AFTER_MS);
+    await stage.pass(SECOND_MS);
+    await stage.pass(SECOND_MS);
+    assert.deepEqual(handed(), ["To another", "Second", "Third"]);
+  });
+
+  test("do not wait where nobody can be asked", async (t) => {
+    const { handed } = await killed(t, { asks: false });
+    assert.deepEqual(handed().toSorted(), ["Second", "Third", "To another"]);
+  });
+});
