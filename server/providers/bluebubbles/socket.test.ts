@@ -44,6 +44,15 @@ it("says that the password is another one, and tries on", async (t) => {
   assert.equal(heard.mac.socketCount, 1);
 });
 
+it("is let in with any password that HTTP is let in with", async (t) => {
+  for (const password of ["100%", "a%41b", "a%25b", "with a space", "Grüße ✓", "a+b", "a/b?c=d&e#f;g,h", "%2F%"]) {
+    const heard = await startListening(t, { ingest: "socket", password });
+    assert.equal(heard.mac.socketCount, 1, password);
+    assert.equal((await heard.provider.health()).status, "healthy", password);
+    await heard.stop();
+  }
+});
+
 it("is cut when it is stopped, and stays so", async (t) => {
   const heard = await startListening(t, { ingest: "socket" });
   await heard.stop();

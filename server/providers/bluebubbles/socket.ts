@@ -59,7 +59,8 @@ export class MacSocket {
     // A path in the address would be taken for a namespace of the socket's.
     const socket = io(origin, {
       path: `${pathname.replace(/\/+$/, "").replace(/\/api\/v1$/, "")}/socket.io`,
-      query: { password },
+      // BlueBubbles decodes the password of a socket once more than that of HTTP, and breaks at a lone percent sign.
+      query: { password: encodeURI(password.toWellFormed()) },
       forceNew: true,
       // The clock says when: it is the service's, and a test's.
       reconnection: false,

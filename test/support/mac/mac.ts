@@ -15,7 +15,7 @@ import { MESSAGE_ROUTES } from "./messages.ts";
 import { Hangup, Outbox } from "./outbox.ts";
 import { type Habit, Phone, type Sent, type World } from "./phone.ts";
 import { PrivateApi } from "./private-api.ts";
-import type { ApiRequest, Inside, Release, Route } from "./route.ts";
+import { type ApiRequest, decodedOnceMore, type Inside, type Release, type Route } from "./route.ts";
 import { SEND_ROUTES } from "./sends.ts";
 import { SERVICE_ROUTES } from "./services.ts";
 
@@ -119,7 +119,7 @@ export class Mac {
     });
     this.#sockets.on("connection", (socket) => {
       const { guid, password: given, token } = socket.handshake.query;
-      if (String(guid ?? given ?? token ?? "").trim() !== this.password.trim()) socket.disconnect(true);
+      if (decodedOnceMore(String(guid ?? given ?? token ?? "")) !== this.password.trim()) socket.disconnect(true);
     });
   }
 

@@ -96,3 +96,12 @@ export function names(value: unknown): string[] {
   if (Array.isArray(value)) return value.map(String);
   return typeof value === "string" ? value.split(",") : [];
 }
+
+/** The password of a socket as the real server reads it; null where that throws. */
+export function decodedOnceMore(given: string): string | null {
+  try {
+    return decodeURI(given).trim();
+  } catch {
+    return null;
+  }
+}
