@@ -50,6 +50,8 @@ const READ_LIMIT_MS = 15_000;
 const UPLOAD_LIMIT_MS = 600_000;
 const CONNECT_LIMIT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;
+/** BlueBubbles says that it started within this after the connections to it broke. */
+const RESTART_MS_MAX = 600_000;
 /** What a Mac that is awake answers within. */
 const SOON_MS = 20_000;
 /** A thousand rows with their payloads are a few MiB. */
@@ -85,6 +87,8 @@ export class MacClient {
   readonly #writes: Agent;
   #answeredAt: number | null = null;
   #awakeSince: number | null = null;
+  #brokeAt: number | null = null;
+  #restartedAt: number | null = null;
 
   constructor({ url, password, clock }: MacClientOptions) {
     this.#base = `${url.replace(/\/+$/, "").replace(/\/api\/v1$/, "")}/api/v1`;
@@ -102,6 +106,17 @@ export class MacClient {
   /** Since when it has answered whatever was to be answered soon, by the real clock; null before, and while it does not. */
   get awakeSince(): number | null {
     return this.#awakeSince;
+  }
+
+  /** When BlueBubbles last started, as it said itself and a broken connection bears out, by the real clock; null where neither is known. */
+  get restartedAt(): number | null {
+    return this.#restartedAt;
+  }
+
+  /** Something says that BlueBubbles has just started. Nobody signs that, so it counts only if a connection broke before it. */
+  saysHello(): void {
+    const now = this.#clock.real();
+    if (this.#brokeAt !== null && now - this.#brokeAt <= RESTART_MS_MAX) this.#restartedAt = now;
   }
 
   /** Reads; asked once more when the connection broke under it. 15 s unless told otherwise. */
@@ -193,6 +208,7 @@ export class MacClient {
     } catch (error) {
       if (error instanceof NoConnection || (ends.signal.aborted && reason === TIMED_OUT && limitMs <= SOON_MS))
         this.#awakeSince = null;
+      if (!ends.signal.aborted) this.#brokeAt = this.#clock.real();
       if (error instanceof NoConnection) return { kind: "refused", reason: error.message };
       return { kind: "lost", reason: ends.signal.aborted ? reason : `the connection broke (${codeOf(error)})` };
     } finally {

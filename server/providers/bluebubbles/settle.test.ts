@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fault } from "../../../test/support/mac/faults.ts";
-import { reference, restOfFiles } from "../../../test/support/mac-hand-overs.ts";
+import { posts, reference, restOfFiles } from "../../../test/support/mac-hand-overs.ts";
 import { type Stage, stageMac } from "../../../test/support/mac-outbound.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { Outbound, Outcome } from "../provider.ts";
@@ -353,3 +353,34 @@ test("a Mac that wakes is not held to have sent nothing before it had its time",
   await stage.clock.advance(190_000);
   assert.equal(await stage.settle(message), "absent");
 });
+
+for (const broke of [true, false]) {
+  test(`a message that was posted to a server which ${broke ? "restarted" : "is only said to have restarted"} is absent ${broke ? "within seconds" : "after 190 s"}`, async (t) => {
+    const stage = await stageMac(t);
+    stage.fake.knows(TO);
+    reference(await stage.send(stage.message({ text: "Before" })));
+    stage.fake.fault("hangs");
+    const message = stage.message({ text: "In the middle" });
+    void stage.process.sender.send(message, new AbortController().signal);
+    for (let steps = 0; steps < 40 && posts(stage).length < 2; steps += 1) {
+      await stage.fake.settled();
+      await stage.clock.advance(250);
+    }
+    assert.equal(posts(stage).length, 2, "it is posted, and hangs");
+    await stage.clock.advance(1_000);
+    await stage.restart({ dies: true });
+    if (broke) {
+      stage.fake.fault("unreachable");
+      await stage.driven(stage.process.mac.health.ready());
+      stage.fake.lift("unreachable");
+      await stage.fake.ready();
+    }
+    stage.process.mac.client.saysHello();
+    const askedAt = stage.clock.now();
+    const outcome = await settled(stage, message);
+    assert.equal(outcome, "absent");
+    const tookMs = stage.clock.now() - askedAt;
+    assert.ok(broke ? tookMs <= 30_000 : tookMs >= 190_000, `${tookMs} ms`);
+    assert.equal(stage.fake.sent.length, 1);
+  });
+}

@@ -13,6 +13,8 @@ import type { MacMessage } from "./records.ts";
 const CLOCKS_APART_MS = 15_000;
 /** Before a message is called never taken, rows this much older are looked at too: one like it leaves it unknown. */
 const DOUBT_MS = 600_000;
+/** A command that Messages had when BlueBubbles ended is done, and has its row, within this after the next start. */
+const AFTER_RESTART_MS = 15_000;
 /** Nobody else asks about a hand-over that is so old: its answer took up to 190 s, and the asking five minutes. */
 const FORSAKEN_MS = 600_000;
 const RECOVER_EVERY_MS = 60_000;
@@ -120,10 +122,14 @@ export class Settler {
     await this.#attempts.bind(attempt, row);
   }
 
-  /** Whether the Mac could have sent it by now: a Mac that slept begins when it wakes. */
+  /** Whether the Mac could have sent it by now: a Mac that slept begins when it wakes, one that restarted knows nothing of it. */
   #hadItsTime({ startedAt }: Attempt): boolean {
     const { context, client } = this.#mac;
-    const { awakeSince } = client;
+    const { awakeSince, restartedAt } = client;
+    const now = context.clock.real();
+    // A server that started anew knows of no request of before; its helper in Messages may have had the command.
+    const isForgotten = restartedAt !== null && startedAt < restartedAt && now - restartedAt >= AFTER_RESTART_MS;
+    if (awakeSince !== null && isForgotten) return true;
     return awakeSince !== null && context.clock.real() - Math.max(startedAt, awakeSince) >= SEND_LIMIT_MS;
   }
 
