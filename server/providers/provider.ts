@@ -384,5 +384,10 @@ export interface Provider {
   /** Takes what the peer tells at the instance's hook: verifies, signals, answers once that is on disk. A throw is a 500. */
   receive?(request: HookRequest): Promise<HookReply>;
   health(): Promise<Health>;
+  /**
+   * The instance is deleted for good: takes away what was set up at the peer, as far as that is there, and never waits long
+   * for it. Comes before `stop`. Throws, in words for an operator, what was left behind.
+   */
+  remove?(): Promise<void>;
   stop(): Promise<void>;
 }

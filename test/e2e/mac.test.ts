@@ -253,6 +253,23 @@ test("a group that its people have a name for at the phone keeps it when it is f
   assert.equal(group.displayName, "The old crew");
 });
 
+test("whether somebody's notifications are silenced is asked of the Mac, of people one has written with both ways", async (t) => {
+  const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
+  const path = `/v1/contacts/${encodeURIComponent(ANNA)}/focus`;
+  await delivered(stage);
+  assert.equal((await stage.api.ask("GET", path)).status, 404, "she has not answered");
+  stage.mac.phone(ANNA).focus = "silenced";
+  stage.mac.phone(ANNA).writes("Hi");
+  await stage.event("message.inbound");
+  const asked = { phoneNumber: ANNA, focused: true, focusActive: true };
+  assert.deepEqual(await stage.ok("GET", path), { ...asked, cached: false });
+  assert.deepEqual(await stage.ok("GET", path), { ...asked, cached: true });
+  stage.clock.jump(61_000);
+  stage.mac.phone(ANNA).focus = "unknown";
+  const unknown = { phoneNumber: ANNA, focused: false, focusActive: false, cached: false };
+  assert.deepEqual(await stage.ok("GET", path), unknown);
+});
+
 test("who has iMessage and FaceTime is asked of the Mac, and a false no is asked again", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook" });
   stage.mac.fault("availabilityFalse");
@@ -297,6 +314,31 @@ test("Apple Cash from the contact, of that amount, pays a request; a request of 
   const { data } = await stage.event("payment.request.paid");
   assert.deepEqual([data.id, data.status, data.paidBy.evidence], [request.id, "paid", "apple_cash"]);
 });
+
+for (const isThere of [true, false]) {
+  test(`an instance that is deleted takes its webhook away at the Mac, ${isThere ? "and no other's" : "and says so where the Mac is gone"}`, async (t) => {
+    const stage = await stageMacService(t, { ingest: "webhook" });
+    const { mac, api, instanceId } = stage;
+    const body = JSON.stringify({ url: "http://192.0.2.1/somebody-elses", events: ["new-message"] });
+    const headers = { "content-type": "application/json" };
+    await fetch(`${mac.url}/api/v1/webhook?password=${encodeURIComponent(mac.password)}`, {
+      method: "POST",
+      headers,
+      body,
+    });
+    const [customer] = (await api.ask("GET", "/v1/admin/customers", { key: api.adminKey })).data.customers;
+    const { data } = await api.ask("GET", `/v1/admin/customers/${customer.id}`, { key: api.adminKey });
+    const number = data.numbers.find(({ phoneNumber }: { phoneNumber: string }) => phoneNumber === OWN);
+    await api.ask("DELETE", `/v1/admin/customers/${customer.id}/numbers/${number.id}`, { key: api.adminKey });
+    if (!isThere) mac.fault("unreachable");
+    const deleted = await api.ask("DELETE", `/v1/admin/instances/${instanceId}`, { key: api.adminKey });
+    assert.deepEqual([deleted.status, deleted.data], [200, { id: instanceId, deleted: true }]);
+    assert.deepEqual(
+      mac.webhooks.map(({ url }) => url.replace(/.*\/hooks.*/, "ours")),
+      isThere ? ["http://192.0.2.1/somebody-elses"] : ["ours", "http://192.0.2.1/somebody-elses"],
+    );
+  });
+}
 
 test("a Mac whose helper is gone is unwell in words, messages wait for it, and go out once when it is back", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });

@@ -99,7 +99,7 @@ export async function deleteInstance(context: Context, id: string): Promise<void
     context.known.clear();
     return instance;
   });
-  await context.connections.disconnect(context, removed.id);
+  await context.connections.remove(context, removed.id);
   // Until it was taken down its provider went on writing.
   await context.store.commit([{ op: "delete", table: "memory", where: { instanceId: removed.id } }]);
 }

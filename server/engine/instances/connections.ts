@@ -147,6 +147,19 @@ export class Connections {
     });
   }
 
+  /** Takes a deleted instance's provider down for good, with what it had set up at its peer. What is left there is logged. */
+  remove(context: Context, id: InstanceId): Promise<void> {
+    return this.#inTurn(id, async () => {
+      try {
+        await this.#providers.get(id)?.remove?.();
+      } catch (error) {
+        context.observer.fault(`instance.delete:${id}`, error);
+      }
+      await this.#takeDown(context, id);
+      this.#changed(context, id);
+    });
+  }
+
   /** Stops all of them at once. */
   async stop(context: Context): Promise<void> {
     await Promise.all([...this.#providers.keys()].map((id) => this.disconnect(context, id)));

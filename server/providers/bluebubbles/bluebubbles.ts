@@ -111,6 +111,11 @@ class Bluebubbles implements Provider {
     return this.#ingest.withWarnings(await this.#mac.health.health());
   }
 
+  remove(): Promise<void> {
+    this.#isStopped = true;
+    return this.#ingest.remove();
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true;
     const { pace, health, client } = this.#mac;

@@ -1,7 +1,15 @@
 /** What a Mac is asked to do but send: react, edit, take back, mark, type, look after groups, say who is there, fetch. */
 
+import { recordOf, textOf } from "../../core/loose-json.ts";
 import { maskAddress } from "../../core/phone.ts";
-import type { Availability, Commands, Conversation, Ordered } from "../provider.ts";
+import {
+  type Availability,
+  type Commands,
+  type Conversation,
+  type FocusState,
+  type Ordered,
+  PeerFault,
+} from "../provider.ts";
 import { isThere } from "./availability.ts";
 import { type Answer, type Failure, isMissing, isOwn, segment, wordsOf } from "./client.ts";
 import { isRetracted } from "./inbound.ts";
@@ -21,8 +29,8 @@ const FETCH_LIMIT_MS = 120_000;
 
 const DONE: Ordered = { done: true };
 
-/** The commands of a Mac; who has notifications silenced it cannot tell. */
-export function createCommands(mac: Mac, newGroups: NewGroups): Omit<Commands, "focus"> {
+/** The commands of a Mac. */
+export function createCommands(mac: Mac, newGroups: NewGroups): Commands {
   const { client, health } = mac;
   return {
     async react({ reference, chat }, reaction, abort) {
@@ -88,6 +96,7 @@ export function createCommands(mac: Mac, newGroups: NewGroups): Omit<Commands, "
       ]);
       return { imessage, facetime };
     },
+    focus: (_customerId, address, abort) => focusOf(mac, address, abort),
     fetch: (reference, abort) => fetch(mac, reference, abort),
   };
 }
@@ -144,6 +153,18 @@ function ordered({ health }: Mac, answer: Answer): Ordered {
   if (meaningOf(answer) === "notAttempted" && !isRoute) health.failed(answer);
   const doubt = answer.kind === "lost" ? "; it may have been done" : "";
   return { done: false, reason: `${wordsOf(answer)}${doubt}` };
+}
+
+/**
+ * Whether somebody shares that notifications are silenced; which mode it is Apple does not say. Somebody the Mac has no
+ * handle of, or cannot tell of, counts as not silenced. Throws where the Mac does not answer.
+ */
+async function focusOf({ client, pace }: Mac, address: string, abort: AbortSignal): Promise<FocusState> {
+  await pace.turn(abort);
+  const answer = await client.get(`/handle/${segment(address)}/focus`, {}, { limitMs: READ_LIMIT_MS, abort });
+  if (answer.kind === "ok") return { focused: textOf(recordOf(answer.data)?.status) === "silenced" };
+  if (isMissing(answer)) return { focused: false };
+  throw new PeerFault(wordsOf(answer));
 }
 
 /** The file as it was sent: without `original` the Mac makes another kind of it. */

@@ -1,7 +1,7 @@
 /** The Mac's webhook to us: registered on our own path with the events that are used, and found again when it is gone. */
 
 import { jsonOf, listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
-import type { HookReply, HookRequest } from "../provider.ts";
+import { type HookReply, type HookRequest, PeerFault } from "../provider.ts";
 import { type Failure, isMissing, type Limits, wordsOf } from "./client.ts";
 import { ROW_EVENTS } from "./hints.ts";
 import type { Mac } from "./mac.ts";
@@ -19,6 +19,9 @@ export const HOOK_EVENTS: readonly string[] = [
 /** Our path below the instance's hook. */
 const PATH = "/mac";
 
+/** Each request of those that take our webhook away has so long: whoever deletes the instance waits. */
+const REMOVED_WITHIN_MS = 3_000;
+
 const ANSWER: HookReply = { status: 200 };
 
 interface Registered {
@@ -32,7 +35,7 @@ export class Hook {
   readonly #mac: Mac;
   readonly #limits: Limits;
   readonly #hear: (type: string, data: unknown) => void;
-  readonly #isWanted: boolean;
+  #isWanted: boolean;
   #problem: string | null = null;
   /** That a Mac that is listened to at its socket does not call here: made sure of once. */
   #isGone = false;
@@ -79,20 +82,28 @@ export class Hook {
     return ANSWER;
   }
 
-  async #arrange(): Promise<Failure | null> {
+  /** Takes our webhook away, within seconds. Throws where the Mac may have it yet. */
+  async remove(): Promise<void> {
+    this.#isWanted = false;
+    const failure = await this.#arrange({ ...this.#limits, limitMs: REMOVED_WITHIN_MS });
+    if (failure === null) return;
+    throw new PeerFault(`our webhook may be registered at the Mac yet (${wordsOf(failure)}): remove it in BlueBubbles`);
+  }
+
+  async #arrange(limits = this.#limits): Promise<Failure | null> {
     const { client, context } = this.#mac;
     const url = `${context.hookUrl()}${PATH}`;
-    const answer = await client.get("/webhook", {}, this.#limits);
+    const answer = await client.get("/webhook", {}, limits);
     if (answer.kind !== "ok") return answer;
     const own = listOf(answer.data, registered).filter((one) => isOurs(one.url, context.instanceId));
     const right = this.#isWanted ? own.find((one) => one.url === url && isSameSet(one.events, HOOK_EVENTS)) : undefined;
     // An address that the Mac knows keeps its old events, whatever is asked for: it has to go first.
     for (const { id } of own.filter((one) => one !== right)) {
-      const deleted = await client.delete(`/webhook/${id}`, undefined, this.#limits);
+      const deleted = await client.delete(`/webhook/${id}`, undefined, limits);
       if (deleted.kind !== "ok" && !isMissing(deleted)) return deleted;
     }
     if (!this.#isWanted || right !== undefined) return null;
-    const made = await client.post("/webhook", { url, events: HOOK_EVENTS }, this.#limits);
+    const made = await client.post("/webhook", { url, events: HOOK_EVENTS }, limits);
     return made.kind === "ok" ? null : made;
   }
 }

@@ -91,6 +91,12 @@ export class Ingest {
     await Promise.all(hearers.map((hearer) => hearer.stop()));
   }
 
+  /** Takes our webhook away at the Mac. Throws where it may be there yet. */
+  async remove(): Promise<void> {
+    await this.#catchUp.stop();
+    await this.#hook.remove();
+  }
+
   /** Takes what the Mac posts to our hook. */
   receive(request: HookRequest): Promise<HookReply> {
     return this.#hook.receive(request);
@@ -109,7 +115,9 @@ export class Ingest {
 
   #hear(type: string, data: unknown): void {
     if (ROW_EVENTS.includes(type)) this.#hints.take(data);
-    else if (type === "hello-world") this.#catchUp.run();
-    else this.#happenings.hear(type, data);
+    else if (type === "hello-world") {
+      this.#mac.client.saysHello();
+      this.#catchUp.run();
+    } else this.#happenings.hear(type, data);
   }
 }

@@ -20,6 +20,7 @@ export const CONVERSATION_ROUTES: readonly Route[] = [
   { method: "POST", path: "handle/query", handle: queryHandles },
   { method: "GET", path: "handle/availability/imessage", handle: onIMessage },
   { method: "GET", path: "handle/availability/facetime", handle: onFaceTime },
+  { method: "GET", path: "handle/:address/focus", handle: focus },
   { method: "GET", path: "handle/:address", handle: findHandle },
 ];
 
@@ -123,6 +124,12 @@ function findHandle({ db }: Inside, { params: [address = ""] }: ApiRequest): Ans
   const handle = db.handles.find((one) => one.address === address);
   if (handle === undefined) throw notFound("Handle does not exist!");
   return success(handleRecord(handle));
+}
+
+async function focus(mac: Inside, { params: [address = ""] }: ApiRequest): Promise<Answer> {
+  if (mac.db.handles.every((one) => one.address !== address)) throw notFound("Handle not found!");
+  await mac.privateApi.command("check-focus-status");
+  return success({ status: mac.phone(address).focus });
 }
 
 async function onIMessage(mac: Inside, { query }: ApiRequest): Promise<Answer> {

@@ -79,6 +79,8 @@ export class Phone {
   isOnIMessage = true;
   takesSms = true;
   hasFaceTime = true;
+  /** What its owner shares of a Focus. */
+  focus: "silenced" | "none" | "unknown" = "none";
   /** Where it cannot be reached: whether the row has its error at first sight, or a second after the answer. */
   refusesAtOnce = false;
   /** The row's error where it cannot be reached: 22 is what Messages says of somebody without iMessage. */
