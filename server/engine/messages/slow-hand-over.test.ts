@@ -59,7 +59,7 @@ test("one that its provider never ends is called off when its time is over, and 
   await advance(HAND_OVER_MS - 10 * SECOND_MS);
   assert.deepEqual([provider.aborts[0]?.aborted, provider.asked.length], [false, 0]);
   await advance(20 * SECOND_MS);
-  assert.deepEqual([provider.aborts[0]?.aborted, provider.asked.length, provider.handed.length], [true, 1, 1]);
+  assert.deepEqual([provider.aborts[0]?.aborted, provider.asked.length > 0, provider.handed.length], [true, true, 1]);
   checkHandOvers(await stage.message(id), provider.handed);
 });
 
