@@ -1,6 +1,7 @@
 /** Every setting, once: its name, flag, default and rule. The only file of the server that knows the environment. */
 
 import { isIP } from "node:net";
+import leven from "leven";
 import type { RateLimit } from "../sdk/wire.ts";
 import { type AllowList, canonicalHost, isLocalhost, parseAllowList } from "./core/address.ts";
 import { parseDuration } from "./core/duration.ts";
@@ -323,24 +324,10 @@ function nearest(text: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestEdits = TYPOS_MAX + 1;
   for (const candidate of candidates) {
-    const edits = editDistance(text, candidate);
+    const edits = leven(text, candidate);
     if (edits < bestEdits) [best, bestEdits] = [candidate, edits];
   }
   return best;
-}
-
-/** Letters to insert, remove or replace to get from one text to the other (Levenshtein). */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }
 
 function wholeNumber(text: string, min: number, max: number): number | undefined {

@@ -63,7 +63,7 @@ const LAYERS: readonly Layer[] = [
     "beside app",
     "server/[^/]+$",
     `server/[^/]+$|${CORE}`,
-    `${NODE}|pino|prom-client`,
+    `${NODE}|leven|pino|prom-client`,
     "./engine/messages/accept.ts",
   ),
   layer(
