@@ -105,12 +105,14 @@ function healthFindings(checks: Health["checks"], isToldBelow: boolean): Finding
   const named = parts.length === 1 ? `${parts[0]?.[0]} is well` : `${parts.length} parts of the server, all well`;
   if (ill.length === 0) return [ok("health", named)];
   return ill.map(([name, { status, message }]) => {
-    const advice =
-      name === "channels"
-        ? "An administrator sees more: TIGHTBEAM_ADMIN_KEY=… tightbeam doctor"
-        : "Look at the server's log.";
-    return broken("health", `${name} is ${status}${message === undefined ? "" : `: ${message}`}`, advice);
+    return broken("health", `${name} is ${status}${message === undefined ? "" : `: ${message}`}`, adviceFor(name));
   });
+}
+
+function adviceFor(part: string): string {
+  if (part === "rows") return "On the server's machine, tightbeam quarantine lists them and says how to mend them.";
+  if (part === "channels") return "An administrator sees more: TIGHTBEAM_ADMIN_KEY=… tightbeam doctor";
+  return "Look at the server's log.";
 }
 
 /** A client that gives up at once, and the head of its last answer. */

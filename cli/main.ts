@@ -24,6 +24,7 @@ import { addNumbers } from "./numbers.ts";
 import { addOptOuts } from "./opt-outs.ts";
 import { columnsOf, type Stream, type Terminal } from "./output.ts";
 import { addPayments } from "./payments.ts";
+import { addQuarantine } from "./quarantine.ts";
 import { addQuietHours } from "./quiet-hours.ts";
 import { addRevisions } from "./revisions.ts";
 import { addRoutes } from "./routes.ts";
@@ -119,6 +120,7 @@ export async function buildProgram(args: readonly string[], version: string, ter
   addQuietHours(program, cli);
   addInstances(program, cli);
   addSecretKey(program, cli);
+  addQuarantine(program, cli);
   addCompletion(program, cli);
   return program;
 }

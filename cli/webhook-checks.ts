@@ -76,6 +76,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   TIMEOUT: "Answer within 30 s: take the event, answer 200, and do the work afterwards.",
   CONNECTION_REFUSED: "Nothing listens there: start the receiver.",
   CONNECTION_RESET: "The receiver closes the connection before it answers.",
+  SECRET_UNREADABLE: "The server cannot open the secret that signs: its log says why. Set or rotate the secret.",
   TLS_FAILED: "The receiver's certificate is expired, of another name, or not to be trusted.",
 };
 

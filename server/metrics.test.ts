@@ -27,6 +27,7 @@ test("every metric of the service is named tightbeam_, has a help text and ends 
     "tightbeam_messages_accepted_total",
     "tightbeam_oldest_due_seconds",
     "tightbeam_outcomes_unknown_total",
+    "tightbeam_quarantined_rows",
     "tightbeam_units_committed_total",
   ]);
   for (const name of names) assert.match(text, new RegExp(`^# HELP ${name} .{10,}\\.$`, "m"));

@@ -31,6 +31,8 @@ export interface Metrics {
   inFlight: Gauge<"loop">;
   /** Seconds for which the row that has waited longest is due; 0 when none is. */
   oldestDueSeconds: Gauge<"queue">;
+  /** Rows that cannot be decoded and are set aside. */
+  quarantinedRows: Gauge<"table">;
   /** Hand-overs of which nobody could say whether they had worked. */
   outcomesUnknown: Counter;
   countRequest(request: AnsweredRequest): void;
@@ -93,13 +95,19 @@ function storeMetrics(registers: Registers) {
       buckets: GROUP_UNITS,
       registers,
     }),
+    quarantinedRows: new Gauge({
+      name: "tightbeam_quarantined_rows",
+      help: "Rows that cannot be decoded and are set aside until they are mended, by table; none is no sample.",
+      labelNames: ["table"],
+      registers,
+    }),
     commitSeconds: new Histogram({
       name: "tightbeam_commit_duration_seconds",
       help: "Time one commit took, its fsync included.",
       buckets: FAST_SECONDS,
       registers,
     }),
-  };
+  } as const;
 }
 
 function loopMetrics(registers: Registers) {

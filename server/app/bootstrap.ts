@@ -7,22 +7,15 @@ import { type ApiKey, hashKey, newKey } from "../core/key.ts";
 import type { Context } from "../engine/context.ts";
 import { newCustomer } from "../engine/customers/admit.ts";
 import { keyFor, permissionsOf } from "../engine/customers/issue.ts";
-import { LINK_KEY } from "../engine/links.ts";
+import { orUnreadable } from "../engine/quarantine.ts";
 import { listInboxes } from "../store/inboxes.ts";
 import { findKey, findKeyByHash } from "../store/keys.ts";
 import { findSetting } from "../store/settings.ts";
 import type { Operation } from "../store/store.ts";
+import { checkSettings, FIRST_CUSTOMER, READY_ADMIN_KEY, READY_KEY, SECRET_KEY } from "./facts.ts";
 
 /** The first customer's number: in the block reserved for fiction, and no recipient of the sandbox's table. */
 const FIRST_NUMBER = "+15005550001";
-
-/** Names in the settings table. */
-export const SECRET_KEY = "secret-key";
-/** Settings whose value is sealed. */
-export const SEALED_SETTINGS: readonly string[] = [LINK_KEY];
-const FIRST_CUSTOMER = "first-customer";
-const READY_KEY = "ready-key";
-const READY_ADMIN_KEY = "ready-admin-key";
 
 /** Keys that this start generated: nobody knows them yet. Absent where they were there already, or came from a setting. */
 export interface Generated {
@@ -40,7 +33,8 @@ export interface Bootstrapped {
 /**
  * Makes sure that the secrets can be opened with this key (by its fingerprint), and that there is a customer to work
  * with. `generate` makes a key, and has kept it where a person finds it before the key counts: a start that dies in
- * between must not leave keys that nobody knows. Throws `ConfigError` when the secrets were sealed with another key.
+ * between must not leave keys that nobody knows. Throws `ConfigError` when the secrets were sealed with another key, and for a fact about
+ * the database that cannot be used.
  */
 export async function bootstrap(
   context: Context,
@@ -55,15 +49,17 @@ export async function bootstrap(
       "the secret key does not fit the database: set TB_SECRET_KEY, or restore secret.key, to the one it was made with",
     );
   }
+  await checkSettings(context);
   const customerId = await findSetting(store.db, FIRST_CUSTOMER);
   const isFirst = customerId === null;
   const first = isFirst ? await makeFirst(context, keyFingerprint) : (customerId as CustomerId);
-  const apiKey = await ensureKey(context, READY_KEY, config.apiKey, {
+  const ensure: typeof ensureKey = (...given) => orUnreadable(context, "start", () => ensureKey(...given));
+  const apiKey = await ensure(context, READY_KEY, config.apiKey, {
     name: "First key",
     customerId: first,
     generate: () => generate("apiKey"),
   });
-  const adminKey = await ensureKey(context, READY_ADMIN_KEY, config.adminKey, {
+  const adminKey = await ensure(context, READY_ADMIN_KEY, config.adminKey, {
     name: "Admin key",
     customerId: null,
     generate: () => generate("adminKey"),

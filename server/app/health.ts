@@ -4,6 +4,7 @@ import type { Health } from "../../sdk/wire.ts";
 import type { Context } from "../engine/context.ts";
 import type { HealthOptions } from "../http/health.ts";
 import type { Metrics } from "../metrics.ts";
+import { countQuarantined } from "../store/quarantine.ts";
 import { findSetting } from "../store/settings.ts";
 import type { Queue } from "../store/store.ts";
 
@@ -24,11 +25,15 @@ export function createHealth({ context, metrics, authenticate, state }: HealthPa
     clock: context.clock,
     checks: () => check(context),
     publicUrl: () => context.publicUrl(),
-    isReady: () => state() === "ready",
+    notReady() {
+      if (state() !== "ready") return "The service is starting or shutting down.";
+      return context.store.isFull ? "The disk is full: nothing new is accepted." : null;
+    },
     metrics: {
       contentType: metrics.contentType,
       async render() {
         await readOldestDue(context, metrics);
+        await readQuarantined(context, metrics);
         return metrics.render();
       },
     },
@@ -36,7 +41,7 @@ export function createHealth({ context, metrics, authenticate, state }: HealthPa
 }
 
 async function check(context: Context): Promise<Health["checks"]> {
-  const checks: Health["checks"] = { database: await checkDatabase(context) };
+  const checks: Health["checks"] = { database: await checkDatabase(context), rows: await checkRows(context) };
   for (const instance of await context.known.instances()) {
     const health = await context.providers.get(instance.id)?.health();
     const isWell = health?.status === "healthy";
@@ -54,6 +59,22 @@ async function checkDatabase(context: Context): Promise<Health["checks"][string]
   } catch {
     return { status: "degraded", message: "the database cannot be read" };
   }
+}
+
+/** Rows that cannot be decoded. Says how many and of which tables, and nothing of what is in them. */
+async function checkRows({ store }: Context): Promise<Health["checks"][string]> {
+  const quarantined = await countQuarantined(store.db).catch(() => []);
+  if (quarantined.length === 0) return { status: "ok" };
+  const counts = quarantined.map(({ table, count }) => `${count} in ${table}`).join(", ");
+  return {
+    status: "degraded",
+    message: `rows that cannot be read are set aside (${counts}): see tightbeam quarantine`,
+  };
+}
+
+async function readQuarantined({ store }: Context, { quarantinedRows }: Metrics): Promise<void> {
+  quarantinedRows.reset();
+  for (const { table, count } of await countQuarantined(store.db)) quarantinedRows.set({ table }, count);
 }
 
 const QUEUES: readonly [Queue, "dispatch" | "deliver"][] = [

@@ -14,7 +14,7 @@ import { findSetting } from "../store/settings.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import type { Operation, Store, Unit } from "../store/store.ts";
-import { SEALED_SETTINGS, SECRET_KEY } from "./bootstrap.ts";
+import { SEALED_SETTINGS, SECRET_KEY } from "./facts.ts";
 
 /** What a change of the key came to. */
 export interface Resealed {

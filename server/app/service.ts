@@ -8,7 +8,6 @@ import { type Clock, type Shift, systemClock } from "../clock.ts";
 import { baseUrl, type Config, ConfigError, hostOf, isLoopback } from "../config.ts";
 import type { AllowList } from "../core/address.ts";
 import type { Random } from "../core/id.ts";
-import { isReal } from "../core/instance.ts";
 import { hashKey, isWellFormedKey, newKey } from "../core/key.ts";
 import { forgetKeys, readCredentials, writeCredentials } from "../credentials.ts";
 import type { EngineSettings } from "../engine/context.ts";
@@ -32,12 +31,15 @@ import { Fetcher } from "../outgoing/fetch.ts";
 import { Poster } from "../outgoing/post.ts";
 import { PeerFault } from "../providers/provider.ts";
 import { createSealer, fingerprint, loadSecretKey } from "../secrets.ts";
+import { hasRealInstance } from "../store/instances.ts";
+import { RowUnreadable } from "../store/rows.ts";
 import { findSetting } from "../store/settings.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import { type Store, StoreFull } from "../store/store.ts";
-import { type Bootstrapped, bootstrap, type Generated, SECRET_KEY } from "./bootstrap.ts";
+import { type Bootstrapped, bootstrap, type Generated } from "./bootstrap.ts";
 import { findExposures } from "./exposures.ts";
+import { SECRET_KEY } from "./facts.ts";
 import { createHealth } from "./health.ts";
 import { createObserver } from "./observe.ts";
 
@@ -137,10 +139,11 @@ class Composition {
   #state: "starting" | "ready" | "closing" = "starting";
 
   constructor(config: Config, options: StartOptions, parts: Parts) {
-    const { log, clock, shift, metrics, store, secretKey } = parts;
+    const { clock, shift, metrics, store, secretKey } = parts;
+    const log = settingAside(parts.log, store);
     this.#config = config;
     this.#options = options;
-    this.#parts = parts;
+    this.#parts = { ...parts, log };
     const fault = (where: string, error: unknown) =>
       log[error instanceof PeerFault ? "warn" : "error"]("fault", { where, error });
     this.#usage = new UsageCounters({ store, clock, fault });
@@ -215,7 +218,7 @@ class Composition {
     const generate = (name: keyof Generated) => generateKey(this.#config.dataDir, url, name);
     const started = await bootstrap(this.#engine.context, this.#config, fingerprint(secretKey), generate);
     keepCredentials(this.#config, url, started);
-    if ((await this.#engine.context.known.instances()).some(isReal)) await this.#leaveSandbox();
+    if (await hasRealInstance(this.#parts.store.db)) await this.#leaveSandbox();
     this.#usage.start();
     const poster: Sender["poster"] = { post: (request) => this.#poster.post(request) };
     await this.#engine.start({ poster, inboxUrl: (path) => `${ownUrl(app)}${path}` });
@@ -297,6 +300,17 @@ function warnOfProxy({ server }: FastifyInstance, log: Log): void {
     });
   };
   server.on("request", look);
+}
+
+/** A log that also sets aside the row of each `RowUnreadable` that it is told of, whichever request or loop met it. */
+function settingAside(log: Log, store: Pick<Store, "setAside">): Log {
+  return {
+    ...log,
+    error(event, fields) {
+      if (fields?.error instanceof RowUnreadable) store.setAside(fields.error.row);
+      log.error(event, fields);
+    },
+  };
 }
 
 /** Bytes drawn from the kernel at a time. */

@@ -62,7 +62,7 @@ export interface Attempt {
 
 /** Lane of a `callbackUrl`: a customer's callbacks to one origin. */
 function callbackLane(customerId: CustomerId, url: string): string {
-  return `${customerId} ${new URL(url).origin}`;
+  return `${customerId} ${URL.parse(url)?.origin ?? url}`;
 }
 
 /** The customer of a lane of callbacks; null for the lane of an endpoint, which is the endpoint's id. */

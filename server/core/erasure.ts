@@ -73,13 +73,19 @@ const ADDRESS_FIELDS = ["from", "to", "caller", "address", "participant", "actor
 
 type Data = Record<string, unknown> & { reaction?: { content: string }; error?: { message: string } };
 
+/** What of an event is rewritten, and what tells how. */
+export type Written = Pick<Event, "type" | "bytes">;
+
+/** What stays of an event whose bytes cannot be read. */
+const NOTHING = "{}";
+
 /** The bytes of an event without the words of its message: what a deleted message leaves. */
-export function withoutText(event: Event): string {
+export function withoutText(event: Written): string {
   return rewritten(event, eraseText);
 }
 
 /** The bytes of an event without words, and without the person: `isPerson` tells the person's addresses. */
-export function withoutPerson(event: Event, isPerson: (address: string) => boolean): string {
+export function withoutPerson(event: Written, isPerson: (address: string) => boolean): string {
   return rewritten(event, (data) => {
     eraseText(data);
     for (const field of ADDRESS_FIELDS) {
@@ -94,9 +100,10 @@ export function withoutPerson(event: Event, isPerson: (address: string) => boole
   });
 }
 
-/** Whether an event of no message names one of the addresses. */
-export function names(event: Event, addresses: readonly string[]): boolean {
-  const { data } = JSON.parse(event.bytes) as { data: Data };
+/** Whether an event of no message names one of the addresses. One that cannot be read may. */
+export function names(event: Written, addresses: readonly string[]): boolean {
+  const data = parse(event)?.data;
+  if (data === undefined) return true;
   return ADDRESS_FIELDS.some((field) => addresses.includes(String(data[field])));
 }
 
@@ -107,8 +114,19 @@ function eraseText(data: Data): void {
   if (data.reaction !== undefined) data.reaction.content = "";
 }
 
-function rewritten(event: Event, change: (data: Data) => void): string {
-  const envelope = JSON.parse(event.bytes) as { data: Data };
+function rewritten(event: Written, change: (data: Data) => void): string {
+  const envelope = parse(event);
+  if (envelope === null) return NOTHING;
   change(envelope.data);
   return JSON.stringify(envelope);
+}
+
+/** The envelope of an event; null when its bytes are none. */
+function parse({ bytes }: Written): { data: Data } | null {
+  try {
+    const envelope = JSON.parse(bytes) as { data?: unknown } | null;
+    return typeof envelope?.data === "object" && envelope.data !== null ? (envelope as { data: Data }) : null;
+  } catch {
+    return null;
+  }
 }

@@ -20,6 +20,7 @@ import { Links } from "./links.ts";
 import { Dispatch } from "./messages/dispatch.ts";
 import { Recent } from "./messages/recent.ts";
 import type { Observer } from "./observer.ts";
+import { Quarantine } from "./quarantine.ts";
 import { Sweep } from "./sweep.ts";
 import { Turns } from "./turns.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
@@ -88,6 +89,7 @@ export class Engine {
     const { context } = this;
     await context.links.load(context);
     await context.store.release(Number.POSITIVE_INFINITY, context.clock.now());
+    await new Quarantine(context).look();
     this.#dispatch = new Dispatch(context);
     this.#deliver = createDeliver(context, sender);
     const instances = await context.known.instances();

@@ -7,7 +7,7 @@ import { keep } from "../core/keep.ts";
 import type { ApiKey } from "../core/key.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
-import { findCustomer, findRoutedNumbers, listCustomers } from "../store/customers.ts";
+import { findCustomer, findRoutedNumbers, hasSeveralCustomers } from "../store/customers.ts";
 import { findInstances } from "../store/instances.ts";
 import { findKeyByHash } from "../store/keys.ts";
 import { findNumberByAddress, findNumbers, findNumbersOn } from "../store/numbers.ts";
@@ -114,7 +114,7 @@ export class Known {
   async hasSeveralCustomers(): Promise<boolean> {
     if (this.#severalCustomers !== null) return this.#severalCustomers;
     const age = this.#age;
-    const several = (await listCustomers(this.#db, null, 2)).length > 1;
+    const several = await hasSeveralCustomers(this.#db);
     if (age === this.#age) this.#severalCustomers = several;
     return several;
   }

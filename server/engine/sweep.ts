@@ -1,14 +1,14 @@
 /** Work that is due by the calendar: leases that ran out, records past their keeping, texts to be erased, payments. */
 
-import { isErased, withoutPerson, withoutText } from "../core/erasure.ts";
-import type { Event } from "../core/event.ts";
+import { isErased, type Written, withoutPerson, withoutText } from "../core/erasure.ts";
 import type { Message } from "../core/message.ts";
-import { listEventsOfMessage } from "../store/events.ts";
+import { listEventBytes } from "../store/events.ts";
 import { listToErase } from "../store/messages.ts";
-import type { Operation } from "../store/store.ts";
+import { type Operation, StoreFull } from "../store/store.ts";
 import { eraseContacts } from "./contacts/erase.ts";
 import type { Context } from "./context.ts";
 import { expirePayments } from "./payments/end-payments.ts";
+import { Quarantine } from "./quarantine.ts";
 
 /** How often leases are looked at, in real milliseconds. */
 const RELEASE_EVERY_MS = 5_000;
@@ -16,6 +16,10 @@ const RELEASE_EVERY_MS = 5_000;
 const PRUNE_EVERY_MS = 60_000;
 /** How often deleted messages are looked for whose events can be erased, in real milliseconds. */
 const ERASE_EVERY_MS = 2_000;
+/** How often rows in quarantine are looked at again, in real milliseconds. */
+const RECHECK_EVERY_MS = 10_000;
+/** While the disk is full, how often it is tried whether there is room again, in real milliseconds. */
+const PROBE_EVERY_MS = 1_000;
 /** How often payment requests are looked for whose time is up, in real milliseconds. */
 const EXPIRE_EVERY_MS = 500;
 const PRUNED_AT_ONCE = 200;
@@ -33,6 +37,7 @@ const CHORES: readonly Chore[] = [
   { everyMs: ERASE_EVERY_MS, run: eraseDeleted },
   { everyMs: ERASE_EVERY_MS, run: eraseContacts },
   { everyMs: EXPIRE_EVERY_MS, run: expirePayments },
+  { everyMs: PROBE_EVERY_MS, run: probe },
 ];
 
 /** Runs the chores, each by itself, until it is stopped. */
@@ -42,20 +47,27 @@ export class Sweep {
   readonly #running = new Set<Promise<void>>();
   /** Chores that are to be run once more at once. */
   readonly #again = new Set<Chore>();
+  readonly #chores: readonly Chore[];
   #stopped = false;
 
   constructor(context: Context) {
     this.#context = context;
+    const quarantine = new Quarantine(context);
+    const recheck = async () => {
+      await quarantine.look();
+      return false;
+    };
+    this.#chores = [...CHORES, { everyMs: RECHECK_EVERY_MS, run: recheck }];
   }
 
   start(): void {
-    for (const chore of CHORES) this.#later(chore, chore.everyMs);
+    for (const chore of this.#chores) this.#later(chore, chore.everyMs);
   }
 
   /** Looks at once for what is due: after the clock was moved. */
   wake(): void {
     const waiting = [...this.#cancels];
-    for (const chore of CHORES) this.#again.add(chore);
+    for (const chore of this.#chores) this.#again.add(chore);
     for (const [chore, cancel] of waiting) {
       cancel();
       this.#later(chore, 0);
@@ -97,6 +109,17 @@ async function release(context: Context): Promise<boolean> {
   return false;
 }
 
+/** A service that nobody writes to notices by itself that there is room again. */
+async function probe({ store }: Context): Promise<boolean> {
+  if (!store.isFull) return false;
+  try {
+    await store.probe();
+  } catch (error) {
+    if (!(error instanceof StoreFull)) throw error;
+  }
+  return false;
+}
+
 /** Events, deliveries, attempts and idempotency keys past `TB_RETENTION` (contract 4). */
 async function prune(context: Context): Promise<boolean> {
   const { retentionMs } = context.settings;
@@ -112,8 +135,10 @@ async function eraseDeleted(context: Context): Promise<boolean> {
 }
 
 async function eraseEvents(context: Context, message: Message): Promise<void> {
-  const events = await listEventsOfMessage(context.store.db, message.id);
-  const bytesOf = isErased(message) ? (event: Event) => withoutPerson(event, isOther(message)) : withoutText;
+  const events = await listEventBytes(context.store.db, message.id);
+  const bytesOf = isErased(message)
+    ? (event: Written) => withoutPerson(event, isOther(message))
+    : (event: Written) => withoutText(event);
   const rewritten = events.map((event): Operation => ({ op: "rewrite", eventId: event.id, bytes: bytesOf(event) }));
   const set = { erasedAt: context.clock.now() };
   const { id, version } = message;

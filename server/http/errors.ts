@@ -2,6 +2,7 @@
 
 import type { ErrorCode, ErrorDetail, Failure } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";
+import { RowUnreadable } from "../store/rows.ts";
 
 /** Most `details` of one answer (contract 1). */
 export const DETAILS_MAX = 100;
@@ -18,6 +19,11 @@ export interface RenderedError {
 /** Renders whatever was thrown (contract 1, envelope). Anything but an `ApiError` is a 500 `INTERNAL_ERROR`. */
 export function renderError(error: unknown, requestId: string): RenderedError {
   if (error instanceof ApiError) return render(error, requestId, false);
+  if (error instanceof RowUnreadable) {
+    const { table, id } = error.row;
+    const text = `The stored record ${id} (${table}) cannot be read. The operator of this service has to mend it.`;
+    return render(new ApiError("INTERNAL_ERROR", text), requestId, true);
+  }
   const message = "Something went wrong on our side. Try again; if it stays, tell us the requestId.";
   return render(new ApiError("INTERNAL_ERROR", message), requestId, true);
 }

@@ -35,7 +35,7 @@ function extra(options: Partial<HealthOptions> = {}): Pick<ServerOptions, "extra
         clock: systemClock(),
         checks: () => ({ database: { status: "ok" } }),
         publicUrl: () => "https://tb.example:8443/under",
-        isReady: () => true,
+        notReady: () => null,
         metrics: { contentType: "text/plain; version=0.0.4", render: async () => "up 1\n" },
         ...options,
       });
@@ -154,7 +154,7 @@ test("/metrics is not for a page whose name was made to lead to this machine", a
 
 test("contract 6: /healthz answers while the process lives, /readyz only when requests are taken", async (t) => {
   const { port } = await startEdge(t, {
-    ...extra({ isReady: () => false }),
+    ...extra({ notReady: () => "The service is starting." }),
     isClosing: () => true,
     available: () => 1,
   });

@@ -14,8 +14,8 @@ export interface HealthOptions extends Pick<Edge, "authenticate"> {
   checks(): Health["checks"] | Promise<Health["checks"]>;
   /** Where the service is reached: a name of this host, beside those of loopback, by which metrics may be asked for. */
   publicUrl(): string;
-  /** Whether requests are taken: started, and not shutting down. */
-  isReady(): boolean;
+  /** Null when requests are taken: started, not shutting down, and with room to write. Else why they are not. */
+  notReady(): string | null;
   /** All metrics in the text form of Prometheus, and its content type. */
   metrics: { contentType: string; render(): Promise<string> };
 }
@@ -37,8 +37,9 @@ export function addHealthRoutes(app: FastifyInstance, options: HealthOptions): v
   app.get("/healthz", () => ({ status: "ok" }));
 
   app.get("/readyz", () => {
-    if (options.isReady()) return { status: "ok" };
-    throw new ApiError("SERVICE_UNAVAILABLE", "The service is starting or shutting down. Try again in 1 s.");
+    const reason = options.notReady();
+    if (reason === null) return { status: "ok" };
+    throw new ApiError("SERVICE_UNAVAILABLE", `${reason} Try again in 1 s.`);
   });
 
   app.get("/metrics", async (request, reply) => {

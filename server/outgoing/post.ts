@@ -29,9 +29,10 @@ import { responseText } from "./response.ts";
  * | `SEND_FAILED`        | the request could not be sent, for a reason on this side                          |
  * | `OUT_OF_FILES`       | this process can open no further file, or has no memory; not to be counted        |
  * | `OUT_OF_PORTS`       | this machine has no port left to this address; not to be counted                  |
+ * | `SECRET_UNREADABLE`  | the secret that signs cannot be opened here, so that nothing was sent             |
  * | `STOPPED`            | this server stopped meanwhile; not the receiver's fault, not to be counted        |
  */
-export type PostError = ConnectFailure | "PROTOCOL_ERROR" | "SEND_FAILED" | "STOPPED";
+export type PostError = ConnectFailure | "PROTOCOL_ERROR" | "SEND_FAILED" | "SECRET_UNREADABLE" | "STOPPED";
 
 /** How an attempt ended. Exactly one of `status` and `error` is null. */
 export interface Posted {

@@ -4,6 +4,7 @@ import { type Kysely, sql } from "kysely";
 import type { Channel } from "../../sdk/wire.ts";
 import type { Chat, LastMessage } from "../core/chat.ts";
 import type { ChatId, CustomerId } from "../core/id.ts";
+import { decodeRows, fillPage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { amongNewest } from "./windows.ts";
 
@@ -31,7 +32,7 @@ export async function findUnnamedGroups(db: Kysely<Database>, customerId: Custom
   // Written out, so that the planner knows the index that has these alone.
   const { rows } = await sql<object>`select * from chats where customer_id = ${customerId} and "from" = ${from}
     and is_group = 1 and reference is null and left_at is null order by id`.execute(db);
-  return rows.map((row) => decode("chats", row));
+  return decodeRows(db, "chats", rows);
 }
 
 /** Groups of one address that are compared with the people of a new one: the newest. */
@@ -54,7 +55,7 @@ export async function findGroupOfPeople(
       order by id desc limit ${COMPARED_GROUPS_MAX})
     where instance_id = ${instanceId} and channel = 'imessage' and json_array_length(participants) = ${participants.length}
       and not exists (
-        select 1 from json_each(participants) one where one.value not in (select value from json_each(${people})))
+        select 1 from json_each(iif(json_valid(participants), participants, '[]')) one where one.value not in (select value from json_each(${people})))
     limit 1`.execute(db);
   const [row] = rows;
   return row === undefined ? null : decode("chats", row);
@@ -136,9 +137,15 @@ export async function listChats(
   before: string | null,
   limit: number,
 ): Promise<ListedChat[]> {
-  let query = selectListed(db).where("customer_id", "=", customerId).orderBy("id", "desc").limit(limit);
-  if (before !== null) query = query.where("id", "<", before as ChatId);
-  return (await query.execute()).map(listed);
+  const read = (skip: number, count: number) => {
+    const query = selectListed(db)
+      .where("customer_id", "=", customerId)
+      .orderBy("id", "desc")
+      .limit(count)
+      .offset(skip);
+    return (before === null ? query : query.where("id", "<", before as ChatId)).execute();
+  };
+  return fillPage(db, limit, read, listed);
 }
 
 /** What was said last in a chat. */

@@ -4,6 +4,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Contact, ContactAddress } from "../core/contact.ts";
 import type { ContactId, CustomerId, InstanceId } from "../core/id.ts";
 import { searchForm } from "../core/search.ts";
+import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { amongNewest, type IndexedList, indexed } from "./windows.ts";
 
@@ -42,7 +43,7 @@ export async function findContactAddresses(
     .where("customer_id", "=", customerId)
     .where("address", "in", addresses)
     .execute();
-  return rows.map((row) => decode("contactAddresses", row));
+  return decodeRows(db, "contactAddresses", rows);
 }
 
 /** Which contacts: those with `search` in their names, addresses or company, literally; those with exactly this tag. */
@@ -70,7 +71,9 @@ export function contactList(
       ...(search === "" ? [] : [sql<SqlBool>`search_text like ${pattern} escape '!'`]),
       ...(tag === undefined
         ? []
-        : [sql<SqlBool>`exists (select 1 from json_each(contacts.tags) where value = ${tag})`]),
+        : [
+            sql<SqlBool>`exists (select 1 from json_each(iif(json_valid(contacts.tags), contacts.tags, '[]')) where value = ${tag})`,
+          ]),
     ],
     decode: (row) => decode("contacts", row),
     placeOf: ({ id }) => id,

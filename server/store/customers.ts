@@ -4,6 +4,7 @@ import { type Kysely, sql } from "kysely";
 import type { Customer } from "../core/customer.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { CustomerNumber } from "../core/number.ts";
+import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
 export async function findCustomer(db: Kysely<Database>, id: CustomerId): Promise<Customer | null> {
@@ -21,7 +22,7 @@ export async function findCustomerRouting(db: Kysely<Database>, instanceId: Inst
 export async function findRoutedNumbers(db: Kysely<Database>, instanceId: InstanceId): Promise<CustomerNumber[]> {
   const routing = customersRoutingTo(db, instanceId).select("id");
   const query = db.selectFrom("numbers").selectAll().where("customer_id", "in", routing).where("address", "like", "+%");
-  return (await query.orderBy("id").execute()).map((row) => decode("numbers", row));
+  return decodeRows(db, "numbers", await query.orderBy("id").execute());
 }
 
 function customersRoutingTo(db: Kysely<Database>, instanceId: InstanceId) {
@@ -34,12 +35,23 @@ function customersRoutingTo(db: Kysely<Database>, instanceId: InstanceId) {
 export async function findCustomersByEmail(db: Kysely<Database>, email: string, limit: number): Promise<Customer[]> {
   const { rows } = await sql<object>`select * from customers
     where email is not null and lower(email) = ${email.toLowerCase()} order by id limit ${limit} + 0`.execute(db);
-  return rows.map((row) => decode("customers", row));
+  return decodeRows(db, "customers", rows);
 }
 
 /** Customers older than `before` (an id; all when null), newest first. */
 export async function listCustomers(db: Kysely<Database>, before: string | null, limit: number): Promise<Customer[]> {
-  let query = db.selectFrom("customers").selectAll().orderBy("id", "desc").limit(limit);
-  if (before !== null) query = query.where("id", "<", before as CustomerId);
-  return (await query.execute()).map((row) => decode("customers", row));
+  return decodePage(db, "customers", limit, (skip, count) => {
+    const query = db.selectFrom("customers").selectAll().orderBy("id", "desc").limit(count).offset(skip);
+    return (before === null ? query : query.where("id", "<", before as CustomerId)).execute();
+  });
+}
+
+/** Whether there is more than one customer, whether or not their rows can be decoded. */
+export async function hasSeveralCustomers(db: Kysely<Database>): Promise<boolean> {
+  return (await db.selectFrom("customers").select("id").limit(2).execute()).length > 1;
+}
+
+/** Whether there is a customer with this id, whether or not its row can be decoded. */
+export async function hasCustomer(db: Kysely<Database>, id: CustomerId): Promise<boolean> {
+  return (await db.selectFrom("customers").select("id").where("id", "=", id).executeTakeFirst()) !== undefined;
 }

@@ -4,6 +4,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryStatus } from "../../sdk/wire.ts";
 import type { Attempt, Delivery } from "../core/delivery.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
+import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readNamed, readPage } from "./windows.ts";
 
@@ -99,8 +100,7 @@ export async function findAttempts(
     .orderBy("delivery_id")
     .orderBy("number")
     .execute();
-  for (const row of rows) {
-    const attempt = decode("attempts", row);
+  for (const attempt of decodeRows(db, "attempts", rows)) {
     const known = attempts.get(attempt.deliveryId);
     if (known === undefined) attempts.set(attempt.deliveryId, [attempt]);
     else known.push(attempt);

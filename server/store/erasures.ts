@@ -5,6 +5,7 @@ import type { Call } from "../core/call.ts";
 import { ERASED, type Erasure } from "../core/erasure.ts";
 import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
 import type { PlacedEvent } from "./events.ts";
+import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
 /** A customer's erasure of a contact; null where none was asked for. */
@@ -25,7 +26,7 @@ export async function findErasure(
 export async function listOpenErasures(db: Kysely<Database>, limit: number): Promise<Erasure[]> {
   const query = db.selectFrom("erasures").selectAll().where("completed_at", "is", null);
   const rows = await query.orderBy("requested_at").limit(limit).execute();
-  return rows.map((row) => decode("erasures", row));
+  return decodeRows(db, "erasures", rows);
 }
 
 /** Messages of the person that can be erased now: those under way are left until they have ended. */

@@ -4,6 +4,7 @@ import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { EventType } from "../../sdk/wire.ts";
 import type { Event } from "../core/event.ts";
 import type { CustomerId, EventId, MessageId } from "../core/id.ts";
+import { decodeAll } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, readPage } from "./windows.ts";
 
@@ -29,10 +30,18 @@ export async function listEvents(
   const isNewest = order === "newest";
   const narrow =
     messageId === undefined ? [indexed("customer_id", customerId)] : narrowToMessage(messageId, customerId);
-  const behind = from === null ? [] : [sql<SqlBool>`position ${sql.raw(isNewest ? "<" : ">")} ${from}`];
-  const { rows } = await sql<Placed>`select * from events where ${sql.join([...narrow, ...behind], sql` and `)}
-    order by position ${sql.raw(isNewest ? "desc" : "asc")} limit ${limit} + 0`.execute(db);
-  return rows.map(placed);
+  const events: PlacedEvent[] = [];
+  for (let at = from; ; ) {
+    const behind = at === null ? [] : [sql<SqlBool>`position ${sql.raw(isNewest ? "<" : ">")} ${at}`];
+    const wanted = limit - events.length;
+    const { rows } = await sql<Placed>`select * from events where ${sql.join([...narrow, ...behind], sql` and `)}
+      order by position ${sql.raw(isNewest ? "desc" : "asc")} limit ${wanted} + 0`.execute(db);
+    events.push(...decodeAll(db, rows, placed));
+    const last = rows.at(-1);
+    // In the place of rows that cannot be decoded others are read: fewer than `limit` are the last ones.
+    if (last === undefined || rows.length < wanted || events.length === limit) return events;
+    at = last.position;
+  }
 }
 
 /** Which events of a customer. */
@@ -113,6 +122,15 @@ export async function findEvent(db: Kysely<Database>, customerId: CustomerId, id
     .where("customer_id", "=", customerId);
   const row = await query.executeTakeFirst();
   return row === undefined ? null : placed(row);
+}
+
+/** The bytes of all events of a message, whether or not the rest of their rows can be decoded. */
+export async function listEventBytes(
+  db: Kysely<Database>,
+  messageId: MessageId,
+): Promise<Pick<Event, "id" | "type" | "bytes">[]> {
+  const query = db.selectFrom("events").select(["id", "type", "bytes"]).where("message_id", "=", messageId);
+  return (await query.execute()).map(({ id, type, bytes }) => ({ id, type, bytes: String(bytes) }));
 }
 
 /** All events of a message, in order. */

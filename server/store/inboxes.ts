@@ -3,6 +3,7 @@
 import { type Kysely, sql } from "kysely";
 import type { CustomerId } from "../core/id.ts";
 import type { Endpoint } from "../core/webhook.ts";
+import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
 /** The inbox of a customer, whether or not it is active. */
@@ -23,5 +24,5 @@ export async function findInboxByUrl(db: Kysely<Database>, url: string): Promise
 export async function listInboxes(db: Kysely<Database>, active: boolean): Promise<Endpoint[]> {
   const { rows } = await sql<object>`select * from endpoints where kind = 'inbox' and active = ${active ? 1 : 0}
     order by url`.execute(db);
-  return rows.map((row) => decode("endpoints", row));
+  return decodeRows(db, "endpoints", rows);
 }

@@ -3,6 +3,7 @@
 import type { Kysely } from "kysely";
 import type { KeyId } from "../core/id.ts";
 import type { ApiKey } from "../core/key.ts";
+import { decodePage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
 /** The key with this SHA-256, whether or not it is still good. */
@@ -18,7 +19,8 @@ export async function findKey(db: Kysely<Database>, id: KeyId): Promise<ApiKey |
 
 /** Keys older than `before` (an id; all when null), newest first. */
 export async function listKeys(db: Kysely<Database>, before: string | null, limit: number): Promise<ApiKey[]> {
-  let query = db.selectFrom("keys").selectAll().orderBy("id", "desc").limit(limit);
-  if (before !== null) query = query.where("id", "<", before as KeyId);
-  return (await query.execute()).map((row) => decode("keys", row));
+  return decodePage(db, "keys", limit, (skip, count) => {
+    const query = db.selectFrom("keys").selectAll().orderBy("id", "desc").limit(count).offset(skip);
+    return (before === null ? query : query.where("id", "<", before as KeyId)).execute();
+  });
 }

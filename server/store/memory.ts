@@ -1,6 +1,7 @@
 /** Reads of provider instances' memory. */
 
 import type { Kysely } from "kysely";
+import { decodeRows } from "./quarantine.ts";
 import type { Database } from "./rows.ts";
 
 /** Entries of an instance whose key begins with `prefix`, in the order of their keys. */
@@ -9,12 +10,13 @@ export async function listMemory(
   instanceId: string,
   prefix: string,
 ): Promise<{ key: string; value: string }[]> {
-  return db
+  const rows = await db
     .selectFrom("memory")
-    .select(["key", "value"])
+    .selectAll()
     .where("instance_id", "=", instanceId)
     .where("key", ">=", prefix)
     .where("key", "<", `${prefix}\u{10ffff}`)
     .orderBy("key")
     .execute();
+  return decodeRows(db, "memory", rows).map(({ key, value }) => ({ key, value }));
 }

@@ -4,6 +4,7 @@ import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { Channel, Direction, MessageStatus } from "../../sdk/wire.ts";
 import { type ChatId, type CustomerId, firstIdAt, type MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
+import { decodePage, decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
@@ -83,7 +84,7 @@ export async function findMatching(
   const conditions = [...is("customer_id", customerId), ...conditionsOf(others), ...text];
   const { rows } = await sql<object>`select * from messages where id in (${sql.join(ids)})
     and ${sql.join(conditions, sql` and `)}`.execute(db);
-  return rows.map((row) => decode("messages", row));
+  return decodeRows(db, "messages", rows);
 }
 
 /** Where a page of scheduled messages begins: behind this one. */
@@ -101,10 +102,12 @@ export async function listScheduled(
 ): Promise<Message[]> {
   const behind = after === null ? sql`` : sql`and (scheduled_at, id) > (${after.scheduledAt}, ${after.id})`;
   // A deleted one is cancelled first, so each row of this index is shown.
-  const { rows } = await sql<object>`select * from messages
-    where customer_id = ${customerId} and status = 'scheduled' and deleted_at is null ${behind}
-    order by scheduled_at, id limit ${limit} + 0`.execute(db);
-  return rows.map((row) => decode("messages", row));
+  return decodePage(db, "messages", limit, async (skip, count) => {
+    const { rows } = await sql<object>`select * from messages
+      where customer_id = ${customerId} and status = 'scheduled' and deleted_at is null ${behind}
+      order by scheduled_at, id limit ${count} + 0 offset ${skip} + 0`.execute(db);
+    return rows;
+  });
 }
 
 const NOT_DELETED = sql<SqlBool>`+deleted_at is null`;

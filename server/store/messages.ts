@@ -3,6 +3,7 @@
 import { type Kysely, sql } from "kysely";
 import type { CustomerId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
+import { decodeRows, isNotSetAside } from "./quarantine.ts";
 import type { HandOver } from "./records.ts";
 import { type Database, decode } from "./rows.ts";
 
@@ -44,9 +45,10 @@ export async function listToErase(db: Kysely<Database>, limit: number): Promise<
     .where("deleted_at", "is not", null)
     .where("erased_at", "is", null)
     .where(nobodyWaits)
+    .where(isNotSetAside("messages"))
     .limit(limit)
     .execute();
-  return rows.map((row) => decode("messages", row));
+  return decodeRows(db, "messages", rows);
 }
 
 /** Of these lanes, those with something due at `now` that does not wait to be handed over. */
@@ -104,11 +106,12 @@ export async function listWaiting(
     .where("status", "=", "queued")
     .where("due_at", "is not", null)
     .where("due_at", "<=", now)
+    .where(isNotSetAside("messages"))
     .orderBy("due_at")
     .orderBy("id")
     .limit(limit);
   if (after !== null) query = query.where(sql<boolean>`(due_at, id) > (${after.dueAt}, ${after.id})`);
-  return (await query.execute()).map((row) => decode("messages", row));
+  return decodeRows(db, "messages", await query.execute());
 }
 
 /** Senders and recipients of the leased messages of a lane. */
@@ -133,9 +136,10 @@ export async function listPutOff(
     .where("due_at", "<=", until)
     .where("status", "=", "queued")
     .where("customer_id", "=", customerId)
+    .where(isNotSetAside("messages"))
     .orderBy("due_at")
     .orderBy("id")
     .limit(limit);
   if (after !== null) query = query.where(sql<boolean>`(due_at, id) > (${after.dueAt}, ${after.id})`);
-  return (await query.execute()).map((row) => decode("messages", row));
+  return decodeRows(db, "messages", await query.execute());
 }

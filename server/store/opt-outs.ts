@@ -3,6 +3,7 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { CustomerId } from "../core/id.ts";
 import type { OptOut } from "../core/opt-out.ts";
+import { decodePage } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
 /** The entry of a contact on a number's list, whoever had the number then; null when it is not there. */
@@ -37,9 +38,11 @@ export async function listOptOuts(
   // To seek by, before what only compares.
   const behind = after === null ? [] : [sql<SqlBool>`created_at <= ${after.createdAt}`, isBehind(after)];
   const conditions = [sql<SqlBool>`customer_id = ${customerId}`, ...narrow, ...behind];
-  const { rows } = await sql<object>`select * from opt_outs where ${sql.join(conditions, sql` and `)}
-    order by created_at desc, number, contact limit ${limit} + 0`.execute(db);
-  return rows.map((row) => decode("optOuts", row));
+  return decodePage(db, "optOuts", limit, async (skip, count) => {
+    const { rows } = await sql<object>`select * from opt_outs where ${sql.join(conditions, sql` and `)}
+      order by created_at desc, number, contact limit ${count} + 0 offset ${skip} + 0`.execute(db);
+    return rows;
+  });
 }
 
 function isBehind({ createdAt, number, contact }: OptOutPlace): RawBuilder<SqlBool> {

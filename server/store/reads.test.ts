@@ -7,25 +7,8 @@ import { before, test } from "node:test";
 import type { Kysely } from "kysely";
 import { findArrival } from "./arrivals.ts";
 import { findCallByUuid, findCallOf, listCalls } from "./calls.ts";
-import {
-  findChat,
-  findChatByKey,
-  findGroupOfPeople,
-  findLastMessage,
-  findThreadWith,
-  findUnnamedGroups,
-  listChats,
-  listSendersTo,
-} from "./chats.ts";
-import {
-  contactList,
-  findContact,
-  findContactAddresses,
-  findContacts,
-  findDialogue,
-  findLastContacts,
-  hasBeenOnImessage,
-} from "./contacts.ts";
+import * as chats from "./chats.ts";
+import * as contacts from "./contacts.ts";
 import { findContentHead, readContent } from "./contents.ts";
 import * as customers from "./customers.ts";
 import {
@@ -37,10 +20,10 @@ import {
   listDeliveries,
 } from "./deliveries.ts";
 import * as erasures from "./erasures.ts";
-import { findEvent, listEventMarks, listEvents, listEventsOfMessage, newestPosition, pageOfEvents } from "./events.ts";
+import * as events from "./events.ts";
 import { findIdempotency } from "./idempotency.ts";
 import { findInboxByUrl, findInbox as findInboxOf, listInboxes } from "./inboxes.ts";
-import { findInstance, findInstances, listInstances } from "./instances.ts";
+import * as instances from "./instances.ts";
 import { findKey, findKeyByHash, listKeys } from "./keys.ts";
 import { listMemory } from "./memory.ts";
 import { beginChanges, listChanges } from "./message-changes.ts";
@@ -62,7 +45,7 @@ import {
   listToErase,
   listWaiting,
 } from "./messages.ts";
-import { findNumberByAddress, findNumbers, findNumbersOn } from "./numbers.ts";
+import * as numbers from "./numbers.ts";
 import { findOptOut, listContactsOptedOut, listOptOuts } from "./opt-outs.ts";
 import { findOldestPending, findPayment, findPaymentOf, listDuePayments, listPayments } from "./payments.ts";
 import { findLastPosition, findPositionAt } from "./replays.ts";
@@ -97,32 +80,34 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "calls.findCallByUuid": (db) => findCallByUuid(db, "inst_1", "u"),
   "calls.findCallOf": (db) => findCallOf(db, "cust_1", "call_1"),
   "calls.listCalls": (db) => listCalls(db, "cust_1", "incoming", BEHIND, 50),
-  "chats.findChat": (db) => findChat(db, "cust_1", "chat_1"),
-  "chats.findChatByKey": (db) => findChatByKey(db, "k"),
+  "chats.findChat": (db) => chats.findChat(db, "cust_1", "chat_1"),
+  "chats.findChatByKey": (db) => chats.findChatByKey(db, "k"),
   "chats.findGroupOfPeople": (db) =>
-    findGroupOfPeople(db, { customerId: "cust_1", from: "+1", instanceId: "inst_1" }, ["+2", "+3"]),
-  "chats.findLastMessage": (db) => findLastMessage(db, "chat_1"),
-  "chats.findThreadWith": (db) => findThreadWith(db, "cust_1", "+1", "+2"),
-  "chats.findUnnamedGroups": (db) => findUnnamedGroups(db, "cust_1", "+1"),
-  "chats.listChats": (db) => listChats(db, "cust_1", "chat_9", 50),
-  "chats.listSendersTo": (db) => listSendersTo(db, "cust_1", "+1"),
+    chats.findGroupOfPeople(db, { customerId: "cust_1", from: "+1", instanceId: "inst_1" }, ["+2", "+3"]),
+  "chats.findLastMessage": (db) => chats.findLastMessage(db, "chat_1"),
+  "chats.findThreadWith": (db) => chats.findThreadWith(db, "cust_1", "+1", "+2"),
+  "chats.findUnnamedGroups": (db) => chats.findUnnamedGroups(db, "cust_1", "+1"),
+  "chats.listChats": (db) => chats.listChats(db, "cust_1", "chat_9", 50),
+  "chats.listSendersTo": (db) => chats.listSendersTo(db, "cust_1", "+1"),
   "contacts.contactList": async (db) => {
-    const list = contactList(db, "cust_1", { search: "grace", tag: "vip" });
+    const list = contacts.contactList(db, "cust_1", { search: "grace", tag: "vip" });
     await countAll(list);
     await readPage(list, BEHIND, 50);
   },
-  "contacts.findContact": (db) => findContact(db, "cust_1", "con_1"),
-  "contacts.findContactAddresses": (db) => findContactAddresses(db, "cust_1", ["+1", "+2"]),
-  "contacts.findContacts": (db) => findContacts(db, "cust_1", ["con_1", "con_2"]),
-  "contacts.findDialogue": (db) => findDialogue(db, "cust_1", "+1"),
-  "contacts.findLastContacts": (db) => findLastContacts(db, [CONTACT]),
-  "contacts.hasBeenOnImessage": (db) => hasBeenOnImessage(db, "cust_1", "+1"),
+  "contacts.findContact": (db) => contacts.findContact(db, "cust_1", "con_1"),
+  "contacts.findContactAddresses": (db) => contacts.findContactAddresses(db, "cust_1", ["+1", "+2"]),
+  "contacts.findContacts": (db) => contacts.findContacts(db, "cust_1", ["con_1", "con_2"]),
+  "contacts.findDialogue": (db) => contacts.findDialogue(db, "cust_1", "+1"),
+  "contacts.findLastContacts": (db) => contacts.findLastContacts(db, [CONTACT]),
+  "contacts.hasBeenOnImessage": (db) => contacts.hasBeenOnImessage(db, "cust_1", "+1"),
   "contents.findContentHead": (db) => findContentHead(db, "att_1"),
   "contents.readContent": (db) => readContent(db, "att_1"),
   "customers.findCustomer": (db) => customers.findCustomer(db, "cust_1"),
   "customers.findCustomerRouting": (db) => customers.findCustomerRouting(db, "inst_1"),
   "customers.findRoutedNumbers": (db) => customers.findRoutedNumbers(db, "inst_1"),
   "customers.findCustomersByEmail": (db) => customers.findCustomersByEmail(db, "a@b.example", 2),
+  "customers.hasCustomer": (db) => customers.hasCustomer(db, "cust_1"),
+  "customers.hasSeveralCustomers": (db) => customers.hasSeveralCustomers(db),
   "customers.listCustomers": (db) => customers.listCustomers(db, null, 50),
   "deliveries.findAnyDelivery": (db) => findAnyDelivery(db, "dlv_1"),
   "deliveries.findAttempts": (db) => findAttempts(db, ["dlv_1", "dlv_2"]),
@@ -147,21 +132,22 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "erasures.listLooseEvents": (db) => erasures.listLooseEvents(db, ERASURE, 50),
   "erasures.listOpenErasures": (db) => erasures.listOpenErasures(db, 50),
   "erasures.listThreadsWith": (db) => erasures.listThreadsWith(db, ERASURE, 50),
-  "events.findEvent": (db) => findEvent(db, "cust_1", "evt_1"),
-  "events.listEventMarks": (db) => listEventMarks(db, "cust_1", 7, 1_000),
+  "events.findEvent": (db) => events.findEvent(db, "cust_1", "evt_1"),
+  "events.listEventBytes": (db) => events.listEventBytes(db, "msg_1"),
+  "events.listEventMarks": (db) => events.listEventMarks(db, "cust_1", 7, 1_000),
   "events.listEvents": async (db) => {
     for (const filter of combinations({ messageId: "msg_1" })) {
       for (const order of ["newest", "oldest"] as const) {
-        await listEvents(db, "cust_1", filter, { order, from: 7, limit: 100 });
+        await events.listEvents(db, "cust_1", filter, { order, from: 7, limit: 100 });
       }
     }
   },
-  "events.listEventsOfMessage": (db) => listEventsOfMessage(db, "msg_1"),
-  "events.newestPosition": (db) => newestPosition(db, "cust_1"),
+  "events.listEventsOfMessage": (db) => events.listEventsOfMessage(db, "msg_1"),
+  "events.newestPosition": (db) => events.newestPosition(db, "cust_1"),
   "events.pageOfEvents": async (db) => {
     for (const filter of combinations({ type: "message.sent", messageId: "msg_1" })) {
       for (const order of ["newest", "oldest"] as const) {
-        await pageOfEvents(db, "cust_1", filter as never, { order, from: 7, limit: 50 });
+        await events.pageOfEvents(db, "cust_1", filter as never, { order, from: 7, limit: 50 });
       }
     }
   },
@@ -169,9 +155,11 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "inboxes.findInbox": (db) => findInboxOf(db, "cust_1"),
   "inboxes.findInboxByUrl": (db) => findInboxByUrl(db, "/sandbox/inbox/x"),
   "inboxes.listInboxes": (db) => listInboxes(db, true),
-  "instances.findInstance": (db) => findInstance(db, "inst_1"),
-  "instances.findInstances": (db) => findInstances(db),
-  "instances.listInstances": (db) => listInstances(db, "inst_1", 50),
+  "instances.findInstance": (db) => instances.findInstance(db, "inst_1"),
+  "instances.findInstances": (db) => instances.findInstances(db),
+  "instances.hasInstance": (db) => instances.hasInstance(db, "inst_1"),
+  "instances.hasRealInstance": (db) => instances.hasRealInstance(db),
+  "instances.listInstances": (db) => instances.listInstances(db, "inst_1", 50),
   "keys.findKey": (db) => findKey(db, "key_1"),
   "keys.findKeyByHash": (db) => findKeyByHash(db, "h"),
   "keys.listKeys": (db) => listKeys(db, "key_9", 50),
@@ -205,9 +193,10 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
     ),
   "messages.listToErase": (db) => listToErase(db, 50),
   "messages.listWaiting": (db) => listWaiting(db, "inst_1", NOW, { dueAt: 1, id: "msg_1" }, 50),
-  "numbers.findNumberByAddress": (db) => findNumberByAddress(db, "+1"),
-  "numbers.findNumbers": (db) => findNumbers(db, "cust_1"),
-  "numbers.findNumbersOn": (db) => findNumbersOn(db, "inst_1"),
+  "numbers.findNumberByAddress": (db) => numbers.findNumberByAddress(db, "+1"),
+  "numbers.findNumbers": (db) => numbers.findNumbers(db, "cust_1"),
+  "numbers.findNumbersOn": (db) => numbers.findNumbersOn(db, "inst_1"),
+  "numbers.hasRealNumber": (db) => numbers.hasRealNumber(db, "cust_1"),
   "opt-outs.findOptOut": (db) => findOptOut(db, "+1", "+2"),
   "opt-outs.listContactsOptedOut": (db) => listContactsOptedOut(db, "+1", 100),
   "opt-outs.listOptOuts": async (db) => {
@@ -271,6 +260,8 @@ const EXCEPTIONS: Record<string, { step: RegExp; why: string }> = {
     why: "kept until an admin changes something; one short row a customer, and the numbers of those that route there",
   },
   "customers.findCustomerRouting": { step: /^SCAN customers$/, why: "when an admin deletes an instance; short rows" },
+  "customers.hasSeveralCustomers": { step: /^SCAN customers USING COVERING INDEX/, why: "it reads two rows" },
+  "instances.hasRealInstance": { step: /^SCAN instances$/, why: "an operator makes each by hand" },
   "customers.listCustomers": {
     step: /^SCAN customers USING INDEX sqlite_autoindex_customers_1$/,
     why: "in the order of its index and without a filter: it reads `limit` rows",
@@ -372,7 +363,8 @@ test("every window of a list is a range of the index that the list is in the ord
 test("every read of the store is looked at here", async () => {
   const names: string[] = [];
   for (const file of readdirSync(import.meta.dirname)) {
-    if (!file.endsWith(".ts") || /^(schema|rows|records|store|windows)\.ts$|\.test\.ts$/.test(file)) continue;
+    if (!file.endsWith(".ts") || /^(schema|rows|records|store|windows|quarantine)\.ts$|\.test\.ts$/.test(file))
+      continue;
     const module: Record<string, unknown> = await import(`./${file}`);
     for (const [name, value] of Object.entries(module)) {
       if (typeof value === "function" && /^\s*(async )?function \w+\(\s*db\b/.test(value.toString())) {

@@ -18,6 +18,7 @@ import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
 import type { Arrival, HandOver, Idempotency, MemoryEntry, Setting } from "./records.ts";
 import { type Kind, type Records, TABLES, type TableName } from "./schema.ts";
+import { type Form, SHAPES } from "./shapes.ts";
 
 /** `createdAt` → `created_at`. */
 export function columnOf(property: string): string {
@@ -35,31 +36,165 @@ export function encodeValue(kind: Kind, value: unknown): Value {
   return value as string | number | Uint8Array;
 }
 
-/** The value of one property from what its column holds. */
-export function decodeValue(kind: Kind, value: Value): unknown {
-  if (value === null) return null;
-  if (kind === "json") return JSON.parse(String(value));
-  if (kind === "flag") return value !== 0;
-  return value;
+/** A column of a table: its property, and the values that it may have. */
+export interface Column {
+  property: string;
+  column: string;
+  kind: Kind;
+  isNullable: boolean;
+  /** The values of an enumeration; null where any will do. */
+  words: ReadonlySet<unknown> | null;
+  /** The form of JSON. */
+  form: Form | null;
 }
 
-/** Properties, columns and kinds of a table, ready to loop over. */
+/** Columns of a table, ready to loop over. */
 export const LAYOUT = Object.fromEntries(
-  Object.entries(TABLES).map(([name, { columns }]) => [
-    name,
-    Object.entries(columns).map(([property, kind]) => ({ property, column: columnOf(property), kind })),
-  ]),
-) as Record<TableName, { property: string; column: string; kind: Kind }[]>;
+  Object.entries(TABLES).map(([name, { columns }]) => [name, layoutOf(name as TableName, columns)]),
+) as Record<TableName, Column[]>;
 
-/** The record that a row holds. Columns which the row lacks are left out. */
+function layoutOf(name: TableName, columns: Readonly<Record<string, Kind>>): Column[] {
+  const shape = SHAPES[name];
+  const forms: Readonly<Record<string, Form | undefined>> = shape.json;
+  const words: Readonly<Record<string, readonly string[] | undefined>> = shape.words;
+  return Object.entries(columns).map(([property, kind]) => ({
+    property,
+    column: columnOf(property),
+    kind,
+    isNullable: property in shape.nullable,
+    words: words[property] === undefined ? null : new Set(words[property]),
+    form: forms[property] ?? null,
+  }));
+}
+
+/** A row that holds no record, named without any of its contents. */
+export interface UnreadableRow {
+  table: TableName;
+  /** The values of its key; of a key of several columns as a JSON list. */
+  id: string;
+  customerId: string | null;
+  /** The column that cannot be read, and why. */
+  reason: string;
+}
+
+/** A row cannot be decoded: it was damaged, or written by something other than this service. */
+export class RowUnreadable extends Error {
+  readonly row: UnreadableRow;
+
+  constructor(row: UnreadableRow) {
+    super(`the row ${row.id} of ${TABLES[row.table].name} cannot be read: ${row.reason}`);
+    this.name = "RowUnreadable";
+    this.row = row;
+  }
+}
+
+/** The greatest instant that a `Date` can hold, in milliseconds: no number that is stored is greater. */
+const NUMBER_MAX = 8.64e15;
+
+/** Why a value cannot be that of its column. */
+class BadValue extends Error {}
+
+/** The value of one property from what its column holds. Throws `BadValue`. */
+function decodeValue({ column, kind, isNullable, words, form }: Column, value: Value): unknown {
+  if (value === null) {
+    if (!isNullable) throw new BadValue(`${column} is null`);
+    return null;
+  }
+  switch (kind) {
+    case "text":
+      if (typeof value !== "string") throw new BadValue(`${column} is not text`);
+      if (words !== null && !words.has(value)) throw new BadValue(`${column} has an unknown value`);
+      return value;
+    case "number":
+      if (typeof value === "number" && value <= NUMBER_MAX && value >= -NUMBER_MAX) return value;
+      throw new BadValue(`${column} is not a number in range`);
+    case "flag":
+      if (typeof value !== "number") throw new BadValue(`${column} is neither 0 nor 1`);
+      return value !== 0;
+    case "bytes":
+      if (typeof value !== "object") throw new BadValue(`${column} is not bytes`);
+      return value;
+    case "json":
+      return decodeJson(column, form, value);
+  }
+}
+
+function decodeJson(column: string, form: Form | null, value: Value): unknown {
+  // Most lists are empty: parsing them would cost more than all else that is done with a message's row.
+  if (value === "[]" && form?.isList === true) return [];
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(String(value));
+  } catch {
+    throw new BadValue(`${column} is not JSON`);
+  }
+  if (form !== null && !form.fits(parsed)) throw new BadValue(`${column} is not ${form.expected}`);
+  return parsed;
+}
+
+/** The record that a row holds. Columns which the row lacks are left out. Throws `RowUnreadable`. */
 export function decode<Name extends TableName>(name: Name, row: object): Records[Name] {
   const record: Record<string, unknown> = {};
   const values = row as Record<string, Value | undefined>;
-  for (const { property, column, kind } of LAYOUT[name]) {
-    const value = values[column];
-    if (value !== undefined) record[property] = decodeValue(kind, value);
+  try {
+    for (const column of LAYOUT[name]) {
+      const value = values[column.column];
+      if (value !== undefined) record[column.property] = decodeValue(column, value);
+    }
+  } catch (error) {
+    throw unreadable(name, (column) => values[column], error);
   }
   return record as unknown as Records[Name];
+}
+
+/** Some properties of the record of values that came in the order of its table's columns. Throws `RowUnreadable`. */
+export function decodePart<Name extends TableName, Property extends keyof Records[Name] & string>(
+  table: Name,
+  values: readonly Value[],
+  properties: readonly Property[],
+): Pick<Records[Name], Property> {
+  const part = LAYOUT[table].flatMap(({ property, column }, index) =>
+    (properties as readonly string[]).includes(property) ? [[column, values[index] ?? null] as const] : [],
+  );
+  return decode(table, Object.fromEntries(part));
+}
+
+/** Records with nothing in them: copied, they have their properties already, and in their order. */
+const BLANK = Object.fromEntries(
+  Object.entries(LAYOUT).map(([table, columns]) => [
+    table,
+    Object.fromEntries(columns.map(({ property }) => [property, null])),
+  ]),
+) as Record<TableName, Record<string, unknown>>;
+
+/** The record of values that came in the order of its table's columns. Throws `RowUnreadable`. */
+export function decodeRecord<Name extends TableName>(table: Name, values: readonly Value[]): Records[Name] {
+  const record: Record<string, unknown> = { ...BLANK[table] };
+  const columns = LAYOUT[table];
+  try {
+    for (let index = 0; index < columns.length; index += 1) {
+      const column = columns[index];
+      const value = values[index] ?? null;
+      if (column !== undefined && (value !== null || !column.isNullable))
+        record[column.property] = decodeValue(column, value);
+    }
+  } catch (error) {
+    throw unreadable(table, (name) => values[columns.findIndex(({ column }) => column === name)], error);
+  }
+  return record as unknown as Records[Name];
+}
+
+/** What there is to throw for a row whose values `cellOf` reads by their column. Throws what is no fault of the row. */
+function unreadable(table: TableName, cellOf: (column: string) => Value | undefined, error: unknown): RowUnreadable {
+  if (!(error instanceof BadValue)) throw error;
+  const text = (column: string) => {
+    const value = cellOf(column);
+    return value === null || value === undefined ? null : String(value);
+  };
+  const key = TABLES[table].key.map((property) => text(columnOf(property)) ?? "");
+  const id = key.length === 1 ? (key[0] ?? "") : JSON.stringify(key);
+  const customerId = table === "customers" ? id : text("customer_id");
+  return new RowUnreadable({ table, id, customerId, reason: error.message });
 }
 
 type SnakeCase<Text extends string> = Text extends `${infer Head}${infer Tail}`
@@ -96,4 +231,15 @@ export interface Database {
   arrivals: Row<Arrival>;
   opt_outs: Row<OptOut>;
   erasures: Row<Erasure>;
+  quarantined: QuarantinedRow;
+}
+
+/** An `UnreadableRow` in quarantine. `since` is real time; `parked` is 1 if it was taken out of its queue. */
+export interface QuarantinedRow {
+  table: TableName;
+  id: string;
+  customer_id: string | null;
+  reason: string;
+  since: number;
+  parked: number;
 }

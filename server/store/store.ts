@@ -8,7 +8,7 @@ import type { CustomerId, EndpointId, EventId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
-import type { Database } from "./rows.ts";
+import type { Database, UnreadableRow } from "./rows.ts";
 import type { Records, TableName } from "./schema.ts";
 
 /** Tables whose records carry a `version`, and change only from the version that was decided on. */
@@ -78,7 +78,23 @@ export interface ClaimedDelivery {
   correlationId: string;
   /** Null for a `callbackUrl`, and for an endpoint that is gone. */
   endpoint: Endpoint | null;
-  customer: Pick<Customer, "id" | "secret" | "previousSecret" | "previousSecretUntil">;
+  /** The secrets of its customer; null where they cannot be decoded, or the customer is gone. */
+  customer: Signer | null;
+}
+
+/** What of a customer signs. */
+export type Signer = Pick<Customer, "id" | "secret" | "previousSecret" | "previousSecretUntil">;
+
+/** Names a row: its table, and the values of its key (`UnreadableRow`). */
+export interface Place {
+  table: TableName;
+  id: string;
+}
+
+/** What a look at rows in quarantine came to: those that left it, and where the next look begins; null: at the first. */
+export interface Rechecked {
+  mended: Place[];
+  next: Place | null;
 }
 
 /** The write could not be made and changed nothing: no room on the disk. It may work later. */
@@ -135,9 +151,21 @@ export interface Store {
   reset(customerId: CustomerId, limit: number): Promise<number>;
   /** Adds counters to the hours they name. */
   addUsage(hours: readonly UsageHour[]): Promise<void>;
+  /**
+   * Puts a row that cannot be decoded into quarantine, in a commit of its own, behind the answer. Claims and lists do so
+   * themselves; this is for whoever met the `RowUnreadable` of a single row.
+   */
+  setAside(row: UnreadableRow): void;
+  /**
+   * Looks at up to `limit` rows in quarantine again. Those that can be decoded by now, and those that are gone, leave it;
+   * a message or delivery that a claim had met is due again at `now` (shifted time). `after`: `next` of the look before.
+   */
+  recheck(after: Place | null, limit: number, now: number): Promise<Rechecked>;
+  /** Writes something, to find out whether there is room again. Throws `StoreFull` when there is none. */
+  probe(): Promise<void>;
   /** Units waiting to be committed. */
   readonly backlog: number;
-  /** Whether the last group was refused for want of room. */
+  /** Whether a write was refused for want of room, and none has succeeded since. */
   readonly isFull: boolean;
   /** Finishes what was handed in, and gives the database back. */
   close(): Promise<void>;

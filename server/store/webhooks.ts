@@ -3,6 +3,7 @@
 import type { Kysely } from "kysely";
 import type { CustomerId, EndpointId } from "../core/id.ts";
 import type { Endpoint } from "../core/webhook.ts";
+import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
 /** Ids that one statement names. */
@@ -65,5 +66,5 @@ export async function listWebhooks(db: Kysely<Database>, customerId: CustomerId)
     .orderBy("kind", "desc")
     .orderBy("id")
     .execute();
-  return rows.map((row) => decode("endpoints", row));
+  return decodeRows(db, "endpoints", rows);
 }

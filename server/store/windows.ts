@@ -4,6 +4,7 @@
  */
 
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { decodeAll } from "./quarantine.ts";
 import type { Database } from "./rows.ts";
 
 /** Rows that one statement looks at, at the most: some 10 ms of a reader. */
@@ -44,6 +45,7 @@ export interface IndexedList<Record_, At extends Place = string> {
   stop?: At;
   /** What each row of a window is asked. By `is`, `since` and `until`, no other index is taken for it. */
   filter: readonly Expression<SqlBool>[];
+  /** May throw `RowUnreadable`: the row is left out. */
   decode: (row: object) => Record_;
   placeOf: (record: Record_) => At;
   /** Rows of a window, where each costs more than usual. */
@@ -183,10 +185,17 @@ async function readIn<Record_, At extends Place>(
   offset: number,
 ): Promise<Record_[]> {
   const { db, table, decode } = list;
-  const query = sql<object>`select * from ${sql.table(table)} where ${conditionsOf(list, window)}
-    ${orderOf(list)} limit ${limit} + 0 offset ${offset} + 0`;
-  const { rows } = await query.execute(db);
-  return rows.map(decode);
+  const records: Record_[] = [];
+  for (let skipped = offset; ; ) {
+    const wanted = limit - records.length;
+    const query = sql<object>`select * from ${sql.table(table)} where ${conditionsOf(list, window)}
+      ${orderOf(list)} limit ${wanted} + 0 offset ${skipped} + 0`;
+    const { rows } = await query.execute(db);
+    records.push(...decodeAll(db, rows, decode));
+    // In the place of rows that cannot be decoded others are read: a page that is short is the last of its window.
+    if (records.length === limit || rows.length < wanted) return records;
+    skipped += rows.length;
+  }
 }
 
 function conditionsOf(list: Listed, window: Window<Place>): RawBuilder<unknown> {

@@ -29,6 +29,7 @@ import { change, difference } from "../commit.ts";
 import { type Context, changeContext } from "../context.ts";
 import { unitOf } from "../messages/change-message.ts";
 import { paymentContext } from "../payments/payments.ts";
+import { orUnreadable } from "../quarantine.ts";
 import { deletionOf } from "./contacts.ts";
 
 /** Erasures that are looked at in one go. */
@@ -69,7 +70,8 @@ export async function eraseContact(context: Context, customerId: CustomerId, id:
 export async function eraseContacts(context: Context): Promise<boolean> {
   let more = false;
   for (const erasure of await listOpenErasures(context.store.db, ERASURES_AT_ONCE)) {
-    if (await goOn(context, erasure)) more = true;
+    // One that comes upon a row which cannot be read waits until the row is mended.
+    if (await orUnreadable(context, "erase", () => goOn(context, erasure))) more = true;
   }
   return more;
 }

@@ -5,6 +5,7 @@ import { type Message, pairOf } from "../../core/message.ts";
 import { becomeDue, handOver } from "../../core/message-lifecycle.ts";
 import { type Outbound, type Outcome, type Provider, restOf } from "../../providers/provider.ts";
 import { lanesDueBeside } from "../../store/messages.ts";
+import { RowUnreadable } from "../../store/rows.ts";
 import { answerOf } from "../answer.ts";
 import { type Context, changeContext } from "../context.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
@@ -28,6 +29,9 @@ const SLOTS_WITHOUT_PROVIDER = 16;
  * waiting for its turn of what goes to the same recipient, and neither stops what goes to others.
  */
 const SLOT_MS = 40_000;
+
+/** A message is looked at again after this when a record that it rests on cannot be decoded, in milliseconds. */
+const PUT_OFF_MS = 60_000;
 
 /** Frees the slot of a message in hand. */
 type Free = (result: RunResult) => void;
@@ -161,6 +165,7 @@ export class Dispatch {
       return result;
     } catch (error) {
       if (error instanceof MessageGone) return "good";
+      if (error instanceof RowUnreadable) return await putOff(this.#context, message, error);
       throw error;
     } finally {
       this.#handOvers.delete(abort);
@@ -184,6 +189,16 @@ export class Dispatch {
   #slotsOf(instanceId: InstanceId): number {
     return this.#context.providers.get(instanceId)?.capabilities.concurrency ?? SLOTS_WITHOUT_PROVIDER;
   }
+}
+
+/** A record that it rests on cannot be decoded: it waits, so that it takes no slot from others again and again. */
+async function putOff(context: Context, message: Message, error: RowUnreadable): Promise<RunResult> {
+  context.observer.fault("dispatch", error);
+  const dueAt = context.clock.now() + PUT_OFF_MS;
+  await changeMessage(context, message, (fresh) =>
+    isHeld(fresh, message) ? { message: { ...fresh, dueAt, claimedUntil: null }, events: [] } : null,
+  );
+  return "bad";
 }
 
 /** What there is to do for a claimed message, by its status. */

@@ -11,6 +11,7 @@ import { change } from "../commit.ts";
 import { type Context, changeContext } from "../context.ts";
 import { type Command, type Commanded, once } from "../idempotency.ts";
 import { unitOf } from "../messages/change-message.ts";
+import { orUnreadable } from "../quarantine.ts";
 import { paymentContext, paymentOperations } from "./payments.ts";
 
 /** A customer's payment request; throws 404 `NOT_FOUND`. */
@@ -46,7 +47,7 @@ const EXPIRED_AT_ONCE = 100;
 /** Expires requests whose time is up. Answers whether there may be more of them. */
 export async function expirePayments(context: Context): Promise<boolean> {
   const due = await listDuePayments(context.store.db, context.clock.now(), EXPIRED_AT_ONCE);
-  await Promise.all(due.map(({ id }) => expireRequest(context, id)));
+  await Promise.all(due.map(({ id }) => orUnreadable(context, "payments", () => expireRequest(context, id))));
   return due.length === EXPIRED_AT_ONCE;
 }
 
@@ -63,7 +64,8 @@ async function expireRequest(context: Context, id: PaymentId): Promise<void> {
 /** A message that still waits to ask for what nobody is to pay any more is not sent: it fails in the same unit. */
 async function endingOf(context: Context, before: Payment, changed: PaymentChange): Promise<Unit> {
   const operations = paymentOperations(before, changed);
-  const message = await findMessage(context.store.db, before.messageId);
+  // A message that cannot be read is in quarantine: it is not sent, and the request ends without it.
+  const message = await orUnreadable(context, "payments", () => findMessage(context.store.db, before.messageId));
   if (message?.status !== "queued") return operations;
   const text = `The payment request ${before.id} was ${changed.payment.status} before this message could be sent.`;
   const failed = fail(message, { code: "EXPIRED", message: text }, changeContext(context));

@@ -3,10 +3,12 @@
 import type { InstanceId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { fail } from "../../core/message-lifecycle.ts";
+import { hasInstance } from "../../store/instances.ts";
 import { listLeasedPairs, listWaiting, placeBehind, type WaitingPlace } from "../../store/messages.ts";
 import { type Context, changeContext } from "../context.ts";
 import { changeMessage, MessageGone, type Verdict } from "../messages/change-message.ts";
 import { expiryOf, STRANDED } from "../messages/ready.ts";
+import { orUnreadable } from "../quarantine.ts";
 import { moveInstead, type Plan, planOf } from "./route.ts";
 
 /** How often the oldest messages of lanes that are held are looked at, in real milliseconds. */
@@ -144,8 +146,10 @@ export class Outages {
   /** Ends a message that waited too long, or lets it go elsewhere. Answers whether it was one to do that with. */
   async #goOn(message: Message): Promise<boolean> {
     const context = this.#context;
-    const plan = await planOf(context, message);
-    const isGone = message.sentPart !== null && (await context.known.instance(message.instanceId)) === null;
+    // What is wrong with a customer's record keeps no message of others where it is.
+    const plan = await orUnreadable(context, "outages", () => planOf(context, message));
+    if (plan === null) return false;
+    const isGone = message.sentPart !== null && !(await hasInstance(context.store.db, message.instanceId));
     if (verdictOn(context, plan, message, isGone) === null) return false;
     try {
       await changeMessage(context, message, (fresh) => verdictOn(context, plan, fresh, isGone));

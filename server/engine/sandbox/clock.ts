@@ -3,17 +3,16 @@
 import type { SandboxClock } from "../../../sdk/wire.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
-import { isReal } from "../../core/instance.ts";
-import { findInstances } from "../../store/instances.ts";
+import { hasRealInstance } from "../../store/instances.ts";
 import { findSetting } from "../../store/settings.ts";
 import type { Operation } from "../../store/store.ts";
 import type { Context } from "../context.ts";
 import { type Command, once } from "../idempotency.ts";
 
 /** Name of the shift in the settings table; none is there while the clock is on real time. */
-const SETTING = "clock-shift";
+export const SETTING = "clock-shift";
 /** Farthest ahead of the real time: ten years. */
-const SHIFT_MS_MAX = 3_650 * 86_400_000;
+export const SHIFT_MS_MAX = 3_650 * 86_400_000;
 /** One move of the clock at a time. */
 const TURN = "clock";
 
@@ -67,7 +66,7 @@ function keep(shiftMs: number): Operation {
 }
 
 async function hasReal({ store }: Context): Promise<boolean> {
-  return (await findInstances(store.db)).some(isReal);
+  return hasRealInstance(store.db);
 }
 
 /** The clock moves for every customer, so one of several may not move it. `customerId` is null for an admin key. */

@@ -2,6 +2,7 @@
 
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
+import { hasRealNumber } from "../../store/numbers.ts";
 import type { Context } from "../context.ts";
 import { type Command, once } from "../idempotency.ts";
 
@@ -12,11 +13,18 @@ const REMOVED_AT_ONCE = 500;
  * Throws 404 `NOT_FOUND` for a customer who reaches people, by a number of its own or by a route: the sandbox is not for
  * those (contract 7).
  */
-export async function requireSandbox({ known }: Pick<Context, "known">, customerId: CustomerId): Promise<void> {
+export async function requireSandbox(
+  { known, store }: Pick<Context, "known" | "store">,
+  customerId: CustomerId,
+): Promise<void> {
   const [numbers, { routes }] = await Promise.all([known.numbers(customerId), known.customer(customerId)]);
   const instances = routes.length === 0 ? [] : await known.instances();
   const routed = instances.filter(({ id }) => routes.some(({ instanceId }) => instanceId === id));
-  if ([...numbers, ...routed].every(({ provider }) => provider === "sandbox")) return;
+  const isSandbox = [...numbers, ...routed].every(({ provider }) => provider === "sandbox");
+  // A number or instance whose row cannot be decoded is missing here, and may be one that reaches people.
+  const areKnown = routes.every(({ instanceId }) => routed.some(({ id }) => id === instanceId));
+  const isKnown = areKnown && !(await hasRealNumber(store.db, customerId));
+  if (isSandbox && isKnown) return;
   throw new ApiError("NOT_FOUND", "The sandbox is only for customers none of whose numbers and routes reaches people.");
 }
 

@@ -11,6 +11,7 @@ import { change, commitInTime, difference } from "../commit.ts";
 import type { Context } from "../context.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
 import type { AttemptOutcome } from "../observer.ts";
+import { orUnreadable } from "../quarantine.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
 /** Length of a lease in real milliseconds (design: 45 s): more than an attempt can take. */
@@ -125,9 +126,11 @@ async function shownResponse(context: Context, { endpoint }: ClaimedDelivery, po
 }
 
 /** Whether the endpoint was paused or deleted while the attempt was in flight. */
-async function wasClosed({ store }: Context, { delivery, endpoint }: ClaimedDelivery): Promise<boolean> {
+async function wasClosed({ observer, store }: Context, { delivery, endpoint }: ClaimedDelivery): Promise<boolean> {
   if (endpoint === null || endpoint.kind === "inbox") return false;
-  return (await findWebhook(store.db, delivery.customerId, endpoint.id))?.active !== true;
+  const read = async () => ({ fresh: await findWebhook(store.db, delivery.customerId, endpoint.id) });
+  const found = await orUnreadable({ observer }, "deliver", read);
+  return found !== null && found.fresh?.active !== true;
 }
 
 /** A delivery whose endpoint is paused or gone: nothing more is tried. What had ended before stays as it was. */
@@ -142,9 +145,21 @@ function outcomeOf(posted: Posted, succeeded: boolean): AttemptOutcome {
   return posted.error === "ADDRESS_REFUSED" ? "refused" : "failed";
 }
 
-function post(context: Context, sender: Sender, claimed: ClaimedDelivery, url: string): Promise<Posted> {
+/** An attempt that was not made, since nothing can be signed: its receiver would refuse it. */
+const UNSIGNED: Posted = {
+  status: null,
+  durationMs: 0,
+  response: null,
+  error: "SECRET_UNREADABLE",
+  timedOut: false,
+  opened: false,
+};
+
+async function post(context: Context, sender: Sender, claimed: ClaimedDelivery, url: string): Promise<Posted> {
   const { delivery, bytes, correlationId } = claimed;
-  const { secret, previousSecret } = secretsOf(context, claimed);
+  const secrets = openSecrets(context, claimed);
+  if (secrets === null) return UNSIGNED;
+  const { secret, previousSecret } = secrets;
   const sentAtSeconds = Math.floor(context.clock.real() / 1_000);
   const signed = signatureHeaders({ eventId: delivery.eventId, body: bytes, secret, previousSecret, sentAtSeconds });
   const headers = { "X-Correlation-Id": correlationId, ...signed };
@@ -152,15 +167,26 @@ function post(context: Context, sender: Sender, claimed: ClaimedDelivery, url: s
   return sender.poster.post({ url: toInbox ? sender.inboxUrl(url) : url, body: bytes, headers, trusted: toInbox });
 }
 
+/** The secrets that sign, opened; null when they cannot be, which is told to whoever runs the service. */
+function openSecrets(context: Context, claimed: ClaimedDelivery) {
+  try {
+    return secretsOf(context, claimed);
+  } catch (error) {
+    context.observer.fault("deliver", error);
+    return null;
+  }
+}
+
 /** The secrets that sign: the endpoint's own, or the customer's for the configuration and for callbacks (contract 5). */
-function secretsOf(context: Context, { endpoint, customer }: ClaimedDelivery) {
+function secretsOf(context: Context, { delivery, endpoint, customer }: ClaimedDelivery) {
   const own = endpoint !== null && endpoint.secret !== null;
-  const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(customer.id);
+  const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(delivery.customerId);
   const holder = own ? endpoint : customer;
+  if (holder === null || holder.secret === null) throw new Error(`there is no secret at ${place}`);
   const inGrace = holder.previousSecretUntil !== null && holder.previousSecretUntil > context.clock.real();
   const previous = inGrace ? holder.previousSecret : null;
   return {
-    secret: context.sealer.open(holder.secret ?? customer.secret, place),
+    secret: context.sealer.open(holder.secret, place),
     previousSecret: previous === null ? null : context.sealer.open(previous, place),
   };
 }

@@ -10,6 +10,9 @@ import { createReader } from "../sqlite/query.ts";
 import { up as peers } from "./0004-peers.ts";
 import { MIGRATIONS } from "./list.ts";
 
+/** Values that columns of enumerations get, so that the rows can be read. */
+const FILLERS: Readonly<Record<string, string>> = { direction: "outbound", channel: "sms", message_type: "text" };
+
 test("a message whose hand-over was open, or unknown, is after the upgrade as it was, to a peer that nobody knows", async () => {
   const database = new DatabaseSync(":memory:");
   const read = createReader(database);
@@ -20,12 +23,17 @@ test("a message whose hand-over was open, or unknown, is after the upgrade as it
     { id: "msg_1", claimed_until: 5_000, due_at: null, unknown_since: null },
     { id: "msg_2", claimed_until: null, due_at: 7_000, unknown_since: 6_000 },
   ];
-  const columns = database.prepare("pragma table_info(messages)").all() as { name: string; notnull: number }[];
+  const columns = database.prepare("pragma table_info(messages)").all() as {
+    name: string;
+    type: string;
+    notnull: number;
+  }[];
   const needed = columns.filter(({ notnull }) => notnull === 1).map(({ name }) => name);
+  const filler = new Map(columns.map(({ name, type }) => [name, FILLERS[name] ?? (type === "bigint" ? 0 : "[]")]));
   for (const row of rows) {
     const values: Record<string, string | number | null> = { status: "pending", hand_overs: 1, ...row };
     const names = [...new Set([...needed, ...Object.keys(values)])];
-    const given = names.map((name) => values[name] ?? (name in values ? null : "[]"));
+    const given = names.map((name) => values[name] ?? (name in values ? null : (filler.get(name) ?? null)));
     const quoted = names.map((name) => `"${name}"`).join(", ");
     database.prepare(`insert into messages (${quoted}) values (${names.map(() => "?").join(", ")})`).run(...given);
   }

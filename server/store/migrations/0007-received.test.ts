@@ -18,6 +18,9 @@ interface Stored {
   [column: string]: string | number | null;
 }
 
+/** Values that columns of enumerations get, so that the rows can be read. */
+const FILLERS: Readonly<Record<string, string>> = { channel: "imessage", message_type: "text" };
+
 /** A database as version 0.1.0 left it, with these messages. */
 async function databaseOfBefore(rows: readonly Stored[]) {
   const database = new DatabaseSync(":memory:");
@@ -25,11 +28,16 @@ async function databaseOfBefore(rows: readonly Stored[]) {
   const db = queryDatabase(async (query) => read(query));
   const migrated = db as unknown as Kysely<unknown>;
   for (const name of Object.keys(MIGRATIONS).filter((one) => one < "0007")) await MIGRATIONS[name]?.up(migrated);
-  const columns = database.prepare("pragma table_info(messages)").all() as { name: string; notnull: number }[];
+  const columns = database.prepare("pragma table_info(messages)").all() as {
+    name: string;
+    type: string;
+    notnull: number;
+  }[];
   const needed = columns.filter(({ notnull }) => notnull === 1).map(({ name }) => name);
+  const filler = new Map(columns.map(({ name, type }) => [name, FILLERS[name] ?? (type === "bigint" ? 0 : "[]")]));
   for (const row of rows) {
     const names = [...new Set([...needed, ...Object.keys(row)])];
-    const given = names.map((name) => row[name] ?? (name in row ? null : "[]"));
+    const given = names.map((name) => row[name] ?? (name in row ? null : (filler.get(name) ?? null)));
     const quoted = names.map((name) => `"${name}"`).join(", ");
     database.prepare(`insert into messages (${quoted}) values (${names.map(() => "?").join(", ")})`).run(...given);
   }

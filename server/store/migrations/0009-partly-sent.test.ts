@@ -9,6 +9,9 @@ import { queryDatabase } from "../sqlite/driver.ts";
 import { createReader } from "../sqlite/query.ts";
 import { MIGRATIONS } from "./list.ts";
 
+/** Values that columns of enumerations get, so that the rows can be read. */
+const FILLERS: Readonly<Record<string, string>> = { direction: "outbound", channel: "sms", message_type: "text" };
+
 test("a message that waits or is pending at the upgrade is as it was, with no part sent", async () => {
   const database = new DatabaseSync(":memory:");
   const read = createReader(database);
@@ -18,7 +21,12 @@ test("a message that waits or is pending at the upgrade is as it was, with no pa
   };
   const names = Object.keys(MIGRATIONS);
   await migrate(names.filter((name) => name < "0009"));
-  const columns = database.prepare("pragma table_info(messages)").all() as { name: string; notnull: number }[];
+  const columns = database.prepare("pragma table_info(messages)").all() as {
+    name: string;
+    type: string;
+    notnull: number;
+  }[];
+  const filler = new Map(columns.map(({ name, type }) => [name, FILLERS[name] ?? (type === "bigint" ? 0 : "[]")]));
   const needed = columns.filter(({ notnull }) => notnull === 1).map(({ name }) => name);
   for (const [id, status] of [
     ["msg_1", "queued"],
@@ -30,7 +38,7 @@ test("a message that waits or is pending at the upgrade is as it was, with no pa
     const quoted = named.map((name) => `"${name}"`).join(", ");
     database
       .prepare(`insert into messages (${quoted}) values (${places})`)
-      .run(...named.map((name) => values[name] ?? "[]"));
+      .run(...named.map((name) => values[name] ?? filler.get(name) ?? null));
   }
   await migrate(names.filter((name) => name >= "0009"));
   for (const id of ["msg_1", "msg_2"] as const) {

@@ -11,6 +11,7 @@ import { up as received } from "./0007-received.ts";
 import { up as erasures } from "./0008-erasures.ts";
 import { up as partlySent } from "./0009-partly-sent.ts";
 import { up as keyPermissions } from "./0010-key-permissions.ts";
+import { up as quarantine } from "./0011-quarantine.ts";
 
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-main-job": { up: mainJob },
@@ -23,4 +24,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0008-erasures": { up: erasures },
   "0009-partly-sent": { up: partlySent },
   "0010-key-permissions": { up: keyPermissions },
+  "0011-quarantine": { up: quarantine },
 };

@@ -8,10 +8,11 @@ import { type Delivery, deliveryTo } from "../../core/delivery.ts";
 import type { Event } from "../../core/event.ts";
 import type { Message } from "../../core/message.ts";
 import type { Endpoint } from "../../core/webhook.ts";
+import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
 import { SqliteEngine } from "./engine.ts";
 import { migrate } from "./migrate.ts";
-import { type ClaimedRows, decodeRecord, encodeUnit } from "./steps.ts";
+import { type ClaimedRows, encodeUnit } from "./steps.ts";
 
 const UNTIL = NOW + 45_000;
 const EVENTS_PER_MESSAGE = 3;

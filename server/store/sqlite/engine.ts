@@ -4,13 +4,16 @@ import type { DatabaseSync } from "node:sqlite";
 import { deliveriesOf } from "../../core/delivery.ts";
 import { firstIdAt } from "../../core/id.ts";
 import type { Endpoint } from "../../core/webhook.ts";
-import { LAYOUT, type Value } from "../rows.ts";
+import { decodeEach } from "../quarantine.ts";
+import { decodeRecord, LAYOUT, type Value } from "../rows.ts";
 import { TABLES, type TableName } from "../schema.ts";
-import type { Answer, Claim } from "../store.ts";
+import type { Answer, Claim, Place, Rechecked } from "../store.ts";
 import { Claims } from "./claims.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
+import { Quarantine } from "./quarantine.ts";
 import { Statements } from "./statements.ts";
-import { type ClaimedRows, decodeRecord, encodeRecord, type Job, type Result, type Step } from "./steps.ts";
+import { type ClaimedRows, encodeRecord, type Job, type Result, type Step } from "./steps.ts";
+import { allRows } from "./wide-rows.ts";
 
 /** Customers whose endpoints are kept at hand. */
 const CUSTOMERS_KEPT_MAX = 1_000;
@@ -20,6 +23,12 @@ interface KnownCustomer {
   endpointRows: Value[][];
   row: Value[] | null;
 }
+
+/** Where in the values of a delivery stand its event and its customer. */
+const EVENT_ID = LAYOUT.deliveries.findIndex(({ property }) => property === "eventId");
+const CUSTOMER_ID = LAYOUT.deliveries.findIndex(({ property }) => property === "customerId");
+/** Name in the settings table of what `probe` writes. */
+const PROBE = "disk-probe";
 
 /** An error after which what is on disk is not known: the process has to end, and recover at its next start. */
 export class DiskFailed extends Error {}
@@ -32,11 +41,13 @@ export class SqliteEngine {
   readonly #customers = new Map<string, KnownCustomer>();
   /** Customers that are being reset, whose hand-overs are gone already. */
   readonly #resetting = new Set<string>();
+  readonly #quarantine: Quarantine;
 
   constructor(path: string) {
     this.#database = openWriter(path);
     this.#statements = new Statements(this.#database);
     this.#claims = new Claims(this.#statements);
+    this.#quarantine = new Quarantine(this.#database);
   }
 
   /** The connection, for the simulation, which reads where it writes. */
@@ -75,6 +86,7 @@ export class SqliteEngine {
       return outcome;
     } catch (error) {
       this.#customers.clear();
+      this.#quarantine.forget();
       if (this.#database.isTransaction) this.#database.exec("rollback");
       throw error;
     }
@@ -98,6 +110,15 @@ export class SqliteEngine {
         return this.#reset(job[1], job[2]);
       case "addUsage":
         for (const values of job[1]) this.#statements.addUsage().run(...values);
+        return null;
+      case "setAside":
+        this.#quarantine.add(job[1]);
+        this.#quarantine.giveBack(job[2]);
+        return null;
+      case "recheck":
+        return this.#recheck(job[1], job[2], job[3]);
+      case "probe":
+        this.#statements.put("settings").run(PROBE, job[1]);
         return null;
     }
   }
@@ -166,32 +187,41 @@ export class SqliteEngine {
     const known = this.#customers.get(id);
     if (known !== undefined) return known;
     if (this.#customers.size >= CUSTOMERS_KEPT_MAX) this.#customers.clear();
-    const endpointRows = this.#statements.endpointsOf().all(id) as unknown as Value[][];
-    const row = (this.#statements.customer().get(id) as unknown as Value[] | undefined) ?? null;
-    const endpoints = endpointRows.map((values) => decodeRecord("endpoints", values));
-    const customer = { endpoints, endpointRows, row };
+    const endpointRows = allRows(this.#statements.endpointsOf(), [id]) as Value[][];
+    const [row = null] = allRows(this.#statements.customer(), [id]) as Value[][];
+    const { records, unreadable } = decodeEach(endpointRows, (values) => decodeRecord("endpoints", values));
+    this.#quarantine.add(unreadable.map((one) => ({ ...one, isLeased: false })));
+    const customer = { endpoints: records, endpointRows, row };
     this.#customers.set(id, customer);
     return customer;
   }
 
+  #recheck(after: Place | null, limit: number, now: number): Rechecked {
+    const rechecked = this.#quarantine.recheck(after, limit, now);
+    if (rechecked.mended.length > 0) this.#customers.clear();
+    return rechecked;
+  }
+
   #claimMessages(claim: Claim): Value[][] {
     const due = claim.lanes.flatMap((wanted) => this.#claims.freeMessages(wanted, claim.now));
-    return due.map((id) => this.#statements.leaseMessage().get(claim.until, id) as unknown as Value[]);
+    return due.flatMap((id) => allRows(this.#statements.leaseMessage(), [claim.until, id]) as Value[][]);
   }
 
   #claimDeliveries(claim: Claim): ClaimedRows {
     const claimed: ClaimedRows = { deliveries: [], endpoints: [], customers: [] };
     const seen = new Set<string>();
     for (const wanted of claim.lanes) {
+      // They wait until the row of their endpoint is mended: nobody can say where they go.
+      if (this.#quarantine.holds(wanted.lane)) continue;
       for (const { id, dueAt } of this.#claims.freeDeliveries(wanted, claim.now)) {
-        const values = this.#statements.leaseDelivery().get(claim.until, id) as unknown as Value[];
-        const delivery = decodeRecord("deliveries", values);
-        const event = this.#statements.eventBytes().get(delivery.eventId) as unknown as string[] | undefined;
-        const [bytes = "", correlationId = ""] = event ?? [];
+        const [values = []] = allRows(this.#statements.leaseDelivery(), [claim.until, id]) as Value[][];
+        const event = this.#statements.eventBytes().get(values[EVENT_ID] ?? null) as unknown as Value[] | undefined;
+        const [bytes = null, correlationId = null] = event ?? [];
         claimed.deliveries.push({ values, dueAt, bytes, correlationId });
-        if (seen.has(delivery.customerId)) continue;
-        seen.add(delivery.customerId);
-        const { endpointRows, row } = this.#customer(delivery.customerId);
+        const customerId = values[CUSTOMER_ID];
+        if (typeof customerId !== "string" || seen.has(customerId)) continue;
+        seen.add(customerId);
+        const { endpointRows, row } = this.#customer(customerId);
         claimed.endpoints.push(...endpointRows);
         if (row !== null) claimed.customers.push(row);
       }

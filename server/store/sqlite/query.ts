@@ -4,6 +4,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { keep } from "../../core/keep.ts";
 import { hasWords } from "../../core/search.ts";
 import type { Value } from "../rows.ts";
+import { allRows } from "./wide-rows.ts";
 
 export interface Query {
   sql: string;
@@ -29,7 +30,7 @@ export function createReader(database: DatabaseSync): (query: Query) => unknown[
     keep(statements, sql, statement, STATEMENTS_MAX);
     return statement;
   };
-  return ({ sql, parameters }) => prepare(sql).all(...parameters);
+  return ({ sql, parameters }) => allRows(prepare(sql), parameters);
 }
 
 /** What came of one query among several. */

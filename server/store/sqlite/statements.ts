@@ -17,11 +17,13 @@ const LIMIT = "limit ? + 0";
 
 /**
  * Whether a delivery waits: an earlier event of its message has not ended its first attempt there. Only what was inserted
- * before it counts, so that a replay never waits for a later replay of the same events, which is behind it in the queue.
+ * before it counts, so that a replay never waits for a later replay of the same events, which is behind it in the queue;
+ * and nothing that is neither due nor leased, which is in quarantine.
  */
 const HELD_UP = `attempt_count = 0 and message_id is not null and exists (
   select 1 from deliveries e where e.message_id = d.message_id and e.lane = d.lane and e.sequence < d.sequence
-  and e.attempt_count = 0 and e.status = 'pending' and e.rowid < d.rowid)`;
+  and e.attempt_count = 0 and e.status = 'pending' and e.rowid < d.rowid
+  and (e.due_at is not null or e.claimed_until is not null))`;
 
 /** Prepared statements of one connection. Rows come as arrays, in the order of the table's columns. */
 export class Statements {
@@ -122,7 +124,8 @@ export class Statements {
   nextPair(): StatementSync {
     return this.#get(
       "nextPair",
-      () => `select "from", "to", due_at from messages where instance_id = ? and ("from", "to") > (?, ?)
+      () => `select "from", "to", min(due_at, ${Number.MAX_SAFE_INTEGER}) from messages
+             where instance_id = ? and ("from", "to") > (?, ?)
              and due_at is not null order by "from", "to", due_at, id limit 1`,
     );
   }

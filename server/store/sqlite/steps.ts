@@ -1,8 +1,9 @@
 /** Units as SQLite gets them: flat values, so that crossing to the writer's thread costs little. */
 
-import { decodeValue, encodeValue, LAYOUT, type Value } from "../rows.ts";
+import { encodeValue, LAYOUT, type Value } from "../rows.ts";
 import { type Records, TABLES, type TableName } from "../schema.ts";
-import type { Claim, Operation, Unit } from "../store.ts";
+import type { Claim, Operation, Place, Unit } from "../store.ts";
+import type { GivenBack, SetAside } from "./quarantine.ts";
 
 /** One operation of a unit, encoded. Properties are comma-separated: with the table they name one prepared statement. */
 export type Step =
@@ -21,14 +22,17 @@ export type Job =
   | ["cancelDeliveries", endpointId: string, limit: number]
   | ["prune", before: number, limit: number]
   | ["reset", customerId: string, limit: number]
-  | ["addUsage", Value[][]];
+  | ["addUsage", Value[][]]
+  | ["setAside", SetAside[], GivenBack[]]
+  | ["recheck", after: Place | null, limit: number, now: number]
+  | ["probe", string];
 
 /** What became of a job: its value, or the error that kept it from being done. */
 export type Result = { value: unknown } | { error: "full" } | { error: "failed"; message: string };
 
 /** Claimed deliveries as they cross: rows as values, endpoints and customers once each. */
 export interface ClaimedRows {
-  deliveries: { values: Value[]; dueAt: number; bytes: string; correlationId: string }[];
+  deliveries: { values: Value[]; dueAt: number; bytes: Value; correlationId: Value }[];
   endpoints: Value[][];
   customers: Value[][];
 }
@@ -37,26 +41,6 @@ export interface ClaimedRows {
 export function encodeRecord<Name extends TableName>(table: Name, record: Records[Name]): Value[] {
   const values = record as unknown as Record<string, unknown>;
   return LAYOUT[table].map(({ property, kind }) => encodeValue(kind, values[property]));
-}
-
-/** Records with nothing in them: copied, they have their properties already, and in their order. */
-const BLANK = Object.fromEntries(
-  Object.entries(LAYOUT).map(([table, columns]) => [
-    table,
-    Object.fromEntries(columns.map(({ property }) => [property, null])),
-  ]),
-) as Record<TableName, Record<string, unknown>>;
-
-/** The record of values that came in the order of its table's columns. */
-export function decodeRecord<Name extends TableName>(table: Name, values: readonly Value[]): Records[Name] {
-  const record: Record<string, unknown> = { ...BLANK[table] };
-  const columns = LAYOUT[table];
-  for (let index = 0; index < values.length; index += 1) {
-    const column = columns[index];
-    const value = values[index] ?? null;
-    if (column !== undefined && value !== null) record[column.property] = decodeValue(column.kind, value);
-  }
-  return record as unknown as Records[Name];
 }
 
 /** Encodes a unit. */

@@ -6,25 +6,33 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { CustomerId, EndpointId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageHour } from "../../core/usage.ts";
-import type { Database } from "../rows.ts";
+import { decodeEach, reportUnreadable } from "../quarantine.ts";
+import { type Database, decodeRecord, type UnreadableRow, type Value } from "../rows.ts";
 import {
   type Answer,
   type Claim,
   type ClaimedDelivery,
   type CommitObserver,
+  type Place,
   type Queue,
+  type Rechecked,
   type Store,
   StoreFull,
   type Unit,
 } from "../store.ts";
+import { openClaim } from "./claimed.ts";
 import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
 import { SqliteEngine } from "./engine.ts";
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
+import type { GivenBack } from "./quarantine.ts";
 import { alone, createReader, type Query, type Read, together } from "./query.ts";
-import { type ClaimedRows, decodeRecord, encodeRecord, encodeUnit, type Job, type Result } from "./steps.ts";
+import { type ClaimedRows, encodeRecord, encodeUnit, type Job, type Result } from "./steps.ts";
 import { Thread } from "./thread.ts";
+
+/** Written to find out whether there is room again: 64 KiB, more than most units. */
+const PROBED = "0".repeat(65_536);
 
 /** Jobs that commit together at the most (design: a larger group gains nothing and waits longer). */
 const GROUP_MAX = 64;
@@ -131,7 +139,13 @@ export function dueLanesQuery(queue: Queue, now: number): RawBuilder<{ lane: str
     select lane, due_at from (
       select lane, (select min(due_at) from ${from} where ${column} = lanes.lane and due_at is not null) as due_at
       from lanes where lane is not null
-    ) where due_at <= ${now}`;
+    ) where due_at <= ${now} and ${isClaimed(queue)}`;
+}
+
+/** Deliveries to an endpoint that cannot be decoded wait until it is mended. */
+function isClaimed(queue: Queue): RawBuilder<boolean> {
+  if (queue === "messages") return sql`true`;
+  return sql`not exists (select 1 from quarantined where "table" = 'endpoints' and id = lane)`;
 }
 
 class SqliteStore implements Store {
@@ -143,16 +157,21 @@ class SqliteStore implements Store {
   #isCommitting = false;
   #isFull = false;
   #idle: (() => void) | null = null;
+  /** Rows that were set aside, and have not been mended since. */
+  readonly #setAsideOnce = new Set<string>();
 
   constructor(ports: Ports, observe: CommitObserver) {
     this.#ports = ports;
     this.#observe = observe;
     this.db = queryDatabase((query) => ports.read(query));
     this.#lists = new ListReaders(ports.lists);
+    reportUnreadable(this.db, (row) => this.setAside(row));
   }
 
   lists(owner: string, gone?: AbortSignal): Kysely<Database> {
-    return queryDatabase((query) => this.#lists.read(owner, query, gone));
+    const db = queryDatabase<Database>((query) => this.#lists.read(owner, query, gone));
+    reportUnreadable(db, (row) => this.setAside(row));
+    return db;
   }
 
   get backlog(): number {
@@ -168,29 +187,53 @@ class SqliteStore implements Store {
   }
 
   async claimMessages(claim: Claim): Promise<Message[]> {
-    const rows = await this.#ask<(string | number | null)[][]>(["claimMessages", claim]);
-    return rows.map((values) => decodeRecord("messages", values));
+    const rows = await this.#ask<Value[][]>(["claimMessages", claim]);
+    const { records, unreadable } = decodeEach(rows, (values) => decodeRecord("messages", values));
+    this.#setAside(unreadable, { isLeased: true });
+    return records;
   }
 
   async claimDeliveries(claim: Claim): Promise<ClaimedDelivery[]> {
-    const rows = await this.#ask<ClaimedRows>(["claimDeliveries", claim]);
-    const endpoints = new Map(
-      rows.endpoints.map((values) => decodeRecord("endpoints", values)).map((one) => [one.id, one]),
+    const { claimed, unreadable, leased, givenBack } = openClaim(
+      await this.#ask<ClaimedRows>(["claimDeliveries", claim]),
     );
-    const customers = new Map(
-      rows.customers.map((values) => decodeRecord("customers", values)).map((one) => [one.id, one]),
-    );
-    return rows.deliveries.flatMap(({ values, dueAt, bytes, correlationId }) => {
-      const delivery = decodeRecord("deliveries", values);
-      const endpoint = delivery.endpointId === null ? null : (endpoints.get(delivery.endpointId) ?? null);
-      const customer = customers.get(delivery.customerId);
-      return customer === undefined ? [] : [{ delivery, dueAt, bytes, correlationId, endpoint, customer }];
+    this.#setAside(leased, { isLeased: true, givenBack });
+    this.#setAside(unreadable, { isLeased: false });
+    return claimed;
+  }
+
+  setAside(row: UnreadableRow): void {
+    this.#setAside([row], { isLeased: false });
+  }
+
+  /** Behind whatever led to it. Those that claims met are set aside each time, the others once. */
+  #setAside(
+    rows: readonly UnreadableRow[],
+    { isLeased, givenBack = [] }: { isLeased: boolean; givenBack?: GivenBack[] },
+  ): void {
+    const fresh = rows.filter((row) => isLeased || !this.#setAsideOnce.has(nameOf(row)));
+    if (fresh.length + givenBack.length === 0) return;
+    for (const row of fresh) this.#setAsideOnce.add(nameOf(row));
+    const added = fresh.map((row) => ({ ...row, isLeased }));
+    this.#ask(["setAside", added, givenBack]).catch(() => {
+      // No room on the disk: the row is met again, at the latest when the lease of its claim has run out.
+      for (const row of fresh) this.#setAsideOnce.delete(nameOf(row));
     });
+  }
+
+  async recheck(after: Place | null, limit: number, now: number): Promise<Rechecked> {
+    const rechecked = await this.#ask<Rechecked>(["recheck", after, limit, now]);
+    for (const place of rechecked.mended) this.#setAsideOnce.delete(nameOf(place));
+    return rechecked;
+  }
+
+  async probe(): Promise<void> {
+    await this.#ask(["probe", PROBED]);
   }
 
   async dueLanes(queue: Queue, now: number): Promise<{ lane: string; dueAt: number }[]> {
     const { rows } = await dueLanesQuery(queue, now).execute(this.db);
-    return rows.map((row) => ({ lane: row.lane, dueAt: row.due_at }));
+    return rows.map((row) => ({ lane: row.lane, dueAt: Number(row.due_at) }));
   }
 
   release(until: number, now: number): Promise<number> {
@@ -242,7 +285,8 @@ class SqliteStore implements Store {
     try {
       const results = await this.#ports.write(group.map(({ job }) => job));
       this.#observe({ units: group.length, durationMs: performance.now() - startedAt });
-      this.#isFull = results.some((result) => "error" in result && result.error === "full");
+      if (results.some((result) => "error" in result && result.error === "full")) this.#isFull = true;
+      else if (group.some(({ job }, index) => hasWritten(job, results[index]))) this.#isFull = false;
       for (const [index, pending] of group.entries()) settle(pending, results[index]);
     } catch (error) {
       for (const { reject } of group) reject(error as Error);
@@ -252,6 +296,17 @@ class SqliteStore implements Store {
     if (this.#pending.length > 0) setImmediate(() => this.#send());
     else this.#idle?.();
   }
+}
+
+function nameOf({ table, id }: Place): string {
+  return `${table} ${id}`;
+}
+
+/** Whether a job is known to have put something on disk: a claim that found nothing succeeds on a full one, too. */
+function hasWritten(job: Job, result: Result | undefined): boolean {
+  if (result === undefined || "error" in result) return false;
+  if (job[0] === "probe") return true;
+  return job[0] === "commit" && job[1].length > 0 && (result.value as Answer).answer === "ok";
 }
 
 function settle(pending: Pending, result: Result | undefined): void {

@@ -1,0 +1,77 @@
+/** The facts about the database that a start rests on: their names in the settings table, and whether they can be used. */
+
+import { ConfigError } from "../config.ts";
+import type { CustomerId } from "../core/id.ts";
+import { LINK_KEY_BYTES } from "../core/link.ts";
+import type { Context } from "../engine/context.ts";
+import { LINK_KEY } from "../engine/links.ts";
+import { SETTING as CLOCK_SHIFT, SHIFT_MS_MAX } from "../engine/sandbox/clock.ts";
+import { settingSecretPlace } from "../engine/secret-places.ts";
+import { hasCustomer } from "../store/customers.ts";
+import { findSetting } from "../store/settings.ts";
+
+/** Names in the settings table. */
+export const SECRET_KEY = "secret-key";
+export const FIRST_CUSTOMER = "first-customer";
+export const READY_KEY = "ready-key";
+export const READY_ADMIN_KEY = "ready-admin-key";
+/** Settings whose value is sealed. */
+export const SEALED_SETTINGS: readonly string[] = [LINK_KEY];
+
+interface Fact {
+  name: string;
+  /** Null when the value can be used; else why it cannot. */
+  fault(context: Context, value: string): string | null | Promise<string | null>;
+  /** What to do, after the name of the command that does it. */
+  remedy: string;
+}
+
+const isKeyId = (_: Context, value: string) => (/^key_[^ ]+$/.test(value) ? null : "it is not the id of a key");
+const DELETE_KEY = "makes the next start generate another key";
+
+const FACTS: readonly Fact[] = [
+  {
+    name: LINK_KEY,
+    fault: openLinkKey,
+    remedy: `delete settings ${LINK_KEY} has another one made; download links and instances' hook addresses of before then no longer work`,
+  },
+  {
+    name: CLOCK_SHIFT,
+    fault: (_, value) => (isShift(value) ? null : "it is not a number of milliseconds up to ten years"),
+    remedy: `delete settings ${CLOCK_SHIFT} puts the clock on the real time`,
+  },
+  {
+    name: FIRST_CUSTOMER,
+    fault: async ({ store }, value) =>
+      (await hasCustomer(store.db, value as CustomerId)) ? null : "it is not the id of a customer",
+    remedy: `set settings ${FIRST_CUSTOMER} value <id> names the customer of TB_API_KEY`,
+  },
+  { name: READY_KEY, fault: isKeyId, remedy: `delete settings ${READY_KEY} ${DELETE_KEY}` },
+  { name: READY_ADMIN_KEY, fault: isKeyId, remedy: `delete settings ${READY_ADMIN_KEY} ${DELETE_KEY}` },
+];
+
+/** Throws `ConfigError` with one line for the first fact that cannot be used: what is wrong, and what to do. */
+export async function checkSettings(context: Context): Promise<void> {
+  for (const { name, fault, remedy } of FACTS) {
+    const value: unknown = await findSetting(context.store.db, name);
+    if (value === null) continue;
+    const found = typeof value === "string" ? await fault(context, value) : "it is not text";
+    if (found === null) continue;
+    throw new ConfigError(
+      `The setting ${name} in the database cannot be used: ${found}. Restore a backup, or: tightbeam quarantine ${remedy}.`,
+    );
+  }
+}
+
+function openLinkKey({ sealer }: Context, value: string): string | null {
+  try {
+    const key = Buffer.from(sealer.open(value, settingSecretPlace(LINK_KEY)), "base64");
+    return key.length === LINK_KEY_BYTES ? null : `it has ${key.length} bytes and not ${LINK_KEY_BYTES}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function isShift(value: string): boolean {
+  return /^\d+$/.test(value) && Number(value) <= SHIFT_MS_MAX;
+}

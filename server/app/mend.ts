@@ -1,0 +1,170 @@
+/** Looks at rows of a data directory that cannot be decoded, and mends them, without the service. */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { type Config, ConfigError } from "../config.ts";
+import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type Value } from "../store/rows.ts";
+import { TABLES, type TableName } from "../store/schema.ts";
+import { lockDirectory, openReader, openWriter, StoreUnusable } from "../store/sqlite/connection.ts";
+import { migrate } from "../store/sqlite/migrate.ts";
+import { allRows } from "../store/sqlite/wide-rows.ts";
+
+/** A row in quarantine. */
+export interface Quarantined {
+  table: string;
+  id: string;
+  customerId: string | null;
+  reason: string;
+  /** When it was met first, RFC 3339. */
+  since: string;
+}
+
+/** A row as it is stored: what its columns hold, and why it cannot be decoded; null when it can. */
+export interface StoredRow {
+  columns: Record<string, string | number | null>;
+  reason: string | null;
+}
+
+/** Names a row: its table, and its key as `tightbeam quarantine` lists it. */
+export interface RowName {
+  table: string;
+  id: string;
+}
+
+/** The rows in quarantine. The service may run. */
+export function listRows({ dataDir }: Config): Quarantined[] {
+  return withDatabase(openExisting(dataDir, openReader), (database) => {
+    const known = database.prepare("select 1 from sqlite_schema where name = 'quarantined'").get();
+    if (known === undefined) return [];
+    const rows = database.prepare(`select * from quarantined order by "table", id`).all();
+    return rows.map((row) => ({
+      table: String(row.table),
+      id: String(row.id),
+      customerId: row.customer_id === null ? null : String(row.customer_id),
+      reason: String(row.reason),
+      since: new Date(Number(row.since)).toISOString(),
+    }));
+  });
+}
+
+/** A row as it is stored. The service may run. Throws `ConfigError` when there is none. */
+export function showRow({ dataDir }: Config, name: RowName): StoredRow {
+  return withDatabase(openExisting(dataDir, openReader), (database) => readRow(database, name));
+}
+
+/** Sets one column of a row; `value` null makes it null. Answers the row as it then is. The service must not run. */
+export async function setColumn(config: Config, name: RowName, column: string, value: string | null) {
+  return change(config, (database) => {
+    const { table, where, key } = locate(name);
+    const found = LAYOUT[table].find((one) => one.column === column || one.property === column);
+    if (found === undefined || found.kind === "bytes") {
+      const names = LAYOUT[table].filter(({ kind }) => kind !== "bytes").map((one) => one.column);
+      throw new ConfigError(
+        `${TABLES[table].name} has no column ${column} that can be set; it has ${names.join(", ")}.`,
+      );
+    }
+    readRow(database, name);
+    const isNumber = found.kind === "number" || found.kind === "flag";
+    const stored = isNumber && value !== null && value.trim() !== "" ? Number(value) : value;
+    database.prepare(`update ${TABLES[table].name} set "${found.column}" = ? where ${where}`).run(stored, ...key);
+    return readRow(database, name);
+  });
+}
+
+/** Deletes a row, and nothing that refers to it. Answers the row as it was. The service must not run. */
+export async function deleteRow(config: Config, name: RowName): Promise<StoredRow> {
+  return change(config, (database) => {
+    const { table, where, key } = locate(name);
+    const row = readRow(database, name);
+    database.prepare(`delete from ${TABLES[table].name} where ${where}`).run(...key);
+    return row;
+  });
+}
+
+async function change<Result>({ dataDir }: Config, work: (database: DatabaseSync) => Result): Promise<Result> {
+  const lock = openExisting(dataDir, () => lockDirectory(join(dataDir, "lock.db")));
+  try {
+    const database = openWriter(join(dataDir, "tightbeam.db"));
+    try {
+      await migrate(database);
+      return work(database);
+    } finally {
+      database.close();
+    }
+  } finally {
+    lock.close();
+  }
+}
+
+function withDatabase<Result>(database: DatabaseSync, work: (database: DatabaseSync) => Result): Result {
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+function openExisting(dataDir: string, open: (path: string) => DatabaseSync): DatabaseSync {
+  const path = join(dataDir, "tightbeam.db");
+  if (!existsSync(path))
+    throw new ConfigError(`There is no database in ${dataDir}: name the data directory of the service.`);
+  try {
+    return open(path);
+  } catch (error) {
+    throw error instanceof StoreUnusable ? new ConfigError(error.message) : error;
+  }
+}
+
+function readRow(database: DatabaseSync, name: RowName): StoredRow {
+  const { table, where, key } = locate(name);
+  const columns = LAYOUT[table];
+  const statement = database.prepare(
+    `select ${columns.map(({ column }) => `"${column}"`).join(", ")} from ${TABLES[table].name} where ${where}`,
+  );
+  statement.setReturnArrays(true);
+  const [values] = allRows(statement, key) as Value[][];
+  if (values === undefined) throw new ConfigError(`There is no row ${name.id} in ${TABLES[table].name}.`);
+  const shown = columns.map(({ column }, index) => [column, shownValue(values[index] ?? null)]);
+  return { columns: Object.fromEntries(shown), reason: reasonOf(table, values) };
+}
+
+function shownValue(value: Value | bigint): string | number | null {
+  if (value instanceof Uint8Array) return `(${value.length} bytes)`;
+  return typeof value === "bigint" ? String(value) : value;
+}
+
+function reasonOf(table: TableName, values: readonly Value[]): string | null {
+  try {
+    decodeRecord(table, values);
+    return null;
+  } catch (error) {
+    if (error instanceof RowUnreadable) return error.row.reason;
+    throw error;
+  }
+}
+
+function locate({ table: given, id }: RowName): { table: TableName; where: string; key: string[] } {
+  const table = (Object.keys(TABLES) as TableName[]).find((name) => name === given || TABLES[name].name === given);
+  if (table === undefined) throw new ConfigError(`There is no table ${given}.`);
+  const { key } = TABLES[table];
+  const values: unknown = key.length === 1 ? [id] : parseKey(id);
+  if (!Array.isArray(values) || values.length !== key.length) {
+    throw new ConfigError(
+      `The key of ${given} is a JSON list of ${key.join(" and ")}, as tightbeam quarantine shows it.`,
+    );
+  }
+  return {
+    table,
+    where: key.map((property) => `"${columnOf(property)}" = ?`).join(" and "),
+    key: values.map(String),
+  };
+}
+
+function parseKey(id: string): unknown {
+  try {
+    return JSON.parse(id);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,68 @@
+/** Rows that cannot be decoded: told of, looked at again, and passed by in loops. */
+
+import { listQuarantined } from "../store/quarantine.ts";
+import { type QuarantinedRow, RowUnreadable } from "../store/rows.ts";
+import type { Place } from "../store/store.ts";
+import type { Context } from "./context.ts";
+
+/** Rows looked at again in one commit. */
+const RECHECKED_AT_ONCE = 200;
+/** Rows that one look tells of, at the most. */
+const TOLD_MAX = 1_000;
+
+/** What `read` finds; null where a row cannot be decoded, which is told as a fault. */
+export async function orUnreadable<Value>(
+  { observer }: Pick<Context, "observer">,
+  where: string,
+  read: () => Promise<Value>,
+): Promise<Value | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof RowUnreadable)) throw error;
+    observer.fault(where, error);
+    return null;
+  }
+}
+
+/** Looks after the quarantine: the log names each row that is in it, once, and rows that were mended go back. */
+export class Quarantine {
+  readonly #context: Context;
+  /** Rows that were told of, by table and id. */
+  #told = new Set<string>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Looks at all rows again, and tells of those that are new. */
+  async look(): Promise<void> {
+    const { store } = this.#context;
+    if ((await listQuarantined(store.db, 1)).length === 0) {
+      this.#told.clear();
+      return;
+    }
+    await this.#recheck();
+    this.#tell(await listQuarantined(store.db, TOLD_MAX));
+  }
+
+  async #recheck(): Promise<void> {
+    const { clock, known, store } = this.#context;
+    let after: Place | null = null;
+    do {
+      const { mended, next } = await store.recheck(after, RECHECKED_AT_ONCE, clock.now());
+      // What was read without the row is read again; the loops find by themselves what is due by now.
+      if (mended.length > 0) known.clear();
+      after = next;
+    } while (after !== null);
+  }
+
+  #tell(rows: readonly QuarantinedRow[]): void {
+    for (const { table, id, reason } of rows) {
+      if (this.#told.has(`${table} ${id}`)) continue;
+      const error = new Error(`the row ${id} of ${table} is in quarantine: ${reason}; tightbeam quarantine shows it`);
+      this.#context.observer.fault("rows", error);
+    }
+    this.#told = new Set(rows.map(({ table, id }) => `${table} ${id}`));
+  }
+}

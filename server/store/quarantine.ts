@@ -1,0 +1,102 @@
+/** Rows that cannot be decoded: lists leave them out and report them, and what is set aside can be listed. */
+
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Database, decode, type QuarantinedRow, RowUnreadable, type UnreadableRow } from "./rows.ts";
+import type { Records, TableName } from "./schema.ts";
+
+type Report = (row: UnreadableRow) => void;
+
+/** Where the lists of a database report rows that cannot be decoded. */
+const reports = new WeakMap<Kysely<Database>, Report>();
+
+/** Has `decodeRows` report to `report` what it leaves out of reads of `db`. */
+export function reportUnreadable(db: Kysely<Database>, report: Report): void {
+  reports.set(db, report);
+}
+
+/** The records of rows that `db` read, in their order. A row that cannot be decoded is reported and left out. */
+export function decodeRows<Name extends TableName>(
+  db: Kysely<Database>,
+  name: Name,
+  rows: readonly object[],
+): Records[Name][] {
+  return decodeAll(db, rows, (row) => decode(name, row));
+}
+
+/** `decodeRows` for rows that `decodeOne` decodes. */
+export function decodeAll<Row, Record_>(
+  db: Kysely<Database>,
+  rows: readonly Row[],
+  decodeOne: (row: Row) => Record_,
+): Record_[] {
+  const { records, unreadable } = decodeEach(rows, decodeOne);
+  for (const row of unreadable) reports.get(db)?.(row);
+  return records;
+}
+
+/**
+ * Up to `limit` records of the rows that `read` gives: `count` of them behind the first `skip`. Rows that cannot be decoded
+ * are reported and left out, and others are read in their place, so that a short page is the last one.
+ */
+export async function decodePage<Name extends TableName>(
+  db: Kysely<Database>,
+  name: Name,
+  limit: number,
+  read: (skip: number, count: number) => Promise<readonly object[]>,
+): Promise<Records[Name][]> {
+  return fillPage(db, limit, read, (row) => decode(name, row));
+}
+
+/** `decodePage` for rows that `decodeOne` decodes. */
+export async function fillPage<Row, Record_>(
+  db: Kysely<Database>,
+  limit: number,
+  read: (skip: number, count: number) => Promise<readonly Row[]>,
+  decodeOne: (row: Row) => Record_,
+): Promise<Record_[]> {
+  const records: Record_[] = [];
+  for (let skip = 0; ; ) {
+    const count = limit - records.length;
+    const rows = await read(skip, count);
+    records.push(...decodeAll(db, rows, decodeOne));
+    if (rows.length < count || records.length === limit) return records;
+    skip += rows.length;
+  }
+}
+
+/** Decodes rows one by one, and names those that cannot be decoded. */
+export function decodeEach<Row, Record_>(rows: readonly Row[], decodeOne: (row: Row) => Record_) {
+  const records: Record_[] = [];
+  const unreadable: UnreadableRow[] = [];
+  for (const row of rows) {
+    try {
+      records.push(decodeOne(row));
+    } catch (error) {
+      if (!(error instanceof RowUnreadable)) throw error;
+      unreadable.push(error.row);
+    }
+  }
+  return { records, unreadable };
+}
+
+/** Leaves rows in quarantine out of what a loop reads, so that they do not fill its batches for ever. */
+export function isNotSetAside(table: "messages" | "payments"): RawBuilder<SqlBool> {
+  const id = sql.ref(`${table}.id`);
+  return sql`not exists (select 1 from quarantined q where q."table" = ${table} and q.id = ${id})`;
+}
+
+/** Up to `limit` rows that are in quarantine, those of one table together. */
+export async function listQuarantined(db: Kysely<Database>, limit: number): Promise<QuarantinedRow[]> {
+  return db.selectFrom("quarantined").selectAll().orderBy("table").orderBy("id").limit(limit).execute();
+}
+
+/** How many rows of each table are in quarantine; tables without any are missing. */
+export async function countQuarantined(db: Kysely<Database>): Promise<{ table: TableName; count: number }[]> {
+  const rows = await db
+    .selectFrom("quarantined")
+    .select(["table", ({ fn }) => fn.countAll<number>().as("count")])
+    .groupBy("table")
+    .orderBy("table")
+    .execute();
+  return rows.map(({ table, count }) => ({ table, count: Number(count) }));
+}

@@ -1,0 +1,133 @@
+/** The writer's side of the quarantine: sets rows aside, takes them out of their queues, and takes back those that were mended. */
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type UnreadableRow, type Value } from "../rows.ts";
+import { TABLES, type TableName } from "../schema.ts";
+import type { Place, Rechecked } from "../store.ts";
+import { allRows } from "./wide-rows.ts";
+
+/** A row to set aside. `isLeased`: a claim holds it; it is taken out of its queue, so that no claim takes it again. */
+export interface SetAside extends UnreadableRow {
+  isLeased: boolean;
+}
+
+/** A delivery that was claimed and cannot be tried: it is due again at `dueAt`, as it was. */
+export type GivenBack = [id: string, dueAt: number];
+
+/** Tables with a queue, and when a row that was taken out of it is due once it is mended, by `:now`. */
+const QUEUES: Partial<Record<TableName, string>> = {
+  messages: "case status when 'queued' then min(coalesce(scheduled_at, created_at), :now) else :now end",
+  deliveries: ":now",
+};
+
+const KEY = `"table" = ? and id = ?`;
+
+/** Rows in quarantine, over the writer's connection. Its statements run in the transaction of their job. */
+export class Quarantine {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new Map<string, StatementSync>();
+  /** Endpoints in quarantine; null: to be read. */
+  #endpoints: Set<string> | null = null;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** Forgets what it knows of the table: after a transaction that was rolled back. */
+  forget(): void {
+    this.#endpoints = null;
+  }
+
+  /** Whether the deliveries of a lane wait because the row of their endpoint cannot be decoded. */
+  holds(lane: string): boolean {
+    if (this.#endpoints === null) {
+      const rows = this.#statement(`select id from quarantined where "table" = 'endpoints'`).all();
+      this.#endpoints = new Set((rows as unknown as string[][]).map(([id = ""]) => id));
+    }
+    return this.#endpoints.has(lane);
+  }
+
+  /** Sets rows aside. One that is set aside already keeps its time. */
+  add(rows: readonly SetAside[]): void {
+    for (const { table, id, customerId, reason, isLeased } of rows) {
+      const parked = isLeased && QUEUES[table] !== undefined ? 1 : 0;
+      this.#statement(
+        `insert into quarantined ("table", id, customer_id, reason, since, parked)
+         values (?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer), ?)
+         on conflict do update set reason = excluded.reason, parked = max(parked, excluded.parked)`,
+      ).run(table, id, customerId, reason, parked);
+      if (parked === 1) {
+        const sql = `update ${table} set due_at = null, claimed_until = null, version = version + 1 where id = ?`;
+        this.#statement(sql).run(id);
+      }
+      if (table === "endpoints") this.#endpoints?.add(id);
+    }
+  }
+
+  /** Ends the leases of deliveries whose endpoint cannot be read. */
+  giveBack(deliveries: readonly GivenBack[]): void {
+    const sql = `update deliveries set due_at = ?, claimed_until = null, version = version + 1
+                 where id = ? and claimed_until is not null`;
+    for (const [id, dueAt] of deliveries) this.#statement(sql).run(dueAt, id);
+  }
+
+  /** Looks at the next `limit` rows again. Those that can be decoded, and those that are gone, are in quarantine no more. */
+  recheck(after: Place | null, limit: number, now: number): Rechecked {
+    const rows = this.#statement(
+      `select "table", id, parked from quarantined where ("table", id) > (?, ?) order by "table", id limit ?`,
+    ).all(after?.table ?? "", after?.id ?? "", limit) as unknown as [TableName, string, number][];
+    const mended: Place[] = [];
+    for (const [table, id, parked] of rows) {
+      if (!this.#isMended(table, id)) continue;
+      this.#statement(`delete from quarantined where ${KEY}`).run(table, id);
+      if (parked === 1) this.#putBack(table, id, now);
+      mended.push({ table, id });
+    }
+    if (mended.length > 0) this.forget();
+    const [table, id] = rows.at(-1) ?? [];
+    const isMore = rows.length === limit && table !== undefined && id !== undefined;
+    return { mended, next: isMore ? { table, id } : null };
+  }
+
+  #isMended(table: TableName, id: string): boolean {
+    if (TABLES[table] === undefined) return true;
+    const { name, key } = TABLES[table];
+    const columns = LAYOUT[table].map(({ column }) => `"${column}"`).join(", ");
+    const where = key.map((property) => `"${columnOf(property)}" = ?`).join(" and ");
+    const values = key.length === 1 ? [id] : (JSON.parse(id) as string[]);
+    const [row] = allRows(this.#statement(`select ${columns} from ${name} where ${where}`), values);
+    try {
+      if (row === undefined) return true;
+      const record = decodeRecord(table, row as Value[]);
+      return !("eventId" in record) || this.#hasBytes(record.eventId);
+    } catch (error) {
+      if (error instanceof RowUnreadable) return false;
+      throw error;
+    }
+  }
+
+  /** Whether the event of a delivery is there to be sent. */
+  #hasBytes(eventId: string): boolean {
+    const event = this.#statement("select bytes, correlation_id from events where id = ?").get(eventId);
+    const [bytes, correlationId] = (event ?? []) as unknown as Value[];
+    return typeof bytes === "string" && typeof correlationId === "string";
+  }
+
+  #putBack(table: TableName, id: string, now: number): void {
+    const dueAt = QUEUES[table];
+    if (dueAt === undefined) return;
+    this.#statement(
+      `update ${table} set due_at = ${dueAt}, version = version + 1
+       where id = :id and due_at is null and claimed_until is null`,
+    ).run({ id, now });
+  }
+
+  #statement(sql: string): StatementSync {
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    statement.setReturnArrays(true);
+    this.#prepared.set(sql, statement);
+    return statement;
+  }
+}

@@ -1,0 +1,38 @@
+/** Runs statements whose rows may hold an integer that a number cannot hold: node:sqlite refuses the whole answer then. */
+
+import type { StatementSync } from "node:sqlite";
+import type { Value } from "../rows.ts";
+
+/** All rows of a statement. An integer beyond the safe ones comes as a bigint, so that only its own row is undecodable. */
+export function allRows(statement: StatementSync, parameters: readonly Value[]): unknown[] {
+  try {
+    return statement.all(...parameters);
+  } catch (error) {
+    if (!isOutOfRange(error)) throw error;
+    return allWide(statement, parameters);
+  }
+}
+
+function allWide(statement: StatementSync, parameters: readonly Value[]): unknown[] {
+  statement.setReadBigInts(true);
+  try {
+    return (statement.all(...parameters) as unknown[]).map((row) => narrowed(row as object));
+  } finally {
+    statement.setReadBigInts(false);
+  }
+}
+
+function narrowed(row: object): unknown {
+  if (Array.isArray(row)) return row.map(narrow);
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, narrow(value)]));
+}
+
+function narrow(value: unknown): unknown {
+  if (typeof value !== "bigint") return value;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+function isOutOfRange(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE";
+}
