@@ -4,6 +4,7 @@ import type { Channel } from "../../../sdk/wire.ts";
 import type { Applied, Health, HookReply, HookRequest, Signal } from "../provider.ts";
 import { CashLedger } from "./cash-ledger.ts";
 import { CatchUp } from "./catch-up.ts";
+import { FileWatch } from "./file-watch.ts";
 import { Happenings } from "./happenings.ts";
 import { Hints, ROW_EVENTS } from "./hints.ts";
 import { Hook } from "./hook.ts";
@@ -16,6 +17,9 @@ import { Watch } from "./watch.ts";
 /** A thousand rows take a Mac a second or two. */
 const ASK_WITHIN_MS = 30_000;
 
+/** Why nothing is pushed although everything answers, and what to do. */
+const WATCH_IS_DEAD = "messages come in, and it pushes none of them: restart BlueBubbles";
+
 /** Hears one Mac from `start` to `stop`. */
 export class Ingest {
   readonly #mac: Mac;
@@ -27,6 +31,7 @@ export class Ingest {
   readonly #hook: Hook;
   readonly #socket: MacSocket | null;
   readonly #cash: CashLedger;
+  readonly #fileWatch: FileWatch;
   /** Ends whatever is being asked of the Mac. */
   readonly #ends = new AbortController();
   #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the Mac is not listened to yet"));
@@ -38,6 +43,7 @@ export class Ingest {
     const hear = (type: string, data: unknown) => this.#hear(type, data);
     const sightings = new Sightings(mac.client, context.clock, limits);
     this.#mac = mac;
+    this.#fileWatch = new FileWatch(context.clock);
     this.#cash = new CashLedger(context.memory, context.clock);
     this.#hook = new Hook(mac, limits, hear);
     this.#upsert = new Upsert({
@@ -56,19 +62,23 @@ export class Ingest {
     this.#catchUp = new CatchUp({
       mac,
       limits,
-      take: (row) => this.#upsert.take(row),
+      take: (row) => {
+        this.#fileWatch.found(row);
+        return this.#upsert.take(row);
+      },
       alongside: () => this.#hook.ensure(),
     });
     this.#watch = new Watch(mac, limits, (row) => this.#upsert.take(row));
     this.#socket =
       settings.ingest === "socket"
-        ? new MacSocket({ ...settings, clock: context.clock, hear, connected: () => this.#catchUp.run() })
+        ? new MacSocket({ ...settings, clock: context.clock, hear, connected: () => this.catchUpNow() })
         : null;
   }
 
   /** The Mac's health, with why it does not tell what happens. A Mac that is down tells nothing for that reason. */
   withWarnings(health: Health): Health {
-    const deaf = this.#mac.health.isUp ? (this.#socket?.problem ?? this.#hook.problem) : null;
+    if (!this.#mac.health.isUp) return health;
+    const deaf = this.#socket?.problem ?? this.#hook.problem ?? (this.#fileWatch.isDead ? WATCH_IS_DEAD : null);
     if (deaf === null) return health;
     const warning = `The Mac does not tell what happens: ${deaf}. Until then it is asked once a minute.`;
     const status = health.status === "healthy" ? "degraded" : health.status;
@@ -80,6 +90,7 @@ export class Ingest {
     this.#signals = signals;
     await Promise.all([this.#cash.load(), this.#happenings.start(), this.#watch.start()]);
     await this.#catchUp.start();
+    this.#fileWatch.hears();
     this.#socket?.start();
   }
 
@@ -110,14 +121,18 @@ export class Ingest {
 
   /** The Mac is there again: what happened meanwhile is asked for at once. */
   catchUpNow(): void {
+    // What came to be before that was pushed to nobody.
+    this.#fileWatch.hears();
     this.#catchUp.run();
   }
 
   #hear(type: string, data: unknown): void {
-    if (ROW_EVENTS.includes(type)) this.#hints.take(data);
-    else if (type === "hello-world") {
+    if (ROW_EVENTS.includes(type)) {
+      this.#fileWatch.hears();
+      this.#hints.take(data);
+    } else if (type === "hello-world") {
       this.#mac.client.saysHello();
-      this.#catchUp.run();
+      this.catchUpNow();
     } else this.#happenings.hear(type, data);
   }
 }
