@@ -2,7 +2,7 @@
 
 import { type Command, Option } from "commander";
 import type { MessageQuery } from "../sdk/messages.ts";
-import { DIRECTIONS, MESSAGE_STATUSES, type Message } from "../sdk/wire.ts";
+import { CHANNELS, DIRECTIONS, MESSAGE_STATUSES, type Message } from "../sdk/wire.ts";
 import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
 import { type Column, table } from "./table.ts";
@@ -15,6 +15,9 @@ interface ListOptions extends Paging {
   externalId?: string;
   after?: string;
   before?: string;
+  channel?: NonNullable<MessageQuery["channel"]>;
+  chat?: string;
+  search?: string;
 }
 
 /** The columns of every list of messages. */
@@ -79,13 +82,17 @@ function addList(messages: Command, cli: Cli): void {
       .option("--from <address>", "only those from this address")
       .option("--external-id <id>", "only those with your own identifier")
       .option("--after <time>", "only those created after this time (ISO 8601)")
-      .option("--before <time>", "only those created before this time (ISO 8601)"),
+      .option("--before <time>", "only those created before this time (ISO 8601)")
+      .addOption(new Option("--channel <channel>", "only those by this channel").choices(CHANNELS))
+      .option("--chat <id>", "only those of this conversation: its id, or an address")
+      .option("--search <words>", "only those with all of these words in their text"),
   )
     .addHelpText(
       "after",
       examples({
         "tightbeam messages list --status failed": "what went wrong",
         "tightbeam messages list --to +15005550100 --limit 5": "the last five to one recipient",
+        'tightbeam messages list --search "table ready"': "by words of the text",
         "tightbeam messages list --all | jq length": "how many there are",
       }),
     )
@@ -94,8 +101,9 @@ function addList(messages: Command, cli: Cli): void {
 
 async function list(cli: Cli, options: ListOptions): Promise<void> {
   const { list, listAll } = cli.client("messages").messages;
-  const { externalId, after, before, ...rest } = options;
-  const query = { ...rest, externalMessageId: externalId, createdAfter: after, createdBefore: before };
+  const { externalId, after, before, chat, search, ...rest } = options;
+  const times = { createdAfter: after, createdBefore: before };
+  const query = { ...rest, ...times, externalMessageId: externalId, chatId: chat, q: search };
   await showList(
     cli,
     { list, listAll, itemsOf: (page) => page.messages, columns: MESSAGE_COLUMNS, empty: "No messages." },

@@ -123,12 +123,12 @@ function messageRows(db: Kysely<Database>) {
   } as const;
 }
 
-/** The list by the index that leaves the fewest rows: an identifier of the caller's, a chat, a recipient, a rare status, or all. */
+/** The list by the index that leaves the fewest rows: an identifier of the caller's, a chat, a recipient, a contact who wrote, a rare status, or all. */
 function messageList(
   db: Kysely<Database>,
   customerId: CustomerId,
   conditions: readonly Expression<SqlBool>[],
-  { externalMessageId, chatId, to, status, words }: MessageFilter,
+  { externalMessageId, chatId, to, from, direction, status, words }: MessageFilter,
 ): IndexedList<Message> {
   const list = { ...messageRows(db), ...(words === undefined ? {} : { windowRows: SEARCHED_ROWS }) };
   if (chatId !== undefined && externalMessageId === undefined) {
@@ -138,6 +138,9 @@ function messageList(
   const narrowed = () => {
     if (externalMessageId !== undefined) return [indexed("external_message_id", externalMessageId)];
     if (to !== undefined) return [indexed("to", to)];
+    if (from !== undefined && direction === "inbound") {
+      return [indexed("from", from), sql<SqlBool>`direction = 'inbound'`];
+    }
     if (status === undefined || !(RARE as readonly string[]).includes(status)) return [];
     // In words that the planner knows the index by.
     return [indexed("status", status), sql<SqlBool>`status in (${sql.join(RARE.map((one) => sql.lit(one)))})`];
