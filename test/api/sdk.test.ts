@@ -78,6 +78,7 @@ describe("the client against a service that runs", () => {
     assert.equal((await tb.messages.retry(failing.id)).status, "queued");
     const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
     const later = await tb.messages.send({ to: "+15005550100", content: { text: "Later" }, scheduledAt });
+    assert.equal((await tb.messages.update(later.id, { content: { text: "Much later" } })).content.text, "Much later");
     assert.deepEqual(
       (await tb.messages.scheduled()).messages.map(({ id }) => id),
       [later.id],
@@ -126,6 +127,8 @@ describe("the client against a service that runs", () => {
     assert.equal((await tb.contacts.deleteMany(found.map(({ id }) => id))).deleted, 2);
     const again = await tb.contacts.create({ phoneNumber: "+15005550110" });
     assert.equal((await tb.contacts.delete(again.id)).deleted, true);
+    const gone = await tb.contacts.create({ phoneNumber: "+15005550110" });
+    assert.equal((await tb.contacts.erase(gone.id)).deleted, true);
     const [number] = await tb.numbers();
     const own = number?.phoneNumber ?? "";
     assert.equal((await tb.optOuts.add(own, "+15005550117")).source, "api");
@@ -165,6 +168,13 @@ describe("the client against a service that runs", () => {
     assert.equal(Buffer.from(await (await fetch(link)).arrayBuffer()).toString("base64"), PNG);
     await phone.type({ typing: true });
     await phone.react({ messageId: inbound.id, type: "love" });
+    const data = "UklGRgAAAABXQVZFZm10IA==";
+    const attachments = [{ type: "base64" as const, data, filename: "hello.wav", isAudioMessage: true }];
+    const { id: messageId } = await tb.messages.send({ to: "+15005550199", attachments });
+    await tb.sandbox.wait({ type: "message.delivered", messageId, timeoutSeconds: 10 });
+    assert.equal((await phone.keepAudio({ messageId })).id, messageId);
+    const { id: chatId } = await tb.chats.createGroup({ participants: ["+15005550199", "+15005550100"] });
+    assert.equal((await phone.changePhoto({ chatId })).id, chatId);
     await phone.pay({ amount: "5.00" });
     assert.equal((await phone.call({ action: "ring" })).status, "incoming");
     assert.equal((await phone.change({ online: false })).online, false);
