@@ -49,6 +49,8 @@ export interface Scenarios {
   answers: Scenario<Receipts & { answers: readonly Answering[]; fleeting?: readonly Answering[] }>;
   /** Takes the message, and its answer gets lost. */
   losesAnswer: Scenario<Receipts>;
+  /** Is sent the text of a message with a file, and not the file until `mends`. */
+  partly: Scenario<{ mends: () => void }>;
   /** Gives its receipts before the answer of the hand-over is there. */
   early: Scenario<Receipts>;
 }

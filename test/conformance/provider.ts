@@ -7,6 +7,7 @@ import type { Outbound } from "../../server/providers/provider.ts";
 import { answers } from "./provider-answers.ts";
 import { commands } from "./provider-commands.ts";
 import { health } from "./provider-health.ts";
+import { parts } from "./provider-parts.ts";
 import { people } from "./provider-people.ts";
 import { oddReceipts } from "./provider-receipts.ts";
 import {
@@ -47,6 +48,7 @@ export function providerConformance(name: string, makeHarness: (disk: ProviderDi
   unknownOutcomes(promise);
   receipts(promise);
   oddReceipts(promise);
+  parts(promise);
   answers(promise);
   people(promise);
   commands(promise);

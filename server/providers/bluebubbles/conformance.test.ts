@@ -12,6 +12,7 @@ import { createBluebubbles } from "./bluebubbles.ts";
 
 const NUMBER = "+1555010";
 const CONTACT = `${NUMBER}0007`;
+const PARTLY = `${NUMBER}0011`;
 const OTHERS = [`${NUMBER}0008`, `${NUMBER}0009`];
 /** Simulated time is let go on in steps that are not longer, so that what the network brings is not late by more. */
 const STEP_MS = 5_000;
@@ -50,6 +51,11 @@ for (const ingest of ["webhook", "socket"] as const) {
           fleeting: ["typing"],
         },
         losesAnswer: { to: `${NUMBER}0006`, channel: "imessage", receipts: ["delivered"] },
+        partly: {
+          to: PARTLY,
+          channel: "imessage",
+          mends: () => void mac.phone(PARTLY).faults.delete("fileErrorAtOnce"),
+        },
         early: { to: `${NUMBER}0010`, channel: "imessage", receipts: ["delivered"] },
       },
       knowsRepeats: { skip: "a Mac sends again what it is given again" },
@@ -84,6 +90,8 @@ function prepare(mac: Mac): void {
   Object.assign(phone("0004", "nothing"), { isOnIMessage: false, refusesAtOnce: true, error: 4 });
   Object.assign(phone("0005", "nothing"), { isOnIMessage: false, refusesAtOnce: true });
   phone("0006", "delivers").faults.add("answerLost");
+  // No thread with it is there: the text begins one, and the file follows.
+  Object.assign(mac.phone(PARTLY), { habit: "delivers", error: 25 }).faults.add("fileErrorAtOnce");
   const early = phone("0010", "delivers");
   early.habitMs = 0;
   early.faults.add("answerLate");

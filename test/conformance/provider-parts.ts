@@ -1,0 +1,41 @@
+/** The provider's suite: a message of which a part went out by itself. */
+
+import assert from "node:assert/strict";
+import type { OutboundAttachment } from "../../server/providers/provider.ts";
+import { acceptedReference, have, type Promises, send, settle } from "./provider-stage.ts";
+
+const FILE: OutboundAttachment = {
+  mimeType: "image/png",
+  filename: "dot.png",
+  bytes: new Uint8Array([137, 80, 78, 71]),
+  isAudioMessage: false,
+};
+
+/** What was sent of a message is told with the outcome, and is never sent again, whatever is handed over after it. */
+export function parts(promise: Promises): void {
+  for (const isTold of [true, false]) {
+    const by = isTold ? "that is told of it" : "by its own memory";
+    promise(`a part that was sent is not sent again, by the next process ${by}`, async (stage, t) => {
+      const scenario = have(stage.harness.scenarios.partly, t);
+      if (scenario === null) return;
+      const first = await stage.live();
+      const message = { ...stage.message(scenario), attachments: [FILE] };
+      const outcome = await send(stage, first, message);
+      assert.ok(outcome.outcome === "partly", `answered ${outcome.outcome}`);
+      assert.match(outcome.part.reference, /./);
+      assert.match(outcome.part.what, /^[a-z]/);
+      assert.equal(outcome.rest.outcome, "rejected");
+      assert.equal(stage.harness.taken(message), 1);
+      first.die();
+      const second = await stage.live();
+      const settled = await settle(stage, second, message);
+      assert.ok(settled !== undefined && settled !== "absent" && settled.outcome === "partly", "asking says the same");
+      assert.deepEqual(settled.part, outcome.part);
+      scenario.mends();
+      const sentPart = isTold ? outcome.part : null;
+      const reference = acceptedReference(await send(stage, second, { ...message, attempt: 2, sentPart }));
+      assert.notEqual(reference, outcome.part.reference);
+      assert.equal(stage.harness.taken(message), 1);
+    });
+  }
+}
