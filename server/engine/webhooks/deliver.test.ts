@@ -14,6 +14,7 @@ import {
   unanswered,
 } from "../../../test/support/deliver.ts";
 import { tell, URL_A, URL_B } from "../../../test/support/webhooks.ts";
+import { findAttempts } from "../../store/deliveries.ts";
 import { deleteWebhook, setWebhook, updateWebhook } from "./configure.ts";
 import { retryDelivery } from "./redeliver.ts";
 
@@ -316,4 +317,35 @@ describe("contract 5: a change of the endpoint", () => {
     await stage.pass(1_000 * HOUR_MS);
     assert.deepEqual([(await stage.delivery()).status, stage.sent.length], ["cancelled", 1]);
   });
+});
+
+test("a secret that cannot be opened is an attempt with SECRET_UNREADABLE, retried by the schedule, and mended it is sent", async (t) => {
+  const stage = await deliverStage(t);
+  await configure(stage);
+  const { store } = stage.context;
+  const stored = await store.db.selectFrom("customers").select(["secret", "version"]).executeTakeFirstOrThrow();
+  const set = async (secret: string, version: number) => {
+    const { id } = stage.customer;
+    assert.equal(
+      (await store.commit([{ op: "update", table: "customers", id, version, set: { secret } }])).answer,
+      "ok",
+    );
+  };
+  await set(stored.secret.slice(0, 20), stored.version);
+  await tell(stage);
+  await stage.run();
+  const { id, status, dueAt } = await stage.delivery();
+  const attempts = (await findAttempts(store.db, [id])).get(id) ?? [];
+  assert.deepEqual([status, dueAt], ["pending", stage.clock.now() + (DELAYS_MS[0] ?? 0)]);
+  assert.deepEqual(
+    attempts.map(({ error }) => error),
+    ["SECRET_UNREADABLE"],
+  );
+  assert.equal(stage.sent.length, 0, "nothing goes out unsigned");
+  const [fault] = stage.observed.faults.splice(0);
+  assert.match(String(fault?.error), /customers\|cust_.* is not a sealed secret/, "the log says which secret");
+  await set(stored.secret, stored.version + 1);
+  await stage.pass(DELAYS_MS[0] ?? 0);
+  await stage.run();
+  assert.equal(stage.sent.length, 1);
 });

@@ -1,0 +1,40 @@
+/** A full disk: the store says so until a write has succeeded, whatever else succeeds meanwhile. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { StoreFull, type Unit } from "../store.ts";
+import type { Job, Result } from "./steps.ts";
+import { openSqliteInProcess } from "./store.ts";
+
+const UNIT: Unit = [{ op: "put", table: "settings", record: { name: "a", value: "b" } }];
+
+/** Jobs that write nothing where they find nothing. */
+const EMPTY: readonly Job[0][] = ["claimMessages", "claimDeliveries", "release", "recheck"];
+
+test("a claim that finds nothing does not end a full disk; a probe or a unit does once there is room", async () => {
+  let hasRoom = true;
+  const store = await openSqliteInProcess(
+    ":memory:",
+    () => {},
+    (ports) => ({
+      ...ports,
+      write: async (jobs: Job[]): Promise<Result[]> =>
+        hasRoom || jobs.every(([kind]) => EMPTY.includes(kind))
+          ? ports.write(jobs)
+          : jobs.map(() => ({ error: "full" })),
+    }),
+  );
+  for (const write of [() => store.probe(), () => store.commit(UNIT)]) {
+    hasRoom = false;
+    await assert.rejects(store.commit(UNIT), StoreFull);
+    await store.claimMessages({ lanes: [{ lane: "inst_1", slots: 1 }], now: 1, until: 2 });
+    await store.release(1, 1);
+    assert.equal(store.isFull, true);
+    await assert.rejects(store.probe(), StoreFull);
+    assert.equal(store.isFull, true);
+    hasRoom = true;
+    await write();
+    assert.equal(store.isFull, false);
+  }
+  await store.close();
+});
