@@ -12,7 +12,18 @@ import { assertAnswered } from "../support/contract.ts";
 import { type AnyRequest, anyRequest } from "../support/requests.ts";
 import { listRoutes } from "../support/routes.ts";
 import { startTestService, type TestService } from "../support/service.ts";
-import { ECHO, IMAGE_URL, type Kind, MEMBER, PHONE, PNG, STAND_INS, shapesOf, type World } from "../support/shapes.ts";
+import {
+  ECHO,
+  IMAGE_URL,
+  type Kind,
+  MEMBER,
+  PHONE,
+  PNG,
+  STAND_INS,
+  shapesOf,
+  WAV,
+  type World,
+} from "../support/shapes.ts";
 import type { RawAnswer } from "../support/socket.ts";
 import { until } from "../support/wait.ts";
 
@@ -72,7 +83,7 @@ async function makeWorld(api: TestService, before?: World): Promise<World> {
     phoneNumber: `+1555${String(numbers).padStart(7, "0")}`,
     provider: "sandbox",
   });
-  const attachments = [{ type: "base64", data: PNG, filename: "one.png" }];
+  const attachments = [{ type: "base64", data: WAV, filename: "one.wav", isAudioMessage: true }];
   const message = await send(PHONE, { attachments });
   const { downloadUrl } = (await own("GET", `/v1/messages/${message.id}`)).attachments[0];
   const call = await own("POST", `/v1/sandbox/phones/${MEMBER}/calls`, { action: "ring" });
@@ -88,7 +99,7 @@ async function makeWorld(api: TestService, before?: World): Promise<World> {
     customer: customer.id,
     number: number.id,
     key: (await admin("POST", "/v1/admin/keys", { name: "spare", customerId: customer.id })).id,
-    chat: (await own("POST", "/v1/chats/groups", { participants: [ECHO, MEMBER, "+15005550144"] })).id,
+    chat: (await own("POST", "/v1/chats/groups", { participants: [ECHO, MEMBER, PHONE] })).id,
     thread: (await own("GET", `/v1/chats/${PHONE}`)).id,
     contact: (await own("POST", "/v1/contacts", { phoneNumber: `+1557${String(numbers).padStart(7, "0")}` })).id,
     payment: (await own("POST", "/v1/payments/request", { to: PHONE, amount: 25 })).id,

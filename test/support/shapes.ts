@@ -41,6 +41,8 @@ const OPTED_OUT = "+15005550142";
 export const PHONE = "+15005550100";
 /** Stands for an image that can be fetched: the port is swapped for the right one, of five digits. */
 export const IMAGE_URL = "http://127.0.0.1:00009/image.png";
+/** An audio file without a sound in it. */
+export const WAV = "UklGRgAAAABXQVZFZm10IA==";
 /** One pixel. */
 export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -174,10 +176,13 @@ const PLAUSIBLE: Readonly<Record<string, readonly unknown[]>> = {
 
 /** Names that mean something else elsewhere are told apart by their format. */
 function plausibleOf(name: string, { format }: Schema): readonly unknown[] {
-  return (format === "clockTime" ? CLOCK_TIMES : PLAUSIBLE[name]) ?? [];
+  return BY_FORMAT[format ?? ""] ?? PLAUSIBLE[name] ?? [];
 }
 
-const CLOCK_TIMES: readonly string[] = ["00:00", "08:00", "21:00", "23:59"];
+const BY_FORMAT: Readonly<Record<string, readonly string[]>> = {
+  clockTime: ["00:00", "08:00", "21:00", "23:59"],
+  reaction: ["love", "-love", "\u{1f602}", "-\u{1f389}"],
+};
 
 /** Bodies that are taken and that `sparseOf` does not make: these fields, all of them, and no other. */
 const VARIANTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
