@@ -85,8 +85,10 @@ function straightened(route: RouteShape, keys: Keys, parts: fc.Arbitrary<Parts>)
   });
 }
 
-function goodKey({ scope }: RouteShape, keys: Keys): string {
-  return `Authorization: Bearer ${scope === "admin" ? keys.admin : keys.messages}`;
+function goodKey({ scope, path }: RouteShape, keys: Keys): string {
+  // The clock is everybody's: with several customers, as here, an admin key moves it.
+  const isAdmin = scope === "admin" || path === "/v1/sandbox/clock";
+  return `Authorization: Bearer ${isAdmin ? keys.admin : keys.messages}`;
 }
 
 interface Parts {
