@@ -66,17 +66,24 @@ export async function lanesDueBeside(
   return rows.map(({ lane }) => lane);
 }
 
-/** Messages of a lane whose hand-over the end of a process interrupted, as a start finds them: due, and never asked about. */
+/** A message whose hand-over the end of a process interrupted; `unknownSince` is null where nobody was asked about it yet. */
+export type InterruptedMessage = Pick<Message, "id" | "from" | "to" | "unknownSince">;
+
+/**
+ * Messages of a lane whose hand-over the end of a process interrupted, as a start finds them: never asked about, or for less
+ * than `withinMs`. Such a message is asked about again within that time.
+ */
 export async function listInterrupted(
   db: Kysely<Database>,
   lane: InstanceId,
-  now: number,
-): Promise<Pick<Message, "id" | "from" | "to">[]> {
-  const { rows } = await sql<Pick<Message, "id" | "from" | "to">>`
-    select id, "from", "to" from messages
-    where instance_id = ${lane} and due_at is not null and due_at <= ${now} and status <> 'queued'
-      and status = 'pending' and unknown_since is null`.execute(db);
-  return rows;
+  { now, withinMs }: { now: number; withinMs: number },
+): Promise<InterruptedMessage[]> {
+  // `status <> 'queued'` is in the condition of the index.
+  const { rows } = await sql<{ id: MessageId; from: string; to: string; unknown_since: number | null }>`
+    select id, "from", "to", unknown_since from messages
+    where instance_id = ${lane} and due_at is not null and due_at <= ${now + withinMs} and status <> 'queued'
+      and status = 'pending' and (unknown_since is null or unknown_since > ${now - withinMs})`.execute(db);
+  return rows.map(({ unknown_since: unknownSince, ...row }) => ({ ...row, unknownSince }));
 }
 
 /** Where a page of waiting messages begins: behind this one. */

@@ -183,7 +183,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "messages.findMessage": (db) => findMessage(db, "msg_1"),
   "messages.findMessageOf": (db) => findMessageOf(db, "cust_1", "msg_1"),
   "messages.lanesDueBeside": (db) => lanesDueBeside(db, ["inst_1"], NOW),
-  "messages.listInterrupted": (db) => listInterrupted(db, "inst_1", NOW),
+  "messages.listInterrupted": (db) => listInterrupted(db, "inst_1", { now: NOW, withinMs: 60_000 }),
   "messages.listLeasedPairs": (db) => listLeasedPairs(db, "inst_1"),
   "messages.listPutOff": (db) =>
     listPutOff(

@@ -4,7 +4,7 @@ import type { Kysely } from "kysely";
 import type { Customer } from "../core/customer.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
-import type { CustomerId, EndpointId, EventId } from "../core/id.ts";
+import type { CustomerId, EndpointId, EventId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
@@ -60,12 +60,21 @@ export type Queue = "messages" | "deliveries";
 
 /**
  * At most `slots` records of each lane; of one that is held (messages only) nothing that waits in `queued`. `now` is
- * shifted time, `until` the end of the lease in real time.
+ * shifted time, `until` the end of the lease in real time. Of a pair that waits (messages only) nothing is taken that is
+ * `queued`, except the messages named: what follows them keeps its place behind them.
  */
 export interface Claim {
   lanes: readonly { lane: string; slots: number; held?: boolean }[];
   now: number;
   until: number;
+  waiting?: readonly WaitingPair[];
+}
+
+/** A sender and recipient of which only some messages may be claimed. */
+export interface WaitingPair {
+  from: string;
+  to: string;
+  except: readonly MessageId[];
 }
 
 /** A delivery with all that one attempt of it needs, read in the claim. */

@@ -9,6 +9,7 @@ import { reads } from "./store-reads.ts";
 import { resetting } from "./store-reset.ts";
 import { type Promises, Stage, type StoreUnderTest } from "./store-stage.ts";
 import { eventsAndDeliveries, units } from "./store-units.ts";
+import { claimsOfWaitingPairs } from "./store-waiting.ts";
 
 /** Runs the suite; `open` is called for every test, and opens a store with nothing in it. */
 export function storeConformance(name: string, open: () => Promise<StoreUnderTest>): void {
@@ -29,6 +30,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
   lists(promise);
   claimedDeliveries(promise);
   claimedMessages(promise);
+  claimsOfWaitingPairs(promise);
   leases(promise);
   keeping(promise);
   resetting(promise);

@@ -40,11 +40,7 @@ const BESIDE: ReadonlySet<EventType> = new Set([
 
 /** Whether an entry only notes something, so that the status did not change. */
 function isNote({ status, reason = "" }: TimelineEntry): boolean {
-  if (
-    status === "queued" &&
-    /^moved: |^postponed: the provider is being asked about the message before it$/.test(reason)
-  )
-    return true;
+  if (status === "queued" && reason.startsWith("moved: ")) return true;
   return reason.endsWith("receipt of a channel that was given up") || (status === "pending" && reason !== "");
 }
 

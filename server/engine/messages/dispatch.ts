@@ -100,7 +100,8 @@ export class Dispatch {
     await this.#interrupted.load();
     const { clock, store } = this.#context;
     const lanes = wanted.map(({ lane, slots }) => ({ lane, slots, held: !this.#isUp(lane) }));
-    return store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS });
+    const waiting = this.#interrupted.waiting();
+    return store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS, waiting });
   }
 
   async #dueLanes(): Promise<string[]> {
@@ -157,7 +158,6 @@ export class Dispatch {
     const abort = new AbortController();
     this.#handOvers.add(abort);
     try {
-      if (message.status === "queued" && (await this.#interrupted.holds(message))) return "bad";
       const waitsForFiles = () => this.#waitForFiles(message, free);
       const hand = { abort, waitsForFiles, wasTaken, gathering: this.#gathering };
       const result = await lookAgain(this.#context, message, hand);

@@ -2,25 +2,21 @@
 
 import type { MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
-import { postpone } from "../../core/message-waiting.ts";
-import { listInterrupted } from "../../store/messages.ts";
+import { type InterruptedMessage, listInterrupted } from "../../store/messages.ts";
+import type { WaitingPair } from "../../store/store.ts";
 import type { Context } from "../context.ts";
 import type { RunResult } from "../lanes.ts";
-import { changeMessage } from "./change-message.ts";
-import { isHeld } from "./lease.ts";
 
 /** How long what follows waits at the most, in shifted milliseconds (contract 3). */
 const WAIT_MS_MAX = 60_000;
-/** How often what follows is looked at again, in shifted milliseconds. */
-const LOOK_EVERY_MS = 1_000;
 
 /** What the messages of one pair wait for. */
 interface Wait {
-  /** Hand-overs that the provider is asked about. */
+  from: string;
+  to: string;
+  /** Hand-overs that the provider is asked about, or that are to be made again before what follows them. */
   asked: Set<MessageId>;
   endsAt: number;
-  /** Whatever of the pair is looked at before this waits until then, so that all of it goes on together and in order. */
-  untilAt: number;
 }
 
 /** Pairs with interrupted hand-overs, from the start of the process on. */
@@ -42,6 +38,13 @@ export class Interrupted {
     return this.#loading;
   }
 
+  /** Pairs of which nothing new is claimed now: what follows keeps its place, and goes out in the order of acceptance. */
+  waiting(): WaitingPair[] {
+    const now = this.#context.clock.now();
+    for (const [pair, { endsAt }] of this.#waits) if (now >= endsAt) this.#waits.delete(pair);
+    return [...this.#waits.values()].map(({ from, to, asked }) => ({ from, to, except: [...asked] }));
+  }
+
   /**
    * A message was looked at. What follows an interrupted one goes on when its outcome is known, or, if it was provably not
    * sent, once it has been handed over again.
@@ -51,30 +54,9 @@ export class Interrupted {
       const isQueued = this.#context.recent.get(message.id)?.status === "queued";
       if (result !== "good" || isQueued) return;
     }
-    this.#waits.get(pairOf(message))?.asked.delete(message.id);
-  }
-
-  /** Puts a leased message off that follows an interrupted one. Answers whether it did, and that is on disk. */
-  async holds(message: Message): Promise<boolean> {
     const pair = pairOf(message);
     const wait = this.#waits.get(pair);
-    if (wait === undefined || wait.asked.has(message.id)) return false;
-    const { clock } = this.#context;
-    const now = clock.now();
-    if (now >= wait.untilAt) {
-      if (wait.asked.size === 0 || now >= wait.endsAt) {
-        this.#waits.delete(pair);
-        return false;
-      }
-      wait.untilAt = Math.min(now + LOOK_EVERY_MS, wait.endsAt);
-    }
-    const { untilAt } = wait;
-    const reason = "the provider is being asked about the message before it";
-    await changeMessage(this.#context, message, (fresh) => {
-      if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
-      return { message: postpone(fresh, reason, untilAt, now), events: [] };
-    });
-    return true;
+    if (wait?.asked.delete(message.id) === true && wait.asked.size === 0) this.#waits.delete(pair);
   }
 
   async #read(): Promise<void> {
@@ -83,14 +65,16 @@ export class Interrupted {
     for (const { id } of await known.instances()) {
       // Nobody can be asked: there is nothing to wait for.
       if (providers.get(id)?.settle === undefined) continue;
-      for (const message of await listInterrupted(store.db, id, now)) this.#add(message, now);
+      for (const message of await listInterrupted(store.db, id, { now, withinMs: WAIT_MS_MAX }))
+        this.#add(message, now);
     }
   }
 
-  #add(message: Pick<Message, "id" | "from" | "to">, now: number): void {
-    const pair = pairOf(message);
-    const wait = this.#waits.get(pair) ?? { asked: new Set(), endsAt: now + WAIT_MS_MAX, untilAt: now };
-    wait.asked.add(message.id);
-    this.#waits.set(pair, wait);
+  #add(message: InterruptedMessage, now: number): void {
+    const { id, from, to, unknownSince } = message;
+    const wait = this.#waits.get(pairOf(message)) ?? { from, to, asked: new Set(), endsAt: now };
+    wait.asked.add(id);
+    wait.endsAt = Math.max(wait.endsAt, (unknownSince ?? now) + WAIT_MS_MAX);
+    this.#waits.set(pairOf(message), wait);
   }
 }

@@ -1,6 +1,6 @@
 /** Finds what a claim may lease, by a bounded number of rows, however many rows that must wait stand in front. */
 
-import type { Claim } from "../store.ts";
+import type { Claim, WaitingPair } from "../store.ts";
 import type { Statements } from "./statements.ts";
 
 /** Messages of one sender and recipient that one claim may take: they are sent one after the other. */
@@ -102,17 +102,44 @@ export class Claims {
   /**
    * Ids of due messages of a lane, at most `slots`, whose sender and recipient have none leased: the oldest first, those
    * of one sender and recipient in the order of acceptance. Where the front is full of busy pairs it takes other pairs in turns.
+   * Of pairs that wait it takes only what they are waiting for, and what is not `queued`.
    */
-  freeMessages(wanted: Wanted, now: number): string[] {
+  freeMessages(wanted: Wanted, now: number, waiting: readonly WaitingPair[] = []): string[] {
     const { lane, slots, held = false } = wanted;
     const leased = this.#statements.leasedPairs().all(lane) as unknown as Pair[];
     const busy = new Set(leased.map(nameOf));
     this.#rowsLookedAt += leased.length;
     const free: DueMessage[] = [];
+    if (waiting.length > 0 && !held) this.#lookAtWaiting(wanted, now, busy, waiting, free);
     const isAll = this.#lookAtFront(wanted, now, busy, free);
     if (isAll) this.#pairs.delete(lane);
     else if (!held && free.length < slots) this.#lookAtPairs(wanted, now, busy, free);
     return inOrderOfAcceptance(free);
+  }
+
+  /** Adds what may be taken of pairs that wait, one message of each, and makes the pairs busy. */
+  #lookAtWaiting(
+    { lane, slots }: Wanted,
+    now: number,
+    busy: Set<string>,
+    waiting: readonly WaitingPair[],
+    free: DueMessage[],
+  ): void {
+    const pairs = new Set(waiting.map(({ from, to }) => nameOf([from, to])));
+    const awaited = waiting.flatMap(({ except }) => except.flatMap((id) => this.#dueMessage(lane, id, now)));
+    const beside = this.#statements.dueBeside().all(lane, now, slots + MESSAGES_LOOKED_AT);
+    this.#rowsLookedAt += awaited.length + beside.length;
+    for (const [id, from, to] of [...awaited, ...(beside as unknown as [string, string, string][])]) {
+      const pair = nameOf([from, to]);
+      if (free.length >= slots || !pairs.has(pair) || busy.has(pair)) continue;
+      free.push({ id, pair });
+      busy.add(pair);
+    }
+    for (const pair of pairs) busy.add(pair);
+  }
+
+  #dueMessage(lane: string, id: string, now: number): [string, string, string][] {
+    return this.#statements.dueMessage().all(id, lane, now) as unknown as [string, string, string][];
   }
 
   /** Adds what is free at the front, at most a run of each pair. Makes pairs busy of which it took some. Answers whether that was all. */
@@ -126,6 +153,7 @@ export class Claims {
       this.#rowsLookedAt += 1;
       const pair = nameOf([from, to]);
       const taken = runs.get(pair) ?? 0;
+      if (free.length >= slots) break;
       if (busy.has(pair) || taken === RUN_MAX) continue;
       runs.set(pair, taken + 1);
       if (free.push({ id, pair }) === slots) break;

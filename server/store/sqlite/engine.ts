@@ -203,7 +203,7 @@ export class SqliteEngine {
   }
 
   #claimMessages(claim: Claim): Value[][] {
-    const due = claim.lanes.flatMap((wanted) => this.#claims.freeMessages(wanted, claim.now));
+    const due = claim.lanes.flatMap((wanted) => this.#claims.freeMessages(wanted, claim.now, claim.waiting));
     return due.flatMap((id) => allRows(this.#statements.leaseMessage(), [claim.until, id]) as Value[][]);
   }
 

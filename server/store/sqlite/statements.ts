@@ -111,6 +111,15 @@ export class Statements {
     );
   }
 
+  /** A message of a lane, if it is due: id, sender, recipient. */
+  dueMessage(): StatementSync {
+    return this.#get(
+      "dueMessage",
+      () =>
+        `select id, "from", "to" from messages where id = ? and instance_id = ? and due_at is not null and due_at <= ?`,
+    );
+  }
+
   /** Leases a message and answers it whole. */
   leaseMessage(): StatementSync {
     return this.#get(
