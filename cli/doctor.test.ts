@@ -191,7 +191,7 @@ test("doctor says in words why each real channel does not work, and that a numbe
   // What is said of each by its name is not said again by its id.
   assert.deepEqual(
     of("health").map(({ found }) => found),
-    ["database is well"],
+    ["2 parts of the server, all well"],
   );
   const [onSandbox] = of("numbers").filter(({ state }) => state === "warning");
   assert.match(onSandbox?.found ?? "", /name no sender go to the sandbox, by \+15005550001, and reach nobody$/);

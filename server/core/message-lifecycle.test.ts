@@ -197,7 +197,9 @@ test("contract 3: whatever happens to a message, its events count 1, 2, 3 and it
         const before = all.message;
         const change = SIGNALS[one](before);
         if (change === null) continue;
-        assert.equal(change.message.status, LIFECYCLE[before.status][one]?.[0]);
+        // A retry of a message that was sent in part is a step of its own.
+        const step = one === "retry" && before.status === "sent" ? "sendRest" : one;
+        assert.equal(change.message.status, LIFECYCLE[before.status][step]?.[0]);
         all = { message: change.message, events: [...all.events, ...change.events] };
         // A channel begins anew with each fallback and each retry.
         if (one === "fallback" || one === "retry" || one === "sendRest") told.length = 0;

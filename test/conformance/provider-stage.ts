@@ -155,6 +155,7 @@ export class Life {
         memory: this.#memory(disk),
         clock: this.#clock(harness.clock),
         numbers: async () => [{ address: OWN.from, customerId: OWN.customerId, isDefault: true }],
+        senders: async () => [{ address: OWN.from, customerId: OWN.customerId, isDefault: true }],
         changed: () => {
           this.changes += 1;
         },

@@ -121,9 +121,12 @@ function afterMs(ms: number): Promise<void> {
 
 /** Waits until every message has ended and every delivery too, then reads all there is. */
 async function quiet(service: Running, orders: readonly Order[], asked: readonly PaymentOrder[]): Promise<Found> {
-  const isDone = (message: Message) =>
-    message.status === "cancelled" ||
-    message.status === (message.externalMessageId === null ? "delivered" : orderEnd(orders, message).status);
+  const endOf = (message: Message) => {
+    if (message.direction === "inbound") return "received";
+    // A payment request's message has no identifier of its own.
+    return message.externalMessageId === null ? "delivered" : orderEnd(orders, message).status;
+  };
+  const isDone = (message: Message) => message.status === "cancelled" || message.status === endOf(message);
   await until(
     async () => {
       const open = await Promise.all([
