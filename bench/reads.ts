@@ -30,7 +30,7 @@ interface Attack {
   service: Service;
   otherKey: string;
   path: string;
-  /** What was measured before. */
+  /** The figures that were measured before. */
   alone: Probed;
 }
 

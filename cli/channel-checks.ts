@@ -1,4 +1,4 @@
-/** What `doctor` looks at with the admin key: each instance, customers' secrets, and by which instance their SMS goes. Changes nothing. */
+/** The checks of `doctor` that need the admin key: each instance, customers' secrets, and the instances that carry their SMS. Changes nothing. */
 
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";

@@ -79,7 +79,7 @@ async function follow(cli: Cli, client: Tightbeam, bodies: boolean): Promise<voi
   }
 }
 
-/** What stands before the newest that was seen: all, where that is gone, since the inbox was cleared or overflowed. */
+/** The requests before the newest one that was seen; all of them if that one is gone, since the inbox was cleared or overflowed. */
 function newOf(requests: readonly InboxRequest[], seen: readonly InboxRequest[]): readonly InboxRequest[] {
   const newest = JSON.stringify(seen[0]);
   const at = requests.findIndex((request) => JSON.stringify(request) === newest);

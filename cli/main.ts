@@ -52,7 +52,7 @@ export async function run(args: readonly string[], version: string, terminal: Te
   }
 }
 
-/** What is really wrong: of a server that is not there, no key is needed. */
+/** Finds the real fault: a server that is not there needs no key. */
 async function underlying(thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof NoKeyError)) return thrown;
   const reason = await absenceOf(thrown.baseUrl);

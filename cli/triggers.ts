@@ -1,4 +1,4 @@
-/** What makes each type of event happen in the sandbox: for every type its steps. */
+/** The steps that make each type of event happen in the sandbox. */
 
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";

@@ -41,7 +41,7 @@ function refusal(word: string, choices: readonly string[]): string {
   return choices.length > LISTED_MAX ? `Did you mean ${near}?` : `Did you mean ${near}? ${list}`;
 }
 
-/** What was probably meant: the choice that ends in the word (`delivered`), or is a few letters off; null for none. */
+/** The choice that was probably meant: it ends in the word (`delivered`) or is a few letters off; null for none. */
 function nearest(word: string, choices: readonly string[]): string | null {
   const asked = word.trim().toLowerCase();
   const ending = choices.find((choice) => choice === asked || choice.endsWith(`.${asked}`));

@@ -47,7 +47,7 @@ export function eventRoutes(connection: Connection) {
   };
 }
 
-/** What a stream is asked for, with the headers of its requests. */
+/** The options of a stream, with the headers of its requests. */
 interface StreamCall extends StreamQuery {
   headers?: CallOptions["headers"];
 }

@@ -34,7 +34,7 @@ export interface MessageQuery extends Page {
   chatId?: string | undefined;
   /** Words that are all in the text. */
   q?: string | undefined;
-  /** What changed since, the oldest change first. The answer always has a `nextCursor`: keep it, and ask by it later. */
+  /** Messages that changed since then, the oldest change first. The answer always has a `nextCursor`: keep it, and ask by it later. */
   updatedAfter?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a client and a call can be told, and what they answer beside the data. */
+/** Options of a client and of a call, and the details that they answer beside the data. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -44,7 +44,7 @@ export interface Logger {
   warn(message: string): void;
 }
 
-/** What a client is made with. `timeoutMs`, `maxRetries`, `signal` and `headers` can also be given to each call. */
+/** Options of a client. `timeoutMs`, `maxRetries`, `signal` and `headers` can also be given to each call. */
 export interface ClientOptions {
   /**
    * `tb_…`; sent as a bearer token and nowhere else. Default: the environment variable `TIGHTBEAM_API_KEY`. A page has
