@@ -4,7 +4,7 @@ import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { becomeDue, handOver } from "../../core/message-lifecycle.ts";
 import { type Outbound, type Outcome, type Provider, restOf } from "../../providers/provider.ts";
-import { lanesDueBeside } from "../../store/messages.ts";
+import { findMessage, lanesDueBeside } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 import { answerOf } from "../answer.ts";
 import { type Context, changeContext } from "../context.ts";
@@ -263,6 +263,7 @@ async function handOverReady(
   const { provider, peer } = connection;
   if (await failsAsStranded(context, message, connection)) return "bad";
   let begun = false;
+  const { age } = context.threads;
   const handed = await changeMessage(context, message, (fresh) => {
     const change = isHeld(fresh, message) ? handOver(fresh, peer, changeContext(context)) : null;
     begun = change !== null;
@@ -273,6 +274,8 @@ async function handOverReady(
   });
   // Files may have taken long, and STOP holds from the moment that it is on disk.
   if (!begun || (await failsAsUnwanted(context, handed))) return "bad";
+  // A reset that came after the record was written has removed it, and what phones take from now on is of nothing.
+  if (age !== context.threads.age) await requireMessage(context, handed);
   const outcome = await send(context, provider, outbound(context, handed, gathered), abort);
   // The next of its pair begins in the commit that this one is concluded in.
   if (outcome.outcome === "accepted") wasTaken();
@@ -284,6 +287,11 @@ async function handOverReady(
   // One at a time tries whether it is there again.
   const rest = restOf(outcome);
   return rest.outcome === "deferred" && rest.isDown === true ? "slow" : "bad";
+}
+
+/** Throws `MessageGone` for a message that a reset of the sandbox removed. */
+async function requireMessage({ store }: Context, { id }: Message): Promise<void> {
+  if ((await findMessage(store.db, id)) === null) throw new MessageGone(id);
 }
 
 /** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */
