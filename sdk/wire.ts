@@ -177,7 +177,7 @@ export const REACTION_COMMANDS = [
   "-emphasize",
   "-question",
 ] as const;
-/** What `POST /v1/messages/:id/reactions` takes: one of the six or one emoji, with a minus to take it back. */
+/** A reaction as `POST /v1/messages/:id/reactions` accepts it: one of the six or one emoji, with a minus to take it back. */
 export type ReactionCommand = (typeof REACTION_COMMANDS)[number] | (string & Record<never, never>);
 
 export const ATTACHMENT_SOURCES = ["url", "base64"] as const;
@@ -435,7 +435,7 @@ export interface ReactionEventData {
   sequence: number;
   correlationId: string;
   externalMessageId?: string;
-  /** Of the message reacted to, where that is an outbound one. */
+  /** The provider's id of the message reacted to, if that is an outbound one. */
   providerMessageId?: string;
   metadata?: Metadata;
 }
@@ -623,7 +623,7 @@ export interface Customer {
 
 export interface CustomerWithNumbers extends Customer {
   numbers: CustomerNumber[];
-  /** What its operator should do something about, in sentences. */
+  /** Problems that the operator should mend, in sentences. */
   warnings: string[];
 }
 
@@ -932,7 +932,7 @@ export interface OptOutList {
 export const KEY_SCOPES = ["messages", "admin"] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
-/** What a customer's key may do: read, change what is sent and kept, configure webhooks. */
+/** The permissions of a customer's key: read, change messages and records, configure webhooks. */
 export const KEY_PERMISSIONS = ["read", "send", "webhooks"] as const;
 export type KeyPermission = (typeof KEY_PERMISSIONS)[number];
 
@@ -946,7 +946,7 @@ export interface CreateKey {
   customerId?: string;
   customerEmail?: string;
   scope?: KeyScope;
-  /** Of a `messages` key; all of them unless given. */
+  /** Permissions of a `messages` key; all of them unless given. */
   permissions?: KeyPermission[];
   rateLimit?: RateLimit;
   expiresAt?: string;

@@ -57,12 +57,12 @@ export function eraseMessage(message: Message, now: number): Message {
   };
 }
 
-/** What stays of a payment request: ids, amount, status and times. */
+/** A payment request after its erasure keeps ids, amount, status and times. */
 export function erasePayment(payment: Payment): Payment {
   return { ...payment, to: ERASED, note: null, metadata: null, callbackUrl: null };
 }
 
-/** What stays of a call: ids, the customer's own address, status and times. */
+/** A call after its erasure keeps ids, the customer's own address, status and times. */
 export function eraseCall(call: Call, addresses: readonly string[]): Call {
   const erased = (address: string) => (addresses.includes(address) ? ERASED : address);
   return { ...call, from: erased(call.from), caller: erased(call.caller), to: erased(call.to) };
@@ -76,7 +76,7 @@ type Data = Record<string, unknown> & { reaction?: { content: string }; error?: 
 /** What of an event is rewritten, and what tells how. */
 export type Written = Pick<Event, "type" | "bytes">;
 
-/** What stays of an event whose bytes cannot be read. */
+/** The bytes that replace those of an event which cannot be read. */
 const NOTHING = "{}";
 
 /** The bytes of an event without the words of its message: what a deleted message leaves. */
