@@ -36,7 +36,7 @@ function tableUnder(path: string, heading: string): string[][] {
 /** Whether a word stands in quotes anywhere in the server: what is reserved does not. */
 const SERVER_TEXT = globSync("server/**/*.ts", { cwd: ROOT })
   // The reference speaks of every one of them, whether it is used or not.
-  .filter((path) => !path.endsWith(".test.ts") && !path.startsWith("server/http/openapi/"))
+  .filter((path) => !path.endsWith(".test.ts") && !path.startsWith("server/api/openapi/"))
   .map(read)
   .join("\n");
 

@@ -49,12 +49,12 @@ const LAYERS: readonly Layer[] = [
     "server/engine/",
     `server/(engine|outgoing)/|server/store/[^/]+$|server/providers/[^/]+$|server/secrets|${BESIDE_APP}|${CORE}`,
     NODE,
-    "../http/server.ts",
+    "../api/server.ts",
   ),
   layer(
-    "http",
-    "server/http/",
-    `server/(http|engine)/|server/store/[^/]+$|${BESIDE_APP}|${CORE}`,
+    "api",
+    "server/api/",
+    `server/(api|engine)/|server/store/[^/]+$|${BESIDE_APP}|${CORE}`,
     `${NODE}|(ajv|fastify|typebox)(/.+)?`,
     "../config.ts",
   ),
@@ -115,7 +115,7 @@ function importsOf(path: string): string[] {
   return IMPORTS.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ""));
 }
 
-test("imports point down: cli → app → http → engine → {store, provider.ts, outgoing} → core → sdk/wire.ts", () => {
+test("imports point down: cli → app → api → engine → {store, provider.ts, outgoing} → core → sdk/wire.ts", () => {
   const broken: string[] = [];
   for (const path of PRODUCT) {
     const own = LAYERS.find((candidate) => candidate.files.test(path));
@@ -160,16 +160,16 @@ const EXAMPLES: readonly Example[] = [
   { path: "server/core/clock.ts", source: 'import "node:fs";\n', rule: "noRestrictedImports" },
   { path: "server/store/sqlite/down.ts", source: 'import "../../core/id.ts";\nimport "../store.ts";\n', rule: null },
   { path: "server/store/up.ts", source: 'import "../log.ts";\n', rule: "noRestrictedImports" },
-  { path: "server/store/worker.ts", source: 'await import("../http/server.ts");\n', rule: "noRestrictedImports" },
-  { path: "server/engine/again.ts", source: 'export { x } from "../http/x.ts";\n', rule: "noRestrictedImports" },
-  { path: "server/engine/messages/up.ts", source: 'import "../../http/x.ts";\n', rule: "noRestrictedImports" },
+  { path: "server/store/worker.ts", source: 'await import("../api/server.ts");\n', rule: "noRestrictedImports" },
+  { path: "server/engine/again.ts", source: 'export { x } from "../api/x.ts";\n', rule: "noRestrictedImports" },
+  { path: "server/engine/messages/up.ts", source: 'import "../../api/x.ts";\n', rule: "noRestrictedImports" },
   { path: "server/engine/messages/app.ts", source: 'import "../../config.ts";\n', rule: "noRestrictedImports" },
   { path: "server/engine/messages/down.ts", source: 'import "../chats/x.ts";\nimport "../context.ts";\n', rule: null },
   { path: "server/engine/sqlite.ts", source: 'import "../store/sqlite/engine.ts";\n', rule: "noRestrictedImports" },
   { path: "server/engine/down.ts", source: 'import "../store/store.ts";\nimport "../core/id.ts";\n', rule: null },
-  { path: "server/http/schemas/down.ts", source: 'import "../../../sdk/wire.ts";\nimport "typebox";\n', rule: null },
-  { path: "server/http/secrets.ts", source: 'import "../secrets.ts";\n', rule: "noRestrictedImports" },
-  { path: "server/http/pool.ts", source: 'import "undici";\n', rule: "noRestrictedImports" },
+  { path: "server/api/schemas/down.ts", source: 'import "../../../sdk/wire.ts";\nimport "typebox";\n', rule: null },
+  { path: "server/api/secrets.ts", source: 'import "../secrets.ts";\n', rule: "noRestrictedImports" },
+  { path: "server/api/pool.ts", source: 'import "undici";\n', rule: "noRestrictedImports" },
   { path: "cli/down.ts", source: 'import "../sdk/client.ts";\nimport "../server/app/serve.ts";\n', rule: null },
   { path: "server/env.ts", source: "void process.env.PORT;\n", rule: "noProcessEnv" },
   { path: "sdk/env.ts", source: "void process.env.PORT;\n", rule: "noProcessEnv" },

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ERROR_STATUS, EVENT_TYPES } from "../sdk/wire.ts";
-import { gapsOf, type OpenApiDocument, type PublishedOperation, SECTIONS } from "../server/http/openapi/document.ts";
-import { ERROR_SENTENCES } from "../server/http/openapi/errors.ts";
-import { FIELDS, SYNONYMS } from "../server/http/openapi/fields.ts";
-import type { Parameter } from "../server/http/openapi/parameters.ts";
-import type { PublishedSchema } from "../server/http/openapi/schema.ts";
-import { compileCheck } from "../server/http/validate.ts";
+import { gapsOf, type OpenApiDocument, type PublishedOperation, SECTIONS } from "../server/api/openapi/document.ts";
+import { ERROR_SENTENCES } from "../server/api/openapi/errors.ts";
+import { FIELDS, SYNONYMS } from "../server/api/openapi/fields.ts";
+import type { Parameter } from "../server/api/openapi/parameters.ts";
+import type { PublishedSchema } from "../server/api/openapi/schema.ts";
+import { compileCheck } from "../server/api/validate.ts";
 import { assertAnswered, createValidator, readDocument } from "./support/contract.ts";
 import { listRoutes } from "./support/routes.ts";
 

@@ -1,8 +1,8 @@
 /** How the service is: its database, its providers, its backlog; and the gauges that are read when somebody looks. */
 
 import type { Health } from "../../sdk/wire.ts";
+import type { HealthOptions } from "../api/health.ts";
 import type { Context } from "../engine/context.ts";
-import type { HealthOptions } from "../http/health.ts";
 import type { Metrics } from "../metrics.ts";
 import { countQuarantined } from "../store/quarantine.ts";
 import { findSetting } from "../store/settings.ts";

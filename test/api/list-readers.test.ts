@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
+import { CLIENT_GONE, listsFor } from "../../server/api/lists.ts";
+import { messageRoutes } from "../../server/api/messages.ts";
+import { route } from "../../server/api/route.ts";
 import { createHealth } from "../../server/app/health.ts";
-import { CLIENT_GONE, listsFor } from "../../server/http/lists.ts";
-import { messageRoutes } from "../../server/http/messages.ts";
-import { route } from "../../server/http/route.ts";
 import { createMetrics } from "../../server/metrics.ts";
 import { listMessages } from "../../server/store/message-lists.ts";
 import type { Ports } from "../../server/store/sqlite/store.ts";

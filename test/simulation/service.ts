@@ -1,6 +1,9 @@
 /** The whole service of one life, put together as the product does it: real store, engine and handlers; all else simulated. */
 
 import type { FastifyInstance } from "fastify";
+import { allRoutes } from "../../server/api/routes.ts";
+import { Inboxes, registerInbox } from "../../server/api/sandbox.ts";
+import { buildServer } from "../../server/api/server.ts";
 import { bootstrap } from "../../server/app/bootstrap.ts";
 import { createObserver } from "../../server/app/observe.ts";
 import type { Config } from "../../server/config.ts";
@@ -8,9 +11,6 @@ import type { Random } from "../../server/core/id.ts";
 import { hashKey, newKey } from "../../server/core/key.ts";
 import { UsageCounters } from "../../server/engine/customers/usage.ts";
 import { Engine, type EngineParts } from "../../server/engine/engine.ts";
-import { allRoutes } from "../../server/http/routes.ts";
-import { Inboxes, registerInbox } from "../../server/http/sandbox.ts";
-import { buildServer } from "../../server/http/server.ts";
 import type { Log } from "../../server/log.ts";
 import { createMetrics, type Metrics } from "../../server/metrics.ts";
 import type { Posted, PostRequest } from "../../server/outgoing/post.ts";

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import type { TestContext as Test } from "node:test";
 import type { Key } from "../../sdk/wire.ts";
+import { customerRoutes } from "../../server/api/customers.ts";
+import { keyRoutes } from "../../server/api/keys.ts";
+import { numberRoutes } from "../../server/api/numbers.ts";
+import { Inboxes, inboxRoutes, registerInbox } from "../../server/api/sandbox.ts";
+import { usageRoutes } from "../../server/api/usage.ts";
 import { hashKey } from "../../server/core/key.ts";
 import { UsageCounters } from "../../server/engine/customers/usage.ts";
-import { customerRoutes } from "../../server/http/customers.ts";
-import { keyRoutes } from "../../server/http/keys.ts";
-import { numberRoutes } from "../../server/http/numbers.ts";
-import { Inboxes, inboxRoutes, registerInbox } from "../../server/http/sandbox.ts";
-import { usageRoutes } from "../../server/http/usage.ts";
 import { commitAll, type TestContext, type TestContextOptions, testContext, testKey } from "./context.ts";
 import { assertAnswered } from "./contract.ts";
 import { failureOf, startEdge } from "./edge.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { buildDocument, type OpenApiDocument, type PublishedOperation } from "../../server/http/openapi/document.ts";
+import { buildDocument, type OpenApiDocument, type PublishedOperation } from "../../server/api/openapi/document.ts";
 import { listRoutes } from "./routes.ts";
 
 /** The document of the routes that the service is built from, made once a process. */

@@ -7,14 +7,14 @@ import type { TestContext } from "node:test";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { CHANNELS, ERROR_STATUS, type Failure } from "../../sdk/wire.ts";
+import type { Answered } from "../../server/api/exchange.ts";
+import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "../../server/api/route.ts";
+import { Address, closed, HttpsUrl, IdempotencyKey, Metadata, page, text } from "../../server/api/schemas/common.ts";
+import { buildServer, type ServerOptions } from "../../server/api/server.ts";
 import { systemClock } from "../../server/clock.ts";
 import { ApiError } from "../../server/core/error.ts";
 import { createIdSource } from "../../server/core/id.ts";
 import { type ApiKey, hashKey } from "../../server/core/key.ts";
-import type { Answered } from "../../server/http/exchange.ts";
-import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "../../server/http/route.ts";
-import { Address, closed, HttpsUrl, IdempotencyKey, Metadata, page, text } from "../../server/http/schemas/common.ts";
-import { buildServer, type ServerOptions } from "../../server/http/server.ts";
 import type { LogFields } from "../../server/log.ts";
 import type { RawAnswer } from "./socket.ts";
 

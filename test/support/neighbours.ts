@@ -1,7 +1,7 @@
 /** Two customers of one service, the first with a record of every kind: what the second must not see, and ways to look. */
 
 import assert from "node:assert/strict";
-import type { OpenApiDocument, PublishedOperation } from "../../server/http/openapi/document.ts";
+import type { OpenApiDocument, PublishedOperation } from "../../server/api/openapi/document.ts";
 import { type Answered, type Asking, startTestService, type TestService } from "./service.ts";
 import { until } from "./wait.ts";
 

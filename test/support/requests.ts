@@ -2,7 +2,7 @@
 
 import { METHODS as NODE_METHODS } from "node:http";
 import fc from "fast-check";
-import type { Route } from "../../server/http/route.ts";
+import type { Route } from "../../server/api/route.ts";
 import { ODD_CURSORS, ODD_IDS, ODD_JSON, ODD_NAMES, ODD_PARAMETERS, ODD_VALUES } from "./odd-values.ts";
 
 /**

@@ -1,8 +1,8 @@
 /** Every route of the service under `/v1`, as it is declared; for tests that go through all of them. */
 
-import type { Route } from "../../server/http/route.ts";
-import { allRoutes } from "../../server/http/routes.ts";
-import { Inboxes } from "../../server/http/sandbox.ts";
+import type { Route } from "../../server/api/route.ts";
+import { allRoutes } from "../../server/api/routes.ts";
+import { Inboxes } from "../../server/api/sandbox.ts";
 import { testContext } from "./context.ts";
 
 /** The list that the service itself is built from. Their handlers are not to be called: nothing is behind them. */

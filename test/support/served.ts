@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import type { TestContext as NodeTest } from "node:test";
 import type { ErrorCode } from "../../sdk/wire.ts";
+import type { Route } from "../../server/api/route.ts";
 import { hashKey } from "../../server/core/key.ts";
-import type { Route } from "../../server/http/route.ts";
 import { type TestContext, type TestContextOptions, testContext } from "./context.ts";
 import { assertAnswered } from "./contract.ts";
 import { failureOf, startEdge } from "./edge.ts";

@@ -2,13 +2,13 @@
 
 import type { TestContext as NodeTest } from "node:test";
 import type { DeliveryList, EventType, Webhook } from "../../sdk/wire.ts";
+import { deliveryRoutes } from "../../server/api/deliveries.ts";
+import { Lasting } from "../../server/api/lasting.ts";
+import { webhookRoutes } from "../../server/api/webhooks.ts";
 import { type Event, makeEvent } from "../../server/core/event.ts";
 import type { MessageId } from "../../server/core/id.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
 import { endpointSecretPlace } from "../../server/engine/secret-places.ts";
-import { deliveryRoutes } from "../../server/http/deliveries.ts";
-import { Lasting } from "../../server/http/lasting.ts";
-import { webhookRoutes } from "../../server/http/webhooks.ts";
 import { commitAll, type TestContext } from "./context.ts";
 import { type Ask, type Served, served } from "./served.ts";
 
