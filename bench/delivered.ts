@@ -62,10 +62,10 @@ export function deliveredMessage(
   { customerId, index, at }: { customerId: CustomerId; index: number; at: number },
 ): { message: Message; events: Event[] } {
   const eventId = () => newId("evt");
-  const context = { now: at, eventId, link: (token: string) => token, smartEncoding: false };
-  const begun = enqueue(newMessage(newId, customerId, index, at), WAY, context);
-  const handed = handOver(begun.message, null, context);
-  const climbed = handed === null ? null : climb(handed.message, "delivered", context);
+  const deps = { now: at, eventId, link: (token: string) => token, smartEncoding: false };
+  const begun = enqueue(newMessage(newId, customerId, index, at), WAY, deps);
+  const handed = handOver(begun.message, null, deps);
+  const climbed = handed === null ? null : climb(handed.message, "delivered", deps);
   if (climbed === null) throw new Error("the message does not get delivered");
   return { message: climbed.message, events: [...begun.events, ...climbed.events].slice(0, EVENTS_PER_MESSAGE) };
 }

@@ -3,20 +3,20 @@
 import { FILE_BYTES_MAX } from "../core/attachment.ts";
 import { defaultFilename } from "../core/media.ts";
 import { findDownload, readDownload } from "../engine/attachments/download.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { Downloads } from "./downloads.ts";
 import type { Lasting } from "./lasting.ts";
 import { type Reply, type Route, route } from "./route.ts";
 
-export function attachmentRoutes(context: Context, lasting: Lasting): Route[] {
-  const downloads = new Downloads(context.clock, lasting);
+export function attachmentRoutes(deps: Deps, lasting: Lasting): Route[] {
+  const downloads = new Downloads(deps.clock, lasting);
   return [
     route({
       method: "GET",
       path: "/v1/attachments/:token",
       scope: "public",
       async handle({ params, header, isHead, onGone }) {
-        const head = await findDownload(context, params.token);
+        const head = await findDownload(deps, params.token);
         const filename = head.filename ?? defaultFilename(head.mimeType, 1);
         if (isHead) return replyOf({ filename, mimeType: head.mimeType, totalBytes: head.totalBytes, range: null });
         const counted = head.totalBytes ?? FILE_BYTES_MAX;
@@ -24,7 +24,7 @@ export function attachmentRoutes(context: Context, lasting: Lasting): Route[] {
         // Whatever becomes of the answer, in the end the client is gone.
         onGone(release);
         try {
-          const { bytes, mimeType } = await readDownload(context, head);
+          const { bytes, mimeType } = await readDownload(deps, head);
           const range = rangeOf(header("range"), bytes.length);
           const part = range === null ? bytes : bytes.subarray(range.first, range.last + 1);
           release(counted - part.length);

@@ -3,7 +3,7 @@
 import type { CallList } from "../../sdk/wire.ts";
 import { callRecord } from "../core/call.ts";
 import { ApiError } from "../core/error.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { findCallOf, listCalls } from "../store/calls.ts";
 import { listsFor } from "./lists.ts";
 import { pageOf } from "./page.ts";
@@ -11,7 +11,7 @@ import { type Route, route } from "./route.ts";
 import { ListCalls } from "./schemas/calls.ts";
 
 /** `/v1/facetime/calls` and what is under it. */
-export function callRoutes({ store }: Pick<Context, "store">): Route[] {
+export function callRoutes({ store }: Pick<Deps, "store">): Route[] {
   return [
     route({
       method: "GET",

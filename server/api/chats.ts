@@ -9,7 +9,7 @@ import { makeGroup } from "../engine/chats/make-group.ts";
 import { markChat } from "../engine/chats/mark-chat.ts";
 import { requireChat } from "../engine/chats/require-chat.ts";
 import { showTyping } from "../engine/chats/show-typing.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { findLastMessage, listChats } from "../store/chats.ts";
 import { listMessagesOfChat } from "../store/message-lists.ts";
 import { listsFor } from "./lists.ts";
@@ -26,40 +26,40 @@ import {
   SetTyping,
 } from "./schemas/chats.ts";
 
-export function chatRoutes(context: Context): Route[] {
+export function chatRoutes(deps: Deps): Route[] {
   return [
-    createRoute(context),
-    listRoute(context),
-    ...readRoutes(context),
-    ...memberRoutes(context),
-    ...markRoutes(context),
-    typingRoute(context),
+    createRoute(deps),
+    listRoute(deps),
+    ...readRoutes(deps),
+    ...memberRoutes(deps),
+    ...markRoutes(deps),
+    typingRoute(deps),
   ];
 }
 
 /** The record of a chat as it now is. */
-async function recordOf({ store }: Context, chat: Chat) {
+async function recordOf({ store }: Deps, chat: Chat) {
   return chatRecord(chat, await findLastMessage(store.db, chat.id));
 }
 
-async function answer(context: Context, commanded: Promise<Commanded>): Promise<Reply> {
-  return { data: await recordOf(context, (await commanded).chat) };
+async function answer(deps: Deps, commanded: Promise<Commanded>): Promise<Reply> {
+  return { data: await recordOf(deps, (await commanded).chat) };
 }
 
-function createRoute(context: Context): Route {
+function createRoute(deps: Deps): Route {
   return route({
     method: "POST",
     path: "/v1/chats/groups",
     scope: "messages",
     body: CreateGroup,
     async handle({ caller: { customerId }, body, idempotencyKey }) {
-      const { repeated, chat } = await makeGroup(context, { customerId, idempotencyKey, body });
-      return { status: repeated ? 200 : 201, data: await recordOf(context, chat) };
+      const { repeated, chat } = await makeGroup(deps, { customerId, idempotencyKey, body });
+      return { status: repeated ? 200 : 201, data: await recordOf(deps, chat) };
     },
   });
 }
 
-function listRoute(context: Context): Route {
+function listRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/chats",
@@ -67,7 +67,7 @@ function listRoute(context: Context): Route {
     query: ListChats,
     async handle(call) {
       const { caller, query } = call;
-      const db = listsFor(context, call);
+      const db = listsFor(deps, call);
       const { records, pagination } = await pageOfAll("chat_", query, async (before, limit) => {
         const found = await listChats(db, caller.customerId, before, limit);
         return found.map(({ chat, last }) => chatRecord(chat, last));
@@ -77,7 +77,7 @@ function listRoute(context: Context): Route {
   });
 }
 
-function readRoutes(context: Context): Route[] {
+function readRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "GET",
@@ -85,7 +85,7 @@ function readRoutes(context: Context): Route[] {
       scope: "messages",
       query: NameChat,
       async handle({ caller: { customerId }, params: { id }, query: { from } }) {
-        return { data: await recordOf(context, await requireChat(context, { customerId, id, from })) };
+        return { data: await recordOf(deps, await requireChat(deps, { customerId, id, from })) };
       },
     }),
     route({
@@ -96,18 +96,18 @@ function readRoutes(context: Context): Route[] {
       async handle(call) {
         const { caller, params, query } = call;
         const { from, ...page } = query;
-        const chat = await requireChat(context, { customerId: caller.customerId, id: params.id, from });
-        const db = listsFor(context, call);
+        const chat = await requireChat(deps, { customerId: caller.customerId, id: params.id, from });
+        const db = listsFor(deps, call);
         const { records, pagination } = await pageOf("msg_", page, (start, limit) =>
           listMessagesOfChat(db, chat.id, start, limit),
         );
-        return { data: { messages: records.map((one) => messageRecord(one, context.link)), pagination } };
+        return { data: { messages: records.map((one) => messageRecord(one, deps.link)), pagination } };
       },
     }),
   ];
 }
 
-function memberRoutes(context: Context): Route[] {
+function memberRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "PUT",
@@ -116,7 +116,7 @@ function memberRoutes(context: Context): Route[] {
       body: RenameChat,
       query: NameChat,
       handle: ({ caller: { customerId }, params: { id }, query: { from }, body, correlationId, idempotencyKey }) =>
-        answer(context, renameGroup(context, { customerId, id, from, correlationId, idempotencyKey }, body.name)),
+        answer(deps, renameGroup(deps, { customerId, id, from, correlationId, idempotencyKey }, body.name)),
     }),
     route({
       method: "POST",
@@ -125,9 +125,9 @@ function memberRoutes(context: Context): Route[] {
       body: AddParticipant,
       query: NameChat,
       async handle({ caller: { customerId }, params: { id }, query: { from }, body, correlationId, idempotencyKey }) {
-        await requireChat(context, { customerId, id, from });
+        await requireChat(deps, { customerId, id, from });
         const asked = { customerId, id, from, correlationId, idempotencyKey };
-        return await answer(context, addParticipant(context, asked, participantOf(body)));
+        return await answer(deps, addParticipant(deps, asked, participantOf(body)));
       },
     }),
     route({
@@ -136,7 +136,7 @@ function memberRoutes(context: Context): Route[] {
       scope: "messages",
       query: NameChat,
       handle: ({ caller: { customerId }, params: { id, address }, query: { from }, correlationId, idempotencyKey }) =>
-        answer(context, removeParticipant(context, { customerId, id, from, correlationId, idempotencyKey }, address)),
+        answer(deps, removeParticipant(deps, { customerId, id, from, correlationId, idempotencyKey }, address)),
     }),
     route({
       method: "POST",
@@ -145,7 +145,7 @@ function memberRoutes(context: Context): Route[] {
       body: CommandChat,
       query: NameChat,
       handle: ({ caller: { customerId }, params: { id }, query: { from }, correlationId, idempotencyKey }) =>
-        answer(context, leaveGroup(context, { customerId, id, from, correlationId, idempotencyKey })),
+        answer(deps, leaveGroup(deps, { customerId, id, from, correlationId, idempotencyKey })),
     }),
   ];
 }
@@ -161,7 +161,7 @@ function participantOf(body: { participant?: string; phoneNumber?: string }): { 
   throw invalidField("participant", "is required");
 }
 
-function markRoutes(context: Context): Route[] {
+function markRoutes(deps: Deps): Route[] {
   return (["read", "unread"] as const).map((state) =>
     route({
       method: "POST",
@@ -170,12 +170,12 @@ function markRoutes(context: Context): Route[] {
       body: CommandChat,
       query: NameChat,
       handle: ({ caller: { customerId }, params: { id }, query: { from }, correlationId, idempotencyKey }) =>
-        answer(context, markChat(context, { customerId, id, from, correlationId, idempotencyKey }, state === "read")),
+        answer(deps, markChat(deps, { customerId, id, from, correlationId, idempotencyKey }, state === "read")),
     }),
   );
 }
 
-function typingRoute(context: Context): Route {
+function typingRoute(deps: Deps): Route {
   return route({
     method: "POST",
     path: "/v1/chats/:id/typing",
@@ -184,7 +184,7 @@ function typingRoute(context: Context): Route {
     query: NameChat,
     async handle({ caller: { customerId }, params: { id }, query: { from }, body, correlationId, idempotencyKey }) {
       const { status = "start" } = body;
-      const { chatId } = await showTyping(context, { customerId, id, from, correlationId, idempotencyKey }, status);
+      const { chatId } = await showTyping(deps, { customerId, id, from, correlationId, idempotencyKey }, status);
       return { data: { chatId, status } };
     },
   });

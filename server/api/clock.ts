@@ -3,22 +3,22 @@
 import type { SandboxReset, SetClock as WireSetClock } from "../../sdk/wire.ts";
 import { parseDuration } from "../core/duration.ts";
 import { invalidField } from "../core/error.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { clockRecord, moveClock } from "../engine/sandbox/clock.ts";
 import { requireSandbox, resetSandbox } from "../engine/sandbox/sandbox.ts";
 import { type Route, route } from "./route.ts";
 import { ResetSandbox, SetClock } from "./schemas/sandbox.ts";
 
 /** `/v1/sandbox/clock` and `/v1/sandbox/reset`. */
-export function clockRoutes(context: Context): Route[] {
+export function clockRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "GET",
       path: "/v1/sandbox/clock",
       scope: "any",
       async handle({ caller: { customerId } }) {
-        if (customerId !== null) await requireSandbox(context, customerId);
-        return { data: clockRecord(context) };
+        if (customerId !== null) await requireSandbox(deps, customerId);
+        return { data: clockRecord(deps) };
       },
     }),
     route({
@@ -27,11 +27,11 @@ export function clockRoutes(context: Context): Route[] {
       scope: "any",
       body: SetClock,
       async handle({ caller: { customerId }, body, idempotencyKey: key }) {
-        if (customerId !== null) await requireSandbox(context, customerId);
+        if (customerId !== null) await requireSandbox(deps, customerId);
         const { idempotencyKey: _, ...wanted } = body;
         const command = { key, customerId, route: "POST /v1/sandbox/clock", body: wanted };
-        await moveClock(context, command, moveOf(wanted));
-        return { data: clockRecord(context) };
+        await moveClock(deps, command, moveOf(wanted));
+        return { data: clockRecord(deps) };
       },
     }),
     route({
@@ -40,7 +40,7 @@ export function clockRoutes(context: Context): Route[] {
       scope: "messages",
       body: ResetSandbox,
       async handle({ caller: { customerId }, idempotencyKey: key }) {
-        await resetSandbox(context, { key, customerId, route: "POST /v1/sandbox/reset", body: {} });
+        await resetSandbox(deps, { key, customerId, route: "POST /v1/sandbox/reset", body: {} });
         const data: SandboxReset = { reset: true };
         return { data };
       },

@@ -20,7 +20,7 @@ import {
   updateContact,
 } from "../engine/contacts/contacts.ts";
 import { eraseContact } from "../engine/contacts/erase.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { contactList, findLastContacts } from "../store/contacts.ts";
 import { countAll, readPage } from "../store/windows.ts";
 import { listsFor } from "./lists.ts";
@@ -35,24 +35,24 @@ import {
 } from "./schemas/contacts.ts";
 import { compileCheck } from "./validate.ts";
 
-export function contactRoutes(context: Context): Route[] {
-  return [createRoute(context), listRoute(context), ...bulkRoutes(context), ...oneContactRoutes(context)];
+export function contactRoutes(deps: Deps): Route[] {
+  return [createRoute(deps), listRoute(deps), ...bulkRoutes(deps), ...oneContactRoutes(deps)];
 }
 
-function createRoute(context: Context): Route {
+function createRoute(deps: Deps): Route {
   return route({
     method: "POST",
     path: "/v1/contacts",
     scope: "messages",
     body: CreateContact,
     async handle({ caller: { customerId }, body, idempotencyKey }) {
-      const { repeated, contact } = await createContact(context, customerId, { idempotencyKey, body });
-      return { status: repeated ? 200 : 201, data: await recordOf(context, contact) };
+      const { repeated, contact } = await createContact(deps, customerId, { idempotencyKey, body });
+      return { status: repeated ? 200 : 201, data: await recordOf(deps, contact) };
     },
   });
 }
 
-function listRoute(context: Context): Route {
+function listRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/contacts",
@@ -61,7 +61,7 @@ function listRoute(context: Context): Route {
     async handle(call) {
       const { caller, query } = call;
       const { limit, offset, tag } = query;
-      const db = listsFor(context, call);
+      const db = listsFor(deps, call);
       const list = contactList(db, caller.customerId, { search: searched(query.search ?? ""), tag });
       const total = await countAll(list);
       const { records: found } = await readPage(list, { from: null, skip: offset }, limit);
@@ -78,7 +78,7 @@ function searched(text: string): string {
   return text.replace(/^ (?=\d)/, "+");
 }
 
-function bulkRoutes(context: Context): Route[] {
+function bulkRoutes(deps: Deps): Route[] {
   const check = compileCheck("body", UpdateContact);
   const entryOf = (fields: WireUpdateContact): Entry => {
     const [bad] = check(fields);
@@ -93,7 +93,7 @@ function bulkRoutes(context: Context): Route[] {
       async handle({ caller: { customerId }, body, idempotencyKey }) {
         const entries = body.contacts.map(entryOf);
         const request = { idempotencyKey, body: { contacts: body.contacts }, entries };
-        const { repeated, made } = await createContacts(context, customerId, request);
+        const { repeated, made } = await createContacts(deps, customerId, request);
         return { status: repeated || made.created === 0 ? 200 : 201, data: made };
       },
     }),
@@ -103,21 +103,21 @@ function bulkRoutes(context: Context): Route[] {
       scope: "messages",
       body: DeleteContacts,
       async handle({ caller: { customerId }, body }) {
-        const data: DeletedContacts = { deleted: await deleteContacts(context, customerId, body.ids) };
+        const data: DeletedContacts = { deleted: await deleteContacts(deps, customerId, body.ids) };
         return { data };
       },
     }),
   ];
 }
 
-function oneContactRoutes(context: Context): Route[] {
+function oneContactRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "GET",
       path: "/v1/contacts/:id",
       scope: "messages",
       async handle({ caller: { customerId }, params: { id } }) {
-        return { data: await recordOf(context, await requireContact(context, customerId, id)) };
+        return { data: await recordOf(deps, await requireContact(deps, customerId, id)) };
       },
     }),
     route({
@@ -126,7 +126,7 @@ function oneContactRoutes(context: Context): Route[] {
       scope: "messages",
       body: UpdateContact,
       async handle({ caller: { customerId }, params: { id }, body }) {
-        return { data: await recordOf(context, await updateContact(context, customerId, id, body)) };
+        return { data: await recordOf(deps, await updateContact(deps, customerId, id, body)) };
       },
     }),
     route({
@@ -136,11 +136,11 @@ function oneContactRoutes(context: Context): Route[] {
       query: DeleteContact,
       async handle({ caller: { customerId }, params: { id }, query: { erase } }) {
         if (erase === true) {
-          const { completedAt } = await eraseContact(context, customerId, id);
+          const { completedAt } = await eraseContact(deps, customerId, id);
           const data: DeletedContact = { id, deleted: true, erasedAt: isoOrNull(completedAt) };
           return { data };
         }
-        const deleted = await deleteContacts(context, customerId, [id]);
+        const deleted = await deleteContacts(deps, customerId, [id]);
         if (deleted === 0) throw new ApiError("NOT_FOUND", `There is no contact ${id}.`);
         const data: Deleted = { id, deleted: true };
         return { data };
@@ -149,12 +149,12 @@ function oneContactRoutes(context: Context): Route[] {
   ];
 }
 
-async function recordsOf(db: Context["store"]["db"], contacts: readonly Contact[]): Promise<WireContact[]> {
+async function recordsOf(db: Deps["store"]["db"], contacts: readonly Contact[]): Promise<WireContact[]> {
   const last = await findLastContacts(db, contacts);
   return contacts.map((contact) => contactRecord(contact, last.get(contact.id) ?? null));
 }
 
-async function recordOf(context: Context, contact: Contact): Promise<WireContact> {
-  const [record = contactRecord(contact, null)] = await recordsOf(context.store.db, [contact]);
+async function recordOf(deps: Deps, contact: Contact): Promise<WireContact> {
+  const [record = contactRecord(contact, null)] = await recordsOf(deps.store.db, [contact]);
   return record;
 }

@@ -2,13 +2,13 @@
 
 import type { Route as SmsRoute } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { findRoutes, setRoutes } from "../engine/routing/set-routes.ts";
 import { type Route, route } from "./route.ts";
 import { SetRoutes } from "./schemas/customers.ts";
 
 /** `/v1/admin/customers/:id/routes` (contract 2): body and `data` are the plain list. */
-export function customerRouteRoutes(context: Context): Route[] {
+export function customerRouteRoutes(deps: Deps): Route[] {
   const path = "/v1/admin/customers/:id/routes";
   return [
     route({
@@ -16,7 +16,7 @@ export function customerRouteRoutes(context: Context): Route[] {
       path,
       scope: "admin",
       async handle({ params }) {
-        const data: SmsRoute[] = await findRoutes(context, params.id as CustomerId);
+        const data: SmsRoute[] = await findRoutes(deps, params.id as CustomerId);
         return { data };
       },
     }),
@@ -26,7 +26,7 @@ export function customerRouteRoutes(context: Context): Route[] {
       scope: "admin",
       body: SetRoutes,
       async handle({ params, body }) {
-        await setRoutes(context, params.id as CustomerId, body);
+        await setRoutes(deps, params.id as CustomerId, body);
         return { data: body };
       },
     }),

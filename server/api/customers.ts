@@ -4,10 +4,10 @@ import type { CustomerList, CustomerWithNumbers, Deleted } from "../../sdk/wire.
 import { customerRecord } from "../core/customer.ts";
 import { ApiError } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
-import type { Context } from "../engine/context.ts";
 import { admit } from "../engine/customers/admit.ts";
 import { addNumber, makeDefault, recordOf, removeNumber } from "../engine/customers/assign.ts";
 import { weakSecrets } from "../engine/customers/weak-secrets.ts";
+import type { Deps } from "../engine/deps.ts";
 import { findCustomer, listCustomers } from "../store/customers.ts";
 import { findNumbers } from "../store/numbers.ts";
 import { pageOfAll } from "./page.ts";
@@ -16,31 +16,31 @@ import { closed, page } from "./schemas/common.ts";
 import { AddNumber, CreateCustomer } from "./schemas/customers.ts";
 
 /** `/v1/admin/customers` and what is under it (contract 2). */
-export function customerRoutes(context: Context): Route[] {
-  return [createRoute(context), listRoute(context), getRoute(context), ...assignmentRoutes(context)];
+export function customerRoutes(deps: Deps): Route[] {
+  return [createRoute(deps), listRoute(deps), getRoute(deps), ...assignmentRoutes(deps)];
 }
 
-function createRoute(context: Context): Route {
+function createRoute(deps: Deps): Route {
   return route({
     method: "POST",
     path: "/v1/admin/customers",
     scope: "admin",
     body: CreateCustomer,
     async handle({ body, idempotencyKey }) {
-      const { repeated, customer } = await admit(context, { idempotencyKey, body });
+      const { repeated, customer } = await admit(deps, { idempotencyKey, body });
       return { status: repeated ? 200 : 201, data: customerRecord(customer) };
     },
   });
 }
 
-function listRoute(context: Context): Route {
+function listRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/admin/customers",
     scope: "admin",
     query: closed(page),
     async handle({ query }) {
-      const read = (before: string | null, limit: number) => listCustomers(context.store.db, before, limit);
+      const read = (before: string | null, limit: number) => listCustomers(deps.store.db, before, limit);
       const { records, pagination } = await pageOfAll("cust_", query, read);
       const data: CustomerList = { customers: records.map(customerRecord), pagination };
       return { data };
@@ -48,25 +48,25 @@ function listRoute(context: Context): Route {
   });
 }
 
-function getRoute(context: Context): Route {
+function getRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/admin/customers/:id",
     scope: "admin",
     async handle({ params }) {
       const id = params.id as CustomerId;
-      const customer = await findCustomer(context.store.db, id);
+      const customer = await findCustomer(deps.store.db, id);
       if (customer === null) throw new ApiError("NOT_FOUND", `There is no customer ${id}.`);
-      const numbers = await findNumbers(context.store.db, id);
-      const records = await Promise.all(numbers.map((number) => recordOf(context, number)));
-      const warnings = await weakSecrets(context, customer);
+      const numbers = await findNumbers(deps.store.db, id);
+      const records = await Promise.all(numbers.map((number) => recordOf(deps, number)));
+      const warnings = await weakSecrets(deps, customer);
       const data: CustomerWithNumbers = { ...customerRecord(customer), numbers: records, warnings };
       return { data };
     },
   });
 }
 
-function assignmentRoutes(context: Context): Route[] {
+function assignmentRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "POST",
@@ -75,8 +75,8 @@ function assignmentRoutes(context: Context): Route[] {
       body: AddNumber,
       async handle({ params, body, idempotencyKey }) {
         const request = { idempotencyKey, body };
-        const { repeated, number } = await addNumber(context, params.id as CustomerId, request);
-        return { status: repeated ? 200 : 201, data: await recordOf(context, number) };
+        const { repeated, number } = await addNumber(deps, params.id as CustomerId, request);
+        return { status: repeated ? 200 : 201, data: await recordOf(deps, number) };
       },
     }),
     route({
@@ -84,7 +84,7 @@ function assignmentRoutes(context: Context): Route[] {
       path: "/v1/admin/customers/:id/numbers/:numberId",
       scope: "admin",
       async handle({ params }) {
-        await removeNumber(context, params.id as CustomerId, params.numberId);
+        await removeNumber(deps, params.id as CustomerId, params.numberId);
         const data: Deleted = { id: params.numberId, deleted: true };
         return { data };
       },
@@ -94,8 +94,8 @@ function assignmentRoutes(context: Context): Route[] {
       path: "/v1/admin/customers/:id/numbers/:numberId/default",
       scope: "admin",
       async handle({ params }) {
-        const number = await makeDefault(context, params.id as CustomerId, params.numberId);
-        return { data: await recordOf(context, number) };
+        const number = await makeDefault(deps, params.id as CustomerId, params.numberId);
+        return { data: await recordOf(deps, number) };
       },
     }),
   ];

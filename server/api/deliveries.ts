@@ -4,7 +4,7 @@ import type { DeliveryList, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
 import { type Attempt, type Delivery, deliveryRecord } from "../core/delivery.ts";
 import type { DeliveryId } from "../core/id.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { requireDelivery, retryDelivery } from "../engine/webhooks/redeliver.ts";
 import { listCustomers } from "../store/customers.ts";
 import { findAttempts, listDeliveries } from "../store/deliveries.ts";
@@ -14,7 +14,7 @@ import { type Route, route } from "./route.ts";
 import { CommandWebhook, ListDeliveries } from "./schemas/webhooks.ts";
 
 /** `/v1/webhooks/deliveries` and what is under it. */
-export function deliveryRoutes(context: Context): Route[] {
+export function deliveryRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "GET",
@@ -24,7 +24,7 @@ export function deliveryRoutes(context: Context): Route[] {
       async handle(call) {
         const { caller, query } = call;
         const { limit: _, cursor: __, ...filter } = query;
-        const db = listsFor(context, call);
+        const db = listsFor(deps, call);
         const { records, pagination } = await pageOf("dlv_", query, (start, limit) =>
           listDeliveries(db, caller.customerId, filter, start, limit),
         );
@@ -32,7 +32,7 @@ export function deliveryRoutes(context: Context): Route[] {
           db,
           records.map(({ id }) => id),
         );
-        const data: DeliveryList = { deliveries: await deliveryRecords(context, records, attempts), pagination };
+        const data: DeliveryList = { deliveries: await deliveryRecords(deps, records, attempts), pagination };
         return { data };
       },
     }),
@@ -41,8 +41,8 @@ export function deliveryRoutes(context: Context): Route[] {
       path: "/v1/webhooks/deliveries/:id",
       scope: "messages",
       async handle({ caller, params }) {
-        const delivery = await requireDelivery(context, caller.customerId, params.id);
-        return { data: await oneRecord(context, delivery) };
+        const delivery = await requireDelivery(deps, caller.customerId, params.id);
+        return { data: await oneRecord(deps, delivery) };
       },
     }),
     route({
@@ -52,28 +52,28 @@ export function deliveryRoutes(context: Context): Route[] {
       body: CommandWebhook,
       async handle({ caller: { customerId }, params: { id }, idempotencyKey: key }) {
         const command = { key, customerId, route: `POST /v1/webhooks/deliveries/${id}/retry`, body: {} };
-        const commanded = await retryDelivery(context, command, customerId, id);
-        if (!commanded.repeated) return { status: 202, data: await oneRecord(context, commanded.value) };
-        return { data: await oneRecord(context, await requireDelivery(context, customerId, commanded.result)) };
+        const commanded = await retryDelivery(deps, command, customerId, id);
+        if (!commanded.repeated) return { status: 202, data: await oneRecord(deps, commanded.value) };
+        return { data: await oneRecord(deps, await requireDelivery(deps, customerId, commanded.result)) };
       },
     }),
   ];
 }
 
 /** The record of one delivery with its attempts. */
-export async function oneRecord(context: Context, delivery: Delivery): Promise<WireDelivery> {
-  const attempts = await findAttempts(context.store.db, [delivery.id]);
-  return deliveryRecord(delivery, await shown(context, delivery, attempts.get(delivery.id) ?? []));
+export async function oneRecord(deps: Deps, delivery: Delivery): Promise<WireDelivery> {
+  const attempts = await findAttempts(deps.store.db, [delivery.id]);
+  return deliveryRecord(delivery, await shown(deps, delivery, attempts.get(delivery.id) ?? []));
 }
 
 function deliveryRecords(
-  context: Context,
+  deps: Deps,
   deliveries: readonly Delivery[],
   attempts: ReadonlyMap<DeliveryId, Attempt[]>,
 ): Promise<WireDelivery[]> {
   return Promise.all(
     deliveries.map(async (delivery) =>
-      deliveryRecord(delivery, await shown(context, delivery, attempts.get(delivery.id) ?? [])),
+      deliveryRecord(delivery, await shown(deps, delivery, attempts.get(delivery.id) ?? [])),
     ),
   );
 }
@@ -81,9 +81,9 @@ function deliveryRecords(
 const NOTHING_ALLOWED = parseAllowList("");
 
 /** Attempts without what the operator's own network answered, where several customers share the service (contract 5). */
-async function shown(context: Context, { url }: Delivery, attempts: readonly Attempt[]): Promise<readonly Attempt[]> {
+async function shown(deps: Deps, { url }: Delivery, attempts: readonly Attempt[]): Promise<readonly Attempt[]> {
   if (checkAddress(url, NOTHING_ALLOWED) === null || !attempts.some(({ response }) => response !== null))
     return attempts;
-  const customers = await listCustomers(context.store.db, null, 2);
+  const customers = await listCustomers(deps.store.db, null, 2);
   return customers.length < 2 ? attempts : attempts.map((attempt) => ({ ...attempt, response: null }));
 }

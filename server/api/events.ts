@@ -4,7 +4,7 @@ import type { Static } from "typebox";
 import { EVENT_TYPES, type EventType } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { type EventPage, findEvent, pageOfEvents } from "../store/events.ts";
 import type { Lasting } from "./lasting.ts";
 import { listsFor } from "./lists.ts";
@@ -13,8 +13,8 @@ import { decodeCursor, encodeCursor } from "./schemas/common.ts";
 import { ListEvents } from "./schemas/events.ts";
 import { Streams, type Subscription } from "./stream.ts";
 
-export function eventRoutes(context: Context, lasting: Lasting): Route[] {
-  const streams = new Streams(context, lasting);
+export function eventRoutes(deps: Deps, lasting: Lasting): Route[] {
+  const streams = new Streams(deps, lasting);
   return [
     route({
       method: "GET",
@@ -28,8 +28,8 @@ export function eventRoutes(context: Context, lasting: Lasting): Route[] {
           const lastEventId = header("last-event-id") ?? "";
           return streams.open(subscriptionOf(caller, query, lastEventId), isHead);
         }
-        const page = await pageFor(context, caller.customerId, cursor, after);
-        const db = listsFor(context, call);
+        const page = await pageFor(deps, caller.customerId, cursor, after);
+        const db = listsFor(deps, call);
         const { records, next } = await pageOfEvents(db, caller.customerId, filter, { ...page, limit });
         const hasMore = next !== null;
         const nextCursor = next === null ? null : encodeCursor({ order: page.order, from: next.from });
@@ -42,7 +42,7 @@ export function eventRoutes(context: Context, lasting: Lasting): Route[] {
       path: "/v1/events/:id",
       scope: "messages",
       async handle({ caller, params }) {
-        const event = await findEvent(context.store.db, caller.customerId, params.id);
+        const event = await findEvent(deps.store.db, caller.customerId, params.id);
         if (event !== null) return { rawData: event.bytes };
         throw new ApiError("NOT_FOUND", `There is no event ${params.id.slice(0, 100)}, or it is no longer kept.`);
       },
@@ -90,14 +90,14 @@ type Place = Pick<EventPage, "order" | "from">;
 
 /** Where the page begins: at the newest, after an event named by `after` (oldest first), or where a cursor says. */
 async function pageFor(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
   cursor: string | undefined,
   after: string | undefined,
 ): Promise<Place> {
   if (cursor !== undefined) return decodeCursor(cursor, isPlace);
   if (after === undefined) return { order: "newest", from: null };
-  const event = await findEvent(context.store.db, customerId, after);
+  const event = await findEvent(deps.store.db, customerId, after);
   if (event === null) throw invalidField("after", `${after} is no event of this customer, or it is no longer kept`);
   return { order: "oldest", from: event.position };
 }

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../core/error.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { findHook, HOOKS_PATH, receiveAtHook } from "../engine/instances/hooks.ts";
 import type { Bodies } from "./bodies.ts";
 import { joinedHeaders } from "./joined-headers.ts";
@@ -19,7 +19,7 @@ const TARGET = /^(?:https?:\/\/[^/?#]*)?\/hooks\/[^/?#]*\/[^/?#]*([^?#]*)(\?.*)?
  * Adds the hooks of all instances. What they are asked while the service starts or stops is a 503. A request whose
  * address is no hook is answered before a byte of its body is read.
  */
-export function registerHooks(app: FastifyInstance, context: Context, bodies: Bodies): void {
+export function registerHooks(app: FastifyInstance, deps: Deps, bodies: Bodies): void {
   for (const url of [`${HOOKS_PATH}:id/:token`, `${HOOKS_PATH}:id/:token/*`]) {
     app.route<{ Params: Params }>({
       method: ["GET", "POST"],
@@ -30,9 +30,9 @@ export function registerHooks(app: FastifyInstance, context: Context, bodies: Bo
         if (target === null) throw new ApiError("NOT_FOUND", "There is nothing at this address.");
         const [, rest = "", query = ""] = target;
         const { id, token } = params;
-        const held = bodies.open(`hook ${await findHook(context, { id, token })}`);
+        const held = bodies.open(`hook ${await findHook(deps, { id, token })}`);
         try {
-          const answered = await receiveAtHook(context, {
+          const answered = await receiveAtHook(deps, {
             id,
             token,
             method: method === "POST" ? "POST" : "GET",

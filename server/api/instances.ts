@@ -3,7 +3,7 @@
 import { type InstanceList, PROVIDERS, type ProviderName } from "../../sdk/wire.ts";
 import { invalidFields } from "../core/error.ts";
 import { type Instance, instanceRecord } from "../core/instance.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/instances/connect.ts";
 import { openConfig } from "../engine/instances/connections.ts";
 import { shownHookUrl } from "../engine/instances/hooks.ts";
@@ -15,30 +15,30 @@ import { CONFIGS, CreateInstance, UpdateInstance } from "./schemas/instances.ts"
 import { type Check, compileCheck } from "./validate.ts";
 
 /** `/v1/admin/instances` and what is under it (contract 2). */
-export function instanceRoutes(context: Context): Route[] {
+export function instanceRoutes(deps: Deps): Route[] {
   const checks = new Map(PROVIDERS.map((name) => [name, compileCheck("body", CONFIGS[name])]));
-  return [listRoute(context), createRoute(context, checks), ...oneInstanceRoutes(context, checks)];
+  return [listRoute(deps), createRoute(deps, checks), ...oneInstanceRoutes(deps, checks)];
 }
 
 type Checks = ReadonlyMap<ProviderName, Check>;
 
-function listRoute(context: Context): Route {
+function listRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/admin/instances",
     scope: "admin",
     query: closed(page),
     async handle({ query }) {
-      const read = (before: string | null, limit: number) => listInstances(context.store.db, before, limit);
+      const read = (before: string | null, limit: number) => listInstances(deps.store.db, before, limit);
       const { records, pagination } = await pageOfAll("inst_", query, read);
-      const instances = await Promise.all(records.map((instance) => recordOf(context, instance)));
+      const instances = await Promise.all(records.map((instance) => recordOf(deps, instance)));
       const data: InstanceList = { instances, pagination };
       return { data };
     },
   });
 }
 
-function createRoute(context: Context, checks: Checks): Route {
+function createRoute(deps: Deps, checks: Checks): Route {
   return route({
     method: "POST",
     path: "/v1/admin/instances",
@@ -46,20 +46,20 @@ function createRoute(context: Context, checks: Checks): Route {
     body: CreateInstance,
     async handle({ body: { idempotencyKey: _, ...body }, idempotencyKey }) {
       requireConfig(checks, body.provider, body.config);
-      const { repeated, instance } = await createInstance(context, { idempotencyKey, body });
-      return { status: repeated ? 200 : 201, data: await recordOf(context, instance) };
+      const { repeated, instance } = await createInstance(deps, { idempotencyKey, body });
+      return { status: repeated ? 200 : 201, data: await recordOf(deps, instance) };
     },
   });
 }
 
-function oneInstanceRoutes(context: Context, checks: Checks): Route[] {
+function oneInstanceRoutes(deps: Deps, checks: Checks): Route[] {
   return [
     route({
       method: "GET",
       path: "/v1/admin/instances/:id",
       scope: "admin",
       async handle({ params }) {
-        return { data: await recordOf(context, await requireInstance(context, params.id)) };
+        return { data: await recordOf(deps, await requireInstance(deps, params.id)) };
       },
     }),
     route({
@@ -74,7 +74,7 @@ function oneInstanceRoutes(context: Context, checks: Checks): Route[] {
           return after;
         };
         const wanted = { name, merge: config === undefined ? null : merge };
-        return { data: await recordOf(context, await updateInstance(context, params.id, wanted)) };
+        return { data: await recordOf(deps, await updateInstance(deps, params.id, wanted)) };
       },
     }),
     route({
@@ -82,17 +82,17 @@ function oneInstanceRoutes(context: Context, checks: Checks): Route[] {
       path: "/v1/admin/instances/:id",
       scope: "admin",
       async handle({ params }) {
-        await deleteInstance(context, params.id);
+        await deleteInstance(deps, params.id);
         return { data: { id: params.id, deleted: true } };
       },
     }),
   ];
 }
 
-async function recordOf(context: Context, instance: Instance) {
-  const health = await context.connections.health(context, instance.id);
-  const shown = { health, hookUrl: shownHookUrl(context, instance) };
-  return instanceRecord(instance, openConfig(context, instance), shown);
+async function recordOf(deps: Deps, instance: Instance) {
+  const health = await deps.connections.health(deps, instance.id);
+  const shown = { health, hookUrl: shownHookUrl(deps, instance) };
+  return instanceRecord(instance, openConfig(deps, instance), shown);
 }
 
 /** Throws a 400 that names every setting its provider cannot use. */

@@ -62,8 +62,8 @@ export function writtenNumbers(body: unknown): (pointer: string) => WrittenNumbe
 }
 
 /** A reviver: Node gives it the text of each primitive. */
-function asWritten(_: string, value: unknown, context?: { source?: string }): unknown {
-  const text = context?.source;
+function asWritten(_: string, value: unknown, deps?: { source?: string }): unknown {
+  const text = deps?.source;
   return typeof value === "number" && text !== undefined ? new WrittenNumber(text) : value;
 }
 

@@ -2,8 +2,8 @@
 
 import type { KeyList } from "../../sdk/wire.ts";
 import { keyRecord } from "../core/key.ts";
-import type { Context } from "../engine/context.ts";
 import { createKey, type Issued, revokeKey, rotateKey } from "../engine/customers/issue.ts";
+import type { Deps } from "../engine/deps.ts";
 import { listKeys } from "../store/keys.ts";
 import { pageOfAll } from "./page.ts";
 import { type Reply, type Route, route } from "./route.ts";
@@ -11,7 +11,7 @@ import { closed, page } from "./schemas/common.ts";
 import { CreateKey, RotateKey } from "./schemas/keys.ts";
 
 /** `/v1/admin/keys` and what is under it (contract 2). */
-export function keyRoutes(context: Context): Route[] {
+export function keyRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "POST",
@@ -19,7 +19,7 @@ export function keyRoutes(context: Context): Route[] {
       scope: "admin",
       body: CreateKey,
       async handle({ body, idempotencyKey }) {
-        return issued(await createKey(context, { idempotencyKey, body }));
+        return issued(await createKey(deps, { idempotencyKey, body }));
       },
     }),
     route({
@@ -28,7 +28,7 @@ export function keyRoutes(context: Context): Route[] {
       scope: "admin",
       query: closed(page),
       async handle({ query }) {
-        const read = (before: string | null, limit: number) => listKeys(context.store.db, before, limit);
+        const read = (before: string | null, limit: number) => listKeys(deps.store.db, before, limit);
         const { records, pagination } = await pageOfAll("key_", query, read);
         const data: KeyList = { keys: records.map((apiKey) => keyRecord(apiKey)), pagination };
         return { data };
@@ -39,7 +39,7 @@ export function keyRoutes(context: Context): Route[] {
       path: "/v1/admin/keys/:id",
       scope: "admin",
       async handle({ params }) {
-        return { data: keyRecord(await revokeKey(context, params.id)) };
+        return { data: keyRecord(await revokeKey(deps, params.id)) };
       },
     }),
     route({
@@ -48,7 +48,7 @@ export function keyRoutes(context: Context): Route[] {
       scope: "admin",
       body: RotateKey,
       async handle({ params, body, idempotencyKey }) {
-        return issued(await rotateKey(context, params.id, { idempotencyKey, body }));
+        return issued(await rotateKey(deps, params.id, { idempotencyKey, body }));
       },
     }),
   ];

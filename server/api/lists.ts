@@ -1,6 +1,6 @@
 /** The door of lists to the store: in the name of whoever asks, and only as long as it waits for the answer. */
 
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import type { Store } from "../store/store.ts";
 import type { Call } from "./route.ts";
 
@@ -8,7 +8,7 @@ import type { Call } from "./route.ts";
 export const CLIENT_GONE = new Error("the client has gone");
 
 /** Readers for the list that a call asks for. What they have not begun when its client goes is withdrawn. */
-export function listsFor({ store }: Pick<Context, "store">, { caller, onGone }: Call): Store["db"] {
+export function listsFor({ store }: Pick<Deps, "store">, { caller, onGone }: Call): Store["db"] {
   const gone = new AbortController();
   onGone(() => gone.abort(CLIENT_GONE));
   return store.lists(caller?.customerId ?? "admin", gone.signal);

@@ -8,7 +8,7 @@ import { messageRecord } from "../core/message-record.ts";
 import { parseAddress } from "../core/phone.ts";
 import { searchWords } from "../core/search.ts";
 import { requireChat } from "../engine/chats/require-chat.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { beginChanges, type ChangesPlace, listChanges } from "../store/message-changes.ts";
 import { listMessages, listScheduled, type MessageFilter, type ScheduledPlace } from "../store/message-lists.ts";
 import { listsFor } from "./lists.ts";
@@ -17,13 +17,13 @@ import { type Call, type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor, readCursor } from "./schemas/common.ts";
 import { ListMessages, ListScheduled } from "./schemas/messages.ts";
 
-export function messageListRoutes(context: Context): Route[] {
-  return [listRoute(context), scheduledRoute(context)];
+export function messageListRoutes(deps: Deps): Route[] {
+  return [listRoute(deps), scheduledRoute(deps)];
 }
 
 type Query = Static<typeof ListMessages>;
 
-function listRoute(context: Context): Route {
+function listRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/messages",
@@ -35,17 +35,17 @@ function listRoute(context: Context): Route {
       if (cursor !== undefined && offset !== undefined) {
         throw invalidField("offset", "cannot be used together with cursor");
       }
-      const filter = await filterOf(context, caller.customerId, query);
+      const filter = await filterOf(deps, caller.customerId, query);
       const place = cursor === undefined ? null : feedPlaceOf(cursor);
-      if (updatedAfter !== undefined || place !== null) return { data: await feed(context, call, filter, place) };
-      const db = listsFor(context, call);
+      if (updatedAfter !== undefined || place !== null) return { data: await feed(deps, call, filter, place) };
+      const db = listsFor(deps, call);
       const { records, pagination } = await pageOf(
         "msg_",
         query,
         (start, limit) => listMessages(db, caller.customerId, filter, start, limit),
         offset,
       );
-      const data: MessageList = { messages: records.map((one) => messageRecord(one, context.link)), pagination };
+      const data: MessageList = { messages: records.map((one) => messageRecord(one, deps.link)), pagination };
       return { data };
     },
   });
@@ -53,7 +53,7 @@ function listRoute(context: Context): Route {
 
 /** What changed, from `place` on. There is always a cursor: behind the last change the next one will stand. */
 async function feed(
-  context: Context,
+  deps: Deps,
   call: Call<unknown, Query>,
   filter: MessageFilter,
   place: ChangesPlace | null,
@@ -64,15 +64,15 @@ async function feed(
   if (cursor !== undefined && place === null) {
     throw invalidField("cursor", "is of a list without updatedAfter; begin the feed without a cursor");
   }
-  const { clock, settings } = context;
+  const { clock, settings } = deps;
   const real = clock.real();
   const times = { real, shiftMs: clock.now() - real, retentionMs: settings.retentionMs };
-  const db = listsFor(context, call);
+  const db = listsFor(deps, call);
   const from = place ?? (await beginChanges(db, Date.parse(updatedAfter), times));
   const customerId = caller?.customerId as CustomerId;
   const { messages, deleted, next, hasMore } = await listChanges(db, customerId, filter, { place: from, limit, times });
   return {
-    messages: messages.map((one) => messageRecord(one, context.link)),
+    messages: messages.map((one) => messageRecord(one, deps.link)),
     deleted,
     pagination: { hasMore, nextCursor: encodeCursor(next) },
   };
@@ -95,7 +95,7 @@ function isFeedPlace(value: unknown): value is ChangesPlace {
   return place.in === "messages" && (after === null || typeof after === "string") && isTime(since) && isTime(keptAt);
 }
 
-async function filterOf(context: Context, customerId: CustomerId, query: Query): Promise<MessageFilter> {
+async function filterOf(deps: Deps, customerId: CustomerId, query: Query): Promise<MessageFilter> {
   const { status, direction, externalMessageId, channel, q, createdAfter, createdBefore } = query;
   return {
     status,
@@ -104,7 +104,7 @@ async function filterOf(context: Context, customerId: CustomerId, query: Query):
     channel,
     to: addressOf(query.to),
     from: addressOf(query.from),
-    chatId: query.chatId === undefined ? undefined : await chatIdOf(context, customerId, query.chatId),
+    chatId: query.chatId === undefined ? undefined : await chatIdOf(deps, customerId, query.chatId),
     words: q === undefined ? undefined : wordsOf(q),
     createdAfter: instantOf(createdAfter),
     createdBefore: instantOf(createdBefore),
@@ -112,9 +112,9 @@ async function filterOf(context: Context, customerId: CustomerId, query: Query):
 }
 
 /** The chat that is meant, in any form that `GET /v1/chats/:id` takes. */
-async function chatIdOf(context: Context, customerId: CustomerId, id: string): Promise<ChatId> {
+async function chatIdOf(deps: Deps, customerId: CustomerId, id: string): Promise<ChatId> {
   try {
-    return (await requireChat(context, { customerId, id })).id;
+    return (await requireChat(deps, { customerId, id })).id;
   } catch (error) {
     if (error instanceof ApiError && error.code === "CONVERSATION_NOT_FOUND") {
       throw invalidField("chatId", `names no conversation: there is no ${JSON.stringify(id.slice(0, 100))}`);
@@ -129,7 +129,7 @@ function wordsOf(search: string): string {
   return words;
 }
 
-function scheduledRoute(context: Context): Route {
+function scheduledRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/messages/scheduled",
@@ -138,9 +138,9 @@ function scheduledRoute(context: Context): Route {
     async handle(call) {
       const { limit, cursor } = call.query;
       const after = cursor === undefined ? null : decodeCursor(cursor, isScheduledPlace);
-      const db = listsFor(context, call);
+      const db = listsFor(deps, call);
       const found = await listScheduled(db, call.caller.customerId, after, limit + 1);
-      const messages = found.slice(0, limit).map((message) => messageRecord(message, context.link));
+      const messages = found.slice(0, limit).map((message) => messageRecord(message, deps.link));
       const last = found[limit - 1];
       const hasMore = found.length > limit && last !== undefined;
       const nextCursor = hasMore ? encodeCursor({ id: last.id, scheduledAt: last.scheduledAt }) : null;

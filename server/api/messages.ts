@@ -3,7 +3,7 @@
 import { messageRecord } from "../core/message-record.ts";
 import { understandCarousel, understandMessage } from "../core/sending.ts";
 import type { Inquiries } from "../engine/contacts/availability.ts";
-import { type Context, forRequest } from "../engine/context.ts";
+import { type Deps, forRequest } from "../engine/deps.ts";
 import { accept, acceptCarousel } from "../engine/messages/accept.ts";
 import { dryRun } from "../engine/messages/dry-run.ts";
 import { cancelSchedule, deleteMessage, requireMessage, retryMessage } from "../engine/messages/revise.ts";
@@ -12,16 +12,16 @@ import { messageListRoutes } from "./message-lists.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
 import { Rehearsal, RetryMessage, SendCarousel, SendMessage, UpdateMessage } from "./schemas/messages.ts";
 
-export function messageRoutes(context: Context, inquiries: Inquiries): Route[] {
+export function messageRoutes(deps: Deps, inquiries: Inquiries): Route[] {
   return [
-    sendRoute(context, inquiries),
-    carouselRoute(context, inquiries),
-    ...messageListRoutes(context),
-    ...oneMessageRoutes(context),
+    sendRoute(deps, inquiries),
+    carouselRoute(deps, inquiries),
+    ...messageListRoutes(deps),
+    ...oneMessageRoutes(deps),
   ];
 }
 
-function sendRoute(context: Context, inquiries: Inquiries): Route {
+function sendRoute(deps: Deps, inquiries: Inquiries): Route {
   return route({
     method: "POST",
     path: "/v1/messages",
@@ -32,14 +32,14 @@ function sendRoute(context: Context, inquiries: Inquiries): Route {
     async handle({ caller, query, body, correlationId, idempotencyKey }) {
       const { customerId, key } = caller;
       const owner = { customerId, keyId: key.id, correlationId };
-      if (query.dryRun === true) return { data: await dryRun(context, inquiries, owner, understandMessage(body)) };
-      const accepted = await accept(context, { ...owner, idempotencyKey, body });
+      if (query.dryRun === true) return { data: await dryRun(deps, inquiries, owner, understandMessage(body)) };
+      const accepted = await accept(deps, { ...owner, idempotencyKey, body });
       return { status: accepted.repeated ? 200 : 202, data: accepted.record };
     },
   });
 }
 
-function carouselRoute(context: Context, inquiries: Inquiries): Route {
+function carouselRoute(deps: Deps, inquiries: Inquiries): Route {
   return route({
     method: "POST",
     path: "/v1/messages/carousel",
@@ -50,21 +50,21 @@ function carouselRoute(context: Context, inquiries: Inquiries): Route {
     async handle({ caller, query, body, correlationId, idempotencyKey }) {
       const { customerId, key } = caller;
       const owner = { customerId, keyId: key.id, correlationId };
-      if (query.dryRun === true) return { data: await dryRun(context, inquiries, owner, understandCarousel(body)) };
-      const { repeated, record } = await acceptCarousel(context, { ...owner, idempotencyKey, body });
+      if (query.dryRun === true) return { data: await dryRun(deps, inquiries, owner, understandCarousel(body)) };
+      const { repeated, record } = await acceptCarousel(deps, { ...owner, idempotencyKey, body });
       return { status: repeated ? 200 : 202, data: record };
     },
   });
 }
 
-function oneMessageRoutes(context: Context): Route[] {
+function oneMessageRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "GET",
       path: "/v1/messages/:id",
       scope: "messages",
       async handle({ caller, params }) {
-        return { data: messageRecord(await requireMessage(context, caller.customerId, params.id), context.link) };
+        return { data: messageRecord(await requireMessage(deps, caller.customerId, params.id), deps.link) };
       },
     }),
     route({
@@ -73,8 +73,8 @@ function oneMessageRoutes(context: Context): Route[] {
       scope: "messages",
       body: UpdateMessage,
       async handle({ caller: { customerId }, params: { id }, body, correlationId }) {
-        const message = await updateMessage(forRequest(context, correlationId), customerId, id, body);
-        return { data: messageRecord(message, context.link) };
+        const message = await updateMessage(forRequest(deps, correlationId), customerId, id, body);
+        return { data: messageRecord(message, deps.link) };
       },
     }),
     route({
@@ -82,7 +82,7 @@ function oneMessageRoutes(context: Context): Route[] {
       path: "/v1/messages/:id",
       scope: "messages",
       async handle({ caller, params, correlationId }) {
-        await deleteMessage(forRequest(context, correlationId), caller.customerId, params.id);
+        await deleteMessage(forRequest(deps, correlationId), caller.customerId, params.id);
         return { data: { id: params.id, deleted: true } };
       },
     }),
@@ -91,8 +91,8 @@ function oneMessageRoutes(context: Context): Route[] {
       path: "/v1/messages/:id/schedule",
       scope: "messages",
       async handle({ caller, params, correlationId }) {
-        const message = await cancelSchedule(forRequest(context, correlationId), caller.customerId, params.id);
-        return { data: messageRecord(message, context.link) };
+        const message = await cancelSchedule(forRequest(deps, correlationId), caller.customerId, params.id);
+        return { data: messageRecord(message, deps.link) };
       },
     }),
     route({
@@ -102,8 +102,8 @@ function oneMessageRoutes(context: Context): Route[] {
       body: RetryMessage,
       async handle({ caller: { customerId }, params: { id }, body, idempotencyKey, correlationId }) {
         const retrying = { customerId, id, mayDuplicate: body.mayDuplicate ?? false, idempotencyKey };
-        const { repeated, message } = await retryMessage(forRequest(context, correlationId), retrying);
-        return { status: repeated ? 200 : 202, data: messageRecord(message, context.link) };
+        const { repeated, message } = await retryMessage(forRequest(deps, correlationId), retrying);
+        return { status: repeated ? 200 : 202, data: messageRecord(message, deps.link) };
       },
     }),
   ];

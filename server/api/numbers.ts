@@ -2,22 +2,22 @@
 
 import type { OwnNumber } from "../../sdk/wire.ts";
 import { ownNumberRecord } from "../core/number.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { type Route, route } from "./route.ts";
 
 /** `GET /v1/numbers`: a plain list, the default number first (contract 1, 3). */
-export function numberRoutes(context: Context): Route[] {
+export function numberRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "GET",
       path: "/v1/numbers",
       scope: "messages",
       async handle({ caller }) {
-        const numbers = await context.known.numbers(caller.customerId);
-        const instances = new Map((await context.known.instances()).map((instance) => [instance.id, instance]));
+        const numbers = await deps.configCache.numbers(caller.customerId);
+        const instances = new Map((await deps.configCache.instances()).map((instance) => [instance.id, instance]));
         const ids = [...new Set(numbers.map((number) => number.instanceId))];
         const health = new Map(
-          await Promise.all(ids.map(async (id) => [id, await context.connections.health(context, id)] as const)),
+          await Promise.all(ids.map(async (id) => [id, await deps.connections.health(deps, id)] as const)),
         );
         const data: OwnNumber[] = numbers.map((number) => {
           const { instanceId } = number;

@@ -6,18 +6,18 @@ import type { CustomerId } from "../core/id.ts";
 import { optOutRecord } from "../core/opt-out.ts";
 import { parseAddress } from "../core/phone.ts";
 import { optIn, optOut } from "../engine/contacts/opt-outs.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { findOptOut, listOptOuts, type OptOutPlace } from "../store/opt-outs.ts";
 import { addressParam } from "./address-param.ts";
 import { type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor } from "./schemas/common.ts";
 import { ListOptOuts } from "./schemas/opt-outs.ts";
 
-export function optOutRoutes(context: Context): Route[] {
-  return [listRoute(context), ...oneOptOutRoutes(context)];
+export function optOutRoutes(deps: Deps): Route[] {
+  return [listRoute(deps), ...oneOptOutRoutes(deps)];
 }
 
-function listRoute(context: Context): Route {
+function listRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/opt-outs",
@@ -27,7 +27,7 @@ function listRoute(context: Context): Route {
       const { limit, cursor } = query;
       const number = query.number === undefined ? undefined : addressParam("number", query.number);
       const after = cursor === undefined ? null : decodeCursor(cursor, isPlace);
-      const found = await listOptOuts(context.store.db, customerId, number, after, limit + 1);
+      const found = await listOptOuts(deps.store.db, customerId, number, after, limit + 1);
       const last = found[limit - 1];
       const hasMore = found.length > limit && last !== undefined;
       const data: OptOutList = {
@@ -50,7 +50,7 @@ function isPlace(value: unknown): value is OptOutPlace {
   return typeof createdAt === "number" && typeof number === "string" && typeof contact === "string";
 }
 
-function oneOptOutRoutes(context: Context): Route[] {
+function oneOptOutRoutes(deps: Deps): Route[] {
   const path = "/v1/opt-outs/:number/:contact";
   return [
     route({
@@ -58,8 +58,8 @@ function oneOptOutRoutes(context: Context): Route[] {
       path,
       scope: "messages",
       async handle({ caller: { customerId }, params }) {
-        const { number, contact } = await pairOf(context, customerId, params);
-        const found = await findOptOut(context.store.db, number, contact);
+        const { number, contact } = await pairOf(deps, customerId, params);
+        const found = await findOptOut(deps.store.db, number, contact);
         if (found === null) throw notListed(number, contact);
         return { data: optOutRecord(found) };
       },
@@ -69,9 +69,9 @@ function oneOptOutRoutes(context: Context): Route[] {
       path,
       scope: "messages",
       async handle({ caller: { customerId }, params }) {
-        const { number } = await pairOf(context, customerId, params);
+        const { number } = await pairOf(deps, customerId, params);
         const contact = addressParam("contact", params.contact);
-        return { data: optOutRecord(await optOut(context, { customerId, number, contact })) };
+        return { data: optOutRecord(await optOut(deps, { customerId, number, contact })) };
       },
     }),
     route({
@@ -79,8 +79,8 @@ function oneOptOutRoutes(context: Context): Route[] {
       path,
       scope: "messages",
       async handle({ caller: { customerId }, params }) {
-        const { number, contact } = await pairOf(context, customerId, params);
-        if (!(await optIn(context, number, contact))) throw notListed(number, contact);
+        const { number, contact } = await pairOf(deps, customerId, params);
+        if (!(await optIn(deps, number, contact))) throw notListed(number, contact);
         const data: Deleted = { id: `${number}/${contact}`, deleted: true };
         return { data };
       },
@@ -89,9 +89,9 @@ function oneOptOutRoutes(context: Context): Route[] {
 }
 
 /** The two addresses of a path. Throws 404 unless the number is the customer's. Short codes can opt out too. */
-async function pairOf(context: Context, customerId: CustomerId, params: { number: string; contact: string }) {
+async function pairOf(deps: Deps, customerId: CustomerId, params: { number: string; contact: string }) {
   const number = parseAddress(params.number)?.address;
-  const owned = (await context.known.numbers(customerId)).find(({ address }) => address === number);
+  const owned = (await deps.configCache.numbers(customerId)).find(({ address }) => address === number);
   if (owned === undefined) throw new ApiError("NOT_FOUND", `${params.number} is not a number of this customer.`);
   return { number: owned.address, contact: parseAddress(params.contact)?.address ?? params.contact };
 }

@@ -1,6 +1,6 @@
 /** A request that waits for something: until its time is up, the service stops, or its client has gone. */
 
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import type { Lasting } from "./lasting.ts";
 
 /** Ends after `ms` real milliseconds, at a stop of the service, or when the client has gone: whichever comes first. */
@@ -10,7 +10,7 @@ export class Patience {
   #isWoken = false;
   #resume = () => {};
 
-  constructor({ clock }: Pick<Context, "clock">, ms: number, lasting: Lasting, onGone: (action: () => void) => void) {
+  constructor({ clock }: Pick<Deps, "clock">, ms: number, lasting: Lasting, onGone: (action: () => void) => void) {
     const end = () => this.end();
     this.#ends.push(clock.after(ms, end), lasting.add(end));
     onGone(end);

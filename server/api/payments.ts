@@ -5,7 +5,7 @@ import { invalidFields } from "../core/error.ts";
 import type { PaymentId } from "../core/id.ts";
 import { BOUND_EXPECTED, parseBound } from "../core/instant.ts";
 import { type Payment, paymentRecord } from "../core/payment.ts";
-import { type Context, forRequest } from "../engine/context.ts";
+import { type Deps, forRequest } from "../engine/deps.ts";
 import type { Commanded } from "../engine/idempotency.ts";
 import { cancelRequest, requirePayment } from "../engine/payments/end-payments.ts";
 import { requestPayment } from "../engine/payments/request-payment.ts";
@@ -16,31 +16,31 @@ import { type Route, route } from "./route.ts";
 import { CancelPayment, ListPayments, RequestPayment } from "./schemas/payments.ts";
 
 /** `/v1/payments` and what is under it. */
-export function paymentRoutes(context: Context): Route[] {
-  return [requestRoute(context), listRoute(context), ...onePaymentRoutes(context)];
+export function paymentRoutes(deps: Deps): Route[] {
+  return [requestRoute(deps), listRoute(deps), ...onePaymentRoutes(deps)];
 }
 
-function requestRoute(context: Context): Route {
+function requestRoute(deps: Deps): Route {
   return route({
     method: "POST",
     path: "/v1/payments/request",
     scope: "messages",
     body: RequestPayment,
     async handle({ caller: { customerId, key }, body, correlationId, idempotencyKey }) {
-      const commanded = await requestPayment(context, {
+      const commanded = await requestPayment(deps, {
         customerId,
         keyId: key.id,
         correlationId,
         idempotencyKey,
         body,
       });
-      const data = paymentRecord(await answered(context, commanded));
+      const data = paymentRecord(await answered(deps, commanded));
       return { status: commanded.repeated ? 200 : 202, data };
     },
   });
 }
 
-function listRoute(context: Context): Route {
+function listRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/payments/requests",
@@ -49,7 +49,7 @@ function listRoute(context: Context): Route {
     async handle(call) {
       const { caller, query } = call;
       const filter = { status: query.status, ...periodOf(query) };
-      const db = listsFor(context, call);
+      const db = listsFor(deps, call);
       const { records, pagination } = await pageOf("pay_", query, (start, limit) =>
         listPayments(db, caller.customerId, filter, start, limit),
       );
@@ -59,14 +59,14 @@ function listRoute(context: Context): Route {
   });
 }
 
-function onePaymentRoutes(context: Context): Route[] {
+function onePaymentRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "GET",
       path: "/v1/payments/requests/:id",
       scope: "messages",
       async handle({ caller, params }) {
-        return { data: paymentRecord(await requirePayment(context, caller.customerId, params.id)) };
+        return { data: paymentRecord(await requirePayment(deps, caller.customerId, params.id)) };
       },
     }),
     route({
@@ -76,17 +76,17 @@ function onePaymentRoutes(context: Context): Route[] {
       body: CancelPayment,
       async handle({ caller: { customerId }, params: { id }, idempotencyKey: key, correlationId }) {
         const command = { key, customerId, route: `POST /v1/payments/requests/${id}/cancel`, body: {} };
-        const commanded = await cancelRequest(forRequest(context, correlationId), command, customerId, id);
-        return { data: paymentRecord(await answered(context, commanded)) };
+        const commanded = await cancelRequest(forRequest(deps, correlationId), command, customerId, id);
+        return { data: paymentRecord(await answered(deps, commanded)) };
       },
     }),
   ];
 }
 
 /** The request that was made or changed; of a repeat, the one of the first time as it now is. */
-async function answered(context: Context, commanded: Commanded<Payment>): Promise<Payment> {
+async function answered(deps: Deps, commanded: Commanded<Payment>): Promise<Payment> {
   if (!commanded.repeated) return commanded.value;
-  const first = await findPayment(context.store.db, commanded.result as PaymentId);
+  const first = await findPayment(deps.store.db, commanded.result as PaymentId);
   if (first === null) throw new Error(`${commanded.result} is gone`);
   return first;
 }

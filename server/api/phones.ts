@@ -7,7 +7,7 @@ import type { CustomerId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { parseReaction } from "../core/reaction.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import {
   callFromPhone,
   changePhotoFromPhone,
@@ -33,22 +33,16 @@ import {
 } from "./schemas/sandbox.ts";
 
 /** `/v1/sandbox/phones/:number` and what is under it. */
-export function phoneRoutes(context: Context): Route[] {
-  return [
-    ...messageRoutes(context),
-    ...signRoutes(context),
-    photoRoute(context),
-    callRoute(context),
-    ...settingsRoutes(context),
-  ];
+export function phoneRoutes(deps: Deps): Route[] {
+  return [...messageRoutes(deps), ...signRoutes(deps), photoRoute(deps), callRoute(deps), ...settingsRoutes(deps)];
 }
 
 function numberOf({ number }: { readonly number: string }): string {
   return addressParam("number", number);
 }
 
-function messageRoutes(context: Context): Route[] {
-  const recordOf = (message: Message): WireMessage => messageRecord(message, context.link);
+function messageRoutes(deps: Deps): Route[] {
+  const recordOf = (message: Message): WireMessage => messageRecord(message, deps.link);
   return [
     route({
       method: "POST",
@@ -58,7 +52,7 @@ function messageRoutes(context: Context): Route[] {
       bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
       async handle(call) {
         const action = actionOf(call);
-        return { data: recordOf(await writeFromPhone(context, action)) };
+        return { data: recordOf(await writeFromPhone(deps, action)) };
       },
     }),
     route({
@@ -68,7 +62,7 @@ function messageRoutes(context: Context): Route[] {
       body: PhonePayment,
       async handle(call) {
         const action = actionOf(call);
-        return { data: recordOf(await payFromPhone(context, action)) };
+        return { data: recordOf(await payFromPhone(deps, action)) };
       },
     }),
     route({
@@ -77,7 +71,7 @@ function messageRoutes(context: Context): Route[] {
       scope: "messages",
       body: PhoneKeptAudio,
       async handle(call) {
-        return { data: recordOf(await keepAudioOnPhone(context, actionOf(call))) };
+        return { data: recordOf(await keepAudioOnPhone(deps, actionOf(call))) };
       },
     }),
   ];
@@ -93,7 +87,7 @@ function actionOf<Body>({
   return { customerId, number: numberOf(params), idempotencyKey, body };
 }
 
-function signRoutes(context: Context): Route[] {
+function signRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "POST",
@@ -102,7 +96,7 @@ function signRoutes(context: Context): Route[] {
       body: PhoneTyping,
       async handle(call) {
         const action = actionOf(call);
-        const chat = await typeOnPhone(context, action);
+        const chat = await typeOnPhone(deps, action);
         const data: Typing = { chatId: chat.id, status: action.body.typing ? "start" : "stop" };
         return { data };
       },
@@ -114,7 +108,7 @@ function signRoutes(context: Context): Route[] {
       body: PhoneReaction,
       async handle(call) {
         const action = actionOf(call);
-        const message = await reactFromPhone(context, action);
+        const message = await reactFromPhone(deps, action);
         const data: Reacted = {
           messageId: message.id,
           reaction: parseReaction(action.body.type)?.text ?? action.body.type,
@@ -125,20 +119,20 @@ function signRoutes(context: Context): Route[] {
   ];
 }
 
-function photoRoute(context: Context): Route {
+function photoRoute(deps: Deps): Route {
   return route({
     method: "POST",
     path: "/v1/sandbox/phones/:number/group-photo",
     scope: "messages",
     body: PhoneGroupPhoto,
     async handle(call) {
-      const chat = await changePhotoFromPhone(context, actionOf(call));
-      return { data: chatRecord(chat, await findLastMessage(context.store.db, chat.id)) };
+      const chat = await changePhotoFromPhone(deps, actionOf(call));
+      return { data: chatRecord(chat, await findLastMessage(deps.store.db, chat.id)) };
     },
   });
 }
 
-function callRoute(context: Context): Route {
+function callRoute(deps: Deps): Route {
   return route({
     method: "POST",
     path: "/v1/sandbox/phones/:number/calls",
@@ -146,12 +140,12 @@ function callRoute(context: Context): Route {
     body: PhoneCall,
     async handle(call) {
       const action = actionOf(call);
-      return { data: callRecord(await callFromPhone(context, action)) };
+      return { data: callRecord(await callFromPhone(deps, action)) };
     },
   });
 }
 
-function settingsRoutes(context: Context): Route[] {
+function settingsRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "GET",
@@ -159,7 +153,7 @@ function settingsRoutes(context: Context): Route[] {
       scope: "messages",
       async handle({ caller: { customerId }, params }) {
         const number = numberOf(params);
-        return { data: (await phonesOf(context, customerId, number)).settings(customerId, number) };
+        return { data: (await phonesOf(deps, customerId, number)).settings(customerId, number) };
       },
     }),
     route({
@@ -169,7 +163,7 @@ function settingsRoutes(context: Context): Route[] {
       body: PhoneSettings,
       async handle({ caller: { customerId }, params, body }) {
         const number = numberOf(params);
-        return { data: await (await phonesOf(context, customerId, number)).change(customerId, number, body) };
+        return { data: await (await phonesOf(deps, customerId, number)).change(customerId, number, body) };
       },
     }),
   ];

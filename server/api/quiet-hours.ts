@@ -3,13 +3,13 @@
 import type { QuietHours } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
 import { quietHoursOf } from "../core/quiet-hours.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { findQuietHours, setQuietHours } from "../engine/routing/quiet-hours.ts";
 import { type Route, route } from "./route.ts";
 import { SetQuietHours } from "./schemas/customers.ts";
 
 /** `/v1/admin/customers/:id/quiet-hours`. Without any, `data` is null. */
-export function quietHoursRoutes(context: Context): Route[] {
+export function quietHoursRoutes(deps: Deps): Route[] {
   const path = "/v1/admin/customers/:id/quiet-hours";
   return [
     route({
@@ -17,7 +17,7 @@ export function quietHoursRoutes(context: Context): Route[] {
       path,
       scope: "admin",
       async handle({ params }) {
-        const data: QuietHours | null = await findQuietHours(context, params.id as CustomerId);
+        const data: QuietHours | null = await findQuietHours(deps, params.id as CustomerId);
         return { data };
       },
     }),
@@ -28,7 +28,7 @@ export function quietHoursRoutes(context: Context): Route[] {
       body: SetQuietHours,
       async handle({ params, body }) {
         const data = quietHoursOf(body);
-        await setQuietHours(context, params.id as CustomerId, data);
+        await setQuietHours(deps, params.id as CustomerId, data);
         return { data };
       },
     }),
@@ -37,7 +37,7 @@ export function quietHoursRoutes(context: Context): Route[] {
       path,
       scope: "admin",
       async handle({ params }) {
-        await setQuietHours(context, params.id as CustomerId, null);
+        await setQuietHours(deps, params.id as CustomerId, null);
         return { data: null };
       },
     }),

@@ -3,12 +3,12 @@
 import type { Reacted } from "../../sdk/wire.ts";
 import { invalidField } from "../core/error.ts";
 import { messageRecord } from "../core/message-record.ts";
-import { type Context, forRequest } from "../engine/context.ts";
+import { type Deps, forRequest } from "../engine/deps.ts";
 import { editMessage, reactTo, unsendMessage } from "../engine/messages/order.ts";
 import { type Route, route } from "./route.ts";
 import { EditMessage, React, UnsendMessage } from "./schemas/revisions.ts";
 
-export function revisionRoutes(context: Context): Route[] {
+export function revisionRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "PUT",
@@ -18,8 +18,8 @@ export function revisionRoutes(context: Context): Route[] {
       async handle({ caller: { customerId }, params: { id }, body, correlationId }) {
         const text = oneOf({ text: body.text, "content.text": body.content?.text });
         const forOldPhones = body.backwardsCompatibilityMessage ?? `Edited to “${text}”`;
-        const message = await editMessage(forRequest(context, correlationId), { customerId, id, text, forOldPhones });
-        return { data: messageRecord(message, context.link) };
+        const message = await editMessage(forRequest(deps, correlationId), { customerId, id, text, forOldPhones });
+        return { data: messageRecord(message, deps.link) };
       },
     }),
     route({
@@ -28,8 +28,8 @@ export function revisionRoutes(context: Context): Route[] {
       scope: "messages",
       body: UnsendMessage,
       async handle({ caller: { customerId }, params: { id }, idempotencyKey, correlationId }) {
-        const message = await unsendMessage(forRequest(context, correlationId), { customerId, id, idempotencyKey });
-        return { data: messageRecord(message, context.link) };
+        const message = await unsendMessage(forRequest(deps, correlationId), { customerId, id, idempotencyKey });
+        return { data: messageRecord(message, deps.link) };
       },
     }),
     route({
@@ -39,7 +39,7 @@ export function revisionRoutes(context: Context): Route[] {
       body: React,
       async handle({ caller: { customerId }, params: { id }, body, idempotencyKey }) {
         const asked = oneOf({ type: body.type, reaction: body.reaction });
-        const reaction = await reactTo(context, { customerId, id, reaction: asked, idempotencyKey });
+        const reaction = await reactTo(deps, { customerId, id, reaction: asked, idempotencyKey });
         const data: Reacted = { messageId: id, reaction };
         return { data };
       },

@@ -1,8 +1,8 @@
 /** All routes under `/v1`, in one list. */
 
 import { Inquiries } from "../engine/contacts/availability.ts";
-import type { Context } from "../engine/context.ts";
 import type { UsageCounters } from "../engine/customers/usage.ts";
+import type { Deps } from "../engine/deps.ts";
 import { attachmentRoutes } from "./attachments.ts";
 import { callRoutes } from "./calls.ts";
 import { capabilityRoutes } from "./capabilities.ts";
@@ -31,35 +31,35 @@ import { webhookRoutes } from "./webhooks.ts";
 
 /** The routes of the service. */
 export function allRoutes(
-  context: Context,
+  deps: Deps,
   usage: Pick<UsageCounters, "flush">,
   inboxes: Inboxes,
   lasting: Lasting = new Lasting(),
 ): Route[] {
-  const inquiries = new Inquiries(context);
+  const inquiries = new Inquiries(deps);
   return [
-    ...messageRoutes(context, inquiries),
-    ...chatRoutes(context),
-    ...revisionRoutes(context),
-    ...eventRoutes(context, lasting),
-    ...attachmentRoutes(context, lasting),
-    ...paymentRoutes(context),
-    ...callRoutes(context),
-    ...webhookRoutes(context, lasting),
-    ...deliveryRoutes(context),
-    ...numberRoutes(context),
-    ...contactRoutes(context),
+    ...messageRoutes(deps, inquiries),
+    ...chatRoutes(deps),
+    ...revisionRoutes(deps),
+    ...eventRoutes(deps, lasting),
+    ...attachmentRoutes(deps, lasting),
+    ...paymentRoutes(deps),
+    ...callRoutes(deps),
+    ...webhookRoutes(deps, lasting),
+    ...deliveryRoutes(deps),
+    ...numberRoutes(deps),
+    ...contactRoutes(deps),
     ...capabilityRoutes(inquiries),
-    ...optOutRoutes(context),
-    ...customerRoutes(context),
-    ...customerRouteRoutes(context),
-    ...quietHoursRoutes(context),
-    ...keyRoutes(context),
-    ...instanceRoutes(context),
-    ...usageRoutes(context, usage),
+    ...optOutRoutes(deps),
+    ...customerRoutes(deps),
+    ...customerRouteRoutes(deps),
+    ...quietHoursRoutes(deps),
+    ...keyRoutes(deps),
+    ...instanceRoutes(deps),
+    ...usageRoutes(deps, usage),
     ...inboxRoutes(inboxes),
-    ...phoneRoutes(context),
-    ...clockRoutes(context),
-    ...waitRoutes(context, lasting),
+    ...phoneRoutes(deps),
+    ...clockRoutes(deps),
+    ...waitRoutes(deps, lasting),
   ];
 }

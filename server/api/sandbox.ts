@@ -18,8 +18,8 @@ import {
 import { keep } from "../core/keep.ts";
 import { verifySignature } from "../core/signature.ts";
 import type { Endpoint } from "../core/webhook.ts";
-import type { Context } from "../engine/context.ts";
 import { INBOX_PATH } from "../engine/customers/admit.ts";
+import type { Deps } from "../engine/deps.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
@@ -46,7 +46,7 @@ interface Kept {
 
 /** What all inboxes of this process got, in memory: a restart empties them. `url` makes a full address of a path. */
 export class Inboxes {
-  readonly #context: Context;
+  readonly #deps: Deps;
   readonly #url: (path: string) => string;
   /** By address; the one used last comes last. */
   readonly #kept = new Map<string, Kept>();
@@ -56,15 +56,15 @@ export class Inboxes {
   readonly #delays = new Set<() => void>();
   #stopped = false;
 
-  constructor(context: Context, url: (path: string) => string) {
-    this.#context = context;
+  constructor(deps: Deps, url: (path: string) => string) {
+    this.#deps = deps;
     this.#url = url;
   }
 
   /** The inbox of a customer as it now is, after `change`. Throws 404 `NOT_FOUND` when inboxes are off. */
   async ofCustomer(customerId: CustomerId, change: (inbox: InboxState) => void = () => {}): Promise<Inbox> {
-    await requireSandbox(this.#context, customerId);
-    const endpoint = await findInbox(this.#context.store.db, customerId);
+    await requireSandbox(this.#deps, customerId);
+    const endpoint = await findInbox(this.#deps.store.db, customerId);
     if (endpoint === null || !endpoint.active) throw new ApiError("NOT_FOUND", "This customer has no inbox.");
     const { inbox } = this.#keep(endpoint);
     change(inbox);
@@ -76,13 +76,13 @@ export class Inboxes {
   async find(token: string): Promise<Endpoint | null> {
     if (!TOKEN.test(token)) return null;
     const url = INBOX_PATH + token;
-    const endpoint = this.#kept.get(url)?.endpoint ?? (await findInboxByUrl(this.#context.store.db, url));
+    const endpoint = this.#kept.get(url)?.endpoint ?? (await findInboxByUrl(this.#deps.store.db, url));
     return endpoint?.active === true ? endpoint : null;
   }
 
   /** Keeps a request that came to this inbox, and says how to answer it. */
   receive(endpoint: Endpoint, headers: IncomingHttpHeaders, body: Buffer): InboxAnswer {
-    const { clock } = this.#context;
+    const { clock } = this.#deps;
     const verified = verifySignature({
       body,
       headers,
@@ -113,7 +113,7 @@ export class Inboxes {
         this.#delays.delete(end);
         resolve();
       };
-      const cancel = this.#context.clock.after(ms, end);
+      const cancel = this.#deps.clock.after(ms, end);
       response.once("close", end);
       this.#delays.add(end);
     });
@@ -127,7 +127,7 @@ export class Inboxes {
 
   #secret(endpoint: Endpoint): string {
     if (endpoint.secret === null) throw new Error(`the inbox ${endpoint.id} has no secret`);
-    return this.#context.sealer.open(endpoint.secret, endpointSecretPlace(endpoint.id));
+    return this.#deps.sealer.open(endpoint.secret, endpointSecretPlace(endpoint.id));
   }
 
   #keep(endpoint: Endpoint): Kept {

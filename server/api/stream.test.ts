@@ -24,9 +24,9 @@ interface Stage extends TestContext {
 
 async function stage(t: Test): Promise<Stage> {
   const made = await testContext();
-  const { context, customer, apiKey } = made;
+  const { deps, customer, apiKey } = made;
   const lasting = new Lasting();
-  const streams = new Streams(context, lasting);
+  const streams = new Streams(deps, lasting);
   const wanted: Partial<Subscription>[] = [];
   const responses: ServerResponse[] = [];
   const server = createServer(async (_, response) => {
@@ -56,11 +56,11 @@ async function stage(t: Test): Promise<Stage> {
       return stream;
     },
     async happen(silently = false, bytes = 0) {
-      const id = context.newId("evt");
+      const id = deps.newId("evt");
       const of = { customerId: customer.id, type: "webhook.test", messageId: null, sequence: 0 } as const;
       const event = makeEvent({ ...of, id, correlationId: "cor", createdAt: 0 }, { padding: "x".repeat(bytes) });
-      if (silently) await commitAll(context, [{ op: "event", event, callbackUrl: null }]);
-      else await change(context, () => ({ unit: [{ op: "event", event, callbackUrl: null }], value: null }));
+      if (silently) await commitAll(deps, [{ op: "event", event, callbackUrl: null }]);
+      else await change(deps, () => ({ unit: [{ op: "event", event, callbackUrl: null }], value: null }));
       return id;
     },
   };
@@ -83,10 +83,10 @@ test("contract 4: a comment shows every 15 s that the stream lives, and brings w
 });
 
 test("many streams of a customer share one read for an event, and idle ones read nothing", async (t) => {
-  const { open, happen, context, clock } = await stage(t);
+  const { open, happen, deps, clock } = await stage(t);
   const streams = await Promise.all(Array.from({ length: 50 }, () => open()));
   let reads = 0;
-  const { db } = context.store;
+  const { db } = deps.store;
   const { selectFrom } = db;
   t.after(() => Object.assign(db, { selectFrom }));
   Object.assign(db, {
@@ -104,9 +104,9 @@ test("many streams of a customer share one read for an event, and idle ones read
 });
 
 test("when the last stream has gone nothing is left: no timer, no listener", async (t) => {
-  const { open, happen, clock, context, customer } = await stage(t);
+  const { open, happen, clock, deps, customer } = await stage(t);
   let listening = 0;
-  const { feeds } = context;
+  const { feeds } = deps;
   const listen = feeds.listen.bind(feeds);
   feeds.listen = (id, listener) => {
     listening += 1;

@@ -6,7 +6,7 @@ import { ApiError } from "../core/error.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
 import { type ApiKey, isUsable } from "../core/key.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { findEvent, listEvents, newestPosition, type PlacedEvent } from "../store/events.ts";
 import { closeAfter, type Lasting } from "./lasting.ts";
 import type { Reply } from "./route.ts";
@@ -76,7 +76,7 @@ interface Hub {
 
 /** All open streams of this process. */
 export class Streams {
-  readonly #context: Context;
+  readonly #deps: Deps;
   readonly #lasting: Lasting;
   readonly #hubs = new Map<CustomerId, Hub>();
   readonly #open = new Set<Stream>();
@@ -84,8 +84,8 @@ export class Streams {
   readonly #permits = new FairSemaphore({ permitsMax: STREAMS_MAX, shareOfFree: SHARE_OF_FREE });
   #stopTimers: (() => void)[] = [];
 
-  constructor(context: Context, lasting: Lasting) {
-    this.#context = context;
+  constructor(deps: Deps, lasting: Lasting) {
+    this.#deps = deps;
     this.#lasting = lasting;
   }
 
@@ -130,7 +130,7 @@ export class Streams {
 
   /** Where the stream begins: behind the last event that its reader has, before all where that is gone, or now. */
   async #place({ customerId, lastEventId }: Subscription): Promise<Place> {
-    const { db } = this.#context.store;
+    const { db } = this.#deps.store;
     const newest = (await newestPosition(db, customerId)) ?? START;
     if (lastEventId === null) return { position: newest, newest, isGap: false };
     const last = await findEvent(db, customerId, lastEventId);
@@ -161,7 +161,7 @@ export class Streams {
   #end({ response, cut }: Stream): void {
     closeAfter(response);
     response.end();
-    const cancel = this.#context.clock.after(END_MS_MAX, cut);
+    const cancel = this.#deps.clock.after(END_MS_MAX, cut);
     response.once("close", cancel);
   }
 
@@ -169,7 +169,7 @@ export class Streams {
   #hubOf(customerId: CustomerId, position: number): Hub {
     const known = this.#hubs.get(customerId);
     if (known !== undefined) return known;
-    const stop = this.#context.feeds.listen(customerId, () => void this.#read(hub));
+    const stop = this.#deps.feeds.listen(customerId, () => void this.#read(hub));
     const hub: Hub = { customerId, position, live: new Set(), open: 0, isReading: false, isStale: false, stop };
     this.#hubs.set(customerId, hub);
     void this.#read(hub);
@@ -195,7 +195,7 @@ export class Streams {
       }
     } catch (error) {
       // The next heartbeat looks again.
-      this.#context.observer.fault("stream", error);
+      this.#deps.observer.fault("stream", error);
     } finally {
       hub.isReading = false;
     }
@@ -218,7 +218,7 @@ export class Streams {
       }
       if (isOpen(stream)) hub.live.add(stream);
     } catch (error) {
-      this.#context.observer.fault("stream", error);
+      this.#deps.observer.fault("stream", error);
       stream.cut();
     }
   }
@@ -226,13 +226,13 @@ export class Streams {
   #eventsAfter(customerId: CustomerId, from: number, messageId: string | null): Promise<PlacedEvent[]> {
     const filter = messageId === null ? {} : { messageId };
     const page = { order: "oldest", from, limit: READ_AT_ONCE } as const;
-    return listEvents(this.#context.store.db, customerId, filter, page);
+    return listEvents(this.#deps.store.db, customerId, filter, page);
   }
 
   /** Resolves when the reader took what was written, or is gone; one that takes nothing for 30 s is closed. */
   #drained({ response, cut }: Stream): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.#context.clock.after(STALLED_MS_MAX, cut);
+      const cancel = this.#deps.clock.after(STALLED_MS_MAX, cut);
       const end = () => {
         cancel();
         response.off("drain", end);
@@ -260,7 +260,7 @@ export class Streams {
   #every(ms: number, action: () => unknown): () => void {
     let stopTimer = () => {};
     const again = () => {
-      stopTimer = this.#context.clock.after(ms, () => {
+      stopTimer = this.#deps.clock.after(ms, () => {
         again();
         void action();
       });
@@ -279,11 +279,11 @@ export class Streams {
 
   /** Closes the streams whose key is revoked or expired by now. */
   async #closeUnusable(): Promise<void> {
-    const { known, clock, observer } = this.#context;
+    const { configCache, clock, observer } = this.#deps;
     const streams = Map.groupBy(this.#open, ({ subscription }) => subscription.key.hash);
     for (const [hash, ofKey] of streams) {
       try {
-        const key = known.key(hash) ?? (await known.findKey(hash));
+        const key = configCache.key(hash) ?? (await configCache.findKey(hash));
         if (key !== null && isUsable(key, clock.real())) continue;
         for (const stream of ofKey) this.#end(stream);
       } catch (error) {

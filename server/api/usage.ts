@@ -6,8 +6,8 @@ import type { CustomerId, KeyId } from "../core/id.ts";
 import { BOUND_EXPECTED, FIRST_INSTANT, parseBound } from "../core/instant.ts";
 import type { ApiKey } from "../core/key.ts";
 import { noUsage, USAGE_FIELDS } from "../core/usage.ts";
-import type { Context } from "../engine/context.ts";
 import type { UsageCounters } from "../engine/customers/usage.ts";
+import type { Deps } from "../engine/deps.ts";
 import { findCustomer } from "../store/customers.ts";
 import { findKey } from "../store/keys.ts";
 import { sumUsage, type UsageOf } from "../store/usage.ts";
@@ -35,7 +35,7 @@ interface Query {
 }
 
 /** `GET /v1/admin/usage` (contract 2). What `counters` still holds is written first, so that it counts. */
-export function usageRoutes(context: Context, counters: Pick<UsageCounters, "flush">): Route[] {
+export function usageRoutes(deps: Deps, counters: Pick<UsageCounters, "flush">): Route[] {
   return [
     route({
       method: "GET",
@@ -44,12 +44,12 @@ export function usageRoutes(context: Context, counters: Pick<UsageCounters, "flu
       query: UsageQuery,
       async handle(call) {
         const { caller, query } = call;
-        const period = periodOf(query, context.clock.now());
-        const { key, whose } = await subjectOf(context, caller, query);
+        const period = periodOf(query, deps.clock.now());
+        const { key, whose } = await subjectOf(deps, caller, query);
         await counters.flush();
         const { fromAt, toAt } = period;
         const stepMs = STEP_MS[query.granularity];
-        const sums = await sumUsage(listsFor(context, call), whose, { fromAt: floor(fromAt, HOUR_MS), toAt, stepMs });
+        const sums = await sumUsage(listsFor(deps, call), whose, { fromAt: floor(fromAt, HOUR_MS), toAt, stepMs });
         const series = pointsOf(period, stepMs).map((at) => ({ at, counts: sums.get(at) ?? noUsage() }));
         const data: Usage = {
           key: key === null ? null : { id: key.id, name: key.name },
@@ -121,9 +121,9 @@ interface Subject {
   whose: UsageOf;
 }
 
-async function subjectOf(context: Context, { key, customerId }: Caller, query: Query): Promise<Subject> {
+async function subjectOf(deps: Deps, { key, customerId }: Caller, query: Query): Promise<Subject> {
   if (customerId !== null) return ownUsage(key, customerId, query);
-  const { db } = context.store;
+  const { db } = deps.store;
   if (query.keyId !== undefined && query.customerId !== undefined) {
     throw invalidField("customerId", "must be left out where keyId is given");
   }

@@ -3,7 +3,7 @@
 import { ApiError, invalidField } from "../core/error.ts";
 import { FairSemaphore } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { type EventFilter, findEvent, newestPosition, type PlacedEvent, pageOfEvents } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
@@ -18,7 +18,7 @@ const WAITS_MAX = 1_000;
 const SHARE_OF_FREE = 4;
 const FULL_RETRY_AFTER_SECONDS = 1;
 
-export function waitRoutes(context: Context, lasting: Lasting): Route[] {
+export function waitRoutes(deps: Deps, lasting: Lasting): Route[] {
   const permits = new FairSemaphore({ permitsMax: WAITS_MAX, shareOfFree: SHARE_OF_FREE });
   return [
     route({
@@ -29,19 +29,19 @@ export function waitRoutes(context: Context, lasting: Lasting): Route[] {
       async handle(call) {
         const { caller, query, onGone } = call;
         const { customerId } = caller;
-        await requireSandbox(context, customerId);
+        await requireSandbox(deps, customerId);
         const { after, timeoutSeconds, ...filter } = query;
-        const from = after === undefined ? null : await positionOf(context, customerId, after);
+        const from = after === undefined ? null : await positionOf(deps, customerId, after);
         const release = permits.tryAcquire(customerId);
         if (release === null) {
           throw new ApiError("SERVICE_UNAVAILABLE", "Too many requests of this customer wait already; try again.", {
             retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
           });
         }
-        const patience = new Patience(context, timeoutSeconds * 1_000, lasting, onGone);
+        const patience = new Patience(deps, timeoutSeconds * 1_000, lasting, onGone);
         try {
           const wanted = { customerId, filter, from };
-          const event = await firstEvent(context, listsFor(context, call), wanted, patience);
+          const event = await firstEvent(deps, listsFor(deps, call), wanted, patience);
           return event === null ? { data: null } : { rawData: event.bytes };
         } finally {
           release();
@@ -52,8 +52,8 @@ export function waitRoutes(context: Context, lasting: Lasting): Route[] {
   ];
 }
 
-async function positionOf(context: Context, customerId: CustomerId, after: string): Promise<number> {
-  const event = await findEvent(context.store.db, customerId, after);
+async function positionOf(deps: Deps, customerId: CustomerId, after: string): Promise<number> {
+  const event = await findEvent(deps.store.db, customerId, after);
   if (event !== null) return event.position;
   throw invalidField("after", `${after} is no event of this customer, or it is no longer kept`);
 }
@@ -67,13 +67,13 @@ interface Wanted {
 
 /** The first event that matches; null when there was none until the patience was over. */
 async function firstEvent(
-  context: Context,
+  deps: Deps,
   db: Store["db"],
   wanted: Wanted,
   patience: Patience,
 ): Promise<PlacedEvent | null> {
   const { customerId } = wanted;
-  const stopListening = context.feeds.listen(customerId, () => patience.wake());
+  const stopListening = deps.feeds.listen(customerId, () => patience.wake());
   try {
     for (let { from } = wanted; ; ) {
       // Read first: what is committed between the two is looked through again.

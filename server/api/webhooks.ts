@@ -5,7 +5,7 @@ import type { Delivery } from "../core/delivery.ts";
 import { invalidField } from "../core/error.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
 import { type Endpoint, webhookRecord } from "../core/webhook.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import type { Commanded } from "../engine/idempotency.ts";
 import {
   type Configured,
@@ -29,18 +29,18 @@ import { CommandWebhook, CreateWebhook, Replay, RotateSecret, SetWebhook, Update
 const TEST_MS_MAX = 5_000;
 
 /** `/v1/webhooks` and what is under it, but for deliveries. */
-export function webhookRoutes(context: Context, lasting: Lasting): Route[] {
+export function webhookRoutes(deps: Deps, lasting: Lasting): Route[] {
   return [
-    ...configurationRoutes(context),
-    ...endpointsRoutes(context),
-    ...oneEndpointRoutes(context),
-    ...secretRoutes(context),
-    ...testRoutes(context, lasting),
-    replayRoute(context),
+    ...configurationRoutes(deps),
+    ...endpointsRoutes(deps),
+    ...oneEndpointRoutes(deps),
+    ...secretRoutes(deps),
+    ...testRoutes(deps, lasting),
+    replayRoute(deps),
   ];
 }
 
-function configurationRoutes(context: Context): Route[] {
+function configurationRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "PUT",
@@ -48,8 +48,8 @@ function configurationRoutes(context: Context): Route[] {
       scope: "messages",
       body: SetWebhook,
       async handle({ caller, body }) {
-        const { endpoint, secret } = await setWebhook(context, caller.customerId, body);
-        return { data: recordOf(context, endpoint, secret) };
+        const { endpoint, secret } = await setWebhook(deps, caller.customerId, body);
+        return { data: recordOf(deps, endpoint, secret) };
       },
     }),
     route({
@@ -57,8 +57,8 @@ function configurationRoutes(context: Context): Route[] {
       path: "/v1/webhooks",
       scope: "messages",
       async handle({ caller }) {
-        const endpoint = await findConfiguration(context.store.db, caller.customerId);
-        return { data: endpoint === null ? null : recordOf(context, endpoint) };
+        const endpoint = await findConfiguration(deps.store.db, caller.customerId);
+        return { data: endpoint === null ? null : recordOf(deps, endpoint) };
       },
     }),
     route({
@@ -66,13 +66,13 @@ function configurationRoutes(context: Context): Route[] {
       path: "/v1/webhooks",
       scope: "messages",
       async handle({ caller }) {
-        return { data: { id: await deleteWebhook(context, caller.customerId, null), deleted: true } };
+        return { data: { id: await deleteWebhook(deps, caller.customerId, null), deleted: true } };
       },
     }),
   ];
 }
 
-function endpointsRoutes(context: Context): Route[] {
+function endpointsRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "POST",
@@ -81,8 +81,8 @@ function endpointsRoutes(context: Context): Route[] {
       body: CreateWebhook,
       async handle({ caller: { customerId }, body, idempotencyKey: key }) {
         const command = { key, customerId, route: "POST /v1/webhooks", body };
-        const created = await createWebhook(context, command, customerId, body);
-        return configuredReply(context, customerId, created, 201);
+        const created = await createWebhook(deps, command, customerId, body);
+        return configuredReply(deps, customerId, created, 201);
       },
     }),
     route({
@@ -90,21 +90,21 @@ function endpointsRoutes(context: Context): Route[] {
       path: "/v1/webhooks/list",
       scope: "messages",
       async handle({ caller }) {
-        const endpoints = await listWebhooks(context.store.db, caller.customerId);
-        return { data: endpoints.map((endpoint) => recordOf(context, endpoint)) };
+        const endpoints = await listWebhooks(deps.store.db, caller.customerId);
+        return { data: endpoints.map((endpoint) => recordOf(deps, endpoint)) };
       },
     }),
   ];
 }
 
-function oneEndpointRoutes(context: Context): Route[] {
+function oneEndpointRoutes(deps: Deps): Route[] {
   return [
     route({
       method: "GET",
       path: "/v1/webhooks/:id",
       scope: "messages",
       async handle({ caller, params }) {
-        return { data: recordOf(context, await requireEndpoint(context, caller.customerId, params.id)) };
+        return { data: recordOf(deps, await requireEndpoint(deps, caller.customerId, params.id)) };
       },
     }),
     route({
@@ -113,7 +113,7 @@ function oneEndpointRoutes(context: Context): Route[] {
       scope: "messages",
       body: UpdateWebhook,
       async handle({ caller, params, body }) {
-        return { data: recordOf(context, await updateWebhook(context, caller.customerId, params.id, body)) };
+        return { data: recordOf(deps, await updateWebhook(deps, caller.customerId, params.id, body)) };
       },
     }),
     route({
@@ -121,7 +121,7 @@ function oneEndpointRoutes(context: Context): Route[] {
       path: "/v1/webhooks/:id",
       scope: "messages",
       async handle({ caller, params }) {
-        return { data: { id: await deleteWebhook(context, caller.customerId, params.id), deleted: true } };
+        return { data: { id: await deleteWebhook(deps, caller.customerId, params.id), deleted: true } };
       },
     }),
   ];
@@ -135,7 +135,7 @@ function targetOf(params: { id?: string }): { target: Target; path: string } {
   return id === undefined ? { target: null, path: "/v1/webhooks" } : { target: id, path: `/v1/webhooks/${id}` };
 }
 
-function secretRoutes(context: Context): Route[] {
+function secretRoutes(deps: Deps): Route[] {
   return WAYS.map((way) =>
     route({
       method: "POST",
@@ -146,16 +146,16 @@ function secretRoutes(context: Context): Route[] {
         const { target, path } = targetOf(params);
         const graceSeconds = body.gracePeriodSeconds ?? 0;
         const command = { key, customerId, route: `POST ${path}/rotate-secret`, body: { graceSeconds } };
-        const rotated = await rotateSecret(context, command, customerId, { target, graceSeconds });
+        const rotated = await rotateSecret(deps, command, customerId, { target, graceSeconds });
         // The configuration is whichever there is now; an endpoint that was named is that very one.
         const again = rotated.repeated && target === null ? { ...rotated, result: null } : rotated;
-        return configuredReply(context, customerId, again, 200);
+        return configuredReply(deps, customerId, again, 200);
       },
     }),
   );
 }
 
-function testRoutes(context: Context, lasting: Lasting): Route[] {
+function testRoutes(deps: Deps, lasting: Lasting): Route[] {
   return WAYS.map((way) =>
     route({
       method: "POST",
@@ -165,27 +165,22 @@ function testRoutes(context: Context, lasting: Lasting): Route[] {
       async handle({ caller: { customerId }, params, correlationId, idempotencyKey: key, onGone }) {
         const { target, path } = targetOf(params);
         const command = { key, customerId, route: `POST ${path}/test`, body: {} };
-        const tested = await testWebhook(context, command, customerId, { target, correlationId });
+        const tested = await testWebhook(deps, command, customerId, { target, correlationId });
         const id = (tested.repeated ? tested.result : tested.value.id) as DeliveryId;
-        const patience = new Patience(context, TEST_MS_MAX, lasting, onGone);
-        return { data: await testedRecord(context, await firstAttempt(context, customerId, id, patience)) };
+        const patience = new Patience(deps, TEST_MS_MAX, lasting, onGone);
+        return { data: await testedRecord(deps, await firstAttempt(deps, customerId, id, patience)) };
       },
     }),
   );
 }
 
 /** The delivery once its first attempt has ended, or as it is when the patience is over. */
-async function firstAttempt(
-  context: Context,
-  customerId: CustomerId,
-  id: DeliveryId,
-  patience: Patience,
-): Promise<Delivery> {
-  const stopListening = context.attempted.listen(id, () => patience.wake());
+async function firstAttempt(deps: Deps, customerId: CustomerId, id: DeliveryId, patience: Patience): Promise<Delivery> {
+  const stopListening = deps.attempted.listen(id, () => patience.wake());
   try {
     for (;;) {
       // Read after listening began: an attempt that is recorded from here on wakes the patience.
-      const delivery = await requireDelivery(context, customerId, id);
+      const delivery = await requireDelivery(deps, customerId, id);
       if (delivery.attemptCount > 0 || delivery.status !== "pending" || patience.isOver) return delivery;
       await patience.pause();
     }
@@ -195,13 +190,13 @@ async function firstAttempt(
   }
 }
 
-async function testedRecord(context: Context, delivery: Delivery): Promise<TestedDelivery> {
-  const record = await oneRecord(context, delivery);
+async function testedRecord(deps: Deps, delivery: Delivery): Promise<TestedDelivery> {
+  const record = await oneRecord(deps, delivery);
   const delivered = record.status === "succeeded";
   return { ...record, delivered, responseStatus: record.attempts.at(-1)?.status ?? null };
 }
 
-function replayRoute(context: Context): Route {
+function replayRoute(deps: Deps): Route {
   return route({
     method: "POST",
     path: "/v1/webhooks/:id/replay",
@@ -209,7 +204,7 @@ function replayRoute(context: Context): Route {
     body: Replay,
     async handle({ caller: { customerId }, params: { id }, body, idempotencyKey: key }) {
       const command = { key, customerId, route: `POST /v1/webhooks/${id}/replay`, body };
-      const { repeated, deliveries } = await replay(context, command, customerId, wishOf(id, body));
+      const { repeated, deliveries } = await replay(deps, command, customerId, wishOf(id, body));
       const data: Replayed = { deliveries };
       return { status: repeated ? 200 : 202, data };
     },
@@ -223,7 +218,7 @@ function wishOf(endpointId: string, body: WireReplay): ReplayWish {
   return { endpointId, since, until, types: body.types ?? null };
 }
 
-function recordOf({ settings }: Context, endpoint: Endpoint, secret: string | null = null) {
+function recordOf({ settings }: Deps, endpoint: Endpoint, secret: string | null = null) {
   return webhookRecord(endpoint, settings.webhookConcurrency, secret ?? undefined);
 }
 
@@ -232,11 +227,11 @@ function recordOf({ settings }: Context, endpoint: Endpoint, secret: string | nu
  * that `result` names, or for null the configuration. Throws 404 where that is gone.
  */
 async function configuredReply(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
   commanded: Commanded<Configured> | { repeated: true; result: Target },
   status: number,
 ): Promise<Reply> {
-  if (!commanded.repeated) return { status, data: recordOf(context, commanded.value.endpoint, commanded.value.secret) };
-  return { data: recordOf(context, await requireEndpoint(context, customerId, commanded.result)) };
+  if (!commanded.repeated) return { status, data: recordOf(deps, commanded.value.endpoint, commanded.value.secret) };
+  return { data: recordOf(deps, await requireEndpoint(deps, customerId, commanded.result)) };
 }

@@ -4,9 +4,9 @@ import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import { type ApiKey, hashKey, newKey } from "../core/key.ts";
-import type { Context } from "../engine/context.ts";
 import { newCustomer } from "../engine/customers/admit.ts";
 import { keyFor, permissionsOf } from "../engine/customers/issue.ts";
+import type { Deps } from "../engine/deps.ts";
 import { orUnreadable } from "../engine/quarantine.ts";
 import { listInboxes } from "../store/inboxes.ts";
 import { findKey, findKeyByHash } from "../store/keys.ts";
@@ -37,35 +37,35 @@ export interface Bootstrapped {
  * the database that cannot be used.
  */
 export async function bootstrap(
-  context: Context,
+  deps: Deps,
   config: Config,
   keyFingerprint: string,
-  generate: (name: keyof Generated) => string = () => newKey(context.random),
+  generate: (name: keyof Generated) => string = () => newKey(deps.random),
 ): Promise<Bootstrapped> {
-  const { store } = context;
+  const { store } = deps;
   const sealedWith = await findSetting(store.db, SECRET_KEY);
   if (sealedWith !== null && sealedWith !== keyFingerprint) {
     throw new ConfigError(
       "the secret key does not fit the database: set TB_SECRET_KEY, or restore secret.key, to the one it was made with",
     );
   }
-  await checkSettings(context);
+  await checkSettings(deps);
   const customerId = await findSetting(store.db, FIRST_CUSTOMER);
   const isFirst = customerId === null;
-  const first = isFirst ? await makeFirst(context, keyFingerprint) : (customerId as CustomerId);
-  const ensure: typeof ensureKey = (...given) => orUnreadable(context, "start", () => ensureKey(...given));
-  const apiKey = await ensure(context, READY_KEY, config.apiKey, {
+  const first = isFirst ? await makeFirst(deps, keyFingerprint) : (customerId as CustomerId);
+  const ensure: typeof ensureKey = (...given) => orUnreadable(deps, "start", () => ensureKey(...given));
+  const apiKey = await ensure(deps, READY_KEY, config.apiKey, {
     name: "First key",
     customerId: first,
     generate: () => generate("apiKey"),
   });
-  const adminKey = await ensure(context, READY_ADMIN_KEY, config.adminKey, {
+  const adminKey = await ensure(deps, READY_ADMIN_KEY, config.adminKey, {
     name: "Admin key",
     customerId: null,
     generate: () => generate("adminKey"),
   });
-  await switchInboxes(context);
-  context.known.clear();
+  await switchInboxes(deps);
+  deps.configCache.clear();
   return {
     isFirst,
     generated: { ...(apiKey === null ? {} : { apiKey }), ...(adminKey === null ? {} : { adminKey }) },
@@ -73,9 +73,9 @@ export async function bootstrap(
   };
 }
 
-async function makeFirst(context: Context, keyFingerprint: string): Promise<CustomerId> {
-  const { newId, clock, store } = context;
-  const { customer, unit } = newCustomer(context, { name: "First customer" });
+async function makeFirst(deps: Deps, keyFingerprint: string): Promise<CustomerId> {
+  const { newId, clock, store } = deps;
+  const { customer, unit } = newCustomer(deps, { name: "First customer" });
   const createdAt = clock.now();
   const instance = {
     id: newId("inst"),
@@ -110,12 +110,12 @@ async function makeFirst(context: Context, keyFingerprint: string): Promise<Cust
  * without one a key is generated where there is none. Answers the key when it was generated here.
  */
 async function ensureKey(
-  context: Context,
+  deps: Deps,
   setting: string,
   wanted: string | null,
   { generate, ...owner }: { name: string; customerId: CustomerId | null; generate: () => string },
 ): Promise<string | null> {
-  const { db } = context.store;
+  const { db } = deps.store;
   const id = await findSetting(db, setting);
   const present = id === null ? null : await findKey(db, id as KeyId);
   if (present !== null && (wanted === null || isAlready(present, wanted))) return null;
@@ -130,13 +130,13 @@ async function ensureKey(
   }
   const record =
     known ??
-    keyFor(context, { ...owner, scope, permissions: permissionsOf(scope), rateLimit: null, expiresAt: null }, key);
+    keyFor(deps, { ...owner, scope, permissions: permissionsOf(scope), rateLimit: null, expiresAt: null }, key);
   if (known === null) unit.push({ op: "insert", table: "keys", record });
   else unit.push(updateKey(known, { revokedAt: null, expiresAt: null, replacedBy: null }));
   if (present !== null && present.id !== record.id)
-    unit.push(updateKey(present, { revokedAt: context.clock.now(), replacedBy: record.id }));
+    unit.push(updateKey(present, { revokedAt: deps.clock.now(), replacedBy: record.id }));
   unit.push({ op: "put", table: "settings", record: { name: setting, value: record.id } });
-  await context.store.commit(unit);
+  await deps.store.commit(unit);
   return wanted === null ? key : null;
 }
 
@@ -149,9 +149,9 @@ function updateKey(key: ApiKey, set: Partial<ApiKey>): Operation {
 }
 
 /** Inboxes receive or not, as the setting says. */
-async function switchInboxes(context: Context): Promise<void> {
-  const active = context.settings.sandboxInbox;
-  for (const { id, version } of await listInboxes(context.store.db, !active)) {
-    await context.store.commit([{ op: "update", table: "endpoints", id, version, set: { active } }]);
+async function switchInboxes(deps: Deps): Promise<void> {
+  const active = deps.settings.sandboxInbox;
+  for (const { id, version } of await listInboxes(deps.store.db, !active)) {
+    await deps.store.commit([{ op: "update", table: "endpoints", id, version, set: { active } }]);
   }
 }

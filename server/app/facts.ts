@@ -3,7 +3,7 @@
 import { ConfigError } from "../config.ts";
 import type { CustomerId } from "../core/id.ts";
 import { LINK_KEY_BYTES } from "../core/link.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import { LINK_KEY } from "../engine/links.ts";
 import { SETTING as CLOCK_SHIFT, SHIFT_MS_MAX } from "../engine/sandbox/clock.ts";
 import { settingSecretPlace } from "../engine/secret-places.ts";
@@ -21,12 +21,12 @@ export const SEALED_SETTINGS: readonly string[] = [LINK_KEY];
 interface Fact {
   name: string;
   /** Null when the value can be used; else why it cannot. */
-  fault(context: Context, value: string): string | null | Promise<string | null>;
+  fault(deps: Deps, value: string): string | null | Promise<string | null>;
   /** What to do, after the name of the command that does it. */
   remedy: string;
 }
 
-const isKeyId = (_: Context, value: string) => (/^key_[^ ]+$/.test(value) ? null : "it is not the id of a key");
+const isKeyId = (_: Deps, value: string) => (/^key_[^ ]+$/.test(value) ? null : "it is not the id of a key");
 const DELETE_KEY = "makes the next start generate another key";
 
 const FACTS: readonly Fact[] = [
@@ -51,11 +51,11 @@ const FACTS: readonly Fact[] = [
 ];
 
 /** Throws `ConfigError` with one line for the first fact that cannot be used: what is wrong, and what to do. */
-export async function checkSettings(context: Context): Promise<void> {
+export async function checkSettings(deps: Deps): Promise<void> {
   for (const { name, fault, remedy } of FACTS) {
-    const value: unknown = await findSetting(context.store.db, name);
+    const value: unknown = await findSetting(deps.store.db, name);
     if (value === null) continue;
-    const found = typeof value === "string" ? await fault(context, value) : "it is not text";
+    const found = typeof value === "string" ? await fault(deps, value) : "it is not text";
     if (found === null) continue;
     throw new ConfigError(
       `The setting ${name} in the database cannot be used: ${found}. Restore a backup, or: tightbeam quarantine ${remedy}.`,
@@ -63,7 +63,7 @@ export async function checkSettings(context: Context): Promise<void> {
   }
 }
 
-function openLinkKey({ sealer }: Context, value: string): string | null {
+function openLinkKey({ sealer }: Deps, value: string): string | null {
   try {
     const key = Buffer.from(sealer.open(value, settingSecretPlace(LINK_KEY)), "base64");
     return key.length === LINK_KEY_BYTES ? null : `it has ${key.length} bytes and not ${LINK_KEY_BYTES}`;

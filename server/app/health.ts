@@ -2,7 +2,7 @@
 
 import type { Health } from "../../sdk/wire.ts";
 import type { HealthOptions } from "../api/health.ts";
-import type { Context } from "../engine/context.ts";
+import type { Deps } from "../engine/deps.ts";
 import type { Metrics } from "../metrics.ts";
 import { countQuarantined } from "../store/quarantine.ts";
 import { findSetting } from "../store/settings.ts";
@@ -13,37 +13,37 @@ export type State = "starting" | "ready" | "closing";
 
 /** What health is read from. */
 interface HealthParts extends Pick<HealthOptions, "authenticate"> {
-  context: Context;
+  deps: Deps;
   metrics: Metrics;
   state: () => State;
 }
 
 /** What the health routes ask. */
-export function createHealth({ context, metrics, authenticate, state }: HealthParts): HealthOptions {
+export function createHealth({ deps, metrics, authenticate, state }: HealthParts): HealthOptions {
   return {
     authenticate,
-    clock: context.clock,
-    checks: () => check(context),
-    publicUrl: () => context.publicUrl(),
+    clock: deps.clock,
+    checks: () => check(deps),
+    publicUrl: () => deps.publicUrl(),
     notReady() {
       if (state() !== "ready") return "The service is starting or shutting down.";
-      return context.store.isFull ? "The disk is full: nothing new is accepted." : null;
+      return deps.store.isFull ? "The disk is full: nothing new is accepted." : null;
     },
     metrics: {
       contentType: metrics.contentType,
       async render() {
-        await readOldestDue(context, metrics);
-        await readQuarantined(context, metrics);
+        await readOldestDue(deps, metrics);
+        await readQuarantined(deps, metrics);
         return metrics.render();
       },
     },
   };
 }
 
-async function check(context: Context): Promise<Health["checks"]> {
-  const checks: Health["checks"] = { database: await checkDatabase(context), rows: await checkRows(context) };
-  for (const instance of await context.known.instances()) {
-    const health = await context.providers.get(instance.id)?.health();
+async function check(deps: Deps): Promise<Health["checks"]> {
+  const checks: Health["checks"] = { database: await checkDatabase(deps), rows: await checkRows(deps) };
+  for (const instance of await deps.configCache.instances()) {
+    const health = await deps.providers.get(instance.id)?.health();
     const isWell = health?.status === "healthy";
     const message = health?.message ?? (isWell ? undefined : "not running");
     checks[instance.id] = { status: isWell ? "ok" : "degraded", ...(message === undefined ? {} : { message }) };
@@ -51,10 +51,10 @@ async function check(context: Context): Promise<Health["checks"]> {
   return checks;
 }
 
-async function checkDatabase(context: Context): Promise<Health["checks"][string]> {
-  if (context.store.isFull) return { status: "degraded", message: "the disk is full: nothing new is accepted" };
+async function checkDatabase(deps: Deps): Promise<Health["checks"][string]> {
+  if (deps.store.isFull) return { status: "degraded", message: "the disk is full: nothing new is accepted" };
   try {
-    await findSetting(context.store.db, "first-customer");
+    await findSetting(deps.store.db, "first-customer");
     return { status: "ok" };
   } catch {
     return { status: "degraded", message: "the database cannot be read" };
@@ -62,7 +62,7 @@ async function checkDatabase(context: Context): Promise<Health["checks"][string]
 }
 
 /** Rows that cannot be decoded. Says how many and of which tables, and nothing of what is in them. */
-async function checkRows({ store }: Context): Promise<Health["checks"][string]> {
+async function checkRows({ store }: Deps): Promise<Health["checks"][string]> {
   const quarantined = await countQuarantined(store.db).catch(() => []);
   if (quarantined.length === 0) return { status: "ok" };
   const counts = quarantined.map(({ table, count }) => `${count} in ${table}`).join(", ");
@@ -72,7 +72,7 @@ async function checkRows({ store }: Context): Promise<Health["checks"][string]> 
   };
 }
 
-async function readQuarantined({ store }: Context, { quarantinedRows }: Metrics): Promise<void> {
+async function readQuarantined({ store }: Deps, { quarantinedRows }: Metrics): Promise<void> {
   quarantinedRows.reset();
   for (const { table, count } of await countQuarantined(store.db)) quarantinedRows.set({ table }, count);
 }
@@ -82,10 +82,10 @@ const QUEUES: readonly [Queue, "dispatch" | "deliver"][] = [
   ["deliveries", "deliver"],
 ];
 
-async function readOldestDue(context: Context, metrics: Metrics): Promise<void> {
-  const now = context.clock.now();
+async function readOldestDue(deps: Deps, metrics: Metrics): Promise<void> {
+  const now = deps.clock.now();
   for (const [queue, loop] of QUEUES) {
-    const lanes = await context.store.dueLanes(queue, now);
+    const lanes = await deps.store.dueLanes(queue, now);
     const oldest = lanes.reduce((least, { dueAt }) => Math.min(least, dueAt), now);
     metrics.oldestDueSeconds.set({ queue: loop }, (now - oldest) / 1_000);
   }

@@ -13,7 +13,7 @@ import { createSealer, fingerprint, keepNextKey, loadSecretKey, takeNextKey } fr
 import { findSetting } from "../store/settings.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
-import type { Operation, Store, Unit } from "../store/store.ts";
+import type { Operation, Store, Transaction } from "../store/store.ts";
 import { SEALED_SETTINGS, SECRET_KEY } from "./facts.ts";
 
 /** What a change of the key came to. */
@@ -38,8 +38,8 @@ export async function changeSecretKey(config: Config, newKey: string | null): Pr
     if (next.equals(present)) throw new ConfigError("The new key is the present one; nothing was changed.");
     if (newKey === null) keepNextKey(config.dataDir, next);
     const { unit, secrets } = await reseal(store, present, next);
-    const { answer } = await store.commit(unit);
-    if (answer !== "ok") throw new ConfigError("The database was changed meanwhile; try again.");
+    const { result } = await store.commit(unit);
+    if (result !== "ok") throw new ConfigError("The database was changed meanwhile; try again.");
     if (newKey === null) takeNextKey(config.dataDir);
     return { secrets, keptInFile: newKey === null };
   } finally {
@@ -69,7 +69,7 @@ async function presentKey(store: Store, config: Config): Promise<Buffer> {
 }
 
 /** The unit that seals everything anew, and how many secrets that are. */
-async function reseal({ db }: Store, present: Buffer, next: Buffer): Promise<{ unit: Unit; secrets: number }> {
+async function reseal({ db }: Store, present: Buffer, next: Buffer): Promise<{ unit: Transaction; secrets: number }> {
   const from = createSealer(present, randomBytes);
   const to = createSealer(next, randomBytes);
   let secrets = 0;

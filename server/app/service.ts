@@ -19,8 +19,8 @@ import type { AllowList } from "../core/address.ts";
 import type { Random } from "../core/id.ts";
 import { hashKey, isWellFormedKey, newKey } from "../core/key.ts";
 import { forgetKeys, readCredentials, writeCredentials } from "../credentials.ts";
-import type { EngineSettings } from "../engine/context.ts";
 import { UsageCounters } from "../engine/customers/usage.ts";
+import type { EngineSettings } from "../engine/deps.ts";
 import { Engine } from "../engine/engine.ts";
 import { linkUnder } from "../engine/links.ts";
 import { resetClock, restoreClock } from "../engine/sandbox/clock.ts";
@@ -162,7 +162,7 @@ class Composition {
       link: linkUnder(() => this.#url, { clock }),
       fetcher: this.#fetcher,
     });
-    this.#inboxes = new Inboxes(this.#engine.context, (path) => `${this.#url}${path}`);
+    this.#inboxes = new Inboxes(this.#engine.deps, (path) => `${this.#url}${path}`);
     this.#poster = this.#newPoster();
   }
 
@@ -186,7 +186,7 @@ class Composition {
 
   /** Closes what only sandboxes may leave open (contract 5 and 6): webhooks to loopback, and keys in a file. */
   async #leaveSandbox(): Promise<void> {
-    await resetClock(this.#engine.context);
+    await resetClock(this.#engine.deps);
     if (!this.#isSandbox) return;
     this.#isSandbox = false;
     const former = this.#poster;
@@ -214,9 +214,9 @@ class Composition {
     const { log, secretKey } = this.#parts;
     const url = baseUrl(this.#config, port);
     this.#url = url;
-    await restoreClock(this.#engine.context);
+    await restoreClock(this.#engine.deps);
     const generate = (name: keyof Generated) => generateKey(this.#config.dataDir, url, name);
-    const started = await bootstrap(this.#engine.context, this.#config, fingerprint(secretKey), generate);
+    const started = await bootstrap(this.#engine.deps, this.#config, fingerprint(secretKey), generate);
     keepCredentials(this.#config, url, started);
     if (await hasRealInstance(this.#parts.store.db)) await this.#leaveSandbox();
     this.#usage.start();
@@ -230,14 +230,14 @@ class Composition {
   }
 
   #buildServer(): FastifyInstance {
-    const { context } = this.#engine;
+    const { deps } = this.#engine;
     const { log, clock, metrics, store } = this.#parts;
     const inboxes = this.#inboxes;
     const authenticate = (key: string) => {
       const hash = hashKey(key);
-      return context.known.key(hash) ?? context.known.findKey(hash);
+      return deps.configCache.key(hash) ?? deps.configCache.findKey(hash);
     };
-    const routes = allRoutes(context, this.#usage, inboxes, this.#lasting);
+    const routes = allRoutes(deps, this.#usage, inboxes, this.#lasting);
     return buildServer({
       routes,
       authenticate,
@@ -253,12 +253,12 @@ class Composition {
       },
       log,
       clock,
-      newId: context.newId,
-      random: context.random,
+      newId: deps.newId,
+      random: deps.random,
       extra: (extra, bodies) => {
-        addHealthRoutes(extra, createHealth({ context, metrics, authenticate, state: () => this.#state }));
+        addHealthRoutes(extra, createHealth({ deps, metrics, authenticate, state: () => this.#state }));
         registerInbox(extra, inboxes, bodies);
-        registerHooks(extra, context, bodies);
+        registerHooks(extra, deps, bodies);
         addReference(extra, { routes, version: this.#options.version, baseUrl: () => this.#url });
       },
     });

@@ -26,7 +26,7 @@ export interface Delivery {
   endpointId: EndpointId | null;
   /** The address of the last attempt; before the first, that of the time the event happened. */
   url: string;
-  /** What shares slots: an endpoint, or for a `callbackUrl` its customer and origin. */
+  /** What shares permits: an endpoint, or for a `callbackUrl` its customer and origin. */
   lane: string;
   /** Orders the first attempts of one message's events at one address. */
   sequence: number;

@@ -37,7 +37,7 @@ for (const signal of FORGED) {
     // Of a receipt for nobody the provider is told: it may be early.
     assert.equal(stage.observed.faults.length, signal.kind === "receipt" ? 0 : 1);
     for (const table of ["messages", "events", "chats", "calls"] as const) {
-      assert.deepEqual(await stage.context.store.db.selectFrom(table).select("id").execute(), []);
+      assert.deepEqual(await stage.deps.store.db.selectFrom(table).select("id").execute(), []);
     }
   });
 }

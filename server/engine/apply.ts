@@ -7,14 +7,14 @@ import { hearCall } from "./chats/calls.ts";
 import { hearGroup } from "./chats/groups.ts";
 import { hearTyping } from "./chats/typing.ts";
 import { hearOptOut } from "./contacts/opt-outs.ts";
-import type { Context } from "./context.ts";
+import type { Deps } from "./deps.ts";
 import { hearReaction } from "./messages/react.ts";
 import { hearReceipt } from "./messages/receipts.ts";
 import { hearMessage } from "./messages/receive.ts";
 import { hearAudioKept, hearRevision } from "./messages/revisions.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
-type Handler<Heard extends Signal> = (context: Context, instanceId: InstanceId, signal: Heard) => Promise<unknown>;
+type Handler<Heard extends Signal> = (deps: Deps, instanceId: InstanceId, signal: Heard) => Promise<unknown>;
 
 const HANDLERS: { readonly [Kind in Signal["kind"]]: Handler<SignalOf<Kind>> } = {
   receipt: hearReceipt,
@@ -32,8 +32,8 @@ const HANDLERS: { readonly [Kind in Signal["kind"]]: Handler<SignalOf<Kind>> } =
  * Applies a signal of an instance; resolves when what came of it is on disk. Texts that no store could keep are made
  * storable: what a peer tells is not refused for its spelling. What throws has to be told again.
  */
-export async function apply(context: Context, instanceId: InstanceId, signal: Signal): Promise<Applied> {
+export async function apply(deps: Deps, instanceId: InstanceId, signal: Signal): Promise<Applied> {
   // The table pairs each kind with a handler of that kind.
   const handler = HANDLERS[signal.kind] as Handler<Signal>;
-  return (await handler(context, instanceId, storable(signal))) === "unknown" ? "unknown" : "applied";
+  return (await handler(deps, instanceId, storable(signal))) === "unknown" ? "unknown" : "applied";
 }

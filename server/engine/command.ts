@@ -3,7 +3,7 @@
 import { ApiError } from "../core/error.ts";
 import type { InstanceId } from "../core/id.ts";
 import type { Commands } from "../providers/provider.ts";
-import type { Context } from "./context.ts";
+import type { Deps } from "./deps.ts";
 
 /** A provider has this long for a command, in real milliseconds: a caller waits for the answer. */
 const COMMAND_MS_MAX = 20_000;
@@ -19,12 +19,12 @@ type Asked<Name extends keyof Commands, Answer> = (
  * command, 503 where the instance is not running, 502 `PROVIDER_ERROR` for what it throws, 504 `PROVIDER_TIMEOUT` after 20 s.
  */
 export async function command<Name extends keyof Commands, Answer>(
-  context: Context,
+  deps: Deps,
   instanceId: InstanceId,
   name: Name,
   ask: Asked<Name, Answer>,
 ): Promise<Answer> {
-  const provider = context.providers.get(instanceId);
+  const provider = deps.providers.get(instanceId);
   if (provider === undefined) {
     throw new ApiError("SERVICE_UNAVAILABLE", "The instance of this number is not running; try again later.", {
       retryAfterSeconds: 10,
@@ -38,13 +38,13 @@ export async function command<Name extends keyof Commands, Answer>(
   const abort = new AbortController();
   const called = (...parameters: Parameters<Commands[Name]>) =>
     (found as (...given: Parameters<Commands[Name]>) => ReturnType<Commands[Name]>).apply(commands, parameters);
-  return await inTime(context, abort, () => ask(called, abort.signal));
+  return await inTime(deps, abort, () => ask(called, abort.signal));
 }
 
-async function inTime<Answer>(context: Context, abort: AbortController, ask: () => Promise<Answer>): Promise<Answer> {
+async function inTime<Answer>(deps: Deps, abort: AbortController, ask: () => Promise<Answer>): Promise<Answer> {
   let stop = () => {};
   const late = new Promise<never>((_, reject) => {
-    stop = context.clock.after(COMMAND_MS_MAX, () => {
+    stop = deps.clock.after(COMMAND_MS_MAX, () => {
       abort.abort();
       reject(
         new ApiError("PROVIDER_TIMEOUT", "The provider did not answer in time; whether it was done is not known."),
@@ -55,7 +55,7 @@ async function inTime<Answer>(context: Context, abort: AbortController, ask: () 
     return await Promise.race([ask(), late]);
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    context.observer.fault("provider.command", error);
+    deps.observer.fault("provider.command", error);
     throw new ApiError("PROVIDER_ERROR", "The provider failed to do it.");
   } finally {
     stop();

@@ -1,8 +1,8 @@
 /** Commits decisions: decided from fresh records, committed, and decided again when a record had changed in between. */
 
 import { ApiError } from "../core/error.ts";
-import { type Store, StoreFull, type Unit } from "../store/store.ts";
-import type { Context } from "./context.ts";
+import { type Store, StoreFull, type Transaction } from "../store/store.ts";
+import type { Deps } from "./deps.ts";
 
 /** Times a decision is made on records that keep changing before it is given up (design: five, then 503). */
 const DECISIONS_MAX = 5;
@@ -10,11 +10,11 @@ const BUSY_RETRY_AFTER_SECONDS = 1;
 const FULL_RETRY_AFTER_SECONDS = 10;
 
 /** What a commit needs of the context. */
-type Committing = Pick<Context, "store" | "wake" | "feeds" | "threads">;
+type Committing = Pick<Deps, "store" | "wake" | "feeds" | "threadCache">;
 
 /** A unit to commit and what it comes to; without a unit there is nothing to change. */
 export interface Decision<Value> {
-  unit: Unit | null;
+  unit: Transaction | null;
   value: Value;
   /** Of `Threads`, as it is by what was read: that of the beginning unless given. */
   age?: number;
@@ -28,20 +28,20 @@ export type Decided<Value> = { taken: false; value: Value } | { taken: true };
  * never hold still, or when the disk is full. While a sandbox is reset nothing is decided from records of before it.
  */
 export async function decide<Value>(
-  context: Committing,
+  deps: Committing,
   decision: () => Decision<Value> | Promise<Decision<Value>>,
 ): Promise<Decided<Value>> {
   for (let round = 0; round < DECISIONS_MAX; round += 1) {
-    const before = context.threads.age;
+    const before = deps.threadCache.age;
     const { unit, value, age = before } = await decision();
     if (unit === null) return { taken: false, value };
     // A reset has deleted, or is about to delete, what it may go by; from here on it is in the store's own order.
-    if (age !== context.threads.age) continue;
-    const answer = await commitUnit(context.store, unit);
-    if (answer.answer === "taken") return { taken: true };
-    if (answer.answer === "stale") continue;
-    context.wake.deliveries(answer.lanes);
-    context.feeds.tell(unit);
+    if (age !== deps.threadCache.age) continue;
+    const answer = await commitUnit(deps.store, unit);
+    if (answer.result === "duplicate") return { taken: true };
+    if (answer.result === "conflict") continue;
+    deps.wake.deliveries(answer.lanes);
+    deps.feeds.tell(unit);
     return { taken: false, value };
   }
   throw new ApiError("SERVICE_UNAVAILABLE", "The record is being changed by many at once; try again.", {
@@ -51,10 +51,10 @@ export async function decide<Value>(
 
 /** `decide` for a decision that has no `once` record: its value. */
 export async function change<Value>(
-  context: Committing,
+  deps: Committing,
   decision: () => Decision<Value> | Promise<Decision<Value>>,
 ): Promise<Value> {
-  const decided = await decide(context, decision);
+  const decided = await decide(deps, decision);
   if (decided.taken) throw new Error("a unit without a once record was answered taken");
   return decided.value;
 }
@@ -67,7 +67,7 @@ const TRY_AGAIN_MS = 1_000;
  * records that never hold still), `write` is tried again each second until the lease ends (`leasedUntil`, real time). Throws what `write` throws then, or for another reason.
  */
 export async function commitInTime<Value>(
-  { clock }: Pick<Context, "clock">,
+  { clock }: Pick<Deps, "clock">,
   leasedUntil: number | null,
   write: () => Promise<Value>,
 ): Promise<Value> {
@@ -82,7 +82,7 @@ export async function commitInTime<Value>(
   }
 }
 
-async function commitUnit(store: Store, unit: Unit) {
+async function commitUnit(store: Store, unit: Transaction) {
   try {
     return await store.commit(unit);
   } catch (error) {

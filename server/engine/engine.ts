@@ -8,21 +8,21 @@ import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
 import { ShownTyping } from "./chats/show-typing.ts";
-import { Threads } from "./chats/threads.ts";
+import { ThreadCache } from "./chats/threads.ts";
 import { Typists } from "./chats/typing.ts";
+import { ConfigCache } from "./config-cache.ts";
 import { OptOuts } from "./contacts/opt-outs.ts";
-import type { Context, EngineSettings } from "./context.ts";
+import type { Deps, EngineSettings } from "./deps.ts";
 import { Feeds } from "./feeds.ts";
 import { Connections } from "./instances/connections.ts";
-import { Known } from "./known.ts";
 import type { Lanes } from "./lanes.ts";
 import { Links } from "./links.ts";
 import { Dispatch } from "./messages/dispatch.ts";
-import { Recent } from "./messages/recent.ts";
+import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
 import { Quarantine } from "./quarantine.ts";
+import { SerialQueue } from "./serial-queue.ts";
 import { Sweep } from "./sweep.ts";
-import { Turns } from "./turns.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import { createDeliver, type Sender } from "./webhooks/deliver.ts";
 import { Receivers } from "./webhooks/receivers.ts";
@@ -40,14 +40,14 @@ export interface EngineParts {
   publicUrl: () => string;
   link: Link;
   fetcher: Fetching;
-  leaveSandbox: Context["leaveSandbox"];
+  leaveSandbox: Deps["leaveSandbox"];
   /** Makes the providers of instances: the registry, unless something else is wanted. */
   createProvider?: typeof createProvider;
 }
 
 /** The engine of one process. `context` is what its verbs are called with, before and after `start`. */
 export class Engine {
-  readonly context: Context;
+  readonly deps: Deps;
   readonly #sweep: Sweep;
   #dispatch: Dispatch | null = null;
   #deliver: Lanes<ClaimedDelivery> | null = null;
@@ -55,19 +55,19 @@ export class Engine {
   constructor(parts: EngineParts) {
     const connections = new Connections(parts.createProvider ?? createProvider);
     const newId: NewId = createIdSource(() => parts.clock.real(), parts.random);
-    this.context = {
+    this.deps = {
       ...parts,
       newId,
-      known: new Known(parts.store.db),
-      recent: new Recent(),
-      threads: new Threads(),
+      configCache: new ConfigCache(parts.store.db),
+      messageCache: new MessageCache(),
+      threadCache: new ThreadCache(),
       typists: new Typists(),
       shownTyping: new ShownTyping(),
       optOuts: new OptOuts(parts.store.db),
       feeds: new Feeds(),
       attempted: new AttemptFeed(),
       links: new Links(),
-      turns: new Turns(),
+      serial: new SerialQueue(),
       receivers: new Receivers(),
       connections,
       providers: connections.providers,
@@ -81,20 +81,20 @@ export class Engine {
         },
       },
     };
-    this.#sweep = new Sweep(this.context);
+    this.#sweep = new Sweep(this.deps);
   }
 
   /** Takes up what the last process left, starts the providers, then the loops. */
   async start(sender: Sender): Promise<void> {
-    const { context } = this;
-    await context.links.load(context);
-    await context.store.release(Number.POSITIVE_INFINITY, context.clock.now());
-    await new Quarantine(context).look();
-    this.#dispatch = new Dispatch(context);
-    this.#deliver = createDeliver(context, sender);
-    const instances = await context.known.instances();
-    context.connections.know(context, instances);
-    for (const instance of instances) await context.connections.connect(context, instance);
+    const { deps } = this;
+    await deps.links.load(deps);
+    await deps.store.release(Number.POSITIVE_INFINITY, deps.clock.now());
+    await new Quarantine(deps).look();
+    this.#dispatch = new Dispatch(deps);
+    this.#deliver = createDeliver(deps, sender);
+    const instances = await deps.configCache.instances();
+    deps.connections.know(deps, instances);
+    for (const instance of instances) await deps.connections.connect(deps, instance);
     this.#deliver.start();
     this.#dispatch.start();
     this.#sweep.start();
@@ -103,9 +103,9 @@ export class Engine {
   /** Takes up nothing more, and resolves when what is in hand has ended. */
   async stop(): Promise<void> {
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
-    await this.context.connections.stop(this.context);
-    this.context.shownTyping.stop();
-    await this.context.typists.stop(this.context);
+    await this.deps.connections.stop(this.deps);
+    this.deps.shownTyping.stop();
+    await this.deps.typists.stop(this.deps);
     await this.#deliver?.stop();
   }
 

@@ -1,7 +1,7 @@
 /** Who waits for a customer's events: told after each commit that made one, and free to read what is new. */
 
 import type { CustomerId } from "../core/id.ts";
-import type { Unit } from "../store/store.ts";
+import type { Transaction } from "../store/store.ts";
 
 /** Listeners by customer. Being told promises nothing: a listener reads the events it has not seen. */
 export class Feeds {
@@ -19,7 +19,7 @@ export class Feeds {
   }
 
   /** A unit was committed. */
-  tell(unit: Unit): void {
+  tell(unit: Transaction): void {
     if (this.#listeners.size === 0) return;
     const customers = new Set(unit.flatMap((one) => (one.op === "event" ? [one.event.customerId] : [])));
     for (const customerId of customers) {

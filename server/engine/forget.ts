@@ -3,7 +3,7 @@
 import type { InstanceId } from "../core/id.ts";
 import type { Signal } from "../providers/provider.ts";
 import type { Operation } from "../store/store.ts";
-import type { Context } from "./context.ts";
+import type { Deps } from "./deps.ts";
 
 /** The operations that end the key of the instance's memory which a signal names; none where it names none. */
 export function forgetting(instanceId: InstanceId, { forget }: Pick<Signal, "forget">): Operation[] {
@@ -11,6 +11,6 @@ export function forgetting(instanceId: InstanceId, { forget }: Pick<Signal, "for
 }
 
 /** Commits them alone: the signal itself changes nothing. */
-export async function forgetOnly({ store }: Pick<Context, "store">, forgets: readonly Operation[]): Promise<void> {
+export async function forgetOnly({ store }: Pick<Deps, "store">, forgets: readonly Operation[]): Promise<void> {
   if (forgets.length > 0) await store.commit(forgets);
 }

@@ -6,7 +6,7 @@ import type { CustomerId } from "../core/id.ts";
 import { findIdempotency } from "../store/idempotency.ts";
 import type { Operation } from "../store/store.ts";
 import { type Decision, decide } from "./commit.ts";
-import type { Context } from "./context.ts";
+import type { Deps } from "./deps.ts";
 
 /** A command as idempotency sees it. `key` null: none was given, and every use does the work. */
 export interface Command {
@@ -28,35 +28,35 @@ export type Commanded<Value> = { repeated: false; value: Value } | { repeated: t
  * when the key came with another request, and what `taken` makes when a `once` record of the decision's own was there.
  */
 export async function once<Value>(
-  context: Context,
+  deps: Deps,
   command: Command,
   decision: () => Promise<Decision<Value> & { result: string }>,
   taken: () => Error = () => new Error("a unit without a once record was answered taken"),
 ): Promise<Commanded<Value>> {
   const { key } = command;
   if (key === null) {
-    const decided = await decide(context, decision);
+    const decided = await decide(deps, decision);
     if (decided.taken) throw taken();
     return { repeated: false, value: decided.value };
   }
   const scope = command.customerId ?? "admin";
   const fingerprint = fingerprintOf(command);
-  const before = await repeated(context, scope, key, fingerprint);
+  const before = await repeated(deps, scope, key, fingerprint);
   if (before !== null) return before;
-  const decided = await decide(context, async () => {
+  const decided = await decide(deps, async () => {
     const made = await decision();
-    const record = { scope, key, fingerprint, result: made.result, createdAt: context.clock.real() };
-    const operation: Operation = { op: "once", table: "idempotency", record };
+    const record = { scope, key, fingerprint, result: made.result, createdAt: deps.clock.real() };
+    const operation: Operation = { op: "insertUnique", table: "idempotency", record };
     return { ...made, unit: [operation, ...(made.unit ?? [])] };
   });
   if (!decided.taken) return { repeated: false, value: decided.value };
-  const winner = await repeated(context, scope, key, fingerprint);
+  const winner = await repeated(deps, scope, key, fingerprint);
   if (winner === null) throw taken();
   return winner;
 }
 
-async function repeated(context: Context, scope: string, key: string, fingerprint: string) {
-  const first = await findIdempotency(context.store.db, scope, key);
+async function repeated(deps: Deps, scope: string, key: string, fingerprint: string) {
+  const first = await findIdempotency(deps.store.db, scope, key);
   if (first === null) return null;
   if (first.fingerprint === fingerprint) return { repeated: true as const, result: first.result };
   throw new ApiError(

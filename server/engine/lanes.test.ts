@@ -1,4 +1,4 @@
-/** The loop over lanes: every lane gets its turn, none more than its slots, and nothing is run twice or forgotten. */
+/** The loop over lanes: every lane gets its turn, none more than its permits, and nothing is run twice or forgotten. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,15 +23,15 @@ test("contract 5: a lane that hangs never delays another, however much waits in 
   assert.equal(queue.clock.real(), new SimulatedClock().real(), "not one timer was waited for");
 });
 
-test("contract 5: a lane starts with 4 slots, earns one with each good run, and has at most what it is allowed", async (t) => {
+test("contract 5: a lane starts with 4 permits, earns one with each good run, and has at most what it is allowed", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 200);
   assert.equal(queue.running.size, 4);
-  for (let slots = 5; slots <= 16; slots += 1) {
+  for (let permits = 5; permits <= 16; permits += 1) {
     await queue.finish("a", "good");
-    assert.equal(queue.running.size, slots);
-    assert.equal(queue.inFlight, slots);
+    assert.equal(queue.running.size, permits);
+    assert.equal(queue.inFlight, permits);
   }
   await queue.finish("a", "good");
   assert.equal(queue.running.size, 16);
@@ -45,7 +45,7 @@ test("a bad run earns nothing and costs nothing", async (t) => {
   assert.equal(queue.running.size, 4);
 });
 
-test("a lane that timed out gets one slot until it succeeds, also after it was idle", async (t) => {
+test("a lane that timed out gets one permit until it succeeds, also after it was idle", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 4);
@@ -56,7 +56,7 @@ test("a lane that timed out gets one slot until it succeeds, also after it was i
   await queue.finish("a", "bad");
   assert.equal(queue.running.size, 1);
   await queue.wake("b", 50);
-  assert.equal(queue.runningOf("b").length, 4, "another lane has all of its slots");
+  assert.equal(queue.runningOf("b").length, 4, "another lane has all of its permits");
   await queue.finish("a", "good");
   assert.ok(queue.runningOf("a").length > 1);
 });
@@ -173,7 +173,7 @@ test("a poll that fails is told of, and the next one is made all the same", asyn
   assert.equal(queue.running.size, 1);
 });
 
-test("a run that throws is told of, and its slot is free again", async (t) => {
+test("a run that throws is told of, and its permit is free again", async (t) => {
   const queue = new Queue({ slotsPerLane: () => 1 });
   await queue.start(t);
   await queue.wake("a", 2);
@@ -237,7 +237,7 @@ test("a loop that pauses after a fault stops at once", async () => {
   assert.equal(queue.clock.pending, 0);
 });
 
-test("whatever comes, fails and ends in whatever order, everything is run once and no lane exceeds its slots", async () => {
+test("whatever comes, fails and ends in whatever order, everything is run once and no lane exceeds its permits", async () => {
   const lane = fc.constantFrom("a", "b", "c", "d");
   const action = fc.oneof(
     fc.record({ kind: fc.constant("add" as const), wakes: fc.boolean(), lane, count: fc.integer({ min: 1, max: 12 }) }),

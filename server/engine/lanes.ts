@@ -1,11 +1,11 @@
-/** Drains a queue lane by lane: claims what is due where a slot is free, runs it, and lets no lane and no owner hold up another. */
+/** Drains a queue lane by lane: claims what is due where a permit is free, runs it, and lets no lane and no owner hold up another. */
 
 import type { Clock } from "../clock.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import { ReadyLanes } from "./ready-lanes.ts";
 
 /**
- * How a run went, for the slots of its lane.
+ * How a run went, for the permits of its lane.
  *
  * | Result  | Meaning                                                                     | Slots of the lane                   |
  * | ------- | --------------------------------------------------------------------------- | ----------------------------------- |
@@ -20,8 +20,8 @@ export type RunResult = "good" | "late" | "bad" | "slow" | "local";
 /** What a loop needs to drain one queue. */
 export interface Drain<Item> {
   clock: Clock;
-  /** Leases at most `slots` items of each lane. */
-  claim(lanes: { lane: string; slots: number }[]): Promise<Item[]>;
+  /** Leases at most `permits` items of each lane. */
+  claim(lanes: { lane: string; permits: number }[]): Promise<Item[]>;
   /** Lanes that have something due. */
   dueLanes(): Promise<string[]>;
   /** Who shares permits and turns with the lane's other users: a customer. Null: not known yet. */
@@ -30,7 +30,7 @@ export interface Drain<Item> {
   learn(lanes: string[]): Promise<void>;
   laneOf(item: Item): string;
   /**
-   * Handles an item to its end. It may `free` its slot before that, when what is left to be done must not keep others
+   * Handles an item to its end. It may `free` its permit before that, when what is left to be done must not keep others
    * waiting: how it went counts as it is said first. A throw is told to `fault`, and the item's lease runs out by itself.
    */
   run(item: Item, free: (result: RunResult) => void): Promise<RunResult>;
@@ -42,11 +42,11 @@ export interface Drain<Item> {
   slotsPerLane(lane: string): number;
   /** Items of all lanes at once. */
   slotsMax: number;
-  /** An owner may hold so many times the slots that are free (see `FairSemaphore`). Infinity: no cap. */
+  /** An owner may hold so many times the permits that are free (see `FairSemaphore`). Infinity: no cap. */
   shareOfFree: number;
 }
 
-/** A lane starts with this many slots and earns one more with each good run. */
+/** A lane starts with this many permits and earns one more with each good run. */
 const SLOTS_AT_START = 4;
 /** Lanes named in one claim. */
 const LANES_PER_CLAIM_MAX = 64;
@@ -61,8 +61,8 @@ const POLL_COST_FACTOR = 10;
 
 interface Lane {
   running: number;
-  slots: number;
-  /** It was woken, or its last claim filled its slots, while it had no slot free: it is claimed when one is. */
+  permits: number;
+  /** It was woken, or its last claim filled its permits, while it had no permit free: it is claimed when one is. */
   mayHaveMore: boolean;
 }
 
@@ -70,7 +70,7 @@ interface Lane {
 interface Claiming {
   name: string;
   owner: string;
-  slots: number;
+  permits: number;
   release: Release;
 }
 
@@ -168,15 +168,15 @@ export class Lanes<Item> {
 
   async #claim(wanted: readonly Claiming[]): Promise<void> {
     try {
-      const items = await this.#drain.claim(wanted.map(({ name, slots }) => ({ lane: name, slots })));
+      const items = await this.#drain.claim(wanted.map(({ name, permits }) => ({ lane: name, permits })));
       const byLane = Map.groupBy(items, (item) => this.#drain.laneOf(item));
       for (const claiming of wanted) {
-        const { name, owner, slots, release } = claiming;
+        const { name, owner, permits, release } = claiming;
         const taken = byLane.get(name) ?? [];
-        release(slots - taken.length);
+        release(permits - taken.length);
         for (const item of taken) this.#begin(name, item, release);
-        // A lane that filled its slots may have more; one that did not is woken when something of it ends or is added.
-        if (taken.length === slots) this.#ready.add(owner, name);
+        // A lane that filled its permits may have more; one that did not is woken when something of it ends or is added.
+        if (taken.length === permits) this.#ready.add(owner, name);
       }
     } catch (error) {
       for (const { name, owner, release } of wanted) {
@@ -200,7 +200,7 @@ export class Lanes<Item> {
     });
   }
 
-  /** Lanes for the next claim, owner by owner, each with permits for its free slots as far as its owner's share goes. */
+  /** Lanes for the next claim, owner by owner, each with permits for its free permits as far as its owner's share goes. */
   #take(): Claiming[] {
     const wanted: Claiming[] = [];
     // Owners in turn that had no room for one more.
@@ -229,16 +229,16 @@ export class Lanes<Item> {
       return null;
     }
     const lane = this.#lane(name);
-    const slots = Math.min(Math.min(lane.slots, this.#drain.slotsPerLane(name)) - lane.running, room);
-    // A slot that gets free makes it ready again.
-    lane.mayHaveMore = slots <= 0;
-    const release = slots <= 0 ? null : this.#permits.tryAcquire(owner, slots);
-    return release === null ? null : { name, owner, slots, release };
+    const permits = Math.min(Math.min(lane.permits, this.#drain.slotsPerLane(name)) - lane.running, room);
+    // A permit that gets free makes it ready again.
+    lane.mayHaveMore = permits <= 0;
+    const release = permits <= 0 ? null : this.#permits.tryAcquire(owner, permits);
+    return release === null ? null : { name, owner, permits, release };
   }
 
   #lane(name: string): Lane {
-    const slots = Math.min(SLOTS_AT_START, this.#drain.slotsPerLane(name));
-    return this.#lanes.get(name) ?? { running: 0, slots, mayHaveMore: false };
+    const permits = Math.min(SLOTS_AT_START, this.#drain.slotsPerLane(name));
+    return this.#lanes.get(name) ?? { running: 0, permits, mayHaveMore: false };
   }
 
   #begin(name: string, item: Item, release: Release): void {
@@ -271,7 +271,7 @@ export class Lanes<Item> {
     lane.running -= 1;
     this.#inFlight -= 1;
     this.#drain.inFlight(this.#inFlight);
-    lane.slots = slotsAfter(lane.slots, result, this.#drain.slotsPerLane(name));
+    lane.permits = slotsAfter(lane.permits, result, this.#drain.slotsPerLane(name));
     if (lane.running === 0 && this.#lanes.size > LANES_KEPT_MAX) this.#lanes.delete(name);
     if (result === "local")
       this.#pause(new Error("this machine is out of files or memory: what was claimed goes back"));
@@ -280,16 +280,16 @@ export class Lanes<Item> {
   }
 }
 
-function slotsAfter(slots: number, result: RunResult, slotsMax: number): number {
+function slotsAfter(permits: number, result: RunResult, slotsMax: number): number {
   switch (result) {
     case "good":
-      return Math.min(slots + 1, slotsMax);
+      return Math.min(permits + 1, slotsMax);
     case "late":
-      return Math.max(slots, Math.min(SLOTS_AT_START, slotsMax));
+      return Math.max(permits, Math.min(SLOTS_AT_START, slotsMax));
     case "slow":
       return 1;
     case "bad":
     case "local":
-      return slots;
+      return permits;
   }
 }

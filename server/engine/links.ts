@@ -3,7 +3,7 @@
 import type { AttachmentId, InstanceId } from "../core/id.ts";
 import { isHookOf, isLinkOver, LINK_KEY_BYTES, openLink, signHook, signLink } from "../core/link.ts";
 import { findSetting } from "../store/settings.ts";
-import type { Context } from "./context.ts";
+import type { Deps } from "./deps.ts";
 import { settingSecretPlace } from "./secret-places.ts";
 
 /** Name in the settings table. */
@@ -24,7 +24,7 @@ export class Links {
   }
 
   /** Takes the key from the store, made at the first start. It outlives a change of the key that seals it. */
-  async load({ store, sealer, random }: Pick<Context, "store" | "sealer" | "random">): Promise<void> {
+  async load({ store, sealer, random }: Pick<Deps, "store" | "sealer" | "random">): Promise<void> {
     const sealed = await findSetting(store.db, LINK_KEY);
     const place = settingSecretPlace(LINK_KEY);
     if (sealed !== null) {
@@ -64,6 +64,6 @@ export class Links {
 }
 
 /** Makes the addresses of tokens under `base()`; none for a token whose time is over at the real time of `clock`. */
-export function linkUnder(base: () => string, { clock }: Pick<Context, "clock">): (token: string) => string | null {
+export function linkUnder(base: () => string, { clock }: Pick<Deps, "clock">): (token: string) => string | null {
   return (token) => (isLinkOver(token, clock.real()) ? null : `${base()}/v1/attachments/${token}`);
 }

@@ -3,7 +3,7 @@
 import { listQuarantined } from "../store/quarantine.ts";
 import { type QuarantinedRow, RowUnreadable } from "../store/rows.ts";
 import type { Place } from "../store/store.ts";
-import type { Context } from "./context.ts";
+import type { Deps } from "./deps.ts";
 
 /** Rows looked at again in one commit. */
 const RECHECKED_AT_ONCE = 200;
@@ -12,7 +12,7 @@ const TOLD_MAX = 1_000;
 
 /** What `read` finds; null where a row cannot be decoded, which is told as a fault. */
 export async function orUnreadable<Value>(
-  { observer }: Pick<Context, "observer">,
+  { observer }: Pick<Deps, "observer">,
   where: string,
   read: () => Promise<Value>,
 ): Promise<Value | null> {
@@ -27,17 +27,17 @@ export async function orUnreadable<Value>(
 
 /** Looks after the quarantine: the log names each row that is in it, once, and rows that were mended go back. */
 export class Quarantine {
-  readonly #context: Context;
+  readonly #deps: Deps;
   /** Rows that were told of, by table and id. */
   #told = new Set<string>();
 
-  constructor(context: Context) {
-    this.#context = context;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   /** Looks at all rows again, and tells of those that are new. */
   async look(): Promise<void> {
-    const { store } = this.#context;
+    const { store } = this.#deps;
     if ((await listQuarantined(store.db, 1)).length === 0) {
       this.#told.clear();
       return;
@@ -47,12 +47,12 @@ export class Quarantine {
   }
 
   async #recheck(): Promise<void> {
-    const { clock, known, store } = this.#context;
+    const { clock, configCache, store } = this.#deps;
     let after: Place | null = null;
     do {
       const { mended, next } = await store.recheck(after, RECHECKED_AT_ONCE, clock.now());
       // What was read without the row is read again; the loops find by themselves what is due by now.
-      if (mended.length > 0) known.clear();
+      if (mended.length > 0) configCache.clear();
       after = next;
     } while (after !== null);
   }
@@ -61,7 +61,7 @@ export class Quarantine {
     for (const { table, id, reason } of rows) {
       if (this.#told.has(`${table} ${id}`)) continue;
       const error = new Error(`the row ${id} of ${table} is in quarantine: ${reason}; tightbeam quarantine shows it`);
-      this.#context.observer.fault("rows", error);
+      this.#deps.observer.fault("rows", error);
     }
     this.#told = new Set(rows.map(({ table, id }) => `${table} ${id}`));
   }

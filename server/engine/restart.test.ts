@@ -100,7 +100,7 @@ async function play(t: TestContext, scenario: Scenario, death: Death | null, pro
 async function tellOwed(stage: EngineStage, peer: Peer): Promise<void> {
   for (const signal of [...peer.owed]) {
     let heard = false;
-    void apply(stage.life.context, stage.instance.id, signal).then(() => {
+    void apply(stage.life.deps, stage.instance.id, signal).then(() => {
       heard = true;
     });
     await stage.run();
@@ -241,7 +241,7 @@ test("design 4: a lease that ran out while its message waited its turn is not us
   // What is behind them waits for longer than its lease lasts; the sweep gives such leases back every 5 s.
   for (let seconds = 0; seconds < 150; seconds += 5) {
     await stage.clock.advance(5_000);
-    await stage.context.store.release(stage.clock.real(), stage.clock.now());
+    await stage.deps.store.release(stage.clock.real(), stage.clock.now());
   }
   assert.deepEqual(
     stage.provider.handed.map(({ text }) => text),
@@ -258,7 +258,7 @@ test("design 4: a message that was leased twice, since its first lease ran out, 
   const [, id = "msg_"] = await leasedTogether(stage, ["first", "second"]);
   await stage.clock.advance(1_000);
   // As if both leases had run out while the first one's hand-over goes on.
-  await stage.context.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
+  await stage.deps.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
   await stage.run();
   await stage.clock.advance(45_000);
   assert.deepEqual(

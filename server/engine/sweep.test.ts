@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";
 import type { SendMessage } from "../../sdk/wire.ts";
-import { StoreFull } from "../../server/store/store.ts";
 import { commitAll, type TestContext, type TestContextOptions, testContext } from "../../test/support/context.ts";
 import { configure } from "../../test/support/deliver.ts";
 import { tell } from "../../test/support/webhooks.ts";
@@ -12,6 +11,7 @@ import type { MessageId } from "../core/id.ts";
 import { findAttempts } from "../store/deliveries.ts";
 import { findEvent, listEvents, listEventsOfMessage } from "../store/events.ts";
 import { findMessage } from "../store/messages.ts";
+import { StoreFull } from "../store/store.ts";
 import { accept } from "./messages/accept.ts";
 import { cancelSchedule, deleteMessage } from "./messages/revise.ts";
 import { Sweep } from "./sweep.ts";
@@ -24,7 +24,7 @@ const ERASE_EVERY_MS = 2_000;
 /** A context until the test ends; `sweep` begins to sweep, which moves nothing by itself. */
 async function stageOf(t: NodeTest, options: TestContextOptions = {}) {
   const made = await testContext(options);
-  const sweeper = new Sweep(made.context);
+  const sweeper = new Sweep(made.deps);
   t.after(async () => {
     await sweeper.stop();
     await made.close();
@@ -33,32 +33,30 @@ async function stageOf(t: NodeTest, options: TestContextOptions = {}) {
 }
 
 /** Takes the due deliveries of the context's customer in hand, so that the test may end them. */
-async function claim({ context, clock }: TestContext): Promise<Delivery[]> {
-  const due = await context.store.dueLanes("deliveries", clock.now());
-  const lanes = due.map(({ lane }) => ({ lane, slots: 16 }));
-  const claimed = await context.store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + 45_000 });
+async function claim({ deps, clock }: TestContext): Promise<Delivery[]> {
+  const due = await deps.store.dueLanes("deliveries", clock.now());
+  const lanes = due.map(({ lane }) => ({ lane, permits: 16 }));
+  const claimed = await deps.store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + 45_000 });
   return claimed.map(({ delivery }) => delivery);
 }
 
 /** Ends a delivery in hand, with one attempt; `dueAt` null for good. */
-function ended({ context }: TestContext, { id, version }: Delivery, dueAt: number | null = null): Promise<void> {
+function ended({ deps }: TestContext, { id, version }: Delivery, dueAt: number | null = null): Promise<void> {
   const status = dueAt === null ? "succeeded" : "pending";
   const attempt = { deliveryId: id, number: 1, at: 0, status: 200, durationMs: 1, response: "", error: null };
-  return commitAll(context, [
+  return commitAll(deps, [
     { op: "insert", table: "attempts", record: attempt },
     { op: "update", table: "deliveries", id, version, set: { status, dueAt, claimedUntil: null, attemptCount: 1 } },
   ]);
 }
 
-const eventsLeft = async ({ context, customer }: TestContext): Promise<string[]> =>
-  (await listEvents(context.store.db, customer.id, {}, { order: "oldest", from: null, limit: 1_000 })).map(
-    ({ id }) => id,
-  );
+const eventsLeft = async ({ deps, customer }: TestContext): Promise<string[]> =>
+  (await listEvents(deps.store.db, customer.id, {}, { order: "oldest", from: null, limit: 1_000 })).map(({ id }) => id);
 
 describe("contract 4: TB_RETENTION", () => {
   test("removes an event with its deliveries and attempts when it is 30 days old, and not before", async (t) => {
     const stage = await stageOf(t);
-    const { context, clock, customer } = stage;
+    const { deps, clock, customer } = stage;
     await configure(stage);
     const id = await tell(stage);
     const toldAt = clock.real();
@@ -68,11 +66,11 @@ describe("contract 4: TB_RETENTION", () => {
     await clock.advance(toldAt + 30 * DAY_MS - PRUNE_EVERY_MS - clock.real() - 1);
     stage.sweep();
     await clock.advance(PRUNE_EVERY_MS);
-    assert.ok((await findEvent(context.store.db, customer.id, id)) !== null);
+    assert.ok((await findEvent(deps.store.db, customer.id, id)) !== null);
     await clock.advance(PRUNE_EVERY_MS);
     assert.deepEqual(await eventsLeft(stage), []);
-    assert.deepEqual(await context.store.db.selectFrom("deliveries").select("id").execute(), []);
-    assert.equal((await findAttempts(context.store.db, [delivery.id])).size, 0);
+    assert.deepEqual(await deps.store.db.selectFrom("deliveries").select("id").execute(), []);
+    assert.equal((await findAttempts(deps.store.db, [delivery.id])).size, 0);
   });
 
   const OPEN: [title: string, open: (stage: TestContext, delivery: Delivery) => Promise<unknown>][] = [
@@ -82,9 +80,9 @@ describe("contract 4: TB_RETENTION", () => {
       "was asked for again by hand",
       async (stage, delivery) => {
         await ended(stage, delivery);
-        const { context, customer } = stage;
+        const { deps, customer } = stage;
         const command = { key: null, customerId: customer.id, route: "", body: {} };
-        await retryDelivery(context, command, customer.id, delivery.id);
+        await retryDelivery(deps, command, customer.id, delivery.id);
       },
     ],
   ];
@@ -99,7 +97,7 @@ describe("contract 4: TB_RETENTION", () => {
       await tell(stage);
       for (const other of await claim(stage)) if (other.id !== delivery.id) await ended(stage, other);
       await stage.clock.advance(31 * DAY_MS);
-      await stage.context.store.prune(stage.clock.real() - 30 * DAY_MS, 200);
+      await stage.deps.store.prune(stage.clock.real() - 30 * DAY_MS, 200);
       assert.deepEqual(await eventsLeft(stage), [id], "the other one, which is done, is gone");
     });
   }
@@ -129,7 +127,7 @@ describe("contract 4: TB_RETENTION", () => {
     await stage.clock.advance(31 * DAY_MS);
     stage.sweep();
     await stage.clock.advance(PRUNE_EVERY_MS + 10);
-    assert.ok((await findMessage(stage.context.store.db, first)) !== null);
+    assert.ok((await findMessage(stage.deps.store.db, first)) !== null);
     assert.deepEqual(await eventsLeft(stage), []);
     assert.notEqual(await send(stage, { idempotencyKey: "k" }), first);
   });
@@ -145,8 +143,8 @@ describe("contract 4: TB_RETENTION", () => {
 });
 
 /** Accepts a message that is scheduled for an hour from now. */
-async function send({ context, customer, apiKey, clock }: TestContext, more: Partial<SendMessage> = {}) {
-  const { record } = await accept(context, {
+async function send({ deps, customer, apiKey, clock }: TestContext, more: Partial<SendMessage> = {}) {
+  const { record } = await accept(deps, {
     customerId: customer.id,
     keyId: apiKey.id,
     correlationId: "cor_1",
@@ -162,14 +160,14 @@ async function send({ context, customer, apiKey, clock }: TestContext, more: Par
 }
 
 describe("contract 3: the text of a deleted message", () => {
-  const bytesOf = async ({ context }: TestContext, id: MessageId) =>
-    (await listEventsOfMessage(context.store.db, id)).map(({ bytes }) => bytes);
+  const bytesOf = async ({ deps }: TestContext, id: MessageId) =>
+    (await listEventsOfMessage(deps.store.db, id)).map(({ bytes }) => bytes);
 
   test("is erased from its stored events, which stay the same otherwise", async (t) => {
     const stage = await stageOf(t);
     const id = await send(stage);
-    await cancelSchedule(stage.context, stage.customer.id, id);
-    await deleteMessage(stage.context, stage.customer.id, id);
+    await cancelSchedule(stage.deps, stage.customer.id, id);
+    await deleteMessage(stage.deps, stage.customer.id, id);
     const before = await bytesOf(stage, id);
     assert.equal(before.filter((bytes) => bytes.includes("forget me")).length, 2);
     stage.sweep();
@@ -178,7 +176,7 @@ describe("contract 3: the text of a deleted message", () => {
       await bytesOf(stage, id),
       before.map((bytes) => bytes.replace('"text":"forget me"', '"text":null')),
     );
-    assert.ok((await findMessage(stage.context.store.db, id))?.erasedAt !== null);
+    assert.ok((await findMessage(stage.deps.store.db, id))?.erasedAt !== null);
   });
 
   test("goes with its media and files: the bytes at once, what events say of them with the text", async (t) => {
@@ -187,10 +185,10 @@ describe("contract 3: the text of a deleted message", () => {
     const mediaUrls = ["https://example.com/a.jpg"];
     const attachments: SendMessage["attachments"] = [{ type: "base64", data, filename: "secret.pdf" }];
     const id = await send(stage, { content: { text: "forget me", mediaUrls }, attachments });
-    const contents = async () => (await stage.context.store.db.selectFrom("contents").select("id").execute()).length;
+    const contents = async () => (await stage.deps.store.db.selectFrom("contents").select("id").execute()).length;
     assert.deepEqual([await contents(), (await bytesOf(stage, id)).join().includes("secret.pdf")], [1, true]);
-    await deleteMessage(stage.context, stage.customer.id, id);
-    const deleted = await findMessage(stage.context.store.db, id);
+    await deleteMessage(stage.deps, stage.customer.id, id);
+    const deleted = await findMessage(stage.deps.store.db, id);
     assert.deepEqual([await contents(), deleted?.mediaUrls, deleted?.attachments], [0, [], []]);
     stage.sweep();
     await stage.clock.advance(ERASE_EVERY_MS);
@@ -209,7 +207,7 @@ describe("contract 3: the text of a deleted message", () => {
     const stage = await stageOf(t);
     await configure(stage);
     const id = await send(stage);
-    await deleteMessage(stage.context, stage.customer.id, id);
+    await deleteMessage(stage.deps, stage.customer.id, id);
     const before = await bytesOf(stage, id);
     stage.sweep();
     for (;;) {
@@ -240,7 +238,7 @@ describe("contract 3: the text of a deleted message", () => {
     const ids: MessageId[] = [];
     for (let index = 0; index < 120; index += 1) {
       const id = await send(stage);
-      await deleteMessage(stage.context, stage.customer.id, id);
+      await deleteMessage(stage.deps, stage.customer.id, id);
       ids.push(id);
     }
     stage.sweep();
@@ -273,7 +271,7 @@ test("design 4: a lease that ran out is ended within 5 s, and its delivery is du
 
 test("a chore that fails is told of and tried again; the others go on", async (t) => {
   const stage = await stageOf(t);
-  const { store } = stage.context;
+  const { store } = stage.deps;
   const { prune } = store;
   const full = new StoreFull("no room");
   store.prune = () => Promise.reject(full);

@@ -6,7 +6,7 @@ import { listEventBytes } from "../store/events.ts";
 import { listToErase } from "../store/messages.ts";
 import { type Operation, StoreFull } from "../store/store.ts";
 import { eraseContacts } from "./contacts/erase.ts";
-import type { Context } from "./context.ts";
+import type { Deps } from "./deps.ts";
 import { expirePayments } from "./payments/end-payments.ts";
 import { Quarantine } from "./quarantine.ts";
 
@@ -28,7 +28,7 @@ const ERASED_AT_ONCE = 50;
 interface Chore {
   everyMs: number;
   /** Answers whether there is more to do at once. */
-  run(context: Context): Promise<boolean>;
+  run(deps: Deps): Promise<boolean>;
 }
 
 const CHORES: readonly Chore[] = [
@@ -42,7 +42,7 @@ const CHORES: readonly Chore[] = [
 
 /** Runs the chores, each by itself, until it is stopped. */
 export class Sweep {
-  readonly #context: Context;
+  readonly #deps: Deps;
   readonly #cancels = new Map<Chore, () => void>();
   readonly #running = new Set<Promise<void>>();
   /** Chores that are to be run once more at once. */
@@ -50,9 +50,9 @@ export class Sweep {
   readonly #chores: readonly Chore[];
   #stopped = false;
 
-  constructor(context: Context) {
-    this.#context = context;
-    const quarantine = new Quarantine(context);
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    const quarantine = new Quarantine(deps);
     const recheck = async () => {
       await quarantine.look();
       return false;
@@ -89,28 +89,28 @@ export class Sweep {
       this.#running.add(run);
       void run.finally(() => this.#running.delete(run));
     };
-    this.#cancels.set(chore, this.#context.clock.after(ms, begin));
+    this.#cancels.set(chore, this.#deps.clock.after(ms, begin));
   }
 
   async #run(chore: Chore): Promise<void> {
     let more = false;
     try {
-      more = await chore.run(this.#context);
+      more = await chore.run(this.#deps);
     } catch (error) {
-      this.#context.observer.fault("sweep", error);
+      this.#deps.observer.fault("sweep", error);
     }
     this.#later(chore, more || this.#again.has(chore) ? 0 : chore.everyMs);
   }
 }
 
 /** Leases that ran out: their holder threw, or could not write. */
-async function release(context: Context): Promise<boolean> {
-  await context.store.release(context.clock.real(), context.clock.now());
+async function release(deps: Deps): Promise<boolean> {
+  await deps.store.release(deps.clock.real(), deps.clock.now());
   return false;
 }
 
 /** A service that nobody writes to notices by itself that there is room again. */
-async function probe({ store }: Context): Promise<boolean> {
+async function probe({ store }: Deps): Promise<boolean> {
   if (!store.isFull) return false;
   try {
     await store.probe();
@@ -121,29 +121,29 @@ async function probe({ store }: Context): Promise<boolean> {
 }
 
 /** Events, deliveries, attempts and idempotency keys past `TB_RETENTION` (contract 4). */
-async function prune(context: Context): Promise<boolean> {
-  const { retentionMs } = context.settings;
+async function prune(deps: Deps): Promise<boolean> {
+  const { retentionMs } = deps.settings;
   if (retentionMs === null) return false;
-  return (await context.store.prune(context.clock.real() - retentionMs, PRUNED_AT_ONCE)) >= PRUNED_AT_ONCE;
+  return (await deps.store.prune(deps.clock.real() - retentionMs, PRUNED_AT_ONCE)) >= PRUNED_AT_ONCE;
 }
 
 /** The text of deleted messages, out of stored events that nobody waits for any more (contract 3). */
-async function eraseDeleted(context: Context): Promise<boolean> {
-  const messages = await listToErase(context.store.db, ERASED_AT_ONCE);
-  for (const message of messages) await eraseEvents(context, message);
+async function eraseDeleted(deps: Deps): Promise<boolean> {
+  const messages = await listToErase(deps.store.db, ERASED_AT_ONCE);
+  for (const message of messages) await eraseEvents(deps, message);
   return messages.length === ERASED_AT_ONCE;
 }
 
-async function eraseEvents(context: Context, message: Message): Promise<void> {
-  const events = await listEventBytes(context.store.db, message.id);
+async function eraseEvents(deps: Deps, message: Message): Promise<void> {
+  const events = await listEventBytes(deps.store.db, message.id);
   const bytesOf = isErased(message)
     ? (event: Written) => withoutPerson(event, isOther(message))
     : (event: Written) => withoutText(event);
   const rewritten = events.map((event): Operation => ({ op: "rewrite", eventId: event.id, bytes: bytesOf(event) }));
-  const set = { erasedAt: context.clock.now() };
+  const set = { erasedAt: deps.clock.now() };
   const { id, version } = message;
   // Stale: it changed in between, and is found again at the next look.
-  await context.store.commit([{ op: "update", table: "messages", id, version, set }, ...rewritten]);
+  await deps.store.commit([{ op: "update", table: "messages", id, version, set }, ...rewritten]);
 }
 
 /** Tells every address but the customer's own in a message of an erased person. */

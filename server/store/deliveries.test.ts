@@ -13,13 +13,13 @@ import { FIRST_PAGE } from "./windows.ts";
 test("attempts come in the order they were made, each with its delivery", async (t) => {
   const made = await testContext();
   t.after(() => made.close());
-  const { db } = made.context.store;
+  const { db } = made.deps.store;
   const attempt = (deliveryId: DeliveryId, number: number): Attempt => {
     return { deliveryId, number, at: 5, status: 200, durationMs: 1, response: "ok", error: null };
   };
   const [a2, b1, a1] = [attempt("dlv_a", 2), attempt("dlv_b", 1), attempt("dlv_a", 1)];
   await commitAll(
-    made.context,
+    made.deps,
     [a2, b1, a1].map((record) => ({ op: "insert", table: "attempts", record })),
   );
   const found = await findAttempts(db, ["dlv_a", "dlv_b", "dlv_c"]);
@@ -36,9 +36,9 @@ test("attempts come in the order they were made, each with its delivery", async 
 test("a delivery to the inbox is found only by those who do not ask for a customer", async (t) => {
   const made = await testContext();
   t.after(() => made.close());
-  const { db } = made.context.store;
+  const { db } = made.deps.store;
   const inbox = await addInbox(made);
-  await commitAll(made.context, [{ op: "event", event: eventOf(made), callbackUrl: "https://c.example.com/cb" }]);
+  await commitAll(made.deps, [{ op: "event", event: eventOf(made), callbackUrl: "https://c.example.com/cb" }]);
   const rows = await db.selectFrom("deliveries").select(["id", "endpoint_id"]).execute();
   const toInbox = rows.find((row) => row.endpoint_id === inbox.id);
   const callback = rows.find((row) => row.endpoint_id === null);
@@ -57,9 +57,9 @@ test("a delivery to the inbox is found only by those who do not ask for a custom
 test("a replay's first position is that of the oldest event of a time, its last the customer's newest", async (t) => {
   const made = await testContext();
   t.after(() => made.close());
-  const { db } = made.context.store;
+  const { db } = made.deps.store;
   assert.deepEqual([await findPositionAt(db, 0), await findLastPosition(db, made.customer.id)], [null, 0]);
-  const tell = () => commitAll(made.context, [{ op: "event", event: eventOf(made), callbackUrl: null }]);
+  const tell = () => commitAll(made.deps, [{ op: "event", event: eventOf(made), callbackUrl: null }]);
   await tell();
   await made.clock.advance(1_000);
   const at = made.clock.real();

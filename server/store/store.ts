@@ -24,7 +24,7 @@ export type Versioned =
   | "payments"
   | "calls";
 
-type InsertInto<Name extends TableName> = { op: "insert" | "once" | "put"; table: Name; record: Records[Name] };
+type InsertInto<Name extends TableName> = { op: "insert" | "insertUnique" | "put"; table: Name; record: Records[Name] };
 type UpdateOf<Name extends Versioned> = {
   op: "update";
   table: Name;
@@ -47,24 +47,24 @@ export type Operation =
   | { op: "rewrite"; eventId: EventId; bytes: string };
 
 /** What changes together or not at all. It is data, so it can be sent to a thread, repeated, and compared. */
-export type Unit = readonly Operation[];
+export type Transaction = readonly Operation[];
 
 /**
  * Answered only once the unit is on disk. `stale`: a record had changed, decide again from fresh ones. `taken`: a
  * `once` record was there already. Nothing of a refused unit is kept. `lanes`: where deliveries became due.
  */
-export type Answer = { answer: "ok"; lanes: string[] } | { answer: "stale" } | { answer: "taken" };
+export type CommitResult = { result: "ok"; lanes: string[] } | { result: "conflict" } | { result: "duplicate" };
 
 /** The queues that loops drain. */
 export type Queue = "messages" | "deliveries";
 
 /**
- * At most `slots` records of each lane; of one that is held (messages only) nothing that waits in `queued`. `now` is
+ * At most `permits` records of each lane; of one that is held (messages only) nothing that waits in `queued`. `now` is
  * shifted time, `until` the end of the lease in real time. Of a pair that waits (messages only) nothing is taken that is
  * `queued`, except the messages named: what follows them keeps its place behind them.
  */
 export interface Claim {
-  lanes: readonly { lane: string; slots: number; held?: boolean }[];
+  lanes: readonly { lane: string; permits: number; paused?: boolean }[];
   now: number;
   until: number;
   waiting?: readonly WaitingPair[];
@@ -122,7 +122,7 @@ export interface Store {
    */
   lists(owner: string, gone?: AbortSignal): Kysely<Database>;
   /** Commits a unit. Throws `StoreFull` when there is no room. */
-  commit(unit: Unit): Promise<Answer>;
+  commit(unit: Transaction): Promise<CommitResult>;
   /**
    * Leases due messages of the lanes named, oldest due first. Of one sender and recipient it takes a run of a few in
    * order of acceptance, and none while one of them is leased: whoever has the run sends it one after the other.

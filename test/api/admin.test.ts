@@ -34,16 +34,16 @@ test("contract 2: a customer is made with 201, found by id with its numbers, and
 test("contract 5: a new customer has a sealed signing secret that nobody knows, and an inbox with one of its own", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
-  const customer = await findCustomer(api.context.store.db, id);
+  const customer = await findCustomer(api.deps.store.db, id);
   assert.equal(customer?.secretKnown, false);
-  const opened = api.context.sealer.open(customer?.secret ?? "", customerSecretPlace(id));
+  const opened = api.deps.sealer.open(customer?.secret ?? "", customerSecretPlace(id));
   assert.match(opened, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.equal(opened.length, newSigningSecret((size) => new Uint8Array(size)).length);
-  const inbox = await findInbox(api.context.store.db, id);
+  const inbox = await findInbox(api.deps.store.db, id);
   assert.ok(inbox !== null && inbox.secret !== null && inbox.active);
   assert.match(inbox.url, /^\/sandbox\/inbox\/[0-9a-f]{32}$/);
   assert.deepEqual(inbox.events, ["*"]);
-  assert.notEqual(api.context.sealer.open(inbox.secret, endpointSecretPlace(inbox.id)), opened);
+  assert.notEqual(api.deps.sealer.open(inbox.secret, endpointSecretPlace(inbox.id)), opened);
 });
 
 test("contract 1: lists of customers and keys page by cursor, newest first, and stay stable while rows are added", async (t) => {
@@ -277,7 +277,7 @@ test("contract 2: a key is shown once, opens at once, and the database holds its
     replacedBy: null,
     key: made.key,
   });
-  assert.equal(JSON.stringify(await findKey(api.context.store.db, made.id as "key_")).includes(made.key), false);
+  assert.equal(JSON.stringify(await findKey(api.deps.store.db, made.id as "key_")).includes(made.key), false);
   assert.equal((await api.data("GET /v1/numbers", { key: made.key })).length, 1);
 });
 
@@ -344,7 +344,7 @@ test("contract 2: the grace of a rotation is a day unless given, may be none, an
     const old = await api.makeKey(expiresAt === undefined ? {} : { expiresAt });
     const made = await api.data(`POST ${KEYS}/${old.id}/rotate`, { body }, 201);
     assert.equal(made.expiresAt, expiresAt ?? null);
-    const former = await findKey(api.context.store.db, old.id as "key_");
+    const former = await findKey(api.deps.store.db, old.id as "key_");
     assert.equal(new Date(former?.expiresAt ?? 0).toISOString(), end);
   }
 });

@@ -121,7 +121,7 @@ test("contract 5: what an address answered that only the operator opened is with
   const { deliveries } = await log(api);
   const attempt = { number: 1, at: api.clock.now(), status: 500, durationMs: 3, response: "inside", error: null };
   await commitAll(
-    api.context,
+    api.deps,
     deliveries.flatMap(({ id }) => [
       { op: "insert", table: "attempts", record: { ...attempt, deliveryId: id as DeliveryId } },
       {
@@ -191,23 +191,23 @@ test("replay finds events by their record time also when the sandbox's clock was
 test("replay of more than a page makes each delivery once, and a repeat finishes what was cut short", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.read"] });
-  const { context, clock } = api;
+  const { deps, clock } = api;
   const events = Array.from({ length: 1_203 }, () => eventOf(api));
   await commitAll(
-    context,
+    deps,
     events.map((event) => ({ op: "event", event, callbackUrl: null })),
   );
   await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { events: ["message.sent"] } });
   const ask = { body: { since: "2026-01-01T00:00:00Z" }, idempotencyKey: "r" };
   const path = `/v1/webhooks/${id}/replay`;
   assert.deepEqual(await api.data(202, "POST", path, ask), { deliveries: 1_203 });
-  const rows = () => context.store.db.selectFrom("deliveries").selectAll().orderBy("id").execute();
+  const rows = () => deps.store.db.selectFrom("deliveries").selectAll().orderBy("id").execute();
   const all = await rows();
   assert.deepEqual(new Set(all.map((row) => row.event_id)), new Set(events.map((event) => event.id)));
   assert.equal(all.length, 1_203);
   // As if the process had ended after the first page and a bit.
   const lost = all.slice(700).map((row) => ({ op: "delete", table: "deliveries", where: { id: row.id } }) as const);
-  await commitAll(context, lost);
+  await commitAll(deps, lost);
   await clock.advance(5_000);
   await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { url: "https://moved.example.com/" } });
   assert.deepEqual(await api.data(200, "POST", path, ask), { deliveries: 1_203 });

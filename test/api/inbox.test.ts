@@ -130,7 +130,7 @@ test("contract 7: an address that is no inbox is a 404, and so is any inbox when
   const api = await startAdminApi(t, { settings: { sandboxInbox: false } });
   const { id } = await api.data("POST /v1/admin/customers", { body: { name: "Acme" } }, 201);
   const { key } = await api.makeKey({ customerId: id });
-  const endpoints = await api.context.store.db.selectFrom("endpoints").selectAll().execute();
+  const endpoints = await api.deps.store.db.selectFrom("endpoints").selectAll().execute();
   const urls = ["/sandbox/inbox/x", `/sandbox/inbox/${"0".repeat(32)}`, ...endpoints.map(({ url }) => url)];
   assert.equal(urls.length, 3);
   for (const url of urls) {

@@ -37,13 +37,13 @@ const noInquiries = { ask: async () => assert.fail("nobody is asked") } as never
 
 test("while a list is being read for long, health, readiness, keys and single records answer as ever", async (t: NodeTest) => {
   const lists = held();
-  const api = await served(t, (context) => messageRoutes(context, noInquiries), { through: lists.through });
+  const api = await served(t, (deps) => messageRoutes(deps, noInquiries), { through: lists.through });
   const message = await send(api, { to: TO });
   const listed = api.data<{ messages: object[] }>(200, "GET", "/v1/messages");
   await until(() => lists.asked.length > 0, { what: "the list to be read" });
   const metrics = createMetrics();
   t.after(() => metrics.stop());
-  const health = createHealth({ context: api.context, metrics, authenticate: () => null, state: () => "ready" });
+  const health = createHealth({ deps: api.deps, metrics, authenticate: () => null, state: () => "ready" });
   const checks = await health.checks();
   assert.deepEqual(checks.database, { status: "ok" });
   assert.equal(health.notReady(), null);
@@ -62,7 +62,7 @@ test("a list whose client has gone begins no further statement", async (t: NodeT
   const made = await openContext(t, { through: lists.through });
   const leave: (() => void)[] = [];
   const call = { caller: { customerId: made.customer.id }, onGone: (action: () => void) => void leave.push(action) };
-  const db = listsFor(made.context, call as never);
+  const db = listsFor(made.deps, call as never);
   const listing = listMessages(db, made.customer.id, { direction: "inbound" }, FIRST_PAGE, 50);
   await until(() => lists.asked.length === 1, { what: "the first statement of the list" });
   for (const action of leave) action();

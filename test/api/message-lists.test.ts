@@ -22,7 +22,7 @@ interface Answer {
   pagination: { hasMore: boolean; nextCursor: string | null };
 }
 
-const open = (t: NodeTest): Promise<Served> => served(t, (context) => messageListRoutes(context));
+const open = (t: NodeTest): Promise<Served> => served(t, (deps) => messageListRoutes(deps));
 
 function listing(api: Served) {
   return (query: Record<string, string | number> = {}, key = api.key): Promise<Answer> => {
@@ -36,10 +36,10 @@ const idsOf = ({ messages }: Answer) => messages.map(({ id }) => id);
 /** Changes a message as it is stored, with the event that tells of it. */
 async function change(api: Served, message: Message, set: Partial<Message>): Promise<void> {
   const { id } = message;
-  const [row] = await api.context.store.db.selectFrom("messages").select("version").where("id", "=", id).execute();
+  const [row] = await api.deps.store.db.selectFrom("messages").select("version").where("id", "=", id).execute();
   const update: Operation = { op: "update", table: "messages", id, version: row?.version ?? 0, set };
   const event = { ...eventOf(api), messageId: id };
-  await commitAll(api.context, [update, { op: "event", event, callbackUrl: null }]);
+  await commitAll(api.deps, [update, { op: "event", event, callbackUrl: null }]);
 }
 
 test("messages are listed by channel, by chat in every form of its name, and by words of their text", async (t) => {
@@ -83,7 +83,7 @@ test("what a filter cannot mean is a 400 on its field", async (t) => {
   for (const [query, path] of refused) {
     assert.deepEqual(await api.refused("VALIDATION_ERROR", "GET", `/v1/messages?${query}`), [path], query);
   }
-  const [chat] = await api.context.store.db.selectFrom("chats").select("id").execute();
+  const [chat] = await api.deps.store.db.selectFrom("chats").select("id").execute();
   const asked = { key: theirs.key };
   assert.deepEqual(await api.refused("VALIDATION_ERROR", "GET", `/v1/messages?chatId=${chat?.id}`, asked), ["chatId"]);
   assert.deepEqual(idsOf(await listing(api)({ q: "hello" }, theirs.key)), [], id);
@@ -181,7 +181,7 @@ test("a change that commits after a page was read is in the next one, however it
   const late = await send(api, { to: TO });
   const { cursor } = await follow(api, { updatedAfter: "2020-01-01T00:00:00Z" }, null);
   const event = { ...eventOf(api), messageId: late.id, createdAt: api.clock.now() - 30_000 };
-  await commitAll(api.context, [{ op: "event", event, callbackUrl: null }]);
+  await commitAll(api.deps, [{ op: "event", event, callbackUrl: null }]);
   assert.deepEqual(
     (await follow(api, {}, cursor)).seen.map(({ id }) => id),
     [late.id],
@@ -198,7 +198,7 @@ test("the change feed names what was deleted, and filters what it shows", async 
     begun.seen.map(({ id }) => id),
     [gone.id],
   );
-  await deleteMessage(api.context, api.customer.id, gone.id);
+  await deleteMessage(api.deps, api.customer.id, gone.id);
   const after = await follow(api, { q: "table" }, begun.cursor);
   assert.deepEqual([after.seen.map(({ id }) => id), after.deleted], [[], [gone.id]]);
   const filtered = await follow(api, { updatedAfter: "2020-01-01T00:00:00Z", to: OTHER }, null);
@@ -207,7 +207,7 @@ test("the change feed names what was deleted, and filters what it shows", async 
 
 test("the change feed leaves nothing out where events are kept no more: neither at its beginning nor after a long pause", async (t) => {
   const api = await open(t);
-  const { store, settings } = api.context;
+  const { store, settings } = api.deps;
   const retentionMs = settings.retentionMs ?? 0;
   const first = await send(api, { to: TO });
   const second = await send(api, { to: OTHER });

@@ -13,9 +13,9 @@ const DAY_MS = 86_400_000;
 const START_AT = Date.UTC(2026, 0, 1);
 
 /** Hours of usage of the context's key and customer, before the test's own requests. */
-async function seed({ context, apiKey, customer }: AdminApi): Promise<void> {
+async function seed({ deps, apiKey, customer }: AdminApi): Promise<void> {
   const hour = (daysAgo: number, hourOfDay: number) => START_AT - daysAgo * DAY_MS + hourOfDay * 3_600_000;
-  await context.store.addUsage([
+  await deps.store.addUsage([
     { ...noUsage(), subject: apiKey.id, at: hour(1, 5), requests: 10, rateLimited: 1, messagesSent: 3, segments: 4 },
     { ...noUsage(), subject: apiKey.id, at: hour(1, 6), requests: 1 },
     { ...noUsage(), subject: apiKey.id, at: hour(3, 0), requests: 100 },
@@ -132,7 +132,7 @@ test("contract 2: an admin key sees one key, one customer with all its keys, or 
   const other = await api.addTenant("other");
   const second = await api.makeKey();
   const at = START_AT - DAY_MS;
-  await api.context.store.addUsage([
+  await api.deps.store.addUsage([
     { ...noUsage(), subject: second.id as "key_", at, requests: 20 },
     { ...noUsage(), subject: other.apiKey.id, at, requests: 40, messagesSent: 5 },
     { ...noUsage(), subject: other.customer.id, at, webhooksDelivered: 50 },

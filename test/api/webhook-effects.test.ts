@@ -40,7 +40,7 @@ test("contract 5: POST test sends webhook.test to that endpoint whatever its fil
     [delivery.webhookId, delivery.eventType, delivery.url, delivery.status, delivery.messageId, delivery.attempts],
     [extra.id, "webhook.test", URL_B, "pending", null, []],
   );
-  const event = await findEvent(api.context.store.db, api.customer.id, delivery.eventId);
+  const event = await findEvent(api.deps.store.db, api.customer.id, delivery.eventId);
   const { data, ...envelope } = JSON.parse(event?.bytes ?? "{}");
   assert.deepEqual(envelope, { id: delivery.eventId, type: "webhook.test", timestamp: delivery.createdAt });
   assert.deepEqual(data, { message: data.message, webhookId: extra.id, customerId: api.customer.id });
@@ -57,11 +57,7 @@ test("contract 7: a test event goes to the inbox too, since that gets every even
   const { id } = await put(api, { url: URL_A, events: ["message.sent"] });
   await api.data(200, "POST", "/v1/webhooks/test", { idempotencyKey: "t" });
   await api.data(200, "POST", "/v1/webhooks/test", { idempotencyKey: "t" });
-  const rows = await api.context.store.db
-    .selectFrom("deliveries")
-    .select("endpoint_id")
-    .orderBy("endpoint_id")
-    .execute();
+  const rows = await api.deps.store.db.selectFrom("deliveries").select("endpoint_id").orderBy("endpoint_id").execute();
   assert.deepEqual(rows.map((row) => row.endpoint_id).sort(), [id, inbox.id].sort());
 });
 
@@ -92,26 +88,26 @@ test("a delivery made after an endpoint was resumed is not cancelled by the paus
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
   await tell(api);
-  const endpoint = await findWebhook(api.context.store.db, api.customer.id, id);
+  const endpoint = await findWebhook(api.deps.store.db, api.customer.id, id);
   assert.ok(endpoint !== null);
-  assert.equal(await api.context.store.cancelDeliveries(endpoint.id, 500), 0);
+  assert.equal(await api.deps.store.cancelDeliveries(endpoint.id, 500), 0);
   await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
-  assert.equal(await api.context.store.cancelDeliveries(endpoint.id, 500), 0);
+  assert.equal(await api.deps.store.cancelDeliveries(endpoint.id, 500), 0);
 });
 
 test("a delivery that succeeded stays so when its endpoint is paused before another attempt by hand", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
   await tell(api);
-  const { context } = api;
-  const [claimed] = await context.store.claimDeliveries({
-    lanes: [{ lane: id, slots: 1 }],
-    now: context.clock.now(),
+  const { deps } = api;
+  const [claimed] = await deps.store.claimDeliveries({
+    lanes: [{ lane: id, permits: 1 }],
+    now: deps.clock.now(),
     until: 1,
   });
   assert.ok(claimed !== undefined);
   const { delivery } = claimed;
-  await commitAll(context, [
+  await commitAll(deps, [
     {
       op: "update",
       table: "deliveries",
@@ -122,7 +118,7 @@ test("a delivery that succeeded stays so when its endpoint is paused before anot
   ]);
   await api.data(202, "POST", `/v1/webhooks/deliveries/${delivery.id}/retry`);
   await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
-  const after = await findDelivery(context.store.db, delivery.id);
+  const after = await findDelivery(deps.store.db, delivery.id);
   assert.deepEqual([after?.status, after?.dueAt, after?.byHand], ["succeeded", null, false]);
   await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: true } });
   const again = await api.data<Delivery>(202, "POST", `/v1/webhooks/deliveries/${delivery.id}/retry`);
@@ -139,8 +135,8 @@ test("an event goes to the configuration and to further endpoints, each by its o
     deliveries.map(({ webhookId, url }) => [webhookId, url]),
     [[extra.id, URL_B]],
   );
-  const endpoint = await findWebhook(api.context.store.db, api.customer.id, extra.id);
-  const event = await findEvent(api.context.store.db, api.customer.id, deliveries[0]?.eventId ?? "");
+  const endpoint = await findWebhook(api.deps.store.db, api.customer.id, extra.id);
+  const event = await findEvent(api.deps.store.db, api.customer.id, deliveries[0]?.eventId ?? "");
   assert.ok(endpoint !== null && event !== null);
   assert.equal(deliveryTo(event, endpoint, event.createdAt).id, deliveries[0]?.id);
 });
@@ -150,7 +146,7 @@ test("a pause is answered before all of very many deliveries are cancelled, and 
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
   const events = Array.from({ length: 5_600 }, () => eventOf(api));
   await commitAll(
-    api.context,
+    api.deps,
     events.map((event) => ({ op: "event", event, callbackUrl: null })),
   );
   await api.data(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
@@ -162,7 +158,7 @@ test("a pause holds also when the disk is too full to cancel what waits", async 
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent"] });
   const full = new StoreFull("no room");
-  api.context.store.cancelDeliveries = () => Promise.reject(full);
+  api.deps.store.cancelDeliveries = () => Promise.reject(full);
   const paused = await api.data<{ active: boolean }>(200, "PATCH", `/v1/webhooks/${id}`, { body: { active: false } });
   assert.equal(paused.active, false);
   assert.deepEqual(api.observed.faults, [{ where: "cancel deliveries", error: full }]);

@@ -12,24 +12,24 @@ import { create, put, serveWebhooks, URL_A, URL_B } from "../support/webhooks.ts
 
 const SENT = ["message.sent"];
 
-async function customerSecrets({ context, customer }: Served) {
-  const fresh = await findCustomer(context.store.db, customer.id);
+async function customerSecrets({ deps, customer }: Served) {
+  const fresh = await findCustomer(deps.store.db, customer.id);
   assert.ok(fresh !== null);
   const place = customerSecretPlace(customer.id);
   return {
-    secret: context.sealer.open(fresh.secret, place),
-    previous: fresh.previousSecret === null ? null : context.sealer.open(fresh.previousSecret, place),
+    secret: deps.sealer.open(fresh.secret, place),
+    previous: fresh.previousSecret === null ? null : deps.sealer.open(fresh.previousSecret, place),
     until: fresh.previousSecretUntil,
   };
 }
 
-async function endpointSecrets({ context, customer }: Served, id: string) {
-  const endpoint = await findWebhook(context.store.db, customer.id, id);
+async function endpointSecrets({ deps, customer }: Served, id: string) {
+  const endpoint = await findWebhook(deps.store.db, customer.id, id);
   assert.ok(endpoint !== null && endpoint.secret !== null);
   const place = endpointSecretPlace(endpoint.id);
   return {
-    secret: context.sealer.open(endpoint.secret, place),
-    previous: endpoint.previousSecret === null ? null : context.sealer.open(endpoint.previousSecret, place),
+    secret: deps.sealer.open(endpoint.secret, place),
+    previous: endpoint.previousSecret === null ? null : deps.sealer.open(endpoint.previousSecret, place),
     until: endpoint.previousSecretUntil,
   };
 }
@@ -93,8 +93,8 @@ test("contract 5: secrets are stored sealed", async (t) => {
   const api = await serveWebhooks(t);
   await put(api, { url: URL_A, events: SENT, secret: "plain-secret" });
   await create(api, { url: URL_B, events: SENT, secret: "plain-secret" });
-  const customers = await api.context.store.db.selectFrom("customers").selectAll().execute();
-  const endpoints = await api.context.store.db.selectFrom("endpoints").selectAll().execute();
+  const customers = await api.deps.store.db.selectFrom("customers").selectAll().execute();
+  const endpoints = await api.deps.store.db.selectFrom("endpoints").selectAll().execute();
   assert.ok(!JSON.stringify([customers, endpoints]).includes("plain-secret"));
 });
 

@@ -30,7 +30,7 @@ const idsOf = (records: readonly { id: string }[]) => records.map(({ id }) => id
 
 /** Deliveries are claimed by lane, in order, once, and with all that an attempt needs. */
 export function claimedDeliveries(promise: Promises): void {
-  promise("a claim takes the oldest due deliveries of the lanes named, at most the slots of each", async (stage) => {
+  promise("a claim takes the oldest due deliveries of the lanes named, at most the permits of each", async (stage) => {
     const customer = await stage.addCustomer();
     const dueAts = [NOW - 10, NOW - 30, NOW, NOW - 20];
     const lanes = ["a", "b", "c"];
@@ -38,9 +38,9 @@ export function claimedDeliveries(promise: Promises): void {
     const [a0, a1, , a3, , b1] = idsOf(await addDeliveries(stage, customer, wanted));
     const claim = {
       lanes: [
-        { lane: "a", slots: 3 },
-        { lane: "b", slots: 1 },
-        { lane: "none", slots: 5 },
+        { lane: "a", permits: 3 },
+        { lane: "b", permits: 1 },
+        { lane: "none", permits: 5 },
       ],
       now: NOW,
       until: LEASE_END,
@@ -65,7 +65,7 @@ export function claimedDeliveries(promise: Promises): void {
       await stage.ok([{ op: "delete", table: "endpoints", where: { id: gone.id } }]);
       const paused = { active: false, secret: "sealed: newer" };
       assert.equal(await stage.update("endpoints", endpoint, paused), "ok");
-      const lanes = deliveries.map(({ lane }) => ({ lane, slots: 4 }));
+      const lanes = deliveries.map(({ lane }) => ({ lane, permits: 4 }));
       const claimed = await stage.store.claimDeliveries({ lanes, now: NOW, until: LEASE_END });
       assert.equal(claimed.length, 3);
       for (const one of claimed) {
@@ -164,7 +164,7 @@ export function claimedDeliveries(promise: Promises): void {
     }
     const due = await stage.store.dueLanes("deliveries", NOW);
     assert.equal(due.length, 101);
-    const lanes = Array.from({ length: 64 }, (_, index) => ({ lane: `lane ${index}`, slots: 4 }));
+    const lanes = Array.from({ length: 64 }, (_, index) => ({ lane: `lane ${index}`, permits: 4 }));
     const claimed = await stage.store.claimDeliveries({ lanes, now: NOW, until: LEASE_END });
     assert.equal(claimed.length, 64 * 4);
     assert.ok(claimed.every(({ delivery }) => delivery.lane !== "hanging"));
@@ -173,7 +173,7 @@ export function claimedDeliveries(promise: Promises): void {
 
 /** Messages are claimed by lane, and those of one number to one recipient in the order of acceptance. */
 export function claimedMessages(promise: Promises): void {
-  promise("a claim takes the oldest due messages of the lanes named, at most the slots of each", async (stage) => {
+  promise("a claim takes the oldest due messages of the lanes named, at most the permits of each", async (stage) => {
     const customer = await stage.addCustomer();
     const instanceId = stage.newId("inst");
     const dueAts = [NOW - 10, NOW - 30, NOW, NOW + 1, NOW - 20];
@@ -219,11 +219,11 @@ export function claimedMessages(promise: Promises): void {
     }
     const instanceId = stage.newId("inst");
     const elsewhere = await stage.addMessage(customer, { dueAt: NOW, instanceId });
-    const held = { lane: stage.instanceId, held: true };
-    const claim = (slots: number) => {
+    const held = { lane: stage.instanceId, paused: true };
+    const claim = (permits: number) => {
       const lanes = [
-        { ...held, slots },
-        { lane: instanceId, slots, held: false },
+        { ...held, permits },
+        { lane: instanceId, permits, paused: false },
       ];
       return stage.store.claimMessages({ lanes, now: NOW, until: LEASE_END });
     };
@@ -352,8 +352,8 @@ export function leases(promise: Promises): void {
     // Without an attempt so far: it keeps its place, so that the events of its message that wait for it are behind it.
     const place = { ...givenBack, dueAt: delivery.createdAt };
     assert.deepEqual(await stage.one("deliveries", delivery.id), { ...delivery, ...place });
-    assert.equal(await stage.update("messages", message, { status: "sent" }), "stale");
-    assert.equal(await stage.update("deliveries", delivery, { status: "succeeded" }), "stale");
+    assert.equal(await stage.update("messages", message, { status: "sent" }), "conflict");
+    assert.equal(await stage.update("deliveries", delivery, { status: "succeeded" }), "conflict");
     assert.equal(await stage.store.release(LEASE_END + 1, later), 0);
     assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1, { now: later })), [message.id]);
     assert.deepEqual(idsOf(await stage.claimDeliveries("a", 1, { now: later })), [delivery.id]);

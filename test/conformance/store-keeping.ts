@@ -131,7 +131,7 @@ function pruning(promise: Promises): void {
     };
     await stage.ok([{ op: "insert", table: "handOvers", record: handOver }]);
     const keys = [NOW - 1, NOW, NOW + 1].map((createdAt, index) => idempotencyOf(`key ${index}`, { createdAt }));
-    await stage.ok(keys.map((record) => ({ op: "once", table: "idempotency", record })));
+    await stage.ok(keys.map((record) => ({ op: "insertUnique", table: "idempotency", record })));
     assert.equal(await stage.store.prune(NOW, 100), 1);
     assert.deepEqual(await stage.all("idempotency"), keys.slice(1));
     assert.deepEqual(await stage.all("messages"), [message]);
@@ -175,7 +175,7 @@ function pruning(promise: Promises): void {
     const arrivals = [NOW - 1, NOW, NOW + 1].map((createdAt, index) => {
       return { instanceId: stage.instanceId, reference: `arrival ${index}`, createdAt };
     });
-    await stage.ok(arrivals.map((record) => ({ op: "once", table: "arrivals", record })));
+    await stage.ok(arrivals.map((record) => ({ op: "insertUnique", table: "arrivals", record })));
     assert.equal(await stage.store.prune(NOW, 100), 1);
     assert.deepEqual(await stage.all("arrivals"), arrivals.slice(1));
   });
@@ -185,7 +185,7 @@ function pruning(promise: Promises): void {
     async (stage) => {
       for (const age of [5, 4, 3, 2, 1]) await addOld(stage, age * DAY_MS);
       const keys = [1, 2, 3].map((index) => idempotencyOf(`key ${index}`, { createdAt: NOW - DAY_MS }));
-      await stage.ok(keys.map((record) => ({ op: "once", table: "idempotency", record })));
+      await stage.ok(keys.map((record) => ({ op: "insertUnique", table: "idempotency", record })));
       const events = await stage.all("events");
       assert.equal(await stage.store.prune(NOW, 2), 4);
       assert.deepEqual(await stage.all("events"), events.slice(2));

@@ -8,14 +8,14 @@ import type { Event } from "../../server/core/event.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { Endpoint } from "../../server/core/webhook.ts";
 import type { Idempotency, MemoryEntry } from "../../server/store/records.ts";
-import type { Answer, Operation, Unit } from "../../server/store/store.ts";
+import type { CommitResult, Operation, Transaction } from "../../server/store/store.ts";
 import { idempotencyOf, type Promises, type Stage } from "./store-stage.ts";
 
-/** A step before it is known which records it is about: `slot` is the unit's place in its batch. */
+/** A step before it is known which records it is about: `permit` is the unit's place in its batch. */
 type Wish =
   | { wish: "insert" | "remove"; index: number }
   | { wish: "update"; index: number; version: number; text: string | null }
-  | { wish: "once" | "put"; index: number; value: string }
+  | { wish: "insertUnique" | "put"; index: number; value: string }
   | { wish: "event"; index: number; callback: boolean };
 
 /** Units of one batch are handed in together; a change to an endpoint is a batch of its own. */
@@ -30,7 +30,11 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
     version: fc.integer({ min: 1, max: 4 }),
     text: fc.option(fc.string({ unit: "grapheme", maxLength: 20 })),
   }),
-  fc.record({ wish: fc.constantFrom("once" as const, "put" as const), index, value: fc.string({ maxLength: 5 }) }),
+  fc.record({
+    wish: fc.constantFrom("insertUnique" as const, "put" as const),
+    index,
+    value: fc.string({ maxLength: 5 }),
+  }),
   fc.record({ wish: fc.constant("event" as const), index, callback: fc.boolean() }),
 );
 /** Each record at most once in a unit: what two steps on one record come to is nobody's promise. */
@@ -62,16 +66,16 @@ interface Held {
 }
 
 /** What a commit comes to; `impossible`: it rejects. */
-type Said = Answer["answer"] | "impossible";
+type Said = CommitResult["result"] | "impossible";
 
 /** Applies a unit to the maps; answers all that a store may say to it. */
-function apply(held: Held, steps: Unit): Said[] {
+function apply(held: Held, steps: Transaction): Said[] {
   const refusals = new Set<Said>();
   for (const step of steps) {
-    if (step.op === "once" && step.table === "idempotency" && held.idempotency.has(step.record.key)) {
-      refusals.add("taken");
+    if (step.op === "insertUnique" && step.table === "idempotency" && held.idempotency.has(step.record.key)) {
+      refusals.add("duplicate");
     }
-    if (step.op === "update" && recordOf(held, step)?.version !== step.version) refusals.add("stale");
+    if (step.op === "update" && recordOf(held, step)?.version !== step.version) refusals.add("conflict");
   }
   if (refusals.size > 0) return [...refusals];
   const doubled = steps.some(
@@ -90,7 +94,8 @@ function recordOf(held: Held, { table, id }: Extract<Operation, { op: "update" }
 
 function applyStep(held: Held, step: Operation): void {
   if (step.op === "insert" && step.table === "messages") held.messages.set(step.record.id, step.record);
-  else if (step.op === "once" && step.table === "idempotency") held.idempotency.set(step.record.key, step.record);
+  else if (step.op === "insertUnique" && step.table === "idempotency")
+    held.idempotency.set(step.record.key, step.record);
   else if (step.op === "put" && step.table === "memory") held.memory.set(step.record.key, step.record);
   else if (step.op === "delete" && step.table === "messages") held.messages.delete(step.where.id ?? "");
   else if (step.op === "update" && step.table === "messages") merge(held.messages, step.id, step.set);
@@ -111,15 +116,15 @@ function merge<Record_ extends { version: number }>(
   if (record !== undefined) records.set(id, { ...record, ...set, version: record.version + 1 });
 }
 
-/** Makes units of wishes; the same wish of the same slot is about the same record. */
-function unitsOf(stage: Stage, customer: Customer): (wishes: readonly Wish[], slot: number) => Unit {
+/** Makes units of wishes; the same wish of the same permit is about the same record. */
+function unitsOf(stage: Stage, customer: Customer): (wishes: readonly Wish[], permit: number) => Transaction {
   const known = new Map<string, Message | Event>();
   const recall = <Value extends Message | Event>(name: string, make: () => Value): Value => {
     const value = (known.get(name) as Value | undefined) ?? make();
     known.set(name, value);
     return value;
   };
-  return (wishes, slot) => wishes.map((one) => operationOf(one, `${slot} ${one.index}`));
+  return (wishes, permit) => wishes.map((one) => operationOf(one, `${permit} ${one.index}`));
 
   function operationOf(one: Wish, name: string): Operation {
     const message = () => recall(`message ${name}`, () => stage.message(customer));
@@ -132,9 +137,9 @@ function unitsOf(stage: Stage, customer: Customer): (wishes: readonly Wish[], sl
         const { version, text } = one;
         return { op: "update", table: "messages", id: message().id, version, set: { text, metadata: { text } } };
       }
-      case "once": {
+      case "insertUnique": {
         const record = idempotencyOf(name, { scope: customer.id, result: one.value });
-        return { op: "once", table: "idempotency", record };
+        return { op: "insertUnique", table: "idempotency", record };
       }
       case "put": {
         const record = { instanceId: stage.instanceId, key: name, value: one.value };
@@ -148,9 +153,9 @@ function unitsOf(stage: Stage, customer: Customer): (wishes: readonly Wish[], sl
   }
 }
 
-async function said(stage: Stage, steps: Unit): Promise<Said> {
+async function said(stage: Stage, steps: Transaction): Promise<Said> {
   return stage.store.commit(steps).then(
-    ({ answer }) => answer,
+    ({ result }) => result,
     () => "impossible",
   );
 }
@@ -201,7 +206,7 @@ export function model(promise: Promises): void {
 
 function changeOf(endpoints: readonly Endpoint[], { endpoint, version, active }: Extract<Batch, { endpoint: number }>) {
   const id = endpoints[endpoint]?.id ?? "wh_none";
-  return [{ op: "update", table: "endpoints", id, version, set: { active } }] satisfies Unit;
+  return [{ op: "update", table: "endpoints", id, version, set: { active } }] satisfies Transaction;
 }
 
 async function same(stage: Stage, held: Held): Promise<void> {

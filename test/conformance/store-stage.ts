@@ -16,10 +16,10 @@ import type { Endpoint } from "../../server/core/webhook.ts";
 import type { Idempotency } from "../../server/store/records.ts";
 import { columnOf, decode } from "../../server/store/rows.ts";
 import { type Records, TABLES, type TableName } from "../../server/store/schema.ts";
-import type { Answer, Claim, Operation, Store, Unit, Versioned } from "../../server/store/store.ts";
+import type { Claim, CommitResult, Operation, Store, Transaction, Versioned } from "../../server/store/store.ts";
 
 /** Registers one promise of a store as a test; `run` gets a store of its own. */
-export type Promises = (title: string, run: (stage: Stage, context: TestContext) => Promise<void>) => void;
+export type Promises = (title: string, run: (stage: Stage, deps: TestContext) => Promise<void>) => void;
 
 /** A store, and how it is opened again and taken away. */
 export interface StoreUnderTest {
@@ -167,10 +167,10 @@ export class Stage {
   }
 
   /** Commits a unit that must be taken in. Answers where deliveries became due. */
-  async ok(unit: Unit): Promise<string[]> {
+  async ok(unit: Transaction): Promise<string[]> {
     const answer = await this.store.commit(unit);
-    assert.equal(answer.answer, "ok");
-    return answer.answer === "ok" ? answer.lanes : [];
+    assert.equal(answer.result, "ok");
+    return answer.result === "ok" ? answer.lanes : [];
   }
 
   /** Commits an update of a record; answers what the store says to it. */
@@ -178,18 +178,18 @@ export class Stage {
     table: Name,
     { id, version }: { id: string; version: number },
     set: Partial<Records[Name]>,
-  ): Promise<Answer["answer"]> {
+  ): Promise<CommitResult["result"]> {
     const operation = { op: "update", table, id, version, set } as Operation;
-    return (await this.store.commit([operation])).answer;
+    return (await this.store.commit([operation])).result;
   }
 
-  claimMessages(lane: string, slots: number, changes: Partial<Claim> = {}): Promise<Message[]> {
-    return this.store.claimMessages({ lanes: [{ lane, slots }], now: NOW, until: LEASE_END, ...changes });
+  claimMessages(lane: string, permits: number, changes: Partial<Claim> = {}): Promise<Message[]> {
+    return this.store.claimMessages({ lanes: [{ lane, permits }], now: NOW, until: LEASE_END, ...changes });
   }
 
-  async claimDeliveries(lane: string, slots: number, changes: Partial<Claim> = {}): Promise<Delivery[]> {
+  async claimDeliveries(lane: string, permits: number, changes: Partial<Claim> = {}): Promise<Delivery[]> {
     const claimed = await this.store.claimDeliveries({
-      lanes: [{ lane, slots }],
+      lanes: [{ lane, permits }],
       now: NOW,
       until: LEASE_END,
       ...changes,

@@ -5,10 +5,10 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Event } from "../../server/core/event.ts";
 import { listEvents, type PlacedEvent } from "../../server/store/events.ts";
 import type { Records } from "../../server/store/schema.ts";
-import type { Operation, Unit } from "../../server/store/store.ts";
+import type { Operation, Transaction } from "../../server/store/store.ts";
 import { idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
 
-const USED: Operation = { op: "once", table: "idempotency", record: idempotencyOf("used") };
+const USED: Operation = { op: "insertUnique", table: "idempotency", record: idempotencyOf("used") };
 
 /** Steps that make their unit be refused, where `USED` was committed before and no such message is there. */
 const REFUSALS: readonly [string, Operation][] = [
@@ -54,7 +54,7 @@ export function units(promise: Promises): void {
       await stage.ok([USED]);
       const before = await everything(stage);
       const more = stage.message(customer);
-      const also: Unit = [
+      const also: Transaction = [
         { op: "insert", table: "messages", record: more },
         { op: "put", table: "memory", record: { instanceId: "inst_1", key: "k", value: "v" } },
         { op: "event", event: stage.event(more), callbackUrl: "https://callback.example/" },
@@ -64,8 +64,8 @@ export function units(promise: Promises): void {
         [refusing, ...also],
         [...also, refusing],
       ]) {
-        const { answer } = await stage.store.commit(unit);
-        assert.equal(answer, refusing.op === "once" ? "taken" : "stale");
+        const { result: answer } = await stage.store.commit(unit);
+        assert.equal(answer, refusing.op === "insertUnique" ? "duplicate" : "conflict");
         assert.deepEqual(await everything(stage), before);
       }
     });
@@ -77,7 +77,7 @@ export function units(promise: Promises): void {
     const set = { status: "pending", metadata: { a: [1, null] }, fallback: false, dueAt: NOW } as const;
     assert.equal(await stage.update("messages", message, set), "ok");
     assert.deepEqual(await stage.one("messages", message.id), { ...message, ...set, version: 2 });
-    assert.equal(await stage.update("messages", message, { text: "late" }), "stale");
+    assert.equal(await stage.update("messages", message, { text: "late" }), "conflict");
     assert.equal(await stage.update("messages", { ...message, version: 2 }, {}), "ok");
     assert.deepEqual(await stage.one("messages", message.id), { ...message, ...set, version: 3 });
     assert.equal(await stage.update("messages", { ...message, version: 3 }, { metadata: null, dueAt: null }), "ok");
@@ -86,7 +86,7 @@ export function units(promise: Promises): void {
   });
 
   promise("an update of a record that is not there is stale, and makes none", async (stage) => {
-    assert.equal(await stage.update("keys", { id: "key_none", version: 1 }, { name: "x" }), "stale");
+    assert.equal(await stage.update("keys", { id: "key_none", version: 1 }, { name: "x" }), "conflict");
     assert.deepEqual(await stage.all("keys"), []);
   });
 
@@ -97,7 +97,7 @@ export function units(promise: Promises): void {
     const answers = await Promise.all(texts.map((text) => stage.update("messages", message, { text })));
     const winners = texts.filter((_, index) => answers[index] === "ok");
     assert.equal(winners.length, 1);
-    assert.equal(answers.filter((answer) => answer === "stale").length, 199);
+    assert.equal(answers.filter((answer) => answer === "conflict").length, 199);
     assert.deepEqual(await stage.one("messages", message.id), { ...message, text: winners[0], version: 2 });
   });
 
@@ -107,14 +107,14 @@ export function units(promise: Promises): void {
     const answers = await Promise.all(
       messages.map((record) =>
         stage.store.commit([
-          { op: "once", table: "idempotency", record: { ...idempotencyOf("key"), result: record.id } },
+          { op: "insertUnique", table: "idempotency", record: { ...idempotencyOf("key"), result: record.id } },
           { op: "insert", table: "messages", record },
         ]),
       ),
     );
-    const winners = messages.filter((_, index) => answers[index]?.answer === "ok");
+    const winners = messages.filter((_, index) => answers[index]?.result === "ok");
     assert.equal(winners.length, 1);
-    assert.equal(answers.filter(({ answer }) => answer === "taken").length, 199);
+    assert.equal(answers.filter(({ result }) => result === "duplicate").length, 199);
     assert.deepEqual(await stage.all("messages"), winners);
     assert.deepEqual(
       (await stage.all("idempotency")).map(({ result }) => result),
@@ -130,7 +130,7 @@ export function units(promise: Promises): void {
     const update = ({ id }: { id: string }, version: number, text: string): Operation => {
       return { op: "update", table: "messages", id, version, set: { text } };
     };
-    const group: Unit[] = [
+    const group: Transaction[] = [
       [update(first, 1, "one")],
       [update(second, 1, "no"), USED],
       [update(second, 1, "two")],
@@ -139,8 +139,8 @@ export function units(promise: Promises): void {
     ];
     const answers = await Promise.all(group.map((unit) => stage.store.commit(unit)));
     assert.deepEqual(
-      answers.map(({ answer }) => answer),
-      ["ok", "taken", "ok", "stale", "ok"],
+      answers.map(({ result }) => result),
+      ["ok", "duplicate", "ok", "conflict", "ok"],
     );
     assert.deepEqual(
       (await stage.all("messages")).map(({ text, version }) => ({ text, version })),
@@ -183,13 +183,13 @@ export function units(promise: Promises): void {
     const customer = await stage.addCustomer();
     const number = numberOf(stage, customer);
     const key = keyOf(stage, customer);
-    await stage.ok([{ op: "once", table: "numbers", record: number }]);
-    await stage.ok([{ op: "once", table: "keys", record: key }]);
+    await stage.ok([{ op: "insertUnique", table: "numbers", record: number }]);
+    await stage.ok([{ op: "insertUnique", table: "keys", record: key }]);
     const again: Operation[] = [
-      { op: "once", table: "numbers", record: numberOf(stage, customer, number.address) },
-      { op: "once", table: "keys", record: { ...keyOf(stage, customer), hash: key.hash } },
+      { op: "insertUnique", table: "numbers", record: numberOf(stage, customer, number.address) },
+      { op: "insertUnique", table: "keys", record: { ...keyOf(stage, customer), hash: key.hash } },
     ];
-    for (const operation of again) assert.deepEqual(await stage.store.commit([operation]), { answer: "taken" });
+    for (const operation of again) assert.deepEqual(await stage.store.commit([operation]), { result: "duplicate" });
     assert.deepEqual(await stage.all("numbers"), [number]);
     assert.deepEqual(await stage.all("keys"), [key]);
   });

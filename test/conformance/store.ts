@@ -14,11 +14,11 @@ import { claimsOfWaitingPairs } from "./store-waiting.ts";
 /** Runs the suite; `open` is called for every test, and opens a store with nothing in it. */
 export function storeConformance(name: string, open: () => Promise<StoreUnderTest>): void {
   const promise: Promises = (title, run) =>
-    test(`${name}: ${title}`, async (context) => {
+    test(`${name}: ${title}`, async (deps) => {
       const opened = await open();
       const stage = new Stage(opened.store);
       try {
-        await run(stage, context);
+        await run(stage, deps);
       } finally {
         await stage.store.close();
         await opened.remove();
@@ -49,7 +49,7 @@ function endings(name: string, open: () => Promise<StoreUnderTest>): void {
       );
       const usage = stage.store.addUsage([]);
       await stage.store.close();
-      for (const answered of await Promise.all(handedIn)) t.assert.equal(answered.answer, "ok");
+      for (const answered of await Promise.all(handedIn)) t.assert.equal(answered.result, "ok");
       await usage;
       if (opened.reopen === undefined) return t.diagnostic("not opened again: its data does not outlive it");
       stage.store = await opened.reopen();

@@ -86,7 +86,7 @@ export const WRONGS: readonly Wrong[] = [
   {
     name: "a store that keeps no idempotency keys",
     rule: "one key makes one message",
-    sabotage: () => without((step) => step[0] === "once" && step[1] === "idempotency"),
+    sabotage: () => without((step) => step[0] === "insertUnique" && step[1] === "idempotency"),
   },
   {
     name: "a store that forgets what was cancelled",
@@ -215,7 +215,8 @@ export const WRONGS: readonly Wrong[] = [
   {
     name: "a store that forgets which names it has heard",
     rule: "what people do is told once",
-    sabotage: () => without((step) => step[0] === "once" && (step[1] === "handOvers" || step[1] === "arrivals")),
+    sabotage: () =>
+      without((step) => step[0] === "insertUnique" && (step[1] === "handOvers" || step[1] === "arrivals")),
   },
   {
     name: "a store that forgets who wrote STOP",

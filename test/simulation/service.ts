@@ -85,13 +85,13 @@ export class Service {
       fetcher: NO_FETCHER,
       createProvider,
     });
-    this.#inboxes = new Inboxes(this.#engine.context, (path) => path);
+    this.#inboxes = new Inboxes(this.#engine.deps, (path) => path);
     this.#app = this.#buildServer();
   }
 
   async start(): Promise<void> {
     const generate = () => newKey(this.#parts.random);
-    await bootstrap(this.#engine.context, this.#parts.config, fingerprint(SECRET_KEY), generate);
+    await bootstrap(this.#engine.deps, this.#parts.config, fingerprint(SECRET_KEY), generate);
     await this.#app.ready();
     this.#usage.start();
     await this.#engine.start({ poster: this.#parts.poster, inboxUrl: (path) => `http://127.0.0.1${path}` });
@@ -134,11 +134,11 @@ export class Service {
   }
 
   #buildServer(): FastifyInstance {
-    const { context } = this.#engine;
+    const { deps } = this.#engine;
     const { random, config, fault } = this.#parts;
     return buildServer({
-      routes: allRoutes(context, this.#usage, this.#inboxes),
-      authenticate: (key) => context.known.key(hashKey(key)) ?? context.known.findKey(hashKey(key)),
+      routes: allRoutes(deps, this.#usage, this.#inboxes),
+      authenticate: (key) => deps.configCache.key(hashKey(key)) ?? deps.configCache.findKey(hashKey(key)),
       touch: (key) => this.#usage.used(key.id),
       rateLimit: config.rateLimit,
       available: () => null,
@@ -147,8 +147,8 @@ export class Service {
         if (keyId !== null) this.#usage.count([keyId], limited ? "rateLimited" : "requests");
       },
       log: logTo(fault),
-      clock: context.clock,
-      newId: context.newId,
+      clock: deps.clock,
+      newId: deps.newId,
       random,
       extra: (app, bodies) => registerInbox(app, this.#inboxes, bodies),
     });

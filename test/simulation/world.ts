@@ -311,8 +311,8 @@ class World {
       config: this.#config,
       random: (size) => this.#ids.bytes(size),
       chance: () => this.#jitter.next(),
-      createProvider: (name, context) => {
-        const inner = this.#line(life, name, context);
+      createProvider: (name, deps) => {
+        const inner = this.#line(life, name, deps);
         if (sabotage.provider === undefined) return inner;
         // A copy would be up for ever, or down.
         return Object.defineProperty(sabotage.provider(inner), "isUp", { get: () => inner.isUp !== false });
@@ -326,11 +326,11 @@ class World {
   }
 
   /** A carrier's line of the world's kind. */
-  #line(life: Life, name: ProviderName, context: ProviderContext): Provider {
-    const { instanceId, changed } = context;
+  #line(life: Life, name: ProviderName, deps: ProviderContext): Provider {
+    const { instanceId, changed } = deps;
     if (this.#kind === "scripted") return this.#carrier.provider(life, instanceId, name === "sandbox", changed);
     const parts = { clock: this.#clock, chance: this.#chance, order: () => ++this.#order, instanceId };
-    return observed(createProvider(name, context), life, this.#carrier.log, parts);
+    return observed(createProvider(name, deps), life, this.#carrier.log, parts);
   }
 
   #fault(where: string, error: unknown): void {

@@ -40,26 +40,26 @@ export interface AdminApi extends TestContext {
 /** Serves the routes on a free port until the test ends. `line` of a request is `GET /v1/numbers`. */
 export async function startAdminApi(t: Test, options: TestContextOptions = {}): Promise<AdminApi> {
   const test = await testContext(options);
-  const { context } = test;
-  const { apiKey, key: admin } = testKey(context, null);
-  await commitAll(context, [{ op: "insert", table: "keys", record: apiKey }]);
-  const usage = new UsageCounters({ ...context, fault: context.observer.fault });
+  const { deps } = test;
+  const { apiKey, key: admin } = testKey(deps, null);
+  await commitAll(deps, [{ op: "insert", table: "keys", record: apiKey }]);
+  const usage = new UsageCounters({ ...deps, fault: deps.observer.fault });
   let url = "";
-  const inboxes = new Inboxes(context, (path) => url + path);
+  const inboxes = new Inboxes(deps, (path) => url + path);
   const { port } = await startEdge(t, {
-    authenticate: (secret) => context.known.findKey(hashKey(secret)),
+    authenticate: (secret) => deps.configCache.findKey(hashKey(secret)),
     touch: (used) => usage.used(used.id),
     counted: ({ keyId }) => {
       if (keyId !== null) usage.count([keyId], "requests");
     },
-    clock: context.clock,
-    newId: context.newId,
-    random: context.random,
+    clock: deps.clock,
+    newId: deps.newId,
+    random: deps.random,
     routes: [
-      ...customerRoutes(context),
-      ...keyRoutes(context),
-      ...numberRoutes(context),
-      ...usageRoutes(context, usage),
+      ...customerRoutes(deps),
+      ...keyRoutes(deps),
+      ...numberRoutes(deps),
+      ...usageRoutes(deps, usage),
       ...inboxRoutes(inboxes),
     ],
     extra: (app, bodies) => registerInbox(app, inboxes, bodies),

@@ -36,33 +36,33 @@ export const SMS_ONLY: Partial<SendMessage> = { routing: { preference: ["sms"] }
 export async function carriersOn(t: NodeTest, options: StageOptions = {}): Promise<Carriers> {
   const provider = options.provider ?? new ScriptedProvider({ channels: ["imessage"] });
   const stage = await engineStage(t, { ...options, provider });
-  const { context, clock } = stage;
+  const { deps, clock } = stage;
   let carriers = 0;
   return {
     stage,
     mac: { id: stage.instance.id, name: stage.instance.name, provider },
     async add(made = new ScriptedProvider({ channels: ["sms"] }), kind = "smpp") {
-      const id = context.newId("inst");
+      const id = deps.newId("inst");
       const now = clock.now();
       carriers += 1;
       const name = `Carrier ${carriers}`;
       const own = { id, name, provider: kind, config: null } as const;
       const record: Instance = { ...own, version: 1, createdAt: now, updatedAt: now };
-      await commitAll(context, [{ op: "insert", table: "instances", record }]);
-      context.known.clear();
+      await commitAll(deps, [{ op: "insert", table: "instances", record }]);
+      deps.configCache.clear();
       stage.providers.set(id, made);
       return { id, name, provider: made };
     },
     async setRoutes(routes) {
-      const customer = await findCustomer(context.store.db, stage.customer.id);
+      const customer = await findCustomer(deps.store.db, stage.customer.id);
       const { id, version } = customer ?? stage.customer;
-      await commitAll(context, [{ op: "update", table: "customers", id, version, set: { routes } }]);
-      context.known.clear();
+      await commitAll(deps, [{ op: "update", table: "customers", id, version, set: { routes } }]);
+      deps.configCache.clear();
     },
     async flip(isUp, ...carriers) {
       for (const carrier of carriers) carrier.provider.isUp = isUp;
-      stage.life.context.wake.messages(carriers.map(({ id }) => id));
-      stage.life.context.wake.outages();
+      stage.life.deps.wake.messages(carriers.map(({ id }) => id));
+      stage.life.deps.wake.outages();
       // Timers of no time at all take a millisecond, and a walk takes one for each stretch.
       await clock.advance(10);
       await stage.run();

@@ -11,18 +11,18 @@ import type { CustomerNumber } from "../../server/core/number.ts";
 import { RETRY_SCHEDULE_MS } from "../../server/core/retry.ts";
 import { newSigningSecret } from "../../server/core/signature.ts";
 import { ShownTyping } from "../../server/engine/chats/show-typing.ts";
-import { Threads } from "../../server/engine/chats/threads.ts";
+import { ThreadCache } from "../../server/engine/chats/threads.ts";
 import { Typists } from "../../server/engine/chats/typing.ts";
+import { ConfigCache } from "../../server/engine/config-cache.ts";
 import { OptOuts } from "../../server/engine/contacts/opt-outs.ts";
-import type { Context, EngineSettings } from "../../server/engine/context.ts";
+import type { Deps, EngineSettings } from "../../server/engine/deps.ts";
 import { Feeds } from "../../server/engine/feeds.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
-import { Known } from "../../server/engine/known.ts";
 import { Links } from "../../server/engine/links.ts";
-import { Recent } from "../../server/engine/messages/recent.ts";
+import { MessageCache } from "../../server/engine/messages/message-cache.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
-import { Turns } from "../../server/engine/turns.ts";
+import { SerialQueue } from "../../server/engine/serial-queue.ts";
 import { AttemptFeed } from "../../server/engine/webhooks/attempt-feed.ts";
 import { Receivers } from "../../server/engine/webhooks/receivers.ts";
 import type { OwnLimit } from "../../server/outgoing/connection.ts";
@@ -31,7 +31,7 @@ import type { Provider } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
 import { createSealer } from "../../server/secrets.ts";
 import { openSqliteInProcess, type Ports } from "../../server/store/sqlite/store.ts";
-import type { Unit } from "../../server/store/store.ts";
+import type { Transaction } from "../../server/store/store.ts";
 import { SimulatedClock } from "./clock.ts";
 
 /** A customer with one number on the sandbox instance, and a key of its own. */
@@ -56,7 +56,7 @@ export interface Observed {
 
 /** A context and what was put into it. Nothing runs in it: waking a loop only adds its lanes to `woken`. */
 export interface TestContext extends Tenant {
-  context: Context;
+  deps: Deps;
   clock: SimulatedClock;
   instance: Instance;
   /** Add an instance's provider here; it is `context.providers`. */
@@ -73,7 +73,7 @@ export interface TestContext extends Tenant {
 export interface TestContextOptions {
   settings?: Partial<EngineSettings>;
   /** Parts put in place of the ordinary ones. */
-  context?: Partial<Context>;
+  deps?: Partial<Deps>;
   path?: string;
   /** Puts something between the store and its database. */
   through?: (ports: Ports) => Ports;
@@ -133,7 +133,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     outOf: [],
     faults: [],
   };
-  const context: Context = {
+  const deps: Deps = {
     store,
     clock,
     shift: clock.ahead,
@@ -142,9 +142,9 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     chance: () => 0,
     sealer: createSealer(Buffer.alloc(32, 7), random),
     settings: { ...TEST_SETTINGS, ...options.settings },
-    known: new Known(store.db),
-    recent: new Recent(),
-    threads: new Threads(),
+    configCache: new ConfigCache(store.db),
+    messageCache: new MessageCache(),
+    threadCache: new ThreadCache(),
     typists: new Typists(),
     shownTyping: new ShownTyping(),
     optOuts: new OptOuts(store.db),
@@ -152,7 +152,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     attempted: new AttemptFeed(),
     links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,
-    turns: new Turns(),
+    serial: new SerialQueue(),
     receivers: new Receivers(),
     publicUrl: () => "http://127.0.0.1:8080",
     link: (token) => `http://127.0.0.1:8080/v1/attachments/${token}`,
@@ -166,10 +166,10 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
       outages: () => {},
       chores: () => {},
     },
-    ...options.context,
+    ...options.deps,
   };
   const instance: Instance = {
-    id: context.newId("inst"),
+    id: deps.newId("inst"),
     name: "Sandbox",
     provider: "sandbox",
     version: 1,
@@ -177,21 +177,21 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     createdAt: clock.now(),
     updatedAt: clock.now(),
   };
-  await commitAll(context, [{ op: "insert", table: "instances", record: instance }]);
+  await commitAll(deps, [{ op: "insert", table: "instances", record: instance }]);
   let tenants = 0;
   const addTenant = (name: string) => {
     tenants += 1;
-    return insertTenant(context, { name, instance, address: `+1555${String(tenants).padStart(7, "0")}` });
+    return insertTenant(deps, { name, instance, address: `+1555${String(tenants).padStart(7, "0")}` });
   };
   const tenant = await addTenant("Test customer");
-  const close = () => context.store.close();
-  return { ...tenant, context, clock, instance, providers, woken, observed, addTenant, close };
+  const close = () => deps.store.close();
+  return { ...tenant, deps, clock, instance, providers, woken, observed, addTenant, close };
 }
 
 /** Commits a unit of records that a test lays out; throws unless it was taken in. */
-export async function commitAll(context: Pick<Context, "store">, unit: Unit): Promise<void> {
-  const { answer } = await context.store.commit(unit);
-  if (answer !== "ok") throw new Error(`the test's own records were refused: ${answer}`);
+export async function commitAll(deps: Pick<Deps, "store">, unit: Transaction): Promise<void> {
+  const { result } = await deps.store.commit(unit);
+  if (result !== "ok") throw new Error(`the test's own records were refused: ${result}`);
 }
 
 /** A usable key: the record, and the key in clear. An admin key when `customerId` is null. */
@@ -220,10 +220,10 @@ export function testKey(
 }
 
 async function insertTenant(
-  context: Context,
+  deps: Deps,
   { name, instance, address }: { name: string; instance: Instance; address: string },
 ): Promise<Tenant> {
-  const { newId, random, clock, sealer } = context;
+  const { newId, random, clock, sealer } = deps;
   const id = newId("cust");
   const customer: Customer = {
     id,
@@ -249,8 +249,8 @@ async function insertTenant(
     isDefault: true,
     createdAt: clock.now(),
   };
-  const { apiKey, key } = testKey(context, id);
-  await commitAll(context, [
+  const { apiKey, key } = testKey(deps, id);
+  await commitAll(deps, [
     { op: "insert", table: "customers", record: customer },
     { op: "insert", table: "numbers", record: number },
     { op: "insert", table: "keys", record: apiKey },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import type { TestContext as NodeTest } from "node:test";
 import type { Attempt, Delivery } from "../../server/core/delivery.ts";
-import type { EngineSettings } from "../../server/engine/context.ts";
+import type { EngineSettings } from "../../server/engine/deps.ts";
 import type { Lanes } from "../../server/engine/lanes.ts";
 import { setWebhook } from "../../server/engine/webhooks/configure.ts";
 import { createDeliver } from "../../server/engine/webhooks/deliver.ts";
@@ -65,7 +65,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
   const woken: string[] = [];
   const made = await testContext({
     settings,
-    context: {
+    deps: {
       chance,
       wake: {
         messages: () => {},
@@ -79,7 +79,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
       },
     },
   });
-  const { clock, context } = made;
+  const { clock, deps } = made;
   const sent: Sent[] = [];
   const answers: (Posted | null)[] = [];
   const post = (request: PostRequest) =>
@@ -88,7 +88,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
       const answer = answers.length > 0 ? answers.shift() : stage.answer(request);
       if (answer !== null && answer !== undefined) resolve(answer);
     });
-  const lanes = createDeliver(context, { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` });
+  const lanes = createDeliver(deps, { poster: { post }, inboxUrl: (path) => `http://127.0.0.1:8080${path}` });
   waking.lanes = lanes;
   lanes.start();
   t.after(async () => {
@@ -96,7 +96,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
     assert.deepEqual(made.observed.faults, []);
   });
   const deliveries = async () =>
-    (await context.store.db.selectFrom("deliveries").selectAll().orderBy("id").execute()).map((row) =>
+    (await deps.store.db.selectFrom("deliveries").selectAll().orderBy("id").execute()).map((row) =>
       decode("deliveries", row),
     );
   const stage: DeliverStage = {
@@ -109,7 +109,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
     async run() {
       for (let before = -1; before !== sent.length; ) {
         before = sent.length;
-        const due = await context.store.dueLanes("deliveries", clock.now());
+        const due = await deps.store.dueLanes("deliveries", clock.now());
         lanes.wake(due.map(({ lane }) => lane));
         await clock.advance(0);
         await clock.advance(0);
@@ -127,7 +127,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
     },
     async attempts() {
       const { id } = await stage.delivery();
-      return (await findAttempts(context.store.db, [id])).get(id) ?? [];
+      return (await findAttempts(deps.store.db, [id])).get(id) ?? [];
     },
   };
   return stage;
@@ -137,8 +137,8 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
 export const SECRET = "a secret of my own";
 
 /** Makes the configuration: every event to `URL_A`, signed with `SECRET`. */
-export async function configure({ context, customer }: TestContext, url = URL_A): Promise<void> {
-  await setWebhook(context, customer.id, { url, events: ["*"], secret: SECRET });
+export async function configure({ deps, customer }: TestContext, url = URL_A): Promise<void> {
+  await setWebhook(deps, customer.id, { url, events: ["*"], secret: SECRET });
 }
 
 /** Whether a sending has the signature of specification 5.2 made with `secret`. */

@@ -9,12 +9,12 @@ import type { MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
 import { apply } from "../../server/engine/apply.ts";
 import { OptOuts } from "../../server/engine/contacts/opt-outs.ts";
-import type { Context, EngineSettings } from "../../server/engine/context.ts";
+import type { Deps, EngineSettings } from "../../server/engine/deps.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
 import { accept } from "../../server/engine/messages/accept.ts";
 import { Dispatch } from "../../server/engine/messages/dispatch.ts";
-import { Recent } from "../../server/engine/messages/recent.ts";
-import { Turns } from "../../server/engine/turns.ts";
+import { MessageCache } from "../../server/engine/messages/message-cache.ts";
+import { SerialQueue } from "../../server/engine/serial-queue.ts";
 import type { Signal } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
 import { listEventsOfMessage } from "../../server/store/events.ts";
@@ -48,7 +48,7 @@ export function seeded(seed: number): (limit: number) => number {
 
 /** One process: what it did is on disk, what it holds in memory dies with it. */
 export class Life {
-  readonly context: Context;
+  readonly deps: Deps;
   readonly dispatch: Dispatch;
   /** Writes so far: commits and claims. */
   writes = 0;
@@ -61,13 +61,13 @@ export class Life {
   delay: () => number = () => 0;
 
   constructor(made: TestContext, create: typeof createProvider = createProvider) {
-    this.context = {
-      ...made.context,
-      store: this.#store(made.context.store),
+    this.deps = {
+      ...made.deps,
+      store: this.#store(made.deps.store),
       clock: this.#clock(made.clock),
-      recent: new Recent(),
-      optOuts: new OptOuts(made.context.store.db),
-      turns: new Turns(),
+      messageCache: new MessageCache(),
+      optOuts: new OptOuts(made.deps.store.db),
+      serial: new SerialQueue(),
       connections: new Connections(create, made.providers),
       wake: {
         messages: (lanes, pair) => this.dispatch.wake(lanes, pair),
@@ -76,7 +76,7 @@ export class Life {
         chores: () => {},
       },
     };
-    this.dispatch = new Dispatch(this.context);
+    this.dispatch = new Dispatch(this.deps);
     this.dispatch.start();
   }
 
@@ -168,15 +168,15 @@ export interface EngineStage extends TestContext {
 /** Opens a stage until the test ends; at the end no loop may have met a fault but those that `faults` names. */
 export async function engineStage(
   t: NodeTest,
-  { settings = {}, context: parts = {}, provider = new ScriptedProvider(), faults = [], create }: StageOptions = {},
+  { settings = {}, deps: parts = {}, provider = new ScriptedProvider(), faults = [], create }: StageOptions = {},
 ): Promise<EngineStage> {
-  const made = await testContext({ settings, context: parts });
+  const made = await testContext({ settings, deps: parts });
   made.providers.set(made.instance.id, provider);
-  const { clock, instance, context } = made;
+  const { clock, instance, deps } = made;
   let life = new Life(made, create);
   t.after(async () => {
     life.die();
-    await checkReasons(made.context.store);
+    await checkReasons(made.deps.store);
     await made.close();
     const odd = made.observed.faults.filter(({ where }) => !faults.includes(where));
     assert.deepEqual(odd, []);
@@ -189,26 +189,26 @@ export async function engineStage(
     }
   };
   const message = async (id: MessageId) => {
-    const found = await findMessage(context.store.db, id);
+    const found = await findMessage(deps.store.db, id);
     assert.ok(found !== null, `${id} is lost`);
     return found;
   };
   const events = async (id: MessageId) =>
-    (await listEventsOfMessage(context.store.db, id)).map(({ bytes }) => JSON.parse(bytes) as ToldEvent);
+    (await listEventsOfMessage(deps.store.db, id)).map(({ bytes }) => JSON.parse(bytes) as ToldEvent);
   return {
     ...made,
     provider,
     get life() {
       return life;
     },
-    send: (more = {}) => sendTo(life.context, made, more),
+    send: (more = {}) => sendTo(life.deps, made, more),
     run,
     async pass(ms) {
       clock.shift(ms);
       await run();
     },
     async tell(signal) {
-      await apply(life.context, instance.id, signal);
+      await apply(life.deps, instance.id, signal);
       await run();
     },
     message,
@@ -225,7 +225,7 @@ export async function engineStage(
     },
     async restart() {
       life.die();
-      await context.store.release(Number.POSITIVE_INFINITY, clock.now());
+      await deps.store.release(Number.POSITIVE_INFINITY, clock.now());
       life = new Life(made, create);
       await run();
     },
@@ -245,7 +245,7 @@ async function checkReasons({ db }: Store): Promise<void> {
 export interface StageOptions {
   settings?: Partial<EngineSettings>;
   /** Parts of the context put in place of the ordinary ones. */
-  context?: Partial<Context>;
+  deps?: Partial<Deps>;
   provider?: ScriptedProvider;
   /** Makes the providers of instances that a test connects. */
   create?: typeof createProvider;
@@ -253,8 +253,8 @@ export interface StageOptions {
   faults?: string[];
 }
 
-async function sendTo(context: Context, made: TestContext, more: Partial<SendMessage>): Promise<MessageId> {
-  const { record } = await accept(context, {
+async function sendTo(deps: Deps, made: TestContext, more: Partial<SendMessage>): Promise<MessageId> {
+  const { record } = await accept(deps, {
     customerId: made.customer.id,
     keyId: made.apiKey.id,
     correlationId: `cor_${"0".repeat(32)}`,

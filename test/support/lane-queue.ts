@@ -17,7 +17,7 @@ export class Queue {
   /** Due and not claimed. */
   due: Item[] = [];
   /** Every claim: what it asked for. */
-  readonly claims: { lane: string; slots: number }[][] = [];
+  readonly claims: { lane: string; permits: number }[][] = [];
   readonly polls: number[] = [];
   /** Ids in the order they began. */
   readonly began: number[] = [];
@@ -59,12 +59,12 @@ export class Queue {
     });
   }
 
-  claim(wanted: { lane: string; slots: number }[]): Item[] {
+  claim(wanted: { lane: string; permits: number }[]): Item[] {
     this.claims.push(wanted);
     if (this.failing !== null) throw this.failing;
     const claimed: Item[] = [];
-    for (const { lane, slots } of wanted)
-      claimed.push(...this.due.filter((item) => item.lane === lane).slice(0, slots));
+    for (const { lane, permits } of wanted)
+      claimed.push(...this.due.filter((item) => item.lane === lane).slice(0, permits));
     this.due = this.due.filter((item) => !claimed.includes(item));
     return claimed;
   }

@@ -72,7 +72,7 @@ const RUNS_MAX = 100;
 
 /** Lets be done what is due, until nothing is and nobody holds anything: writes that are put off take several runs. */
 async function quiet(stage: EngineStage): Promise<void> {
-  const { store, clock } = stage.context;
+  const { store, clock } = stage.deps;
   for (let run = 0; run < RUNS_MAX; run += 1) {
     await stage.run();
     const busy = await store.db

@@ -7,7 +7,7 @@ import { testContext } from "./context.ts";
 
 /** The list that the service itself is built from. Their handlers are not to be called: nothing is behind them. */
 export async function listRoutes(): Promise<Route[]> {
-  const { context, close } = await testContext();
+  const { deps, close } = await testContext();
   await close();
-  return allRoutes(context, { flush: async () => {} }, new Inboxes(context, (path) => path));
+  return allRoutes(deps, { flush: async () => {} }, new Inboxes(deps, (path) => path));
 }

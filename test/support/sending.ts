@@ -25,37 +25,37 @@ export async function openContext(t: NodeTest, ...[options]: Parameters<typeof t
 /** Accepts what a tenant sends, and answers it as it is stored. */
 export async function send(made: TestContext, body: SendMessage, tenant: Tenant = made): Promise<Message> {
   const content = body.content ?? { text: "Hello" };
-  const { record } = await accept(made.context, {
+  const { record } = await accept(made.deps, {
     customerId: tenant.customer.id,
     keyId: tenant.apiKey.id,
     correlationId: CORRELATION,
     idempotencyKey: body.idempotencyKey ?? null,
     body: body.attachments === undefined ? { ...body, content } : body,
   });
-  const message = await findMessage(made.context.store.db, record.id as MessageId);
+  const message = await findMessage(made.deps.store.db, record.id as MessageId);
   assert.ok(message !== null);
   return message;
 }
 
 /** All chats, the oldest first. */
 export async function chats({
-  context,
+  deps,
 }: TestContext): Promise<{ id: string; customer_id: string; peer: string | null }[]> {
-  return context.store.db.selectFrom("chats").select(["id", "customer_id", "peer"]).orderBy("id").execute();
+  return deps.store.db.selectFrom("chats").select(["id", "customer_id", "peer"]).orderBy("id").execute();
 }
 
 /** A group of a tenant, as its provider made it. */
 export async function groupFor(made: TestContext, more: Partial<Chat> = {}, tenant: Tenant = made): Promise<Chat> {
-  const group = newGroup(made.context, {
+  const group = newGroup(made.deps, {
     customerId: tenant.customer.id,
     from: tenant.number.address,
     channel: "imessage",
     instanceId: made.instance.id,
-    reference: `group-${made.context.newId("ref")}`,
+    reference: `group-${made.deps.newId("ref")}`,
     name: "Us",
     participants: [TO, "+15550100002"],
   });
   const chat = { ...group, ...more };
-  await commitAll(made.context, [{ op: "insert", table: "chats", record: chat }]);
+  await commitAll(made.deps, [{ op: "insert", table: "chats", record: chat }]);
   return chat;
 }

@@ -27,17 +27,17 @@ export interface Served extends TestContext {
 /** Serves the routes made of a new test context, on a free port, until the test ends. */
 export async function served(
   t: NodeTest,
-  routesOf: (context: TestContext["context"]) => Route[],
+  routesOf: (deps: TestContext["deps"]) => Route[],
   options: TestContextOptions = {},
 ): Promise<Served> {
   const made = await testContext(options);
-  const { context } = made;
+  const { deps } = made;
   const { port } = await startEdge(t, {
-    routes: routesOf(context),
-    authenticate: (secret) => context.known.findKey(hashKey(secret)),
-    clock: context.clock,
-    newId: context.newId,
-    random: context.random,
+    routes: routesOf(deps),
+    authenticate: (secret) => deps.configCache.findKey(hashKey(secret)),
+    clock: deps.clock,
+    newId: deps.newId,
+    random: deps.random,
   });
   t.after(() => made.close());
   const send = async (method: string, path: string, ask: Ask = {}) => {

@@ -20,7 +20,7 @@ export function serveWebhooks(t: NodeTest): Promise<Served> {
   // Nothing delivers here: a service that stops waits for no attempt.
   const lasting = new Lasting();
   lasting.stop();
-  return served(t, (context) => [...webhookRoutes(context, lasting), ...deliveryRoutes(context)]);
+  return served(t, (deps) => [...webhookRoutes(deps, lasting), ...deliveryRoutes(deps)]);
 }
 
 /** Makes or changes the configuration. */
@@ -46,25 +46,25 @@ export interface Told {
 }
 
 /** An event of the context's customer, not committed. */
-export function eventOf({ context, customer }: TestContext, told: Told = {}): Event {
+export function eventOf({ deps, customer }: TestContext, told: Told = {}): Event {
   const { type = "message.sent", messageId = null, sequence = 0 } = told;
-  const id = context.newId("evt");
+  const id = deps.newId("evt");
   const fields = { id, customerId: customer.id, type, messageId, sequence, correlationId: "cor_1" };
-  return makeEvent({ ...fields, createdAt: context.clock.now() }, {});
+  return makeEvent({ ...fields, createdAt: deps.clock.now() }, {});
 }
 
 /** Commits an event with its deliveries, a millisecond after the one before it; gives its id. */
 export async function tell(made: TestContext, told: Told & { callbackUrl?: string } = {}): Promise<string> {
   await made.clock.advance(1);
   const event = eventOf(made, told);
-  await commitAll(made.context, [{ op: "event", event, callbackUrl: told.callbackUrl ?? null }]);
+  await commitAll(made.deps, [{ op: "event", event, callbackUrl: told.callbackUrl ?? null }]);
   return event.id;
 }
 
 /** Adds the built-in inbox of the context's customer, as the service makes it. */
-export async function addInbox({ context, customer }: TestContext): Promise<Endpoint> {
-  const id = context.newId("wh");
-  const now = context.clock.now();
+export async function addInbox({ deps, customer }: TestContext): Promise<Endpoint> {
+  const id = deps.newId("wh");
+  const now = deps.clock.now();
   const inbox: Endpoint = {
     id,
     version: 1,
@@ -75,12 +75,12 @@ export async function addInbox({ context, customer }: TestContext): Promise<Endp
     events: ["*"],
     active: true,
     maxInFlight: null,
-    secret: context.sealer.seal("whsec_inbox", endpointSecretPlace(id)),
+    secret: deps.sealer.seal("whsec_inbox", endpointSecretPlace(id)),
     previousSecret: null,
     previousSecretUntil: null,
     createdAt: now,
     updatedAt: now,
   };
-  await commitAll(context, [{ op: "insert", table: "endpoints", record: inbox }]);
+  await commitAll(deps, [{ op: "insert", table: "endpoints", record: inbox }]);
   return inbox;
 }

@@ -10,7 +10,7 @@ import type { Message } from "../../core/message.ts";
 import { NEW_MESSAGE } from "../../core/message.ts";
 import type { Fetched, Fetching } from "../../outgoing/fetch.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { LINK_KEY, Links, linkUnder } from "../links.ts";
 import { attach, keepInbound } from "./attach.ts";
 import { findDownload, readDownload } from "./download.ts";
@@ -53,11 +53,11 @@ class FakeFetcher implements Fetching {
   }
 }
 
-function messageOf({ context, customer, number, instance }: TestContext, more: Partial<Message>): Message {
-  const now = context.clock.now();
+function messageOf({ deps, customer, number, instance }: TestContext, more: Partial<Message>): Message {
+  const now = deps.clock.now();
   return {
     ...NEW_MESSAGE,
-    id: context.newId("msg"),
+    id: deps.newId("msg"),
     customerId: customer.id,
     keyId: null,
     from: number.address,
@@ -87,10 +87,10 @@ function fileAt(url: string, more: Partial<MessageAttachment> = {}): MessageAtta
 }
 
 async function stage(t: { after(action: () => unknown): void }, fetcher: FakeFetcher) {
-  const made = await testContext({ context: { fetcher } });
+  const made = await testContext({ deps: { fetcher } });
   t.after(() => made.close());
   const load = (more: Partial<Message>, abort = new AbortController().signal) =>
-    gatherAttachments(made.context, messageOf(made, more), abort);
+    gatherAttachments(made.deps, messageOf(made, more), abort);
   return { ...made, load };
 }
 
@@ -100,14 +100,14 @@ test("contract 3: the files of a message come in order, media first, typed by co
     "https://a.example/two": PNG,
     "https://a.example/sound.mp3?x": MP3,
   });
-  const { context, customer, load } = await stage(t, fetcher);
-  const messageId = context.newId("msg");
+  const { deps, customer, load } = await stage(t, fetcher);
+  const messageId = deps.newId("msg");
   const owner = { customerId: customer.id, messageId };
-  const kept = attach(context, owner, [
+  const kept = attach(deps, owner, [
     { type: "url", url: "https://a.example/sound.mp3?x", isAudioMessage: true },
     { type: "base64", data: PNG.toString("base64"), filename: "mine.png" },
   ]);
-  await commitAll(context, kept.operations);
+  await commitAll(deps, kept.operations);
   const mediaUrls = ["https://a.example/one.png", "https://a.example/two"];
   const files = await load({ mediaUrls, attachments: kept.attachments });
   assert.ok("loaded" in files);
@@ -121,7 +121,7 @@ test("contract 3: the files of a message come in order, media first, typed by co
     ],
   );
   assert.ok(files.loaded.every(({ bytes }) => bytes.length === PNG.length || bytes.length === MP3.length));
-  const link = context.link(kept.attachments[1]?.token ?? "");
+  const link = deps.link(kept.attachments[1]?.token ?? "");
   assert.deepEqual(
     files.loaded.map(({ url }) => url),
     [...mediaUrls, "https://a.example/sound.mp3?x", link],
@@ -190,14 +190,14 @@ test("what may be had later defers the message: a fault on the way, no room, a s
     "https://a.example/a.png": PNG,
     "https://a.example/busy": { deferred: "answers 503" },
   });
-  const { context, customer, clock, load } = await stage(t, fetcher);
+  const { deps, customer, clock, load } = await stage(t, fetcher);
   const mediaUrls = ["https://a.example/a.png", "https://a.example/busy"];
   assert.deepEqual(await load({ mediaUrls }), { deferred: "content.mediaUrls[1] answers 503" });
   assert.equal(fetcher.held, 0);
 
-  const owner = { customerId: customer.id, messageId: context.newId("msg") };
-  const kept = attach(context, owner, [{ type: "base64", data: PNG.toString("base64") }]);
-  await commitAll(context, kept.operations);
+  const owner = { customerId: customer.id, messageId: deps.newId("msg") };
+  const kept = attach(deps, owner, [{ type: "base64", data: PNG.toString("base64") }]);
+  await commitAll(deps, kept.operations);
   fetcher.room = 3;
   const full = await load({ attachments: kept.attachments });
   assert.deepEqual(full, { deferred: "attachments[0] was not read: too many large files are under way" });
@@ -220,11 +220,11 @@ const INBOUND: InboundAttachment = {
   data: null,
 };
 
-async function kept(made: { context: Context } & TestContext, more: Partial<InboundAttachment>) {
-  const { context, customer, instance } = made;
-  const owner = { customerId: customer.id, messageId: context.newId("msg"), instanceId: instance.id };
-  const { attachments, operations } = keepInbound(context, owner, [{ ...INBOUND, ...more }]);
-  await commitAll(context, operations);
+async function kept(made: { deps: Deps } & TestContext, more: Partial<InboundAttachment>) {
+  const { deps, customer, instance } = made;
+  const owner = { customerId: customer.id, messageId: deps.newId("msg"), instanceId: instance.id };
+  const { attachments, operations } = keepInbound(deps, owner, [{ ...INBOUND, ...more }]);
+  await commitAll(deps, operations);
   const [attachment] = attachments;
   assert.ok(attachment !== undefined && attachment.token !== null);
   return { ...attachment, token: attachment.token };
@@ -243,17 +243,17 @@ test("what a contact sent is kept as it is: bytes where there are any, typed by 
     [told.mimeType, told.filename, told.totalBytes, told.url],
     ["text/html", "x.png", page.length, null],
   );
-  const head = await findDownload(made.context, token);
-  const { bytes, mimeType } = await readDownload(made.context, head);
+  const head = await findDownload(made.deps, token);
+  const { bytes, mimeType } = await readDownload(made.deps, head);
   assert.deepEqual([Buffer.from(bytes).toString(), mimeType], ["<html>", "text/html"]);
 });
 
 test("what the provider has is fetched from it on demand; what it no longer has, or cannot give, is 404", async (t) => {
   const made = await stage(t, new FakeFetcher({}));
-  const { context, providers, instance } = made;
+  const { deps, providers, instance } = made;
   const { token, ...told } = await kept(made, { mimeType: "image/x-odd", totalBytes: 77 });
   assert.deepEqual([told.mimeType, told.totalBytes], ["image/x-odd", 77]);
-  const read = async () => readDownload(context, await findDownload(context, token));
+  const read = async () => readDownload(deps, await findDownload(deps, token));
   await assert.rejects(read(), { code: "SERVICE_UNAVAILABLE" });
   const provider = new ScriptedProvider();
   providers.set(instance.id, provider);
@@ -277,33 +277,33 @@ test("what the provider has is fetched from it on demand; what it no longer has,
 
 test("contract 3: a link lasts as long as the events of its moment are kept, and is told no longer than that", async (t) => {
   const made = await stage(t, new FakeFetcher({}));
-  const { context, clock } = made;
-  const link = linkUnder(() => "https://api.example", context);
+  const { deps, clock } = made;
+  const link = linkUnder(() => "https://api.example", deps);
   const { token } = await kept(made, { data: PNG });
   assert.equal(link(token), `https://api.example/v1/attachments/${token}`);
   const dayMs = 86_400_000;
   // The sandbox's clock moves no link.
   clock.shift(90 * dayMs);
   await clock.advance(30 * dayMs - 1);
-  await findDownload(context, token);
+  await findDownload(deps, token);
   await clock.advance(1);
-  await assert.rejects(findDownload(context, token), { code: "NOT_FOUND" });
+  await assert.rejects(findDownload(deps, token), { code: "NOT_FOUND" });
   assert.equal(link(token), null);
-  const forever = { ...context, settings: { ...context.settings, retentionMs: null } };
-  const { token: lasting } = await kept({ ...made, context: forever }, { data: PNG });
+  const forever = { ...deps, settings: { ...deps.settings, retentionMs: null } };
+  const { token: lasting } = await kept({ ...made, deps: forever }, { data: PNG });
   await clock.advance(1_000 * dayMs);
-  await findDownload(context, lasting);
+  await findDownload(deps, lasting);
 });
 
 test("the key of links is made once, kept sealed, and is the same at each start", async (t) => {
-  const { context } = await stage(t, new FakeFetcher({}));
+  const { deps } = await stage(t, new FakeFetcher({}));
   const [first, second] = [new Links(), new Links()];
-  assert.throws(() => first.token(context.newId("att"), 0, null), /was not loaded/);
-  await first.load(context);
-  await second.load(context);
-  const id = context.newId("att");
+  assert.throws(() => first.token(deps.newId("att"), 0, null), /was not loaded/);
+  await first.load(deps);
+  await second.load(deps);
+  const id = deps.newId("att");
   assert.equal(second.open(first.token(id, 0, null), 1), id);
-  const row = await context.store.db
+  const row = await deps.store.db
     .selectFrom("settings")
     .select("value")
     .where("name", "=", LINK_KEY)

@@ -8,7 +8,7 @@ import type { CustomerId, InstanceId, MessageId } from "../../core/id.ts";
 import { filenameOf, isAudio, judgeMedia, mimeTypeOf, notAudio, refuseType, typeOfReceived } from "../../core/media.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 /** Details of one refusal (contract 1). */
 const DETAILS_MAX = 100;
@@ -26,13 +26,13 @@ export interface Attached {
 }
 
 /** What taking files in needs of the context. */
-type Attaching = Pick<Context, "clock" | "newId" | "settings" | "links">;
+type Attaching = Pick<Deps, "clock" | "newId" | "settings" | "links">;
 
 /**
  * Takes in the files of a request to send: bytes are kept, addresses are fetched from at the hand-over. Throws a 400
  * that names every field which does not fit (`attachments[0].data`, `.mimeType`, `.url`).
  */
-export function attach(context: Attaching, owner: Owner, inputs: readonly AttachmentInput[]): Attached {
+export function attach(deps: Attaching, owner: Owner, inputs: readonly AttachmentInput[]): Attached {
   const details: ErrorDetail[] = [];
   const attached: Attached = { attachments: [], operations: [] };
   for (const [index, input] of inputs.entries()) {
@@ -40,12 +40,12 @@ export function attach(context: Attaching, owner: Owner, inputs: readonly Attach
       details.push({ path: `attachments[${index}].${field}`, message });
       return null;
     };
-    const attachment = input.type === "url" ? fromUrl(context, input, refuse) : null;
+    const attachment = input.type === "url" ? fromUrl(deps, input, refuse) : null;
     if (attachment !== null) attached.attachments.push(attachment);
-    const content = input.type === "base64" ? fromBase64(context, owner, input, refuse) : null;
+    const content = input.type === "base64" ? fromBase64(deps, owner, input, refuse) : null;
     if (content === null) continue;
     attached.operations.push({ op: "insert", table: "contents", record: content });
-    attached.attachments.push(named(context, content, input.isAudioMessage ?? false));
+    attached.attachments.push(named(deps, content, input.isAudioMessage ?? false));
   }
   if (details.length > 0) throw invalidFields(details.slice(0, DETAILS_MAX));
   return attached;
@@ -53,18 +53,18 @@ export function attach(context: Attaching, owner: Owner, inputs: readonly Attach
 
 type Refuse = (field: string, message: string) => null;
 
-function fromUrl(context: Attaching, input: AttachmentInput, refuse: Refuse): MessageAttachment | null {
+function fromUrl(deps: Attaching, input: AttachmentInput, refuse: Refuse): MessageAttachment | null {
   const { url, data, mimeType = null, isAudioMessage = false } = input;
   if (data !== undefined) return refuse("data", "must be left out with the type url");
   if (url === undefined) return refuse("url", "is required with the type url");
-  const problem = checkAddress(url, context.settings.fetchAllow, "TB_FETCH_ALLOW");
+  const problem = checkAddress(url, deps.settings.fetchAllow, "TB_FETCH_ALLOW");
   if (problem !== null) return refuse("url", problem);
   const unfit = mimeType === null ? null : refuseType(mimeType);
   if (unfit !== null) return refuse("mimeType", unfit);
   const type = mimeType === null ? null : mimeTypeOf(mimeType);
   if (isAudioMessage && type !== null && !isAudio(type)) return refuse("isAudioMessage", notAudio(type));
   return {
-    guid: context.newId("att"),
+    guid: deps.newId("att"),
     mimeType: type,
     filename: filenameOf(input.filename ?? null),
     totalBytes: null,
@@ -74,7 +74,7 @@ function fromUrl(context: Attaching, input: AttachmentInput, refuse: Refuse): Me
   };
 }
 
-function fromBase64(context: Attaching, owner: Owner, input: AttachmentInput, refuse: Refuse): Content | null {
+function fromBase64(deps: Attaching, owner: Owner, input: AttachmentInput, refuse: Refuse): Content | null {
   const { url, data, mimeType = null, isAudioMessage = false } = input;
   if (url !== undefined) return refuse("url", "must be left out with the type base64");
   if (data === undefined) return refuse("data", "is required with the type base64");
@@ -87,7 +87,7 @@ function fromBase64(context: Attaching, owner: Owner, input: AttachmentInput, re
   if ("refused" in judged) return refuse(judged.field, judged.refused);
   if (isAudioMessage && !isAudio(judged.mimeType)) return refuse("isAudioMessage", notAudio(judged.mimeType));
   return {
-    ...keptBy(context, owner),
+    ...keptBy(deps, owner),
     mimeType: judged.mimeType,
     filename: filenameOf(input.filename ?? null),
     totalBytes: bytes.length,
@@ -108,9 +108,9 @@ function keptBy({ newId, clock }: Attaching, { customerId, messageId }: Owner) {
 }
 
 /** A kept file as its message knows it, with a link that lasts as long as the events of this moment. */
-function named(context: Attaching, content: Content, isAudioMessage: boolean): MessageAttachment {
+function named(deps: Attaching, content: Content, isAudioMessage: boolean): MessageAttachment {
   const { id: guid, mimeType, filename, totalBytes, createdAt } = content;
-  const token = context.links.token(guid, createdAt, context.settings.retentionMs);
+  const token = deps.links.token(guid, createdAt, deps.settings.retentionMs);
   return { guid, mimeType, filename, totalBytes, isAudioMessage, url: null, token };
 }
 
@@ -119,13 +119,13 @@ function named(context: Attaching, content: Content, isAudioMessage: boolean): M
  * them. Refuses nothing: whatever a contact sent is served as a download.
  */
 export function keepInbound(
-  context: Attaching,
+  deps: Attaching,
   owner: Owner & { instanceId: InstanceId },
   attachments: readonly InboundAttachment[],
 ): Attached {
   const contents = attachments.map(
     ({ reference, mimeType, filename, totalBytes, data }): Content => ({
-      ...keptBy(context, owner),
+      ...keptBy(deps, owner),
       mimeType: typeOfReceived(data, mimeType),
       filename: filenameOf(filename),
       totalBytes: data === null ? totalBytes : data.length,
@@ -135,7 +135,7 @@ export function keepInbound(
     }),
   );
   return {
-    attachments: contents.map((content) => named(context, content, false)),
+    attachments: contents.map((content) => named(deps, content, false)),
     operations: contents.map((record) => ({ op: "insert", table: "contents", record })),
   };
 }

@@ -5,12 +5,12 @@ import { ApiError } from "../../core/error.ts";
 import { typeOfReceived } from "../../core/media.ts";
 import { type ContentHead, findContentHead, readContent } from "../../store/contents.ts";
 import { command } from "../command.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 /** The file that a token opens. Throws 404 `NOT_FOUND`, the same for every reason. */
-export async function findDownload(context: Context, token: string): Promise<ContentHead> {
-  const id = context.links.open(token, context.clock.real());
-  const head = id === null ? null : await findContentHead(context.store.db, id);
+export async function findDownload(deps: Deps, token: string): Promise<ContentHead> {
+  const id = deps.links.open(token, deps.clock.real());
+  const head = id === null ? null : await findContentHead(deps.store.db, id);
   if (head === null || (!head.isHere && head.reference === null)) throw gone();
   return head;
 }
@@ -19,18 +19,15 @@ export async function findDownload(context: Context, token: string): Promise<Con
  * The bytes of a file and its type by them. What its provider has is fetched each time and not kept. Throws 404 where
  * nobody has it any more, 502, 503 or 504 where its provider cannot be asked.
  */
-export async function readDownload(
-  context: Context,
-  head: ContentHead,
-): Promise<{ bytes: Uint8Array; mimeType: string }> {
-  const bytes = head.isHere ? await readContent(context.store.db, head.id) : await fetchFrom(context, head);
+export async function readDownload(deps: Deps, head: ContentHead): Promise<{ bytes: Uint8Array; mimeType: string }> {
+  const bytes = head.isHere ? await readContent(deps.store.db, head.id) : await fetchFrom(deps, head);
   if (bytes === null) throw gone();
   return { bytes, mimeType: typeOfReceived(bytes, head.mimeType) };
 }
 
-async function fetchFrom(context: Context, { instanceId, reference }: ContentHead): Promise<Uint8Array | null> {
+async function fetchFrom(deps: Deps, { instanceId, reference }: ContentHead): Promise<Uint8Array | null> {
   if (instanceId === null || reference === null) return null;
-  const bytes = await command(context, instanceId, "fetch", (fetch, abort) => fetch(reference, abort)).catch(
+  const bytes = await command(deps, instanceId, "fetch", (fetch, abort) => fetch(reference, abort)).catch(
     (error: unknown) => {
       if (error instanceof ApiError && error.code === "CHANNEL_NOT_SUPPORTED") return null;
       throw error;

@@ -7,7 +7,7 @@ import { defaultFilename, filenameOfUrl, isAudio, isImage, judgeMedia, notAudio 
 import type { Message } from "../../core/message.ts";
 import type { OutboundAttachment } from "../../providers/provider.ts";
 import { findContentHead, readContent } from "../../store/contents.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 /** All files of a message are gathered within this time, in real milliseconds: less than the lease of the message. */
 const GATHER_MS_MAX = 35_000;
@@ -33,18 +33,18 @@ interface Part {
 }
 
 /** Gathers the files of a message, media first, one after the other, within 35 s. `abort` calls it off: deferred. */
-export async function gatherAttachments(context: Context, message: Message, abort: AbortSignal): Promise<Gathered> {
+export async function gatherAttachments(deps: Deps, message: Message, abort: AbortSignal): Promise<Gathered> {
   const gathering = new AbortController();
   let isLate = false;
   const stop = () => gathering.abort();
-  const stopTimer = context.clock.after(GATHER_MS_MAX, () => {
+  const stopTimer = deps.clock.after(GATHER_MS_MAX, () => {
     isLate = true;
     stop();
   });
   abort.addEventListener("abort", stop, { once: true });
   if (abort.aborted) stop();
   try {
-    const gathered = await gather(context, message.customerId, partsOf(context, message), gathering.signal);
+    const gathered = await gather(deps, message.customerId, partsOf(deps, message), gathering.signal);
     if (!("deferred" in gathered) || !isLate) return gathered;
     return { deferred: `the files were not fetched within ${GATHER_MS_MAX / 1_000} s` };
   } finally {
@@ -53,7 +53,7 @@ export async function gatherAttachments(context: Context, message: Message, abor
   }
 }
 
-function partsOf({ link }: Pick<Context, "link">, { mediaUrls, attachments }: Message): Part[] {
+function partsOf({ link }: Pick<Deps, "link">, { mediaUrls, attachments }: Message): Part[] {
   const media = mediaUrls.map((url, index): Part => {
     const path = `content.mediaUrls[${index}]`;
     const none = { id: null, mimeType: null, filename: null };
@@ -70,12 +70,7 @@ function partsOf({ link }: Pick<Context, "link">, { mediaUrls, attachments }: Me
 
 type Got = { bytes: Uint8Array; release: Release } | { refused: string } | { deferred: string };
 
-async function gather(
-  context: Context,
-  owner: CustomerId,
-  parts: readonly Part[],
-  abort: AbortSignal,
-): Promise<Gathered> {
+async function gather(deps: Deps, owner: CustomerId, parts: readonly Part[], abort: AbortSignal): Promise<Gathered> {
   const loaded: OutboundAttachment[] = [];
   const releases: Release[] = [];
   const release = () => {
@@ -83,7 +78,7 @@ async function gather(
   };
   let left = FILE_BYTES_MAX;
   for (const part of parts) {
-    const got = await getPart(context, owner, part, left, abort);
+    const got = await getPart(deps, owner, part, left, abort);
     if (!("bytes" in got)) {
       release();
       return "refused" in got
@@ -102,14 +97,14 @@ async function gather(
   return { loaded, release };
 }
 
-function getPart(context: Context, owner: CustomerId, part: Part, left: number, abort: AbortSignal): Promise<Got> {
-  if (part.url === null) return readKept(context, owner, part.id);
+function getPart(deps: Deps, owner: CustomerId, part: Part, left: number, abort: AbortSignal): Promise<Got> {
+  if (part.url === null) return readKept(deps, owner, part.id);
   const tooLarge =
     left === FILE_BYTES_MAX ? "is larger than 100 MiB" : "is, with the files before it, larger than 100 MiB";
-  return context.fetcher.fetch(part.url, { owner, bytesMax: left, tooLarge, abort });
+  return deps.fetcher.fetch(part.url, { owner, bytesMax: left, tooLarge, abort });
 }
 
-async function readKept({ store, fetcher }: Context, owner: CustomerId, id: AttachmentId | null): Promise<Got> {
+async function readKept({ store, fetcher }: Deps, owner: CustomerId, id: AttachmentId | null): Promise<Got> {
   const head = id === null ? null : await findContentHead(store.db, id);
   if (head === null || !head.isHere) return { refused: "is no longer kept here" };
   const release = fetcher.hold(owner, head.totalBytes ?? 0);

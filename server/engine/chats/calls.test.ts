@@ -29,14 +29,14 @@ function tell(made: TestContext, status: CallStatus, more: Partial<CallSignal> =
     isVideo: true,
     isOutgoing: false,
   } as const;
-  return apply(made.context, made.instance.id, { kind: "call", ...signal, status, ...more });
+  return apply(made.deps, made.instance.id, { kind: "call", ...signal, status, ...more });
 }
 
-const callsOf = async ({ context, customer }: Pick<TestContext, "context" | "customer">): Promise<Call[]> =>
-  (await listCalls(context.store.db, customer.id, undefined, FIRST_PAGE, 100)).records;
+const callsOf = async ({ deps, customer }: Pick<TestContext, "deps" | "customer">): Promise<Call[]> =>
+  (await listCalls(deps.store.db, customer.id, undefined, FIRST_PAGE, 100)).records;
 
-async function toldOf({ context }: TestContext): Promise<[type: string, data: CallEventData][]> {
-  const rows = await context.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
+async function toldOf({ deps }: TestContext): Promise<[type: string, data: CallEventData][]> {
+  const rows = await deps.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
   return rows.map(({ type, bytes }) => [type, JSON.parse(bytes).data as CallEventData]);
 }
 
@@ -85,9 +85,9 @@ test("contract 4: repeats, late news and all that follows an end change nothing"
 test("contract 4: the same name at two instances is two calls, one of each customer", async (t) => {
   const made = await opened(t);
   const other = await made.addTenant("Another customer");
-  const instance = { ...made.instance, id: made.context.newId("inst") };
+  const instance = { ...made.instance, id: made.deps.newId("inst") };
   const { id } = other.number;
-  await commitAll(made.context, [
+  await commitAll(made.deps, [
     { op: "insert", table: "instances", record: instance },
     { op: "put", table: "numbers", record: { ...other.number, id, instanceId: instance.id } },
   ]);
@@ -99,16 +99,14 @@ test("contract 4: the same name at two instances is two calls, one of each custo
 
 test("a call to a number of nobody, or of another instance, is nobody's, and what it was to forget is forgotten", async (t) => {
   const made = await opened(t);
-  const { context, instance } = made;
-  await commitAll(context, [
-    { op: "put", table: "memory", record: { instanceId: instance.id, key: "ring", value: "1" } },
-  ]);
+  const { deps, instance } = made;
+  await commitAll(deps, [{ op: "put", table: "memory", record: { instanceId: instance.id, key: "ring", value: "1" } }]);
   await tell(made, "incoming", { to: "+15550009999", forget: "ring" });
-  const elsewhere = { ...made.instance, id: context.newId("inst") };
+  const elsewhere = { ...made.instance, id: deps.newId("inst") };
   await tell({ ...made, instance: elsewhere }, "incoming");
   assert.deepEqual(await callsOf(made), []);
   assert.deepEqual(await toldOf(made), []);
-  assert.deepEqual(await context.store.db.selectFrom("memory").selectAll().execute(), []);
+  assert.deepEqual(await deps.store.db.selectFrom("memory").selectAll().execute(), []);
   assert.deepEqual(
     made.observed.faults.map(({ where }) => where),
     ["call", "call"],
@@ -117,14 +115,14 @@ test("a call to a number of nobody, or of another instance, is nobody's, and wha
 
 test("what a signal ends in the provider's memory goes with the change, and with a repeat that changes nothing", async (t) => {
   const made = await opened(t);
-  const { context, instance } = made;
+  const { deps, instance } = made;
   const remember = (key: string) =>
-    commitAll(context, [{ op: "put", table: "memory", record: { instanceId: instance.id, key, value: "1" } }]);
+    commitAll(deps, [{ op: "put", table: "memory", record: { instanceId: instance.id, key, value: "1" } }]);
   for (const forget of ["first", "again"]) {
     await remember(forget);
     await tell(made, "incoming", { forget });
   }
-  assert.deepEqual(await context.store.db.selectFrom("memory").selectAll().execute(), []);
+  assert.deepEqual(await deps.store.db.selectFrom("memory").selectAll().execute(), []);
   assert.equal((await toldOf(made)).length, 1);
 });
 
@@ -138,7 +136,7 @@ test("contract 4: signals of a call at once, in a thousand orders: one row, inco
   }
   const told = Map.groupBy(await toldOf(made), ([, { callUuid }]) => callUuid);
   assert.equal(told.size, 1_000);
-  const rows = await made.context.store.db.selectFrom("calls").select(["call_uuid", "history", "status"]).execute();
+  const rows = await made.deps.store.db.selectFrom("calls").select(["call_uuid", "history", "status"]).execute();
   assert.equal(rows.length, 1_000);
   for (const { call_uuid: callUuid, history, status } of rows) {
     const events = told.get(callUuid) ?? [];

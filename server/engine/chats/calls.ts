@@ -7,52 +7,52 @@ import type { CallSignal } from "../../providers/provider.ts";
 import { findCallByUuid } from "../../store/calls.ts";
 import type { Operation } from "../../store/store.ts";
 import { decide, difference } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { forgetting } from "../forget.ts";
 
 /**
  * Applies what a provider tells of a call; resolves when what came of it is on disk. A repeat, and what comes late,
  * changes nothing. A call to or from an address that no customer has on this instance is nobody's.
  */
-export async function hearCall(context: Context, instanceId: InstanceId, signal: CallSignal): Promise<void> {
+export async function hearCall(deps: Deps, instanceId: InstanceId, signal: CallSignal): Promise<void> {
   const forgets = forgetting(instanceId, signal);
   const told = () =>
-    decide(context, async () => ({ unit: await unitFor(context, instanceId, signal, forgets), value: undefined }));
+    decide(deps, async () => ({ unit: await unitFor(deps, instanceId, signal, forgets), value: undefined }));
   const { taken } = await told();
   // Somebody else told of it for the first time at the same moment: now it is there.
   if (taken) await told();
 }
 
 async function unitFor(
-  context: Context,
+  deps: Deps,
   instanceId: InstanceId,
   signal: CallSignal,
   forgets: readonly Operation[],
 ): Promise<Operation[] | null> {
   const { callUuid, status } = signal;
-  const call = await findCallByUuid(context.store.db, instanceId, callUuid);
-  const operations = call === null ? await begun(context, instanceId, signal) : changed(context, call, status);
+  const call = await findCallByUuid(deps.store.db, instanceId, callUuid);
+  const operations = call === null ? await begun(deps, instanceId, signal) : changed(deps, call, status);
   const unit = [...operations, ...forgets];
   return unit.length === 0 ? null : unit;
 }
 
-async function begun(context: Context, instanceId: InstanceId, signal: CallSignal): Promise<Operation[]> {
+async function begun(deps: Deps, instanceId: InstanceId, signal: CallSignal): Promise<Operation[]> {
   const { callUuid, isVideo, isOutgoing, status } = signal;
-  const number = await context.known.numberAt(addressOf(signal.to));
+  const number = await deps.configCache.numberAt(addressOf(signal.to));
   if (number === null || number.instanceId !== instanceId) {
-    context.observer.fault("call", new Error("a call is to or from no number of this instance"));
+    deps.observer.fault("call", new Error("a call is to or from no number of this instance"));
     return [];
   }
   const { customerId, address: to } = number;
-  const id = context.newId("call");
+  const id = deps.newId("call");
   const caller = addressOf(signal.caller);
   const seen = { id, customerId, instanceId, callUuid, caller, to, isVideo, isOutgoing, status };
-  const change = beginCall(seen, callContext(context));
-  return [{ op: "once", table: "calls", record: change.call }, ...tellings(change)];
+  const change = beginCall(seen, callContext(deps));
+  return [{ op: "insertUnique", table: "calls", record: change.call }, ...tellings(change)];
 }
 
-function changed(context: Context, before: Call, status: CallSignal["status"]): Operation[] {
-  const change = changeCall(before, status, callContext(context));
+function changed(deps: Deps, before: Call, status: CallSignal["status"]): Operation[] {
+  const change = changeCall(before, status, callContext(deps));
   if (change === null) return [];
   const set = difference(before, change.call);
   return [{ op: "update", table: "calls", id: before.id, version: before.version, set }, ...tellings(change)];
@@ -67,6 +67,6 @@ function addressOf(text: string): string {
   return parseAddress(text)?.address ?? text;
 }
 
-function callContext({ clock, newId, random }: Context): CallContext {
+function callContext({ clock, newId, random }: Deps): CallContext {
   return { now: clock.now(), eventId: () => newId("evt"), correlationId: newCorrelationId(random) };
 }

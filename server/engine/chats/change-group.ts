@@ -5,18 +5,18 @@ import { ApiError, invalidField } from "../../core/error.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { regroup } from "../../core/regroup.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { type ChatCommand, type Commanded, commandChat, order } from "./command-chat.ts";
 import type { ReadyChat } from "./require-chat.ts";
 
 /** Names a group, and answers it. */
-export async function renameGroup(context: Context, asked: ChatCommand, name: string): Promise<Commanded> {
-  return await commandChat(context, asked, {
+export async function renameGroup(deps: Deps, asked: ChatCommand, name: string): Promise<Commanded> {
+  return await commandChat(deps, asked, {
     route: ["PUT", "/name"],
     body: { name },
     async ask(ready) {
       requireGroup(ready, "named");
-      await order(context, ready, "renameGroup", (rename, abort) => rename(ready.conversation, name, abort));
+      await order(deps, ready, "renameGroup", (rename, abort) => rename(ready.conversation, name, abort));
     },
     change: (chat, told) => regroup(chat, { name }, chat.from, told),
   });
@@ -24,12 +24,12 @@ export async function renameGroup(context: Context, asked: ChatCommand, name: st
 
 /** Brings somebody into a group, and answers it; who is in it already stays. `field`: what the caller called it. */
 export async function addParticipant(
-  context: Context,
+  deps: Deps,
   asked: ChatCommand,
   { field, value }: { field: string; value: string },
 ): Promise<Commanded> {
   const participant = requireParticipant(field, value);
-  return await commandChat(context, asked, {
+  return await commandChat(deps, asked, {
     route: ["POST", "/participants"],
     body: { participant },
     async ask(ready) {
@@ -40,8 +40,8 @@ export async function addParticipant(
       if (chat.participants.length >= GROUP_MAX) {
         throw invalidField(field, `cannot be added: a group has at most ${GROUP_MAX} participants`);
       }
-      await refuseOptedOut(context, chat.from, [participant]);
-      await order(context, ready, "addParticipant", (add, abort) => add(conversation, participant, abort));
+      await refuseOptedOut(deps, chat.from, [participant]);
+      await order(deps, ready, "addParticipant", (add, abort) => add(conversation, participant, abort));
     },
     change: (chat, told) => {
       const participants = [...new Set([...chat.participants, participant])];
@@ -51,10 +51,10 @@ export async function addParticipant(
 }
 
 /** Puts somebody out of a group, and answers it. Throws 404 `NOT_FOUND` for who is not in it. */
-export async function removeParticipant(context: Context, asked: ChatCommand, value: string): Promise<Commanded> {
+export async function removeParticipant(deps: Deps, asked: ChatCommand, value: string): Promise<Commanded> {
   const participant = parseAddress(value)?.address ?? value;
   const others = (chat: Chat) => chat.participants.filter((one) => one !== participant);
-  return await commandChat(context, asked, {
+  return await commandChat(deps, asked, {
     route: ["DELETE", `/participants/${participant}`],
     body: {},
     async ask(ready) {
@@ -69,20 +69,20 @@ export async function removeParticipant(context: Context, asked: ChatCommand, va
           `${chat.id} has ${GROUP_MIN} participants, and needs them; leave it instead.`,
         );
       }
-      await order(context, ready, "removeParticipant", (remove, abort) => remove(conversation, participant, abort));
+      await order(deps, ready, "removeParticipant", (remove, abort) => remove(conversation, participant, abort));
     },
     change: (chat, told) => regroup(chat, { participants: others(chat) }, chat.from, told),
   });
 }
 
 /** Leaves a group, and answers it: nothing can be done in it any more, unless somebody brings the customer back. */
-export async function leaveGroup(context: Context, asked: ChatCommand): Promise<Commanded> {
-  return await commandChat(context, asked, {
+export async function leaveGroup(deps: Deps, asked: ChatCommand): Promise<Commanded> {
+  return await commandChat(deps, asked, {
     route: ["POST", "/leave"],
     body: {},
     async ask(ready) {
       requireGroup(ready, "left");
-      await order(context, ready, "leaveGroup", (leave, abort) => leave(ready.conversation, abort));
+      await order(deps, ready, "leaveGroup", (leave, abort) => leave(ready.conversation, abort));
     },
     change: (chat, told) => regroup(chat, { left: true }, chat.from, told),
   });
@@ -108,9 +108,9 @@ function requireParticipant(field: string, value: string): string {
 }
 
 /** Whoever does not want to hear from a number is not brought into a group with it: 403 `RECIPIENT_OPTED_OUT`. */
-export async function refuseOptedOut(context: Context, number: string, participants: readonly string[]): Promise<void> {
+export async function refuseOptedOut(deps: Deps, number: string, participants: readonly string[]): Promise<void> {
   for (const participant of participants) {
-    if (!(await isOptedOut(context, number, participant))) continue;
+    if (!(await isOptedOut(deps, number, participant))) continue;
     throw new ApiError("RECIPIENT_OPTED_OUT", `${participant} has asked not to hear from ${number}.`);
   }
 }

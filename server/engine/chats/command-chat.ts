@@ -6,7 +6,7 @@ import type { GroupChange, RegroupContext } from "../../core/regroup.ts";
 import type { Commands, Ordered } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { command } from "../command.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 import { inTurn, persist } from "../messages/order.ts";
 import { changedChat, regroupContext } from "./groups.ts";
@@ -24,7 +24,7 @@ export interface ChatWork {
   route: [method: "POST" | "PUT" | "DELETE", path: string];
   body: unknown;
   ask(ready: ReadyChat): Promise<unknown>;
-  change?(chat: Chat, context: RegroupContext): GroupChange;
+  change?(chat: Chat, deps: RegroupContext): GroupChange;
 }
 
 /** The chat as it is after a command; `repeated` when its idempotency key had done it before. */
@@ -37,27 +37,27 @@ export interface Commanded {
  * Does a command. The provider is asked once, however often the record changes meanwhile: also by what the provider
  * itself tells of the change, which then is the one that is told of. Throws what `requireChat`, `readyChat` and `ask` throw.
  */
-export async function commandChat(context: Context, asked: ChatCommand, work: ChatWork): Promise<Commanded> {
+export async function commandChat(deps: Deps, asked: ChatCommand, work: ChatWork): Promise<Commanded> {
   const { customerId, idempotencyKey: key, correlationId } = asked;
-  const { id } = await requireChat(context, asked);
+  const { id } = await requireChat(deps, asked);
   const [method, path] = work.route;
-  return await inTurn(context, { customerId, id }, async () => {
+  return await inTurn(deps, { customerId, id }, async () => {
     let isDone = false;
     const command = { key, customerId, route: `${method} /v1/chats/${id}${path}`, body: work.body };
     const record = () =>
-      once(context, command, async () => {
-        const chat = await requireChat(context, { customerId, id });
-        if (!isDone) await work.ask(await readyChat(context, chat));
+      once(deps, command, async () => {
+        const chat = await requireChat(deps, { customerId, id });
+        if (!isDone) await work.ask(await readyChat(deps, chat));
         isDone = true;
-        const change = work.change?.(chat, regroupContext(context, correlationId)) ?? { chat, events: [] };
+        const change = work.change?.(chat, regroupContext(deps, correlationId)) ?? { chat, events: [] };
         const { unit, value } = changedChat(chat, change.chat);
         const events = change.events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
         const operations = [...unit, ...events];
         return { unit: operations.length === 0 ? null : operations, value, result: id };
       });
-    const commanded = await persist(context, record, () => isDone);
+    const commanded = await persist(deps, record, () => isDone);
     if (!commanded.repeated) return { repeated: false, chat: commanded.value };
-    return { repeated: true, chat: await requireChat(context, { customerId, id: commanded.result }) };
+    return { repeated: true, chat: await requireChat(deps, { customerId, id: commanded.result }) };
   });
 }
 
@@ -68,7 +68,7 @@ type OrderName = {
 
 /** Has the provider of a chat do something; 502 `PROVIDER_ERROR` with its reason where it refuses. */
 export async function order<Name extends OrderName>(
-  context: Context,
+  deps: Deps,
   { instanceId }: Pick<ReadyChat, "instanceId">,
   name: Name,
   ask: (
@@ -76,7 +76,7 @@ export async function order<Name extends OrderName>(
     abort: AbortSignal,
   ) => Promise<Ordered>,
 ): Promise<void> {
-  const ordered = await command(context, instanceId, name, ask);
+  const ordered = await command(deps, instanceId, name, ask);
   if (!ordered.done) throw new ApiError("PROVIDER_ERROR", `The provider refused: ${ordered.reason}.`);
 }
 

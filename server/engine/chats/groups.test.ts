@@ -44,7 +44,7 @@ async function stage(t: NodeTest): Promise<Stage> {
   t.after(() => made.close());
   const as = { customerId: made.customer.id, correlationId: `cor_${"0".repeat(32)}`, idempotencyKey: null };
   const told = async () => {
-    const rows = await made.context.store.db.selectFrom("events").select("bytes").orderBy("position").execute();
+    const rows = await made.deps.store.db.selectFrom("events").select("bytes").orderBy("position").execute();
     return rows.map(({ bytes }) => JSON.parse(bytes) as Told);
   };
   let signals = 0;
@@ -53,15 +53,15 @@ async function stage(t: NodeTest): Promise<Stage> {
     provider,
     as,
     told,
-    chats: async () => (await listChats(made.context.store.db, made.customer.id, null, 100)).map(({ chat }) => chat),
+    chats: async () => (await listChats(made.deps.store.db, made.customer.id, null, 100)).map(({ chat }) => chat),
     news: async () => (await told()).map(({ type, data }) => `${type} ${data.participant ?? data.title ?? ""}`.trim()),
     async tell(more) {
       signals += 1;
-      await apply(made.context, made.instance.id, signalOf(made, `signal-${signals}`, more));
+      await apply(made.deps, made.instance.id, signalOf(made, `signal-${signals}`, more));
     },
     make: async () => {
       const body = { name: "Trip", participants: [ANN, BOB] };
-      return (await makeGroup(made.context, { customerId: as.customerId, idempotencyKey: null, body })).chat;
+      return (await makeGroup(made.deps, { customerId: as.customerId, idempotencyKey: null, body })).chat;
     },
   };
 }
@@ -120,8 +120,8 @@ describe("a group that a provider tells of", () => {
   test("is told of once, however often the provider says it", async (t) => {
     const one = await stage(t);
     const signal = signalOf(one, "same", { change: "photoChanged" });
-    await Promise.all([1, 2, 3].map(() => apply(one.context, one.instance.id, signal)));
-    await apply(one.context, one.instance.id, signal);
+    await Promise.all([1, 2, 3].map(() => apply(one.deps, one.instance.id, signal)));
+    await apply(one.deps, one.instance.id, signal);
     assert.deepEqual(await one.news(), ["chat.photo.changed"]);
     assert.equal((await one.chats()).length, 1);
   });
@@ -141,10 +141,10 @@ describe("a group that a provider tells of", () => {
   test("is nobody's when it comes to an address that nobody has, and what it owes is forgotten", async (t) => {
     const one = await stage(t);
     const { id: instanceId } = one.instance;
-    await one.context.store.commit([{ op: "put", table: "memory", record: { instanceId, key: "k", value: "v" } }]);
+    await one.deps.store.commit([{ op: "put", table: "memory", record: { instanceId, key: "k", value: "v" } }]);
     await one.tell({ to: "+15005550199", forget: "k" });
     assert.deepEqual(await one.chats(), []);
-    assert.deepEqual(await one.context.store.db.selectFrom("memory").selectAll().execute(), []);
+    assert.deepEqual(await one.deps.store.db.selectFrom("memory").selectAll().execute(), []);
     assert.equal(one.observed.faults[0]?.where, "group");
   });
 
@@ -153,9 +153,9 @@ describe("a group that a provider tells of", () => {
     const { id } = await one.make();
     const own = one.number.address;
     await one.tell({ change: "participantLeft", participant: own, actor: ANN });
-    await assert.rejects(renameGroup(one.context, { ...one.as, id }, "New"), code("INVALID_STATUS"));
+    await assert.rejects(renameGroup(one.deps, { ...one.as, id }, "New"), code("INVALID_STATUS"));
     await one.tell({ change: "participantAdded", participant: own, actor: ANN });
-    await renameGroup(one.context, { ...one.as, id }, "New");
+    await renameGroup(one.deps, { ...one.as, id }, "New");
     assert.deepEqual(await one.news(), [
       `chat.participant.left ${own}`,
       `chat.participant.added ${own}`,
@@ -176,9 +176,9 @@ describe("a group that is seen with a message", () => {
     };
     const see = async (name: string | null, participants: string[]) => {
       const sighting = { reference: "group-1", name, participants };
-      const { chat, make } = await groupOf(one.context, { ...place, sighting });
-      if (make.length > 0) assert.equal((await one.context.store.commit(make)).answer, "ok");
-      assert.deepEqual(await findChat(one.context.store.db, one.as.customerId, id), chat);
+      const { chat, make } = await groupOf(one.deps, { ...place, sighting });
+      if (make.length > 0) assert.equal((await one.deps.store.commit(make)).result, "ok");
+      assert.deepEqual(await findChat(one.deps.store.db, one.as.customerId, id), chat);
       return chat;
     };
     assert.equal((await see(null, [])).version, 1);
@@ -192,7 +192,7 @@ describe("a group that is seen with a message", () => {
     one.provider.onCommand = () => ({ done: true, reference: null });
     const made = await one.make();
     assert.equal(made.reference, null);
-    await assert.rejects(renameGroup(one.context, { ...one.as, id: made.id }, "New"), code("CONVERSATION_NOT_READY"));
+    await assert.rejects(renameGroup(one.deps, { ...one.as, id: made.id }, "New"), code("CONVERSATION_NOT_READY"));
     const group = { reference: "late", name: "Trip", participants: [BOB, ANN] };
     await one.tell({ group, change: "photoChanged" });
     assert.deepEqual(
@@ -207,10 +207,10 @@ describe("a change of our own", () => {
     const one = await stage(t);
     const { id } = await one.make();
     const asked = { ...one.as, id };
-    await renameGroup(one.context, asked, "New");
-    await addParticipant(one.context, asked, { field: "participant", value: CAT });
-    await removeParticipant(one.context, asked, ANN);
-    await leaveGroup(one.context, asked);
+    await renameGroup(one.deps, asked, "New");
+    await addParticipant(one.deps, asked, { field: "participant", value: CAT });
+    await removeParticipant(one.deps, asked, ANN);
+    await leaveGroup(one.deps, asked);
     assert.deepEqual(
       one.provider.commanded.map(({ name }) => name),
       ["createGroup", "renameGroup", "addParticipant", "removeParticipant", "leaveGroup"],
@@ -233,11 +233,11 @@ describe("a change of our own", () => {
       if (name === "removeParticipant") await one.tell({ change: "participantLeft", participant: CAT });
       return { done: true };
     };
-    await renameGroup(one.context, asked, "New");
-    await addParticipant(one.context, asked, { field: "participant", value: CAT });
+    await renameGroup(one.deps, asked, "New");
+    await addParticipant(one.deps, asked, { field: "participant", value: CAT });
     await one.tell({ change: "participantAdded", participant: CAT });
-    await removeParticipant(one.context, asked, CAT);
-    await leaveGroup(one.context, asked);
+    await removeParticipant(one.deps, asked, CAT);
+    await leaveGroup(one.deps, asked);
     await one.tell({ change: "participantLeft", participant: one.number.address });
     assert.deepEqual(await one.news(), [
       "chat.title.changed New",
@@ -254,8 +254,8 @@ describe("a change of our own", () => {
     const { id } = await one.make();
     const answers: (() => void)[] = [];
     one.provider.onCommand = () => new Promise((resolve) => void answers.push(() => resolve({ done: true })));
-    const first = renameGroup(one.context, { ...one.as, id }, "First");
-    const second = renameGroup(one.context, { ...one.as, id }, "Second");
+    const first = renameGroup(one.deps, { ...one.as, id }, "First");
+    const second = renameGroup(one.deps, { ...one.as, id }, "Second");
     await one.clock.advance(0);
     assert.equal(answers.length, 1, "the second one is not asked for yet");
     answers[0]?.();
@@ -270,7 +270,7 @@ describe("a change of our own", () => {
     const one = await stage(t);
     const { id } = await one.make();
     const asked = { ...one.as, id, idempotencyKey: "k" };
-    const add = () => addParticipant(one.context, asked, { field: "participant", value: CAT });
+    const add = () => addParticipant(one.deps, asked, { field: "participant", value: CAT });
     one.provider.onCommand = () => ({ done: false, reason: "not now" });
     await assert.rejects(add(), (error) => code("PROVIDER_ERROR")(error) && /not now/.test(String(error)));
     one.provider.onCommand = () => "throws";
@@ -288,14 +288,14 @@ describe("a change of our own", () => {
   test("that the disk has no room for is recorded as soon as there is some, and asked for once", async (t) => {
     const one = await stage(t);
     const { id } = await one.make();
-    const { commit } = one.context.store;
+    const { commit } = one.deps.store;
     let full = 3;
-    one.context.store.commit = async (unit) => {
+    one.deps.store.commit = async (unit) => {
       full -= 1;
       if (full >= 0) throw new ApiError("SERVICE_UNAVAILABLE", "full");
-      return commit.call(one.context.store, unit);
+      return commit.call(one.deps.store, unit);
     };
-    const renamed = renameGroup(one.context, { ...one.as, id }, "New");
+    const renamed = renameGroup(one.deps, { ...one.as, id }, "New");
     await one.clock.advance(5_000);
     assert.equal((await renamed).chat.name, "New");
     assert.equal(one.provider.commanded.filter(({ name }) => name === "renameGroup").length, 1);
@@ -309,21 +309,21 @@ describe("a group over SMS", () => {
     await one.tell({ group, channel: "sms", change: "photoChanged" });
     const asked = { ...one.as, id: (await one.chats())[0]?.id ?? "" };
     const refused = code("GROUP_SMS_UNSUPPORTED");
-    await assert.rejects(renameGroup(one.context, asked, "New"), refused);
-    await assert.rejects(addParticipant(one.context, asked, { field: "participant", value: CAT }), refused);
-    await assert.rejects(removeParticipant(one.context, asked, ANN), refused);
-    await assert.rejects(leaveGroup(one.context, asked), refused);
+    await assert.rejects(renameGroup(one.deps, asked, "New"), refused);
+    await assert.rejects(addParticipant(one.deps, asked, { field: "participant", value: CAT }), refused);
+    await assert.rejects(removeParticipant(one.deps, asked, ANN), refused);
+    await assert.rejects(leaveGroup(one.deps, asked), refused);
     assert.deepEqual(one.provider.commanded, []);
   });
 
   test("is not made, from a number that has nothing else", async (t) => {
     const one = await stage(t);
     const { id, ...number } = one.number;
-    const sms = { ...number, id: one.context.newId("num"), address: "+15550000009", provider: "smpp" as const };
-    await one.context.store.commit([{ op: "insert", table: "numbers", record: { ...sms, isDefault: false } }]);
+    const sms = { ...number, id: one.deps.newId("num"), address: "+15550000009", provider: "smpp" as const };
+    await one.deps.store.commit([{ op: "insert", table: "numbers", record: { ...sms, isDefault: false } }]);
     const body = { from: sms.address, participants: [ANN, BOB] };
     const making = { customerId: one.as.customerId, idempotencyKey: null, body };
-    await assert.rejects(makeGroup(one.context, making), code("GROUP_SMS_UNSUPPORTED"));
+    await assert.rejects(makeGroup(one.deps, making), code("GROUP_SMS_UNSUPPORTED"));
     assert.deepEqual(one.provider.commanded, []);
   });
 });
@@ -345,12 +345,12 @@ describe("making a group", () => {
     const one = await stage(t);
     const body = { participants: [ANN, BOB] };
     const making = { customerId: one.as.customerId, idempotencyKey: "k", body };
-    const made = await Promise.all([makeGroup(one.context, making), makeGroup(one.context, making)]);
+    const made = await Promise.all([makeGroup(one.deps, making), makeGroup(one.deps, making)]);
     assert.deepEqual(made.map(({ repeated }) => repeated).toSorted(), [false, true]);
     assert.equal(made[0]?.chat.id, made[1]?.chat.id);
     assert.equal(one.provider.commanded.length, 1);
     const other = { ...making, body: { participants: [ANN, CAT] } };
-    await assert.rejects(makeGroup(one.context, other), code("IDEMPOTENCY_KEY_REUSED"));
+    await assert.rejects(makeGroup(one.deps, other), code("IDEMPOTENCY_KEY_REUSED"));
   });
 });
 

@@ -10,7 +10,7 @@ import { findArrival } from "../../store/arrivals.ts";
 import { findChatByKey, findUnnamedGroups } from "../../store/chats.ts";
 import type { Operation } from "../../store/store.ts";
 import { decide, difference } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
 import { type Thread, threadTaken, withThread } from "./threads.ts";
 
@@ -29,39 +29,39 @@ export interface Sighted {
  * where people or name are others now, with the events of that. A sighting without people or without a name says
  * nothing about them. A unit that is answered `taken` for its sake has to be made anew: see `withThread`.
  */
-export async function groupOf(context: Context, sighted: Sighted): Promise<Thread> {
-  const found = await findGroup(context, sighted);
-  return arrange(found, regroup(found.named, seen(sighted), null, regroupContext(context)));
+export async function groupOf(deps: Deps, sighted: Sighted): Promise<Thread> {
+  const found = await findGroup(deps, sighted);
+  return arrange(found, regroup(found.named, seen(sighted), null, regroupContext(deps)));
 }
 
 /** What a change to a group needs of the context. */
-export function regroupContext(context: Context, correlationId = newCorrelationId(context.random)): RegroupContext {
-  return { now: context.clock.now(), eventId: () => context.newId("evt"), correlationId };
+export function regroupContext(deps: Deps, correlationId = newCorrelationId(deps.random)): RegroupContext {
+  return { now: deps.clock.now(), eventId: () => deps.newId("evt"), correlationId };
 }
 
 /** Applies what happened to a group: a `chat.*` event of it, unless it is told again or is so already. */
-export async function hearGroup(context: Context, instanceId: InstanceId, signal: GroupSignal): Promise<void> {
-  const number = await context.known.numberAt(signal.to);
+export async function hearGroup(deps: Deps, instanceId: InstanceId, signal: GroupSignal): Promise<void> {
+  const number = await deps.configCache.numberAt(signal.to);
   if (number === null) {
-    context.observer.fault("group", new Error("a group was told of to an address that is no number of this service"));
-    return forgetOnly(context, forgetting(instanceId, signal));
+    deps.observer.fault("group", new Error("a group was told of to an address that is no number of this service"));
+    return forgetOnly(deps, forgetting(instanceId, signal));
   }
   const { channel, group: sighting } = signal;
   const sighted = { customerId: number.customerId, from: number.address, channel, instanceId, sighting };
-  await withThread(() => hear(context, sighted, signal));
+  await withThread(() => hear(deps, sighted, signal));
 }
 
-async function hear(context: Context, sighted: Sighted, signal: GroupSignal): Promise<void> {
+async function hear(deps: Deps, sighted: Sighted, signal: GroupSignal): Promise<void> {
   const { instanceId } = sighted;
   const forgets = forgetting(instanceId, signal);
   const reference = `group ${signal.reference}`;
-  if (await findArrival(context.store.db, instanceId, reference)) return forgetOnly(context, forgets);
-  const { taken } = await decide(context, async () => {
-    const known = await findGroup(context, sighted);
+  if (await findArrival(deps.store.db, instanceId, reference)) return forgetOnly(deps, forgets);
+  const { taken } = await decide(deps, async () => {
+    const known = await findGroup(deps, sighted);
     const found = known.stored === null ? { ...known, named: before(known.named, signal) } : known;
-    const { make } = arrange(found, heard(found.named, sighted, signal, regroupContext(context)));
-    const arrival = { instanceId, reference, createdAt: context.clock.real() };
-    return { unit: [{ op: "once", table: "arrivals", record: arrival }, ...make, ...forgets], value: null };
+    const { make } = arrange(found, heard(found.named, sighted, signal, regroupContext(deps)));
+    const arrival = { instanceId, reference, createdAt: deps.clock.real() };
+    return { unit: [{ op: "insertUnique", table: "arrivals", record: arrival }, ...make, ...forgets], value: null };
   });
   if (taken) throw threadTaken();
 }
@@ -72,28 +72,28 @@ interface Found {
   named: Chat;
 }
 
-async function findGroup(context: Context, sighted: Sighted): Promise<Found> {
+async function findGroup(deps: Deps, sighted: Sighted): Promise<Found> {
   const { customerId, from, sighting } = sighted;
   const { reference } = sighting;
   const key = groupKey(customerId, from, reference);
-  const stored = await findChatByKey(context.store.db, key);
+  const stored = await findChatByKey(deps.store.db, key);
   if (stored !== null) return { stored, named: stored };
   // One that was made here, and comes to be at the provider with its first message.
   const wanted = people(sighted).toSorted().join(" ");
-  const unnamed = await findUnnamedGroups(context.store.db, customerId, from);
+  const unnamed = await findUnnamedGroups(deps.store.db, customerId, from);
   const made = unnamed.find(({ participants }) => participants.toSorted().join(" ") === wanted);
   if (made !== undefined) return { stored: made, named: { ...made, key, reference } };
-  return { stored: null, named: newGroup(context, { ...sighted, ...sighting, participants: people(sighted) }) };
+  return { stored: null, named: newGroup(deps, { ...sighted, ...sighting, participants: people(sighted) }) };
 }
 
 /** A group that nothing is known of here yet. `reference` null: its provider has no name for it yet. */
 export function newGroup(
-  context: Context,
+  deps: Deps,
   group: Omit<Sighted, "sighting"> & { reference: string | null; name: string | null; participants: string[] },
 ): Chat {
   const { customerId, from, reference } = group;
-  const id = context.newId("chat");
-  const now = context.clock.now();
+  const id = deps.newId("chat");
+  const now = deps.clock.now();
   return {
     id,
     version: 1,
@@ -137,10 +137,10 @@ function seen(sighted: Sighted): Regrouping {
  * What a signal makes of a group: first what it tells of, by whom it says, then what else its sighting shows. That may
  * be how the group was before, so it does not undo the former.
  */
-function heard(chat: Chat, sighted: Sighted, signal: GroupSignal, context: RegroupContext): GroupChange {
+function heard(chat: Chat, sighted: Sighted, signal: GroupSignal, deps: RegroupContext): GroupChange {
   const actor = signal.actor === null ? null : addressOf(signal.actor);
   const participant = signal.participant === null ? null : addressOf(signal.participant);
-  const told = toldOf(chat, participant, actor, signal, context);
+  const told = toldOf(chat, participant, actor, signal, deps);
   const { participants, name } = seen(sighted);
   const others = participants?.filter((one) => one !== participant);
   const also: Regrouping = {};
@@ -149,7 +149,7 @@ function heard(chat: Chat, sighted: Sighted, signal: GroupSignal, context: Regro
     also.participants = staysIn ? [...others, participant] : others;
   }
   if (name !== undefined && signal.change !== "titleChanged") also.name = name;
-  const rest = regroup(told.chat, also, null, context);
+  const rest = regroup(told.chat, also, null, deps);
   return { chat: rest.chat, events: [...told.events, ...rest.events] };
 }
 
@@ -174,28 +174,28 @@ function toldOf(
   participant: string | null,
   actor: string | null,
   { change, title }: GroupSignal,
-  context: RegroupContext,
+  deps: RegroupContext,
 ): GroupChange {
   const { participants } = chat;
   switch (change) {
     case "participantAdded":
       if (participant === null) return { chat, events: [] };
-      if (participant === chat.from) return regroup(chat, { left: false }, actor, context);
-      return regroup(chat, { participants: [...new Set([...participants, participant])] }, actor, context);
+      if (participant === chat.from) return regroup(chat, { left: false }, actor, deps);
+      return regroup(chat, { participants: [...new Set([...participants, participant])] }, actor, deps);
     case "participantLeft":
-      if (participant === chat.from) return regroup(chat, { left: true }, actor, context);
-      return regroup(chat, { participants: participants.filter((one) => one !== participant) }, actor, context);
+      if (participant === chat.from) return regroup(chat, { left: true }, actor, deps);
+      return regroup(chat, { participants: participants.filter((one) => one !== participant) }, actor, deps);
     case "titleChanged":
-      return regroup(chat, { name: nameOf(title) }, actor, context);
+      return regroup(chat, { name: nameOf(title) }, actor, deps);
     case "photoChanged":
-      return { chat, events: [groupEvent(chat, "chat.photo.changed", { actor }, context)] };
+      return { chat, events: [groupEvent(chat, "chat.photo.changed", { actor }, deps)] };
   }
 }
 
 /** What leads from the stored group to the changed one, and the group as it then is. */
 function arrange({ stored }: Found, { chat, events }: GroupChange): Thread {
   const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
-  if (stored === null) return { chat, make: [{ op: "once", table: "chats", record: chat }, ...told] };
+  if (stored === null) return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }, ...told] };
   const { unit, value } = changedChat(stored, chat);
   return { chat: value, make: [...unit, ...told] };
 }

@@ -10,7 +10,7 @@ import { capabilitiesOf } from "../../providers/registry.ts";
 import { findChat, findChatByKey, findGroupOfPeople } from "../../store/chats.ts";
 import { command } from "../command.ts";
 import type { Decision } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 import { inTurn, persist } from "../messages/order.ts";
 import { chooseNumber, offeredBy } from "../messages/recipient.ts";
@@ -39,65 +39,65 @@ interface Wanted {
  * group of these people and it is there already: then it stays as it is. Throws 400
  * `GROUP_SMS_UNSUPPORTED` for a number without iMessage, and the refusals of contract 2 and 3 about addresses.
  */
-export async function makeGroup(context: Context, making: Making): Promise<Commanded> {
+export async function makeGroup(deps: Deps, making: Making): Promise<Commanded> {
   const { customerId, idempotencyKey: key } = making;
   const { idempotencyKey: _, ...body } = making.body;
   let made: { wanted: Wanted; reference: string | null } | null = null;
   let isThere = false;
   const record = () =>
     once(
-      context,
+      deps,
       { key, customerId, route: "POST /v1/chats/groups", body },
       async () => {
         if (made === null) {
-          const wanted = await check(context, customerId, body);
-          const existing = await findSame(context, wanted);
+          const wanted = await check(deps, customerId, body);
+          const existing = await findSame(deps, wanted);
           isThere = existing !== null;
           if (existing !== null) return { unit: null, value: existing, result: existing.id };
-          made = await makeAtProvider(context, wanted);
+          made = await makeAtProvider(deps, wanted);
         }
-        return await arrange(context, made.wanted, made.reference);
+        return await arrange(deps, made.wanted, made.reference);
       },
       threadTaken,
     );
   // Two at once with one key, or of the same people, are to ask the provider once.
-  const subjects = [`groups ${key ?? context.newId("req")}`, `groups ${peopleOf(body)}`];
+  const subjects = [`groups ${key ?? deps.newId("req")}`, `groups ${peopleOf(body)}`];
   const work = () =>
     persist(
-      context,
+      deps,
       () => withThread(record),
       () => made !== null,
     );
   const [byKey = "", byPeople = ""] = subjects;
-  const commanded = await inTurn(context, { customerId, id: byKey }, () =>
-    inTurn(context, { customerId, id: byPeople }, work),
+  const commanded = await inTurn(deps, { customerId, id: byKey }, () =>
+    inTurn(deps, { customerId, id: byPeople }, work),
   );
   if (!commanded.repeated) return { repeated: isThere, chat: commanded.value };
-  const first = await findChat(context.store.db, customerId, commanded.result);
+  const first = await findChat(deps.store.db, customerId, commanded.result);
   if (first === null) throw new Error(`${commanded.result} is gone`);
   return { repeated: true, chat: first };
 }
 
-async function check(context: Context, customerId: CustomerId, body: CreateGroup): Promise<Wanted> {
-  const number = chooseNumber(await context.known.numbers(customerId), body.from);
+async function check(deps: Deps, customerId: CustomerId, body: CreateGroup): Promise<Wanted> {
+  const number = chooseNumber(await deps.configCache.numbers(customerId), body.from);
   const participants = checkParticipants(number, body.participants);
-  if (!offeredBy(context, number).includes("imessage")) {
+  if (!offeredBy(deps, number).includes("imessage")) {
     throw new ApiError(
       "GROUP_SMS_UNSUPPORTED",
       `${number.address} has no iMessage, and groups are not made over SMS; write to each of them instead.`,
     );
   }
-  await refuseOptedOut(context, number.address, participants);
+  await refuseOptedOut(deps, number.address, participants);
   return { customerId, number, name: body.name ?? null, participants };
 }
 
 /** The group of these people that there is, where the phone would take a second one for it; null where there is none. */
-async function findSame(context: Context, { customerId, number, participants }: Wanted): Promise<Chat | null> {
+async function findSame(deps: Deps, { customerId, number, participants }: Wanted): Promise<Chat | null> {
   const { address: from, instanceId } = number;
-  const provider = context.providers.get(instanceId);
+  const provider = deps.providers.get(instanceId);
   const capabilities = provider?.capabilities ?? capabilitiesOf(number.provider);
   if (capabilities.mergesGroups !== true) return null;
-  return findGroupOfPeople(context.store.db, { customerId, from, instanceId }, participants);
+  return findGroupOfPeople(deps.store.db, { customerId, from, instanceId }, participants);
 }
 
 function peopleOf({ participants }: CreateGroup): string {
@@ -129,27 +129,26 @@ function checkParticipants(number: CustomerNumber, given: readonly string[]): st
 }
 
 /** Makes the group there. `reference` null: the provider names it with its first message. */
-async function makeAtProvider(context: Context, wanted: Wanted) {
+async function makeAtProvider(deps: Deps, wanted: Wanted) {
   const { customerId, number, name, participants } = wanted;
   const group = { customerId, from: number.address, name, participants };
-  const made = await command(context, number.instanceId, "createGroup", (create, abort) => create(group, abort));
+  const made = await command(deps, number.instanceId, "createGroup", (create, abort) => create(group, abort));
   if (!made.done) throw new ApiError("PROVIDER_ERROR", `The provider did not make the group: ${made.reason}.`);
   return { wanted, reference: made.reference };
 }
 
 async function arrange(
-  context: Context,
+  deps: Deps,
   { customerId, number, name, participants }: Wanted,
   reference: string | null,
 ): Promise<Decision<Chat> & { result: ChatId }> {
   const { address: from, instanceId } = number;
-  const known =
-    reference === null ? null : await findChatByKey(context.store.db, groupKey(customerId, from, reference));
+  const known = reference === null ? null : await findChatByKey(deps.store.db, groupKey(customerId, from, reference));
   if (known !== null) {
     // What the provider told of it was faster.
     const { unit, value } = changedChat(known, { ...known, name, participants });
     return { unit: unit.length === 0 ? null : unit, value, result: known.id };
   }
-  const chat = newGroup(context, { customerId, from, channel: "imessage", instanceId, reference, name, participants });
-  return { unit: [{ op: "once", table: "chats", record: chat }], value: chat, result: chat.id };
+  const chat = newGroup(deps, { customerId, from, channel: "imessage", instanceId, reference, name, participants });
+  return { unit: [{ op: "insertUnique", table: "chats", record: chat }], value: chat, result: chat.id };
 }

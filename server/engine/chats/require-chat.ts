@@ -6,7 +6,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { Conversation } from "../../providers/provider.ts";
 import { findChat, findLastMessage, findThreadWith } from "../../store/chats.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { conversationOf } from "./conversation.ts";
 
 /**
@@ -20,10 +20,10 @@ export interface ChatName {
 }
 
 /** The chat that is named; throws 404 `CONVERSATION_NOT_FOUND`, also for another customer's. */
-export async function requireChat({ store, threads }: Context, { customerId, id, from }: ChatName): Promise<Chat> {
+export async function requireChat({ store, threadCache }: Deps, { customerId, id, from }: ChatName): Promise<Chat> {
   const own = from === undefined ? null : (parseAddress(from)?.address ?? from);
   const name = parseConversation(id);
-  await threads.free();
+  await threadCache.free();
   const chat =
     name.kind === "id"
       ? await findChat(store.db, customerId, name.id)
@@ -46,8 +46,8 @@ export interface ReadyChat {
  * The chat as its provider is told of it. Throws 403 where its number is the customer's no more, 400 `INVALID_STATUS`
  * for a group that the customer has left, 409 `CONVERSATION_NOT_READY` for one that the provider has no name for yet.
  */
-export async function readyChat(context: Context, chat: Chat): Promise<ReadyChat> {
-  const number = (await context.known.numbers(chat.customerId)).find(({ address }) => address === chat.from);
+export async function readyChat(deps: Deps, chat: Chat): Promise<ReadyChat> {
+  const number = (await deps.configCache.numbers(chat.customerId)).find(({ address }) => address === chat.from);
   if (number === undefined) {
     throw new ApiError("ADDRESS_NOT_AUTHORIZED", `${chat.from}, the number of ${chat.id}, is not yours any more.`);
   }
@@ -58,7 +58,7 @@ export async function readyChat(context: Context, chat: Chat): Promise<ReadyChat
       `${chat.id} comes to be with the first message in it; send one, and try again when it is delivered.`,
     );
   }
-  const last = chat.isGroup ? null : await findLastMessage(context.store.db, chat.id);
+  const last = chat.isGroup ? null : await findLastMessage(deps.store.db, chat.id);
   const instanceId = chat.isGroup ? chat.instanceId : number.instanceId;
   return { chat, instanceId, conversation: conversationOf(chat, channelOf(chat, last)) };
 }

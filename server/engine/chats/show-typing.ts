@@ -2,7 +2,7 @@
 
 import type { TypingStatus } from "../../../sdk/wire.ts";
 import type { ChatId } from "../../core/id.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { inTurn } from "../messages/order.ts";
 import { type ChatCommand, commandChat, order, requireImessage } from "./command-chat.ts";
 import type { ReadyChat } from "./require-chat.ts";
@@ -22,7 +22,7 @@ export class ShownTyping {
   readonly #shown = new Map<ChatId, Shown>();
 
   /** It is shown from now on for a minute; then `end` is called. */
-  begin({ clock }: Pick<Context, "clock">, id: ChatId, end: () => void): void {
+  begin({ clock }: Pick<Deps, "clock">, id: ChatId, end: () => void): void {
     this.end(id);
     const ended = () => {
       this.end(id);
@@ -48,31 +48,31 @@ export class ShownTyping {
 
 /** Shows or ends typing in a chat. Throws 400 `CHANNEL_NOT_SUPPORTED` over SMS. Answers the chat's id. */
 export async function showTyping(
-  context: Context,
+  deps: Deps,
   asked: ChatCommand,
   status: TypingStatus,
 ): Promise<{ repeated: boolean; chatId: ChatId }> {
-  const { repeated, chat } = await commandChat(context, asked, {
+  const { repeated, chat } = await commandChat(deps, asked, {
     route: ["POST", "/typing"],
     body: { status },
     async ask(ready) {
       requireImessage(ready, "typing indicator");
-      await setTyping(context, ready, status === "start");
-      if (status === "start") context.shownTyping.begin(context, ready.chat.id, () => void endShown(context, ready));
-      else context.shownTyping.end(ready.chat.id);
+      await setTyping(deps, ready, status === "start");
+      if (status === "start") deps.shownTyping.begin(deps, ready.chat.id, () => void endShown(deps, ready));
+      else deps.shownTyping.end(ready.chat.id);
     },
   });
   return { repeated, chatId: chat.id };
 }
 
-async function setTyping(context: Context, ready: ReadyChat, typing: boolean): Promise<void> {
-  await order(context, ready, "setTyping", (set, abort) => set(ready.conversation, typing, abort));
+async function setTyping(deps: Deps, ready: ReadyChat, typing: boolean): Promise<void> {
+  await order(deps, ready, "setTyping", (set, abort) => set(ready.conversation, typing, abort));
 }
 
-async function endShown(context: Context, ready: ReadyChat): Promise<void> {
+async function endShown(deps: Deps, ready: ReadyChat): Promise<void> {
   try {
-    await inTurn(context, ready.chat, () => setTyping(context, ready, false));
+    await inTurn(deps, ready.chat, () => setTyping(deps, ready, false));
   } catch (error) {
-    context.observer.fault("typing", error);
+    deps.observer.fault("typing", error);
   }
 }

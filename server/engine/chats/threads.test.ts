@@ -38,7 +38,7 @@ describe("contract 3: one-to-one threads appear by themselves", () => {
 
   test("a thread whose commit failed is not remembered", async (t) => {
     const made = await openContext(t);
-    const { store } = made.context;
+    const { store } = made.deps;
     const { commit } = store;
     store.commit = () => Promise.reject(new Error("the disk broke"));
     await assert.rejects(send(made, { to: TO }), { message: "the disk broke" });
@@ -54,11 +54,11 @@ describe("contract 3: one-to-one threads appear by themselves", () => {
     const made = await openContext(t);
     const other = await made.addTenant("Other");
     const mine = await send(made, { to: TO });
-    await commitAll(made.context, [
+    await commitAll(made.deps, [
       { op: "delete", table: "numbers", where: { customerId: made.customer.id } },
       { op: "put", table: "numbers", record: { ...other.number, address: made.number.address } },
     ]);
-    made.context.known.clear();
+    made.deps.configCache.clear();
     const theirs = await send(made, { to: TO }, other);
     assert.deepEqual([theirs.from, theirs.to], [mine.from, mine.to]);
     assert.notEqual(theirs.chatId, mine.chatId);
@@ -73,7 +73,7 @@ describe("contract 3: one-to-one threads appear by themselves", () => {
   test("a text in a known thread is one unit, and reads nothing", async (t) => {
     const made = await openContext(t);
     await send(made, { to: TO });
-    const { store } = made.context;
+    const { store } = made.deps;
     const units: number[] = [];
     const reads: string[] = [];
     const watched = new Proxy(store, {
@@ -89,7 +89,7 @@ describe("contract 3: one-to-one threads appear by themselves", () => {
     });
     const { customer, apiKey } = made;
     await accept(
-      { ...made.context, store: watched },
+      { ...made.deps, store: watched },
       {
         customerId: customer.id,
         keyId: apiKey.id,
@@ -103,7 +103,7 @@ describe("contract 3: one-to-one threads appear by themselves", () => {
 
   test("a thread that was being read while a reset removed it is not remembered", async (t) => {
     const made = await openContext(t);
-    const { context, customer, number, instance } = made;
+    const { deps, customer, number, instance } = made;
     const { chatId } = await send(made, { to: TO });
     const pair = {
       customerId: customer.id,
@@ -112,12 +112,12 @@ describe("contract 3: one-to-one threads appear by themselves", () => {
       channel: "imessage",
       instanceId: instance.id,
     } as const;
-    context.threads.clear();
-    const reading = threadOf(context, pair);
-    context.threads.clear();
+    deps.threadCache.clear();
+    const reading = threadOf(deps, pair);
+    deps.threadCache.clear();
     assert.equal((await reading).chat.id, chatId);
-    await commitAll(context, [{ op: "delete", table: "chats", where: { customerId: customer.id } }]);
-    const { chat, make } = await threadOf(context, pair);
+    await commitAll(deps, [{ op: "delete", table: "chats", where: { customerId: customer.id } }]);
+    const { chat, make } = await threadOf(deps, pair);
     assert.notEqual(chat.id, chatId);
     assert.equal(make.length, 1);
   });

@@ -7,7 +7,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { keep } from "../../core/keep.ts";
 import { findChatByKey } from "../../store/chats.ts";
 import type { Operation, Store } from "../../store/store.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { Senders } from "./senders.ts";
 
 /** Threads kept at hand; beyond it the one that was used longest ago goes. */
@@ -17,7 +17,7 @@ const ROUNDS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
 /** Threads by their key. An id never changes, so one that is known stays right until it is deleted. */
-export class Threads {
+export class ThreadCache {
   readonly #chats = new Map<string, Chat>();
   /** Who wrote with whom last. */
   readonly senders = new Senders();
@@ -93,13 +93,13 @@ export interface Thread {
 class ThreadTaken extends Error {}
 
 /** The thread of a pair as it is, or as it will be once `make` is committed. */
-export async function threadOf(context: Context, pair: Pair): Promise<Thread> {
+export async function threadOf(deps: Deps, pair: Pair): Promise<Thread> {
   const key = threadKey(pair.customerId, pair.from, pair.peer);
-  const known = await context.threads.find(context.store, key);
+  const known = await deps.threadCache.find(deps.store, key);
   if (known !== null) return { chat: known, make: [] };
-  const now = context.clock.now();
+  const now = deps.clock.now();
   const chat: Chat = {
-    id: context.newId("chat"),
+    id: deps.newId("chat"),
     version: 1,
     customerId: pair.customerId,
     key,
@@ -115,7 +115,7 @@ export async function threadOf(context: Context, pair: Pair): Promise<Thread> {
     createdAt: now,
     updatedAt: now,
   };
-  return { chat, make: [{ op: "once", table: "chats", record: chat }] };
+  return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }] };
 }
 
 /** What a unit is to throw that is answered `taken` for its thread's sake: `withThread` then works again. */

@@ -30,13 +30,13 @@ async function stage(t: NodeTest): Promise<Stage> {
   const provider = new ScriptedProvider();
   made.providers.set(made.instance.id, provider);
   t.after(async () => {
-    await made.context.typists.stop(made.context);
-    made.context.shownTyping.stop();
+    await made.deps.typists.stop(made.deps);
+    made.deps.shownTyping.stop();
     assert.equal(made.clock.pending, 0, "no timer is left");
     await made.close();
   });
   const told = async () => {
-    const rows = await made.context.store.db.selectFrom("events").select("bytes").orderBy("position").execute();
+    const rows = await made.deps.store.db.selectFrom("events").select("bytes").orderBy("position").execute();
     return rows.map(({ bytes }) => JSON.parse(bytes) as { type: string; data: TypingEventData });
   };
   const heard = { to: made.number.address, channel: "imessage", from: ANN, group: null } as const;
@@ -44,12 +44,12 @@ async function stage(t: NodeTest): Promise<Stage> {
   return {
     ...made,
     provider,
-    type: (typing, more = {}) => apply(made.context, made.instance.id, { kind: "typing", ...heard, typing, ...more }),
+    type: (typing, more = {}) => apply(made.deps, made.instance.id, { kind: "typing", ...heard, typing, ...more }),
     async write(more = {}) {
       references += 1;
       const content = { text: "Hi", attachments: [], replyTo: null, payment: null, effect: null };
       const signal = { kind: "inbound", ...heard, reference: `in-${references}`, ...content, ...more } as const;
-      await apply(made.context, made.instance.id, signal);
+      await apply(made.deps, made.instance.id, signal);
     },
     news: async () =>
       (await told()).map(({ type, data }) =>
@@ -67,7 +67,7 @@ describe("a contact who types", () => {
   test("contract 4: is one event, in a thread that appears by itself", async (t) => {
     const one = await stage(t);
     await one.type(true);
-    const thread = await findThreadWith(one.context.store.db, one.customer.id, ANN, null);
+    const thread = await findThreadWith(one.deps.store.db, one.customer.id, ANN, null);
     assert.ok(thread !== null);
     assert.deepEqual(await one.last(), {
       chatId: thread.id,
@@ -120,28 +120,28 @@ describe("a contact who types", () => {
     await one.write({ group });
     await one.write({ from: BOB });
     assert.deepEqual((await one.news()).slice(4), [`-${ANN}`, "message.inbound", `-${BOB}`, "message.inbound"]);
-    assert.equal((await listChats(one.context.store.db, one.customer.id, null, 10)).length, 3);
+    assert.equal((await listChats(one.deps.store.db, one.customer.id, null, 10)).length, 3);
   });
 
   test("is told to have stopped when the service stops", async (t) => {
     const one = await stage(t);
     await one.type(true);
     await one.type(true, { from: BOB });
-    await one.context.typists.stop(one.context);
+    await one.deps.typists.stop(one.deps);
     assert.deepEqual((await one.news()).toSorted(), [`+${ANN}`, `+${BOB}`, `-${ANN}`, `-${BOB}`]);
   });
 
   test("is told to have stopped when there is room on the disk again", async (t) => {
     const one = await stage(t);
     await one.type(true);
-    const { commit } = one.context.store;
-    one.context.store.commit = () => Promise.reject(new ApiError("SERVICE_UNAVAILABLE", "full"));
+    const { commit } = one.deps.store;
+    one.deps.store.commit = () => Promise.reject(new ApiError("SERVICE_UNAVAILABLE", "full"));
     await one.clock.advance(MINUTE_MS);
     assert.deepEqual(
       one.observed.faults.map(({ where }) => where),
       ["typing"],
     );
-    one.context.store.commit = commit;
+    one.deps.store.commit = commit;
     await one.clock.advance(MINUTE_MS);
     assert.deepEqual(await one.news(), [`+${ANN}`, `-${ANN}`]);
   });
@@ -150,9 +150,9 @@ describe("a contact who types", () => {
     const one = await stage(t);
     const { id: customerId } = one.customer;
     const typist = { chatId: "chat_1", customerId, to: one.number.address, channel: "imessage" } as const;
-    const typing = (who: string) => one.context.typists.isTyping(who);
+    const typing = (who: string) => one.deps.typists.isTyping(who);
     for (let index = 0; index <= 10_000; index += 1) {
-      one.context.typists.begin(one.context, `typing ${index}`, { ...typist, from: `+1555${index}` });
+      one.deps.typists.begin(one.deps, `typing ${index}`, { ...typist, from: `+1555${index}` });
     }
     await one.clock.advance(0);
     assert.deepEqual(await one.news(), ["-+15550"]);
@@ -162,10 +162,10 @@ describe("a contact who types", () => {
   test("to an address that nobody has is no event, and what it owes is forgotten", async (t) => {
     const one = await stage(t);
     const { id: instanceId } = one.instance;
-    await one.context.store.commit([{ op: "put", table: "memory", record: { instanceId, key: "k", value: "v" } }]);
+    await one.deps.store.commit([{ op: "put", table: "memory", record: { instanceId, key: "k", value: "v" } }]);
     await one.type(true, { to: "+15005550199", forget: "k" });
     assert.deepEqual(await one.news(), []);
-    assert.deepEqual(await one.context.store.db.selectFrom("memory").selectAll().execute(), []);
+    assert.deepEqual(await one.deps.store.db.selectFrom("memory").selectAll().execute(), []);
   });
 });
 
@@ -179,7 +179,7 @@ describe("typing of the customer", () => {
       correlationId: `cor_${"0".repeat(32)}`,
       idempotencyKey: null,
     };
-    const show = (status: "start" | "stop") => showTyping(one.context, asked, status);
+    const show = (status: "start" | "stop") => showTyping(one.deps, asked, status);
     /** What the provider was asked to show so far. */
     const orders = () => one.provider.commanded.map(({ given: [, typing] }) => typing);
     return { one, show, orders };
@@ -212,7 +212,7 @@ describe("typing of the customer", () => {
     await one.send({ to: BOB });
     await one.run();
     const asked = { customerId: one.customer.id, correlationId: `cor_${"0".repeat(32)}`, idempotencyKey: null };
-    for (const id of [ANN, BOB]) await showTyping(one.context, { ...asked, id }, "start");
+    for (const id of [ANN, BOB]) await showTyping(one.deps, { ...asked, id }, "start");
     await one.send({ to: ANN });
     await one.run();
     await one.clock.advance(MINUTE_MS);

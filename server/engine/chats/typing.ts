@@ -8,7 +8,7 @@ import { parseAddress } from "../../core/phone.ts";
 import type { TypingSignal } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { decide } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
 import { groupOf } from "./groups.ts";
 import { threadOf, threadTaken, withThread } from "./threads.ts";
@@ -37,28 +37,26 @@ export class Typists {
   }
 
   /** Somebody begins to type, or goes on. */
-  begin(context: Context, subject: string, typist: Typist): void {
+  begin(deps: Deps, subject: string, typist: Typist): void {
     this.#typing.get(subject)?.stopTimer();
-    const stopTimer = this.#stopped
-      ? () => {}
-      : context.clock.after(TYPING_MS_MAX, () => this.#expire(context, subject));
+    const stopTimer = this.#stopped ? () => {} : deps.clock.after(TYPING_MS_MAX, () => this.#expire(deps, subject));
     this.#typing.set(subject, { typist, stopTimer });
     const [first] = this.#typing.keys();
-    if (this.#typing.size > TYPISTS_MAX && first !== undefined) this.#expire(context, first);
+    if (this.#typing.size > TYPISTS_MAX && first !== undefined) this.#expire(deps, first);
   }
 
   /** Goes on with somebody who is typing already. */
-  extend(context: Context, subject: string): void {
+  extend(deps: Deps, subject: string): void {
     const open = this.#typing.get(subject);
-    if (open !== undefined) this.begin(context, subject, open.typist);
+    if (open !== undefined) this.begin(deps, subject, open.typist);
   }
 
   /** Tells that somebody stopped; resolves when that is on disk, with `also`. Whoever was not typing stops silently. */
-  async end(context: Context, subject: string, also: Operation[] = []): Promise<void> {
+  async end(deps: Deps, subject: string, also: Operation[] = []): Promise<void> {
     const open = this.#typing.get(subject);
     if (open !== undefined)
-      await decide(context, () => ({ unit: [told(context, open.typist, false), ...also], value: null }));
-    else await forgetOnly(context, also);
+      await decide(deps, () => ({ unit: [told(deps, open.typist, false), ...also], value: null }));
+    else await forgetOnly(deps, also);
     open?.stopTimer();
     this.#typing.delete(subject);
   }
@@ -73,62 +71,60 @@ export class Typists {
   }
 
   /** Tells that everybody stopped: nobody listens to them any more. */
-  async stop(context: Context): Promise<void> {
+  async stop(deps: Deps): Promise<void> {
     this.#stopped = true;
     for (const { stopTimer } of this.#typing.values()) stopTimer();
-    await Promise.all([...this.#typing.keys()].map((subject) => this.#finish(context, subject)));
+    await Promise.all([...this.#typing.keys()].map((subject) => this.#finish(deps, subject)));
   }
 
-  #expire(context: Context, subject: string): void {
-    void this.#finish(context, subject);
+  #expire(deps: Deps, subject: string): void {
+    void this.#finish(deps, subject);
   }
 
-  async #finish(context: Context, subject: string): Promise<void> {
+  async #finish(deps: Deps, subject: string): Promise<void> {
     try {
-      await context.turns.take(subject, () => this.end(context, subject));
+      await deps.serial.run(subject, () => this.end(deps, subject));
     } catch (error) {
-      context.observer.fault("typing", error);
+      deps.observer.fault("typing", error);
       // A full disk, mostly: it is told later that they stopped.
-      this.extend(context, subject);
+      this.extend(deps, subject);
     }
   }
 }
 
 /** Applies a typing signal of an instance: one event when somebody begins, one when they stop. */
-export async function hearTyping(context: Context, instanceId: InstanceId, signal: TypingSignal): Promise<void> {
-  const number = await context.known.numberAt(signal.to);
+export async function hearTyping(deps: Deps, instanceId: InstanceId, signal: TypingSignal): Promise<void> {
+  const number = await deps.configCache.numberAt(signal.to);
   const forgets = forgetting(instanceId, signal);
   if (number === null) {
-    context.observer.fault("typing", new Error("somebody types to an address that is no number of this service"));
-    return forgetOnly(context, forgets);
+    deps.observer.fault("typing", new Error("somebody types to an address that is no number of this service"));
+    return forgetOnly(deps, forgets);
   }
-  const { typists } = context;
+  const { typists } = deps;
   const { customerId, address: to } = number;
   const from = parseAddress(signal.from)?.address ?? signal.from;
   const subject = subjectOf({ customerId, from: to, reference: signal.group?.reference ?? null }, from);
-  await context.turns.take(subject, async () => {
-    if (!signal.typing) return typists.end(context, subject, forgets);
+  await deps.serial.run(subject, async () => {
+    if (!signal.typing) return typists.end(deps, subject, forgets);
     const { channel, group } = signal;
     const typist = { customerId, from, to, channel };
     if (typists.isTyping(subject)) {
-      await forgetOnly(context, forgets);
-      typists.extend(context, subject);
+      await forgetOnly(deps, forgets);
+      typists.extend(deps, subject);
       return;
     }
     const chat = await withThread(async () => {
-      const begun = await decide(context, async () => {
+      const begun = await decide(deps, async () => {
         const place = { customerId, from: to, channel, instanceId };
         const thread =
-          group === null
-            ? threadOf(context, { ...place, peer: from })
-            : groupOf(context, { ...place, sighting: group });
+          group === null ? threadOf(deps, { ...place, peer: from }) : groupOf(deps, { ...place, sighting: group });
         const { chat, make } = await thread;
-        return { unit: [...make, told(context, { ...typist, chatId: chat.id }, true), ...forgets], value: chat };
+        return { unit: [...make, told(deps, { ...typist, chatId: chat.id }, true), ...forgets], value: chat };
       });
       if (begun.taken) throw threadTaken();
       return begun.value;
     });
-    typists.begin(context, subject, { ...typist, chatId: chat.id });
+    typists.begin(deps, subject, { ...typist, chatId: chat.id });
   });
 }
 
@@ -136,11 +132,11 @@ export async function hearTyping(context: Context, instanceId: InstanceId, signa
  * A contact's message has come: who sent it types no more, and that is told of before the message is. Answers at once
  * where they were not typing.
  */
-export function typingEnded(context: Context, chat: TypedIn, from: string): Promise<void> | undefined {
-  const { typists } = context;
+export function typingEnded(deps: Deps, chat: TypedIn, from: string): Promise<void> | undefined {
+  const { typists } = deps;
   const subject = subjectOf(chat, from);
-  if (!typists.isTyping(subject) && !context.turns.isTaken(subject)) return undefined;
-  return context.turns.take(subject, () => typists.end(context, subject));
+  if (!typists.isTyping(subject) && !deps.serial.isBusy(subject)) return undefined;
+  return deps.serial.run(subject, () => typists.end(deps, subject));
 }
 
 /** What of a chat tells who types in it. */
@@ -150,18 +146,18 @@ function subjectOf({ customerId, from: to, reference }: TypedIn, from: string): 
   return `typing ${JSON.stringify([customerId, to, from, reference])}`;
 }
 
-function told(context: Context, typist: Typist, typing: boolean): Operation {
+function told(deps: Deps, typist: Typist, typing: boolean): Operation {
   const { chatId, customerId, from, to, channel } = typist;
   const data: TypingEventData = { chatId, chatGuid: chatId, from, to, channel, typing };
   const event = makeEvent(
     {
-      id: context.newId("evt"),
+      id: deps.newId("evt"),
       customerId,
       type: "typing.indicator",
       messageId: null,
       sequence: 0,
-      correlationId: newCorrelationId(context.random),
-      createdAt: context.clock.now(),
+      correlationId: newCorrelationId(deps.random),
+      createdAt: deps.clock.now(),
     },
     data,
   );

@@ -32,7 +32,7 @@ async function stage(t: NodeTest): Promise<Stage> {
   let focus: FocusState = { focused: true, focusMode: "sleep" };
   provider.onCommand = ({ name }) => (name === "focus" ? focus : availability);
   return {
-    ...{ made, provider, inquiries: new Inquiries(made.context) },
+    ...{ made, provider, inquiries: new Inquiries(made.deps) },
     says(said) {
       availability = said;
     },
@@ -45,8 +45,8 @@ async function stage(t: NodeTest): Promise<Stage> {
 const hasCode = (code: string) => (error: unknown) => error instanceof ApiError && error.code === code;
 
 /** Both have written: `PEER`, and the customer, whose message was delivered. */
-async function converse({ context, customer, apiKey, instance, number }: TestContext, peer = PEER): Promise<void> {
-  const { record } = await accept(context, {
+async function converse({ deps, customer, apiKey, instance, number }: TestContext, peer = PEER): Promise<void> {
+  const { record } = await accept(deps, {
     customerId: customer.id,
     keyId: apiKey.id,
     correlationId: `cor_${"0".repeat(32)}`,
@@ -54,10 +54,10 @@ async function converse({ context, customer, apiKey, instance, number }: TestCon
     body: { to: peer, content: { text: "Hello" } },
   });
   const { id } = record;
-  await context.store.commit([
+  await deps.store.commit([
     { op: "update", table: "messages", id, version: 1, set: { status: "delivered", dueAt: null } },
   ]);
-  await apply(context, instance.id, inbound({ from: peer, to: number.address }));
+  await apply(deps, instance.id, inbound({ from: peer, to: number.address }));
 }
 
 test("contract 3: a provider is asked about an address once an hour, by as many as ask", async (t) => {

@@ -8,7 +8,7 @@ import type { CustomerNumber } from "../../core/number.ts";
 import type { Availability, FocusState } from "../../providers/provider.ts";
 import { findDialogue, hasBeenOnImessage } from "../../store/contacts.ts";
 import { command } from "../command.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { planFrom } from "../routing/route.ts";
 
 /** People rarely change phones: that an address is on iMessage counts for an hour. */
@@ -72,18 +72,18 @@ class Answers<Value> {
 
 /** Asks about addresses, on behalf of customers; remembers what providers said. */
 export class Inquiries {
-  readonly #context: Context;
+  readonly #deps: Deps;
   readonly #availability: Answers<Availability>;
   readonly #focus: Answers<FocusState>;
 
-  constructor(context: Context) {
-    this.#context = context;
+  constructor(deps: Deps) {
+    this.#deps = deps;
     this.#availability = new Answers(
-      () => context.clock.now(),
+      () => deps.clock.now(),
       ({ imessage }) => (imessage === false ? UNAVAILABILITY_MS : AVAILABILITY_MS),
     );
     this.#focus = new Answers(
-      () => context.clock.now(),
+      () => deps.clock.now(),
       () => FOCUS_MS,
     );
   }
@@ -93,14 +93,14 @@ export class Inquiries {
    * earlier messages show; a focus only of people one has written with both ways.
    */
   async capabilities(customerId: CustomerId, address: string): Promise<PhoneCapabilities> {
-    const context = this.#context;
-    const numbers = await context.known.numbers(customerId);
+    const deps = this.#deps;
+    const numbers = await deps.configCache.numbers(customerId);
     const [told, state] = await Promise.all([
       orNull(this.#available(customerId, address, numbers)),
       orNull(this.#focused(customerId, address)),
     ]);
-    const imessage = told?.value.imessage ?? (await hasBeenOnImessage(context.store.db, customerId, address));
-    const plans = await Promise.all(numbers.map((number) => planFrom(context, number, address)));
+    const imessage = told?.value.imessage ?? (await hasBeenOnImessage(deps.store.db, customerId, address));
+    const plans = await Promise.all(numbers.map((number) => planFrom(deps, number, address)));
     const offers = (channel: Channel) => plans.some((plan) => plan.on(channel).length > 0);
     const sms = offers("sms");
     return {
@@ -108,7 +108,7 @@ export class Inquiries {
       capabilities: { imessage, sms, facetime: told?.value.facetime ?? false },
       iMessage: imessage,
       recommendedChannel: imessage && offers("imessage") ? "imessage" : sms ? "sms" : null,
-      lastChecked: new Date(told?.at ?? context.clock.now()).toISOString(),
+      lastChecked: new Date(told?.at ?? deps.clock.now()).toISOString(),
       cached: told?.cached ?? false,
       ...focusOf(state?.value ?? { focused: false }),
     };
@@ -125,7 +125,7 @@ export class Inquiries {
    * of the customer is on a provider that knows of calls, and as `command` does.
    */
   async facetime(customerId: CustomerId, address: string): Promise<FacetimeAvailability> {
-    const numbers = await this.#context.known.numbers(customerId);
+    const numbers = await this.#deps.configCache.numbers(customerId);
     const { value, cached } = await this.#available(customerId, address, numbers);
     return { phoneNumber: address, available: value.facetime ?? false, cached };
   }
@@ -138,28 +138,28 @@ export class Inquiries {
 
   /** Asks from the default number, or the first one whose provider can be asked. */
   async #available(customerId: CustomerId, address: string, numbers: readonly CustomerNumber[]) {
-    const context = this.#context;
+    const deps = this.#deps;
     const able = ({ instanceId }: CustomerNumber) =>
-      context.providers.get(instanceId)?.commands?.availability !== undefined;
+      deps.providers.get(instanceId)?.commands?.availability !== undefined;
     const number = numbers.find(able) ?? numbers[0];
     if (number === undefined) {
       throw new ApiError("NO_DEFAULT_ADDRESS", "This customer has no number to ask from; an admin adds one.");
     }
     const { instanceId } = number;
     return await this.#availability.get(keyOf(customerId, instanceId, address), () =>
-      command(context, instanceId, "availability", (ask, abort) => ask(customerId, address, abort)),
+      command(deps, instanceId, "availability", (ask, abort) => ask(customerId, address, abort)),
     );
   }
 
   async #focused(customerId: CustomerId, address: string): Promise<Told<FocusState>> {
-    const context = this.#context;
-    const instanceId = await findDialogue(context.store.db, customerId, address);
+    const deps = this.#deps;
+    const instanceId = await findDialogue(deps.store.db, customerId, address);
     if (instanceId === null) {
       const message = `Nothing is known of a focus of ${address}: only people show it who have been written to and have written.`;
       throw new ApiError("NOT_FOUND", message);
     }
     return await this.#focus.get(keyOf(customerId, instanceId, address), () =>
-      command(context, instanceId, "focus", (ask, abort) => ask(customerId, address, abort)),
+      command(deps, instanceId, "focus", (ask, abort) => ask(customerId, address, abort)),
     );
   }
 }

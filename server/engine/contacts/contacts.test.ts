@@ -7,24 +7,24 @@ import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { contactList, findContactAddresses } from "../../store/contacts.ts";
 import { countAll, FIRST_PAGE, readPage } from "../../store/windows.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { createContact, createContacts, deleteContacts, ensureContact, updateContact } from "./contacts.ts";
 
 let made: TestContext;
-let context: Context;
+let deps: Deps;
 const ALL = { search: "", tag: undefined };
 
 before(async () => {
   made = await testContext();
-  context = made.context;
+  deps = made.deps;
 });
 after(() => made.close());
 
 const create = (phoneNumber: string) =>
-  createContact(context, made.customer.id, { idempotencyKey: null, body: { phoneNumber } });
-const contactsOf = (id: CustomerId, filter = ALL) => contactList(context.store.db, id, filter);
+  createContact(deps, made.customer.id, { idempotencyKey: null, body: { phoneNumber } });
+const contactsOf = (id: CustomerId, filter = ALL) => contactList(deps.store.db, id, filter);
 const count = () => countAll(contactsOf(made.customer.id));
-const ownersOf = (...addresses: string[]) => findContactAddresses(context.store.db, made.customer.id, addresses);
+const ownersOf = (...addresses: string[]) => findContactAddresses(deps.store.db, made.customer.id, addresses);
 const refusals = (settled: PromiseSettledResult<unknown>[]) =>
   settled.flatMap((one) => (one.status === "rejected" ? [(one.reason as ApiError).code] : []));
 
@@ -37,7 +37,7 @@ test("A contact that many make at once with the same address is made once; the o
 test("Making sure of a contact, many times at once, makes one, and none where there is one", async () => {
   const addresses = ["+15550100002", "+15550100001", "Grace@Example.com", "grace@example.com"];
   const twice = [...addresses, ...addresses];
-  await Promise.all(twice.map((address) => ensureContact(context, made.customer.id, address)));
+  await Promise.all(twice.map((address) => ensureContact(deps, made.customer.id, address)));
   assert.equal(await count(), 3);
   const found = await readPage(contactsOf(made.customer.id, { ...ALL, search: "grace" }), FIRST_PAGE, 9);
   const [grace] = found.records;
@@ -47,7 +47,7 @@ test("Making sure of a contact, many times at once, makes one, and none where th
 test("An address that two contacts change to at once goes to one of them, and the other keeps what it had", async () => {
   const { contact: one } = await create("+15550100003");
   const { contact: two } = await create("+15550100004");
-  const change = (id: string) => updateContact(context, made.customer.id, id, { phoneNumber: "+15550100005" });
+  const change = (id: string) => updateContact(deps, made.customer.id, id, { phoneNumber: "+15550100005" });
   const settled = await Promise.allSettled([change(one.id), change(two.id), change(one.id), change(two.id)]);
   assert.deepEqual(refusals(settled), ["CONTACT_DUPLICATE", "CONTACT_DUPLICATE"]);
   const owners = await ownersOf("+15550100003", "+15550100004", "+15550100005");
@@ -59,8 +59,8 @@ test("A contact that is deleted while it changes leaves no address behind", asyn
   for (let round = 0; round < 20; round += 1) {
     const { contact } = await create("+15550100006");
     await Promise.allSettled([
-      updateContact(context, made.customer.id, contact.id, { phoneNumber: "+15550100007" }),
-      deleteContacts(context, made.customer.id, [contact.id]),
+      updateContact(deps, made.customer.id, contact.id, { phoneNumber: "+15550100007" }),
+      deleteContacts(deps, made.customer.id, [contact.id]),
     ]);
     assert.deepEqual(await ownersOf("+15550100006", "+15550100007"), []);
   }
@@ -69,7 +69,7 @@ test("A contact that is deleted while it changes leaves no address behind", asyn
 test("Bulks that meet each other make every address once, and count what each of them made", async () => {
   const before = await count();
   const entries = Array.from({ length: 30 }, (_, index) => ({ fields: { phoneNumber: `+155501002${10 + index}` } }));
-  const bulk = () => createContacts(context, made.customer.id, { idempotencyKey: null, body: {}, entries });
+  const bulk = () => createContacts(deps, made.customer.id, { idempotencyKey: null, body: {}, entries });
   const bulks = await Promise.all([bulk(), bulk(), bulk()]);
   const created = bulks.map(({ made: { created } }) => created);
   assert.deepEqual(
@@ -81,7 +81,7 @@ test("Bulks that meet each other make every address once, and count what each of
 
 test("A bulk is repeated by its idempotency key with what it came to the first time", async () => {
   const entries = [{ fields: { phoneNumber: "+15550100300" } }, { error: "tags: must be a list" }, { fields: {} }];
-  const bulk = () => createContacts(context, made.customer.id, { idempotencyKey: "b", body: { n: 1 }, entries });
+  const bulk = () => createContacts(deps, made.customer.id, { idempotencyKey: "b", body: { n: 1 }, entries });
   const first = await bulk();
   assert.deepEqual([first.made.created, first.made.failed], [1, 2]);
   assert.deepEqual(await bulk(), { ...first, repeated: true });
@@ -89,12 +89,12 @@ test("A bulk is repeated by its idempotency key with what it came to the first t
 
 test("Customers share no contacts: each can have one of the same address", async () => {
   const other = await made.addTenant("Other");
-  await ensureContact(context, other.customer.id, "+15550100001");
+  await ensureContact(deps, other.customer.id, "+15550100001");
   assert.equal(await countAll(contactsOf(other.customer.id)), 1);
   const [theirs] = (await readPage(contactsOf(other.customer.id), FIRST_PAGE, 1)).records;
-  assert.equal(await deleteContacts(context, made.customer.id, [theirs?.id ?? ""]), 0);
+  assert.equal(await deleteContacts(deps, made.customer.id, [theirs?.id ?? ""]), 0);
   await assert.rejects(
-    updateContact(context, made.customer.id, theirs?.id ?? "", { firstName: "Mine" }),
+    updateContact(deps, made.customer.id, theirs?.id ?? "", { firstName: "Mine" }),
     (error) => error instanceof ApiError && error.code === "NOT_FOUND",
   );
 });

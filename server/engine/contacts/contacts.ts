@@ -17,7 +17,7 @@ import { parseAddress } from "../../core/phone.ts";
 import { findContact, findContactAddresses, findContacts } from "../../store/contacts.ts";
 import type { Operation } from "../../store/store.ts";
 import { change, decide, difference } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 
 /** Times that a bulk is decided again because somebody else took one of its addresses meanwhile. */
@@ -35,7 +35,7 @@ export interface Made {
  * has one of them. A repeat of an idempotency key answers the contact as it now is: 404 once it is deleted.
  */
 export async function createContact(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
   request: { idempotencyKey: string | null; body: CreateContact },
 ): Promise<Made> {
@@ -44,23 +44,23 @@ export async function createContact(
   const fields = requireAddress(changeFields(NO_FIELDS, given));
   const command = { key, customerId, route: "POST /v1/contacts", body: given };
   const decision = async () => {
-    const [taken] = await findContactAddresses(context.store.db, customerId, addressesOf(fields));
+    const [taken] = await findContactAddresses(deps.store.db, customerId, addressesOf(fields));
     if (taken !== undefined) throw duplicate(taken.address, taken.contactId);
-    const contact = newContact(context, customerId, fields);
+    const contact = newContact(deps, customerId, fields);
     return { unit: makingOf(contact), value: contact, result: contact.id };
   };
-  const commanded = await once(context, command, decision, () => duplicate(addressesOf(fields).join(" or "), null));
+  const commanded = await once(deps, command, decision, () => duplicate(addressesOf(fields).join(" or "), null));
   if (!commanded.repeated) return { repeated: false, contact: commanded.value };
-  return { repeated: true, contact: await requireContact(context, customerId, commanded.result) };
+  return { repeated: true, contact: await requireContact(deps, customerId, commanded.result) };
 }
 
 /** A contact with this phone number or e-mail address, unless there is one already. Calls at once make one. */
-export async function ensureContact(context: Context, customerId: CustomerId, address: string): Promise<void> {
+export async function ensureContact(deps: Deps, customerId: CustomerId, address: string): Promise<void> {
   const given = parseAddress(address)?.kind === "email" ? { email: address } : { phoneNumber: address };
   const fields = changeFields(NO_FIELDS, given);
-  const [known] = await findContactAddresses(context.store.db, customerId, addressesOf(fields));
+  const [known] = await findContactAddresses(deps.store.db, customerId, addressesOf(fields));
   if (known !== undefined) return;
-  await decide(context, () => ({ unit: makingOf(newContact(context, customerId, fields)), value: undefined }));
+  await decide(deps, () => ({ unit: makingOf(newContact(deps, customerId, fields)), value: undefined }));
 }
 
 /** One entry of a bulk: what it says of a contact, or why it cannot be one. */
@@ -77,7 +77,7 @@ export interface MadeMany {
  * that another contact or an earlier entry has, fails by itself.
  */
 export async function createContacts(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
   request: { idempotencyKey: string | null; body: unknown; entries: readonly Entry[] },
 ): Promise<MadeMany> {
@@ -87,9 +87,9 @@ export async function createContacts(
     const taken = new Error("somebody else took an address at the same moment");
     try {
       const commanded = await once(
-        context,
+        deps,
         command,
-        () => decideMany(context, customerId, entries),
+        () => decideMany(deps, customerId, entries),
         () => taken,
       );
       if (!commanded.repeated) return { repeated: false, made: commanded.value };
@@ -103,10 +103,10 @@ export async function createContacts(
   });
 }
 
-async function decideMany(context: Context, customerId: CustomerId, entries: readonly Entry[]) {
+async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly Entry[]) {
   const wanted = entries.map((entry) => ("error" in entry ? entry : changeFields(NO_FIELDS, entry.fields)));
   const addresses = wanted.flatMap((fields) => ("error" in fields ? [] : addressesOf(fields)));
-  const taken = await findContactAddresses(context.store.db, customerId, addresses);
+  const taken = await findContactAddresses(deps.store.db, customerId, addresses);
   const owners = new Map<string, string>(taken.map(({ address, contactId }) => [address, contactId]));
   const unit: Operation[] = [];
   const errors: CreatedContacts["errors"] = [];
@@ -116,7 +116,7 @@ async function decideMany(context: Context, customerId: CustomerId, entries: rea
       const own = addressesOf(requireAddress(fields));
       const double = own.find((address) => owners.has(address));
       if (double !== undefined) throw duplicate(double, owners.get(double) ?? null);
-      const contact = newContact(context, customerId, fields);
+      const contact = newContact(deps, customerId, fields);
       for (const address of own) owners.set(address, contact.id);
       unit.push(...makingOf(contact));
     } catch (error) {
@@ -133,21 +133,21 @@ async function decideMany(context: Context, customerId: CustomerId, entries: rea
  * be left, and 409 `CONTACT_DUPLICATE` when another contact has the new one.
  */
 export async function updateContact(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
   id: string,
   given: GivenFields,
 ): Promise<Contact> {
   let added: string[] = [];
-  const decided = await decide(context, async () => {
-    const before = await requireContact(context, customerId, id);
+  const decided = await decide(deps, async () => {
+    const before = await requireContact(deps, customerId, id);
     const fields = requireAddress(changeFields(before, given));
     const [removed, kept] = [addressesOf(before), addressesOf(fields)];
     added = kept.filter((address) => !removed.includes(address));
-    const [taken] = await findContactAddresses(context.store.db, customerId, added);
+    const [taken] = await findContactAddresses(deps.store.db, customerId, added);
     if (taken !== undefined && taken.contactId !== before.id) throw duplicate(taken.address, taken.contactId);
     if (isSame(before, fields)) return { unit: null, value: before };
-    const after: Contact = { ...before, ...fields, searchText: searchTextOf(fields), updatedAt: context.clock.now() };
+    const after: Contact = { ...before, ...fields, searchText: searchTextOf(fields), updatedAt: deps.clock.now() };
     const gone = removed.filter((address) => !kept.includes(address));
     // The update comes first: of a contact that has changed meanwhile, the addresses are not looked at.
     const unit: Operation[] = [
@@ -167,13 +167,9 @@ function isSame(before: Contact, fields: ContactFields): boolean {
 }
 
 /** Deletes those of `ids` that are contacts of the customer, all of them or none; answers how many there were. */
-export async function deleteContacts(
-  context: Context,
-  customerId: CustomerId,
-  ids: readonly string[],
-): Promise<number> {
-  return await change(context, async () => {
-    const contacts = await findContacts(context.store.db, customerId, [...new Set(ids)]);
+export async function deleteContacts(deps: Deps, customerId: CustomerId, ids: readonly string[]): Promise<number> {
+  return await change(deps, async () => {
+    const contacts = await findContacts(deps.store.db, customerId, [...new Set(ids)]);
     const unit = contacts.flatMap(deletionOf);
     return { unit: unit.length === 0 ? null : unit, value: contacts.length };
   });
@@ -191,16 +187,16 @@ export function deletionOf(contact: Contact): Operation[] {
 }
 
 /** A customer's contact. Throws 404 `NOT_FOUND`. */
-export async function requireContact(context: Context, customerId: CustomerId, id: string): Promise<Contact> {
-  const contact = await findContact(context.store.db, customerId, id);
+export async function requireContact(deps: Deps, customerId: CustomerId, id: string): Promise<Contact> {
+  const contact = await findContact(deps.store.db, customerId, id);
   if (contact === null) throw new ApiError("NOT_FOUND", `There is no contact ${id}.`);
   return contact;
 }
 
-function newContact(context: Context, customerId: CustomerId, fields: ContactFields): Contact {
-  const now = context.clock.now();
+function newContact(deps: Deps, customerId: CustomerId, fields: ContactFields): Contact {
+  const now = deps.clock.now();
   return {
-    id: context.newId("con"),
+    id: deps.newId("con"),
     version: 1,
     customerId,
     ...fields,
@@ -218,7 +214,7 @@ function makingOf(contact: Contact): Operation[] {
 }
 
 function claiming(record: ContactAddress): Operation {
-  return { op: "once", table: "contactAddresses", record };
+  return { op: "insertUnique", table: "contactAddresses", record };
 }
 
 function forgetting(where: Omit<ContactAddress, "contactId">): Operation {

@@ -24,9 +24,9 @@ import {
 import { newestPosition } from "../../store/events.ts";
 import { findMessage } from "../../store/messages.ts";
 import { findPayment } from "../../store/payments.ts";
-import type { Operation, Unit } from "../../store/store.ts";
+import type { Operation, Transaction } from "../../store/store.ts";
 import { change, difference } from "../commit.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { unitOf } from "../messages/change-message.ts";
 import { paymentContext } from "../payments/payments.ts";
 import { orUnreadable } from "../quarantine.ts";
@@ -43,9 +43,9 @@ const EVENTS_AT_ONCE = 500;
  * Deletes a contact and has all erased that was written with it until now; answers the erasure. Once it is asked for, a
  * repeat answers how far it has come. Throws 404 `NOT_FOUND` for a contact that is neither there nor being erased.
  */
-export async function eraseContact(context: Context, customerId: CustomerId, id: string): Promise<Erasure> {
-  const { db } = context.store;
-  const erasure = await change(context, async () => {
+export async function eraseContact(deps: Deps, customerId: CustomerId, id: string): Promise<Erasure> {
+  const { db } = deps.store;
+  const erasure = await change(deps, async () => {
     const known = await findErasure(db, customerId, id);
     if (known !== null) return { unit: null, value: known };
     const contact = await findContact(db, customerId, id);
@@ -54,114 +54,114 @@ export async function eraseContact(context: Context, customerId: CustomerId, id:
       contactId: contact.id,
       customerId,
       addresses: addressesOf(contact),
-      before: context.newId("msg"),
+      before: deps.newId("msg"),
       position: 0,
       eventsUntil: (await newestPosition(db, customerId)) ?? 0,
-      requestedAt: context.clock.now(),
+      requestedAt: deps.clock.now(),
       completedAt: null,
     };
     return { unit: [...deletionOf(contact), { op: "put", table: "erasures", record: asked }], value: asked };
   });
-  context.wake.chores();
+  deps.wake.chores();
   return erasure;
 }
 
 /** Erases some of what is to be erased. Answers whether there is more that need not wait. */
-export async function eraseContacts(context: Context): Promise<boolean> {
+export async function eraseContacts(deps: Deps): Promise<boolean> {
   let more = false;
-  for (const erasure of await listOpenErasures(context.store.db, ERASURES_AT_ONCE)) {
+  for (const erasure of await listOpenErasures(deps.store.db, ERASURES_AT_ONCE)) {
     // One that comes upon a row which cannot be read waits until the row is mended.
-    if (await orUnreadable(context, "erase", () => goOn(context, erasure))) more = true;
+    if (await orUnreadable(deps, "erase", () => goOn(deps, erasure))) more = true;
   }
   return more;
 }
 
 /** One step of an erasure. Answers whether the next step can be made at once. */
-async function goOn(context: Context, erasure: Erasure): Promise<boolean> {
-  const { db } = context.store;
+async function goOn(deps: Deps, erasure: Erasure): Promise<boolean> {
+  const { db } = deps.store;
   const messages = await listErasable(db, erasure, ERASED_AT_ONCE);
-  const erased = await Promise.all(messages.map((id) => eraseOne(context, id)));
+  const erased = await Promise.all(messages.map((id) => eraseOne(deps, id)));
   // Where none of them could be erased, the next look is not at once.
   if (messages.length > 0) return erased.includes(true);
-  const read = await eraseLooseEvents(context, erasure);
+  const read = await eraseLooseEvents(deps, erasure);
   if (read === "more") return true;
-  if (await eraseCalls(context, erasure)) return true;
+  if (await eraseCalls(deps, erasure)) return true;
   const isWaiting = read === "waits" || (await hasMessages(db, erasure, erasure.before));
   if (isWaiting || (await awaitsEvents(db, erasure.customerId))) return false;
-  await deleteThreads(context, erasure);
-  const done: Erasure = { ...erasure, addresses: [], completedAt: context.clock.now() };
-  await put(context, done);
+  await deleteThreads(deps, erasure);
+  const done: Erasure = { ...erasure, addresses: [], completedAt: deps.clock.now() };
+  await put(deps, done);
   return false;
 }
 
-async function put(context: Context, record: Erasure): Promise<void> {
-  await change(context, () => ({ unit: [{ op: "put", table: "erasures", record }], value: undefined }));
+async function put(deps: Deps, record: Erasure): Promise<void> {
+  await change(deps, () => ({ unit: [{ op: "put", table: "erasures", record }], value: undefined }));
 }
 
 /**
  * Erases a message with its files and its payment request, in one unit; a scheduled one, and a pending request, are cancelled
  * with it. Answers whether it was there to be erased.
  */
-async function eraseOne(context: Context, id: MessageId): Promise<boolean> {
-  const isErased = await change(context, async () => {
-    const message = await findMessage(context.store.db, id);
+async function eraseOne(deps: Deps, id: MessageId): Promise<boolean> {
+  const isErased = await change(deps, async () => {
+    const message = await findMessage(deps.store.db, id);
     if (message === null || message.status === "queued" || message.status === "pending")
       return { unit: null, value: false };
-    const told = changeContext(context);
+    const told = changeContext(deps);
     const erased = eraseMessage(message, told.now);
     const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: id } }];
-    if (message.payment !== null) also.push(...(await paymentErased(context, message.payment.id)));
+    if (message.payment !== null) also.push(...(await paymentErased(deps, message.payment.id)));
     const changed = cancel(erased, told) ?? { message: erased, events: [] };
     return { unit: unitOf(message, changed, also), value: true };
   });
-  context.recent.forget(id);
+  deps.messageCache.forget(id);
   return isErased;
 }
 
-async function paymentErased(context: Context, id: Payment["id"]): Promise<Operation[]> {
-  const payment = await findPayment(context.store.db, id);
+async function paymentErased(deps: Deps, id: Payment["id"]): Promise<Operation[]> {
+  const payment = await findPayment(deps.store.db, id);
   if (payment === null) return [];
   const erased = erasePayment(payment);
-  const cancelled = cancelPayment(erased, "cancel", paymentContext(context));
+  const cancelled = cancelPayment(erased, "cancel", paymentContext(deps));
   const set = difference(payment, cancelled?.payment ?? erased);
   const update: Operation = { op: "update", table: "payments", id, version: payment.version, set };
   return cancelled === null ? [update] : [update, { op: "event", event: cancelled.event, callbackUrl: null }];
 }
 
 /** Events that belong to no message and name the person: typing, calls, changes of groups. */
-async function eraseLooseEvents(context: Context, erasure: Erasure): Promise<"more" | "waits" | "done"> {
-  const events = await listLooseEvents(context.store.db, erasure, EVENTS_AT_ONCE);
+async function eraseLooseEvents(deps: Deps, erasure: Erasure): Promise<"more" | "waits" | "done"> {
+  const events = await listLooseEvents(deps.store.db, erasure, EVENTS_AT_ONCE);
   const waiting = events.findIndex((event) => event.waits && names(event, erasure.addresses));
   const read = waiting < 0 ? events : events.slice(0, waiting);
   const last = read.at(-1);
   if (last === undefined) return waiting < 0 ? "done" : "waits";
   const isPerson = (address: string) => erasure.addresses.includes(address);
-  const unit: Unit = read
+  const unit: Transaction = read
     .filter((event) => names(event, erasure.addresses))
     .map((event) => ({ op: "rewrite", eventId: event.id, bytes: withoutPerson(event, isPerson) }));
   const record = { ...erasure, position: last.position };
-  await change(context, () => ({ unit: [...unit, { op: "put", table: "erasures", record }], value: undefined }));
+  await change(deps, () => ({ unit: [...unit, { op: "put", table: "erasures", record }], value: undefined }));
   return "more";
 }
 
-async function eraseCalls(context: Context, erasure: Erasure): Promise<boolean> {
-  const calls = await listCallsWith(context.store.db, erasure, ERASED_AT_ONCE);
+async function eraseCalls(deps: Deps, erasure: Erasure): Promise<boolean> {
+  const calls = await listCallsWith(deps.store.db, erasure, ERASED_AT_ONCE);
   for (const call of calls) {
     const set = difference(call, eraseCall(call, erasure.addresses));
     // Stale: it changed in between, and is found again at the next look.
-    await context.store.commit([{ op: "update", table: "calls", id: call.id, version: call.version, set }]);
+    await deps.store.commit([{ op: "update", table: "calls", id: call.id, version: call.version, set }]);
   }
   return calls.length > 0;
 }
 
 /** Threads name the person. Those in which something new was written stay. */
-async function deleteThreads(context: Context, erasure: Erasure): Promise<void> {
-  await context.threads.alone(async () => {
+async function deleteThreads(deps: Deps, erasure: Erasure): Promise<void> {
+  await deps.threadCache.alone(async () => {
     // Whatever was decided on a thread before this is on disk once this commit is answered.
-    await context.store.commit([]);
-    if (await hasMessages(context.store.db, erasure, null)) return;
-    const threads = await listThreadsWith(context.store.db, erasure, EVENTS_AT_ONCE);
+    await deps.store.commit([]);
+    if (await hasMessages(deps.store.db, erasure, null)) return;
+    const threads = await listThreadsWith(deps.store.db, erasure, EVENTS_AT_ONCE);
     const unit = threads.map((id): Operation => ({ op: "delete", table: "chats", where: { id } }));
-    if (unit.length > 0) await context.store.commit(unit);
+    if (unit.length > 0) await deps.store.commit(unit);
   });
 }

@@ -4,16 +4,16 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { commitAll, type TestContext, testContext } from "../../../test/support/context.ts";
 import { type Message, NEW_MESSAGE } from "../../core/message.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { isOptedOut, keywordOperations, OptOuts, optIn, optOut, optOutsChanged } from "./opt-outs.ts";
 
 const CONTACT = "+15550100001";
 let made: TestContext;
-let context: Context;
+let deps: Deps;
 
 before(async () => {
   made = await testContext();
-  context = made.context;
+  deps = made.deps;
 });
 after(() => made.close());
 
@@ -23,7 +23,7 @@ function inbound(text: string | null): Message {
   const { customer, number, instance, clock } = made;
   return {
     ...NEW_MESSAGE,
-    id: context.newId("msg"),
+    id: deps.newId("msg"),
     customerId: customer.id,
     keyId: null,
     direction: "inbound",
@@ -48,46 +48,46 @@ function inbound(text: string | null): Message {
 }
 
 async function hear(text: string): Promise<void> {
-  const operations = keywordOperations(context, inbound(text));
-  await commitAll(context, operations);
-  optOutsChanged(context, operations);
+  const operations = keywordOperations(deps, inbound(text));
+  await commitAll(deps, operations);
+  optOutsChanged(deps, operations);
 }
 
 test("Sending asks the list once and then answers from memory, without waiting", async () => {
   const { address } = made.number;
-  assert.equal(await isOptedOut(context, address, CONTACT), false);
-  assert.equal(isOptedOut(context, address, CONTACT), false);
-  assert.equal(isOptedOut(context, address, "+15550100002"), false);
+  assert.equal(await isOptedOut(deps, address, CONTACT), false);
+  assert.equal(isOptedOut(deps, address, CONTACT), false);
+  assert.equal(isOptedOut(deps, address, "+15550100002"), false);
 });
 
 test("STOP holds from the moment it is on disk, whatever is in memory, and START ends it", async () => {
   const { address } = made.number;
   await hear("Stop");
-  assert.equal(await isOptedOut(context, address, CONTACT), true);
-  assert.equal(isOptedOut(context, address, CONTACT), true);
-  assert.equal(isOptedOut(context, address, "+15550100002"), false);
+  assert.equal(await isOptedOut(deps, address, CONTACT), true);
+  assert.equal(isOptedOut(deps, address, CONTACT), true);
+  assert.equal(isOptedOut(deps, address, "+15550100002"), false);
   await hear("STOP");
   await hear("start");
-  assert.equal(await isOptedOut(context, address, CONTACT), false);
+  assert.equal(await isOptedOut(deps, address, CONTACT), false);
 });
 
 test("A message that only contains a keyword changes nothing, nor does one without a text", () => {
-  assert.deepEqual(keywordOperations(context, inbound("please stop")), []);
-  assert.deepEqual(keywordOperations(context, inbound(null)), []);
+  assert.deepEqual(keywordOperations(deps, inbound("please stop")), []);
+  assert.deepEqual(keywordOperations(deps, inbound(null)), []);
 });
 
 test("Put there by the API it is there once, and taking it off says whether it was there", async () => {
-  const first = await optOut(context, pair());
+  const first = await optOut(deps, pair());
   await made.clock.advance(1_000);
-  assert.deepEqual(await optOut(context, pair()), first);
-  assert.equal(await isOptedOut(context, made.number.address, CONTACT), true);
-  assert.equal(await optIn(context, made.number.address, CONTACT), true);
-  assert.equal(await optIn(context, made.number.address, CONTACT), false);
-  assert.equal(await isOptedOut(context, made.number.address, CONTACT), false);
+  assert.deepEqual(await optOut(deps, pair()), first);
+  assert.equal(await isOptedOut(deps, made.number.address, CONTACT), true);
+  assert.equal(await optIn(deps, made.number.address, CONTACT), true);
+  assert.equal(await optIn(deps, made.number.address, CONTACT), false);
+  assert.equal(await isOptedOut(deps, made.number.address, CONTACT), false);
 });
 
 test("A list that was read while it changed is not kept", async () => {
-  const lists = new OptOuts(context.store.db);
+  const lists = new OptOuts(deps.store.db);
   const reading = lists.has(made.number.address, CONTACT);
   lists.forget(made.number.address);
   assert.equal(await reading, false);
@@ -95,10 +95,10 @@ test("A list that was read while it changed is not kept", async () => {
 });
 
 test("Memory is bounded: a list too long to keep is asked for each contact, and shorter ones make room", async () => {
-  for (const contact of ["+15550100011", "+15550100012", "+15550100013"]) await optOut(context, pair(contact));
-  await optOut(context, pair("+15550100011", "+15550000201"));
-  await optOut(context, pair("+15550100011", "+15550000202"));
-  const lists = new OptOuts(context.store.db, 2);
+  for (const contact of ["+15550100011", "+15550100012", "+15550100013"]) await optOut(deps, pair(contact));
+  await optOut(deps, pair("+15550100011", "+15550000201"));
+  await optOut(deps, pair("+15550100011", "+15550000202"));
+  const lists = new OptOuts(deps.store.db, 2);
   const { address } = made.number;
   assert.equal(await lists.has(address, "+15550100012"), true);
   assert.equal(await lists.has(address, "+15550100014"), false);
@@ -107,7 +107,7 @@ test("Memory is bounded: a list too long to keep is asked for each contact, and 
   await lists.has("+15550000202", CONTACT);
   assert.equal(lists.has("+15550000201", "+15550100011"), true);
   const third = "+15550000203";
-  await optOut(context, pair("+15550100011", third));
+  await optOut(deps, pair("+15550100011", third));
   await lists.has(third, CONTACT);
   assert.ok(lists.has("+15550000201", CONTACT) instanceof Promise, "the oldest made room");
   assert.equal(lists.has("+15550000202", CONTACT), false);

@@ -7,9 +7,9 @@ import { keywordOf, type OptOut } from "../../core/opt-out.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { OptOutSignal } from "../../providers/provider.ts";
 import { findOptOut, listContactsOptedOut } from "../../store/opt-outs.ts";
-import type { Operation, Store, Unit } from "../../store/store.ts";
+import type { Operation, Store, Transaction } from "../../store/store.ts";
 import { change, type Decision } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
 
 /** Numbers whose lists are kept at hand; beyond it the one that was read longest ago goes. */
@@ -75,8 +75,8 @@ export class OptOuts {
 }
 
 /** Whether a contact does not want messages from a number. Answered at once, from memory, but for the first time. */
-export function isOptedOut(context: Context, number: string, contact: string): boolean | Promise<boolean> {
-  return context.optOuts.has(number, contact);
+export function isOptedOut(deps: Deps, number: string, contact: string): boolean | Promise<boolean> {
+  return deps.optOuts.has(number, contact);
 }
 
 /**
@@ -84,33 +84,33 @@ export function isOptedOut(context: Context, number: string, contact: string): b
  * whole of it is a keyword. Goes into the unit of the message; after the commit `optOutsChanged` has to be told. Only
  * for one-to-one threads: what is said in a group is said to everybody there.
  */
-export function keywordOperations(context: Context, message: Message): Operation[] {
+export function keywordOperations(deps: Deps, message: Message): Operation[] {
   const { customerId, from: contact, to: number } = message;
   const keyword = keywordOf(message.text);
   if (keyword === null) return [];
   if (keyword.wish === "start") return [{ op: "delete", table: "optOuts", where: { number, contact } }];
-  const createdAt = context.clock.now();
+  const createdAt = deps.clock.now();
   const record = { customerId, number, contact, source: "keyword" as const, keyword: keyword.word, createdAt };
   return [{ op: "put", table: "optOuts", record }];
 }
 
 /** Takes in what a contact told the provider itself about messages from a number; resolves when it is on disk. */
-export async function hearOptOut(context: Context, instanceId: InstanceId, signal: OptOutSignal): Promise<void> {
-  const number = await context.known.numberAt(signal.to);
+export async function hearOptOut(deps: Deps, instanceId: InstanceId, signal: OptOutSignal): Promise<void> {
+  const number = await deps.configCache.numberAt(signal.to);
   const forgets = forgetting(instanceId, signal);
   if (number === null) {
-    context.observer.fault("optOut", new Error("an opt-out is about an address that is no number of this service"));
-    await forgetOnly(context, forgets);
+    deps.observer.fault("optOut", new Error("an opt-out is about an address that is no number of this service"));
+    await forgetOnly(deps, forgets);
     return;
   }
   const contact = parseAddress(signal.from)?.address ?? signal.from;
   const key = { number: number.address, contact };
-  await changeList(context, async () => {
-    const known = await findOptOut(context.store.db, key.number, contact);
+  await changeList(deps, async () => {
+    const known = await findOptOut(deps.store.db, key.number, contact);
     if (signal.wish === "start")
       return { unit: [{ op: "delete", table: "optOuts", where: key }, ...forgets], value: null };
     if (known !== null) return { unit: forgets.length === 0 ? null : forgets, value: null };
-    const createdAt = context.clock.now();
+    const createdAt = deps.clock.now();
     const record: OptOut = {
       ...key,
       customerId: number.customerId,
@@ -127,42 +127,42 @@ export async function hearOptOut(context: Context, instanceId: InstanceId, signa
  * there already where the same customer had it.
  */
 export async function optOut(
-  context: Context,
+  deps: Deps,
   { customerId, number, contact }: Pick<OptOut, "customerId" | "number" | "contact">,
 ): Promise<OptOut> {
-  return await changeList(context, async () => {
-    const known = await findOptOut(context.store.db, number, contact);
+  return await changeList(deps, async () => {
+    const known = await findOptOut(deps.store.db, number, contact);
     if (known?.customerId === customerId) return { unit: null, value: known };
-    const createdAt = context.clock.now();
+    const createdAt = deps.clock.now();
     const record: OptOut = { customerId, number, contact, source: "api", keyword: null, createdAt };
     return { unit: [{ op: "put", table: "optOuts", record }], value: record };
   });
 }
 
 /** Takes a contact off a number's list; answers whether it was on it. */
-export async function optIn(context: Context, number: string, contact: string): Promise<boolean> {
-  return await changeList(context, async () => {
-    if ((await findOptOut(context.store.db, number, contact)) === null) return { unit: null, value: false };
+export async function optIn(deps: Deps, number: string, contact: string): Promise<boolean> {
+  return await changeList(deps, async () => {
+    if ((await findOptOut(deps.store.db, number, contact)) === null) return { unit: null, value: false };
     return { unit: [{ op: "delete", table: "optOuts", where: { number, contact } }], value: true };
   });
 }
 
-async function changeList<Value>(context: Context, decision: () => Promise<Decision<Value>>): Promise<Value> {
-  let committed: Unit = [];
-  const value = await change(context, async () => {
+async function changeList<Value>(deps: Deps, decision: () => Promise<Decision<Value>>): Promise<Value> {
+  let committed: Transaction = [];
+  const value = await change(deps, async () => {
     const decided = await decision();
     committed = decided.unit ?? [];
     return decided;
   });
-  optOutsChanged(context, committed);
+  optOutsChanged(deps, committed);
   return value;
 }
 
 /** Operations were committed: of the lists that they changed, what was at hand is out of date. */
-export function optOutsChanged(context: Pick<Context, "optOuts">, operations: readonly Operation[]): void {
+export function optOutsChanged(deps: Pick<Deps, "optOuts">, operations: readonly Operation[]): void {
   for (const operation of operations) {
     if (!("table" in operation) || operation.table !== "optOuts") continue;
-    if (operation.op === "delete") context.optOuts.forget(operation.where.number ?? "");
-    else context.optOuts.forget(operation.record.number);
+    if (operation.op === "delete") deps.optOuts.forget(operation.where.number ?? "");
+    else deps.optOuts.forget(operation.record.number);
   }
 }

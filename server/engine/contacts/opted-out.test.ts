@@ -63,7 +63,7 @@ test("contract 3: STOP that comes while the files of a message are fetched is he
     new Promise((resolve) => {
       fetched = () => resolve({ bytes, release() {} });
     });
-  const stage = await engineStage(t, { context: { fetcher: { fetch, hold: () => () => {} } } });
+  const stage = await engineStage(t, { deps: { fetcher: { fetch, hold: () => () => {} } } });
   const id = await stage.send({ content: { mediaUrls: ["https://example.com/a.gif"] } });
   await stage.run();
   await write(stage, "STOP");

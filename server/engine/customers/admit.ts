@@ -6,8 +6,8 @@ import type { CustomerId } from "../../core/id.ts";
 import { newSigningSecret } from "../../core/signature.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { findCustomer } from "../../store/customers.ts";
-import type { Unit } from "../../store/store.ts";
-import type { Context } from "../context.ts";
+import type { Transaction } from "../../store/store.ts";
+import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
@@ -24,35 +24,35 @@ export interface Admitted {
 
 /** Admits a customer. A repeat of an idempotency key answers the customer of the first time as it now is. */
 export async function admit(
-  context: Context,
+  deps: Deps,
   request: { idempotencyKey: string | null; body: CreateCustomer },
 ): Promise<Admitted> {
   const { idempotencyKey: key, body } = request;
   const command = { key, customerId: null, route: "POST /v1/admin/customers", body };
-  const commanded = await once(context, command, async () => {
-    const { customer, unit } = newCustomer(context, body);
+  const commanded = await once(deps, command, async () => {
+    const { customer, unit } = newCustomer(deps, body);
     return { unit, value: customer, result: customer.id };
   });
   if (!commanded.repeated) {
-    context.known.clear();
+    deps.configCache.clear();
     return { repeated: false, customer: commanded.value };
   }
-  const first = await findCustomer(context.store.db, commanded.result as CustomerId);
+  const first = await findCustomer(deps.store.db, commanded.result as CustomerId);
   if (first === null) throw new Error(`${commanded.result} is gone`);
   return { repeated: true, customer: first };
 }
 
 /** A customer that nobody has seen the secret of, and the unit that makes it and its inbox. */
-export function newCustomer(context: Context, body: CreateCustomer): { customer: Customer; unit: Unit } {
-  const id = context.newId("cust");
-  const now = context.clock.now();
+export function newCustomer(deps: Deps, body: CreateCustomer): { customer: Customer; unit: Transaction } {
+  const id = deps.newId("cust");
+  const now = deps.clock.now();
   const customer: Customer = {
     id,
     version: 1,
     name: body.name,
     email: body.email ?? null,
     company: body.company ?? null,
-    secret: context.sealer.seal(newSigningSecret(context.random), customerSecretPlace(id)),
+    secret: deps.sealer.seal(newSigningSecret(deps.random), customerSecretPlace(id)),
     secretKnown: false,
     previousSecret: null,
     previousSecretUntil: null,
@@ -61,28 +61,28 @@ export function newCustomer(context: Context, body: CreateCustomer): { customer:
     createdAt: now,
     updatedAt: now,
   };
-  const unit: Unit = [
+  const unit: Transaction = [
     { op: "insert", table: "customers", record: customer },
-    { op: "insert", table: "endpoints", record: newInbox(context, id) },
+    { op: "insert", table: "endpoints", record: newInbox(deps, id) },
   ];
   return { customer, unit };
 }
 
 /** The endpoint of a customer's inbox: every event, a secret of its own, active where inboxes are on. */
-function newInbox(context: Context, customerId: CustomerId): Endpoint {
-  const id = context.newId("wh");
-  const now = context.clock.now();
+function newInbox(deps: Deps, customerId: CustomerId): Endpoint {
+  const id = deps.newId("wh");
+  const now = deps.clock.now();
   return {
     id,
     version: 1,
     customerId,
     kind: "inbox",
     name: null,
-    url: INBOX_PATH + Buffer.from(context.random(TOKEN_BYTES)).toString("hex"),
+    url: INBOX_PATH + Buffer.from(deps.random(TOKEN_BYTES)).toString("hex"),
     events: ["*"],
-    active: context.settings.sandboxInbox,
+    active: deps.settings.sandboxInbox,
     maxInFlight: null,
-    secret: context.sealer.seal(newSigningSecret(context.random), endpointSecretPlace(id)),
+    secret: deps.sealer.seal(newSigningSecret(deps.random), endpointSecretPlace(id)),
     previousSecret: null,
     previousSecretUntil: null,
     createdAt: now,

@@ -9,13 +9,13 @@ import { newCustomer } from "./admit.ts";
 import { addNumber, makeDefault, removeNumber } from "./assign.ts";
 
 test("contract 2: whoever loses a race for a number is told NUMBER_TAKEN, with an idempotency key or without", async (t) => {
-  const { context, customer, close } = await testContext();
+  const { deps, customer, close } = await testContext();
   t.after(close);
-  const other = newCustomer(context, { name: "other" });
-  await commitAll(context, other.unit);
+  const other = newCustomer(deps, { name: "other" });
+  await commitAll(deps, other.unit);
   const body = { provider: "sandbox", phoneNumber: "+15550001001" } as const;
   const claims = [null, "key", null, "other key"].map((idempotencyKey, index) =>
-    addNumber(context, index < 2 ? customer.id : other.customer.id, { idempotencyKey, body }),
+    addNumber(deps, index < 2 ? customer.id : other.customer.id, { idempotencyKey, body }),
   );
   const settled = await Promise.allSettled(claims);
   const won = settled.filter(({ status }) => status === "fulfilled");
@@ -25,16 +25,16 @@ test("contract 2: whoever loses a race for a number is told NUMBER_TAKEN, with a
 });
 
 test("contract 2: numbers given to one customer at the same moment leave exactly one default", async (t) => {
-  const { context, close } = await testContext();
+  const { deps, close } = await testContext();
   t.after(close);
-  const { customer, unit } = newCustomer(context, { name: "new" });
-  await commitAll(context, unit);
+  const { customer, unit } = newCustomer(deps, { name: "new" });
+  await commitAll(deps, unit);
   const claims = ["1", "2", "3"].map((last) => {
     const body = { provider: "sandbox", phoneNumber: `+1555000100${last}` } as const;
-    return addNumber(context, customer.id, { idempotencyKey: null, body });
+    return addNumber(deps, customer.id, { idempotencyKey: null, body });
   });
   await Promise.all(claims);
-  const stored = await findNumbers(context.store.db, customer.id);
+  const stored = await findNumbers(deps.store.db, customer.id);
   assert.deepEqual(
     stored.map(({ isDefault }) => isDefault),
     [true, false, false],
@@ -42,15 +42,15 @@ test("contract 2: numbers given to one customer at the same moment leave exactly
 });
 
 test("what is known of a customer's numbers is never older than their last change", async (t) => {
-  const { context, customer, number, close } = await testContext();
+  const { deps, customer, number, close } = await testContext();
   t.after(close);
-  const known = async () => (await context.known.numbers(customer.id)).map(({ address }) => address);
+  const known = async () => (await deps.configCache.numbers(customer.id)).map(({ address }) => address);
   assert.deepEqual(await known(), [number.address]);
   const body = { provider: "sandbox", phoneNumber: "+15550001001" } as const;
-  const added = await addNumber(context, customer.id, { idempotencyKey: null, body });
+  const added = await addNumber(deps, customer.id, { idempotencyKey: null, body });
   assert.deepEqual(await known(), [number.address, "+15550001001"]);
-  await makeDefault(context, customer.id, added.number.id);
+  await makeDefault(deps, customer.id, added.number.id);
   assert.deepEqual(await known(), ["+15550001001", number.address]);
-  await removeNumber(context, customer.id, added.number.id);
+  await removeNumber(deps, customer.id, added.number.id);
   assert.deepEqual(await known(), [number.address]);
 });

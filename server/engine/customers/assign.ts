@@ -11,7 +11,7 @@ import { findInstances } from "../../store/instances.ts";
 import { findNumberByAddress, findNumbers } from "../../store/numbers.ts";
 import type { Operation } from "../../store/store.ts";
 import { change } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 import { INSTANCES_TURN } from "../instances/connect.ts";
 import { reachOf } from "../routing/route.ts";
@@ -28,7 +28,7 @@ export interface Assigned {
  * customer has, this one included, 404 for an unknown customer, and 400 for an instance that is not there.
  */
 export async function addNumber(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
   request: { idempotencyKey: string | null; body: AddNumber },
 ): Promise<Assigned> {
@@ -37,29 +37,29 @@ export async function addNumber(
   requireCarried(body, address);
   const command = { key, customerId: null, route: `POST /v1/admin/customers/${customerId}/numbers`, body };
   const decision = async () => {
-    const { customer, numbers } = await findOwner(context, customerId);
-    if ((await findNumberByAddress(context.store.db, address)) !== null) throw numberTaken(address);
+    const { customer, numbers } = await findOwner(deps, customerId);
+    if ((await findNumberByAddress(deps.store.db, address)) !== null) throw numberTaken(address);
     const number: CustomerNumber = {
-      id: context.newId("num"),
+      id: deps.newId("num"),
       customerId,
       address,
       provider: body.provider,
-      instanceId: await instanceFor(context, body),
+      instanceId: await instanceFor(deps, body),
       isDefault: numbers.length === 0,
-      createdAt: context.clock.now(),
+      createdAt: deps.clock.now(),
     };
-    const claim: Operation = { op: "once", table: "numbers", record: number };
-    return { unit: [claim, touch(context, customer)], value: number, result: number.id };
+    const claim: Operation = { op: "insertUnique", table: "numbers", record: number };
+    return { unit: [claim, touch(deps, customer)], value: number, result: number.id };
   };
   // An instance that is chosen here must not be removed before its number is on it.
-  const commanded = await context.turns.take(INSTANCES_TURN, () =>
-    once(context, command, decision, () => numberTaken(address)),
+  const commanded = await deps.serial.run(INSTANCES_TURN, () =>
+    once(deps, command, decision, () => numberTaken(address)),
   );
   if (!commanded.repeated) {
-    context.known.clear();
+    deps.configCache.clear();
     return { repeated: false, number: commanded.value };
   }
-  const { number } = await findOwn(context, customerId, commanded.result);
+  const { number } = await findOwn(deps, customerId, commanded.result);
   return { repeated: true, number };
 }
 
@@ -67,48 +67,48 @@ export async function addNumber(
  * Takes a number from its customer; what is queued from it goes on. The oldest other number becomes the default in the
  * place of one that was. Throws 404 when the customer does not have it.
  */
-export async function removeNumber(context: Context, customerId: CustomerId, numberId: string): Promise<void> {
-  await change(context, async () => {
-    const { customer, number, others } = await findOwn(context, customerId, numberId);
+export async function removeNumber(deps: Deps, customerId: CustomerId, numberId: string): Promise<void> {
+  await change(deps, async () => {
+    const { customer, number, others } = await findOwn(deps, customerId, numberId);
     const unit: Operation[] = [{ op: "delete", table: "numbers", where: { id: number.id } }];
     const [oldest] = others;
     if (number.isDefault && oldest !== undefined) unit.push(put({ ...oldest, isDefault: true }));
-    return { unit: [...unit, touch(context, customer)], value: undefined };
+    return { unit: [...unit, touch(deps, customer)], value: undefined };
   });
-  context.known.clear();
+  deps.configCache.clear();
 }
 
 /** Makes a number its customer's default. Throws 404 when the customer does not have it. */
-export async function makeDefault(context: Context, customerId: CustomerId, numberId: string): Promise<CustomerNumber> {
-  const chosen = await change(context, async () => {
-    const { customer, number, others } = await findOwn(context, customerId, numberId);
+export async function makeDefault(deps: Deps, customerId: CustomerId, numberId: string): Promise<CustomerNumber> {
+  const chosen = await change(deps, async () => {
+    const { customer, number, others } = await findOwn(deps, customerId, numberId);
     if (number.isDefault) return { unit: null, value: number };
     const value = { ...number, isDefault: true };
     const former = others.filter((other) => other.isDefault).map((other) => put({ ...other, isDefault: false }));
-    return { unit: [...former, put(value), touch(context, customer)], value };
+    return { unit: [...former, put(value), touch(deps, customer)], value };
   });
-  context.known.clear();
+  deps.configCache.clear();
   return chosen;
 }
 
 /** The record of contract 2, with the channels that the number has on its instance, and by its customer's routes. */
-export async function recordOf(context: Context, number: CustomerNumber): Promise<WireNumber> {
-  return numberRecord(number, await reachOf(context, number));
+export async function recordOf(deps: Deps, number: CustomerNumber): Promise<WireNumber> {
+  return numberRecord(number, await reachOf(deps, number));
 }
 
 async function findOwner(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
 ): Promise<{ customer: Customer; numbers: CustomerNumber[] }> {
-  const { db } = context.store;
+  const { db } = deps.store;
   // The customer first: numbers read after it are as old or newer, and a newer one moved the version.
-  const customer = await requireCustomer(context, customerId);
+  const customer = await requireCustomer(deps, customerId);
   return { customer, numbers: await findNumbers(db, customerId) };
 }
 
 /** A number of a customer, and its other numbers, the oldest first. */
-async function findOwn(context: Context, customerId: CustomerId, numberId: string) {
-  const { customer, numbers } = await findOwner(context, customerId);
+async function findOwn(deps: Deps, customerId: CustomerId, numberId: string) {
+  const { customer, numbers } = await findOwner(deps, customerId);
   const number = numbers.find((one) => one.id === numberId);
   if (number === undefined) throw new ApiError("NOT_FOUND", `Customer ${customerId} has no number ${numberId}.`);
   const others = numbers.filter((other) => other !== number).sort((left, right) => (left.id < right.id ? -1 : 1));
@@ -119,9 +119,9 @@ function put(record: CustomerNumber): Operation {
   return { op: "put", table: "numbers", record };
 }
 
-function touch(context: Context, customer: Customer): Operation {
+function touch(deps: Deps, customer: Customer): Operation {
   const { id, version } = customer;
-  return { op: "update", table: "customers", id, version, set: { updatedAt: context.clock.now() } };
+  return { op: "update", table: "customers", id, version, set: { updatedAt: deps.clock.now() } };
 }
 
 function numberTaken(address: string): ApiError {
@@ -145,8 +145,8 @@ function requireCarried({ provider }: AddNumber, address: string): void {
 }
 
 /** The instance that is named, else the oldest one of the provider. */
-async function instanceFor(context: Context, { provider, instanceId }: AddNumber): Promise<InstanceId> {
-  const instances = (await findInstances(context.store.db)).filter((instance) => instance.provider === provider);
+async function instanceFor(deps: Deps, { provider, instanceId }: AddNumber): Promise<InstanceId> {
+  const instances = (await findInstances(deps.store.db)).filter((instance) => instance.provider === provider);
   const [oldest] = instances;
   if (instanceId === undefined) {
     if (oldest !== undefined) return oldest.id;

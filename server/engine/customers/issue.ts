@@ -14,7 +14,7 @@ import { type ApiKey, hashKey, isUsable, last4Of, newKey } from "../../core/key.
 import { findCustomer, findCustomersByEmail } from "../../store/customers.ts";
 import { findKey } from "../../store/keys.ts";
 import { change } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { type Command, once } from "../idempotency.ts";
 
 /** How long a key that was rotated works on, unless something else is asked for: a day (contract 2). */
@@ -31,14 +31,14 @@ export interface Issued {
 export type Grant = Pick<ApiKey, "name" | "customerId" | "scope" | "permissions" | "rateLimit" | "expiresAt">;
 
 /** The record of a key with this grant, not stored yet. */
-export function keyFor(context: Context, grant: Grant, key: string): ApiKey {
+export function keyFor(deps: Deps, grant: Grant, key: string): ApiKey {
   return {
     ...grant,
-    id: context.newId("key"),
+    id: deps.newId("key"),
     version: 1,
     hash: hashKey(key),
     last4: last4Of(key),
-    createdAt: context.clock.now(),
+    createdAt: deps.clock.now(),
     lastUsedAt: null,
     revokedAt: null,
     replacedBy: null,
@@ -50,19 +50,19 @@ export function keyFor(context: Context, grant: Grant, key: string): ApiKey {
  * that names the fields which do not fit. A repeat of an idempotency key answers the record without the key.
  */
 export async function createKey(
-  context: Context,
+  deps: Deps,
   request: { idempotencyKey: string | null; body: CreateKey },
 ): Promise<Issued> {
   const body = { scope: "messages" as const, ...request.body };
   const command = { key: request.idempotencyKey, customerId: null, route: "POST /v1/admin/keys", body };
-  return issueOnce(context, command, async () => {
-    refuse([...ownerProblems(body), ...permissionProblems(body), ...expiryProblems(context, body.expiresAt)]);
+  return issueOnce(deps, command, async () => {
+    refuse([...ownerProblems(body), ...permissionProblems(body), ...expiryProblems(deps, body.expiresAt)]);
     const { name, scope, rateLimit = null, expiresAt } = body;
-    const customerId = scope === "admin" ? null : await findOwner(context, body);
-    const key = newKey(context.random);
+    const customerId = scope === "admin" ? null : await findOwner(deps, body);
+    const key = newKey(deps.random);
     const permissions = permissionsOf(scope, body.permissions);
     const grant = { name, scope, permissions, rateLimit, customerId, expiresAt: instantOrNull(expiresAt) };
-    const apiKey = keyFor(context, grant, key);
+    const apiKey = keyFor(deps, grant, key);
     return { unit: [{ op: "insert", table: "keys", record: apiKey }], value: { apiKey, key }, result: apiKey.id };
   });
 }
@@ -72,19 +72,19 @@ export async function createKey(
  * first. Throws 404 for an unknown key, and 400 `INVALID_STATUS` for one that is revoked, expired or replaced already.
  */
 export async function rotateKey(
-  context: Context,
+  deps: Deps,
   id: string,
   request: { idempotencyKey: string | null; body: RotateKey },
 ): Promise<Issued> {
   const body = { gracePeriodSeconds: GRACE_SECONDS, ...request.body };
   const command = { key: request.idempotencyKey, customerId: null, route: `POST /v1/admin/keys/${id}/rotate`, body };
-  return issueOnce(context, command, async () => {
-    const former = await findExisting(context, id);
-    const now = context.clock.real();
+  return issueOnce(deps, command, async () => {
+    const former = await findExisting(deps, id);
+    const now = deps.clock.real();
     refuseRotation(former, now);
-    const key = newKey(context.random);
+    const key = newKey(deps.random);
     const { name, customerId, scope, permissions, rateLimit, expiresAt } = former;
-    const apiKey = keyFor(context, { name, customerId, scope, permissions, rateLimit, expiresAt }, key);
+    const apiKey = keyFor(deps, { name, customerId, scope, permissions, rateLimit, expiresAt }, key);
     const graceEndsAt = now + body.gracePeriodSeconds * 1_000;
     const set = { replacedBy: apiKey.id, expiresAt: Math.min(graceEndsAt, expiresAt ?? graceEndsAt) };
     return {
@@ -99,29 +99,29 @@ export async function rotateKey(
 }
 
 /** Revokes a key at once and for good; one that is revoked already stays as it is. Throws 404 for an unknown key. */
-export async function revokeKey(context: Context, id: string): Promise<ApiKey> {
-  const revoked = await change(context, async () => {
-    const apiKey = await findExisting(context, id);
+export async function revokeKey(deps: Deps, id: string): Promise<ApiKey> {
+  const revoked = await change(deps, async () => {
+    const apiKey = await findExisting(deps, id);
     if (apiKey.revokedAt !== null) return { unit: null, value: apiKey };
-    const set = { revokedAt: context.clock.now() };
+    const set = { revokedAt: deps.clock.now() };
     const value: ApiKey = { ...apiKey, ...set, version: apiKey.version + 1 };
     return { unit: [{ op: "update", table: "keys", id: apiKey.id, version: apiKey.version, set }], value };
   });
-  context.known.clear();
+  deps.configCache.clear();
   return revoked;
 }
 
 type Decision = Parameters<typeof once<{ apiKey: ApiKey; key: string }>>[2];
 
-async function issueOnce(context: Context, command: Command, decision: Decision): Promise<Issued> {
-  const commanded = await once(context, command, decision);
-  if (commanded.repeated) return { repeated: true, apiKey: await findExisting(context, commanded.result) };
-  context.known.clear();
+async function issueOnce(deps: Deps, command: Command, decision: Decision): Promise<Issued> {
+  const commanded = await once(deps, command, decision);
+  if (commanded.repeated) return { repeated: true, apiKey: await findExisting(deps, commanded.result) };
+  deps.configCache.clear();
   return { repeated: false, ...commanded.value };
 }
 
-async function findExisting(context: Context, id: string): Promise<ApiKey> {
-  const apiKey = await findKey(context.store.db, id as KeyId);
+async function findExisting(deps: Deps, id: string): Promise<ApiKey> {
+  const apiKey = await findKey(deps.store.db, id as KeyId);
   if (apiKey === null) throw new ApiError("NOT_FOUND", `There is no key ${id}.`);
   return apiKey;
 }
@@ -152,9 +152,9 @@ function permissionProblems({ scope, permissions }: CreateKey): ErrorDetail[] {
   return [{ path: "permissions", message: "must be left out: an admin key opens everything under /v1/admin" }];
 }
 
-function expiryProblems(context: Context, expiresAt: string | undefined): ErrorDetail[] {
+function expiryProblems(deps: Deps, expiresAt: string | undefined): ErrorDetail[] {
   const at = instantOrNull(expiresAt);
-  const now = context.clock.real();
+  const now = deps.clock.real();
   if (at === null || at > now) return [];
   return [{ path: "expiresAt", message: `must be in the future; it is ${new Date(now).toISOString()} now` }];
 }
@@ -169,8 +169,8 @@ function refuse(details: ErrorDetail[]): void {
   throw new ApiError("VALIDATION_ERROR", `${first.path}: ${first.message}`, { details });
 }
 
-async function findOwner(context: Context, { customerId, customerEmail }: CreateKey): Promise<CustomerId> {
-  const { db } = context.store;
+async function findOwner(deps: Deps, { customerId, customerEmail }: CreateKey): Promise<CustomerId> {
+  const { db } = deps.store;
   if (customerId !== undefined) {
     const customer = await findCustomer(db, customerId as CustomerId);
     if (customer !== null) return customer.id;

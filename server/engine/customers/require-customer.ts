@@ -4,10 +4,10 @@ import type { Customer } from "../../core/customer.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { findCustomer } from "../../store/customers.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 /** The customer with this id, as it is on disk; throws 404 `NOT_FOUND`. */
-export async function requireCustomer({ store }: Pick<Context, "store">, customerId: CustomerId): Promise<Customer> {
+export async function requireCustomer({ store }: Pick<Deps, "store">, customerId: CustomerId): Promise<Customer> {
   const customer = await findCustomer(store.db, customerId);
   if (customer !== null) return customer;
   throw new ApiError("NOT_FOUND", `There is no customer ${customerId}.`);

@@ -14,7 +14,7 @@ async function start(t: { after(end: () => Promise<void>): void }) {
   t.after(() => test.close());
   const written: UsageHour[][] = [];
   const fails = { next: 0 };
-  const store = Object.create(test.context.store) as typeof test.context.store;
+  const store = Object.create(test.deps.store) as typeof test.deps.store;
   store.addUsage = async (hours) => {
     if (fails.next > 0) {
       fails.next -= 1;
@@ -22,8 +22,8 @@ async function start(t: { after(end: () => Promise<void>): void }) {
     }
     written.push(structuredClone([...hours]));
   };
-  store.commit = (unit) => test.context.store.commit(unit);
-  const counters = new UsageCounters({ store, clock: test.clock, fault: test.context.observer.fault });
+  store.commit = (unit) => test.deps.store.commit(unit);
+  const counters = new UsageCounters({ store, clock: test.clock, fault: test.deps.observer.fault });
   return { ...test, counters, written, fails };
 }
 
@@ -73,26 +73,26 @@ test("a write that fails keeps the counts for the next one, and is reported once
 });
 
 test("stopping writes what is left", async (t) => {
-  const { counters, written, apiKey, context } = await start(t);
+  const { counters, written, apiKey, deps } = await start(t);
   counters.start();
   counters.count([apiKey.id], "messagesSent");
   counters.used(apiKey.id);
   await counters.stop();
   assert.equal(written.flat().length, 1);
-  assert.equal((await findKey(context.store.db, apiKey.id))?.lastUsedAt, context.clock.now());
+  assert.equal((await findKey(deps.store.db, apiKey.id))?.lastUsedAt, deps.clock.now());
 });
 
 test("contract 2: lastUsedAt of a key is written within a second of its first use, then at most once a minute", async (t) => {
-  const { counters, clock, context, apiKey } = await start(t);
+  const { counters, clock, deps, apiKey } = await start(t);
   counters.start();
-  const read = async () => (await findKey(context.store.db, apiKey.id))?.lastUsedAt;
+  const read = async () => (await findKey(deps.store.db, apiKey.id))?.lastUsedAt;
   const versions = new Set<number | undefined>();
   counters.used(apiKey.id);
   const firstAt = clock.now();
   for (let second = 0; second < 30; second += 1) {
     await clock.advance(1_000);
     counters.used(apiKey.id);
-    versions.add((await findKey(context.store.db, apiKey.id))?.version);
+    versions.add((await findKey(deps.store.db, apiKey.id))?.version);
   }
   assert.equal(await read(), firstAt);
   assert.equal(versions.size, 1);
@@ -103,17 +103,17 @@ test("contract 2: lastUsedAt of a key is written within a second of its first us
 });
 
 test("writing lastUsedAt undoes no change of the key, and no change fails for it", async (t) => {
-  const { counters, context } = await start(t);
-  const keys = Array.from({ length: 20 }, () => testKey(context, null).apiKey);
+  const { counters, deps } = await start(t);
+  const keys = Array.from({ length: 20 }, () => testKey(deps, null).apiKey);
   await commitAll(
-    context,
+    deps,
     keys.map((record) => ({ op: "insert", table: "keys", record })),
   );
   for (const { id } of keys) counters.used(id);
-  await Promise.all([counters.flush(), ...keys.map(({ id }) => revokeKey(context, id))]);
+  await Promise.all([counters.flush(), ...keys.map(({ id }) => revokeKey(deps, id))]);
   await counters.flush();
   for (const { id } of keys) {
-    const stored = await findKey(context.store.db, id);
+    const stored = await findKey(deps.store.db, id);
     assert.ok(stored !== null && stored.revokedAt !== null && stored.lastUsedAt !== null);
   }
   await counters.stop();

@@ -155,10 +155,10 @@ export class UsageCounters {
     }
     if (apiKey.lastUsedAt === null || apiKey.lastUsedAt < usedAt) {
       const set = { lastUsedAt: usedAt };
-      const { answer } = await this.#store.commit([
+      const { result } = await this.#store.commit([
         { op: "update", table: "keys", id: keyId, version: apiKey.version, set },
       ]);
-      if (answer === "stale") return;
+      if (result === "conflict") return;
     }
     use.writtenAt = now;
     use.isWritten = use.usedAt === usedAt;

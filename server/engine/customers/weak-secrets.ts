@@ -2,15 +2,15 @@
 
 import type { Customer } from "../../core/customer.ts";
 import { listWebhooks } from "../../store/webhooks.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
 /** A signing secret with fewer characters than this is warned of (contract 5). */
 const SECRET_LENGTH_MIN = 16;
 
 /** One line for each signing secret of the customer and its endpoints that has fewer than 16 characters. */
-export async function weakSecrets(context: Pick<Context, "store" | "sealer">, customer: Customer): Promise<string[]> {
-  const endpoints = await listWebhooks(context.store.db, customer.id);
+export async function weakSecrets(deps: Pick<Deps, "store" | "sealer">, customer: Customer): Promise<string[]> {
+  const endpoints = await listWebhooks(deps.store.db, customer.id);
   const secrets = [
     { sealed: customer.secret, place: customerSecretPlace(customer.id), of: "the configuration and every callbackUrl" },
     ...endpoints.flatMap(({ id, secret }) =>
@@ -18,7 +18,7 @@ export async function weakSecrets(context: Pick<Context, "store" | "sealer">, cu
     ),
   ];
   return secrets.flatMap(({ sealed, place, of }) => {
-    const length = lengthOf(context, sealed, place);
+    const length = lengthOf(deps, sealed, place);
     if (length === null || length >= SECRET_LENGTH_MIN) return [];
     return [
       `The signing secret of ${of} has ${length} characters and can be guessed: rotate it, or set one of at least ${SECRET_LENGTH_MIN}.`,
@@ -27,7 +27,7 @@ export async function weakSecrets(context: Pick<Context, "store" | "sealer">, cu
 }
 
 /** Characters of a sealed secret; null for one that cannot be opened: its deliveries tell of that. */
-function lengthOf({ sealer }: Pick<Context, "sealer">, sealed: string, place: string): number | null {
+function lengthOf({ sealer }: Pick<Deps, "sealer">, sealed: string, place: string): number | null {
   try {
     return sealer.open(sealed, place).length;
   } catch {

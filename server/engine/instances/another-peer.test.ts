@@ -30,7 +30,7 @@ async function twoAccounts(t: NodeTest) {
   await carriers.setRoutes([{ prefix: "+", instanceId: id }]);
   const change = async (config: Record<string, unknown>) => {
     const merge = (_: unknown, before: Record<string, unknown>) => ({ ...before, ...config });
-    await updateInstance(stage.life.context, id, { name: null, merge });
+    await updateInstance(stage.life.deps, id, { name: null, merge });
     await stage.run();
   };
   await change({ accountSid: "first", authToken: "one" });
@@ -48,11 +48,7 @@ describe("contract 3: when an instance comes to have another peer", () => {
     for (let round = 0; round < ROUNDS_UNTIL_FAILED; round += 1) await stage.pass(ASK_AGAIN_MS);
     assert.deepEqual([handedTo({ provider: first }), second.handed, second.asked], [[message], [], []]);
     assert.equal((await stage.message(message)).errorCode, "OUTCOME_UNKNOWN");
-    await apply(
-      stage.life.context,
-      id,
-      receipt("delivered", { channel: "sms", messageId: message, reference: "late" }),
-    );
+    await apply(stage.life.deps, id, receipt("delivered", { channel: "sms", messageId: message, reference: "late" }));
     assert.equal((await stage.message(message)).status, "delivered");
   });
 
@@ -78,7 +74,7 @@ describe("contract 3: when an instance comes to have another peer", () => {
     await stage.run();
     await change({ accountSid: "second" });
     await stage.restart();
-    await stage.life.context.connections.connect(stage.life.context, await requireInstance(stage.life.context, id));
+    await stage.life.deps.connections.connect(stage.life.deps, await requireInstance(stage.life.deps, id));
     await stage.pass(SETTLE_AFTER_MS);
     await stage.pass(ASK_AGAIN_MS);
     assert.deepEqual([second.handed, second.asked], [[], []]);
@@ -103,7 +99,7 @@ describe("contract 3: when an instance comes to have another peer", () => {
     const id = await stage.send(SMS_ONLY);
     await stage.run();
     const { version } = await stage.message(id);
-    await commitAll(stage.context, [{ op: "update", table: "messages", id, version, set: { peer: null } }]);
+    await commitAll(stage.deps, [{ op: "update", table: "messages", id, version, set: { peer: null } }]);
     await stage.pass(SETTLE_AFTER_MS);
     assert.deepEqual([first.asked.length, first.handed.length], [1, 2]);
   });
@@ -128,6 +124,6 @@ test("a late word of the connection before, that it is down, does not hold up th
   await change({ accountSid: "second" });
   answer.resolve(DOWN);
   await stage.run();
-  assert.equal(stage.life.context.connections.isUp(stage.life.context, id), true);
+  assert.equal(stage.life.deps.connections.isUp(stage.life.deps, id), true);
   assert.deepEqual(handedTo({ provider: second }), [message]);
 });

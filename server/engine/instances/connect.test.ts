@@ -11,45 +11,45 @@ import { createInstance, deleteInstance } from "./connect.ts";
 import { memoryOf } from "./memory.ts";
 
 test("an instance is never removed under a number that is put on it at the same moment", async (t) => {
-  const { context, customer } = await openContext(t);
+  const { deps, customer } = await openContext(t);
   for (const first of ["remove", "add"]) {
     const body = { name: "Second", provider: "sandbox", config: {} } as const;
-    const { instance } = await createInstance(context, { idempotencyKey: null, body });
+    const { instance } = await createInstance(deps, { idempotencyKey: null, body });
     const phoneNumber = first === "add" ? "+15005550002" : "+15005550003";
     const added = { phoneNumber, provider: "sandbox", instanceId: instance.id } as const;
-    const add = () => addNumber(context, customer.id, { idempotencyKey: null, body: added });
-    const remove = () => deleteInstance(context, instance.id);
+    const add = () => addNumber(deps, customer.id, { idempotencyKey: null, body: added });
+    const remove = () => deleteInstance(deps, instance.id);
     await Promise.allSettled(first === "add" ? [add(), remove()] : [remove(), add()]);
-    const numbers = await findNumbers(context.store.db, customer.id);
+    const numbers = await findNumbers(deps.store.db, customer.id);
     const hasNumber = numbers.some(({ instanceId }) => instanceId === instance.id);
-    assert.equal((await findInstance(context.store.db, instance.id)) !== null, hasNumber, `${first} first`);
+    assert.equal((await findInstance(deps.store.db, instance.id)) !== null, hasNumber, `${first} first`);
     assert.equal(hasNumber, first === "add");
   }
 });
 
 test("nor under a route that comes to name it at the same moment", async (t) => {
-  const { context, customer } = await openContext(t);
+  const { deps, customer } = await openContext(t);
   for (const first of ["remove", "name"]) {
     const body = { name: "Second", provider: "sandbox", config: {} } as const;
-    const { instance } = await createInstance(context, { idempotencyKey: null, body });
+    const { instance } = await createInstance(deps, { idempotencyKey: null, body });
     const routes = [{ prefix: "+", instanceId: instance.id }];
-    const name = () => setRoutes(context, customer.id, routes);
-    const remove = () => deleteInstance(context, instance.id);
+    const name = () => setRoutes(deps, customer.id, routes);
+    const remove = () => deleteInstance(deps, instance.id);
     await Promise.allSettled(first === "name" ? [name(), remove()] : [remove(), name()]);
-    const isNamed = (await findRoutes(context, customer.id)).length > 0;
-    assert.equal((await findInstance(context.store.db, instance.id)) !== null, isNamed, `${first} first`);
+    const isNamed = (await findRoutes(deps, customer.id)).length > 0;
+    assert.equal((await findInstance(deps.store.db, instance.id)) !== null, isNamed, `${first} first`);
     assert.equal(isNamed, first === "name");
   }
 });
 
 test("of an instance that was removed nothing is kept, also not what its provider wrote while it was taken down", async (t) => {
-  const { context } = await openContext(t);
+  const { deps } = await openContext(t);
   const body = { name: "Second", provider: "sandbox", config: {} } as const;
-  const { instance } = await createInstance(context, { idempotencyKey: null, body });
-  const memory = memoryOf(context.store, instance.id);
-  const provider = context.providers.get(instance.id);
+  const { instance } = await createInstance(deps, { idempotencyKey: null, body });
+  const memory = memoryOf(deps.store, instance.id);
+  const provider = deps.providers.get(instance.id);
   assert.ok(provider !== undefined);
   provider.stop = () => memory.put("late", "word");
-  await deleteInstance(context, instance.id);
+  await deleteInstance(deps, instance.id);
   assert.deepEqual(await memory.list(""), []);
 });

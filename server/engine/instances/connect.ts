@@ -8,7 +8,7 @@ import { findCustomerRouting } from "../../store/customers.ts";
 import { findInstance } from "../../store/instances.ts";
 import { findNumbersOn } from "../../store/numbers.ts";
 import { change, difference } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
 import { openConfig } from "./connections.ts";
@@ -21,27 +21,27 @@ export interface Connected {
 
 /** Makes an instance and connects it. Its settings are as its provider's schema says. */
 export async function createInstance(
-  context: Context,
+  deps: Deps,
   request: { idempotencyKey: string | null; body: CreateInstance },
 ): Promise<Connected> {
   const { idempotencyKey: key, body } = request;
   // Before it counts: from then on nothing may be open that only a sandbox may have open.
-  if (isReal(body)) await context.leaveSandbox();
+  if (isReal(body)) await deps.leaveSandbox();
   const command = { key, customerId: null, route: "POST /v1/admin/instances", body };
-  const commanded = await once(context, command, async () => {
-    const id = context.newId("inst");
-    const now = context.clock.now();
+  const commanded = await once(deps, command, async () => {
+    const id = deps.newId("inst");
+    const now = deps.clock.now();
     const { name, provider } = body;
-    const config = seal(context, id, body.config);
+    const config = seal(deps, id, body.config);
     const instance: Instance = { id, version: 1, name, provider, config, createdAt: now, updatedAt: now };
     return { unit: [{ op: "insert", table: "instances", record: instance }], value: instance, result: id };
   });
-  if (commanded.repeated) return { repeated: true, instance: await requireInstance(context, commanded.result) };
+  if (commanded.repeated) return { repeated: true, instance: await requireInstance(deps, commanded.result) };
   const instance = commanded.value;
   // Once more, now that it counts: the clock may have been moved in between.
-  if (isReal(instance)) await context.leaveSandbox();
-  context.known.clear();
-  await context.connections.connect(context, instance);
+  if (isReal(instance)) await deps.leaveSandbox();
+  deps.configCache.clear();
+  await deps.connections.connect(deps, instance);
   return { repeated: false, instance };
 }
 
@@ -50,25 +50,24 @@ export async function createInstance(
  * it throws a 400 for what its provider cannot use. Throws 404.
  */
 export async function updateInstance(
-  context: Context,
+  deps: Deps,
   id: string,
   wanted: {
     name: string | null;
     merge: ((instance: Instance, config: Record<string, unknown>) => Record<string, unknown>) | null;
   },
 ): Promise<Instance> {
-  const updated = await change(context, async () => {
-    const before = await requireInstance(context, id);
-    const after: Instance = { ...before, updatedAt: context.clock.now() };
+  const updated = await change(deps, async () => {
+    const before = await requireInstance(deps, id);
+    const after: Instance = { ...before, updatedAt: deps.clock.now() };
     if (wanted.name !== null) after.name = wanted.name;
-    if (wanted.merge !== null)
-      after.config = seal(context, before.id, wanted.merge(before, openConfig(context, before)));
+    if (wanted.merge !== null) after.config = seal(deps, before.id, wanted.merge(before, openConfig(deps, before)));
     const set = difference(before, after);
     const value = { ...after, version: before.version + 1 };
     return { unit: [{ op: "update", table: "instances", id: before.id, version: before.version, set }], value };
   });
-  context.known.clear();
-  if (wanted.merge !== null) await context.connections.connect(context, updated);
+  deps.configCache.clear();
+  if (wanted.merge !== null) await deps.connections.connect(deps, updated);
   return updated;
 }
 
@@ -76,41 +75,41 @@ export async function updateInstance(
 export const INSTANCES_TURN = "instances";
 
 /** Takes an instance down and removes it. Throws 404, and 400 `INVALID_STATUS` while a number is on it or a route names it. */
-export async function deleteInstance(context: Context, id: string): Promise<void> {
-  const removed = await context.turns.take(INSTANCES_TURN, async () => {
-    const instance = await requireInstance(context, id);
-    const [number] = await findNumbersOn(context.store.db, instance.id);
+export async function deleteInstance(deps: Deps, id: string): Promise<void> {
+  const removed = await deps.serial.run(INSTANCES_TURN, async () => {
+    const instance = await requireInstance(deps, id);
+    const [number] = await findNumbersOn(deps.store.db, instance.id);
     if (number !== undefined) {
       const message = `${instance.id} has the number ${number.address}; remove its numbers from their customers first.`;
       throw new ApiError("INVALID_STATUS", message);
     }
-    const customer = await findCustomerRouting(context.store.db, instance.id);
+    const customer = await findCustomerRouting(deps.store.db, instance.id);
     if (customer !== null) {
       const message = `${instance.id} is named by a route of the customer ${customer.id}; change its routes first.`;
       throw new ApiError("INVALID_STATUS", message);
     }
-    await change(context, async () => ({
+    await change(deps, async () => ({
       unit: [
         { op: "delete", table: "instances", where: { id: instance.id } },
         { op: "delete", table: "memory", where: { instanceId: instance.id } },
       ],
       value: undefined,
     }));
-    context.known.clear();
+    deps.configCache.clear();
     return instance;
   });
-  await context.connections.remove(context, removed.id);
+  await deps.connections.remove(deps, removed.id);
   // Until it was taken down its provider went on writing.
-  await context.store.commit([{ op: "delete", table: "memory", where: { instanceId: removed.id } }]);
+  await deps.store.commit([{ op: "delete", table: "memory", where: { instanceId: removed.id } }]);
 }
 
 /** The instance with this id; throws 404 `NOT_FOUND`. */
-export async function requireInstance({ store }: Pick<Context, "store">, id: string): Promise<Instance> {
+export async function requireInstance({ store }: Pick<Deps, "store">, id: string): Promise<Instance> {
   const instance = await findInstance(store.db, id as InstanceId);
   if (instance !== null) return instance;
   throw new ApiError("NOT_FOUND", `There is no instance ${id.slice(0, 100)}.`);
 }
 
-function seal({ sealer }: Context, id: InstanceId, config: Record<string, unknown>): string | null {
+function seal({ sealer }: Deps, id: InstanceId, config: Record<string, unknown>): string | null {
   return Object.keys(config).length === 0 ? null : sealer.seal(JSON.stringify(config), instanceSecretPlace(id));
 }

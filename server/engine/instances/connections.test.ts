@@ -6,7 +6,7 @@ import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { openContext } from "../../../test/support/sending.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { MessageId } from "../../core/id.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { Connections } from "./connections.ts";
 
 /** Connections whose instances are one scripted provider, and what they woke. */
@@ -19,21 +19,21 @@ async function connected(t: NodeTest) {
     return provider;
   });
   const woken: string[] = [];
-  const wake: Context["wake"] = {
-    ...made.context.wake,
+  const wake: Deps["wake"] = {
+    ...made.deps.wake,
     messages: (lanes) => void woken.push(...lanes),
     outages: () => void woken.push("outages"),
   };
   const { clock, instance } = made;
-  const context: Context = { ...made.context, connections, wake };
-  const isUp = () => connections.isUp(context, instance.id);
-  return { connections, context, clock, instance, provider, woken, isUp, changed: () => changed() };
+  const deps: Deps = { ...made.deps, connections, wake };
+  const isUp = () => connections.isUp(deps, instance.id);
+  return { connections, deps, clock, instance, provider, woken, isUp, changed: () => changed() };
 }
 
 test("an instance is up while it runs and does not say otherwise, and each change wakes what waits", async (t) => {
-  const { connections, context, instance, provider, woken, isUp, changed } = await connected(t);
+  const { connections, deps, instance, provider, woken, isUp, changed } = await connected(t);
   assert.equal(isUp(), false, "it does not run yet");
-  await connections.connect(context, instance);
+  await connections.connect(deps, instance);
   assert.equal(isUp(), true);
   assert.deepEqual(woken.splice(0), [instance.id, "outages"]);
   provider.isUp = false;
@@ -42,45 +42,45 @@ test("an instance is up while it runs and does not say otherwise, and each chang
   assert.deepEqual(woken.splice(0), [instance.id, "outages"]);
   provider.isUp = true;
   assert.equal(isUp(), true);
-  await connections.disconnect(context, instance.id);
+  await connections.disconnect(deps, instance.id);
   assert.equal(isUp(), false);
   assert.deepEqual(woken.splice(0), [instance.id, "outages"]);
 });
 
 test("one that said of a hand-over that it is down is left alone: 1 to 60 s, or until it says that it is up", async (t) => {
-  const { connections, context, clock, instance, provider, woken, isUp, changed } = await connected(t);
-  await connections.connect(context, instance);
+  const { connections, deps, clock, instance, provider, woken, isUp, changed } = await connected(t);
+  await connections.connect(deps, instance);
   woken.length = 0;
   for (const [wished, restMs] of [
     [0, 1_000],
     [7_000, 7_000],
     [3_600_000, 60_000],
   ] as const) {
-    connections.rest(context, instance.id, provider, wished);
+    connections.rest(deps, instance.id, provider, wished);
     assert.deepEqual(woken, [], "what it was given is not back in its place yet");
     clock.shift(restMs - 1);
     assert.equal(isUp(), false);
     clock.shift(1);
     assert.equal(isUp(), true);
   }
-  connections.rest(context, instance.id, provider, 60_000);
+  connections.rest(deps, instance.id, provider, 60_000);
   changed();
   assert.equal(isUp(), true);
-  connections.rest(context, instance.id, provider, 60_000);
-  await connections.connect(context, instance);
+  connections.rest(deps, instance.id, provider, 60_000);
+  await connections.connect(deps, instance);
   assert.equal(isUp(), true, "with other settings it is another one");
 });
 
 test("a provider that could not be started is stopped: nothing of it goes on beside its successor", async (t) => {
-  const { connections, context, instance, provider } = await connected(t);
+  const { connections, deps, instance, provider } = await connected(t);
   let stops = 0;
   provider.start = () => Promise.reject(new Error("the disk is full"));
   provider.stop = async () => {
     stops += 1;
   };
-  await connections.connect(context, instance);
+  await connections.connect(deps, instance);
   assert.equal(stops, 1);
-  assert.equal((await connections.health(context, instance.id)).status, "unhealthy");
+  assert.equal((await connections.health(deps, instance.id)).status, "unhealthy");
 });
 
 test("all are stopped at once: one that takes its time holds up no other", async (t) => {
@@ -96,18 +96,18 @@ test("all are stopped at once: one that takes its time holds up no other", async
     };
     return provider;
   });
-  const context: Context = { ...made.context, connections };
-  for (const id of ["inst_1", "inst_2"] as const) await connections.connect(context, { ...made.instance, id });
-  await connections.stop(context);
+  const deps: Deps = { ...made.deps, connections };
+  for (const id of ["inst_1", "inst_2"] as const) await connections.connect(deps, { ...made.instance, id });
+  await connections.stop(deps);
   assert.deepEqual([met, connections.providers.size], [2, 0]);
 });
 
 test("one that rested is given one message of others, another one a minute later, and all when it has taken any", async (t) => {
-  const { connections, context, clock, instance, provider } = await connected(t);
-  const admits = (...ids: MessageId[]) => ids.map((id) => connections.admits(context, instance.id, id));
-  await connections.connect(context, instance);
+  const { connections, deps, clock, instance, provider } = await connected(t);
+  const admits = (...ids: MessageId[]) => ids.map((id) => connections.admits(deps, instance.id, id));
+  await connections.connect(deps, instance);
   assert.deepEqual(admits("msg_1", "msg_2"), [true, true], "it is not in doubt");
-  connections.rest(context, instance.id, provider, 1_000);
+  connections.rest(deps, instance.id, provider, 1_000);
   assert.deepEqual(admits("msg_1"), [false], "while it rests");
   clock.shift(1_000);
   assert.deepEqual(admits("msg_1", "msg_2", "msg_1"), [true, false, true], "the same one, whoever asks again");
@@ -115,11 +115,11 @@ test("one that rested is given one message of others, another one a minute later
   assert.deepEqual(admits("msg_2"), [false]);
   clock.shift(1);
   assert.deepEqual(admits("msg_2", "msg_1"), [true, false]);
-  connections.rest(context, instance.id, provider, 1_000);
+  connections.rest(deps, instance.id, provider, 1_000);
   clock.shift(1_000);
   assert.deepEqual(admits("msg_1", "msg_2"), [true, false], "it said so again: whoever comes first tries it then");
-  connections.works(context, instance.id, new ScriptedProvider());
+  connections.works(deps, instance.id, new ScriptedProvider());
   assert.deepEqual(admits("msg_2"), [false], "what the connection before it took says nothing of this one");
-  connections.works(context, instance.id, provider);
+  connections.works(deps, instance.id, provider);
   assert.deepEqual(admits("msg_1", "msg_3"), [true, true]);
 });

@@ -6,7 +6,7 @@ import type { Instance } from "../../core/instance.ts";
 import type { Health, Provider } from "../../providers/provider.ts";
 import { type createProvider, peerSettingsOf } from "../../providers/registry.ts";
 import { apply } from "../apply.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
 import { hookUrl } from "./hooks.ts";
 import { memoryOf } from "./memory.ts";
@@ -64,10 +64,10 @@ export class Connections {
   }
 
   /** Notes the peers of instances that are about to be connected: what the first of them hears another may have taken in. */
-  know(context: Pick<Context, "sealer">, instances: readonly Instance[]): void {
+  know(deps: Pick<Deps, "sealer">, instances: readonly Instance[]): void {
     for (const instance of instances) {
       try {
-        this.#peers.set(instance.id, peerOf(instance, openConfig(context, instance)));
+        this.#peers.set(instance.id, peerOf(instance, openConfig(deps, instance)));
       } catch {
         // Its settings cannot be read: connecting it says so.
       }
@@ -87,7 +87,7 @@ export class Connections {
   }
 
   /** Whether anything can be handed to the instance at present: it runs, and neither says nor has just said that it is down. */
-  isUp({ clock }: Pick<Context, "clock">, id: InstanceId): boolean {
+  isUp({ clock }: Pick<Deps, "clock">, id: InstanceId): boolean {
     const provider = this.#providers.get(id);
     return provider !== undefined && provider.isUp !== false && (this.#rests.get(id)?.untilAt ?? 0) <= clock.now();
   }
@@ -101,11 +101,11 @@ export class Connections {
    * Whether a message that waits elsewhere may come to the instance. One that is in doubt is tried with one message of
    * others, and not given all of them: whoever is let in is that one for a while.
    */
-  admits(context: Pick<Context, "clock">, id: InstanceId, messageId: MessageId): boolean {
-    if (!this.isUp(context, id)) return false;
+  admits(deps: Pick<Deps, "clock">, id: InstanceId, messageId: MessageId): boolean {
+    if (!this.isUp(deps, id)) return false;
     const rest = this.#rests.get(id);
     if (rest === undefined || rest.trial?.messageId === messageId) return true;
-    const now = context.clock.now();
+    const now = deps.clock.now();
     if (rest.trial !== null && rest.trial.untilAt > now) return false;
     rest.trial = { messageId, untilAt: now + TRIAL_MS };
     return true;
@@ -115,58 +115,58 @@ export class Connections {
    * Leaves an instance alone whose provider said of a hand-over that it is down: for `ms`, within bounds, or until it says
    * otherwise. The word of a provider that is not the instance's any more counts for nothing.
    */
-  rest({ clock }: Pick<Context, "clock">, id: InstanceId, from: Provider, ms: number): void {
+  rest({ clock }: Pick<Deps, "clock">, id: InstanceId, from: Provider, ms: number): void {
     if (this.#providers.get(id) !== from) return;
     this.#rests.set(id, { untilAt: clock.now() + Math.min(Math.max(ms, REST_MS_MIN), REST_MS_MAX), trial: null });
   }
 
   /** Its provider took a message: whatever it said of itself before, it is up. */
-  works(context: Context, id: InstanceId, from: Provider): void {
-    if (this.#rests.has(id) && this.#providers.get(id) === from) this.#changed(context, id);
+  works(deps: Deps, id: InstanceId, from: Provider): void {
+    if (this.#rests.has(id) && this.#providers.get(id) === from) this.#changed(deps, id);
   }
 
   /** Makes the instance's provider from its settings and starts it, in place of the one it had. Never throws: `health` tells. */
-  connect(context: Context, instance: Instance): Promise<void> {
+  connect(deps: Deps, instance: Instance): Promise<void> {
     return this.#inTurn(instance.id, async () => {
-      await this.#takeDown(context, instance.id);
+      await this.#takeDown(deps, instance.id);
       try {
-        await this.#make(context, instance);
+        await this.#make(deps, instance);
       } catch (error) {
         this.#problems.set(instance.id, "It could not be started; the log says why.");
-        context.observer.fault("provider.start", error);
+        deps.observer.fault("provider.start", error);
       }
-      this.#changed(context, instance.id);
+      this.#changed(deps, instance.id);
     });
   }
 
   /** Stops the instance's provider; what it had in hand ends as its provider ends it. */
-  disconnect(context: Context, id: InstanceId): Promise<void> {
+  disconnect(deps: Deps, id: InstanceId): Promise<void> {
     return this.#inTurn(id, async () => {
-      await this.#takeDown(context, id);
-      this.#changed(context, id);
+      await this.#takeDown(deps, id);
+      this.#changed(deps, id);
     });
   }
 
   /** Takes a deleted instance's provider down for good, with what it had set up at its peer. What is left there is logged. */
-  remove(context: Context, id: InstanceId): Promise<void> {
+  remove(deps: Deps, id: InstanceId): Promise<void> {
     return this.#inTurn(id, async () => {
       try {
         await this.#providers.get(id)?.remove?.();
       } catch (error) {
-        context.observer.fault(`instance.delete:${id}`, error);
+        deps.observer.fault(`instance.delete:${id}`, error);
       }
-      await this.#takeDown(context, id);
-      this.#changed(context, id);
+      await this.#takeDown(deps, id);
+      this.#changed(deps, id);
     });
   }
 
   /** Stops all of them at once. */
-  async stop(context: Context): Promise<void> {
-    await Promise.all([...this.#providers.keys()].map((id) => this.disconnect(context, id)));
+  async stop(deps: Deps): Promise<void> {
+    await Promise.all([...this.#providers.keys()].map((id) => this.disconnect(deps, id)));
   }
 
   /** How an instance is: what its provider says in time, or why it has none. */
-  async health(context: Pick<Context, "clock">, id: InstanceId): Promise<Health> {
+  async health(deps: Pick<Deps, "clock">, id: InstanceId): Promise<Health> {
     const provider = this.#providers.get(id);
     if (provider === undefined) {
       const problem = this.#problems.get(id) ?? "It is not running.";
@@ -175,7 +175,7 @@ export class Connections {
     let stop = () => {};
     const late = new Promise<Health>((resolve) => {
       const warning = "It did not say how it is within 2 seconds.";
-      stop = context.clock.after(HEALTH_WITHIN_MS, () => resolve({ status: "unknown", warnings: [warning] }));
+      stop = deps.clock.after(HEALTH_WITHIN_MS, () => resolve({ status: "unknown", warnings: [warning] }));
     });
     try {
       return await Promise.race([provider.health(), late]);
@@ -186,25 +186,25 @@ export class Connections {
     }
   }
 
-  async #make(context: Context, instance: Instance): Promise<void> {
+  async #make(deps: Deps, instance: Instance): Promise<void> {
     const { id: instanceId } = instance;
-    const config = openConfig(context, instance);
-    const memory = memoryOf(context.store, instanceId);
-    const { clock, observer } = context;
+    const config = openConfig(deps, instance);
+    const memory = memoryOf(deps.store, instanceId);
+    const { clock, observer } = deps;
     const provider = this.#createProvider(instance.provider, {
       instanceId,
       memory,
       clock,
       config,
-      hookUrl: () => hookUrl(context, instanceId),
-      numbers: () => context.known.numbersOn(instanceId),
-      senders: () => context.known.sendersOver(instanceId),
-      changed: () => this.#changed(context, instanceId),
+      hookUrl: () => hookUrl(deps, instanceId),
+      numbers: () => deps.configCache.numbersOn(instanceId),
+      senders: () => deps.configCache.sendersOver(instanceId),
+      changed: () => this.#changed(deps, instanceId),
       fault: (error) => observer.fault(`provider.${instance.provider}:${instanceId}`, error),
     });
     this.#peers.set(instanceId, peerOf(instance, config));
     try {
-      await provider.start((signal) => apply(context, instanceId, signal));
+      await provider.start((signal) => apply(deps, instanceId, signal));
     } catch (error) {
       // What of it had begun would go on beside its successor.
       await provider.stop();
@@ -214,13 +214,13 @@ export class Connections {
   }
 
   /** It came up or went down: what waits for it goes on, or goes elsewhere. */
-  #changed(context: Context, id: InstanceId): void {
+  #changed(deps: Deps, id: InstanceId): void {
     this.#rests.delete(id);
-    context.wake.messages([id]);
-    context.wake.outages();
+    deps.wake.messages([id]);
+    deps.wake.outages();
   }
 
-  async #takeDown(context: Context, id: InstanceId): Promise<void> {
+  async #takeDown(deps: Deps, id: InstanceId): Promise<void> {
     const provider = this.#providers.get(id);
     this.#providers.delete(id);
     this.#problems.delete(id);
@@ -228,7 +228,7 @@ export class Connections {
     try {
       await provider?.stop();
     } catch (error) {
-      context.observer.fault("provider.stop", error);
+      deps.observer.fault("provider.stop", error);
     }
   }
 
@@ -252,7 +252,7 @@ function peerOf({ id, provider }: Instance, config: Readonly<Record<string, unkn
 }
 
 /** An instance's settings, secrets in clear. Throws when they were sealed with another key. */
-export function openConfig({ sealer }: Pick<Context, "sealer">, instance: Instance): Record<string, unknown> {
+export function openConfig({ sealer }: Pick<Deps, "sealer">, instance: Instance): Record<string, unknown> {
   if (instance.config === null) return {};
   return JSON.parse(sealer.open(instance.config, instanceSecretPlace(instance.id))) as Record<string, unknown>;
 }

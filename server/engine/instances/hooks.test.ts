@@ -17,10 +17,10 @@ class Hooked extends ScriptedProvider {
 }
 
 async function stage(t: NodeTest) {
-  const made = await testContext({ context: { publicUrl: () => "https://tb.example/under" } });
+  const made = await testContext({ deps: { publicUrl: () => "https://tb.example/under" } });
   t.after(() => made.close());
-  const { context, instance, providers } = made;
-  const token = context.links.hookToken(instance.id);
+  const { deps, instance, providers } = made;
+  const token = deps.links.hookToken(instance.id);
   const asked: AtHook = {
     id: instance.id,
     token,
@@ -31,33 +31,33 @@ async function stage(t: NodeTest) {
     body: new Uint8Array(3),
   };
   const refusal = async (more: Partial<AtHook>) => {
-    const error = await receiveAtHook(context, { ...asked, ...more }).then(
+    const error = await receiveAtHook(deps, { ...asked, ...more }).then(
       () => null,
       (thrown: unknown) => thrown,
     );
     assert.ok(error instanceof ApiError);
     return [error.code, error.message];
   };
-  return { context, instance, providers, asked, refusal };
+  return { deps, instance, providers, asked, refusal };
 }
 
 test("a provider gets what came to its hook, with the address as its peer was told it", async (t) => {
-  const { context, instance, providers, asked } = await stage(t);
+  const { deps, instance, providers, asked } = await stage(t);
   const provider = new Hooked();
   providers.set(instance.id, provider);
-  assert.deepEqual(await receiveAtHook(context, asked), { status: 204 });
-  const url = `${hookUrl(context, instance.id)}/status/a%20b?x=1`;
+  assert.deepEqual(await receiveAtHook(deps, asked), { status: 204 });
+  const url = `${hookUrl(deps, instance.id)}/status/a%20b?x=1`;
   assert.ok(url.startsWith(`https://tb.example/under/hooks/${instance.id}/`));
   const { method, headers, body } = asked;
   assert.deepEqual(provider.received, [{ method, headers, body, path: "/status/a%20b", url }]);
 });
 
 test("what is no hook, and whatever is wrong with it, is the same 404, and reaches no provider", async (t) => {
-  const { context, instance, providers, asked, refusal } = await stage(t);
+  const { deps, instance, providers, asked, refusal } = await stage(t);
   const provider = new Hooked();
   providers.set(instance.id, provider);
   const { token } = asked;
-  const other = context.links.hookToken("inst_00000000-0000-7000-8000-0000000000ff");
+  const other = deps.links.hookToken("inst_00000000-0000-7000-8000-0000000000ff");
   const nothing = ["NOT_FOUND", "There is nothing at this address."];
   for (const wrong of [
     { id: "inst_00000000-0000-7000-8000-0000000000ff", token: other },
@@ -78,11 +78,11 @@ test("what is no hook, and whatever is wrong with it, is the same 404, and reach
 });
 
 test("an instance that does not run, and a service that is only starting, is a 503", async (t) => {
-  const { context, instance, providers, asked, refusal } = await stage(t);
+  const { deps, instance, providers, asked, refusal } = await stage(t);
   assert.equal((await refusal({}))[0], "SERVICE_UNAVAILABLE");
   const provider = new Hooked();
   providers.set(instance.id, provider);
-  const starting = { ...context, links: new Links() };
+  const starting = { ...deps, links: new Links() };
   await assert.rejects(receiveAtHook(starting, asked), { code: "SERVICE_UNAVAILABLE" });
   await assert.rejects(receiveAtHook(starting, { ...asked, id: "inst_1" }), { code: "SERVICE_UNAVAILABLE" });
   assert.deepEqual(provider.received, []);

@@ -5,7 +5,7 @@ import type { InstanceId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import type { HookReply, HookRequest } from "../../providers/provider.ts";
 import { PROVIDERS_WITH_HOOK } from "../../providers/registry.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 /** Path of all hooks on this server. */
 export const HOOKS_PATH = "/hooks/";
@@ -13,13 +13,13 @@ export const HOOKS_PATH = "/hooks/";
 const RETRY_AFTER_SECONDS = 10;
 
 /** The whole address of an instance's hook. */
-export function hookUrl({ links, publicUrl }: Pick<Context, "links" | "publicUrl">, id: InstanceId): string {
+export function hookUrl({ links, publicUrl }: Pick<Deps, "links" | "publicUrl">, id: InstanceId): string {
   return `${publicUrl()}${HOOKS_PATH}${id}/${links.hookToken(id)}`;
 }
 
 /** The address that an administrator sets up at the peer; null where the instance's provider needs none. */
-export function shownHookUrl(context: Pick<Context, "links" | "publicUrl">, instance: Instance): string | null {
-  return PROVIDERS_WITH_HOOK.includes(instance.provider) ? hookUrl(context, instance.id) : null;
+export function shownHookUrl(deps: Pick<Deps, "links" | "publicUrl">, instance: Instance): string | null {
+  return PROVIDERS_WITH_HOOK.includes(instance.provider) ? hookUrl(deps, instance.id) : null;
 }
 
 /** A request as it came to a hook. `rest` is what follows the token, with its slash; `query` has its question mark. */
@@ -34,26 +34,26 @@ export interface AtHook extends Pick<HookRequest, "method" | "headers" | "body">
  * Checks the address alone, so that nothing of a stranger's request need be read. Answers the instance whose hook it
  * is. Throws 404 for an address that is no hook, whatever is wrong with it, and 503 while the instance does not run.
  */
-export async function findHook(context: Context, { id, token }: Pick<AtHook, "id" | "token">): Promise<InstanceId> {
+export async function findHook(deps: Deps, { id, token }: Pick<AtHook, "id" | "token">): Promise<InstanceId> {
   // Before that nobody can tell a hook's address from another.
-  if (!context.links.isLoaded) throw notNow("The service is starting; try again later.");
-  const instance = await context.known.instance(id as InstanceId);
-  if (instance === null || !context.links.opensHook(instance.id, token)) throw notFound();
-  receiverOf(context, instance.id);
+  if (!deps.links.isLoaded) throw notNow("The service is starting; try again later.");
+  const instance = await deps.configCache.instance(id as InstanceId);
+  if (instance === null || !deps.links.opensHook(instance.id, token)) throw notFound();
+  receiverOf(deps, instance.id);
   return instance.id;
 }
 
 /** Gives a request to the instance whose hook it came to, and answers what its provider does. Throws as `findHook` does. */
-export async function receiveAtHook(context: Context, request: AtHook): Promise<HookReply> {
-  const instanceId = await findHook(context, request);
+export async function receiveAtHook(deps: Deps, request: AtHook): Promise<HookReply> {
+  const instanceId = await findHook(deps, request);
   const { rest, query, method, headers, body } = request;
-  const url = `${hookUrl(context, instanceId)}${rest}${query}`;
-  return receiverOf(context, instanceId)({ method, headers, body, path: rest, url });
+  const url = `${hookUrl(deps, instanceId)}${rest}${query}`;
+  return receiverOf(deps, instanceId)({ method, headers, body, path: rest, url });
 }
 
 /** The receiver of an instance's provider. Throws 503 while the instance does not run, and 404 if it has no hook. */
-function receiverOf(context: Context, id: InstanceId): (request: HookRequest) => Promise<HookReply> {
-  const provider = context.providers.get(id);
+function receiverOf(deps: Deps, id: InstanceId): (request: HookRequest) => Promise<HookReply> {
+  const provider = deps.providers.get(id);
   if (provider === undefined) throw notNow("The instance is not running; try again later.");
   if (provider.receive === undefined) throw notFound();
   return provider.receive.bind(provider);

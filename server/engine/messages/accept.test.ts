@@ -19,36 +19,36 @@ async function open(t: NodeTest, ...[options]: Parameters<typeof testContext>): 
 
 const BODY: SendMessage = { to: "+15550100001", content: { text: "Hello" } };
 
-function send({ context, customer, apiKey }: TestContext, more: Partial<SendMessage> = {}) {
+function send({ deps, customer, apiKey }: TestContext, more: Partial<SendMessage> = {}) {
   const correlationId = `cor_${"0".repeat(32)}`;
   const body = { ...BODY, ...more };
   const idempotencyKey = more.idempotencyKey ?? null;
-  return accept(context, { customerId: customer.id, keyId: apiKey.id, correlationId, idempotencyKey, body });
+  return accept(deps, { customerId: customer.id, keyId: apiKey.id, correlationId, idempotencyKey, body });
 }
 
-const rows = async ({ context }: TestContext, table: "messages" | "events" | "deliveries") =>
-  (await context.store.db.selectFrom(table).selectAll().execute()).length;
+const rows = async ({ deps }: TestContext, table: "messages" | "events" | "deliveries") =>
+  (await deps.store.db.selectFrom(table).selectAll().execute()).length;
 
 test("contract 3: an accepted message, its first event and that event's deliveries are committed together", async (t) => {
   const made = await open(t);
   await configure(made);
-  const { commit } = made.context.store;
+  const { commit } = made.deps.store;
   const units: number[] = [];
-  made.context.store.commit = (unit) => {
+  made.deps.store.commit = (unit) => {
     units.push(unit.length);
-    return commit.call(made.context.store, unit);
+    return commit.call(made.deps.store, unit);
   };
   const { record } = await send(made, { callbackUrl: "http://127.0.0.1:9/callback" });
   assert.deepEqual(units, [3], "one unit: the thread, the message and its event");
   assert.deepEqual([await rows(made, "events"), await rows(made, "deliveries")], [1, 2]);
-  const [event] = await listEventsOfMessage(made.context.store.db, record.id as MessageId);
+  const [event] = await listEventsOfMessage(made.deps.store.db, record.id as MessageId);
   assert.deepEqual([event?.type, event?.sequence], ["message.queued", 1]);
   assert.deepEqual(made.woken.messages, [made.instance.id]);
 });
 
 test("contract 3: what the disk has no room for is a 503, and nothing of it is kept or handed over", async (t) => {
   const made = await open(t);
-  made.context.store.commit = () => Promise.reject(new StoreFull("no room"));
+  made.deps.store.commit = () => Promise.reject(new StoreFull("no room"));
   await assert.rejects(send(made), { code: "SERVICE_UNAVAILABLE" });
   assert.deepEqual([await rows(made, "messages"), await rows(made, "events")], [0, 0]);
   assert.deepEqual([made.woken.messages, made.observed.accepted], [[], 0]);
@@ -59,7 +59,7 @@ test("contract 3: a message expires TB_MESSAGE_TTL after it was queued; a schedu
   const now = made.clock.now();
   const found = async (more: Partial<SendMessage>) => {
     const { record } = await send(made, more);
-    return findMessage(made.context.store.db, record.id as MessageId);
+    return findMessage(made.deps.store.db, record.id as MessageId);
   };
   const queued = await found({});
   assert.deepEqual([queued?.dueAt, queued?.expiresAt, queued?.fallbackAfterMs], [now, now + 1_000, 5_000]);
@@ -87,7 +87,7 @@ describe("contract 3: the route, by what both ends can have", () => {
     test(title, async (t) => {
       const made = await open(t);
       const { record } = await send(made, body);
-      const message = await findMessage(made.context.store.db, record.id as MessageId);
+      const message = await findMessage(made.deps.store.db, record.id as MessageId);
       assert.deepEqual([message?.channel, message?.channelsLeft], [channel, left]);
     });
   }

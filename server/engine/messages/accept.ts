@@ -8,7 +8,7 @@ import { acceptedCarouselRecord, acceptedRecord } from "../../core/message-recor
 import { type Understood, understandCarousel, understandMessage, type Wanted } from "../../core/sending.ts";
 import { threadTaken, withThread } from "../chats/threads.ts";
 import { ensureContact } from "../contacts/contacts.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 import { reread } from "./change-message.ts";
 import { type Draft, draft } from "./draft.ts";
@@ -33,24 +33,21 @@ export interface Accepted<Record_ = AcceptedMessage> {
  * Accepts a message. When it resolves, message and event are on disk. Throws the refusals of contract 3; a repeat of an
  * idempotency key answers the first message as it now is.
  */
-export async function accept(context: Context, sending: Sending): Promise<Accepted> {
+export async function accept(deps: Deps, sending: Sending): Promise<Accepted> {
   const understood = understandMessage(sending.body);
-  const { repeated, message } = await acceptOnce(context, "POST /v1/messages", sending, understood);
+  const { repeated, message } = await acceptOnce(deps, "POST /v1/messages", sending, understood);
   return { repeated, record: acceptedRecord(message) };
 }
 
 /** Accepts a carousel, as `accept` does a message. */
-export async function acceptCarousel(
-  context: Context,
-  sending: Sending<SendCarousel>,
-): Promise<Accepted<AcceptedCarousel>> {
+export async function acceptCarousel(deps: Deps, sending: Sending<SendCarousel>): Promise<Accepted<AcceptedCarousel>> {
   const understood = understandCarousel(sending.body);
-  const { repeated, message } = await acceptOnce(context, "POST /v1/messages/carousel", sending, understood);
+  const { repeated, message } = await acceptOnce(deps, "POST /v1/messages/carousel", sending, understood);
   return { repeated, record: acceptedCarouselRecord(message) };
 }
 
 async function acceptOnce(
-  context: Context,
+  deps: Deps,
   route: string,
   sending: Sending<unknown>,
   { wanted, spelling }: Understood,
@@ -58,16 +55,16 @@ async function acceptOnce(
   const { customerId, keyId, correlationId, idempotencyKey: key } = sending;
   const command = { key, customerId, route, body: withDefaults(wanted) };
   const work = async () => {
-    const drafted = await draft(context, { customerId, keyId, correlationId, wanted, spelling });
-    if (wanted.createContact === true) await addContact(context, drafted);
+    const drafted = await draft(deps, { customerId, keyId, correlationId, wanted, spelling });
+    if (wanted.createContact === true) await addContact(deps, drafted);
     return { unit: drafted.operations, value: drafted, result: drafted.message.id };
   };
-  const commanded = await withThread(() => once(context, command, work, threadTaken));
+  const commanded = await withThread(() => once(deps, command, work, threadTaken));
   if (!commanded.repeated) {
     commanded.value.committed();
     return { repeated: false, message: commanded.value.message };
   }
-  return { repeated: true, message: await reread(context, commanded.result as MessageId) };
+  return { repeated: true, message: await reread(deps, commanded.result as MessageId) };
 }
 
 /** What is wanted as it counts for idempotency: with the defaults that routing has. */
@@ -76,6 +73,6 @@ function withDefaults(wanted: Wanted): unknown {
 }
 
 /** A group is no contact. */
-async function addContact(context: Context, { message }: Draft): Promise<void> {
-  if (!isGroupId(message.to)) await ensureContact(context, message.customerId, message.to);
+async function addContact(deps: Deps, { message }: Draft): Promise<void> {
+  if (!isGroupId(message.to)) await ensureContact(deps, message.customerId, message.to);
 }

@@ -5,13 +5,13 @@ import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { Change } from "../../core/message-lifecycle.ts";
 import { findMessage } from "../../store/messages.ts";
-import type { Operation, Unit } from "../../store/store.ts";
+import type { Operation, Transaction } from "../../store/store.ts";
 import { change, difference } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { failedWith } from "../payments/payments.ts";
 
 /** The unit that leads from `before` to the change's message, with its events and whatever else belongs to it. */
-export function unitOf(before: Message, { message, events }: Change, also: readonly Operation[] = []): Unit {
+export function unitOf(before: Message, { message, events }: Change, also: readonly Operation[] = []): Transaction {
   const set = difference(before, message);
   const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: message.callbackUrl }));
   return [{ op: "update", table: "messages", id: before.id, version: before.version, set }, ...told, ...also];
@@ -33,40 +33,40 @@ export type Verdict = (Change & { also?: Operation[] }) | null;
  * `MessageGone`, a 404, where it is not there any more.
  */
 export async function changeMessage(
-  context: Context,
+  deps: Deps,
   known: Message,
   verdict: (message: Message) => Verdict,
 ): Promise<Message> {
   let fresh: Message | null = known;
-  const changed = await change(context, async () => {
-    let before = fresh ?? (await reread(context, known.id));
+  const changed = await change(deps, async () => {
+    let before = fresh ?? (await reread(deps, known.id));
     let decided = verdict(before);
     if (decided === null && fresh !== null) {
       // Only a commit would have shown that what the caller has is out of date.
-      before = await reread(context, known.id);
+      before = await reread(deps, known.id);
       decided = verdict(before);
     }
     fresh = null;
     if (decided === null) return { unit: null, value: before };
     const message = { ...decided.message, version: before.version + 1 };
-    const also = [...(decided.also ?? []), ...(await alsoFails(context, before, message))];
+    const also = [...(decided.also ?? []), ...(await alsoFails(deps, before, message))];
     return { unit: unitOf(before, decided, also), value: message };
   });
-  context.recent.keep(changed);
+  deps.messageCache.keep(changed);
   const { dueAt } = changed;
-  if (dueAt !== null && dueAt <= context.clock.now()) context.wake.messages([changed.instanceId]);
+  if (dueAt !== null && dueAt <= deps.clock.now()) deps.wake.messages([changed.instanceId]);
   return changed;
 }
 
 /** A payment request ends with the message that asks for it, wherever that fails (contract 3, Payments). */
-async function alsoFails(context: Context, before: Message, after: Message): Promise<Operation[]> {
-  return after.status === "failed" && before.status !== "failed" ? failedWith(context, after) : [];
+async function alsoFails(deps: Deps, before: Message, after: Message): Promise<Operation[]> {
+  return after.status === "failed" && before.status !== "failed" ? failedWith(deps, after) : [];
 }
 
 /** A message that there must be, as it is stored. Throws where it is gone. */
-export async function reread(context: Context, id: MessageId): Promise<Message> {
-  const message = await findMessage(context.store.db, id);
+export async function reread(deps: Deps, id: MessageId): Promise<Message> {
+  const message = await findMessage(deps.store.db, id);
   if (message !== null) return message;
-  context.recent.forget(id);
+  deps.messageCache.forget(id);
   throw new MessageGone(id);
 }

@@ -18,7 +18,7 @@ import { deleteMessage } from "./revise.ts";
 const CORRELATION_ID = `cor_${"0".repeat(32)}`;
 
 function send({ stage, contact }: Round, more: object = {}) {
-  return accept(stage.life.context, {
+  return accept(stage.life.deps, {
     customerId: stage.customer.id,
     keyId: stage.apiKey.id,
     correlationId: CORRELATION_ID,
@@ -35,9 +35,9 @@ test("contract 3: deleting a message and its receipts at once: it is gone, and n
     await stage.run();
     const reference = (await stage.message(id)).providerMessageId ?? "";
     const tell = (kind: "delivered" | "read") =>
-      apply(stage.life.context, stage.instance.id, receipt(kind, { reference, messageId: id }));
+      apply(stage.life.deps, stage.instance.id, receipt(kind, { reference, messageId: id }));
     const [deleted] = await round.atOnce<unknown>(
-      () => deleteMessage(stage.life.context, stage.customer.id, id),
+      () => deleteMessage(stage.life.deps, stage.customer.id, id),
       () => tell("delivered"),
       () => tell("read"),
     );
@@ -72,7 +72,7 @@ const [ANN, BOB, CAT, DAN] = ["+15005550131", "+15005550132", "+15005550133", "+
 
 async function group({ stage }: Round, participants: string[]): Promise<Chat> {
   const body = { participants };
-  return (await makeGroup(stage.life.context, { customerId: stage.customer.id, idempotencyKey: null, body })).chat;
+  return (await makeGroup(stage.life.deps, { customerId: stage.customer.id, idempotencyKey: null, body })).chat;
 }
 
 function asked({ stage }: Round, id: ChatId) {
@@ -81,10 +81,10 @@ function asked({ stage }: Round, id: ChatId) {
 
 /** Events of a chat so far, and the record, after a check that the one leads to the other. */
 async function historyOf({ stage }: Round, made: Chat): Promise<{ chat: Chat; told: string[] }> {
-  const rows = await stage.context.store.db.selectFrom("events").select(["bytes"]).orderBy("position").execute();
+  const rows = await stage.deps.store.db.selectFrom("events").select(["bytes"]).orderBy("position").execute();
   const events = rows.map(({ bytes }) => JSON.parse(bytes) as { type: string; data: ChatEventData });
   const own = events.filter(({ data }) => data.chatId === made.id);
-  const chat = await findChat(stage.context.store.db, stage.customer.id, made.id);
+  const chat = await findChat(stage.deps.store.db, stage.customer.id, made.id);
   assert.ok(chat !== null);
   let { name, participants } = made;
   for (const { type, data } of own) {
@@ -105,7 +105,7 @@ test("contract 3: a group that two name at once has the name that its phones hav
   const name = async (round: Round) => {
     const { stage } = round;
     const made = await group(round, [ANN, BOB]);
-    const rename = (title: string) => renameGroup(stage.life.context, asked(round, made.id), title);
+    const rename = (title: string) => renameGroup(stage.life.deps, asked(round, made.id), title);
     await round.atOnce(
       () => rename("One"),
       () => rename("Two"),
@@ -126,8 +126,8 @@ test("contract 3: bringing one into a group and putting another out at once does
     const { life } = round.stage;
     const made = await group(round, [ANN, BOB, CAT]);
     await round.atOnce(
-      () => addParticipant(life.context, asked(round, made.id), { field: "participant", value: DAN }),
-      () => removeParticipant(life.context, asked(round, made.id), CAT),
+      () => addParticipant(life.deps, asked(round, made.id), { field: "participant", value: DAN }),
+      () => removeParticipant(life.deps, asked(round, made.id), CAT),
     );
     const { chat, told } = await historyOf(round, made);
     assert.deepEqual(chat.participants.toSorted(), [ANN, BOB, DAN]);
@@ -143,10 +143,10 @@ test("contract 3: leaving a group and changing it at once: what comes after the 
     const { life, customer } = round.stage;
     const made = await group(round, [ANN, BOB]);
     const [, added] = await round.atOnce(
-      () => leaveGroup(life.context, asked(round, made.id)),
-      () => addParticipant(life.context, asked(round, made.id), { field: "participant", value: DAN }),
+      () => leaveGroup(life.deps, asked(round, made.id)),
+      () => addParticipant(life.deps, asked(round, made.id), { field: "participant", value: DAN }),
     );
-    const chat = await findChat(round.stage.context.store.db, customer.id, made.id);
+    const chat = await findChat(round.stage.deps.store.db, customer.id, made.id);
     assert.notEqual(chat?.leftAt, null);
     const commands = provider.commanded.splice(0).map((one) => one.name);
     assert.equal(commands.at(-1), "leaveGroup", "nothing is asked of a provider after it");
@@ -163,7 +163,7 @@ test("contract 3: createContact by many at once makes one contact, and sends eve
     const answers = await round.atOnce(...[1, 2, 3, 4].map(() => () => send(round, { createContact: true })));
     const ids = answers.map((answer) => ("value" in answer ? answer.value.record.id : answer.refused));
     assert.equal(new Set(ids).size, 4, ids.join(", "));
-    const found = await findContactAddresses(stage.context.store.db, stage.customer.id, [contact]);
+    const found = await findContactAddresses(stage.deps.store.db, stage.customer.id, [contact]);
     const handed = stage.provider.handed.filter(({ to }) => to === contact).map(({ messageId }) => messageId);
     assert.deepEqual(handed.toSorted(), ids.toSorted());
     return `${found.length === 1 ? "one contact" : `${found.length} contacts`}, ${handed.length} messages`;
@@ -177,7 +177,7 @@ test("contract 3: STOP and a message at once: refused, failed or sent before it,
     ends,
     async (round) => {
       const { stage, contact } = round;
-      const { context } = stage.life;
+      const { deps } = stage.life;
       let stopped = false;
       let wasStopped = false;
       stage.provider.onSend = () => {
@@ -191,7 +191,7 @@ test("contract 3: STOP and a message at once: refused, failed or sent before it,
           return send(round);
         },
         async () => {
-          await apply(context, stage.instance.id, stop);
+          await apply(deps, stage.instance.id, stop);
           stopped = true;
         },
       );

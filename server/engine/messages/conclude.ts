@@ -17,40 +17,35 @@ import { wayOf } from "../../core/routing.ts";
 import { type Outcome, type Provider, restOf } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { chooseOn, type Plan, planOf } from "../routing/route.ts";
 import { changeMessage, type Verdict } from "./change-message.ts";
 import { giveUp } from "./give-up.ts";
 import { referenceTurn } from "./references.ts";
 
 /** Commits what `provider` said of a hand-over, then or asked for it later. Answers the message as it then stands. */
-export async function conclude(
-  context: Context,
-  provider: Provider,
-  handed: Message,
-  outcome: Outcome,
-): Promise<Message> {
+export async function conclude(deps: Deps, provider: Provider, handed: Message, outcome: Outcome): Promise<Message> {
   const { instanceId } = handed;
   const rest = restOf(outcome);
-  const waitMs = rest.outcome === "deferred" ? (rest.retryAfterMs ?? pauseMs(context, handed)) : 0;
+  const waitMs = rest.outcome === "deferred" ? (rest.retryAfterMs ?? pauseMs(deps, handed)) : 0;
   const isDown = rest.outcome === "deferred" && rest.isDown === true;
   // Before its messages are due again, so that they wait for it and are not handed to it one by one.
-  if (isDown) context.connections.rest(context, instanceId, provider, waitMs);
+  if (isDown) deps.connections.rest(deps, instanceId, provider, waitMs);
   const write = () =>
-    commitInTime(context, handed.claimedUntil, async () => {
-      const plan = await planOf(context, handed);
+    commitInTime(deps, handed.claimedUntil, async () => {
+      const plan = await planOf(deps, handed);
       const ended = { provider, handed, outcome, waitMs };
-      return changeMessage(context, handed, (fresh) => afterOutcome(context, plan, fresh, ended));
+      return changeMessage(deps, handed, (fresh) => afterOutcome(deps, plan, fresh, ended));
     });
   // Receipts and reactions that come while this is written wait for it: they find the message by its reference then.
   const reference = referenceOf(outcome);
   const changed =
-    reference === null ? await write() : await context.turns.take(referenceTurn(context, instanceId, reference), write);
-  if (isDown) context.wake.outages();
+    reference === null ? await write() : await deps.serial.run(referenceTurn(deps, instanceId, reference), write);
+  if (isDown) deps.wake.outages();
   if (rest.outcome === "accepted" || changed.status === "sent") {
-    context.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
-    if (changed.chatId !== null) context.shownTyping.end(changed.chatId);
-  } else if (rest.outcome === "unknown") context.observer.unknownOutcome();
+    deps.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
+    if (changed.chatId !== null) deps.shownTyping.end(changed.chatId);
+  } else if (rest.outcome === "unknown") deps.observer.unknownOutcome();
   return changed;
 }
 
@@ -60,8 +55,8 @@ function referenceOf(outcome: Outcome): string | null {
   return outcome.outcome === "partly" ? outcome.part.reference : null;
 }
 
-function pauseMs(context: Context, { handOvers }: Message): number {
-  return backoffMs(handOvers, context.chance());
+function pauseMs(deps: Deps, { handOvers }: Message): number {
+  return backoffMs(handOvers, deps.chance());
 }
 
 /** A hand-over that has ended: by whom, of which message as it then was, and how long it is to wait where it is deferred. */
@@ -72,20 +67,20 @@ interface Ended {
   waitMs: number;
 }
 
-function afterOutcome(context: Context, plan: Plan, fresh: Message, ended: Ended): Verdict {
+function afterOutcome(deps: Deps, plan: Plan, fresh: Message, ended: Ended): Verdict {
   const { handed, outcome } = ended;
   // A receipt may have been faster, and may have ended this hand-over already.
   if (fresh.handOvers !== handed.handOvers || fresh.channel !== handed.channel) return null;
   if (fresh.instanceId !== handed.instanceId) return null;
   if (fresh.status !== "pending" && outcome.outcome !== "accepted") return null;
   const part = "part" in outcome ? outcome.part : undefined;
-  const verdict = afterRest(context, plan, withPart(fresh, part), ended);
+  const verdict = afterRest(deps, plan, withPart(fresh, part), ended);
   if (verdict === null || part === undefined) return verdict;
-  return { ...verdict, also: [...(verdict.also ?? []), recordOf(fresh, part.reference, context.clock.now())] };
+  return { ...verdict, also: [...(verdict.also ?? []), recordOf(fresh, part.reference, deps.clock.now())] };
 }
 
-function afterRest(context: Context, plan: Plan, message: Message, { provider, outcome, waitMs }: Ended): Verdict {
-  const told = changeContext(context);
+function afterRest(deps: Deps, plan: Plan, message: Message, { provider, outcome, waitMs }: Ended): Verdict {
+  const told = changeContext(deps);
   const { now } = told;
   const { sentPart } = message;
   const rest = restOf(outcome);
@@ -95,12 +90,12 @@ function afterRest(context: Context, plan: Plan, message: Message, { provider, o
     case "rejected": {
       // A part that did not arrive after all was not sent, and the message is free to go elsewhere.
       if (sentPart === null || sentPart.hasFailed === true)
-        return refused(context, plan, { ...message, sentPart: null }, rest);
+        return refused(deps, plan, { ...message, sentPart: null }, rest);
       return sendInPart(message, sentPart, { message: rest.reason, providerErrorCode: rest.code }, told);
     }
     case "deferred": {
       const laterAt = Math.min(now + waitMs, message.expiresAt ?? Number.POSITIVE_INFINITY);
-      const dueAt = rest.isDown === true ? placeOf(message, context.settings.messageTtlMs, now) : laterAt;
+      const dueAt = rest.isDown === true ? placeOf(message, deps.settings.messageTtlMs, now) : laterAt;
       // Why an instance is down is its operator's matter, who reads it in its health.
       const reason = rest.isDown === true ? `${plan.nameOf(message.instanceId)} is down` : rest.reason;
       const words = sentPart === null ? reason : `${wordsOfParts(message, sentPart)} yet: ${reason}`;
@@ -120,12 +115,12 @@ function recordOf({ id: messageId, instanceId, channel }: Message, reference: st
 }
 
 /** The provider took it: `sent`, its reference is where receipts will find it, and what it says of segments counts. */
-function taken(message: Message, accepted: Extract<Outcome, { outcome: "accepted" }>, context: ChangeContext): Verdict {
+function taken(message: Message, accepted: Extract<Outcome, { outcome: "accepted" }>, deps: ChangeContext): Verdict {
   const { reference, segments = message.segments, encoding = message.encoding } = accepted;
-  const also = [recordOf(message, reference, context.now)];
+  const also = [recordOf(message, reference, deps.now)];
   const said = message.channel === "sms" ? { segments, encoding } : {};
   const referenced = { ...message, ...said, providerMessageId: reference, claimedUntil: null };
-  const change = climb(referenced, "sent", context) ?? { message: referenced, events: [] };
+  const change = climb(referenced, "sent", deps) ?? { message: referenced, events: [] };
   return { ...change, also };
 }
 
@@ -135,13 +130,13 @@ type Rejected = Extract<Outcome, { outcome: "rejected" }>;
  * It was provably not sent, nor will be: another instance of the channel gets it, else the channel is given up. Where
  * the recipient is not on the channel no other instance of it helps.
  */
-function refused(context: Context, plan: Plan, message: Message, outcome: Rejected): Verdict {
+function refused(deps: Deps, plan: Plan, message: Message, outcome: Rejected): Verdict {
   const [reason, cause] = refusal(outcome);
   const tried = [...message.instancesTried, message.instanceId];
-  const other = reason === "NOT_REACHABLE" ? null : chooseOn(context, plan, message.channel, tried);
-  if (other === null) return giveUp(context, plan, message, reason, cause);
-  const now = context.clock.now();
-  const dueAt = placeOf(message, context.settings.messageTtlMs, now);
+  const other = reason === "NOT_REACHABLE" ? null : chooseOn(deps, plan, message.channel, tried);
+  if (other === null) return giveUp(deps, plan, message, reason, cause);
+  const now = deps.clock.now();
+  const dueAt = placeOf(message, deps.settings.messageTtlMs, now);
   const from = plan.nameOf(message.instanceId);
   const moved = failOver({ message, from, to: wayOf(other), dueAt }, cause, now);
   return moved === null ? null : { message: moved, events: [] };

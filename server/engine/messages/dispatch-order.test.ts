@@ -62,7 +62,7 @@ describe("contract 3: messages from one number to one recipient", () => {
     const stage = await engineStage(t);
     const commits: { turn: number; status: unknown }[] = [];
     let turn = 0;
-    const { store } = stage.context;
+    const { store } = stage.deps;
     const commit = store.commit.bind(store);
     store.commit = (unit) => {
       if (commits.at(-1)?.turn === turn || commits.length === 0)

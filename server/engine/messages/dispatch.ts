@@ -7,7 +7,7 @@ import { type Outbound, type Outcome, type Provider, restOf } from "../../provid
 import { findMessage, lanesDueBeside } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 import { answerOf } from "../answer.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
 import { Outages } from "../routing/outages.ts";
 import { nextChannel, type Plan, planOf, wayNow } from "../routing/route.ts";
@@ -20,12 +20,12 @@ import { outbound } from "./outbound.ts";
 import { failsAsStranded, failsAsUnwanted, giveBack, type Hand, makeReady, type Ready } from "./ready.ts";
 import { settle } from "./settle.ts";
 
-/** Messages at once that have a slot, all instances together. */
+/** Messages at once that have a permit, all instances together. */
 const HAND_OVERS_AT_ONCE_MAX = 256;
 /** Messages at once of an instance that does not run: nothing is handed over, only what is due beside is looked at. */
 const SLOTS_WITHOUT_PROVIDER = 16;
 /**
- * What takes longer has no slot of its lane any more, in real milliseconds: a hand-over may take minutes, and so may the
+ * What takes longer has no permit of its lane any more, in real milliseconds: a hand-over may take minutes, and so may the
  * waiting for its turn of what goes to the same recipient, and neither stops what goes to others.
  */
 const SLOT_MS = 40_000;
@@ -33,7 +33,7 @@ const SLOT_MS = 40_000;
 /** A message is looked at again after this when a record that it rests on cannot be decoded, in milliseconds. */
 const PUT_OFF_MS = 60_000;
 
-/** Frees the slot of a message in hand. */
+/** Frees the permit of a message in hand. */
 type Free = (result: RunResult) => void;
 
 /** A message in hand. */
@@ -41,7 +41,7 @@ interface Tail {
   lane: string;
   /** Resolves when the next may begin: it has ended, or its provider took it and that is being written. */
   passed: Promise<unknown>;
-  /** Whether it has had its slot for as long as it may. */
+  /** Whether it has had its permit for as long as it may. */
   isLate: boolean;
 }
 
@@ -49,22 +49,22 @@ interface Tail {
 export class Dispatch {
   readonly lanes: Lanes<Message>;
   readonly outages: Outages;
-  readonly #context: Context;
+  readonly #deps: Deps;
   /** The last message in hand from each number to each recipient. */
   readonly #tails = new Map<string, Tail>();
   /** Each ends the waiting for one hand-over. */
   readonly #handOvers = new Set<AbortController>();
   readonly #gathering = new Set<MessageId>();
-  /** Those that gave their slot up for as long as their files came: they go on without. */
+  /** Those that gave their permit up for as long as their files came: they go on without. */
   readonly #withoutSlot = new Set<Message>();
   readonly #interrupted: Interrupted;
   #stopped = false;
 
-  constructor(context: Context) {
-    const { clock, observer } = context;
-    this.#context = context;
-    this.#interrupted = new Interrupted(context);
-    this.outages = new Outages(context);
+  constructor(deps: Deps) {
+    const { clock, observer } = deps;
+    this.#deps = deps;
+    this.#interrupted = new Interrupted(deps);
+    this.outages = new Outages(deps);
     this.lanes = new Lanes<Message>({
       clock,
       claim: (lanes) => this.#claim(lanes),
@@ -78,7 +78,7 @@ export class Dispatch {
       mayFreeOthers: (message) => !this.#tails.has(pairOf(message)),
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),
-      slotsPerLane: (lane) => this.#slotsOf(lane as InstanceId),
+      slotsPerLane: (lane) => this.#permitsOf(lane as InstanceId),
       slotsMax: HAND_OVERS_AT_ONCE_MAX,
       shareOfFree: Number.POSITIVE_INFINITY,
     });
@@ -96,23 +96,23 @@ export class Dispatch {
   }
 
   /** Of an instance that is down nothing is claimed that waits to be handed over: it keeps its place where it is. */
-  async #claim(wanted: readonly { lane: string; slots: number }[]): Promise<Message[]> {
+  async #claim(wanted: readonly { lane: string; permits: number }[]): Promise<Message[]> {
     await this.#interrupted.load();
-    const { clock, store } = this.#context;
-    const lanes = wanted.map(({ lane, slots }) => ({ lane, slots, held: !this.#isUp(lane) }));
+    const { clock, store } = this.#deps;
+    const lanes = wanted.map(({ lane, permits }) => ({ lane, permits, paused: !this.#isUp(lane) }));
     const waiting = this.#interrupted.waiting();
     return store.claimMessages({ lanes, now: clock.now(), until: clock.real() + LEASE_MS, waiting });
   }
 
   async #dueLanes(): Promise<string[]> {
-    const { clock, store } = this.#context;
+    const { clock, store } = this.#deps;
     const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane);
     const [up, down] = [due.filter((lane) => this.#isUp(lane)), due.filter((lane) => !this.#isUp(lane))];
     return [...up, ...(await lanesDueBeside(store.db, down as InstanceId[], clock.now()))];
   }
 
   #isUp(lane: string): boolean {
-    return this.#context.connections.isUp(this.#context, lane as InstanceId);
+    return this.#deps.connections.isUp(this.#deps, lane as InstanceId);
   }
 
   /**
@@ -139,8 +139,8 @@ export class Dispatch {
     const passed = Promise.race([taken, handled.catch(() => {})]);
     const tail: Tail = { lane: message.instanceId, passed, isLate: false };
     this.#tails.set(pair, tail);
-    // Behind one that is late the waiting may take minutes, and would keep a slot from others, in other lanes too.
-    const stopTimer = this.#context.clock.after(before.isLate ? 0 : SLOT_MS, () => {
+    // Behind one that is late the waiting may take minutes, and would keep a permit from others, in other lanes too.
+    const stopTimer = this.#deps.clock.after(before.isLate ? 0 : SLOT_MS, () => {
       tail.isLate = true;
       free("bad");
     });
@@ -160,12 +160,12 @@ export class Dispatch {
     try {
       const waitsForFiles = () => this.#waitForFiles(message, free);
       const hand = { abort, waitsForFiles, wasTaken, gathering: this.#gathering };
-      const result = await lookAgain(this.#context, message, hand);
+      const result = await lookAgain(this.#deps, message, hand);
       this.#interrupted.looked(message, result);
       return result;
     } catch (error) {
       if (error instanceof MessageGone) return "good";
-      if (error instanceof RowUnreadable) return await putOff(this.#context, message, error);
+      if (error instanceof RowUnreadable) return await putOff(this.#deps, message, error);
       throw error;
     } finally {
       this.#handOvers.delete(abort);
@@ -174,114 +174,110 @@ export class Dispatch {
   }
 
   /**
-   * While files come its slot is for messages that have none: unless one at a time tries the instance, or as many as it
+   * While files come its permit is for messages that have none: unless one at a time tries the instance, or as many as it
    * takes at once are being handed over without one already, so that a burst of files is not given to it all at once.
    */
   #waitForFiles(message: Message, free: Free): void {
     const { instanceId } = message;
     const isInItsHands = (other: Message) => other.instanceId === instanceId && !this.#gathering.has(other.id);
     const others = [...this.#withoutSlot].filter(isInItsHands).length;
-    if (this.#context.connections.isInDoubt(instanceId) || others >= this.#slotsOf(instanceId)) return;
+    if (this.#deps.connections.isInDoubt(instanceId) || others >= this.#permitsOf(instanceId)) return;
     this.#withoutSlot.add(message);
     free("bad");
   }
 
-  #slotsOf(instanceId: InstanceId): number {
-    return this.#context.providers.get(instanceId)?.capabilities.concurrency ?? SLOTS_WITHOUT_PROVIDER;
+  #permitsOf(instanceId: InstanceId): number {
+    return this.#deps.providers.get(instanceId)?.capabilities.concurrency ?? SLOTS_WITHOUT_PROVIDER;
   }
 }
 
-/** A record that it rests on cannot be decoded: it waits, so that it takes no slot from others again and again. */
-async function putOff(context: Context, message: Message, error: RowUnreadable): Promise<RunResult> {
-  context.observer.fault("dispatch", error);
-  const dueAt = context.clock.now() + PUT_OFF_MS;
-  await changeMessage(context, message, (fresh) =>
+/** A record that it rests on cannot be decoded: it waits, so that it takes no permit from others again and again. */
+async function putOff(deps: Deps, message: Message, error: RowUnreadable): Promise<RunResult> {
+  deps.observer.fault("dispatch", error);
+  const dueAt = deps.clock.now() + PUT_OFF_MS;
+  await changeMessage(deps, message, (fresh) =>
     isHeld(fresh, message) ? { message: { ...fresh, dueAt, claimedUntil: null }, events: [] } : null,
   );
   return "bad";
 }
 
 /** What there is to do for a claimed message, by its status. */
-async function lookAgain(context: Context, message: Message, hand: Hand): Promise<RunResult> {
+async function lookAgain(deps: Deps, message: Message, hand: Hand): Promise<RunResult> {
   switch (message.status) {
     case "scheduled": {
       // Routes may have changed since it was accepted, and who is up.
-      const plan = await planOf(context, message);
-      const due = await changeMessage(context, message, (fresh) =>
+      const plan = await planOf(deps, message);
+      const due = await changeMessage(deps, message, (fresh) =>
         // Whoever gave it another time in between took it out of this claim.
         isHeld(fresh, message)
-          ? becomeDue(fresh, wayNow(context, plan, fresh), context.settings.messageTtlMs, changeContext(context))
+          ? becomeDue(fresh, wayNow(deps, plan, fresh), deps.settings.messageTtlMs, changeContext(deps))
           : null,
       );
-      if (due.status === "queued") context.threads.senders.wrote(due.customerId, due.to, due.from);
+      if (due.status === "queued") deps.threadCache.senders.wrote(due.customerId, due.to, due.from);
       return "good";
     }
     case "queued":
-      return handOverTo(context, message, hand);
+      return handOverTo(deps, message, hand);
     case "pending":
-      return settle(context, message, hand.abort);
+      return settle(deps, message, hand.abort);
     case "sent": {
-      const plan = await planOf(context, message);
-      await changeMessage(context, message, (fresh) => noDelivery(context, plan, fresh, message));
+      const plan = await planOf(deps, message);
+      await changeMessage(deps, message, (fresh) => noDelivery(deps, plan, fresh, message));
       return "good";
     }
     default:
-      await changeMessage(context, message, (fresh) => released(fresh, message));
+      await changeMessage(deps, message, (fresh) => released(fresh, message));
       return "good";
   }
 }
 
 /** The time to wait for a delivery is over: the channel is given up, unless a receipt came first or there is no other. */
-function noDelivery(context: Context, plan: Plan, message: Message, leased: Message): Verdict {
-  if (message.status !== "sent" || nextChannel(context, plan, message) === null) return released(message, leased);
+function noDelivery(deps: Deps, plan: Plan, message: Message, leased: Message): Verdict {
+  if (message.status !== "sent" || nextChannel(deps, plan, message) === null) return released(message, leased);
   const cause = { code: "NO_CHANNEL_AVAILABLE", message: "No channel delivered it in time." } as const;
-  return giveUp(context, plan, message, "NO_DELIVERY", cause);
+  return giveUp(deps, plan, message, "NO_DELIVERY", cause);
 }
 
-async function handOverTo(context: Context, claimed: Message, hand: Hand): Promise<RunResult> {
-  const ready = await makeReady(context, claimed, hand);
+async function handOverTo(deps: Deps, claimed: Message, hand: Hand): Promise<RunResult> {
+  const ready = await makeReady(deps, claimed, hand);
   if (ready === null) return "bad";
   try {
-    return await handOverReady(context, ready, hand);
+    return await handOverReady(deps, ready, hand);
   } finally {
     ready.release();
   }
 }
 
-async function handOverReady(
-  context: Context,
-  { message, gathered }: Ready,
-  { abort, wasTaken }: Hand,
-): Promise<RunResult> {
-  const connection = context.connections.of(message.instanceId);
+async function handOverReady(deps: Deps, { message, gathered }: Ready, { abort, wasTaken }: Hand): Promise<RunResult> {
+  const connection = deps.connections.of(message.instanceId);
   if (connection === null) {
     // It was taken down while files were fetched.
-    await giveBack(context, message);
+    await giveBack(deps, message);
     return "bad";
   }
   // Both as of one moment: what is recorded is whom it goes to.
   const { provider, peer } = connection;
-  if (await failsAsStranded(context, message, connection)) return "bad";
+  if (await failsAsStranded(deps, message, connection)) return "bad";
   let begun = false;
-  const { age } = context.threads;
-  const handed = await changeMessage(context, message, (fresh) => {
-    const change = isHeld(fresh, message) ? handOver(fresh, peer, changeContext(context)) : null;
+  const { age } = deps.threadCache;
+  const handed = await changeMessage(deps, message, (fresh) => {
+    const change = isHeld(fresh, message) ? handOver(fresh, peer, changeContext(deps)) : null;
     begun = change !== null;
     if (change === null) return released(fresh, message);
     // It may have waited its turn for long: the lease begins with the hand-over.
-    const claimedUntil = context.clock.real() + handOverLeaseMs(provider);
+    const claimedUntil = deps.clock.real() + handOverLeaseMs(provider);
     return { ...change, message: { ...change.message, claimedUntil } };
   });
   // Files may have taken long, and STOP holds from the moment that it is on disk.
-  if (!begun || (await failsAsUnwanted(context, handed))) return "bad";
+  if (!begun || (await failsAsUnwanted(deps, handed))) return "bad";
   // A reset that came after the record was written has removed it, and what phones take from now on is of nothing.
-  if (age !== context.threads.age) await requireMessage(context, handed);
-  const outcome = await send(context, provider, outbound(context, handed, gathered), abort);
+  if (age !== deps.threadCache.age) await requireMessage(deps, handed);
+  const outcome = await send(deps, provider, outbound(deps, handed, gathered), abort);
   // The next of its pair begins in the commit that this one is concluded in.
   if (outcome.outcome === "accepted") wasTaken();
-  await conclude(context, provider, handed, outcome);
+  await conclude(deps, provider, handed, outcome);
   if (outcome.outcome === "accepted") {
-    context.connections.works(context, handed.instanceId, provider);
+    deps.connections.works(deps, handed.instanceId, provider);
     return "good";
   }
   // One at a time tries whether it is there again.
@@ -290,19 +286,19 @@ async function handOverReady(
 }
 
 /** Throws `MessageGone` for a message that a reset of the sandbox removed. */
-async function requireMessage({ store }: Context, { id }: Message): Promise<void> {
+async function requireMessage({ store }: Deps, { id }: Message): Promise<void> {
   if ((await findMessage(store.db, id)) === null) throw new MessageGone(id);
 }
 
 /** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */
-async function send(context: Context, provider: Provider, message: Outbound, abort: AbortController): Promise<Outcome> {
+async function send(deps: Deps, provider: Provider, message: Outbound, abort: AbortController): Promise<Outcome> {
   if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service stopped before it" };
   const late: Outcome = { outcome: "unknown", reason: "the provider did not answer in time" };
   try {
     const { handOverMs } = provider.capabilities;
-    return await answerOf(context.clock, abort, (signal) => provider.send(message, signal), late, handOverMs);
+    return await answerOf(deps.clock, abort, (signal) => provider.send(message, signal), late, handOverMs);
   } catch (error) {
-    context.observer.fault("provider.send", error);
+    deps.observer.fault("provider.send", error);
     return { outcome: "unknown", reason: "the hand-over broke off" };
   }
 }

@@ -53,9 +53,9 @@ describe("contract 3: a message to a chat", () => {
       "from another number of the customer",
       "VALIDATION_ERROR",
       async (made) => {
-        const own = { ...made.number, id: made.context.newId("num"), address: "+15550000099", isDefault: false };
-        await commitAll(made.context, [{ op: "insert", table: "numbers", record: own }]);
-        made.context.known.clear();
+        const own = { ...made.number, id: made.deps.newId("num"), address: "+15550000099", isDefault: false };
+        await commitAll(made.deps, [{ op: "insert", table: "numbers", record: own }]);
+        made.deps.configCache.clear();
         return { chatId: (await groupFor(made)).id, from: own.address };
       },
     ],
@@ -147,7 +147,7 @@ describe("contract 3: files", () => {
       message.attachments.map(({ filename, mimeType, totalBytes }) => [filename, mimeType, totalBytes]),
       [["a.vcf", "text/vcard", 27]],
     );
-    const contents = await made.context.store.db.selectFrom("contents").selectAll().execute();
+    const contents = await made.deps.store.db.selectFrom("contents").selectAll().execute();
     assert.deepEqual(
       contents.map(({ id, message_id, customer_id }) => [id, message_id, customer_id]),
       [[message.attachments[0]?.guid, message.id, made.customer.id]],
@@ -183,12 +183,12 @@ describe("contract 3: replyTo", () => {
     const first = await send(made, { to: TO });
     const inbound = {
       ...first,
-      id: made.context.newId("msg"),
+      id: made.deps.newId("msg"),
       direction: "inbound",
       from: TO,
       to: first.from,
     } as const;
-    await commitAll(made.context, [{ op: "insert", table: "messages", record: inbound }]);
+    await commitAll(made.deps, [{ op: "insert", table: "messages", record: inbound }]);
     for (const replyTo of [first.id, inbound.id]) {
       assert.equal((await send(made, { to: TO, replyTo })).replyTo, replyTo);
     }
@@ -203,7 +203,7 @@ describe("contract 3: replyTo", () => {
       async (made) => {
         const scheduledAt = new Date(made.clock.now() + 60_000).toISOString();
         const { id } = await send(made, { to: TO, scheduledAt });
-        await deleteMessage(made.context, made.customer.id, id);
+        await deleteMessage(made.deps, made.customer.id, id);
         return id;
       },
     ],
@@ -224,8 +224,8 @@ describe("contract 3: opt-outs", () => {
     const { id: customerId } = made.customer;
     const record = { customerId, number: made.number.address, contact: TO, source: "api", keyword: null } as const;
     const unit = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
-    await commitAll(made.context, unit);
-    optOutsChanged(made.context, unit);
+    await commitAll(made.deps, unit);
+    optOutsChanged(made.deps, unit);
     await assert.rejects(send(made, { to: TO }), { code: "RECIPIENT_OPTED_OUT" });
     assert.deepEqual(await chats(made), [], "nothing of it is kept");
     assert.equal((await send(made, { to: TO }, other)).status, "queued");
@@ -234,8 +234,8 @@ describe("contract 3: opt-outs", () => {
 });
 
 describe("contract 3: createContact", () => {
-  const contacts = async ({ context }: TestContext) =>
-    (await context.store.db.selectFrom("contact_addresses").select("address").execute()).map(({ address }) => address);
+  const contacts = async ({ deps }: TestContext) =>
+    (await deps.store.db.selectFrom("contact_addresses").select("address").execute()).map(({ address }) => address);
 
   test("makes a contact of the recipient, once; in a group it is ignored", async (t) => {
     const made = await openContext(t);
@@ -281,9 +281,9 @@ test("contract 3: every field of a request is in the message", async (t) => {
 
 test("contract 3: a draft commits nothing, takes the id and the payment that it is given, and is handed over once committed", async (t) => {
   const made = await openContext(t);
-  const messageId = made.context.newId("msg");
-  const payment = { id: made.context.newId("pay"), amountCents: 2_500 };
-  const drafted = await draft(made.context, {
+  const messageId = made.deps.newId("msg");
+  const payment = { id: made.deps.newId("pay"), amountCents: 2_500 };
+  const drafted = await draft(made.deps, {
     customerId: made.customer.id,
     keyId: made.apiKey.id,
     correlationId: CORRELATION,
@@ -292,12 +292,12 @@ test("contract 3: a draft commits nothing, takes the id and the payment that it 
     payment,
   });
   assert.deepEqual(
-    [await chats(made), await findMessage(made.context.store.db, messageId), made.woken.messages],
+    [await chats(made), await findMessage(made.deps.store.db, messageId), made.woken.messages],
     [[], null, []],
   );
-  await commitAll(made.context, drafted.operations);
+  await commitAll(made.deps, drafted.operations);
   drafted.committed();
-  assert.deepEqual((await findMessage(made.context.store.db, messageId))?.payment, payment);
-  assert.equal((await listEventsOfMessage(made.context.store.db, messageId)).length, 1);
+  assert.deepEqual((await findMessage(made.deps.store.db, messageId))?.payment, payment);
+  assert.equal((await listEventsOfMessage(made.deps.store.db, messageId)).length, 1);
   assert.deepEqual([made.woken.messages, made.observed.accepted], [[made.instance.id], 1]);
 });

@@ -11,7 +11,7 @@ import type { Operation } from "../../store/store.ts";
 import { type Attached, attach, type Owner } from "../attachments/attach.ts";
 import { type Thread, threadOf } from "../chats/threads.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { chooseOn } from "../routing/route.ts";
 import { channelsFor, type Recipient, reasonFor, recipientOf, requireRecipient } from "./recipient.ts";
 import { scheduleOf } from "./schedule.ts";
@@ -46,29 +46,29 @@ export interface Draft {
 }
 
 /** Makes a message and what accepts it, and commits nothing. Throws the refusals of contract 3. */
-export async function draft(context: Context, sending: Sending): Promise<Draft> {
+export async function draft(deps: Deps, sending: Sending): Promise<Draft> {
   const { customerId, wanted, spelling = PLAIN_SPELLING } = sending;
-  const { age } = context.threads;
-  const told = changeContext(context);
-  const messageId = sending.messageId ?? context.newId("msg");
+  const { age } = deps.threadCache;
+  const told = changeContext(deps);
+  const messageId = sending.messageId ?? deps.newId("msg");
   const coded = codedRefusals(wanted, told.now);
-  const files = checkFields(context, { customerId, messageId }, { wanted, spelling }, coded);
+  const files = checkFields(deps, { customerId, messageId }, { wanted, spelling }, coded);
   const scheduledAt = scheduleOf(wanted.scheduledAt, told.now);
-  const recipient = await recipientOf(context, customerId, wanted);
+  const recipient = await recipientOf(deps, customerId, wanted);
   const [channel, ...channelsLeft] = channelsFor(recipient, wanted);
-  await requireWilling(context, recipient);
+  await requireWilling(deps, recipient);
   const { number, to, chat, plan } = recipient;
-  const chosen = chooseOn(context, plan, channel);
+  const chosen = chooseOn(deps, plan, channel);
   if (chosen === null) throw new Error(`${channel} is usable, and no instance has it`);
   const pair = { customerId, from: number.address, peer: to, channel, instanceId: number.instanceId };
-  const thread: Thread = chat === null ? await threadOf(context, pair) : { chat, make: [] };
+  const thread: Thread = chat === null ? await threadOf(deps, pair) : { chat, make: [] };
   const way = reasonFor(recipient, wanted, channel, chosen);
   const change = begin(
     {
       ...NEW_MESSAGE,
       ...contentOf(wanted),
       attachments: files.attachments,
-      ...whenOf(context, wanted, scheduledAt, told.now),
+      ...whenOf(deps, wanted, scheduledAt, told.now),
       id: messageId,
       customerId,
       keyId: sending.keyId,
@@ -77,7 +77,7 @@ export async function draft(context: Context, sending: Sending): Promise<Draft> 
       channel,
       channelsLeft,
       chatId: thread.chat.id,
-      replyTo: wanted.replyTo === undefined ? null : await requireReplied(context, thread, wanted.replyTo),
+      replyTo: wanted.replyTo === undefined ? null : await requireReplied(deps, thread, wanted.replyTo),
       payment: sending.payment ?? null,
       correlationId: sending.correlationId,
       instanceId: chosen.instanceId,
@@ -89,16 +89,16 @@ export async function draft(context: Context, sending: Sending): Promise<Draft> 
   const insert: Operation = { op: "insert", table: "messages", record: message };
   const operations = [...thread.make, insert, ...files.operations];
   for (const event of change.events) operations.push({ op: "event", event, callbackUrl: message.callbackUrl });
-  return { message, recipient, way, operations, committed: () => committed(context, message, thread, age) };
+  return { message, recipient, way, operations, committed: () => committed(deps, message, thread, age) };
 }
 
-function committed(context: Context, message: Message, { chat, make }: Thread, age: number): void {
-  if (make.length > 0 && age === context.threads.age) context.threads.keep(chat);
-  context.observer.accepted();
+function committed(deps: Deps, message: Message, { chat, make }: Thread, age: number): void {
+  if (make.length > 0 && age === deps.threadCache.age) deps.threadCache.keep(chat);
+  deps.observer.accepted();
   if (message.scheduledAt !== null) return;
-  context.threads.senders.wrote(message.customerId, message.to, message.from);
-  context.recent.keep(message);
-  context.wake.messages([message.instanceId], pairOf(message));
+  deps.threadCache.senders.wrote(message.customerId, message.to, message.from);
+  deps.messageCache.keep(message);
+  deps.wake.messages([message.instanceId], pairOf(message));
 }
 
 const NO_FILES: Attached = { attachments: [], operations: [] };
@@ -118,13 +118,13 @@ function codedRefusals({ to, scheduledAt }: Wanted, now: number): ApiError[] {
 }
 
 /** Throws a 400 that names every field which is wrong by itself; else what the attachments come to. */
-function checkFields(context: Context, owner: Owner, understood: Understood, coded: readonly ApiError[]): Attached {
+function checkFields(deps: Deps, owner: Owner, understood: Understood, coded: readonly ApiError[]): Attached {
   const { attachments } = understood.wanted;
-  const problems = problemsOf(understood, context.settings);
+  const problems = problemsOf(understood, deps.settings);
   let files = NO_FILES;
   if (attachments !== undefined) {
     try {
-      files = attach(context, owner, attachments);
+      files = attach(deps, owner, attachments);
     } catch (error) {
       if (!(error instanceof ApiError) || error.details === undefined) throw error;
       problems.push(...error.details);
@@ -153,7 +153,7 @@ function contentOf(wanted: Wanted) {
 }
 
 /** When it is handed over, given up and falls back. */
-function whenOf({ settings }: Context, { routing = {} }: Wanted, scheduledAt: number | null, now: number) {
+function whenOf({ settings }: Deps, { routing = {} }: Wanted, scheduledAt: number | null, now: number) {
   const { fallback = true, fallbackAfterSeconds: afterSeconds } = routing;
   return {
     fallback,
@@ -167,8 +167,8 @@ function whenOf({ settings }: Context, { routing = {} }: Wanted, scheduledAt: nu
 }
 
 /** A group has no opt-outs: what is said in it is said to everybody there. */
-async function requireWilling(context: Context, { number, to, isGroup }: Recipient): Promise<void> {
-  if (isGroup || !(await isOptedOut(context, number.address, to))) return;
+async function requireWilling(deps: Deps, { number, to, isGroup }: Recipient): Promise<void> {
+  if (isGroup || !(await isOptedOut(deps, number.address, to))) return;
   throw new ApiError(
     "RECIPIENT_OPTED_OUT",
     `${to} does not want messages from ${number.address}; see GET /v1/opt-outs.`,
@@ -176,8 +176,8 @@ async function requireWilling(context: Context, { number, to, isGroup }: Recipie
 }
 
 /** The message that is answered: of the same conversation, and not deleted. */
-async function requireReplied(context: Context, { chat }: Thread, replyTo: string): Promise<MessageId> {
-  const answered = await findMessageOf(context.store.db, chat.customerId, replyTo);
+async function requireReplied(deps: Deps, { chat }: Thread, replyTo: string): Promise<MessageId> {
+  const answered = await findMessageOf(deps.store.db, chat.customerId, replyTo);
   if (answered !== null && answered.deletedAt === null && answered.chatId === chat.id) return answered.id;
   const message = `there is no message ${replyTo.slice(0, 100)} in this conversation`;
   throw new ApiError("REPLY_NOT_FOUND", `replyTo: ${message}.`, { details: [{ path: "replyTo", message }] });

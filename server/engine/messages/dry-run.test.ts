@@ -17,10 +17,10 @@ const TO = "+15550100001";
 
 async function rehearse(carriers: Carriers, more: Partial<SendMessage> = {}): Promise<DryRun> {
   const { stage } = carriers;
-  const { context } = stage.life;
+  const { deps } = stage.life;
   const owner = { customerId: stage.customer.id, keyId: stage.apiKey.id, correlationId: `cor_${"0".repeat(32)}` };
   const body = { content: { text: "Hello" }, ...(more.chatId === undefined ? { to: TO } : {}), ...more };
-  return dryRun(context, new Inquiries(context), owner, understandMessage(body));
+  return dryRun(deps, new Inquiries(deps), owner, understandMessage(body));
 }
 
 /** A Mac and two carriers that the same route names. */
@@ -158,8 +158,8 @@ describe("a dry run tells", () => {
   test("when it is due, and until when quiet hours then hold it back", async (t) => {
     const carriers = await pairOn(t);
     const { stage } = carriers;
-    const { context } = stage.life;
-    await setQuietHours(context, stage.customer.id, { start: "21:00", end: "08:00", timeZone: "UTC" });
+    const { deps } = stage.life;
+    await setQuietHours(deps, stage.customer.id, { start: "21:00", end: "08:00", timeZone: "UTC" });
     const to = "jo@example.com";
     assert.equal((await rehearse(carriers, { to })).quietUntil, "2026-01-01T08:00:00.000Z");
     const scheduledAt = "2026-01-02T22:00:00.000Z";
@@ -174,7 +174,7 @@ test("a dry run leaves nothing behind: no row of any table, nothing handed over,
   const { stage, mac, a, b } = carriers;
   const rows = async () => {
     const all = Object.values(TABLES).map(async ({ name }) => {
-      const found = await stage.context.store.db
+      const found = await stage.deps.store.db
         .selectFrom(name as "messages")
         .selectAll()
         .execute();

@@ -7,7 +7,7 @@ import { type Candidate, type Chosen, wayOf } from "../../core/routing.ts";
 import { segmentsOf } from "../../core/segment.ts";
 import type { Understood, Wanted } from "../../core/sending.ts";
 import type { Inquiries } from "../contacts/availability.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { quietFor } from "../routing/quiet-hours.ts";
 import { chooseOn } from "../routing/route.ts";
 import { type Draft, draft, type Sending } from "./draft.ts";
@@ -21,15 +21,15 @@ export type Owner = Pick<Sending, "customerId" | "keyId" | "correlationId">;
  * where there is none, or it is out of date, a channel may be given up all the same.
  */
 export async function dryRun(
-  context: Context,
+  deps: Deps,
   inquiries: Inquiries,
   owner: Owner,
   { wanted, spelling }: Understood,
 ): Promise<DryRun> {
-  const drafted = await draft(context, { ...owner, wanted, spelling });
+  const drafted = await draft(deps, { ...owner, wanted, spelling });
   const { message, recipient } = drafted;
   const absent = await isKnownAbsent(inquiries, drafted);
-  const planned = routeOf(message).flatMap((channel) => waysOn(context, drafted, channel, absent));
+  const planned = routeOf(message).flatMap((channel) => waysOn(deps, drafted, channel, absent));
   const others = CHANNELS.filter((channel) => !routeOf(message).includes(channel));
   const hops = [...planned, ...others.map((channel) => leftOut(drafted, wanted, channel))];
   const chosen = hops.find(({ usable }) => usable);
@@ -43,9 +43,9 @@ export async function dryRun(
     instanceId: chosen?.instanceId ?? null,
     reason: [(chosen ?? hops[0])?.reason, recipient.sender ?? ""].filter((part) => part !== "").join("; "),
     hops,
-    ...segmentsOf({ channel: "sms", text }, context.settings.smartEncoding),
+    ...segmentsOf({ channel: "sms", text }, deps.settings.smartEncoding),
     scheduledAt: isoOrNull(message.scheduledAt),
-    quietUntil: isoOrNull(await quietFor(context, message, message.scheduledAt ?? context.clock.now())),
+    quietUntil: isoOrNull(await quietFor(deps, message, message.scheduledAt ?? deps.clock.now())),
   };
 }
 
@@ -61,9 +61,9 @@ async function isKnownAbsent(inquiries: Inquiries, { message, recipient }: Draft
 }
 
 /** The instances of a channel that the message tries, or would if nothing stood against it. */
-function waysOn(context: Context, drafted: Draft, channel: Channel, absent: boolean): PlannedHop[] {
+function waysOn(deps: Deps, drafted: Draft, channel: Channel, absent: boolean): PlannedHop[] {
   const { message, recipient } = drafted;
-  const chosen = chooseOn(context, recipient.plan, channel);
+  const chosen = chooseOn(deps, recipient.plan, channel);
   if (chosen === null) return [];
   return recipient.plan.on(channel).map((candidate) => {
     const { instanceId } = candidate;
@@ -72,7 +72,7 @@ function waysOn(context: Context, drafted: Draft, channel: Channel, absent: bool
     if (against !== null) return { channel, instanceId, usable: false, reason: against };
     if (instanceId === chosen.instanceId)
       return { channel, instanceId, usable: true, reason: why(drafted, channel, chosen, absent) };
-    if (!context.connections.isUp(context, instanceId))
+    if (!deps.connections.isUp(deps, instanceId))
       return { channel, instanceId, usable: false, reason: isDown(candidate) };
     return { channel, instanceId, usable: true, reason: next(candidate, chosen) };
   });

@@ -4,7 +4,7 @@ import type { FallbackReason } from "../../../sdk/wire.ts";
 import type { Message } from "../../core/message.ts";
 import { type Change, type FailureCause, fail, fallBack } from "../../core/message-lifecycle.ts";
 import { wayOf } from "../../core/routing.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { nextChannel, type Plan } from "../routing/route.ts";
 
 /**
@@ -12,15 +12,15 @@ import { nextChannel, type Plan } from "../routing/route.ts";
  * with when no channel is left. Null when it had already ended otherwise.
  */
 export function giveUp(
-  context: Context,
+  deps: Deps,
   plan: Plan,
   message: Message,
   reason: FallbackReason,
   cause: FailureCause,
 ): Change | null {
-  const told = changeContext(context);
-  const next = nextChannel(context, plan, message);
+  const told = changeContext(deps);
+  const next = nextChannel(deps, plan, message);
   if (next === null) return fail(message, cause, told);
   const { channel, chosen } = next;
-  return fallBack(message, { channel, ...wayOf(chosen) }, reason, context.settings.messageTtlMs, told);
+  return fallBack(message, { channel, ...wayOf(chosen) }, reason, deps.settings.messageTtlMs, told);
 }

@@ -4,7 +4,7 @@ import type { MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { type InterruptedMessage, listInterrupted } from "../../store/messages.ts";
 import type { WaitingPair } from "../../store/store.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import type { RunResult } from "../lanes.ts";
 
 /** How long what follows waits at the most, in shifted milliseconds (contract 3). */
@@ -21,12 +21,12 @@ interface Wait {
 
 /** Pairs with interrupted hand-overs, from the start of the process on. */
 export class Interrupted {
-  readonly #context: Context;
+  readonly #deps: Deps;
   readonly #waits = new Map<string, Wait>();
   #loading: Promise<void> | null = null;
 
-  constructor(context: Context) {
-    this.#context = context;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   /** Reads, once, what the last process left; must resolve before the first message is claimed. */
@@ -40,7 +40,7 @@ export class Interrupted {
 
   /** Pairs of which nothing new is claimed now: what follows keeps its place, and goes out in the order of acceptance. */
   waiting(): WaitingPair[] {
-    const now = this.#context.clock.now();
+    const now = this.#deps.clock.now();
     for (const [pair, { endsAt }] of this.#waits) if (now >= endsAt) this.#waits.delete(pair);
     return [...this.#waits.values()].map(({ from, to, asked }) => ({ from, to, except: [...asked] }));
   }
@@ -51,7 +51,7 @@ export class Interrupted {
    */
   looked(message: Message, result: RunResult): void {
     if (message.status === "pending") {
-      const isQueued = this.#context.recent.get(message.id)?.status === "queued";
+      const isQueued = this.#deps.messageCache.get(message.id)?.status === "queued";
       if (result !== "good" || isQueued) return;
     }
     const pair = pairOf(message);
@@ -60,9 +60,9 @@ export class Interrupted {
   }
 
   async #read(): Promise<void> {
-    const { clock, known, providers, store } = this.#context;
+    const { clock, configCache, providers, store } = this.#deps;
     const now = clock.now();
-    for (const { id } of await known.instances()) {
+    for (const { id } of await configCache.instances()) {
       // Nobody can be asked: there is nothing to wait for.
       if (providers.get(id)?.settle === undefined) continue;
       for (const message of await listInterrupted(store.db, id, { now, withinMs: WAIT_MS_MAX }))

@@ -9,7 +9,7 @@ import type { MessageId } from "../../core/id.ts";
 import type { Target } from "../../providers/provider.ts";
 import { StoreFull } from "../../store/store.ts";
 import { apply } from "../apply.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { editMessage, reactTo, unsendMessage } from "./order.ts";
 import { deleteMessage } from "./revise.ts";
 
@@ -21,14 +21,14 @@ async function delivered(stage: EngineStage): Promise<MessageId> {
   return id;
 }
 
-const edit = (stage: EngineStage, id: string, text: string, context: Context = stage.context) =>
-  editMessage(context, { customerId: stage.customer.id, id, text, forOldPhones: `Edited to “${text}”` });
+const edit = (stage: EngineStage, id: string, text: string, deps: Deps = stage.deps) =>
+  editMessage(deps, { customerId: stage.customer.id, id, text, forOldPhones: `Edited to “${text}”` });
 
-const unsend = (stage: EngineStage, id: string, idempotencyKey: string | null = null, context = stage.context) =>
-  unsendMessage(context, { customerId: stage.customer.id, id, idempotencyKey });
+const unsend = (stage: EngineStage, id: string, idempotencyKey: string | null = null, deps = stage.deps) =>
+  unsendMessage(deps, { customerId: stage.customer.id, id, idempotencyKey });
 
 const react = (stage: EngineStage, id: string, idempotencyKey: string | null = null) =>
-  reactTo(stage.context, { customerId: stage.customer.id, id, reaction: "love", idempotencyKey });
+  reactTo(stage.deps, { customerId: stage.customer.id, id, reaction: "love", idempotencyKey });
 
 /** The code an order is refused with. */
 async function refusal(order: Promise<unknown>): Promise<string> {
@@ -103,7 +103,7 @@ test("contract 3: no receipt, reaction or fallback moves a message that was take
   await stage.pass(120_000);
   assert.deepEqual(await stage.told(id), ["queued", "sent", "unsent"]);
   assert.equal(stage.provider.handed.length, 1);
-  await deleteMessage(stage.context, stage.customer.id, id);
+  await deleteMessage(stage.deps, stage.customer.id, id);
   assert.deepEqual(await stage.told(id), ["queued", "sent", "unsent", "deleted"]);
 });
 
@@ -137,10 +137,10 @@ test("an emoji reaches a provider that can send it; another one is not asked, an
   const id = await stage.send();
   await stage.run();
   const order = { customerId: stage.customer.id, id, reaction: "🎉", idempotencyKey: "key-1" };
-  await assert.rejects(reactTo(stage.context, order), { code: "CHANNEL_NOT_SUPPORTED", message: /🎉.*love, like/ });
+  await assert.rejects(reactTo(stage.deps, order), { code: "CHANNEL_NOT_SUPPORTED", message: /🎉.*love, like/ });
   assert.deepEqual(stage.provider.commanded, []);
   Object.assign(stage.provider.capabilities, { emojiReactions: true });
-  await reactTo(stage.context, order);
+  await reactTo(stage.deps, order);
   assert.deepEqual(
     stage.provider.commanded.map(({ name, given }) => [name, (given as unknown[])[1]]),
     [["react", "🎉"]],
@@ -151,7 +151,7 @@ test("contract 3: a reaction reaches the phone for messages of either side, and 
   const stage = await engineStage(t);
   const id = await delivered(stage);
   await stage.tell(inbound());
-  const rows = stage.context.store.db.selectFrom("messages").select("id").where("direction", "=", "inbound");
+  const rows = stage.deps.store.db.selectFrom("messages").select("id").where("direction", "=", "inbound");
   const { id: theirs } = await rows.executeTakeFirstOrThrow();
   await react(stage, id);
   await react(stage, theirs);
@@ -183,7 +183,7 @@ test("contract 3: nothing is ordered of what was not sent, failed, went by SMS, 
   const sms = await stage.send({ routing: { preference: ["sms"] } });
   await stage.run();
   const deleted = await delivered(stage);
-  await deleteMessage(stage.context, stage.customer.id, deleted);
+  await deleteMessage(stage.deps, stage.customer.id, deleted);
   const other = await stage.addTenant("Another");
   const own = await delivered(stage);
   const foreign = { ...stage, customer: other.customer };
@@ -227,7 +227,7 @@ test("what the phone did is recorded also where the disk was full at first, and 
   const stage = await engineStage(t);
   const ids = [await delivered(stage), await delivered(stage)];
   let failures = 0;
-  const store = new Proxy(stage.context.store, {
+  const store = new Proxy(stage.deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (name === "commit" && failures > 0) {
@@ -239,11 +239,8 @@ test("what the phone did is recorded also where the disk was full at first, and 
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const context: Context = { ...stage.context, store };
-  for (const order of [
-    () => edit(stage, ids[0] ?? "", "Bye", context),
-    () => unsend(stage, ids[1] ?? "", "key", context),
-  ]) {
+  const deps: Deps = { ...stage.deps, store };
+  for (const order of [() => edit(stage, ids[0] ?? "", "Bye", deps), () => unsend(stage, ids[1] ?? "", "key", deps)]) {
     failures = 3;
     const done = order();
     await stage.clock.advance(5_000);
@@ -258,7 +255,7 @@ test("a message that is deleted while the phone edits it stays deleted, and gets
   const stage = await engineStage(t);
   const id = await delivered(stage);
   stage.provider.onCommand = async () => {
-    await deleteMessage(stage.context, stage.customer.id, id);
+    await deleteMessage(stage.deps, stage.customer.id, id);
     return { done: true };
   };
   assert.equal(await refusal(edit(stage, id, "Bye")), "NOT_FOUND");
@@ -293,7 +290,7 @@ test("contract 3: of 1,000 races of edit, unsend and receipts, the events agree 
       () => edit(stage, id, "first"),
       () => edit(stage, id, "second"),
       () => unsend(stage, id),
-      () => apply(stage.context, stage.instance.id, receipt("read", { reference })),
+      () => apply(stage.deps, stage.instance.id, receipt("read", { reference })),
     ];
     for (let left = orders.length; left > 1; left -= 1) {
       const [order] = orders.splice(chance(left), 1);

@@ -13,7 +13,7 @@ import { conversationOf } from "../chats/conversation.ts";
 import { threadOf } from "../chats/threads.ts";
 import { command } from "../command.ts";
 import { commitInTime } from "../commit.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 import { changeMessage, reread, unitOf } from "./change-message.ts";
 import { requireMessage } from "./revise.ts";
@@ -38,24 +38,24 @@ export interface Subject {
  * what a phone shows that knows no edits. Throws 502 `EDIT_FAILED`, with `message.edit_failed`, where it is refused.
  */
 export async function editMessage(
-  context: Context,
+  deps: Deps,
   { customerId, id, text, forOldPhones }: Subject & { text: string; forOldPhones: string },
 ): Promise<Message> {
-  return inTurn(context, { customerId, id }, async () => {
-    const message = await requireOrderable(context, { customerId, id }, "edited");
-    const target = await targetOf(context, message);
+  return inTurn(deps, { customerId, id }, async () => {
+    const message = await requireOrderable(deps, { customerId, id }, "edited");
+    const target = await targetOf(deps, message);
     const refused = await editRefusal(() =>
-      command(context, message.instanceId, "edit", (ask, abort) => ask(target, text, forOldPhones, abort)),
+      command(deps, message.instanceId, "edit", (ask, abort) => ask(target, text, forOldPhones, abort)),
     );
-    const changed = await commitInTime(context, context.clock.real() + RECORD_MS_MAX, () =>
-      changeMessage(context, message, (fresh) => {
-        const told = changeContext(context);
+    const changed = await commitInTime(deps, deps.clock.real() + RECORD_MS_MAX, () =>
+      changeMessage(deps, message, (fresh) => {
+        const told = changeContext(deps);
         return refused === null ? edit(fresh, text, told) : failEdit(fresh, refused, told);
       }),
     );
     if (refused !== null) throw new ApiError("EDIT_FAILED", `${id} could not be edited: ${refused}.`);
     // Deleted while the phone did it: there is no record any more to answer with.
-    return changed.deletedAt === null ? changed : requireMessage(context, customerId, id);
+    return changed.deletedAt === null ? changed : requireMessage(deps, customerId, id);
   });
 }
 
@@ -75,27 +75,27 @@ async function editRefusal(ask: () => Promise<Ordered>): Promise<string | null> 
  * key answers it as it now is. Throws 502 `PROVIDER_ERROR` where it is refused.
  */
 export async function unsendMessage(
-  context: Context,
+  deps: Deps,
   { customerId, id, idempotencyKey: key }: Subject & { idempotencyKey: string | null },
 ): Promise<Message> {
-  return inTurn(context, { customerId, id }, async () => {
+  return inTurn(deps, { customerId, id }, async () => {
     let isDone = false;
     const record = () =>
-      once(context, { key, customerId, route: `POST /v1/messages/${id}/unsend`, body: {} }, async () => {
-        const message = await requireOrderable(context, { customerId, id }, "unsent");
+      once(deps, { key, customerId, route: `POST /v1/messages/${id}/unsend`, body: {} }, async () => {
+        const message = await requireOrderable(deps, { customerId, id }, "unsent");
         if (!isDone) {
-          const target = await targetOf(context, message);
-          requireDone(await command(context, message.instanceId, "unsend", (ask, abort) => ask(target, abort)), id);
+          const target = await targetOf(deps, message);
+          requireDone(await command(deps, message.instanceId, "unsend", (ask, abort) => ask(target, abort)), id);
           isDone = true;
         }
-        const change = unsend(message, changeContext(context));
+        const change = unsend(message, changeContext(deps));
         if (change === null) throw new Error(`${id} is ${message.status} and was taken back all the same`);
         const unsent = { ...change.message, version: message.version + 1 };
         return { unit: unitOf(message, change), value: unsent, result: message.id };
       });
-    const commanded = await persist(context, record, () => isDone);
-    if (commanded.repeated) return reread(context, commanded.result as MessageId);
-    context.recent.keep(commanded.value);
+    const commanded = await persist(deps, record, () => isDone);
+    if (commanded.repeated) return reread(deps, commanded.result as MessageId);
+    deps.messageCache.keep(commanded.value);
     return commanded.value;
   });
 }
@@ -106,36 +106,36 @@ export async function unsendMessage(
  * message's provider cannot send.
  */
 export async function reactTo(
-  context: Context,
+  deps: Deps,
   order: Subject & { reaction: string; idempotencyKey: string | null },
 ): Promise<string> {
   const { customerId, id, idempotencyKey: key } = order;
   const parsed = parseReaction(order.reaction);
   if (parsed === null) throw invalidField("type", REACTION_EXPECTED);
   const { text: reaction } = parsed;
-  await inTurn(context, { customerId, id }, async () => {
+  await inTurn(deps, { customerId, id }, async () => {
     let isDone = false;
     const record = () =>
-      once(context, { key, customerId, route: `POST /v1/messages/${id}/reactions`, body: { reaction } }, async () => {
+      once(deps, { key, customerId, route: `POST /v1/messages/${id}/reactions`, body: { reaction } }, async () => {
         if (!isDone) {
-          const message = await requireOrderable(context, { customerId, id }, "reacted to");
-          requireSendable(context, message, parsed);
-          const target = await targetOf(context, message);
+          const message = await requireOrderable(deps, { customerId, id }, "reacted to");
+          requireSendable(deps, message, parsed);
+          const target = await targetOf(deps, message);
           requireDone(
-            await command(context, message.instanceId, "react", (ask, abort) => ask(target, reaction, abort)),
+            await command(deps, message.instanceId, "react", (ask, abort) => ask(target, reaction, abort)),
             id,
           );
           isDone = true;
         }
         return { unit: null, value: null, result: id };
       });
-    await persist(context, record, () => isDone);
+    await persist(deps, record, () => isDone);
   });
   return reaction;
 }
 
 /** Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji where the provider of the message can send one of the six only. */
-function requireSendable({ providers }: Context, { id, instanceId }: Message, { named, emoji }: ParsedReaction): void {
+function requireSendable({ providers }: Deps, { id, instanceId }: Message, { named, emoji }: ParsedReaction): void {
   const provider = providers.get(instanceId);
   if (named !== null || provider === undefined || provider.capabilities.emojiReactions === true) return;
   const message = `cannot be ${emoji}: the provider of ${id} (${provider.name}) can send ${REACTIONS.join(", ")} only`;
@@ -144,25 +144,25 @@ function requireSendable({ providers }: Context, { id, instanceId }: Message, { 
 
 /** Orders of one message or chat are done one after the other, each on what the one before it left. */
 export async function inTurn<Value>(
-  { turns }: Pick<Context, "turns">,
+  { serial }: Pick<Deps, "serial">,
   { customerId, id }: Subject,
   work: () => Promise<Value>,
 ): Promise<Value> {
   const subject = `${customerId} ${id}`;
-  if (turns.count(subject) >= ORDERS_MAX) {
+  if (serial.count(subject) >= ORDERS_MAX) {
     throw new ApiError("SERVICE_UNAVAILABLE", `${ORDERS_MAX} orders wait for ${id} already; try again later.`, {
       retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
     });
   }
-  return turns.take(subject, work);
+  return serial.run(subject, work);
 }
 
 /** Statuses in which a message is on its recipient's phone, or on its way there; of an inbound one, on ours. */
 const ON_PHONE: readonly Message["status"][] = ["sent", "delivered", "read", "received"];
 
 /** The message, read anew, where it can be `order`. Throws the refusals of contract 3. */
-async function requireOrderable(context: Context, { customerId, id }: Subject, order: Order): Promise<Message> {
-  const message = await requireMessage(context, customerId, id);
+async function requireOrderable(deps: Deps, { customerId, id }: Subject, order: Order): Promise<Message> {
+  const message = await requireMessage(deps, customerId, id);
   const { channel, direction, status } = message;
   if (channel !== "imessage") {
     throw new ApiError("CHANNEL_NOT_SUPPORTED", `${id} goes by ${channel}; only an iMessage can be ${order}.`);
@@ -178,19 +178,19 @@ async function requireOrderable(context: Context, { customerId, id }: Subject, o
 }
 
 /** The message as its provider knows it. */
-async function targetOf(context: Context, message: Message): Promise<Target> {
+async function targetOf(deps: Deps, message: Message): Promise<Target> {
   const { id: messageId, providerMessageId: reference, text, channel } = message;
   if (reference === null) throw new ApiError("INVALID_STATUS", `${messageId} is not known to its provider.`);
-  const chat = await chatOf(context, message);
+  const chat = await chatOf(deps, message);
   return { messageId, reference, text, chat: conversationOf(chat, channel) };
 }
 
-async function chatOf(context: Context, message: Message) {
+async function chatOf(deps: Deps, message: Message) {
   const { customerId, chatId, channel, instanceId } = message;
-  const chat = chatId === null ? null : await findChat(context.store.db, customerId, chatId);
+  const chat = chatId === null ? null : await findChat(deps.store.db, customerId, chatId);
   if (chat !== null) return chat;
   const [from, peer] = message.direction === "inbound" ? [message.to, message.from] : [message.from, message.to];
-  return (await threadOf(context, { customerId, from, peer, channel, instanceId })).chat;
+  return (await threadOf(deps, { customerId, from, peer, channel, instanceId })).chat;
 }
 
 function requireDone(ordered: Ordered, id: string): void {
@@ -198,15 +198,11 @@ function requireDone(ordered: Ordered, id: string): void {
 }
 
 /** Does `record`; once the phone has done it (`isDone`), a store that is full is given time to take it. */
-export async function persist<Value>(
-  context: Context,
-  record: () => Promise<Value>,
-  isDone: () => boolean,
-): Promise<Value> {
+export async function persist<Value>(deps: Deps, record: () => Promise<Value>, isDone: () => boolean): Promise<Value> {
   try {
     return await record();
   } catch (error) {
     if (!isDone()) throw error;
-    return commitInTime(context, context.clock.real() + RECORD_MS_MAX, record);
+    return commitInTime(deps, deps.clock.real() + RECORD_MS_MAX, record);
   }
 }

@@ -25,7 +25,7 @@ describe("contract 3: a message to a group", () => {
     const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();
     const id = await stage.send({ to: "", chatId: chat.id, scheduledAt });
     const set = { participants: [TO] };
-    await commitAll(stage.context, [{ op: "update", table: "chats", id: chat.id, version: chat.version, set }]);
+    await commitAll(stage.deps, [{ op: "update", table: "chats", id: chat.id, version: chat.version, set }]);
     await stage.pass(1_000);
     const outbound = stage.provider.handed.find(({ messageId }) => messageId === id);
     assert.deepEqual(
@@ -52,7 +52,7 @@ describe("contract 3: a message to a group", () => {
     const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();
     const id = await stage.send({ to: "", chatId: chat.id, scheduledAt });
     const set = { leftAt: stage.clock.now() };
-    await commitAll(stage.context, [{ op: "update", table: "chats", id: chat.id, version: chat.version, set }]);
+    await commitAll(stage.deps, [{ op: "update", table: "chats", id: chat.id, version: chat.version, set }]);
     await stage.pass(1_000);
     assert.deepEqual(await stage.told(id), ["scheduled", "queued", "failed"]);
     const { errorCode, providerErrorCode } = await stage.message(id);

@@ -8,7 +8,7 @@ import { findChat } from "../../store/chats.ts";
 import { findMessage } from "../../store/messages.ts";
 import { gatherAttachments } from "../attachments/gather.ts";
 import { conversationOf } from "../chats/conversation.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 type Surroundings = Pick<Outbound, "group" | "replyTo">;
 /** What of a message to be handed over does not stand in the message itself. */
@@ -21,7 +21,7 @@ export const NOTHING_GATHERED: Gathered = { group: null, replyTo: null, attachme
  * The message as its provider is given it. Effects, mentions and replies are iMessage's, and left out elsewhere.
  * What goes out by SMS may be smart-encoded. Asked by `settle` what became of a hand-over, a provider is given no files.
  */
-export function outbound(context: Context, message: Message, gathered: Gathered = NOTHING_GATHERED): Outbound {
+export function outbound(deps: Deps, message: Message, gathered: Gathered = NOTHING_GATHERED): Outbound {
   const text = message.text ?? "";
   const isRich = message.channel === "imessage";
   return {
@@ -30,7 +30,7 @@ export function outbound(context: Context, message: Message, gathered: Gathered 
     from: message.from,
     to: message.to,
     channel: message.channel,
-    text: message.channel === "sms" ? smsText(text, context.settings.smartEncoding) : text,
+    text: message.channel === "sms" ? smsText(text, deps.settings.smartEncoding) : text,
     group: gathered.group,
     attachments: gathered.attachments,
     effect: isRich ? message.effect : null,
@@ -68,30 +68,27 @@ export type Prepared =
   | { deferred: string };
 
 /** Prepares a message that is not plain. `abort` calls it off. */
-export async function prepare(context: Context, message: Message, abort: AbortSignal): Promise<Prepared> {
-  const around = await surroundingsOf(context, message);
+export async function prepare(deps: Deps, message: Message, abort: AbortSignal): Promise<Prepared> {
+  const around = await surroundingsOf(deps, message);
   if ("refused" in around) return around;
   if (!hasFiles(message)) return { gathered: { ...around, attachments: [] }, release: () => {} };
-  const files = await gatherAttachments(context, message, abort);
+  const files = await gatherAttachments(deps, message, abort);
   if ("refused" in files) return { refused: files.refused, code: "MEDIA_REFUSED" };
   if ("deferred" in files) return files;
   return { gathered: { ...around, attachments: files.loaded }, release: files.release };
 }
 
 /** The message as its provider is asked about it: like `outbound`, without files. */
-export async function askedAbout(context: Context, message: Message): Promise<Outbound> {
-  if (isPlain(message)) return outbound(context, message);
-  const around = await surroundingsOf(context, message);
-  return outbound(context, message, "refused" in around ? NOTHING_GATHERED : { ...around, attachments: [] });
+export async function askedAbout(deps: Deps, message: Message): Promise<Outbound> {
+  if (isPlain(message)) return outbound(deps, message);
+  const around = await surroundingsOf(deps, message);
+  return outbound(deps, message, "refused" in around ? NOTHING_GATHERED : { ...around, attachments: [] });
 }
 
-async function surroundingsOf(
-  context: Context,
-  message: Message,
-): Promise<Surroundings | { refused: string; code: string }> {
-  const replyTo = await referenceOf(context, message);
+async function surroundingsOf(deps: Deps, message: Message): Promise<Surroundings | { refused: string; code: string }> {
+  const replyTo = await referenceOf(deps, message);
   if (!isGroupId(message.to)) return { group: null, replyTo };
-  const chat = await findChat(context.store.db, message.customerId, message.to);
+  const chat = await findChat(deps.store.db, message.customerId, message.to);
   if (chat === null || chat.leftAt !== null) {
     return { refused: `${message.from} is no longer in the group ${message.to}.`, code: "GROUP_LEFT" };
   }
@@ -99,9 +96,9 @@ async function surroundingsOf(
 }
 
 /** What the provider calls the message that this one answers; null where it does not know that one. */
-async function referenceOf(context: Context, { replyTo, instanceId }: Message): Promise<string | null> {
+async function referenceOf(deps: Deps, { replyTo, instanceId }: Message): Promise<string | null> {
   const answered =
-    replyTo === null ? null : (context.recent.get(replyTo) ?? (await findMessage(context.store.db, replyTo)));
+    replyTo === null ? null : (deps.messageCache.get(replyTo) ?? (await findMessage(deps.store.db, replyTo)));
   if (answered === null || answered.instanceId !== instanceId || answered.channel !== "imessage") return null;
   return answered.providerMessageId;
 }

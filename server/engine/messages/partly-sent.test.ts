@@ -32,7 +32,7 @@ async function partlySent(t: NodeTest, rest: NotAccepted) {
   const id = await stage.send();
   await stage.run();
   const retrying = { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null };
-  return { stage, id, retry: () => retryMessage(stage.life.context, retrying), retrying };
+  return { stage, id, retry: () => retryMessage(stage.life.deps, retrying), retrying };
 }
 
 describe("contract 3: a message that was sent in part", () => {
@@ -130,7 +130,7 @@ describe("contract 3: a message that was sent in part", () => {
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.errorCode], ["failed", "OUTCOME_UNKNOWN"]);
     await assert.rejects(retry(), { code: "OUTCOME_UNKNOWN" });
-    await retryMessage(stage.life.context, { ...retrying, mayDuplicate: true });
+    await retryMessage(stage.life.deps, { ...retrying, mayDuplicate: true });
     await stage.run();
     assert.deepEqual(stage.provider.handed.at(-1)?.sentPart, TEXT);
     assert.deepEqual(await stage.told(id), ["queued", "failed", "queued", "sent"]);
@@ -195,7 +195,7 @@ describe("contract 3: a message that was sent in part stays with the instance an
     await carriers.flip(false, first);
     // A route that takes over changes nothing for it either.
     await carriers.setRoutes([{ prefix: "+", instanceId: second.id }]);
-    stage.life.context.wake.outages();
+    stage.life.deps.wake.outages();
     await stage.clock.advance(120_000);
     await stage.run();
     assert.deepEqual([handedTo(second), handedTo(carriers.mac)], [[], []]);
@@ -230,7 +230,7 @@ describe("contract 3: a message that was sent in part stays with the instance an
     const id = await stage.send(SMS_FIRST);
     await stage.run();
     await carriers.setRoutes([{ prefix: "+", instanceId: second.id }]);
-    await deleteInstance(stage.life.context, first.id);
+    await deleteInstance(stage.life.deps, first.id);
     await stage.clock.advance(10_000);
     await stage.run();
     await assertStranded(stage, id);
@@ -250,7 +250,7 @@ describe("contract 3: a message that was sent in part stays with the instance an
     const { id: instanceId } = await carriers.add(new ScriptedProvider({ channels: ["sms"] }), "twilio");
     await carriers.setRoutes([{ prefix: "+", instanceId }]);
     const change = async (accountSid: string) => {
-      await updateInstance(stage.life.context, instanceId, { name: null, merge: () => ({ accountSid }) });
+      await updateInstance(stage.life.deps, instanceId, { name: null, merge: () => ({ accountSid }) });
       await stage.run();
     };
     await change("first");
@@ -263,7 +263,7 @@ describe("contract 3: a message that was sent in part stays with the instance an
     assert.deepEqual([account("second").handed, handedTo(carriers.mac)], [[], []]);
     // Named again, it can send the rest.
     await change("first");
-    await retryMessage(stage.life.context, {
+    await retryMessage(stage.life.deps, {
       customerId: stage.customer.id,
       id,
       mayDuplicate: false,
@@ -278,7 +278,7 @@ describe("contract 3: a message that was sent in part stays with the instance an
     assert.deepEqual([message.status, message.errorCode], ["failed", "ATTACHMENT_FAILED"]);
     assert.equal((await stage.events(id)).at(-1)?.data.mayHaveBeenSent, true);
     const retrying = { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null };
-    await assert.rejects(retryMessage(stage.life.context, retrying), {
+    await assert.rejects(retryMessage(stage.life.deps, retrying), {
       code: "INVALID_STATUS",
       message: /as a new message/,
     });

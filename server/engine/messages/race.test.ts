@@ -72,7 +72,7 @@ async function atOnce<Value>(
 
 /** Tells a receipt at some moment, and again where it was refused: a provider has to. */
 async function tellAtOnce(stage: EngineStage, start: () => Promise<void>, signal: Signal): Promise<void> {
-  const tell = () => apply(stage.life.context, stage.instance.id, signal);
+  const tell = () => apply(stage.life.deps, stage.instance.id, signal);
   const [answer] = await atOnce(stage, start, tell);
   if (answer !== undefined && "refused" in answer) await stage.tell(signal);
 }
@@ -115,7 +115,7 @@ test("contract 3: cancelling a schedule and sending never both happen", async (t
     const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
     stage.clock.shift(1_000);
     const [answer = { refused: "" }] = await atOnce(stage, start, () =>
-      cancelSchedule(stage.life.context, stage.customer.id, id),
+      cancelSchedule(stage.life.deps, stage.customer.id, id),
     );
     const told = await toldOf(stage, id);
     const cancelled = told.endsWith("cancelled");
@@ -131,7 +131,7 @@ test("contract 3: a scheduled message that gets another time is not sent at the 
     stage.clock.shift(1_000);
     const scheduledAt = new Date(stage.clock.now() + 86_400_000 * 20).toISOString();
     const [answer = { refused: "" }] = await atOnce(stage, start, () =>
-      updateMessage(stage.life.context, stage.customer.id, id, { scheduledAt }),
+      updateMessage(stage.life.deps, stage.customer.id, id, { scheduledAt }),
     );
     const told = await toldOf(stage, id);
     const moved = told === "scheduled scheduled";
@@ -148,7 +148,7 @@ test("contract 3: a scheduled message that gets another text as it comes due goe
     const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
     stage.clock.shift(1_000);
     const [answer = { refused: "" }] = await atOnce(stage, start, () =>
-      updateMessage(stage.life.context, stage.customer.id, id, { content: { text: "Changed" } }),
+      updateMessage(stage.life.deps, stage.customer.id, id, { content: { text: "Changed" } }),
     );
     await stage.run();
     const sent = stage.provider.handed.filter(({ messageId }) => messageId === id).map(({ text }) => text);
@@ -167,7 +167,7 @@ test("contract 3: deleting a message that becomes due: never sent, refused while
     const id = await stage.send({ to, scheduledAt: new Date(stage.clock.now() + 1_000).toISOString() });
     stage.clock.shift(1_000);
     const [answer = { refused: "" }] = await atOnce(stage, start, () =>
-      deleteMessage(stage.life.context, stage.customer.id, id),
+      deleteMessage(stage.life.deps, stage.customer.id, id),
     );
     const told = await toldOf(stage, id);
     const { text } = await stage.message(id);
@@ -185,7 +185,7 @@ test("contract 3: two retries at once are one", async (t) => {
     const reference = (await stage.message(id)).providerMessageId ?? "";
     await stage.tell(receipt("failed", { reference, messageId: id }));
     const retry = () =>
-      retryMessage(stage.life.context, {
+      retryMessage(stage.life.deps, {
         customerId: stage.customer.id,
         id,
         mayDuplicate: false,

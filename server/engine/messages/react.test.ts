@@ -7,8 +7,8 @@ import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { inbound, receipt } from "../../../test/support/provider.ts";
 import type { ReactionSignal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
+import { SerialQueue } from "../serial-queue.ts";
 import { Sweep } from "../sweep.ts";
-import { Turns } from "../turns.ts";
 import { deleteMessage } from "./revise.ts";
 
 function reaction(more: Partial<ReactionSignal> = {}): ReactionSignal {
@@ -25,8 +25,8 @@ function reaction(more: Partial<ReactionSignal> = {}): ReactionSignal {
   };
 }
 
-async function reactions({ context }: EngineStage) {
-  const events = context.store.db.selectFrom("events").selectAll().where("type", "=", "message.reaction");
+async function reactions({ deps }: EngineStage) {
+  const events = deps.store.db.selectFrom("events").selectAll().where("type", "=", "message.reaction");
   const rows = await events.orderBy("position").execute();
   return rows.map((row) => ({ ...row, data: JSON.parse(row.bytes).data as ReactionEventData }));
 }
@@ -54,7 +54,7 @@ test("contract 4: a reaction to our message is the next event of that message, a
     sequence: 4,
     correlationId,
   });
-  const deliveries = await stage.context.store.db.selectFrom("deliveries").selectAll().execute();
+  const deliveries = await stage.deps.store.db.selectFrom("deliveries").selectAll().execute();
   const delivery = deliveries.find(({ event_id }) => event_id === told?.id);
   assert.deepEqual([delivery?.url, delivery?.sequence], [callbackUrl, 4]);
 });
@@ -64,8 +64,8 @@ test("a reaction told twenty times at once, by several processes, is one event; 
   const id = await stage.send();
   await stage.run();
   const told = Array.from({ length: 20 }, (_, index) => {
-    const context = index % 2 === 0 ? stage.context : { ...stage.context, turns: new Turns() };
-    return apply(context, stage.instance.id, reaction());
+    const deps = index % 2 === 0 ? stage.deps : { ...stage.deps, turns: new SerialQueue() };
+    return apply(deps, stage.instance.id, reaction());
   });
   await Promise.all(told);
   await stage.tell(reaction());
@@ -82,7 +82,7 @@ test("reactions and receipts at once are all told, each with a sequence of its o
   const id = await stage.send();
   await stage.run();
   const signals = Array.from({ length: 10 }, (_, index) => reaction({ reference: `re-${index}` }));
-  await Promise.all([...signals, receipt("read")].map((signal) => apply(stage.context, stage.instance.id, signal)));
+  await Promise.all([...signals, receipt("read")].map((signal) => apply(stage.deps, stage.instance.id, signal)));
   assert.equal((await stage.told(id)).filter((type) => type === "reaction").length, 10);
 });
 
@@ -113,7 +113,7 @@ test("a reaction to a message of the contact's is an event of that message", asy
 test("a reaction told in one breath with its message finds it", async (t) => {
   const stage = await engineStage(t);
   await Promise.all(
-    [inbound(), reaction({ target: "in-1" })].map((signal) => apply(stage.context, stage.instance.id, signal)),
+    [inbound(), reaction({ target: "in-1" })].map((signal) => apply(stage.deps, stage.instance.id, signal)),
   );
   assert.match((await reactions(stage))[0]?.data.messageId ?? "", /^msg_/);
 });
@@ -130,9 +130,9 @@ test("contract 3: no reaction quotes a message that was deleted, neither one bef
   const id = await stage.send();
   await stage.run();
   await stage.tell(reaction());
-  await deleteMessage(stage.context, stage.customer.id, id);
+  await deleteMessage(stage.deps, stage.customer.id, id);
   await stage.tell(reaction({ reference: "re-2" }));
-  const sweep = new Sweep(stage.context);
+  const sweep = new Sweep(stage.deps);
   sweep.start();
   await stage.clock.advance(5_000);
   await sweep.stop();

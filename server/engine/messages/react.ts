@@ -10,7 +10,7 @@ import type { ReactionSignal } from "../../providers/provider.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
 import { decide } from "../commit.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
 import { unitOf } from "./change-message.ts";
 import { findByReference, referenceTurn } from "./references.ts";
@@ -19,41 +19,36 @@ import { findByReference, referenceTurn } from "./references.ts";
  * Applies a reaction of a contact; resolves when its event is on disk. Told again, by the provider's name of the
  * reaction, it changes nothing, and so does one that came to an address that nobody has.
  */
-export async function hearReaction(context: Context, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
-  await context.turns.take(referenceTurn(context, instanceId, signal.target), async () => {
-    const number = await context.known.numberAt(signal.to);
-    if (number !== null) return take(context, number, instanceId, signal);
-    context.observer.fault("reaction", new Error("a reaction came to an address that is no number of this service"));
-    return forgetOnly(context, forgetting(instanceId, signal));
+export async function hearReaction(deps: Deps, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
+  await deps.serial.run(referenceTurn(deps, instanceId, signal.target), async () => {
+    const number = await deps.configCache.numberAt(signal.to);
+    if (number !== null) return take(deps, number, instanceId, signal);
+    deps.observer.fault("reaction", new Error("a reaction came to an address that is no number of this service"));
+    return forgetOnly(deps, forgetting(instanceId, signal));
   });
 }
 
-async function take(
-  context: Context,
-  number: CustomerNumber,
-  instanceId: InstanceId,
-  signal: ReactionSignal,
-): Promise<void> {
+async function take(deps: Deps, number: CustomerNumber, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
   const forgets = forgetting(instanceId, signal);
   const reference = `reaction ${signal.reference}`;
-  if (await findArrival(context.store.db, instanceId, reference)) return forgetOnly(context, forgets);
-  const decided = await decide(context, async () => {
+  if (await findArrival(deps.store.db, instanceId, reference)) return forgetOnly(deps, forgets);
+  const decided = await decide(deps, async () => {
     const arrival: Operation = {
-      op: "once",
+      op: "insertUnique",
       table: "arrivals",
-      record: { instanceId, reference, createdAt: context.clock.real() },
+      record: { instanceId, reference, createdAt: deps.clock.real() },
     };
-    const { message, operations } = await reaction(context, number, instanceId, signal);
+    const { message, operations } = await reaction(deps, number, instanceId, signal);
     return { unit: [arrival, ...operations, ...forgets], value: message };
   });
   // Told twice at once: the other one has it.
-  if (decided.taken) return forgetOnly(context, forgets);
-  if (decided.value !== null) context.recent.keep(decided.value);
+  if (decided.taken) return forgetOnly(deps, forgets);
+  if (decided.value !== null) deps.messageCache.keep(decided.value);
 }
 
 /** What a reaction changes, and the message that it is about as it then is; null where that is not known here. */
 async function reaction(
-  context: Context,
+  deps: Deps,
   { customerId, address }: CustomerNumber,
   instanceId: InstanceId,
   signal: ReactionSignal,
@@ -61,14 +56,14 @@ async function reaction(
   const { type, emoji = null, content, channel } = signal;
   const from = parseAddress(signal.from)?.address ?? signal.from;
   const reacting: Reacting = { type, emoji, content, from, to: address, channel };
-  const told = changeContext(context);
-  const found = await findByReference(context, instanceId, signal.target);
+  const told = changeContext(deps);
+  const found = await findByReference(deps, instanceId, signal.target);
   if (found?.customerId === customerId) {
     const change = takeReaction(found, reacting, told);
     return { message: { ...change.message, version: found.version + 1 }, operations: unitOf(found, change) };
   }
   const id: EventId = told.eventId();
-  const correlationId = newCorrelationId(context.random);
+  const correlationId = newCorrelationId(deps.random);
   const event = makeEvent(
     { id, customerId, type: "message.reaction", messageId: null, sequence: 0, correlationId, createdAt: told.now },
     reactionEventData(null, reacting, { sequence: 1, correlationId }),

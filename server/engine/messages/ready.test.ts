@@ -8,7 +8,7 @@ import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { Fetched } from "../../outgoing/fetch.ts";
 import { optOutsChanged } from "../contacts/opt-outs.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 const GIF = Buffer.from("GIF89a\0\0");
 const A = "https://example.com/a.gif";
@@ -28,7 +28,7 @@ async function stageWith(t: NodeTest, answer: (url: string) => Answer, provider 
       memory.held -= bytes;
     };
   };
-  const fetcher: Context["fetcher"] = {
+  const fetcher: Deps["fetcher"] = {
     async fetch(url, { abort }) {
       fetched.push(url);
       const answered = answer(url);
@@ -40,7 +40,7 @@ async function stageWith(t: NodeTest, answer: (url: string) => Answer, provider 
     },
     hold: (_owner, bytes) => hold(bytes),
   };
-  const stage = await engineStage(t, { provider, context: { fetcher } });
+  const stage = await engineStage(t, { provider, deps: { fetcher } });
   return { ...stage, stage, fetched, memory, life: stage.life };
 }
 
@@ -185,7 +185,7 @@ describe("contract 3: a message whose files are slow", () => {
     const ids = [await made.send(MEDIA), await made.send(MEDIA)];
     for (let second = 0; second < 70; second += 1) {
       await made.clock.advance(SECOND_MS);
-      await made.context.store.release(made.clock.real(), made.clock.now());
+      await made.deps.store.release(made.clock.real(), made.clock.now());
       made.life.dispatch.lanes.wake([made.instance.id]);
     }
     assert.deepEqual(
@@ -216,8 +216,8 @@ describe("contract 3: opt-outs when a message is due", () => {
     const number = stage.number.address;
     const record = { customerId: stage.customer.id, number, contact, source: "keyword", keyword: "STOP" } as const;
     const unit = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
-    await stage.context.store.commit(unit);
-    optOutsChanged(stage.life.context, unit);
+    await stage.deps.store.commit(unit);
+    optOutsChanged(stage.life.deps, unit);
   };
 
   test("one to somebody who said STOP since it was accepted fails with RECIPIENT_OPTED_OUT, unsent", async (t) => {

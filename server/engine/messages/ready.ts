@@ -7,7 +7,7 @@ import { type FailureCause, fail } from "../../core/message-lifecycle.ts";
 import { placeOf } from "../../core/message-routing.ts";
 import { postpone, postponedSince } from "../../core/message-waiting.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import type { Connection } from "../instances/connections.ts";
 import { waitsForQuietHours } from "../routing/quiet-hours.ts";
 import { changeMessage } from "./change-message.ts";
@@ -44,40 +44,40 @@ export interface Ready {
 const PLAIN = { gathered: NOTHING_GATHERED, release() {} };
 
 /** What a queued message needs for its hand-over. Null: it failed or waits, and that is on disk. */
-export async function makeReady(context: Context, message: Message, hand: Hand): Promise<Ready | null> {
-  const expiry = expiryOf(context, message);
-  if (expiry !== null) return end(context, message, expiry);
-  if (await failsAsUnwanted(context, message)) return null;
-  if (await failsAsStranded(context, message, context.connections.of(message.instanceId))) return null;
-  if (await waitsForQuietHours(context, message)) return null;
+export async function makeReady(deps: Deps, message: Message, hand: Hand): Promise<Ready | null> {
+  const expiry = expiryOf(deps, message);
+  if (expiry !== null) return end(deps, message, expiry);
+  if (await failsAsUnwanted(deps, message)) return null;
+  if (await failsAsStranded(deps, message, deps.connections.of(message.instanceId))) return null;
+  if (await waitsForQuietHours(deps, message)) return null;
   // Where nobody would take it, nothing is fetched either.
-  if (!context.connections.isUp(context, message.instanceId)) return giveBack(context, message);
-  return isPlain(message) ? { message, ...PLAIN } : gather(context, message, hand);
+  if (!deps.connections.isUp(deps, message.instanceId)) return giveBack(deps, message);
+  return isPlain(message) ? { message, ...PLAIN } : gather(deps, message, hand);
 }
 
 /** What a message fails with that has waited too long to be handed over; null while it may wait. */
-export function expiryOf({ clock, settings }: Context, { expiresAt }: Message): FailureCause | null {
+export function expiryOf({ clock, settings }: Deps, { expiresAt }: Message): FailureCause | null {
   if (expiresAt === null || expiresAt > clock.now()) return null;
   const hours = Math.round(settings.messageTtlMs / 3_600_000);
   return { code: "EXPIRED", message: `It waited for ${hours} hours and no provider could take it.` };
 }
 
 /** Its instance is down: it waits at its place, from where it may go elsewhere, after those before it. */
-export async function giveBack(context: Context, message: Message): Promise<null> {
-  await changeMessage(context, message, (fresh) => {
+export async function giveBack(deps: Deps, message: Message): Promise<null> {
+  await changeMessage(deps, message, (fresh) => {
     if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
-    const dueAt = placeOf(fresh, context.settings.messageTtlMs, context.clock.now());
+    const dueAt = placeOf(fresh, deps.settings.messageTtlMs, deps.clock.now());
     return { message: { ...fresh, dueAt, claimedUntil: null }, events: [] };
   });
-  context.wake.outages();
+  deps.wake.outages();
   return null;
 }
 
 /** Fails a leased message whose recipient does not want it any more. Answers whether it did, and that is on disk. */
-export async function failsAsUnwanted(context: Context, message: Message): Promise<boolean> {
-  if (isGroupId(message.to) || !(await isOptedOut(context, message.from, message.to))) return false;
+export async function failsAsUnwanted(deps: Deps, message: Message): Promise<boolean> {
+  if (isGroupId(message.to) || !(await isOptedOut(deps, message.from, message.to))) return false;
   const text = `${message.to} does not want messages from ${message.from}.`;
-  await end(context, message, { code: "RECIPIENT_OPTED_OUT", message: text });
+  await end(deps, message, { code: "RECIPIENT_OPTED_OUT", message: text });
   return true;
 }
 
@@ -85,13 +85,9 @@ export async function failsAsUnwanted(context: Context, message: Message): Promi
  * Fails a leased message of which a part was sent by another peer than its instance has now: nobody else may send the
  * rest. Answers whether it did, and that is on disk.
  */
-export async function failsAsStranded(
-  context: Context,
-  message: Message,
-  connection: Connection | null,
-): Promise<boolean> {
+export async function failsAsStranded(deps: Deps, message: Message, connection: Connection | null): Promise<boolean> {
   if (connection === null || !isStranded(message, connection)) return false;
-  await end(context, message, { code: "ATTACHMENT_FAILED", message: STRANDED });
+  await end(deps, message, { code: "ATTACHMENT_FAILED", message: STRANDED });
   return true;
 }
 
@@ -103,27 +99,27 @@ export function isStranded({ sentPart, peer }: Message, connection: Connection):
   return sentPart !== null && peer !== null && peer !== connection.peer;
 }
 
-async function gather(context: Context, claimed: Message, hand: Hand): Promise<Ready | null> {
-  const message = hasFiles(claimed) ? await renewLease(context, claimed) : claimed;
+async function gather(deps: Deps, claimed: Message, hand: Hand): Promise<Ready | null> {
+  const message = hasFiles(claimed) ? await renewLease(deps, claimed) : claimed;
   if (message === null) return null;
-  const prepared = await prepareInTurn(context, message, hand);
+  const prepared = await prepareInTurn(deps, message, hand);
   if ("gathered" in prepared) {
     // Files may have taken long, and a message that waits needs them again when it goes out.
-    if (!hasFiles(message) || !(await waitsForQuietHours(context, message))) return { message, ...prepared };
+    if (!hasFiles(message) || !(await waitsForQuietHours(deps, message))) return { message, ...prepared };
     prepared.release();
     return null;
   }
-  if ("deferred" in prepared) return wait(context, message, prepared.deferred);
+  if ("deferred" in prepared) return wait(deps, message, prepared.deferred);
   const { refused, code } = prepared;
-  return end(context, message, { code: "REJECTED", message: refused, providerErrorCode: code });
+  return end(deps, message, { code: "REJECTED", message: refused, providerErrorCode: code });
 }
 
 /** Its turn may have come late, and files take their time. Null when the lease was lost. */
-async function renewLease(context: Context, message: Message): Promise<Message | null> {
-  const until = context.clock.real() + LEASE_MS;
-  if ((message.claimedUntil ?? 0) - context.clock.real() >= GATHERING_MS_MAX) return message;
+async function renewLease(deps: Deps, message: Message): Promise<Message | null> {
+  const until = deps.clock.real() + LEASE_MS;
+  if ((message.claimedUntil ?? 0) - deps.clock.real() >= GATHERING_MS_MAX) return message;
   let isRenewed = false;
-  const renewed = await changeMessage(context, message, (fresh) => {
+  const renewed = await changeMessage(deps, message, (fresh) => {
     isRenewed = isHeld(fresh, message);
     return isRenewed ? { message: { ...fresh, claimedUntil: until }, events: [] } : null;
   });
@@ -131,26 +127,26 @@ async function renewLease(context: Context, message: Message): Promise<Message |
 }
 
 async function prepareInTurn(
-  context: Context,
+  deps: Deps,
   message: Message,
   { abort, waitsForFiles, gathering }: Hand,
 ): Promise<Prepared> {
-  if (!hasFiles(message)) return prepare(context, message, abort.signal);
+  if (!hasFiles(message)) return prepare(deps, message, abort.signal);
   if (gathering.size >= GATHERED_AT_ONCE_MAX) return { deferred: "the files of other messages are being fetched" };
   gathering.add(message.id);
   waitsForFiles();
   try {
-    return await prepare(context, message, abort.signal);
+    return await prepare(deps, message, abort.signal);
   } finally {
     gathering.delete(message.id);
   }
 }
 
 /** It stays queued, and is looked at again after as long as it has waited for its files already. */
-async function wait(context: Context, message: Message, reason: string): Promise<null> {
-  await changeMessage(context, message, (fresh) => {
+async function wait(deps: Deps, message: Message, reason: string): Promise<null> {
+  await changeMessage(deps, message, (fresh) => {
     if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
-    const now = context.clock.now();
+    const now = deps.clock.now();
     const waitedMs = now - (postponedSince(fresh) ?? now);
     const waitMs = Math.min(Math.max(waitedMs, POSTPONED_MS_MIN), POSTPONED_MS_MAX);
     const dueAt = Math.min(now + waitMs, fresh.expiresAt ?? Number.POSITIVE_INFINITY);
@@ -159,9 +155,9 @@ async function wait(context: Context, message: Message, reason: string): Promise
   return null;
 }
 
-async function end(context: Context, message: Message, cause: FailureCause): Promise<null> {
-  await changeMessage(context, message, (fresh) =>
-    isHeld(fresh, message) ? fail(fresh, cause, changeContext(context)) : null,
+async function end(deps: Deps, message: Message, cause: FailureCause): Promise<null> {
+  await changeMessage(deps, message, (fresh) =>
+    isHeld(fresh, message) ? fail(fresh, cause, changeContext(deps)) : null,
   );
   return null;
 }

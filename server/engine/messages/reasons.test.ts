@@ -70,7 +70,7 @@ test("of an instance that is gone it says so, as nobody knows its name any more"
   const id = await stage.send(SMS_ONLY);
   await stage.run();
   stage.providers.delete(a.id);
-  await stage.context.store.commit([{ op: "delete", table: "instances", where: { id: a.id } }]);
+  await stage.deps.store.commit([{ op: "delete", table: "instances", where: { id: a.id } }]);
   await setRoutes([{ prefix: "+1", instanceId: b.id }]);
   await stage.clock.advance(2 * MINUTE_MS);
   const moved = "moved: an instance that is gone is down; sms by Carrier 2, for the route +1";

@@ -59,7 +59,7 @@ const TABLE: Row[] = [
     title: "cancelled",
     async prepare(stage) {
       const id = await stage.send({ scheduledAt: IN_AN_HOUR(stage) });
-      await cancelSchedule(stage.life.context, stage.customer.id, id);
+      await cancelSchedule(stage.life.deps, stage.customer.id, id);
       return id;
     },
     status: "cancelled",
@@ -115,7 +115,7 @@ const TABLE: Row[] = [
     async prepare(stage) {
       const id = await sentAnd("delivered")(stage);
       const { version } = await stage.message(id);
-      await stage.context.store.commit([{ op: "update", table: "messages", id, version, set: { status: "unsent" } }]);
+      await stage.deps.store.commit([{ op: "update", table: "messages", id, version, set: { status: "unsent" } }]);
       return id;
     },
     status: "unsent",
@@ -270,10 +270,10 @@ test("a receipt that names no message of the service changes nothing, and its pr
   const id = await stage.send();
   await stage.run();
   const before = await stage.message(id);
-  const { context } = stage.life;
+  const { deps } = stage.life;
   const nobody = "msg_00000000-0000-7000-8000-000000000000";
   for (const about of [{ reference: "of somebody else" }, { reference: "none", messageId: nobody } as const]) {
-    assert.equal(await apply(context, stage.instance.id, receipt("read", about)), "unknown");
+    assert.equal(await apply(deps, stage.instance.id, receipt("read", about)), "unknown");
   }
   assert.deepEqual(await stage.message(id), before);
 });
@@ -291,7 +291,7 @@ test("a receipt of an instance that did not hand the message over is only noted"
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
-  await apply(stage.context, "inst_other", receipt("read", { messageId: id }));
+  await apply(stage.deps, "inst_other", receipt("read", { messageId: id }));
   assert.equal((await stage.message(id)).status, "sent");
 });
 
@@ -300,7 +300,7 @@ test("a late receipt of a message that was retried by hand leaves it in the queu
   const id = await sentAnd("failed")(stage);
   stage.provider.sendNext.push({ outcome: "deferred", retryAfterMs: 60_000, reason: "busy" });
   const retrying = { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null };
-  await retryMessage(stage.life.context, retrying);
+  await retryMessage(stage.life.deps, retrying);
   await stage.run();
   await stage.tell(receipt("delivered", { messageId: id }));
   assert.equal((await stage.message(id)).status, "queued");
@@ -310,25 +310,25 @@ test("a late receipt of a message that was retried by hand leaves it in the queu
 
 test("a receipt is decided on what the message is, not on what was remembered of it", async (t) => {
   const stage = await engineStage(t);
-  const { recent } = stage.life.context;
+  const { messageCache } = stage.life.deps;
   const id = await stage.send(ALONE);
   await stage.run();
   await stage.tell(receipt("failed"));
   const failed = await stage.message(id);
   // As if another process had corrected it in the meantime.
   const set = { status: "sent", errorCode: null, errorMessage: null } as const;
-  await stage.context.store.commit([{ op: "update", table: "messages", id, version: failed.version, set }]);
-  recent.keep(failed);
+  await stage.deps.store.commit([{ op: "update", table: "messages", id, version: failed.version, set }]);
+  messageCache.keep(failed);
   await stage.tell(receipt("failed"));
   assert.deepEqual(await stage.told(id), ["queued", "sent", "failed", "failed"]);
 });
 
 test("what a provider asks to forget goes with what its signal changes, also when that is nothing", async (t) => {
   const stage = await engineStage(t, { faults: ["receipt"] });
-  const { instance, context } = stage;
+  const { instance, deps } = stage;
   const put = (key: string) =>
-    context.store.commit([{ op: "put", table: "memory", record: { instanceId: instance.id, key, value: "x" } }]);
-  const keys = async () => (await context.store.db.selectFrom("memory").select("key").execute()).map(({ key }) => key);
+    deps.store.commit([{ op: "put", table: "memory", record: { instanceId: instance.id, key, value: "x" } }]);
+  const keys = async () => (await deps.store.db.selectFrom("memory").select("key").execute()).map(({ key }) => key);
   for (const key of ["a", "b", "c", "d"]) await put(key);
   await stage.send();
   await stage.run();

@@ -6,7 +6,7 @@ import { climb, note, sendFailedCode } from "../../core/message-lifecycle.ts";
 import type { Applied, ReceiptSignal } from "../../providers/provider.ts";
 import { findHandOver, findMessage } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
 import { type Plan, planOf } from "../routing/route.ts";
 import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
@@ -14,43 +14,41 @@ import { giveUp } from "./give-up.ts";
 import { referenceTurn } from "./references.ts";
 
 /** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing, and is `unknown`. */
-export async function hearReceipt(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
-  return context.turns.take(referenceTurn(context, instanceId, signal.reference), () =>
-    take(context, instanceId, signal),
-  );
+export async function hearReceipt(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
+  return deps.serial.run(referenceTurn(deps, instanceId, signal.reference), () => take(deps, instanceId, signal));
 }
 
-async function take(context: Context, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
-  const subject = await findSubject(context, instanceId, signal);
+async function take(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
+  const subject = await findSubject(deps, instanceId, signal);
   const forgets = forgetting(instanceId, signal);
   if (subject === null) {
-    await forgetOnly(context, forgets);
+    await forgetOnly(deps, forgets);
     return "unknown";
   }
   const { message, isRecorded } = subject;
-  const plan = await planOf(context, message);
+  const plan = await planOf(deps, message);
   const decide = (fresh: Message): Verdict => {
-    const verdict = receiptOf(context, plan, fresh, { instanceId, isRecorded, signal });
+    const verdict = receiptOf(deps, plan, fresh, { instanceId, isRecorded, signal });
     if (forgets.length === 0) return verdict;
     const { also = [], ...change } = verdict ?? { message: fresh, events: [] };
     return { ...change, also: [...also, ...forgets] };
   };
   try {
-    await changeMessage(context, message, decide);
+    await changeMessage(deps, message, decide);
   } catch (error) {
     if (!(error instanceof MessageGone)) throw error;
-    await forgetOnly(context, forgets);
+    await forgetOnly(deps, forgets);
   }
   return "applied";
 }
 
 /** The message that a signal is about, and whether its reference is on record. */
-async function findSubject(context: Context, instanceId: InstanceId, { messageId, reference }: ReceiptSignal) {
-  const recent = messageId === undefined ? null : context.recent.get(messageId);
+async function findSubject(deps: Deps, instanceId: InstanceId, { messageId, reference }: ReceiptSignal) {
+  const recent = messageId === undefined ? null : deps.messageCache.get(messageId);
   if (recent?.providerMessageId === reference) return { message: recent, isRecorded: true };
-  const handOver = await findHandOver(context.store.db, instanceId, reference);
+  const handOver = await findHandOver(deps.store.db, instanceId, reference);
   const id = (handOver?.messageId as MessageId | undefined) ?? messageId;
-  const message = id === undefined ? null : (context.recent.get(id) ?? (await findMessage(context.store.db, id)));
+  const message = id === undefined ? null : (deps.messageCache.get(id) ?? (await findMessage(deps.store.db, id)));
   return message === null ? null : { message, isRecorded: handOver !== null };
 }
 
@@ -61,11 +59,11 @@ interface Told {
   signal: ReceiptSignal;
 }
 
-function receiptOf(context: Context, plan: Plan, message: Message, { instanceId, isRecorded, signal }: Told): Verdict {
-  const told = changeContext(context);
+function receiptOf(deps: Deps, plan: Plan, message: Message, { instanceId, isRecorded, signal }: Told): Verdict {
+  const told = changeContext(deps);
   const { sentPart } = message;
   if (sentPart !== null && sentPart.reference === signal.reference && message.instanceId === instanceId)
-    return receiptOfPart(context, plan, message, { part: sentPart, signal });
+    return receiptOfPart(deps, plan, message, { part: sentPart, signal });
   if (!isCurrent(message, instanceId, signal)) {
     const reason = `${signal.receipt} receipt of a channel that was given up`;
     if (message.timeline.some((entry) => entry.reason === reason)) return null;
@@ -78,7 +76,7 @@ function receiptOf(context: Context, plan: Plan, message: Message, { instanceId,
     : [{ op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: told.now } }];
   const referenced = { ...message, providerMessageId: reference };
   const change =
-    signal.receipt === "failed" ? refused(context, plan, referenced, signal) : climb(referenced, signal.receipt, told);
+    signal.receipt === "failed" ? refused(deps, plan, referenced, signal) : climb(referenced, signal.receipt, told);
   return change === null ? null : { ...change, also };
 }
 
@@ -87,7 +85,7 @@ function receiptOf(context: Context, plan: Plan, message: Message, { instanceId,
  * did too, nothing of the message was sent: the channel is given up.
  */
 function receiptOfPart(
-  context: Context,
+  deps: Deps,
   plan: Plan,
   message: Message,
   { part, signal }: { part: SentPart; signal: ReceiptSignal },
@@ -96,10 +94,10 @@ function receiptOfPart(
   if (receipt === "sent") return null;
   const reason = receipt === "failed" ? `${part.what} did not arrive: ${why}` : `${part.what} was ${receipt}`;
   if (message.timeline.some((entry) => entry.reason === reason)) return null;
-  const noted = note(message, channel, message.status, reason, context.clock.now());
+  const noted = note(message, channel, message.status, reason, deps.clock.now());
   if (receipt !== "failed") return { message: noted, events: [] };
   const isRestUnsent = message.status === "sent" && message.errorCode === "ATTACHMENT_FAILED";
-  if (isRestUnsent) return refused(context, plan, { ...noted, sentPart: null }, signal);
+  if (isRestUnsent) return refused(deps, plan, { ...noted, sentPart: null }, signal);
   return { message: { ...noted, sentPart: { ...part, hasFailed: true } }, events: [] };
 }
 
@@ -112,11 +110,11 @@ function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSign
 }
 
 /** It had been taken, so that no other instance of the channel may be given it: the channel is given up. */
-function refused(context: Context, plan: Plan, fresh: Message, signal: ReceiptSignal): Verdict {
+function refused(deps: Deps, plan: Plan, fresh: Message, signal: ReceiptSignal): Verdict {
   // A part that did not arrive either keeps the message from no other channel.
   const message = fresh.sentPart?.hasFailed === true ? { ...fresh, sentPart: null } : fresh;
   const text = signal.reason ?? "The channel took it and could not deliver it.";
   const cause = { code: sendFailedCode(message.channel), message: text, providerErrorCode: signal.code ?? null };
   if (message.status !== "pending" && message.status !== "sent") return null;
-  return giveUp(context, plan, message, signal.notReachable === true ? "NOT_REACHABLE" : "REJECTED", cause);
+  return giveUp(deps, plan, message, signal.notReachable === true ? "NOT_REACHABLE" : "REJECTED", cause);
 }

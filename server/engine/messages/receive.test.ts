@@ -13,18 +13,18 @@ import type { InboundSignal, ProviderContext } from "../../providers/provider.ts
 import { listEventsOfMessage } from "../../store/events.ts";
 import { decode } from "../../store/rows.ts";
 import { apply } from "../apply.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { Engine } from "../engine.ts";
 import { updateInstance } from "../instances/connect.ts";
-import { Turns } from "../turns.ts";
+import { SerialQueue } from "../serial-queue.ts";
 
-async function messagesOf({ context }: TestContext): Promise<Message[]> {
-  const rows = await context.store.db.selectFrom("messages").selectAll().orderBy("id").execute();
+async function messagesOf({ deps }: TestContext): Promise<Message[]> {
+  const rows = await deps.store.db.selectFrom("messages").selectAll().orderBy("id").execute();
   return rows.map((row) => decode("messages", row));
 }
 
-async function eventsOf({ context }: TestContext) {
-  const rows = await context.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
+async function eventsOf({ deps }: TestContext) {
+  const rows = await deps.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
   return rows.map(({ type, bytes }) => ({ type, data: JSON.parse(bytes).data as InboundEventData }));
 }
 
@@ -34,8 +34,8 @@ async function opened(t: { after(end: () => Promise<void>): void }): Promise<Tes
   return made;
 }
 
-const tell = (made: TestContext, signal: InboundSignal, context: Context = made.context) =>
-  apply(context, made.instance.id, signal);
+const tell = (made: TestContext, signal: InboundSignal, deps: Deps = made.deps) =>
+  apply(deps, made.instance.id, signal);
 
 test("contract 4: a contact's message is one record, received, in the thread of the two, with one message.inbound", async (t) => {
   const made = await opened(t);
@@ -63,7 +63,7 @@ test("contract 4: a contact's message is one record, received, in the thread of 
     timeline: [{ status: "received", at: now, channel: "imessage", instanceId: made.instance.id }],
   });
   assert.match(message.correlationId, /^cor_[0-9a-f]{32}$/);
-  const chats = await made.context.store.db.selectFrom("chats").selectAll().execute();
+  const chats = await made.deps.store.db.selectFrom("chats").selectAll().execute();
   assert.deepEqual(
     chats.map(({ id, peer, from }) => [id, peer, from]),
     [[message.chatId, "+15550100001", made.number.address]],
@@ -90,10 +90,10 @@ test("contract 4: a contact's message is one record, received, in the thread of 
 
 test("a message told fifty times at once, by two processes, is one message and one event", async (t) => {
   const made = await opened(t);
-  const other: Context = { ...made.context, turns: new Turns() };
-  const loose = Array.from({ length: 24 }, (): Context => ({ ...made.context, turns: new Turns() }));
-  const contexts = [...Array<Context>(13).fill(made.context), ...Array<Context>(13).fill(other), ...loose];
-  await Promise.all(contexts.map((context) => tell(made, inbound(), context)));
+  const other: Deps = { ...made.deps, serial: new SerialQueue() };
+  const loose = Array.from({ length: 24 }, (): Deps => ({ ...made.deps, serial: new SerialQueue() }));
+  const contexts = [...Array<Deps>(13).fill(made.deps), ...Array<Deps>(13).fill(other), ...loose];
+  await Promise.all(contexts.map((deps) => tell(made, inbound(), deps)));
   await tell(made, inbound());
   assert.equal((await messagesOf(made)).length, 1);
   assert.equal((await eventsOf(made)).length, 1);
@@ -136,7 +136,7 @@ test("contract 4: a message to a group belongs to the group's chat, and its even
   await tell(made, inbound({ group }));
   await tell(made, inbound({ group, reference: "in-2", from: "+15550100002" }));
   const messages = await messagesOf(made);
-  const chats = await made.context.store.db.selectFrom("chats").selectAll().execute();
+  const chats = await made.deps.store.db.selectFrom("chats").selectAll().execute();
   assert.deepEqual(
     chats.map(({ id, is_group, name }) => [id, is_group, name]),
     [[messages[0]?.chatId, 1, "Lunch"]],
@@ -152,10 +152,10 @@ test("contract 4: a message to a group belongs to the group's chat, and its even
 test("a message to a number that nobody has changes nothing, is told to the log, and is forgotten by the provider", async (t) => {
   const made = await opened(t);
   const record = { instanceId: made.instance.id, key: "owed", value: "1" };
-  await commitAll(made.context, [{ op: "put", table: "memory", record }]);
+  await commitAll(made.deps, [{ op: "put", table: "memory", record }]);
   await tell(made, inbound({ to: "+15559999999", forget: "owed" }));
   assert.deepEqual(await messagesOf(made), []);
-  assert.equal((await made.context.store.db.selectFrom("memory").selectAll().execute()).length, 0);
+  assert.equal((await made.deps.store.db.selectFrom("memory").selectAll().execute()).length, 0);
   assert.deepEqual(
     made.observed.faults.map(({ where }) => where),
     ["inbound"],
@@ -164,10 +164,10 @@ test("a message to a number that nobody has changes nothing, is told to the log,
 
 test("what a provider asks to forget goes with its message, and also with a repeat of it", async (t) => {
   const made = await opened(t);
-  const keys = async () => (await made.context.store.db.selectFrom("memory").select("key").execute()).length;
+  const keys = async () => (await made.deps.store.db.selectFrom("memory").select("key").execute()).length;
   for (const _ of ["first", "repeat"]) {
     const record = { instanceId: made.instance.id, key: "owed", value: "1" };
-    await commitAll(made.context, [{ op: "put", table: "memory", record }]);
+    await commitAll(made.deps, [{ op: "put", table: "memory", record }]);
     await tell(made, inbound({ forget: "owed" }));
     assert.equal(await keys(), 0);
   }
@@ -178,10 +178,10 @@ test("a number that changes its owner is found at its new one", async (t) => {
   const made = await opened(t);
   await tell(made, inbound());
   const other = await made.addTenant("Another");
-  await commitAll(made.context, [
+  await commitAll(made.deps, [
     { op: "put", table: "numbers", record: { ...made.number, customerId: other.customer.id } },
   ]);
-  made.context.known.clear();
+  made.deps.configCache.clear();
   await tell(made, inbound({ reference: "in-2" }));
   assert.deepEqual(
     (await messagesOf(made)).map(({ customerId }) => customerId),
@@ -213,7 +213,7 @@ for (const [what, more, text, from] of ODD) {
       messages.map((message) => [message.text, message.from]),
       [[text, from]],
     );
-    const events = await listEventsOfMessage(made.context.store.db, messages[0]?.id as MessageId);
+    const events = await listEventsOfMessage(made.deps.store.db, messages[0]?.id as MessageId);
     assert.deepEqual(
       events.map(({ bytes }) => JSON.parse(bytes).data.text),
       [text],
@@ -224,7 +224,7 @@ for (const [what, more, text, from] of ODD) {
 test("a message that the store could not take is told again, and then kept", async (t) => {
   const made = await opened(t);
   let failures = 1;
-  const store = new Proxy(made.context.store, {
+  const store = new Proxy(made.deps.store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (name === "commit" && failures > 0) {
@@ -236,11 +236,11 @@ test("a message that the store could not take is told again, and then kept", asy
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const context: Context = { ...made.context, store };
-  await assert.rejects(tell(made, inbound(), context));
+  const deps: Deps = { ...made.deps, store };
+  await assert.rejects(tell(made, inbound(), deps));
   assert.equal((await messagesOf(made)).length, 0);
   assert.equal(made.observed.received, 0);
-  await tell(made, inbound(), context);
+  await tell(made, inbound(), deps);
   assert.equal((await messagesOf(made)).length, 1);
 });
 
@@ -250,19 +250,19 @@ test("a message that two instances of one account hear, as by a hook and by a li
   const at = async (accountSid: string) => {
     const { id } = await add(create(), "twilio");
     const merge = () => ({ accountSid, authToken: "secret" });
-    await updateInstance(stage.life.context, id, { name: null, merge });
+    await updateInstance(stage.life.deps, id, { name: null, merge });
     return id;
   };
   const [first, second, other] = [await at("one"), await at("one"), await at("two")];
-  const { context } = stage.life;
+  const { deps } = stage.life;
   const signal = inbound({ reference: "SM1", channel: "sms", to: stage.number.address });
   // There is a thread already, so that nothing else keeps the two from passing one another.
-  await apply(context, first, { ...signal, reference: "SM0" });
-  await Promise.all([apply(context, first, signal), apply(context, second, signal)]);
-  await apply(context, second, signal);
+  await apply(deps, first, { ...signal, reference: "SM0" });
+  await Promise.all([apply(deps, first, signal), apply(deps, second, signal)]);
+  await apply(deps, second, signal);
   const count = async () => (await messagesOf(stage)).length;
   assert.equal(await count(), 2);
-  await apply(context, other, signal);
+  await apply(deps, other, signal);
   assert.equal(await count(), 3);
 });
 
@@ -275,25 +275,25 @@ describe("a message that one of two instances of an account took in is not taken
     const ids: InstanceId[] = [];
     for (let made = 0; made < 2; made += 1) {
       const { id } = await add(create(), "twilio");
-      await updateInstance(stage.life.context, id, { name: null, merge: () => CONFIG });
+      await updateInstance(stage.life.deps, id, { name: null, merge: () => CONFIG });
       ids.push(id);
     }
     const [first, second] = ids as [InstanceId, InstanceId];
     const signal = inbound({ reference: "SM1", channel: "sms", to: stage.number.address });
-    return { stage, first, second, signal, context: stage.life.context };
+    return { stage, first, second, signal, deps: stage.life.deps };
   }
 
   test("while the one is taken down", async (t) => {
-    const { stage, first, second, signal, context } = await twoOfOneAccount(t);
-    await apply(context, first, signal);
-    await context.connections.disconnect(context, first);
-    await apply(context, second, signal);
+    const { stage, first, second, signal, deps } = await twoOfOneAccount(t);
+    await apply(deps, first, signal);
+    await deps.connections.disconnect(deps, first);
+    await apply(deps, second, signal);
     assert.equal((await messagesOf(stage)).length, 1);
   });
 
   test("in the next process, where the other one is connected, and hears of it, before the one", async (t) => {
-    const { stage, first, second, signal, context } = await twoOfOneAccount(t);
-    await apply(context, second, signal);
+    const { stage, first, second, signal, deps } = await twoOfOneAccount(t);
+    await apply(deps, second, signal);
     const started: InstanceId[] = [];
     const createProvider = (_: string, { instanceId }: ProviderContext) => {
       const provider = new ScriptedProvider({ channels: ["sms"] });
@@ -303,7 +303,7 @@ describe("a message that one of two instances of an account took in is not taken
       };
       return provider;
     };
-    const engine = new Engine({ ...stage.context, createProvider });
+    const engine = new Engine({ ...stage.deps, createProvider });
     await engine.start({ poster: { post: () => new Promise(() => {}) }, inboxUrl: (path) => path });
     t.after(() => engine.stop());
     assert.deepEqual(started.slice(-2), [first, second]);

@@ -13,7 +13,7 @@ import { type Thread, threadOf, threadTaken, withThread } from "../chats/threads
 import { typingEnded } from "../chats/typing.ts";
 import { decide } from "../commit.ts";
 import { keywordOperations, optOutsChanged } from "../contacts/opt-outs.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
 import { paidBy } from "../payments/payments.ts";
 import { findByReference, isKnown, referenceTurn } from "./references.ts";
@@ -23,60 +23,60 @@ import { findByReference, isKnown, referenceTurn } from "./references.ts";
  * provider's reference, changes nothing, also where another instance at the same peer told of it; nor does one to an
  * address that nobody has.
  */
-export async function hearMessage(context: Context, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
-  await context.turns.take(referenceTurn(context, instanceId, signal.reference), async () => {
-    const number = await context.known.numberAt(signal.to);
-    if (number !== null) return withThread(() => receive(context, number, instanceId, signal));
-    context.observer.fault("inbound", new Error("a message came to an address that is no number of this service"));
-    return forgetOnly(context, forgetting(instanceId, signal));
+export async function hearMessage(deps: Deps, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
+  await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), async () => {
+    const number = await deps.configCache.numberAt(signal.to);
+    if (number !== null) return withThread(() => receive(deps, number, instanceId, signal));
+    deps.observer.fault("inbound", new Error("a message came to an address that is no number of this service"));
+    return forgetOnly(deps, forgetting(instanceId, signal));
   });
 }
 
 async function receive(
-  context: Context,
+  deps: Deps,
   number: CustomerNumber,
   instanceId: InstanceId,
   signal: InboundSignal,
 ): Promise<void> {
   const forgets = forgetting(instanceId, signal);
-  const decided = await decide(context, async () => {
-    if (await isKnown(context, instanceId, signal.reference)) {
+  const decided = await decide(deps, async () => {
+    if (await isKnown(deps, instanceId, signal.reference)) {
       return { unit: forgets.length === 0 ? null : forgets, value: null };
     }
     const from = addressOf(signal.from);
     const { customerId, address } = number;
-    await typingEnded(context, { customerId, from: address, reference: signal.group?.reference ?? null }, from);
-    const { message, operations } = await arrival(context, number, instanceId, signal);
+    await typingEnded(deps, { customerId, from: address, reference: signal.group?.reference ?? null }, from);
+    const { message, operations } = await arrival(deps, number, instanceId, signal);
     return { unit: [...operations, ...forgets], value: { message, operations } };
   });
   // It was told twice at once, or somebody else made its chat: looking again tells which.
   if (decided.taken) throw threadTaken();
   if (decided.value === null) return;
   const { message, operations } = decided.value;
-  context.recent.keep(message);
-  if (signal.group === null) context.threads.senders.wrote(message.customerId, message.from, message.to);
-  optOutsChanged(context, operations);
-  context.observer.received(message.customerId);
+  deps.messageCache.keep(message);
+  if (signal.group === null) deps.threadCache.senders.wrote(message.customerId, message.from, message.to);
+  optOutsChanged(deps, operations);
+  deps.observer.received(message.customerId);
 }
 
 /** The message as it is to be kept, and all that makes it so. */
 async function arrival(
-  context: Context,
+  deps: Deps,
   number: CustomerNumber,
   instanceId: InstanceId,
   signal: InboundSignal,
 ): Promise<{ message: Message; operations: Operation[] }> {
   const { customerId, address } = number;
   const { channel, reference, group } = signal;
-  const messageId = context.newId("msg");
+  const messageId = deps.newId("msg");
   const from = addressOf(signal.from);
   const place = { customerId, from: address, channel };
   const { chat, make }: Thread =
     group === null
-      ? await threadOf(context, { ...place, peer: from, instanceId: number.instanceId })
-      : await groupOf(context, { ...place, sighting: group, instanceId });
-  const kept = keepInbound(context, { customerId, messageId, instanceId }, signal.attachments);
-  const told = changeContext(context);
+      ? await threadOf(deps, { ...place, peer: from, instanceId: number.instanceId })
+      : await groupOf(deps, { ...place, sighting: group, instanceId });
+  const kept = keepInbound(deps, { customerId, messageId, instanceId }, signal.attachments);
+  const told = changeContext(deps);
   const base: Message = {
     ...NEW_MESSAGE,
     id: messageId,
@@ -94,11 +94,11 @@ async function arrival(
     attachments: kept.attachments,
     chatId: chat.id,
     effect: signal.effect,
-    parentMessageId: await parentOf(context, customerId, instanceId, signal.replyTo),
+    parentMessageId: await parentOf(deps, customerId, instanceId, signal.replyTo),
     metadata: null,
     externalMessageId: null,
     callbackUrl: null,
-    correlationId: newCorrelationId(context.random),
+    correlationId: newCorrelationId(deps.random),
     instanceId,
     dueAt: null,
     expiresAt: null,
@@ -110,14 +110,14 @@ async function arrival(
   const { message, events } = arrive(base, group !== null, told);
   const handOver = { instanceId, reference, messageId, channel, createdAt: told.now };
   const operations: Operation[] = [
-    { op: "once", table: "handOvers", record: handOver },
+    { op: "insertUnique", table: "handOvers", record: handOver },
     ...make,
     { op: "insert", table: "messages", record: message },
     ...kept.operations,
     ...events.map((event): Operation => ({ op: "event", event, callbackUrl: null })),
     // What is said in a group is said to everybody there: no word of it ends or pays anything.
-    ...(group === null ? keywordOperations(context, message) : []),
-    ...(await paidBy(context, message, signal)),
+    ...(group === null ? keywordOperations(deps, message) : []),
+    ...(await paidBy(deps, message, signal)),
   ];
   return { message, operations };
 }
@@ -129,12 +129,12 @@ function addressOf(text: string): string {
 
 /** The message that it answers, where that is one of this customer's. */
 async function parentOf(
-  context: Context,
+  deps: Deps,
   customerId: Message["customerId"],
   instanceId: InstanceId,
   replyTo: string | null,
 ): Promise<MessageId | null> {
   if (replyTo === null) return null;
-  const target = await findByReference(context, instanceId, replyTo);
+  const target = await findByReference(deps, instanceId, replyTo);
   return target?.customerId === customerId ? target.id : null;
 }

@@ -9,7 +9,7 @@ import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { type Chosen, wayOf } from "../../core/routing.ts";
 import type { Wanted } from "../../core/sending.ts";
 import { requireChat } from "../chats/require-chat.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { offered, type Plan, planFrom, planInGroup } from "../routing/route.ts";
 
 /** Order in which channels are tried unless the caller says otherwise (contract 3, Routing). */
@@ -32,12 +32,12 @@ export interface Recipient {
 }
 
 /** The recipient of what is wanted. Throws the refusals of contract 2 and 3 about numbers, addresses and conversations. */
-export async function recipientOf(context: Context, customerId: CustomerId, wanted: Wanted): Promise<Recipient> {
-  if (wanted.chatId !== undefined) return chatRecipient(context, customerId, wanted, wanted.chatId);
+export async function recipientOf(deps: Deps, customerId: CustomerId, wanted: Wanted): Promise<Recipient> {
+  if (wanted.chatId !== undefined) return chatRecipient(deps, customerId, wanted, wanted.chatId);
   const to = requireRecipient(wanted.to ?? "");
-  const numbers = await context.known.numbers(customerId);
-  if (wanted.from !== undefined) return addressRecipient(context, chooseNumber(numbers, wanted.from), to, null);
-  return (await stickyRecipient(context, numbers, to, wanted)) ?? defaultRecipient(context, numbers, to);
+  const numbers = await deps.configCache.numbers(customerId);
+  if (wanted.from !== undefined) return addressRecipient(deps, chooseNumber(numbers, wanted.from), to, null);
+  return (await stickyRecipient(deps, numbers, to, wanted)) ?? defaultRecipient(deps, numbers, to);
 }
 
 /**
@@ -45,7 +45,7 @@ export async function recipientOf(context: Context, customerId: CustomerId, want
  * none. A number that the recipient opted out of stays the one: another would get around the STOP.
  */
 async function stickyRecipient(
-  context: Context,
+  deps: Deps,
   numbers: readonly CustomerNumber[],
   to: string,
   wanted: Wanted,
@@ -53,53 +53,43 @@ async function stickyRecipient(
   const [first] = numbers;
   // With one number there is nothing to choose, and nothing to read.
   if (first === undefined || numbers.length === 1) return null;
-  for (const address of await context.threads.senders.to(context.store, first.customerId, to)) {
+  for (const address of await deps.threadCache.senders.to(deps.store, first.customerId, to)) {
     const number = numbers.find((one) => one.address === address);
     if (number === undefined) continue;
-    const recipient = await addressRecipient(context, number, to, null);
+    const recipient = await addressRecipient(deps, number, to, null);
     const sender = `from ${address} (newest conversation with this recipient)`;
     if (routeFor(recipient, wanted).length > 0) return { ...recipient, sender };
   }
   return null;
 }
 
-async function defaultRecipient(context: Context, numbers: readonly CustomerNumber[], to: string): Promise<Recipient> {
+async function defaultRecipient(deps: Deps, numbers: readonly CustomerNumber[], to: string): Promise<Recipient> {
   const number = chooseNumber(numbers, undefined);
-  return { ...(await addressRecipient(context, number, to, null)), sender: `from ${number.address} (default number)` };
+  return { ...(await addressRecipient(deps, number, to, null)), sender: `from ${number.address} (default number)` };
 }
 
-async function addressRecipient(
-  context: Context,
-  number: CustomerNumber,
-  to: string,
-  chat: Chat | null,
-): Promise<Recipient> {
-  const plan = await planFrom(context, number, to);
+async function addressRecipient(deps: Deps, number: CustomerNumber, to: string, chat: Chat | null): Promise<Recipient> {
+  const plan = await planFrom(deps, number, to);
   const usable = CHANNELS.filter((channel) => plan.on(channel).length > 0);
   return { number, sender: null, to, chat, isGroup: false, plan, usable };
 }
 
 /** Channels that a number has on its own instance; by its customer's routes it may have SMS as well. */
-export function offeredBy(context: Pick<Context, "providers">, number: CustomerNumber): Channel[] {
-  return channelsOf(number.address, offered(context, number));
+export function offeredBy(deps: Pick<Deps, "providers">, number: CustomerNumber): Channel[] {
+  return channelsOf(number.address, offered(deps, number));
 }
 
-async function chatRecipient(
-  context: Context,
-  customerId: CustomerId,
-  wanted: Wanted,
-  chatId: string,
-): Promise<Recipient> {
+async function chatRecipient(deps: Deps, customerId: CustomerId, wanted: Wanted, chatId: string): Promise<Recipient> {
   // A thread that is named by an address is one of `from`, where that is given.
   const from = parseConversation(chatId).kind === "id" ? undefined : wanted.from;
-  const chat = await requireChat(context, { customerId, id: chatId, from });
-  const number = numberOfChat(await context.known.numbers(customerId), chat, wanted.from);
-  if (chat.peer !== null) return addressRecipient(context, number, chat.peer, chat);
+  const chat = await requireChat(deps, { customerId, id: chatId, from });
+  const number = numberOfChat(await deps.configCache.numbers(customerId), chat, wanted.from);
+  if (chat.peer !== null) return addressRecipient(deps, number, chat.peer, chat);
   if (chat.leftAt !== null) {
     throw new ApiError("INVALID_STATUS", `${chat.id}: ${chat.from} has left this group; nothing can be sent to it.`);
   }
   // What the provider calls the group is a name on its own instance only, and a group has one channel.
-  const plan = await planInGroup(context, chat.instanceId);
+  const plan = await planInGroup(deps, chat.instanceId);
   return { number, sender: null, to: chat.id, chat, isGroup: true, plan, usable: [chat.channel] };
 }
 

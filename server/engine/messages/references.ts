@@ -3,11 +3,11 @@
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { findHandOver, findMessage } from "../../store/messages.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 /** The message that an instance's provider calls `reference`, whichever way it went; null where there is none. */
 export async function findByReference(
-  { store }: Pick<Context, "store">,
+  { store }: Pick<Deps, "store">,
   instanceId: InstanceId,
   reference: string,
 ): Promise<Message | null> {
@@ -17,7 +17,7 @@ export async function findByReference(
 
 /** Whether a message called `reference` is here of the instance, or of another one at the same peer, which hears the same. */
 export async function isKnown(
-  { store, connections }: Pick<Context, "store" | "connections">,
+  { store, connections }: Pick<Deps, "store" | "connections">,
   instanceId: InstanceId,
   reference: string,
 ): Promise<boolean> {
@@ -32,7 +32,7 @@ export async function isKnown(
  * what became of it.
  */
 export function referenceTurn(
-  { connections }: Pick<Context, "connections">,
+  { connections }: Pick<Deps, "connections">,
   instanceId: InstanceId,
   reference: string,
 ): string {

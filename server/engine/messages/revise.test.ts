@@ -16,7 +16,7 @@ async function messageIn(stage: EngineStage, status: MessageStatus): Promise<Mes
   const set: Partial<Message> = { status, ...(status === "scheduled" ? {} : { dueAt: null }) };
   if (status === "failed") Object.assign(set, { errorCode: "REJECTED", errorMessage: "not wanted" });
   const { version } = await stage.message(id);
-  await stage.context.store.commit([{ op: "update", table: "messages", id, version, set }]);
+  await stage.deps.store.commit([{ op: "update", table: "messages", id, version, set }]);
   return id;
 }
 
@@ -35,19 +35,19 @@ interface Verb {
 const VERBS: Verb[] = [
   {
     name: "cancelling its schedule",
-    run: (stage, id, customerId = stage.customer.id) => cancelSchedule(stage.life.context, customerId, id),
+    run: (stage, id, customerId = stage.customer.id) => cancelSchedule(stage.life.deps, customerId, id),
     refusal: "NOT_SCHEDULED",
     allowed: { scheduled: ["cancelled", "schedule_cancelled"] },
   },
   {
     name: "retrying",
-    run: (stage, id, customerId) => retryMessage(stage.life.context, retrying(stage, id, customerId)),
+    run: (stage, id, customerId) => retryMessage(stage.life.deps, retrying(stage, id, customerId)),
     refusal: "INVALID_STATUS",
     allowed: { failed: ["queued", "queued"] },
   },
   {
     name: "deleting",
-    run: (stage, id, customerId = stage.customer.id) => deleteMessage(stage.life.context, customerId, id),
+    run: (stage, id, customerId = stage.customer.id) => deleteMessage(stage.life.deps, customerId, id),
     refusal: "INVALID_STATUS",
     allowed: {
       scheduled: ["cancelled", "schedule_cancelled", "deleted"],
@@ -102,7 +102,7 @@ test("contract 3: a retry begins on the channel that failed, with a life of 72 h
   await stage.tell(receipt("failed"));
   await stage.tell(receipt("failed", { reference: "ref-2", channel: "sms" }));
   assert.equal((await stage.message(id)).status, "failed");
-  const { message, repeated } = await retryMessage(stage.life.context, retrying(stage, id));
+  const { message, repeated } = await retryMessage(stage.life.deps, retrying(stage, id));
   assert.equal(repeated, false);
   assert.deepEqual(
     [message.channel, message.errorCode, message.providerErrorCode, message.sentAt, message.retryCount],
@@ -124,9 +124,9 @@ test("contract 3: a repeat of a retry's idempotency key does nothing and answers
   const stage = await engineStage(t);
   const id = await messageIn(stage, "failed");
   const keyed = { ...retrying(stage, id), idempotencyKey: "again" };
-  await retryMessage(stage.life.context, keyed);
+  await retryMessage(stage.life.deps, keyed);
   await stage.run();
-  const { message, repeated } = await retryMessage(stage.life.context, keyed);
+  const { message, repeated } = await retryMessage(stage.life.deps, keyed);
   assert.deepEqual([repeated, message.status, message.retryCount], [true, "sent", 1]);
   assert.equal(stage.provider.handed.length, 1);
 });
@@ -135,19 +135,19 @@ describe("contract 3: a deleted message", () => {
   test("has no text left, is deleted once, and is not retried", async (t) => {
     const stage = await engineStage(t);
     const id = await messageIn(stage, "failed");
-    await deleteMessage(stage.life.context, stage.customer.id, id);
+    await deleteMessage(stage.life.deps, stage.customer.id, id);
     const message = await stage.message(id);
     assert.deepEqual([message.text, message.deletedAt], [null, stage.clock.now()]);
-    await assert.rejects(deleteMessage(stage.life.context, stage.customer.id, id), { code: "ALREADY_DELETED" });
-    await assert.rejects(retryMessage(stage.life.context, retrying(stage, id)), { code: "NOT_FOUND" });
-    await assert.rejects(cancelSchedule(stage.life.context, stage.customer.id, id), { code: "NOT_FOUND" });
+    await assert.rejects(deleteMessage(stage.life.deps, stage.customer.id, id), { code: "ALREADY_DELETED" });
+    await assert.rejects(retryMessage(stage.life.deps, retrying(stage, id)), { code: "NOT_FOUND" });
+    await assert.rejects(cancelSchedule(stage.life.deps, stage.customer.id, id), { code: "NOT_FOUND" });
   });
 
   test("that waits for a delivery goes to no other channel", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send({ routing: { fallbackAfterSeconds: 10 } });
     await stage.run();
-    await deleteMessage(stage.life.context, stage.customer.id, id);
+    await deleteMessage(stage.life.deps, stage.customer.id, id);
     await stage.pass(60_000);
     await stage.tell(receipt("failed"));
     assert.equal(stage.provider.handed.length, 1);
@@ -158,7 +158,7 @@ describe("contract 3: a deleted message", () => {
     const stage = await engineStage(t);
     const id = await stage.send();
     await stage.run();
-    await deleteMessage(stage.life.context, stage.customer.id, id);
+    await deleteMessage(stage.life.deps, stage.customer.id, id);
     await stage.tell(receipt("delivered"));
     const texts = (await stage.events(id)).map(({ data }) => data.text);
     assert.deepEqual(texts, ["Hello", "Hello", null, null]);
@@ -169,6 +169,6 @@ describe("contract 3: a deleted message", () => {
     stage.provider.sendNext.push(UNKNOWN);
     const id = await stage.send();
     await stage.run();
-    await assert.rejects(deleteMessage(stage.life.context, stage.customer.id, id), { code: "INVALID_STATUS" });
+    await assert.rejects(deleteMessage(stage.life.deps, stage.customer.id, id), { code: "INVALID_STATUS" });
   });
 });

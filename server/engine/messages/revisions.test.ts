@@ -17,8 +17,8 @@ function revision(text: string | null, more: Partial<RevisionSignal> = {}): Revi
 const AUDIO_KEPT: Signal = { kind: "audioKept", reference: "ref-1", to: "+15550000001", channel: "imessage" };
 
 /** The id of the only inbound message. */
-async function arrived({ context }: EngineStage): Promise<MessageId> {
-  const rows = context.store.db.selectFrom("messages").select("id").where("direction", "=", "inbound");
+async function arrived({ deps }: EngineStage): Promise<MessageId> {
+  const rows = deps.store.db.selectFrom("messages").select("id").where("direction", "=", "inbound");
   return (await rows.executeTakeFirstOrThrow()).id;
 }
 
@@ -63,7 +63,7 @@ test("contract 4: what a contact takes back is unsent, with message.unsent, once
 test("a revision told in one breath with its message finds it, also when the message is told once more", async (t) => {
   const stage = await engineStage(t);
   const signals: Signal[] = [inbound(), revision("Hi there"), inbound(), revision(null)];
-  await Promise.all(signals.map((signal) => apply(stage.context, stage.instance.id, signal)));
+  await Promise.all(signals.map((signal) => apply(stage.deps, stage.instance.id, signal)));
   const id = await arrived(stage);
   assert.deepEqual(await stage.told(id), ["inbound", "edited", "unsent"]);
 });
@@ -72,7 +72,7 @@ test("no revision brings back the text of a message that was deleted", async (t)
   const stage = await engineStage(t);
   await stage.tell(inbound());
   const id = await arrived(stage);
-  await deleteMessage(stage.context, stage.customer.id, id);
+  await deleteMessage(stage.deps, stage.customer.id, id);
   await stage.tell(revision("Hi there"));
   await stage.tell(revision(null));
   assert.deepEqual(await stage.told(id), ["inbound", "deleted"]);
@@ -101,7 +101,7 @@ test("contract 4: an audio message that a contact keeps is told of once", async 
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
-  await Promise.all([AUDIO_KEPT, AUDIO_KEPT].map((signal) => apply(stage.context, stage.instance.id, signal)));
+  await Promise.all([AUDIO_KEPT, AUDIO_KEPT].map((signal) => apply(stage.deps, stage.instance.id, signal)));
   await stage.tell(AUDIO_KEPT);
   assert.deepEqual(await stage.told(id), ["queued", "sent", "audio_kept"]);
 });

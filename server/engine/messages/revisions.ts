@@ -7,7 +7,7 @@ import type { AudioKeptSignal, RevisionSignal } from "../../providers/provider.t
 import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
 import { decide } from "../commit.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
 import { changeMessage, unitOf } from "./change-message.ts";
 import { findByReference, referenceTurn } from "./references.ts";
@@ -16,22 +16,22 @@ import { findByReference, referenceTurn } from "./references.ts";
  * Applies that a contact edited or took back a message of its own; resolves when that is on disk. What is so already
  * changes nothing, nor does anything that is said of a message which is not known, was deleted or was taken back.
  */
-export async function hearRevision(context: Context, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
+export async function hearRevision(deps: Deps, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
   const { reference } = signal;
-  await context.turns.take(referenceTurn(context, instanceId, reference), () => revise(context, instanceId, signal));
+  await deps.serial.run(referenceTurn(deps, instanceId, reference), () => revise(deps, instanceId, signal));
 }
 
-async function revise(context: Context, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
+async function revise(deps: Deps, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
   const text = signal.text === "" ? null : signal.text;
   const forgets = forgetting(instanceId, signal);
-  const message = await findByReference(context, instanceId, signal.reference);
+  const message = await findByReference(deps, instanceId, signal.reference);
   // What became of our own messages is known from the commands that did it.
   if (message?.direction !== "inbound") {
-    if (message === null) context.observer.fault("revision", new Error("a revision names no message of this service"));
-    return forgetOnly(context, forgets);
+    if (message === null) deps.observer.fault("revision", new Error("a revision names no message of this service"));
+    return forgetOnly(deps, forgets);
   }
-  await changeMessage(context, message, (fresh) => {
-    const told = changeContext(context);
+  await changeMessage(deps, message, (fresh) => {
+    const told = changeContext(deps);
     const isSo = fresh.deletedAt !== null || (signal.text !== null && fresh.text === text);
     const change = isSo ? null : signal.text === null ? unsend(fresh, told) : edit(fresh, text, told);
     if (forgets.length === 0) return change;
@@ -40,27 +40,25 @@ async function revise(context: Context, instanceId: InstanceId, signal: Revision
 }
 
 /** Applies that a contact kept an audio message of ours, once for each message; resolves when that is on disk. */
-export async function hearAudioKept(context: Context, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
-  await context.turns.take(referenceTurn(context, instanceId, signal.reference), () =>
-    keepOnce(context, instanceId, signal),
-  );
+export async function hearAudioKept(deps: Deps, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
+  await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), () => keepOnce(deps, instanceId, signal));
 }
 
-async function keepOnce(context: Context, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
+async function keepOnce(deps: Deps, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
   const forgets = forgetting(instanceId, signal);
   const reference = `audioKept ${signal.reference}`;
-  if (await findArrival(context.store.db, instanceId, reference)) return forgetOnly(context, forgets);
-  const decided = await decide(context, async () => {
-    const message = await findByReference(context, instanceId, signal.reference);
+  if (await findArrival(deps.store.db, instanceId, reference)) return forgetOnly(deps, forgets);
+  const decided = await decide(deps, async () => {
+    const message = await findByReference(deps, instanceId, signal.reference);
     if (message === null) return { unit: forgets.length === 0 ? null : forgets, value: null };
-    const record = { instanceId, reference, createdAt: context.clock.real() };
-    const arrival: Operation = { op: "once", table: "arrivals", record };
-    const change = keepAudio(message, changeContext(context));
+    const record = { instanceId, reference, createdAt: deps.clock.real() };
+    const arrival: Operation = { op: "insertUnique", table: "arrivals", record };
+    const change = keepAudio(message, changeContext(deps));
     const kept = { ...change.message, version: message.version + 1 };
     return { unit: [arrival, ...unitOf(message, change), ...forgets], value: kept };
   });
-  if (decided.taken) return forgetOnly(context, forgets);
+  if (decided.taken) return forgetOnly(deps, forgets);
   if (decided.value === null) {
-    context.observer.fault("audio", new Error("an audio message was kept that is none of this service"));
-  } else context.recent.keep(decided.value);
+    deps.observer.fault("audio", new Error("an audio message was kept that is none of this service"));
+  } else deps.messageCache.keep(decided.value);
 }

@@ -7,7 +7,7 @@ import { parseInstant } from "../../core/instant.ts";
 import type { Message } from "../../core/message.ts";
 import { changeScheduled, type ScheduledChange } from "../../core/message-revision.ts";
 import { contentOf, mediaProblems } from "../../core/sending.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { changeMessage } from "./change-message.ts";
 import { requireMessage } from "./revise.ts";
 
@@ -40,14 +40,14 @@ export function scheduleOf(text: string | undefined, now: number): number | null
  * that came due first is refused with `INVALID_STATUS`, and a changed one goes out as changed. Throws what sending throws.
  */
 export async function updateMessage(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
   id: string,
   body: UpdateMessage,
 ): Promise<Message> {
-  const given = understand(context, body);
-  const message = await requireMessage(context, customerId, id);
-  return changeMessage(context, message, (fresh) => {
+  const given = understand(deps, body);
+  const message = await requireMessage(deps, customerId, id);
+  return changeMessage(deps, message, (fresh) => {
     if (fresh.status !== "scheduled") {
       throw new ApiError(
         "INVALID_STATUS",
@@ -58,16 +58,16 @@ export async function updateMessage(
     if (text === null && mediaUrls.length + fresh.attachments.length === 0) {
       throw invalidField("content.text", "must not be empty, where neither media nor attachments are left");
     }
-    return changeScheduled(fresh, given, changeContext(context));
+    return changeScheduled(fresh, given, changeContext(deps));
   });
 }
 
 /** What the body asks for. Throws a 400 that names every field which is wrong by itself. */
-function understand(context: Context, { content, scheduledAt, metadata }: UpdateMessage): ScheduledChange {
+function understand(deps: Deps, { content, scheduledAt, metadata }: UpdateMessage): ScheduledChange {
   const { text, mediaUrls, spelling } = contentOf(content ?? {});
-  const problems = mediaProblems(mediaUrls ?? [], spelling, context.settings);
+  const problems = mediaProblems(mediaUrls ?? [], spelling, deps.settings);
   if (problems.length > 0) throw invalidFields(problems);
-  const at = scheduleOf(scheduledAt, context.clock.now());
+  const at = scheduleOf(scheduledAt, deps.clock.now());
   return {
     ...(text === undefined ? {} : { text: text === "" ? null : text }),
     ...(mediaUrls === undefined ? {} : { mediaUrls }),

@@ -136,8 +136,8 @@ describe("contract 3: an unknown outcome", () => {
     const { stage, id } = await unknownMessage(t, { provider: new ScriptedProvider({ asks: false }) });
     for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
     const retrying = { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null };
-    await assert.rejects(retryMessage(stage.life.context, retrying), { code: "OUTCOME_UNKNOWN" });
-    await retryMessage(stage.life.context, { ...retrying, mayDuplicate: true });
+    await assert.rejects(retryMessage(stage.life.deps, retrying), { code: "OUTCOME_UNKNOWN" });
+    await retryMessage(stage.life.deps, { ...retrying, mayDuplicate: true });
     await stage.run();
     assert.deepEqual(await stage.told(id), ["queued", "failed", "queued", "sent"]);
     assert.equal((await stage.message(id)).retryCount, 1);

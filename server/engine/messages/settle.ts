@@ -6,7 +6,7 @@ import { withPart } from "../../core/message-parts.ts";
 import { placeOf } from "../../core/message-routing.ts";
 import { type Outbound, type Outcome, restOf, type SentPart } from "../../providers/provider.ts";
 import { answerOf } from "../answer.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import type { RunResult } from "../lanes.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
@@ -19,25 +19,24 @@ const ASK_AGAIN_MS_MIN = 1_000;
 const ASK_AGAIN_MS_MAX = 15_000;
 
 /** Asks about a message whose hand-over was recorded and whose outcome nobody knows. `abort` ends the asking. */
-export async function settle(context: Context, message: Message, abort: AbortController): Promise<RunResult> {
-  const connection = context.connections.of(message.instanceId);
-  if (connection === null) return wait(context, message, "its instance is not running");
+export async function settle(deps: Deps, message: Message, abort: AbortController): Promise<RunResult> {
+  const connection = deps.connections.of(message.instanceId);
+  if (connection === null) return wait(deps, message, "its instance is not running");
   const { provider, peer } = connection;
   // Another one would truthfully say that it never had it.
-  if (message.peer !== null && message.peer !== peer)
-    return wait(context, message, "its instance has another peer now");
+  if (message.peer !== null && message.peer !== peer) return wait(deps, message, "its instance has another peer now");
   // A lease that ran out: what died with it may have been in the middle of the hand-over, so the peer gets its time.
   if (message.unknownSince === null) {
-    return wait(context, message, "the hand-over was interrupted", provider.capabilities.settleAfterMs);
+    return wait(deps, message, "the hand-over was interrupted", provider.capabilities.settleAfterMs);
   }
   const outcome =
-    provider.settle === undefined ? null : await ask(context, provider.settle.bind(provider), message, abort);
+    provider.settle === undefined ? null : await ask(deps, provider.settle.bind(provider), message, abort);
   if (outcome === "absent") {
     const sendAgain = "the provider never took it: it is sent again";
-    await changeMessage(context, message, (fresh) => {
-      const now = context.clock.now();
+    await changeMessage(deps, message, (fresh) => {
+      const now = deps.clock.now();
       // At its place: what was accepted after it goes after it.
-      const dueAt = placeOf(fresh, context.settings.messageTtlMs, now);
+      const dueAt = placeOf(fresh, deps.settings.messageTtlMs, now);
       const deferred = fresh.handOvers === message.handOvers ? defer(fresh, sendAgain, dueAt, now) : null;
       return deferred === null ? null : { message: deferred, events: [] };
     });
@@ -45,28 +44,28 @@ export async function settle(context: Context, message: Message, abort: AbortCon
   }
   const rest = outcome === null ? null : restOf(outcome);
   if (outcome !== null && rest !== null && rest.outcome !== "unknown") {
-    await conclude(context, provider, message, outcome);
+    await conclude(deps, provider, message, outcome);
     return "good";
   }
   // Why an instance is down is its operator's matter, who reads it in its health.
-  const isUp = context.connections.isUp(context, message.instanceId);
+  const isUp = deps.connections.isUp(deps, message.instanceId);
   const why = rest?.outcome === "unknown" ? rest.reason : null;
   const reason = isUp ? (why ?? "the provider cannot be asked") : "its instance is down";
-  return wait(context, message, reason, null, outcome?.outcome === "partly" ? outcome.part : null);
+  return wait(deps, message, reason, null, outcome?.outcome === "partly" ? outcome.part : null);
 }
 
 async function ask(
-  context: Context,
+  deps: Deps,
   question: (message: Outbound) => Promise<Outcome | "absent">,
   message: Message,
   abort: AbortController,
 ): Promise<Outcome | "absent"> {
   const late: Outcome = { outcome: "unknown", reason: "the provider did not say in time" };
   try {
-    const asked = await askedAbout(context, message);
-    return await answerOf<Outcome | "absent">(context.clock, abort, () => question(asked), late);
+    const asked = await askedAbout(deps, message);
+    return await answerOf<Outcome | "absent">(deps.clock, abort, () => question(asked), late);
   } catch (error) {
-    context.observer.fault("provider.settle", error);
+    deps.observer.fault("provider.settle", error);
     return { outcome: "unknown", reason: "the provider could not be asked" };
   }
 }
@@ -76,21 +75,21 @@ async function ask(
  * known to have been sent of it.
  */
 async function wait(
-  context: Context,
+  deps: Deps,
   message: Message,
   reason: string,
   waitMs: number | null = null,
   part: SentPart | null = null,
 ): Promise<RunResult> {
-  if (message.unknownSince === null) context.observer.unknownOutcome();
-  await changeMessage(context, message, (current) => {
+  if (message.unknownSince === null) deps.observer.unknownOutcome();
+  await changeMessage(deps, message, (current) => {
     if (current.status !== "pending") return null;
     const fresh = withPart(current, part);
-    const now = context.clock.now();
+    const now = deps.clock.now();
     const since = fresh.unknownSince;
     if (since !== null && now - since >= UNKNOWN_MS_MAX) {
       const text = `It may have been sent: the hand-over did not end, and asking did not settle it (${reason}).`;
-      return fail(fresh, { code: "OUTCOME_UNKNOWN", message: text }, changeContext(context));
+      return fail(fresh, { code: "OUTCOME_UNKNOWN", message: text }, changeContext(deps));
     }
     const againMs = Math.min(Math.max(now - (since ?? now), ASK_AGAIN_MS_MIN), ASK_AGAIN_MS_MAX);
     return { message: becomeUnknown(fresh, now + (waitMs ?? againMs), reason, now), events: [] };

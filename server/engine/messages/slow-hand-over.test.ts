@@ -12,7 +12,7 @@ import { LEASE_MS } from "./lease.ts";
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HAND_OVER_MS = 10 * MINUTE_MS;
-/** After so long another message has the slot of one that is still being handed over. */
+/** After so long another message has the permit of one that is still being handed over. */
 const SLOT_MS = 40 * SECOND_MS;
 
 const to = (index: number) => `+1555010000${index}`;
@@ -28,7 +28,7 @@ async function slowStage(t: NodeTest, takesMs: Readonly<Record<string, number>>,
   };
   /** What the sweep does now and then. */
   const sweep = async () => {
-    await stage.life.context.store.release(stage.clock.real(), stage.clock.now());
+    await stage.life.deps.store.release(stage.clock.real(), stage.clock.now());
     await stage.run();
   };
   const advance = async (ms: number) => {
@@ -63,7 +63,7 @@ test("one that its provider never ends is called off when its time is over, and 
   checkHandOvers(await stage.message(id), provider.handed);
 });
 
-test("those that hang keep no slot from others, whose messages go out after 40 s at the latest", async (t) => {
+test("those that hang keep no permit from others, whose messages go out after 40 s at the latest", async (t) => {
   const hanging = { [to(1)]: 5 * MINUTE_MS, [to(2)]: 5 * MINUTE_MS };
   const { stage, provider, advance } = await slowStage(t, hanging, 2);
   for (const index of [1, 2]) await stage.send({ to: to(index) });
@@ -77,7 +77,7 @@ test("those that hang keep no slot from others, whose messages go out after 40 s
   assert.equal(provider.handed.length, 3);
 });
 
-test("what goes to the same recipient waits its turn, in order, and keeps no slot from others either", async (t) => {
+test("what goes to the same recipient waits its turn, in order, and keeps no permit from others either", async (t) => {
   const { stage, provider, advance } = await slowStage(t, { [to(1)]: 3 * MINUTE_MS }, 4);
   const ids = [];
   provider.isUp = false;
@@ -93,7 +93,7 @@ test("what goes to the same recipient waits its turn, in order, and keeps no slo
   assert.deepEqual(order, ids, "each once, in the order of acceptance");
 });
 
-test("what goes to the same recipient by another instance waits its turn too, and keeps no slot there from others", async (t) => {
+test("what goes to the same recipient by another instance waits its turn too, and keeps no permit there from others", async (t) => {
   const { stage, add, setRoutes, flip } = await carriersOn(t);
   const { life, clock } = stage;
   const slow = await add(new ScriptedProvider({ channels: ["sms"], concurrency: 4, handOverMs: HAND_OVER_MS }));
@@ -113,7 +113,7 @@ test("what goes to the same recipient by another instance waits its turn too, an
   const advance = async (seconds: number) => {
     for (let passed = 0; passed < seconds; passed += 1) {
       await clock.advance(SECOND_MS);
-      await life.context.store.release(clock.real(), clock.now());
+      await life.deps.store.release(clock.real(), clock.now());
     }
   };
   await advance(SLOT_MS / SECOND_MS + 5);
@@ -142,9 +142,9 @@ test("one that lost its lease while it waited, and went elsewhere, is not given 
   assert.deepEqual(handedTo(slow), [first]);
   await clock.advance(LEASE_MS + SECOND_MS);
   slow.provider.isUp = false;
-  await life.context.store.release(clock.real(), clock.now());
+  await life.deps.store.release(clock.real(), clock.now());
   const receipted = receipt("delivered", { channel: "sms", messageId: first, reference: "early" });
-  await apply(life.context, slow.id, receipted);
+  await apply(life.deps, slow.id, receipted);
   await flip(true, quick);
   assert.equal((await stage.message(second)).instanceId, quick.id);
   await flip(true, slow);

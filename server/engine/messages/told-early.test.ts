@@ -11,7 +11,7 @@ import { apply } from "../apply.ts";
 async function toldEarly(stage: EngineStage, signal: Signal) {
   let told: Promise<unknown> = Promise.resolve();
   stage.provider.onSend = () => {
-    told = turns(1).then(() => apply(stage.life.context, stage.instance.id, signal));
+    told = turns(1).then(() => apply(stage.life.deps, stage.instance.id, signal));
     return { outcome: "accepted", reference: "ref-1" };
   };
   const id = await stage.send();

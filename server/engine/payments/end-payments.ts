@@ -6,17 +6,17 @@ import { fail } from "../../core/message-lifecycle.ts";
 import { cancelPayment, expirePayment, type Payment, type PaymentChange } from "../../core/payment.ts";
 import { findMessage } from "../../store/messages.ts";
 import { findPayment, findPaymentOf, listDuePayments } from "../../store/payments.ts";
-import type { Unit } from "../../store/store.ts";
+import type { Transaction } from "../../store/store.ts";
 import { change } from "../commit.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { type Command, type Commanded, once } from "../idempotency.ts";
 import { unitOf } from "../messages/change-message.ts";
 import { orUnreadable } from "../quarantine.ts";
 import { paymentContext, paymentOperations } from "./payments.ts";
 
 /** A customer's payment request; throws 404 `NOT_FOUND`. */
-export async function requirePayment(context: Context, customerId: CustomerId, id: string): Promise<Payment> {
-  const payment = await findPaymentOf(context.store.db, customerId, id);
+export async function requirePayment(deps: Deps, customerId: CustomerId, id: string): Promise<Payment> {
+  const payment = await findPaymentOf(deps.store.db, customerId, id);
   if (payment !== null) return payment;
   throw new ApiError("NOT_FOUND", `There is no payment request ${id.slice(0, 100)}.`);
 }
@@ -26,16 +26,16 @@ export async function requirePayment(context: Context, customerId: CustomerId, i
  * `NOT_FOUND`, and 400 `INVALID_STATUS` when it is pending no more.
  */
 export async function cancelRequest(
-  context: Context,
+  deps: Deps,
   command: Command,
   customerId: CustomerId,
   id: string,
 ): Promise<Commanded<Payment>> {
-  return once(context, command, async () => {
-    const payment = await requirePayment(context, customerId, id);
-    const changed = cancelPayment(payment, "cancel", paymentContext(context));
+  return once(deps, command, async () => {
+    const payment = await requirePayment(deps, customerId, id);
+    const changed = cancelPayment(payment, "cancel", paymentContext(deps));
     if (changed !== null) {
-      return { unit: await endingOf(context, payment, changed), value: changed.payment, result: payment.id };
+      return { unit: await endingOf(deps, payment, changed), value: changed.payment, result: payment.id };
     }
     throw new ApiError("INVALID_STATUS", `${id} is ${payment.status}; only a pending request can be cancelled.`);
   });
@@ -45,29 +45,29 @@ export async function cancelRequest(
 const EXPIRED_AT_ONCE = 100;
 
 /** Expires requests whose time is up. Answers whether there may be more of them. */
-export async function expirePayments(context: Context): Promise<boolean> {
-  const due = await listDuePayments(context.store.db, context.clock.now(), EXPIRED_AT_ONCE);
-  await Promise.all(due.map(({ id }) => orUnreadable(context, "payments", () => expireRequest(context, id))));
+export async function expirePayments(deps: Deps): Promise<boolean> {
+  const due = await listDuePayments(deps.store.db, deps.clock.now(), EXPIRED_AT_ONCE);
+  await Promise.all(due.map(({ id }) => orUnreadable(deps, "payments", () => expireRequest(deps, id))));
   return due.length === EXPIRED_AT_ONCE;
 }
 
-async function expireRequest(context: Context, id: PaymentId): Promise<void> {
-  await change(context, async () => {
-    const payment = await findPayment(context.store.db, id);
+async function expireRequest(deps: Deps, id: PaymentId): Promise<void> {
+  await change(deps, async () => {
+    const payment = await findPayment(deps.store.db, id);
     // A sandbox that was reset in between has forgotten it.
-    const changed = payment === null ? null : expirePayment(payment, paymentContext(context));
-    const unit = payment === null || changed === null ? null : await endingOf(context, payment, changed);
+    const changed = payment === null ? null : expirePayment(payment, paymentContext(deps));
+    const unit = payment === null || changed === null ? null : await endingOf(deps, payment, changed);
     return { unit, value: undefined };
   });
 }
 
 /** A message that still waits to ask for what nobody is to pay any more is not sent: it fails in the same unit. */
-async function endingOf(context: Context, before: Payment, changed: PaymentChange): Promise<Unit> {
+async function endingOf(deps: Deps, before: Payment, changed: PaymentChange): Promise<Transaction> {
   const operations = paymentOperations(before, changed);
   // A message that cannot be read is in quarantine: it is not sent, and the request ends without it.
-  const message = await orUnreadable(context, "payments", () => findMessage(context.store.db, before.messageId));
+  const message = await orUnreadable(deps, "payments", () => findMessage(deps.store.db, before.messageId));
   if (message?.status !== "queued") return operations;
   const text = `The payment request ${before.id} was ${changed.payment.status} before this message could be sent.`;
-  const failed = fail(message, { code: "EXPIRED", message: text }, changeContext(context));
+  const failed = fail(message, { code: "EXPIRED", message: text }, changeContext(deps));
   return failed === null ? operations : unitOf(message, failed, operations);
 }

@@ -58,7 +58,7 @@ function codeOf(error: unknown): string {
 
 async function ask({ stage, contact }: Round): Promise<Payment> {
   const { life, customer, apiKey } = stage;
-  const commanded = await requestPayment(life.context, {
+  const commanded = await requestPayment(life.deps, {
     customerId: customer.id,
     keyId: apiKey.id,
     correlationId: `cor_${"0".repeat(32)}`,
@@ -73,19 +73,19 @@ async function ask({ stage, contact }: Round): Promise<Payment> {
 function pay({ stage, contact }: Round, name = "1"): Promise<unknown> {
   const payment = { amountCents: 2_500, currency: "USD" as const, isRequest: false };
   const signal = inbound({ reference: `${contact} ${name}`, from: contact, text: null, payment });
-  return apply(stage.life.context, stage.instance.id, signal);
+  return apply(stage.life.deps, stage.instance.id, signal);
 }
 
 function cancel({ stage }: Round, id: PaymentId): Promise<unknown> {
   const command = { key: null, customerId: stage.customer.id, route: "cancel", body: {} };
-  return cancelRequest(stage.life.context, command, stage.customer.id, id);
+  return cancelRequest(stage.life.deps, command, stage.customer.id, id);
 }
 
 /** How a request ended, after checks that hold whoever wins: one event says it, with the record as it is. */
 async function endOf({ stage }: Round, id: PaymentId): Promise<string> {
-  const payment = await findPayment(stage.context.store.db, id);
+  const payment = await findPayment(stage.deps.store.db, id);
   assert.ok(payment !== null);
-  const all = await stage.context.store.db
+  const all = await stage.deps.store.db
     .selectFrom("events")
     .select(["type", "bytes"])
     .where("message_id", "=", payment.messageId)
@@ -108,7 +108,7 @@ async function endOf({ stage }: Round, id: PaymentId): Promise<string> {
 
 /** The names of the inbound messages that paid. */
 async function payersOf(round: Round, ...ids: PaymentId[]): Promise<string[]> {
-  const { db } = round.stage.context.store;
+  const { db } = round.stage.deps.store;
   const payers: string[] = [];
   for (const id of ids) {
     const payment = await findPayment(db, id);
@@ -126,7 +126,7 @@ test("contract 3, Payments: paying and expiring at once: paid or expired, never 
     round.stage.clock.shift(60_000);
     const refused = await round.atOnce(
       () => pay(round),
-      () => expirePayments(round.stage.life.context),
+      () => expirePayments(round.stage.life.deps),
     );
     assert.deepEqual(refused, [null, null]);
     return endOf(round, id);
@@ -154,7 +154,7 @@ test("contract 3, Payments: two payments at once for one request: one of them pa
       () => pay(round, "1"),
       () => pay(round, "2"),
     );
-    const query = round.stage.context.store.db.selectFrom("messages").select("id").where("from", "=", round.contact);
+    const query = round.stage.deps.store.db.selectFrom("messages").select("id").where("from", "=", round.contact);
     assert.equal((await query.execute()).length, 2);
     const [payer = ""] = await payersOf(round, id);
     return `${await endOf(round, id)} by ${payer.split(" ")[1]}`;
@@ -200,7 +200,7 @@ test("contract 3, Payments: the message failing and a payment at once: cancelled
     const again = await round.stage.message(messageId);
     const failed = receipt("failed", { reference: again.providerMessageId ?? "", messageId, channel: "sms" });
     await round.atOnce(
-      () => apply(round.stage.life.context, round.stage.instance.id, failed),
+      () => apply(round.stage.life.deps, round.stage.instance.id, failed),
       () => pay(round),
     );
     assert.equal((await round.stage.message(messageId)).status, "failed");

@@ -40,7 +40,7 @@ async function ask(
   { life, customer, apiKey }: EngineStage,
   more: { to?: string; amount?: number | string; expiresInSeconds?: number; callbackUrl?: string },
 ): Promise<Payment> {
-  const commanded = await requestPayment(life.context, {
+  const commanded = await requestPayment(life.deps, {
     customerId: customer.id,
     keyId: apiKey.id,
     correlationId: `cor_${"0".repeat(32)}`,
@@ -51,15 +51,15 @@ async function ask(
   return commanded.value;
 }
 
-async function paymentOf({ context }: EngineStage, id: Payment["id"]): Promise<Payment> {
-  const payment = await findPayment(context.store.db, id);
+async function paymentOf({ deps }: EngineStage, id: Payment["id"]): Promise<Payment> {
+  const payment = await findPayment(deps.store.db, id);
   assert.ok(payment !== null);
   return payment;
 }
 
 /** Events of payment requests so far: what happened to which, and that each carries the record as it then was. */
-async function paymentEvents({ context }: EngineStage): Promise<[type: string, id: string, data: PaymentRequest][]> {
-  const rows = await context.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
+async function paymentEvents({ deps }: EngineStage): Promise<[type: string, id: string, data: PaymentRequest][]> {
+  const rows = await deps.store.db.selectFrom("events").select(["type", "bytes"]).orderBy("position").execute();
   return rows
     .filter(({ type }) => type.startsWith("payment."))
     .map(({ type, bytes }) => {
@@ -68,8 +68,8 @@ async function paymentEvents({ context }: EngineStage): Promise<[type: string, i
     });
 }
 
-async function inboundId({ context }: EngineStage, reference: string): Promise<MessageId> {
-  const row = await context.store.db
+async function inboundId({ deps }: EngineStage, reference: string): Promise<MessageId> {
+  const row = await deps.store.db
     .selectFrom("messages")
     .select("id")
     .where("provider_message_id", "=", reference)
@@ -86,7 +86,7 @@ describe("contract 3, Payments: asking", () => {
     const message = await stage.message(payment.messageId);
     assert.equal(message.text, "Payment request: $1,234.50");
     assert.deepEqual(message.payment, { id: payment.id, amountCents: 123_450 });
-    const events = await stage.context.store.db.selectFrom("events").select("type").orderBy("position").execute();
+    const events = await stage.deps.store.db.selectFrom("events").select("type").orderBy("position").execute();
     assert.deepEqual(
       events.map(({ type }) => type),
       ["message.queued", "payment.request.created"],
@@ -101,7 +101,7 @@ describe("contract 3, Payments: asking", () => {
     await assert.rejects(stage.ask({ to: "" }), (error) => (error as ApiError).code === "INVALID_RECIPIENT");
     await assert.rejects(stage.ask({ amount: 0.1 + 0.2 }), /amount: must be 0\.01 to 999,999\.99 .*got 0\.3000/);
     for (const table of ["payments", "messages", "events"] as const) {
-      assert.deepEqual(await stage.context.store.db.selectFrom(table).select("id").execute(), []);
+      assert.deepEqual(await stage.deps.store.db.selectFrom(table).select("id").execute(), []);
     }
   });
 
@@ -126,7 +126,7 @@ describe("contract 3, Payments: paid", () => {
     assert.deepEqual(payment.paidBy, { messageId, evidence: "apple_cash" });
     assert.equal(payment.paidAt, stage.clock.now());
     assert.equal(payment.dueAt, null);
-    const events = await stage.context.store.db.selectFrom("events").select("type").orderBy("position").execute();
+    const events = await stage.deps.store.db.selectFrom("events").select("type").orderBy("position").execute();
     assert.deepEqual(
       events.map(({ type }) => type).filter((type) => /inbound|paid/.test(type)),
       ["message.inbound", "payment.request.paid"],
@@ -247,11 +247,11 @@ describe("contract 3, Payments: the end without a payment", () => {
     const payment = await stage.payment(id);
     assert.deepEqual([payment.status, payment.reason, payment.dueAt], ["cancelled", "MESSAGE_FAILED", null]);
     assert.equal((await stage.message(messageId)).status, "failed");
-    const events = await stage.context.store.db.selectFrom("events").select("type").orderBy("position").execute();
+    const events = await stage.deps.store.db.selectFrom("events").select("type").orderBy("position").execute();
     assert.deepEqual(events.map(({ type }) => type).slice(-2), ["message.failed", "payment.request.cancelled"]);
     const retrying = { customerId: stage.customer.id, id: messageId, mayDuplicate: true, idempotencyKey: null };
     await assert.rejects(
-      retryMessage(stage.life.context, retrying),
+      retryMessage(stage.life.deps, retrying),
       (error) =>
         error instanceof ApiError && error.code === "INVALID_STATUS" && /new payment request/.test(error.message),
     );
@@ -283,7 +283,7 @@ describe("contract 3, Payments: the end without a payment", () => {
     const { id, messageId } = await stage.ask();
     await stage.run();
     const command = { key: null, customerId: stage.customer.id, route: "cancel", body: {} };
-    const cancel = () => cancelRequest(stage.life.context, command, stage.customer.id, id);
+    const cancel = () => cancelRequest(stage.life.deps, command, stage.customer.id, id);
     await cancel();
     const { status, reason } = await stage.payment(id);
     assert.deepEqual([status, reason], ["cancelled", "CANCELLED_BY_CALLER"]);
@@ -301,14 +301,14 @@ describe("contract 3, Payments: the end without a payment", () => {
     const { id } = await stage.ask({ expiresInSeconds: 60 });
     await stage.run();
     stage.clock.shift(59_999);
-    await expirePayments(stage.life.context);
+    await expirePayments(stage.life.deps);
     assert.equal((await stage.payment(id)).status, "pending");
     stage.clock.shift(1);
-    await expirePayments(stage.life.context);
+    await expirePayments(stage.life.deps);
     const { status, reason, expiresAt, updatedAt } = await stage.payment(id);
     assert.deepEqual([status, reason, updatedAt], ["expired", null, expiresAt]);
     await stage.pay(2_500);
-    await expirePayments(stage.life.context);
+    await expirePayments(stage.life.deps);
     assert.deepEqual(
       (await stage.tellings()).map(([type]) => type),
       ["created", "expired"],
@@ -319,7 +319,7 @@ describe("contract 3, Payments: the end without a payment", () => {
     const stage = await paymentStage(t);
     const ids = await Promise.all(Array.from({ length: 250 }, () => stage.ask({ expiresInSeconds: 60 })));
     stage.clock.shift(60_000);
-    const sweep = new Sweep(stage.life.context);
+    const sweep = new Sweep(stage.life.deps);
     t.after(() => sweep.stop());
     sweep.start();
     await stage.clock.advance(1_000);
@@ -335,14 +335,14 @@ describe("contract 3, Payments: the end without a payment", () => {
     [
       "cancelled",
       ({ life, customer }, id) =>
-        cancelRequest(life.context, { key: null, customerId: customer.id, route: "c", body: {} }, customer.id, id),
+        cancelRequest(life.deps, { key: null, customerId: customer.id, route: "c", body: {} }, customer.id, id),
       "cancelled",
     ],
     [
       "expired",
       ({ life, clock }) => {
         clock.shift(60_000);
-        return expirePayments(life.context);
+        return expirePayments(life.deps);
       },
       "expired",
     ],

@@ -14,11 +14,11 @@ import type { InboundSignal } from "../../providers/provider.ts";
 import { findOldestPending, findPayment } from "../../store/payments.ts";
 import type { Operation } from "../../store/store.ts";
 import { difference } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 /** What a change to a payment request needs of the context. */
-export function paymentContext(context: Pick<Context, "clock" | "newId" | "correlationId">): PaymentContext {
-  const { clock, correlationId, newId } = context;
+export function paymentContext(deps: Pick<Deps, "clock" | "newId" | "correlationId">): PaymentContext {
+  const { clock, correlationId, newId } = deps;
   const told = { now: clock.now(), eventId: (): EventId => newId("evt") };
   return correlationId === undefined ? told : { ...told, correlationId };
 }
@@ -43,35 +43,35 @@ interface Carried {
  * reached, of exactly its amount. The operations belong into the unit of the message, decided anew with it. None
  * where it pays nothing.
  */
-export async function paidBy(context: Context, message: Message, signal: InboundSignal): Promise<Operation[]> {
-  const carried = carriedBy(context, message, signal);
+export async function paidBy(deps: Deps, message: Message, signal: InboundSignal): Promise<Operation[]> {
+  const carried = carriedBy(deps, message, signal);
   if (carried === null) return [];
   const { customerId, id: messageId } = message;
   const { amountCents, evidence } = carried;
   const paid = { customerId, from: message.to, to: message.from, amountCents };
-  const payment = await findOldestPending(context.store.db, paid);
-  const changed = payment === null ? null : payPayment(payment, { messageId, evidence }, paymentContext(context));
+  const payment = await findOldestPending(deps.store.db, paid);
+  const changed = payment === null ? null : payPayment(payment, { messageId, evidence }, paymentContext(deps));
   return payment === null || changed === null ? [] : paymentOperations(payment, changed);
 }
 
 /** In a group it is not certain whom a payment is for: it counts as none. */
-function carriedBy(context: Context, message: Message, { payment, group }: InboundSignal): Carried | null {
+function carriedBy(deps: Deps, message: Message, { payment, group }: InboundSignal): Carried | null {
   if (group !== null) return null;
   if (payment !== null) return payment.isRequest ? null : { amountCents: payment.amountCents, evidence: "apple_cash" };
-  if (message.text === null || !countsText(context, message)) return null;
+  if (message.text === null || !countsText(deps, message)) return null;
   const amountCents = paidCentsOf(message.text);
   return amountCents === null ? null : { amountCents, evidence: "text" };
 }
 
 /** Anyone can type a sentence: it counts over iMessage only, and where there is nothing better, or the operator wants it. */
-function countsText({ providers, settings }: Context, { channel, instanceId }: Message): boolean {
+function countsText({ providers, settings }: Deps, { channel, instanceId }: Message): boolean {
   if (channel !== "imessage") return false;
   return settings.paymentText || providers.get(instanceId)?.capabilities.seesPayments === false;
 }
 
 /** What belongs into the unit that leads the message of a request into `failed`: the request is cancelled with it. */
-export async function failedWith(context: Context, { payment: asked }: Message): Promise<Operation[]> {
-  const payment = asked === null ? null : await findPayment(context.store.db, asked.id);
-  const changed = payment === null ? null : cancelPayment(payment, "fail", paymentContext(context));
+export async function failedWith(deps: Deps, { payment: asked }: Message): Promise<Operation[]> {
+  const payment = asked === null ? null : await findPayment(deps.store.db, asked.id);
+  const changed = payment === null ? null : cancelPayment(payment, "fail", paymentContext(deps));
   return payment === null || changed === null ? [] : paymentOperations(payment, changed);
 }

@@ -14,7 +14,7 @@ import {
 import { understandMessage } from "../../core/sending.ts";
 import type { Operation } from "../../store/store.ts";
 import { threadTaken, withThread } from "../chats/threads.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { type Commanded, once } from "../idempotency.ts";
 import { type Draft, draft } from "../messages/draft.ts";
 import { requireRecipient } from "../messages/recipient.ts";
@@ -42,16 +42,16 @@ type Asked = Omit<RequestPayment, "idempotencyKey" | "amount" | "expiresInSecond
  * Asks for a payment. When it resolves, request, message and both events are on disk; a repeat of an idempotency key is
  * answered with the request's id. Throws the refusals of a message, and 400 for what is no amount.
  */
-export async function requestPayment(context: Context, asking: Asking): Promise<Commanded<Payment>> {
+export async function requestPayment(deps: Deps, asking: Asking): Promise<Commanded<Payment>> {
   const { customerId, idempotencyKey: key } = asking;
   const { amountCents, asked } = understandRequest(asking.body);
   const command = { key, customerId, route: "POST /v1/payments/request", body: asked };
   const work = () =>
     once<{ drafted: Draft; payment: Payment }>(
-      context,
+      deps,
       command,
       async () => {
-        const made = await draftRequest(context, asking, asked, amountCents);
+        const made = await draftRequest(deps, asking, asked, amountCents);
         return { unit: made.operations, value: made, result: made.payment.id };
       },
       threadTaken,
@@ -74,10 +74,10 @@ function understandRequest({ idempotencyKey: _, amount, note, ...rest }: Request
   return { amountCents, asked: { ...defaults, ...rest, ...noted, amount: formatAmount(amountCents) } };
 }
 
-async function draftRequest(context: Context, asking: Asking, asked: Asked, amountCents: number) {
+async function draftRequest(deps: Deps, asking: Asking, asked: Asked, amountCents: number) {
   const { customerId, keyId, correlationId } = asking;
   const { to, from, note = null, callbackUrl, metadata } = asked;
-  const id = context.newId("pay");
+  const id = deps.newId("pay");
   const understood = understandMessage({
     to,
     ...(from === undefined ? {} : { from }),
@@ -87,7 +87,7 @@ async function draftRequest(context: Context, asking: Asking, asked: Asked, amou
   });
   // One contact pays: a conversation may be a group, and is refused as a recipient that is no address.
   if (understood.wanted.chatId !== undefined) requireRecipient(to);
-  const drafted = await draft(context, {
+  const drafted = await draft(deps, {
     customerId,
     keyId,
     correlationId,
@@ -113,7 +113,7 @@ async function draftRequest(context: Context, asking: Asking, asked: Asked, amou
       createdAt: message.createdAt,
       updatedAt: message.createdAt,
     },
-    paymentContext(context),
+    paymentContext(deps),
   );
   const operations: Operation[] = [
     ...drafted.operations,

@@ -48,7 +48,7 @@ test("messages with files try one that is down one at a time, too: nothing is fe
     return { bytes: GIF, release() {} };
   };
   const { stage, add, setRoutes } = await carriersOn(t, {
-    context: { fetcher: { fetch, hold: () => () => {} } },
+    deps: { fetcher: { fetch, hold: () => () => {} } },
   });
   const carrier = await add(new ScriptedProvider({ channels: ["sms"], concurrency: 8 }));
   await setRoutes([{ prefix: "+1", instanceId: carrier.id }]);
@@ -110,7 +110,7 @@ test("the message that tries one is not kept from others: where it ends, another
   comesUp(a);
   comesUp(b);
   await stage.clock.advance(5 * MINUTE_MS);
-  const waiting = await stage.context.store.db
+  const waiting = await stage.deps.store.db
     .selectFrom("messages")
     .select("id")
     .where("status", "=", "queued")

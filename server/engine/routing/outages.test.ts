@@ -43,15 +43,15 @@ async function sendMany(stage: EngineStage, count: number, first = 0): Promise<M
 }
 
 /** Puts `count` messages into a carrier's queue as if they had been accepted, one each millisecond. */
-async function queueUp({ context, customer, number }: EngineStage, { id }: Carrier, like: Message, count: number) {
+async function queueUp({ deps, customer, number }: EngineStage, { id }: Carrier, like: Message, count: number) {
   for (let made = 0; made < count; made += 500) {
     const unit = Array.from({ length: 500 }, (_, index): Operation => {
       const dueAt = (like.dueAt ?? 0) + made + index;
-      const own = { id: context.newId("msg"), customerId: customer.id, from: number.address, to: to(index % 1_000) };
-      const when = { dueAt, expiresAt: dueAt + context.settings.messageTtlMs, createdAt: dueAt, updatedAt: dueAt };
+      const own = { id: deps.newId("msg"), customerId: customer.id, from: number.address, to: to(index % 1_000) };
+      const when = { dueAt, expiresAt: dueAt + deps.settings.messageTtlMs, createdAt: dueAt, updatedAt: dueAt };
       return { op: "insert", table: "messages", record: { ...like, ...own, ...when, instanceId: id } };
     });
-    await context.store.commit(unit);
+    await deps.store.commit(unit);
   }
 }
 
@@ -182,7 +182,7 @@ describe("contract 3: while an instance is down", () => {
     const { stage, a, flip } = await outage(t);
     await flip(false, a);
     const [id = "msg_", other = "msg_"] = await sendMany(stage, 2);
-    await apply(stage.life.context, a.id, inbound({ from: to(0), channel: "sms", text: "STOP" }));
+    await apply(stage.life.deps, a.id, inbound({ from: to(0), channel: "sms", text: "STOP" }));
     await flip(true, a);
     assert.deepEqual([(await stage.message(id)).errorCode, handedTo(a)], ["RECIPIENT_OPTED_OUT", [other]]);
   });
@@ -360,7 +360,7 @@ test("while the store cannot be read, what waits is looked for once a second and
   const { stage } = await carriersOn(t, { faults: ["outages", "dispatch"] });
   await stage.clock.advance(CONNECTING_MS);
   let reads = 0;
-  const { context } = stage.life;
+  const { deps } = stage.life;
   const broken = {
     get(store: Store, name: keyof Store) {
       if (name !== "dueLanes") return store[name];
@@ -370,8 +370,8 @@ test("while the store cannot be read, what waits is looked for once a second and
       };
     },
   };
-  Object.assign(context, { store: new Proxy(context.store, broken as ProxyHandler<Store>) });
-  context.wake.outages();
+  Object.assign(deps, { store: new Proxy(deps.store, broken as ProxyHandler<Store>) });
+  deps.wake.outages();
   await stage.clock.advance(10 * SECOND_MS);
   // Dispatch looks for due lanes five times a second.
   assert.ok(reads >= 50 && reads <= 65, `${reads} reads in ten seconds`);

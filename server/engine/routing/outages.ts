@@ -5,7 +5,7 @@ import { type Message, pairOf } from "../../core/message.ts";
 import { fail } from "../../core/message-lifecycle.ts";
 import { hasInstance } from "../../store/instances.ts";
 import { listLeasedPairs, listWaiting, placeBehind, type WaitingPlace } from "../../store/messages.ts";
-import { type Context, changeContext } from "../context.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { changeMessage, MessageGone, type Verdict } from "../messages/change-message.ts";
 import { expiryOf, STRANDED } from "../messages/ready.ts";
 import { orUnreadable } from "../quarantine.ts";
@@ -29,7 +29,7 @@ interface Walk {
 }
 
 export class Outages {
-  readonly #context: Context;
+  readonly #deps: Deps;
   /** Lanes that are being walked through. */
   readonly #walks = new Map<InstanceId, Walk>();
   #walkedAt = Number.NEGATIVE_INFINITY;
@@ -39,8 +39,8 @@ export class Outages {
   #stopped = true;
   #cancel: () => void = () => {};
 
-  constructor(context: Context) {
-    this.#context = context;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   start(): void {
@@ -64,7 +64,7 @@ export class Outages {
 
   #later(ms: number): void {
     if (this.#stopped) return;
-    this.#cancel = this.#context.clock.after(ms, () => {
+    this.#cancel = this.#deps.clock.after(ms, () => {
       this.#isReady = true;
       this.#running = this.#run();
     });
@@ -75,7 +75,7 @@ export class Outages {
     try {
       if ((await this.#look()) || this.#isWoken) nextMs = 0;
     } catch (error) {
-      this.#context.observer.fault("outages", error);
+      this.#deps.observer.fault("outages", error);
     }
     this.#running = null;
     this.#later(nextMs);
@@ -83,9 +83,9 @@ export class Outages {
 
   /** Answers whether there is more to do at once. */
   async #look(): Promise<boolean> {
-    const { clock, connections, store } = this.#context;
+    const { clock, connections, store } = this.#deps;
     const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane as InstanceId);
-    const held = due.filter((lane) => !connections.isUp(this.#context, lane));
+    const held = due.filter((lane) => !connections.isUp(this.#deps, lane));
     if (this.#isWoken || clock.real() - this.#walkedAt >= WALK_EVERY_MS) this.#beginWalks(held);
     for (const lane of this.#walks.keys()) if (!held.includes(lane)) this.#walks.delete(lane);
     let more = false;
@@ -95,7 +95,7 @@ export class Outages {
 
   #beginWalks(lanes: readonly InstanceId[]): void {
     this.#isWoken = false;
-    this.#walkedAt = this.#context.clock.real();
+    this.#walkedAt = this.#deps.clock.real();
     for (const lane of lanes) {
       const walk = this.#walks.get(lane);
       if (walk === undefined) this.#walks.set(lane, { after: null, again: false });
@@ -123,7 +123,7 @@ export class Outages {
   }
 
   async #page(lane: InstanceId, after: WaitingPlace | null) {
-    const { clock, store } = this.#context;
+    const { clock, store } = this.#deps;
     // Before the messages: what is in hand no more when they are read is among them.
     const inHand = new Set((await listLeasedPairs(store.db, lane)).map(pairOf));
     const messages = await listWaiting(store.db, lane, clock.now(), after, PAGE);
@@ -145,14 +145,14 @@ export class Outages {
 
   /** Ends a message that waited too long, or lets it go elsewhere. Answers whether it was one to do that with. */
   async #goOn(message: Message): Promise<boolean> {
-    const context = this.#context;
+    const deps = this.#deps;
     // What is wrong with a customer's record keeps no message of others where it is.
-    const plan = await orUnreadable(context, "outages", () => planOf(context, message));
+    const plan = await orUnreadable(deps, "outages", () => planOf(deps, message));
     if (plan === null) return false;
-    const isGone = message.sentPart !== null && !(await hasInstance(context.store.db, message.instanceId));
-    if (verdictOn(context, plan, message, isGone) === null) return false;
+    const isGone = message.sentPart !== null && !(await hasInstance(deps.store.db, message.instanceId));
+    if (verdictOn(deps, plan, message, isGone) === null) return false;
     try {
-      await changeMessage(context, message, (fresh) => verdictOn(context, plan, fresh, isGone));
+      await changeMessage(deps, message, (fresh) => verdictOn(deps, plan, fresh, isGone));
     } catch (error) {
       if (!(error instanceof MessageGone)) throw error;
     }
@@ -161,13 +161,13 @@ export class Outages {
 }
 
 /** `isGone`: its instance was deleted, and was the only one that could send the rest of it. */
-function verdictOn(context: Context, plan: Plan, message: Message, isGone: boolean): Verdict {
+function verdictOn(deps: Deps, plan: Plan, message: Message, isGone: boolean): Verdict {
   // Who has it in hand decides about it.
   if (message.status !== "queued" || message.claimedUntil !== null) return null;
-  if (context.connections.isUp(context, message.instanceId)) return null;
-  if (isGone) return fail(message, { code: "ATTACHMENT_FAILED", message: STRANDED }, changeContext(context));
-  const expiry = expiryOf(context, message);
-  if (expiry !== null) return fail(message, expiry, changeContext(context));
-  const moved = moveInstead(context, plan, message);
+  if (deps.connections.isUp(deps, message.instanceId)) return null;
+  if (isGone) return fail(message, { code: "ATTACHMENT_FAILED", message: STRANDED }, changeContext(deps));
+  const expiry = expiryOf(deps, message);
+  if (expiry !== null) return fail(message, expiry, changeContext(deps));
+  const moved = moveInstead(deps, plan, message);
   return moved === null ? null : { message: moved, events: [] };
 }

@@ -25,7 +25,7 @@ async function quietStage(t: Parameters<typeof engineStage>[0], options?: StageO
 
 /** As an administrator sets them: at the process that runs now. */
 function quiet(stage: EngineStage, hours: QuietHours | null): Promise<void> {
-  return setQuietHours(stage.life.context, stage.customer.id, hours);
+  return setQuietHours(stage.life.deps, stage.customer.id, hours);
 }
 
 async function reasons(stage: EngineStage, id: MessageId): Promise<string[]> {
@@ -155,7 +155,7 @@ describe("quiet hours hold for", () => {
     await stage.run();
     assert.equal((await stage.message(id)).status, "failed");
     await stage.pass(3 * HOUR_MS);
-    await retryMessage(stage.life.context, {
+    await retryMessage(stage.life.deps, {
       customerId: stage.customer.id,
       id,
       mayDuplicate: false,
@@ -169,7 +169,7 @@ describe("quiet hours hold for", () => {
 
   test("a payment request", async (t) => {
     const stage = await quietStage(t);
-    await requestPayment(stage.life.context, {
+    await requestPayment(stage.life.deps, {
       customerId: stage.customer.id,
       keyId: stage.apiKey.id,
       correlationId: `cor_${"0".repeat(32)}`,
@@ -263,7 +263,7 @@ describe("when the quiet hours change", () => {
 
 test("a customer that is not there has no quiet hours to set", async (t) => {
   const stage = await engineStage(t);
-  await assert.rejects(setQuietHours(stage.context, "cust_none", NIGHT), /There is no customer cust_none/);
+  await assert.rejects(setQuietHours(stage.deps, "cust_none", NIGHT), /There is no customer cust_none/);
 });
 
 describe("what is held back night after night", () => {

@@ -10,63 +10,59 @@ import { zonesThatCount } from "../../core/time-zone.ts";
 import { findChat } from "../../store/chats.ts";
 import { listPutOff, placeBehind, type WaitingPlace } from "../../store/messages.ts";
 import { change } from "../commit.ts";
-import type { Context } from "../context.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
+import type { Deps } from "../deps.ts";
 import { changeMessage, MessageGone } from "../messages/change-message.ts";
 import { isHeld } from "../messages/lease.ts";
 
 /** Until when a customer's quiet hours hold back what would go to `to` at an instant; null where they do not. */
 export async function quietFor(
-  context: Context,
+  deps: Deps,
   { customerId, to }: Pick<Message, "customerId" | "to">,
   at: number,
 ): Promise<number | null> {
-  const { quietHours } = await context.known.customer(customerId);
+  const { quietHours } = await deps.configCache.customer(customerId);
   if (quietHours === null) return null;
-  const addresses = await addressesOf(context, customerId, to);
+  const addresses = await addressesOf(deps, customerId, to);
   const zones = addresses.flatMap((address) => zonesThatCount(address, quietHours.timeZone));
   return quietUntil(quietHours, [...new Set(zones)], at);
 }
 
 /** Whose clocks count: the recipient's, or those of everybody in a group; of a group of nobody that is known, none. */
-async function addressesOf(context: Context, customerId: CustomerId, to: string): Promise<readonly string[]> {
+async function addressesOf(deps: Deps, customerId: CustomerId, to: string): Promise<readonly string[]> {
   if (!isGroupId(to)) return [to];
-  const { participants = [] } = (await findChat(context.store.db, customerId, to)) ?? {};
+  const { participants = [] } = (await findChat(deps.store.db, customerId, to)) ?? {};
   return participants.length === 0 ? [to] : participants;
 }
 
 /** Holds a leased message back while it is quiet for its recipient. Answers whether it is, and that is on disk. */
-export async function waitsForQuietHours(context: Context, message: Message): Promise<boolean> {
-  const now = context.clock.now();
-  const until = await quietFor(context, message, now);
+export async function waitsForQuietHours(deps: Deps, message: Message): Promise<boolean> {
+  const now = deps.clock.now();
+  const until = await quietFor(deps, message, now);
   if (until === null) return false;
-  await changeMessage(context, message, (fresh) =>
+  await changeMessage(deps, message, (fresh) =>
     isHeld(fresh, message) && fresh.status === "queued" ? { message: holdBack(fresh, until, now), events: [] } : null,
   );
   return true;
 }
 
 /** The quiet hours of a customer. Throws 404 for an unknown one. */
-export async function findQuietHours(context: Context, customerId: CustomerId): Promise<QuietHours | null> {
-  return (await requireCustomer(context, customerId)).quietHours;
+export async function findQuietHours(deps: Deps, customerId: CustomerId): Promise<QuietHours | null> {
+  return (await requireCustomer(deps, customerId)).quietHours;
 }
 
 /**
  * Sets the quiet hours of a customer, or takes them away. What they hold back is looked at again: at once, or, of very
  * many, behind the answer. Throws 404 for an unknown customer.
  */
-export async function setQuietHours(
-  context: Context,
-  customerId: CustomerId,
-  quietHours: QuietHours | null,
-): Promise<void> {
-  await change(context, async () => {
-    const { id, version } = await requireCustomer(context, customerId);
-    const set = { quietHours, updatedAt: context.clock.now() };
+export async function setQuietHours(deps: Deps, customerId: CustomerId, quietHours: QuietHours | null): Promise<void> {
+  await change(deps, async () => {
+    const { id, version } = await requireCustomer(deps, customerId);
+    const set = { quietHours, updatedAt: deps.clock.now() };
     return { unit: [{ op: "update", table: "customers", id, version, set }], value: undefined };
   });
-  context.known.clear();
-  await releaseAll(context, customerId);
+  deps.configCache.clear();
+  await releaseAll(deps, customerId);
 }
 
 /** Messages read at once. */
@@ -75,39 +71,39 @@ const PAGE = 200;
 const PAGES_INLINE = 10;
 
 /** Never throws: what it cannot look at again waits until its quiet hours, as they were, end. */
-async function releaseAll(context: Context, customerId: CustomerId): Promise<void> {
-  const pages = heldBackPages(context, customerId);
-  if (await release(context, pages, PAGES_INLINE)) return;
-  void release(context, pages, Number.POSITIVE_INFINITY);
+async function releaseAll(deps: Deps, customerId: CustomerId): Promise<void> {
+  const pages = heldBackPages(deps, customerId);
+  if (await release(deps, pages, PAGES_INLINE)) return;
+  void release(deps, pages, Number.POSITIVE_INFINITY);
 }
 
 /** Makes due what is on the next pages. Answers whether that was all. */
-async function release(context: Context, pages: AsyncGenerator<Message[]>, pagesMax: number): Promise<boolean> {
+async function release(deps: Deps, pages: AsyncGenerator<Message[]>, pagesMax: number): Promise<boolean> {
   try {
     for (let read = 0; read < pagesMax; read += 1) {
       const { done, value } = await pages.next();
       if (done === true) return true;
       const pairs = Map.groupBy(value, pairOf);
-      await Promise.all([...pairs.values()].map((pair) => releaseInOrder(context, pair)));
+      await Promise.all([...pairs.values()].map((pair) => releaseInOrder(deps, pair)));
     }
     return false;
   } catch (error) {
-    context.observer.fault("quiet hours", error);
+    deps.observer.fault("quiet hours", error);
     return true;
   }
 }
 
 /** Messages of a customer that quiet hours hold back, a page at a time. */
-async function* heldBackPages(context: Context, customerId: CustomerId): AsyncGenerator<Message[]> {
-  const from = context.clock.now();
+async function* heldBackPages(deps: Deps, customerId: CustomerId): AsyncGenerator<Message[]> {
+  const from = deps.clock.now();
   const span = { from, until: from + QUIET_MS_MAX };
-  for (const { id: instanceId } of await context.known.instances()) {
-    yield* heldBackOn(context, { customerId, instanceId }, span);
+  for (const { id: instanceId } of await deps.configCache.instances()) {
+    yield* heldBackOn(deps, { customerId, instanceId }, span);
   }
 }
 
 async function* heldBackOn(
-  { store }: Context,
+  { store }: Deps,
   lane: { customerId: CustomerId; instanceId: InstanceId },
   span: { from: number; until: number },
 ): AsyncGenerator<Message[]> {
@@ -120,11 +116,11 @@ async function* heldBackOn(
 }
 
 /** Those of one number to one recipient, one after the other. */
-async function releaseInOrder(context: Context, messages: readonly Message[]): Promise<void> {
+async function releaseInOrder(deps: Deps, messages: readonly Message[]): Promise<void> {
   for (const message of messages) {
     try {
-      await changeMessage(context, message, (fresh) => {
-        const again = lookAgain(fresh, context.clock.now());
+      await changeMessage(deps, message, (fresh) => {
+        const again = lookAgain(fresh, deps.clock.now());
         return again === null ? null : { message: again, events: [] };
       });
     } catch (error) {

@@ -34,7 +34,7 @@ type Pair = Awaited<ReturnType<typeof pair>>;
 
 const where = ({ stage }: Carriers) => stage.instance.name;
 const retry = ({ stage }: Carriers, id: string) =>
-  retryMessage(stage.life.context, { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null });
+  retryMessage(stage.life.deps, { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null });
 
 describe("contract 3, Routing: where a message goes", () => {
   test("a number that has only iMessage falls back to SMS by its customer's route", async (t) => {
@@ -45,7 +45,7 @@ describe("contract 3, Routing: where a message goes", () => {
     mac.provider.sendNext.push(NOT_REACHABLE);
     const id = await stage.send();
     await stage.run();
-    await apply(stage.life.context, carrier.id, receipt("delivered", { channel: "sms" }));
+    await apply(stage.life.deps, carrier.id, receipt("delivered", { channel: "sms" }));
     assert.deepEqual(await stage.told(id), ["queued", "fallback", "sent", "delivered"]);
     const message = await stage.message(id);
     assert.deepEqual(
@@ -132,12 +132,12 @@ describe("contract 3, Routing: where a message goes", () => {
   test("an answer goes by the routes, not by the instance that the contact's words came in by", async (t) => {
     const { stage, mac, a, b } = await pair(t);
     const [to, from] = ["+15550100001", stage.number.address];
-    await apply(stage.life.context, b.id, inbound({ channel: "sms", from: to, to: from }));
+    await apply(stage.life.deps, b.id, inbound({ channel: "sms", from: to, to: from }));
     const before = await stage.send({ to });
     const id = await stage.send({ ...SMS_ONLY, to });
     await stage.run();
     assert.deepEqual([mac, a, b].map(handedTo), [[before], [id], []]);
-    const heard = await stage.context.store.db
+    const heard = await stage.deps.store.db
       .selectFrom("messages")
       .selectAll()
       .where("direction", "=", "inbound")
@@ -164,9 +164,9 @@ describe("failover: another instance of the channel", () => {
     assert.equal(message.timeline.find((entry) => entry.reason === reason)?.instanceId, b.id);
     checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
     const told = { channel: "sms", messageId: id } as const;
-    await apply(stage.life.context, a.id, receipt("delivered", { ...told, reference: "ref-of-a" }));
+    await apply(stage.life.deps, a.id, receipt("delivered", { ...told, reference: "ref-of-a" }));
     assert.equal((await stage.message(id)).status, "sent", "a word of the one that refused it is only noted");
-    await apply(stage.life.context, b.id, receipt("delivered", told));
+    await apply(stage.life.deps, b.id, receipt("delivered", told));
     assert.equal((await stage.message(id)).status, "delivered");
   });
 
@@ -266,7 +266,7 @@ describe("failover: another instance of the channel", () => {
     const { stage, mac, a, b } = await pair(t);
     const id = await stage.send(SMS_FIRST);
     await stage.run();
-    await apply(stage.life.context, a.id, receipt("failed", { channel: "sms", code: "DELIVRD-NOT" }));
+    await apply(stage.life.deps, a.id, receipt("failed", { channel: "sms", code: "DELIVRD-NOT" }));
     await stage.run();
     assert.deepEqual([mac, a, b].map(handedTo), [[id], [id], []]);
     assert.deepEqual(await stage.told(id), ["queued", "sent", "fallback", "sent"]);
@@ -304,8 +304,8 @@ test("a message whose number was taken away goes on by its own instance and its 
   mac.provider.sendNext.push(deferred(1_000), NOT_REACHABLE);
   const id = await stage.send();
   await stage.run();
-  await stage.context.store.commit([{ op: "delete", table: "numbers", where: { id: stage.number.id } }]);
-  stage.context.known.clear();
+  await stage.deps.store.commit([{ op: "delete", table: "numbers", where: { id: stage.number.id } }]);
+  stage.deps.configCache.clear();
   await stage.pass(1_000);
   assert.deepEqual([handedTo(mac), handedTo(a)], [[id, id], [id]]);
 });

@@ -17,7 +17,7 @@ import {
   wayOf,
 } from "../../core/routing.ts";
 import { capabilitiesOf } from "../../providers/registry.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 /** Where one message can go, as read once, so that a decision can rest on it. */
 export interface Plan {
@@ -28,44 +28,44 @@ export interface Plan {
 }
 
 /** The plan of what goes from a number to an address. */
-export async function planFrom(context: Context, number: CustomerNumber, to: string): Promise<Plan> {
-  const { routes } = await context.known.customer(number.customerId);
+export async function planFrom(deps: Deps, number: CustomerNumber, to: string): Promise<Plan> {
+  const { routes } = await deps.configCache.customer(number.customerId);
   const { address, instanceId } = number;
-  const origin = { address, instanceId, channels: offered(context, number), routes };
-  return planOver(origin, to, await namesOf(context));
+  const origin = { address, instanceId, channels: offered(deps, number), routes };
+  return planOver(origin, to, await namesOf(deps));
 }
 
 /** The plan of what is said in a group: it stays on the instance that has the group. */
-export async function planInGroup(context: Pick<Context, "known">, instanceId: InstanceId): Promise<Plan> {
-  const nameOf = await namesOf(context);
+export async function planInGroup(deps: Pick<Deps, "configCache">, instanceId: InstanceId): Promise<Plan> {
+  const nameOf = await namesOf(deps);
   const only = [{ instanceId, name: nameOf(instanceId), because: "where the group is" }];
   return { on: () => only, nameOf };
 }
 
 /** The plan of a message that was accepted. Its number may be its customer's no more: then where it is counts as that. */
 export async function planOf(
-  context: Context,
+  deps: Deps,
   { customerId, from, to, instanceId }: Pick<Message, "customerId" | "from" | "to" | "instanceId">,
 ): Promise<Plan> {
-  if (isGroupId(to)) return planInGroup(context, instanceId);
-  const number = (await context.known.numbers(customerId)).find(({ address }) => address === from);
-  if (number !== undefined) return planFrom(context, number, to);
-  const instance = await context.known.instance(instanceId);
-  const channels = instance === null ? [] : offered(context, { instanceId, provider: instance.provider });
-  const { routes } = await context.known.customer(customerId);
-  return planOver({ address: from, instanceId, channels, routes }, to, await namesOf(context));
+  if (isGroupId(to)) return planInGroup(deps, instanceId);
+  const number = (await deps.configCache.numbers(customerId)).find(({ address }) => address === from);
+  if (number !== undefined) return planFrom(deps, number, to);
+  const instance = await deps.configCache.instance(instanceId);
+  const channels = instance === null ? [] : offered(deps, { instanceId, provider: instance.provider });
+  const { routes } = await deps.configCache.customer(customerId);
+  return planOver({ address: from, instanceId, channels, routes }, to, await namesOf(deps));
 }
 
 /** Customers know instances by their names (`GET /v1/numbers`), and not by their ids. */
-async function namesOf({ known }: Pick<Context, "known">): Promise<NameOf> {
-  const instances = await known.instances();
+async function namesOf({ configCache }: Pick<Deps, "configCache">): Promise<NameOf> {
+  const instances = await configCache.instances();
   return (id) => instances.find((instance) => instance.id === id)?.name ?? "an instance that is gone";
 }
 
 /** Channels that a number has to anybody at all: on its own instance, and by its customer's routes. */
-export async function reachOf(context: Context, number: CustomerNumber): Promise<Channel[]> {
-  const own = offered(context, number);
-  const { routes } = await context.known.customer(number.customerId);
+export async function reachOf(deps: Deps, number: CustomerNumber): Promise<Channel[]> {
+  const own = offered(deps, number);
+  const { routes } = await deps.configCache.customer(number.customerId);
   return channelsOf(
     number.address,
     CHANNELS.filter((channel) => own.includes(channel) || (channel === "sms" && routes.length > 0)),
@@ -74,7 +74,7 @@ export async function reachOf(context: Context, number: CustomerNumber): Promise
 
 /** Channels that are to be had where a number lives: of what such a provider can do, what this one says while it runs. */
 export function offered(
-  { providers }: Pick<Context, "providers">,
+  { providers }: Pick<Deps, "providers">,
   { instanceId, provider }: Pick<CustomerNumber, "instanceId" | "provider">,
 ): readonly Channel[] {
   const { channels } = capabilitiesOf(provider);
@@ -83,25 +83,25 @@ export function offered(
 }
 
 /** Who is up, and what time it is. */
-type Standing = Pick<Context, "connections" | "clock">;
+type Standing = Pick<Deps, "connections" | "clock">;
 
 /** The instance of `channel` to go to, of those that were not tried. Null: there is none. */
 export function chooseOn(
-  context: Standing,
+  deps: Standing,
   plan: Plan,
   channel: Channel,
   tried: readonly InstanceId[] = [],
 ): Chosen | null {
-  return choose(plan.on(channel), tried, (id) => context.connections.isUp(context, id));
+  return choose(plan.on(channel), tried, (id) => deps.connections.isUp(deps, id));
 }
 
 /**
  * The way that a message goes which has tried none yet, or begins anew. Null: there is none, or it stays with the instance
  * that sent a part of it.
  */
-export function wayNow(context: Standing, plan: Plan, { channel, sentPart }: Message): Way | null {
+export function wayNow(deps: Standing, plan: Plan, { channel, sentPart }: Message): Way | null {
   if (sentPart !== null) return null;
-  const chosen = chooseOn(context, plan, channel);
+  const chosen = chooseOn(deps, plan, channel);
   return chosen === null ? null : wayOf(chosen);
 }
 
@@ -109,15 +109,11 @@ export function wayNow(context: Standing, plan: Plan, { channel, sentPart }: Mes
  * The message that waits for an instance which is down, on its way to one that admits it, at the place it had. Null: its
  * instance is up, or there is no other, and it waits where it is.
  */
-export function moveInstead(
-  context: Standing & Pick<Context, "settings">,
-  plan: Plan,
-  message: Message,
-): Message | null {
-  const { connections, clock, settings } = context;
+export function moveInstead(deps: Standing & Pick<Deps, "settings">, plan: Plan, message: Message): Message | null {
+  const { connections, clock, settings } = deps;
   const { id, instanceId, channel, instancesTried } = message;
-  if (message.sentPart !== null || connections.isUp(context, instanceId)) return null;
-  const admits = (other: InstanceId) => connections.admits(context, other, id);
+  if (message.sentPart !== null || connections.isUp(deps, instanceId)) return null;
+  const admits = (other: InstanceId) => connections.admits(deps, other, id);
   const instead = choose(plan.on(channel), [...instancesTried, instanceId], admits);
   if (instead?.isUp !== true) return null;
   const now = clock.now();
@@ -132,10 +128,10 @@ export interface Hop {
 }
 
 /** The next channel that there is an instance for, where fallback is wanted and one is left. Null: there is none. */
-export function nextChannel(context: Standing, plan: Plan, message: Message): Hop | null {
+export function nextChannel(deps: Standing, plan: Plan, message: Message): Hop | null {
   if (!message.fallback || message.sentPart !== null) return null;
   for (const channel of message.channelsLeft) {
-    const chosen = chooseOn(context, plan, channel);
+    const chosen = chooseOn(deps, plan, channel);
     if (chosen !== null) return { channel, chosen };
   }
   return null;

@@ -4,14 +4,14 @@ import type { Route } from "../../../sdk/wire.ts";
 import { invalidFields } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { change } from "../commit.ts";
-import type { Context } from "../context.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
+import type { Deps } from "../deps.ts";
 import { INSTANCES_TURN } from "../instances/connect.ts";
 import { offered } from "./route.ts";
 
 /** The customer's routes, in its order. Throws 404 for an unknown one. */
-export async function findRoutes(context: Context, customerId: CustomerId): Promise<Route[]> {
-  return (await requireCustomer(context, customerId)).routes;
+export async function findRoutes(deps: Deps, customerId: CustomerId): Promise<Route[]> {
+  return (await requireCustomer(deps, customerId)).routes;
 }
 
 /**
@@ -19,21 +19,21 @@ export async function findRoutes(context: Context, customerId: CustomerId): Prom
  * instance that is down. Throws 404 for an unknown customer, and a 400 that names each entry which is there twice, or
  * whose instance is not there or has no SMS.
  */
-export async function setRoutes(context: Context, customerId: CustomerId, routes: readonly Route[]): Promise<void> {
+export async function setRoutes(deps: Deps, customerId: CustomerId, routes: readonly Route[]): Promise<void> {
   // An instance that is named here must not be removed before that is on disk.
-  await context.turns.take(INSTANCES_TURN, () =>
-    change(context, async () => {
-      const { id, version } = await requireCustomer(context, customerId);
-      await requireUsable(context, routes);
-      const set = { routes: [...routes], updatedAt: context.clock.now() };
+  await deps.serial.run(INSTANCES_TURN, () =>
+    change(deps, async () => {
+      const { id, version } = await requireCustomer(deps, customerId);
+      await requireUsable(deps, routes);
+      const set = { routes: [...routes], updatedAt: deps.clock.now() };
       return { unit: [{ op: "update", table: "customers", id, version, set }], value: undefined };
     }),
   );
-  context.known.clear();
-  context.wake.outages();
+  deps.configCache.clear();
+  deps.wake.outages();
 }
 
-async function requireUsable(context: Context, routes: readonly Route[]): Promise<void> {
+async function requireUsable(deps: Deps, routes: readonly Route[]): Promise<void> {
   const seen = new Map<string, number>();
   const details = [];
   for (const [index, { prefix, instanceId }] of routes.entries()) {
@@ -41,15 +41,15 @@ async function requireUsable(context: Context, routes: readonly Route[]): Promis
     const first = seen.get(key);
     if (first !== undefined) details.push({ path: `[${index}]`, message: `is there already, as [${first}]` });
     else seen.set(key, index);
-    const problem = await problemOf(context, instanceId as InstanceId);
+    const problem = await problemOf(deps, instanceId as InstanceId);
     if (problem !== null) details.push({ path: `[${index}].instanceId`, message: problem });
   }
   if (details.length > 0) throw invalidFields(details);
 }
 
-async function problemOf(context: Context, instanceId: InstanceId): Promise<string | null> {
-  const instance = await context.known.instance(instanceId);
+async function problemOf(deps: Deps, instanceId: InstanceId): Promise<string | null> {
+  const instance = await deps.configCache.instance(instanceId);
   if (instance === null) return `there is no instance ${instanceId}`;
   const { provider } = instance;
-  return offered(context, { instanceId, provider }).includes("sms") ? null : `${instanceId} has no SMS`;
+  return offered(deps, { instanceId, provider }).includes("sms") ? null : `${instanceId} has no SMS`;
 }

@@ -6,7 +6,7 @@ import type { CustomerId } from "../../core/id.ts";
 import { hasRealInstance } from "../../store/instances.ts";
 import { findSetting } from "../../store/settings.ts";
 import type { Operation } from "../../store/store.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { type Command, once } from "../idempotency.ts";
 
 /** Name of the shift in the settings table; none is there while the clock is on real time. */
@@ -17,12 +17,12 @@ export const SHIFT_MS_MAX = 3_650 * 86_400_000;
 const TURN = "clock";
 
 /** How the clock stands. */
-export function clockRecord({ clock, shift }: Pick<Context, "clock" | "shift">): SandboxClock {
+export function clockRecord({ clock, shift }: Pick<Deps, "clock" | "shift">): SandboxClock {
   return { now: new Date(clock.now()).toISOString(), offsetMs: shift.ms };
 }
 
 /** Sets the clock as the last process left it. Before anything is written, so that nothing is older than what is there. */
-export async function restoreClock({ store, shift }: Context): Promise<void> {
+export async function restoreClock({ store, shift }: Deps): Promise<void> {
   const shiftMs = Number(await findSetting(store.db, SETTING));
   if (shiftMs > 0 && shiftMs <= SHIFT_MS_MAX) shift.ms = shiftMs;
 }
@@ -32,30 +32,30 @@ export async function restoreClock({ store, shift }: Context): Promise<void> {
  * customer's key while there are several customers, 409 `CLOCK_LOCKED` while there is an instance that is no sandbox, and
  * a 400 for more than ten years ahead.
  */
-export async function moveClock(context: Context, command: Command, advanceMs: number | "reset"): Promise<void> {
-  await context.turns.take(TURN, async () => {
-    const moved = await once(context, command, async () => {
-      await requireMover(context, command.customerId);
-      if (advanceMs !== "reset") await requireSandboxes(context);
-      const value = advanceMs === "reset" ? 0 : context.shift.ms + advanceMs;
+export async function moveClock(deps: Deps, command: Command, advanceMs: number | "reset"): Promise<void> {
+  await deps.serial.run(TURN, async () => {
+    const moved = await once(deps, command, async () => {
+      await requireMover(deps, command.customerId);
+      if (advanceMs !== "reset") await requireSandboxes(deps);
+      const value = advanceMs === "reset" ? 0 : deps.shift.ms + advanceMs;
       if (value > SHIFT_MS_MAX) throw invalidField("advance", "cannot take the clock more than ten years ahead");
       return { unit: [keep(value)], value, result: String(value) };
     });
     if (moved.repeated) return;
-    context.shift.ms = moved.value;
+    deps.shift.ms = moved.value;
     // An instance may have been made meanwhile; whoever makes one resets the clock before it counts, and not after it.
-    if (await hasReal(context)) await putBack(context);
-    context.wake.chores();
+    if (await hasReal(deps)) await putBack(deps);
+    deps.wake.chores();
   });
-  if (advanceMs !== "reset") await requireSandboxes(context);
+  if (advanceMs !== "reset") await requireSandboxes(deps);
 }
 
 /** Puts the clock back to the real time: before the first instance counts that is no sandbox. */
-export async function resetClock(context: Context): Promise<void> {
-  await context.turns.take(TURN, () => putBack(context));
+export async function resetClock(deps: Deps): Promise<void> {
+  await deps.serial.run(TURN, () => putBack(deps));
 }
 
-async function putBack({ store, shift }: Context): Promise<void> {
+async function putBack({ store, shift }: Deps): Promise<void> {
   shift.ms = 0;
   if ((await findSetting(store.db, SETTING)) !== null) await store.commit([keep(0)]);
 }
@@ -65,18 +65,18 @@ function keep(shiftMs: number): Operation {
   return { op: "put", table: "settings", record: { name: SETTING, value: String(shiftMs) } };
 }
 
-async function hasReal({ store }: Context): Promise<boolean> {
+async function hasReal({ store }: Deps): Promise<boolean> {
   return hasRealInstance(store.db);
 }
 
 /** The clock moves for every customer, so one of several may not move it. `customerId` is null for an admin key. */
-async function requireMover({ known }: Context, customerId: CustomerId | null): Promise<void> {
-  if (customerId === null || !(await known.hasSeveralCustomers())) return;
+async function requireMover({ configCache }: Deps, customerId: CustomerId | null): Promise<void> {
+  if (customerId === null || !(await configCache.hasSeveralCustomers())) return;
   const message = "The clock moves for every customer of this server: with more than one, only an admin key moves it.";
   throw new ApiError("FORBIDDEN", message);
 }
 
-async function requireSandboxes(context: Context): Promise<void> {
-  if (!(await hasReal(context))) return;
+async function requireSandboxes(deps: Deps): Promise<void> {
+  if (!(await hasReal(deps))) return;
   throw new ApiError("CLOCK_LOCKED", "The clock cannot be moved while a provider is connected that reaches people.");
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { openContext } from "../../../test/support/sending.ts";
 import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import type { FetchOptions } from "../../outgoing/fetch.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { withPhoneFiles } from "./phone-files.ts";
 
 const PNG = Buffer.from(
@@ -15,7 +15,7 @@ const PNG = Buffer.from(
 const inputs = [1, 2, 3].map((name) => ({ type: "url", url: `https://files.example/${name}.png` }) as const);
 
 test("files of a phone have 100 MiB together, and count as held until they are sent", async (t) => {
-  const { context, customer } = await openContext(t);
+  const { deps, customer } = await openContext(t);
   const limits: number[] = [];
   let held = 0;
   const release = () => {
@@ -29,7 +29,7 @@ test("files of a phone have 100 MiB together, and count as held until they are s
     },
     hold: () => release,
   };
-  const fetching: Context = { ...context, fetcher };
+  const fetching: Deps = { ...deps, fetcher };
   const sent = await withPhoneFiles(fetching, customer.id, inputs, async (files) => [files.length, held]);
   assert.deepEqual(sent, [3, 3 * PNG.length]);
   assert.deepEqual(limits, [FILE_BYTES_MAX, FILE_BYTES_MAX - PNG.length, FILE_BYTES_MAX - 2 * PNG.length]);

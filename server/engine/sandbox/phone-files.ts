@@ -8,7 +8,7 @@ import type { CustomerId } from "../../core/id.ts";
 import { filenameOfUrl, judgeMedia } from "../../core/media.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
 import { attach } from "../attachments/attach.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
@@ -18,12 +18,12 @@ const RETRY_AFTER_SECONDS = 10;
  * which does not fit, and a 503 for what cannot be fetched now.
  */
 export async function withPhoneFiles<Sent>(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
   inputs: readonly AttachmentInput[],
   send: (files: InboundAttachment[]) => Promise<Sent>,
 ): Promise<Sent> {
-  const { attachments, operations } = attach(context, { customerId, messageId: context.newId("msg") }, inputs);
+  const { attachments, operations } = attach(deps, { customerId, messageId: deps.newId("msg") }, inputs);
   const kept = new Map(
     operations.flatMap((one) => (one.op === "insert" && one.table === "contents" ? [[one.record.id, one.record]] : [])),
   );
@@ -34,7 +34,7 @@ export async function withPhoneFiles<Sent>(
     for (const [index, { guid, url, mimeType, filename }] of attachments.entries()) {
       let data = kept.get(guid)?.data ?? null;
       if (url !== null) {
-        const got = await fetched(context, customerId, index, url, left);
+        const got = await fetched(deps, customerId, index, url, left);
         releases.push(got.release);
         data = judged(index, got.bytes, mimeType);
       }
@@ -48,7 +48,7 @@ export async function withPhoneFiles<Sent>(
   }
 }
 
-async function fetched({ fetcher }: Context, owner: CustomerId, index: number, url: string, bytesMax: number) {
+async function fetched({ fetcher }: Deps, owner: CustomerId, index: number, url: string, bytesMax: number) {
   const tooLarge =
     bytesMax === FILE_BYTES_MAX ? "is larger than 100 MiB" : "is, with the files before it, larger than 100 MiB";
   const got = await fetcher.fetch(url, { owner, bytesMax, tooLarge, abort: new AbortController().signal });

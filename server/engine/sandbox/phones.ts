@@ -24,7 +24,7 @@ import { findCallByUuid, findCallOf } from "../../store/calls.ts";
 import { findChat, findChatByKey } from "../../store/chats.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import { findPaymentOf } from "../../store/payments.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 import { chooseNumber } from "../messages/recipient.ts";
 import { findByReference } from "../messages/references.ts";
@@ -52,46 +52,46 @@ interface Line {
  * The contact writes. Answers the message as it was taken in. Throws 404 `REPLY_NOT_FOUND`, 400 `CHANNEL_NOT_SUPPORTED`
  * and a 400 for a message with nothing in it.
  */
-export async function writeFromPhone(context: Context, action: PhoneAction<PhoneMessage>): Promise<Message> {
+export async function writeFromPhone(deps: Deps, action: PhoneAction<PhoneMessage>): Promise<Message> {
   const { customerId, number, body } = action;
-  return await act(context, action, ["messages", requireMessage], async (name) => {
+  return await act(deps, action, ["messages", requireMessage], async (name) => {
     const { text = "", attachments = [] } = body;
     if (text === "" && attachments.length === 0) {
       throw invalidField("text", "is required, and must not be empty, where no attachments are given");
     }
-    const parent = body.replyTo === undefined ? null : await requireParent(context, action, body.replyTo);
-    const line = await lineTo(context, customerId, number, body.to ?? (parent === null ? undefined : ownEnd(parent)));
+    const parent = body.replyTo === undefined ? null : await requireParent(deps, action, body.replyTo);
+    const line = await lineTo(deps, customerId, number, body.to ?? (parent === null ? undefined : ownEnd(parent)));
     const channel = channelFrom(line, body.channel);
     const said = { text: text === "" ? null : text, replyTo: parent?.providerMessageId ?? null, channel };
-    const { reference } = await withPhoneFiles(context, customerId, attachments, (files) =>
+    const { reference } = await withPhoneFiles(deps, customerId, attachments, (files) =>
       line.phones.write(line.phone, name, { ...said, attachments: files }),
     );
-    return await heard(context, line, reference);
+    return await heard(deps, line, reference);
   });
 }
 
 /** The contact begins or ends typing. Answers the chat. Throws 400 `CHANNEL_NOT_SUPPORTED` for a phone without iMessage. */
-export async function typeOnPhone(context: Context, action: PhoneAction<PhoneTyping>): Promise<Chat> {
+export async function typeOnPhone(deps: Deps, action: PhoneAction<PhoneTyping>): Promise<Chat> {
   const { customerId, number, body } = action;
-  return await act(context, action, ["typing", chatById], async () => {
-    const line = await lineTo(context, customerId, number, body.to);
+  return await act(deps, action, ["typing", chatById], async () => {
+    const line = await lineTo(deps, customerId, number, body.to);
     channelFrom(line, "imessage");
     await line.phones.type(line.phone, body.typing);
-    const chat = await findChatByKey(context.store.db, threadKey(customerId, line.phone.to, number));
+    const chat = await findChatByKey(deps.store.db, threadKey(customerId, line.phone.to, number));
     if (chat !== null) return chat;
     throw new ApiError("CONVERSATION_NOT_FOUND", `Nothing was ever written between ${line.phone.to} and ${number}.`);
   });
 }
 
 /** The contact reacts to a message, or takes it back. Throws 404, 400 `INVALID_STATUS` and 400 `CHANNEL_NOT_SUPPORTED`. */
-export async function reactFromPhone(context: Context, action: PhoneAction<PhoneReaction>): Promise<Message> {
+export async function reactFromPhone(deps: Deps, action: PhoneAction<PhoneReaction>): Promise<Message> {
   const { customerId, number, body } = action;
   const reaction = parseReaction(body.type);
   if (reaction === null) throw invalidField("type", REACTION_EXPECTED);
-  return await act(context, action, ["reactions", requireMessage], async (name) => {
-    const { message, reference } = await requireOnPhone(context, action, body.messageId, "reactions");
+  return await act(deps, action, ["reactions", requireMessage], async (name) => {
+    const { message, reference } = await requireOnPhone(deps, action, body.messageId, "reactions");
     const { text } = message;
-    const { phones, phone } = await lineTo(context, customerId, number, ownEnd(message));
+    const { phones, phone } = await lineTo(deps, customerId, number, ownEnd(message));
     // Under the same key after a reset it is about another message, and another reaction: what was told of is remembered.
     await phones.react(phone, `${name}_${message.id}`, { reference, text }, reaction);
     return message;
@@ -102,17 +102,17 @@ export async function reactFromPhone(context: Context, action: PhoneAction<Phone
  * The contact keeps an audio message of the customer's, which is told of once. Answers it. Throws as `reactFromPhone`
  * does, and a 400 for what is no audio message.
  */
-export async function keepAudioOnPhone(context: Context, action: PhoneAction<PhoneKeptAudio>): Promise<Message> {
+export async function keepAudioOnPhone(deps: Deps, action: PhoneAction<PhoneKeptAudio>): Promise<Message> {
   const { customerId, number, body } = action;
-  return await act(context, action, ["audio-kept", requireMessage], async () => {
-    const { message, reference } = await requireOnPhone(context, action, body.messageId, "audio messages");
+  return await act(deps, action, ["audio-kept", requireMessage], async () => {
+    const { message, reference } = await requireOnPhone(deps, action, body.messageId, "audio messages");
     const isAudio = message.attachments.some(({ isAudioMessage }) => isAudioMessage);
     if (message.direction !== "outbound" || !isAudio) {
       throw invalidField("messageId", "names no audio message of yours: send one with attachments[].isAudioMessage");
     }
-    const { phones, phone } = await lineTo(context, customerId, number, message.from);
+    const { phones, phone } = await lineTo(deps, customerId, number, message.from);
     await phones.keepAudio(phone, reference);
-    return await requireMessage(context, customerId, message.id);
+    return await requireMessage(deps, customerId, message.id);
   });
 }
 
@@ -120,17 +120,17 @@ export async function keepAudioOnPhone(context: Context, action: PhoneAction<Pho
  * The contact gives a group another photo. Answers the group. Throws 404 for a group that is not there, or that the
  * contact is not in, and 400 `INVALID_STATUS` for a one-to-one thread and for a group that the customer has left.
  */
-export async function changePhotoFromPhone(context: Context, action: PhoneAction<PhoneGroupPhoto>): Promise<Chat> {
+export async function changePhotoFromPhone(deps: Deps, action: PhoneAction<PhoneGroupPhoto>): Promise<Chat> {
   const { customerId, number, body } = action;
-  return await act(context, action, ["group-photo", chatById], async (name) => {
-    const chat = await chatById(context, customerId, body.chatId);
+  return await act(deps, action, ["group-photo", chatById], async (name) => {
+    const chat = await chatById(deps, customerId, body.chatId);
     const { id, isGroup, leftAt, reference, participants } = chat;
     if (!isGroup || reference === null)
       throw new ApiError("INVALID_STATUS", `${id} is no group; only a group has a photo.`);
     if (!participants.includes(number)) throw new ApiError("NOT_FOUND", `${number} is not in ${id}.`);
     if (leftAt !== null)
       throw new ApiError("INVALID_STATUS", `${id}: you have left this group, and hear no more of it.`);
-    const { phones, phone } = await lineTo(context, customerId, number, chat.from);
+    const { phones, phone } = await lineTo(deps, customerId, number, chat.from);
     await phones.changePhoto(phone, `${name}_${id}`, { reference, name: chat.name, participants });
     return chat;
   });
@@ -140,43 +140,43 @@ export async function changePhotoFromPhone(context: Context, action: PhoneAction
  * The contact pays. Answers the message that carries the payment. Throws 404 for a request that is not one to this
  * contact, 400 `INVALID_STATUS` for one that is not pending, and a 400 where there is no amount.
  */
-export async function payFromPhone(context: Context, action: PhoneAction<PhonePayment>): Promise<Message> {
+export async function payFromPhone(deps: Deps, action: PhoneAction<PhonePayment>): Promise<Message> {
   const { customerId, number, body } = action;
-  return await act(context, action, ["payments", requireMessage], async (name) => {
-    const request = body.requestId === undefined ? null : await requireRequest(context, action, body.requestId);
+  return await act(deps, action, ["payments", requireMessage], async (name) => {
+    const request = body.requestId === undefined ? null : await requireRequest(deps, action, body.requestId);
     const amount = body.amount ?? null;
     const cents = amount === null ? (request?.amountCents ?? null) : parseAmount(amount);
     if (cents === null) {
       throw invalidField("amount", amount === null ? "is required where no requestId is given" : AMOUNT_EXPECTED);
     }
-    const line = await lineTo(context, customerId, number, body.to ?? request?.from);
+    const line = await lineTo(deps, customerId, number, body.to ?? request?.from);
     channelFrom(line, "imessage");
     const { reference } = await line.phones.pay(line.phone, name, cents);
-    return await heard(context, line, reference);
+    return await heard(deps, line, reference);
   });
 }
 
 /** The contact calls, or does something with a call. Throws 400 `INVALID_STATUS` where there is no call to do it to. */
-export async function callFromPhone(context: Context, action: PhoneAction<PhoneCall>): Promise<Call> {
+export async function callFromPhone(deps: Deps, action: PhoneAction<PhoneCall>): Promise<Call> {
   const { customerId, number, body } = action;
-  return await act(context, action, ["calls", requireCall], async (name) => {
-    const line = await lineTo(context, customerId, number, body.to);
+  return await act(deps, action, ["calls", requireCall], async (name) => {
+    const line = await lineTo(deps, customerId, number, body.to);
     channelFrom(line, "imessage");
     const { phones, phone } = line;
-    const called = await context.turns.take(`call ${customerId} ${number} ${phone.to}`, () =>
+    const called = await deps.serial.run(`call ${customerId} ${number} ${phone.to}`, () =>
       phones.call(phone, name, body.action, body.video ?? false),
     );
     if (called === null) throw noCall(phone, body.action);
-    const call = await findCallByUuid(context.store.db, line.number.instanceId, called.callUuid);
+    const call = await findCallByUuid(deps.store.db, line.number.instanceId, called.callUuid);
     if (call === null) throw new Error(`the call ${called.callUuid} was not taken in`);
     return call;
   });
 }
 
 /** Who keeps the phone of a contact, as the customer's default number reaches it. */
-export async function phonesOf(context: Context, customerId: CustomerId, number: string): Promise<Phones> {
-  await requireSandbox(context, customerId);
-  return (await lineTo(context, customerId, number, undefined)).phones;
+export async function phonesOf(deps: Deps, customerId: CustomerId, number: string): Promise<Phones> {
+  await requireSandbox(deps, customerId);
+  return (await lineTo(deps, customerId, number, undefined)).phones;
 }
 
 /**
@@ -185,35 +185,30 @@ export async function phonesOf(context: Context, customerId: CustomerId, number:
  * changes nothing.
  */
 async function act<Body extends { idempotencyKey?: string }, Value extends { id: string }>(
-  context: Context,
+  deps: Deps,
   { customerId, number, idempotencyKey: key, body }: PhoneAction<Body>,
-  [what, again]: [what: string, again: (context: Context, customerId: CustomerId, id: string) => Promise<Value>],
+  [what, again]: [what: string, again: (deps: Deps, customerId: CustomerId, id: string) => Promise<Value>],
   work: (name: string) => Promise<Value>,
 ): Promise<Value> {
-  await requireSandbox(context, customerId);
+  await requireSandbox(deps, customerId);
   const { idempotencyKey: _, ...said } = body;
   const route = `POST /v1/sandbox/phones/${number}/${what}`;
-  const name = key === null ? context.newId("act") : nameOf(customerId, route, key);
-  const commanded = await once(context, { key, customerId, route, body: said }, async () => {
+  const name = key === null ? deps.newId("act") : nameOf(customerId, route, key);
+  const commanded = await once(deps, { key, customerId, route, body: said }, async () => {
     const value = await work(name);
     return { unit: null, value, result: value.id };
   });
-  return commanded.repeated ? await again(context, customerId, commanded.result) : commanded.value;
+  return commanded.repeated ? await again(deps, customerId, commanded.result) : commanded.value;
 }
 
 function nameOf(...parts: string[]): string {
   return `key_${createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 32)}`;
 }
 
-async function lineTo(
-  context: Context,
-  customerId: CustomerId,
-  contact: string,
-  to: string | undefined,
-): Promise<Line> {
-  const number = chooseNumber(await context.known.numbers(customerId), to, "to");
+async function lineTo(deps: Deps, customerId: CustomerId, contact: string, to: string | undefined): Promise<Line> {
+  const number = chooseNumber(await deps.configCache.numbers(customerId), to, "to");
   if (number.address === contact) throw invalidField("to", `is the phone itself; ${contact} cannot turn to itself`);
-  const phones = context.providers.get(number.instanceId)?.phones;
+  const phones = deps.providers.get(number.instanceId)?.phones;
   if (phones !== undefined) return { phone: { customerId, number: contact, to: number.address }, number, phones };
   throw new ApiError("SERVICE_UNAVAILABLE", "The sandbox of this number is not running; try again later.", {
     retryAfterSeconds: 10,
@@ -244,12 +239,12 @@ function isBetween(message: Message, contact: string): boolean {
 
 /** A message that the phone has, by iMessage, and the provider's reference of it. `what`: what SMS knows none of. */
 async function requireOnPhone(
-  context: Context,
+  deps: Deps,
   { customerId, number }: PhoneAction<unknown>,
   id: string,
   what: string,
 ): Promise<{ message: Message; reference: string }> {
-  const message = await requireMessage(context, customerId, id);
+  const message = await requireMessage(deps, customerId, id);
   if (!isBetween(message, number)) throw new ApiError("NOT_FOUND", `${id} is no message between you and ${number}.`);
   const { providerMessageId: reference, channel, status } = message;
   if (channel !== "imessage") {
@@ -265,19 +260,15 @@ function ownEnd({ direction, from, to }: Message): string {
   return direction === "inbound" ? to : from;
 }
 
-async function requireParent(
-  context: Context,
-  { customerId, number }: PhoneAction<unknown>,
-  id: string,
-): Promise<Message> {
-  const message = await findMessageOf(context.store.db, customerId, id);
+async function requireParent(deps: Deps, { customerId, number }: PhoneAction<unknown>, id: string): Promise<Message> {
+  const message = await findMessageOf(deps.store.db, customerId, id);
   const isThere = message !== null && message.deletedAt === null && isBetween(message, number);
   if (isThere && message.providerMessageId !== null) return message;
   throw new ApiError("REPLY_NOT_FOUND", `replyTo: ${id.slice(0, 100)} is no message that the phone of ${number} has.`);
 }
 
-async function requireRequest(context: Context, { customerId, number }: PhoneAction<unknown>, id: string) {
-  const request = await findPaymentOf(context.store.db, customerId, id);
+async function requireRequest(deps: Deps, { customerId, number }: PhoneAction<unknown>, id: string) {
+  const request = await findPaymentOf(deps.store.db, customerId, id);
   if (request === null || request.to !== number) {
     throw new ApiError("NOT_FOUND", `There is no payment request ${id.slice(0, 100)} to ${number}.`);
   }
@@ -286,19 +277,19 @@ async function requireRequest(context: Context, { customerId, number }: PhoneAct
 }
 
 /** The message that the service made of what a phone sent. */
-async function heard(context: Context, { number }: Line, reference: string): Promise<Message> {
-  const message = await findByReference(context, number.instanceId, reference);
+async function heard(deps: Deps, { number }: Line, reference: string): Promise<Message> {
+  const message = await findByReference(deps, number.instanceId, reference);
   if (message !== null) return message;
   throw new Error(`what the phone called ${reference} was not taken in`);
 }
 
-async function chatById({ store }: Context, customerId: CustomerId, id: string): Promise<Chat> {
+async function chatById({ store }: Deps, customerId: CustomerId, id: string): Promise<Chat> {
   const chat = await findChat(store.db, customerId, id);
   if (chat !== null) return chat;
   throw new ApiError("CONVERSATION_NOT_FOUND", `There is no conversation ${id.slice(0, 100)}.`);
 }
 
-async function requireCall({ store }: Context, customerId: CustomerId, id: string): Promise<Call> {
+async function requireCall({ store }: Deps, customerId: CustomerId, id: string): Promise<Call> {
   const call = await findCallOf(store.db, customerId, id);
   if (call !== null) return call;
   throw new ApiError("NOT_FOUND", `There is no call ${id} any more.`);

@@ -26,21 +26,21 @@ type Action = () => Promise<unknown>;
 /** Records of every kind from before the reset. */
 async function make(round: Round) {
   const { stage, contact, index } = round;
-  const { context } = stage.life;
+  const { deps } = stage.life;
   const customerId = stage.customer.id;
   const keyed = { customerId, keyId: stage.apiKey.id, correlationId, idempotencyKey: null };
   const send = (more: object = {}) =>
-    accept(context, { ...keyed, body: { to: contact, content: { text: "Hello" }, ...more } });
-  const scheduledAt = new Date(context.clock.now() + 1_000).toISOString();
+    accept(deps, { ...keyed, body: { to: contact, content: { text: "Hello" }, ...more } });
+  const scheduledAt = new Date(deps.clock.now() + 1_000).toISOString();
   const [sent, waiting] = [(await send()).record, (await send({ scheduledAt })).record];
-  const asked = await requestPayment(context, { ...keyed, body: { to: contact, amount: 25, expiresInSeconds: 1 } });
+  const asked = await requestPayment(deps, { ...keyed, body: { to: contact, amount: 25, expiresInSeconds: 1 } });
   await stage.run();
-  const { chat: group } = await makeGroup(context, {
+  const { chat: group } = await makeGroup(deps, {
     customerId,
     idempotencyKey: null,
     body: { participants: [contact, "+15005550131", "+15005550132"] },
   });
-  const { contact: known } = await createContact(context, customerId, {
+  const { contact: known } = await createContact(deps, customerId, {
     idempotencyKey: null,
     body: { phoneNumber: contact },
   });
@@ -53,19 +53,19 @@ async function make(round: Round) {
 /** Everything that may be under way. */
 function actionsOf(round: Round, made: Awaited<ReturnType<typeof make>>): Record<string, Action> {
   const { stage, contact } = round;
-  const { context } = stage.life;
+  const { deps } = stage.life;
   const customerId = stage.customer.id;
   const { sent, asked, group, known, reference, name } = made;
   const keyed = { customerId, keyId: stage.apiKey.id, correlationId, idempotencyKey: null };
   const own = { customerId, id: sent.id, idempotencyKey: null };
   const chat = { customerId, id: group.id, correlationId, idempotencyKey: null };
-  const tell = (signal: Signal) => apply(context, stage.instance.id, signal);
+  const tell = (signal: Signal) => apply(deps, stage.instance.id, signal);
   const heard = { from: contact, to: stage.number.address, channel: "imessage" } as const;
   const payment = { amountCents: 2_500, currency: "USD", isRequest: false } as const;
   const text = "Changed";
   return {
-    send: () => accept(context, { ...keyed, body: { to: contact, content: { text: "Hello" }, createContact: true } }),
-    sendToGroup: () => accept(context, { ...keyed, body: { chatId: group.id, content: { text: "Hello" } } }),
+    send: () => accept(deps, { ...keyed, body: { to: contact, content: { text: "Hello" }, createContact: true } }),
+    sendToGroup: () => accept(deps, { ...keyed, body: { chatId: group.id, content: { text: "Hello" } } }),
     delivered: () => tell(receipt("delivered", { reference, messageId: sent.id as MessageId })),
     read: () => tell(receipt("read", { reference })),
     inbound: () => tell(inbound({ ...heard, reference: `${name}in`, replyTo: reference })),
@@ -75,17 +75,17 @@ function actionsOf(round: Round, made: Awaited<ReturnType<typeof make>>): Record
       tell({ kind: "reaction", ...heard, reference: `${name}love`, target: reference, type: "love", content: "x" }),
     revision: () => tell({ kind: "revision", ...heard, reference: `${name}in`, text }),
     typing: () => tell({ kind: "typing", ...heard, group: null, typing: true }),
-    edit: () => editMessage(context, { ...own, text, forOldPhones: text }),
-    unsend: () => unsendMessage(context, own),
-    delete: () => deleteMessage(context, customerId, sent.id),
-    requestPayment: () => requestPayment(context, { ...keyed, body: { to: contact, amount: 25 } }),
+    edit: () => editMessage(deps, { ...own, text, forOldPhones: text }),
+    unsend: () => unsendMessage(deps, own),
+    delete: () => deleteMessage(deps, customerId, sent.id),
+    requestPayment: () => requestPayment(deps, { ...keyed, body: { to: contact, amount: 25 } }),
     cancelPayment: () =>
-      cancelRequest(context, { key: null, customerId, route: "cancel", body: {} }, customerId, asked.id),
-    expirePayments: () => expirePayments(context),
-    updateContact: () => updateContact(context, customerId, known.id, { firstName: "Ada" }),
-    renameGroup: () => renameGroup(context, chat, "Named"),
-    addParticipant: () => addParticipant(context, chat, { field: "participant", value: "+15005550133" }),
-    showTyping: () => showTyping(context, chat, "start"),
+      cancelRequest(deps, { key: null, customerId, route: "cancel", body: {} }, customerId, asked.id),
+    expirePayments: () => expirePayments(deps),
+    updateContact: () => updateContact(deps, customerId, known.id, { firstName: "Ada" }),
+    renameGroup: () => renameGroup(deps, chat, "Named"),
+    addParticipant: () => addParticipant(deps, chat, { field: "participant", value: "+15005550133" }),
+    showTyping: () => showTyping(deps, chat, "start"),
   };
 }
 
@@ -129,7 +129,7 @@ test("contract 7: a reset while everything is under way leaves nothing of before
     const places = Array.from({ length: ACTIONS_AT_ONCE }, (_, place) => (index + place * 7) % actions.length);
     const chosen = places.flatMap((place) => [actions[place] ?? assert.fail("there is no such action")]);
     const reset = () =>
-      resetSandbox(life.context, { key: null, customerId: customer.id, route: "POST /v1/sandbox/reset", body: {} });
+      resetSandbox(life.deps, { key: null, customerId: customer.id, route: "POST /v1/sandbox/reset", body: {} });
     const [ended, ...answers] = await one.atOnce<unknown>(reset, ...chosen.map(([, action]) => action));
     assert.deepEqual(ended, { value: undefined });
     for (const [place, [name]] of chosen.entries()) {
@@ -147,7 +147,7 @@ test("contract 7: a reset while everything is under way leaves nothing of before
 
 /** Nothing is there that was there before the reset, and what is there is whole. */
 async function checkWhole({ stage }: Round, ids: string[]): Promise<void> {
-  const { db } = stage.context.store;
+  const { db } = stage.deps.store;
   for (const table of TABLES) {
     const left = await db
       .selectFrom(table)

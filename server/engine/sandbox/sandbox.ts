@@ -3,7 +3,7 @@
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { hasRealNumber } from "../../store/numbers.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { type Command, once } from "../idempotency.ts";
 
 /** Records of each kind that one commit removes: a few milliseconds, so that others need not wait. */
@@ -14,11 +14,11 @@ const REMOVED_AT_ONCE = 500;
  * those (contract 7).
  */
 export async function requireSandbox(
-  { known, store }: Pick<Context, "known" | "store">,
+  { configCache, store }: Pick<Deps, "configCache" | "store">,
   customerId: CustomerId,
 ): Promise<void> {
-  const [numbers, { routes }] = await Promise.all([known.numbers(customerId), known.customer(customerId)]);
-  const instances = routes.length === 0 ? [] : await known.instances();
+  const [numbers, { routes }] = await Promise.all([configCache.numbers(customerId), configCache.customer(customerId)]);
+  const instances = routes.length === 0 ? [] : await configCache.instances();
   const routed = instances.filter(({ id }) => routes.some(({ instanceId }) => instanceId === id));
   const isSandbox = [...numbers, ...routed].every(({ provider }) => provider === "sandbox");
   // A number or instance whose row cannot be decoded is missing here, and may be one that reaches people.
@@ -32,36 +32,36 @@ export async function requireSandbox(
  * Removes what the customer sent, heard and knows, and what phones owe it; keys, numbers, endpoints, the inbox and usage
  * stay. What is in flight meanwhile ends quietly. A repeat of an idempotency key removes nothing more.
  */
-export async function resetSandbox(context: Context, command: Command & { customerId: CustomerId }): Promise<void> {
+export async function resetSandbox(deps: Deps, command: Command & { customerId: CustomerId }): Promise<void> {
   const { customerId } = command;
-  await requireSandbox(context, customerId);
-  await context.turns.take(`reset ${customerId}`, () =>
-    once(context, command, async () => {
-      await removeAll(context, customerId);
+  await requireSandbox(deps, customerId);
+  await deps.serial.run(`reset ${customerId}`, () =>
+    once(deps, command, async () => {
+      await removeAll(deps, customerId);
       // What a phone took while the records went is owed to nobody, and what it told meanwhile goes as well.
-      await removeAll(context, customerId);
-      return { unit: null, value: null, result: "", age: context.threads.age };
+      await removeAll(deps, customerId);
+      return { unit: null, value: null, result: "", age: deps.threadCache.age };
     }),
   );
 }
 
-async function removeAll(context: Context, customerId: CustomerId): Promise<void> {
-  await resetPhones(context, customerId);
+async function removeAll(deps: Deps, customerId: CustomerId): Promise<void> {
+  await resetPhones(deps, customerId);
   // What was decided before the last forgetting is committed before the last removing, which finds nothing of it any more.
-  do await forget(context, customerId);
-  while ((await context.store.reset(customerId, REMOVED_AT_ONCE)) > 0);
-  await forget(context, customerId);
+  do await forget(deps, customerId);
+  while ((await deps.store.reset(customerId, REMOVED_AT_ONCE)) > 0);
+  await forget(deps, customerId);
 }
 
-async function resetPhones({ known, providers }: Context, customerId: CustomerId): Promise<void> {
-  const instances = new Set((await known.numbers(customerId)).map(({ instanceId }) => instanceId));
+async function resetPhones({ configCache, providers }: Deps, customerId: CustomerId): Promise<void> {
+  const instances = new Set((await configCache.numbers(customerId)).map(({ instanceId }) => instanceId));
   for (const id of instances) await providers.get(id)?.phones?.reset(customerId);
 }
 
 /** Nothing is remembered of what is gone. */
-async function forget(context: Context, customerId: CustomerId): Promise<void> {
-  context.recent.clear();
-  context.threads.clear();
-  context.typists.forget(customerId);
-  for (const { address } of await context.known.numbers(customerId)) context.optOuts.forget(address);
+async function forget(deps: Deps, customerId: CustomerId): Promise<void> {
+  deps.messageCache.clear();
+  deps.threadCache.clear();
+  deps.typists.forget(customerId);
+  for (const { address } of await deps.configCache.numbers(customerId)) deps.optOuts.forget(address);
 }

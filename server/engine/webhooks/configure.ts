@@ -11,7 +11,7 @@ import { findCustomer } from "../../store/customers.ts";
 import type { Operation } from "../../store/store.ts";
 import { listWebhooks } from "../../store/webhooks.ts";
 import { change, difference } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { type Command, once } from "../idempotency.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { cancelDeliveriesOf } from "./cancel-deliveries.ts";
@@ -39,14 +39,14 @@ interface Standing {
  * Makes the configuration or changes it in place, active again (contract 5). `secret` sets the customer's; without it
  * that is kept or, while nobody knows it, generated and answered. Throws 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
-export async function setWebhook(context: Context, customerId: CustomerId, wanted: SetWebhook): Promise<Configured> {
-  requireAddress(context, wanted.url);
-  const configured = await change(context, async () => {
-    const { customer, endpoints } = await standingOf(context, customerId);
-    const now = context.clock.now();
+export async function setWebhook(deps: Deps, customerId: CustomerId, wanted: SetWebhook): Promise<Configured> {
+  requireAddress(deps, wanted.url);
+  const configured = await change(deps, async () => {
+    const { customer, endpoints } = await standingOf(deps, customerId);
+    const now = deps.clock.now();
     const before = endpoints.find(({ kind }) => kind === "primary");
     const endpoint: Endpoint = {
-      ...(before ?? newEndpoint(context, customerId, "primary")),
+      ...(before ?? newEndpoint(deps, customerId, "primary")),
       url: wanted.url,
       events: unique(wanted.events),
       active: true,
@@ -55,14 +55,13 @@ export async function setWebhook(context: Context, customerId: CustomerId, wante
     };
     refuseDuplicate(endpoint, endpoints);
     const given = wanted.secret ?? "";
-    const generated = given === "" && !customer.secretKnown ? newSigningSecret(context.random) : null;
+    const generated = given === "" && !customer.secretKnown ? newSigningSecret(deps.random) : null;
     const secret = generated ?? given;
-    const known =
-      secret === "" ? {} : { ...sealed(context, secret, customerSecretPlace(customerId)), secretKnown: true };
+    const known = secret === "" ? {} : { ...sealed(deps, secret, customerSecretPlace(customerId)), secretKnown: true };
     const unit = [updateCustomer(customer, known, now), save(before, endpoint)];
     return { unit, value: { endpoint, secret: generated } };
   });
-  context.receivers.forget(configured.endpoint.id);
+  deps.receivers.forget(configured.endpoint.id);
   return configured;
 }
 
@@ -70,23 +69,23 @@ export async function setWebhook(context: Context, customerId: CustomerId, wante
  * Makes a further endpoint with a secret of its own: the caller's, or one that is generated and answered. A repeat is
  * answered with the id of the first. Throws 400 on `url` and beyond 100 endpoints, 409 `WEBHOOK_DUPLICATE`.
  */
-export function createWebhook(context: Context, command: Command, customerId: CustomerId, wanted: CreateWebhook) {
-  requireAddress(context, wanted.url);
-  return once<Configured>(context, command, async () => {
-    const { customer, endpoints } = await standingOf(context, customerId);
+export function createWebhook(deps: Deps, command: Command, customerId: CustomerId, wanted: CreateWebhook) {
+  requireAddress(deps, wanted.url);
+  return once<Configured>(deps, command, async () => {
+    const { customer, endpoints } = await standingOf(deps, customerId);
     if (endpoints.filter(({ kind }) => kind === "extra").length >= FURTHER_ENDPOINTS_MAX) {
       const message = `There are ${FURTHER_ENDPOINTS_MAX} endpoints beside the configuration, the most there can be; delete one first.`;
       throw new ApiError("VALIDATION_ERROR", message);
     }
-    const blank = newEndpoint(context, customerId, "extra");
-    const generated = (wanted.secret ?? "") === "" ? newSigningSecret(context.random) : null;
+    const blank = newEndpoint(deps, customerId, "extra");
+    const generated = (wanted.secret ?? "") === "" ? newSigningSecret(deps.random) : null;
     const endpoint: Endpoint = {
       ...blank,
       name: wanted.name ?? null,
       url: wanted.url,
       events: unique(wanted.events),
       ...maxInFlightOf(wanted),
-      ...sealed(context, generated ?? wanted.secret ?? "", endpointSecretPlace(blank.id)),
+      ...sealed(deps, generated ?? wanted.secret ?? "", endpointSecretPlace(blank.id)),
     };
     refuseDuplicate(endpoint, endpoints);
     const unit = [updateCustomer(customer, {}, endpoint.createdAt), save(undefined, endpoint)];
@@ -99,21 +98,21 @@ export function createWebhook(context: Context, command: Command, customerId: Cu
  * which cancels its pending deliveries. Throws 404 `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function updateWebhook(
-  context: Context,
+  deps: Deps,
   customerId: CustomerId,
   id: string,
   wanted: UpdateWebhook,
 ): Promise<Endpoint> {
-  if (wanted.url !== undefined) requireAddress(context, wanted.url);
-  const { endpoint, paused } = await change(context, async () => {
-    const { customer, endpoints } = await standingOf(context, customerId);
+  if (wanted.url !== undefined) requireAddress(deps, wanted.url);
+  const { endpoint, paused } = await change(deps, async () => {
+    const { customer, endpoints } = await standingOf(deps, customerId);
     const before = oneOf(endpoints, id);
-    const now = context.clock.now();
+    const now = deps.clock.now();
     const secret = wanted.secret ?? "";
-    const own = secret !== "" && before.kind === "extra" ? sealed(context, secret, endpointSecretPlace(before.id)) : {};
+    const own = secret !== "" && before.kind === "extra" ? sealed(deps, secret, endpointSecretPlace(before.id)) : {};
     const theirs =
       secret !== "" && before.kind === "primary"
-        ? { ...sealed(context, secret, customerSecretPlace(customerId)), secretKnown: true }
+        ? { ...sealed(deps, secret, customerSecretPlace(customerId)), secretKnown: true }
         : {};
     const after: Endpoint = {
       ...before,
@@ -129,8 +128,8 @@ export async function updateWebhook(
     const unit = [updateCustomer(customer, theirs, now), save(before, after)];
     return { unit, value: { endpoint: after, paused: before.active && !after.active } };
   });
-  context.receivers.forget(endpoint.id);
-  if (paused) await cancelDeliveriesOf(context, endpoint.id);
+  deps.receivers.forget(endpoint.id);
+  if (paused) await cancelDeliveriesOf(deps, endpoint.id);
   return endpoint;
 }
 
@@ -138,15 +137,15 @@ export async function updateWebhook(
  * Removes an endpoint and cancels its pending deliveries; the customer's secret stays. Answers the id. Throws 404
  * `WEBHOOK_NOT_FOUND` or, for the configuration, `WEBHOOK_NOT_CONFIGURED`.
  */
-export async function deleteWebhook(context: Context, customerId: CustomerId, target: Target): Promise<EndpointId> {
-  const id = await change(context, async () => {
-    const { customer, endpoints } = await standingOf(context, customerId);
+export async function deleteWebhook(deps: Deps, customerId: CustomerId, target: Target): Promise<EndpointId> {
+  const id = await change(deps, async () => {
+    const { customer, endpoints } = await standingOf(deps, customerId);
     const endpoint = oneOf(endpoints, target);
     const remove: Operation = { op: "delete", table: "endpoints", where: { id: endpoint.id } };
-    return { unit: [updateCustomer(customer, {}, context.clock.now()), remove], value: endpoint.id };
+    return { unit: [updateCustomer(customer, {}, deps.clock.now()), remove], value: endpoint.id };
   });
-  context.receivers.forget(id);
-  await cancelDeliveriesOf(context, id);
+  deps.receivers.forget(id);
+  await cancelDeliveriesOf(deps, id);
   return id;
 }
 
@@ -155,23 +154,23 @@ export async function deleteWebhook(context: Context, customerId: CustomerId, ta
  * `graceSeconds` of real time. A repeat is answered with the endpoint's id. Throws 404 as `deleteWebhook` does.
  */
 export function rotateSecret(
-  context: Context,
+  deps: Deps,
   command: Command,
   customerId: CustomerId,
   { target, graceSeconds }: { target: Target; graceSeconds: number },
 ) {
-  return once<Configured>(context, command, async () => {
-    const { customer, endpoints } = await standingOf(context, customerId);
+  return once<Configured>(deps, command, async () => {
+    const { customer, endpoints } = await standingOf(deps, customerId);
     const before = oneOf(endpoints, target);
-    const now = context.clock.now();
-    const secret = newSigningSecret(context.random);
+    const now = deps.clock.now();
+    const secret = newSigningSecret(deps.random);
     const grace = (old: string | null): Partial<Secrets> =>
       graceSeconds === 0 || old === null
         ? {}
-        : { previousSecret: old, previousSecretUntil: context.clock.real() + graceSeconds * 1_000 };
+        : { previousSecret: old, previousSecretUntil: deps.clock.real() + graceSeconds * 1_000 };
     const primary = before.kind === "primary";
     const place = primary ? customerSecretPlace(customerId) : endpointSecretPlace(before.id);
-    const fresh = sealed(context, secret, place);
+    const fresh = sealed(deps, secret, place);
     const theirs = primary
       ? { ...fresh, ...grace(customer.secretKnown ? customer.secret : null), secretKnown: true }
       : {};
@@ -181,7 +180,7 @@ export function rotateSecret(
   });
 }
 
-async function standingOf({ store }: Context, customerId: CustomerId): Promise<Standing> {
+async function standingOf({ store }: Deps, customerId: CustomerId): Promise<Standing> {
   const customer = await findCustomer(store.db, customerId);
   if (customer === null) throw new Error(`the customer ${customerId} of a key is gone`);
   return { customer, endpoints: await listWebhooks(store.db, customerId) };
@@ -205,10 +204,10 @@ function save(before: Endpoint | undefined, after: Endpoint): Operation {
   return { op: "update", table: "endpoints", id, version, set: difference(before, after) };
 }
 
-function newEndpoint(context: Context, customerId: CustomerId, kind: Endpoint["kind"]): Endpoint {
-  const now = context.clock.now();
+function newEndpoint(deps: Deps, customerId: CustomerId, kind: Endpoint["kind"]): Endpoint {
+  const now = deps.clock.now();
   return {
-    id: context.newId("wh"),
+    id: deps.newId("wh"),
     version: 1,
     customerId,
     kind,
@@ -231,11 +230,11 @@ function maxInFlightOf({ maxInFlight }: { maxInFlight?: number }): { maxInFlight
 }
 
 /** A secret that signs from now on, alone: a grace that ran is over. */
-function sealed({ sealer }: Context, secret: string, place: string): Secrets {
+function sealed({ sealer }: Deps, secret: string, place: string): Secrets {
   return { secret: sealer.seal(secret, place), previousSecret: null, previousSecretUntil: null };
 }
 
-function requireAddress({ settings }: Context, url: string): void {
+function requireAddress({ settings }: Deps, url: string): void {
   const problem = checkAddress(url, settings.webhookAllow);
   if (problem !== null) throw invalidField("url", problem);
 }

@@ -35,7 +35,7 @@ test("contract 5: an endpoint has never more attempts in flight than its maxInFl
   for (const maxInFlight of [1, 2, 7]) {
     const stage = await deliverStage(t);
     stage.answer = () => null;
-    await setWebhook(stage.context, stage.customer.id, { url: URL_A, events: ["*"], maxInFlight });
+    await setWebhook(stage.deps, stage.customer.id, { url: URL_A, events: ["*"], maxInFlight });
     await tellMany(stage, 30);
     assert.equal(await answerAll(stage), maxInFlight);
     assert.equal(stage.sent.length, 30);
@@ -45,13 +45,13 @@ test("contract 5: an endpoint has never more attempts in flight than its maxInFl
 test("contract 5: a changed maxInFlight holds from the next attempt on", async (t) => {
   const stage = await deliverStage(t);
   stage.answer = () => null;
-  const { endpoint } = await setWebhook(stage.context, stage.customer.id, { url: URL_A, events: ["*"] });
+  const { endpoint } = await setWebhook(stage.deps, stage.customer.id, { url: URL_A, events: ["*"] });
   await tellMany(stage, 4);
   await answerAll(stage);
-  await updateWebhook(stage.context, stage.customer.id, endpoint.id, { maxInFlight: 2 });
+  await updateWebhook(stage.deps, stage.customer.id, endpoint.id, { maxInFlight: 2 });
   await tellMany(stage, 6);
   assert.equal(stage.sent.length, 4 + 2);
-  await updateWebhook(stage.context, stage.customer.id, endpoint.id, { maxInFlight: 100 });
+  await updateWebhook(stage.deps, stage.customer.id, endpoint.id, { maxInFlight: 100 });
   await tellMany(stage, 6);
   assert.equal(stage.sent.length, 4 + 8, "what it had earned");
 });

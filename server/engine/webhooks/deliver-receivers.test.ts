@@ -1,4 +1,4 @@
-/** Deliveries beside one another: order within a message, slots of a receiver, secrets, and what a stop leaves. */
+/** Deliveries beside one another: order within a message, permits of a receiver, secrets, and what a stop leaves. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -25,7 +25,7 @@ const command = ({ customer }: DeliverStage) => ({ key: null, customerId: custom
 /** Makes a further endpoint with a secret of its own, and gives its id. */
 async function further(stage: DeliverStage, url: string, secret: string): Promise<string> {
   const wanted = { url, events: ["*" as const], secret };
-  const made = await createWebhook(stage.context, command(stage), stage.customer.id, wanted);
+  const made = await createWebhook(stage.deps, command(stage), stage.customer.id, wanted);
   assert.ok(!made.repeated);
   return made.value.endpoint.id;
 }
@@ -100,7 +100,7 @@ describe("contract 5: an endpoint's own lane", () => {
     assert.deepEqual([most, stage.sent.length], [16, 100]);
   });
 
-  test("of one that lets attempts time out has a single slot until it succeeds, and no other address waits", async (t) => {
+  test("of one that lets attempts time out has a single permit until it succeeds, and no other address waits", async (t) => {
     const stage = await deliverStage(t);
     stage.answer = () => null;
     await configure(stage);
@@ -165,7 +165,7 @@ describe("contract 5: who signs", () => {
     const first = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
     const endpointId = await further(stage, URL_B, first);
     const rotation = { target: endpointId, graceSeconds: 60 };
-    const rotated = await rotateSecret(stage.context, command(stage), stage.customer.id, rotation);
+    const rotated = await rotateSecret(stage.deps, command(stage), stage.customer.id, rotation);
     const secret = rotated.repeated ? null : rotated.value.secret;
     assert.ok(secret !== null);
     await tell(stage);
@@ -223,7 +223,7 @@ describe("contract 5: the answer of an address that only the operator opened", (
     await tell(stage);
     await stage.run();
     await stage.addTenant("Other");
-    stage.context.known.clear();
+    stage.deps.configCache.clear();
     await stage.pass(30_000);
     const [, second] = await stage.attempts();
     assert.deepEqual([second?.status, second?.response], [500, null]);
@@ -257,7 +257,7 @@ describe("contract 6: a process that stops or dies", () => {
     await configure(stage);
     await tell(stage);
     await stage.run();
-    await stage.context.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
+    await stage.deps.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
     await stage.run();
     assert.equal(stage.sent.length, 2);
     const delivery = await stage.delivery();
@@ -271,7 +271,7 @@ describe("contract 6: a process that stops or dies", () => {
     await tell(stage);
     await stage.run();
     await stage.clock.advance(1_000);
-    await stage.context.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
+    await stage.deps.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
     await stage.run();
     assert.equal(stage.sent.length, 2);
     stage.sent[0]?.end(BROKEN);

@@ -28,7 +28,7 @@ const DELAYS_MS = [30, 300, 1_800, 7_200, 28_800, 86_400, 86_400].map((seconds) 
 async function byHand(stage: DeliverStage): Promise<void> {
   const { id } = await stage.delivery();
   const command = { key: null, customerId: stage.customer.id, route: "", body: {} };
-  await retryDelivery(stage.context, command, stage.customer.id, id);
+  await retryDelivery(stage.deps, command, stage.customer.id, id);
   await stage.run();
 }
 
@@ -273,7 +273,7 @@ describe("contract 5: a change of the endpoint", () => {
     const stage = await oneDelivery(t);
     await stage.run();
     const wanted = { url: URL_B, events: ["message.read" as const], secret: "another secret" };
-    await setWebhook(stage.context, stage.customer.id, wanted);
+    await setWebhook(stage.deps, stage.customer.id, wanted);
     await stage.pass(30 * SECOND_MS);
     const [, second] = stage.sent;
     assert.ok(second !== undefined);
@@ -288,12 +288,12 @@ describe("contract 5: a change of the endpoint", () => {
     await stage.run();
     const { endpointId } = await stage.delivery();
     assert.ok(endpointId !== null);
-    await updateWebhook(stage.context, stage.customer.id, endpointId, { active: false });
+    await updateWebhook(stage.deps, stage.customer.id, endpointId, { active: false });
     stage.sent[0]?.end(BROKEN);
     await stage.run();
     assert.deepEqual(await waiting(stage), { nextAttemptIn: undefined, status: "cancelled" });
     assert.equal((await stage.attempts()).length, 1);
-    await updateWebhook(stage.context, stage.customer.id, endpointId, { active: true });
+    await updateWebhook(stage.deps, stage.customer.id, endpointId, { active: true });
     await stage.pass(1_000 * HOUR_MS);
     assert.equal(stage.sent.length, 1);
   });
@@ -302,7 +302,7 @@ describe("contract 5: a change of the endpoint", () => {
     const stage = await oneDelivery(t);
     stage.answers.push(null);
     await stage.run();
-    await deleteWebhook(stage.context, stage.customer.id, null);
+    await deleteWebhook(stage.deps, stage.customer.id, null);
     stage.sent[0]?.end(OK);
     await stage.run();
     assert.equal((await stage.delivery()).status, "succeeded");
@@ -313,7 +313,7 @@ describe("contract 5: a change of the endpoint", () => {
   test("to deleted while it waits for a retry: nothing more is sent", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
-    await deleteWebhook(stage.context, stage.customer.id, null);
+    await deleteWebhook(stage.deps, stage.customer.id, null);
     await stage.pass(1_000 * HOUR_MS);
     assert.deepEqual([(await stage.delivery()).status, stage.sent.length], ["cancelled", 1]);
   });
@@ -322,12 +322,12 @@ describe("contract 5: a change of the endpoint", () => {
 test("a secret that cannot be opened is an attempt with SECRET_UNREADABLE, retried by the schedule, and mended it is sent", async (t) => {
   const stage = await deliverStage(t);
   await configure(stage);
-  const { store } = stage.context;
+  const { store } = stage.deps;
   const stored = await store.db.selectFrom("customers").select(["secret", "version"]).executeTakeFirstOrThrow();
   const set = async (secret: string, version: number) => {
     const { id } = stage.customer;
     assert.equal(
-      (await store.commit([{ op: "update", table: "customers", id, version, set: { secret } }])).answer,
+      (await store.commit([{ op: "update", table: "customers", id, version, set: { secret } }])).result,
       "ok",
     );
   };

@@ -5,10 +5,10 @@ import { signatureHeaders } from "../../core/signature.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
 import type { Posted, Poster } from "../../outgoing/post.ts";
 import { findAnyDelivery } from "../../store/deliveries.ts";
-import type { ClaimedDelivery, Unit } from "../../store/store.ts";
+import type { ClaimedDelivery, Transaction } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import { change, commitInTime, difference } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
 import type { AttemptOutcome } from "../observer.ts";
 import { orUnreadable } from "../quarantine.ts";
@@ -31,8 +31,8 @@ export interface Sender {
 }
 
 /** The loop that drains due deliveries; a lane is an endpoint, or the origin of a customer's callbacks. */
-export function createDeliver(context: Context, sender: Sender): Lanes<ClaimedDelivery> {
-  const { clock, observer, receivers, settings, store } = context;
+export function createDeliver(deps: Deps, sender: Sender): Lanes<ClaimedDelivery> {
+  const { clock, observer, receivers, settings, store } = deps;
   return new Lanes<ClaimedDelivery>({
     clock,
     claim: (lanes) => store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + LEASE_MS }),
@@ -40,7 +40,7 @@ export function createDeliver(context: Context, sender: Sender): Lanes<ClaimedDe
     ownerOf: (lane) => receivers.ownerOf(lane),
     learn: (lanes) => receivers.learn(store, lanes),
     laneOf: ({ delivery }) => delivery.lane,
-    run: (claimed, free) => deliver(context, sender, claimed, free),
+    run: (claimed, free) => deliver(deps, sender, claimed, free),
     fault: (error) => observer.fault("deliver", error),
     inFlight: (count) => observer.inFlight("deliver", count),
     // The next event of a message waits for the first attempt of this one.
@@ -52,35 +52,35 @@ export function createDeliver(context: Context, sender: Sender): Lanes<ClaimedDe
 }
 
 async function deliver(
-  context: Context,
+  deps: Deps,
   sender: Sender,
   claimed: ClaimedDelivery,
   free: (result: RunResult) => void,
 ): Promise<RunResult> {
   const { delivery, endpoint } = claimed;
-  context.observer.dueLag(context.clock.now() - claimed.dueAt);
+  deps.observer.dueLag(deps.clock.now() - claimed.dueAt);
   if (delivery.endpointId !== null && endpoint?.active !== true) {
-    await record(context, delivery, null, cancelled);
+    await record(deps, delivery, null, cancelled);
     return "good";
   }
   const url = endpoint === null ? delivery.url : endpoint.url;
-  const at = context.clock.now();
-  const posted = await post(context, sender, claimed, url);
+  const at = deps.clock.now();
+  const posted = await post(deps, sender, claimed, url);
   const ours = UNCOUNTED[posted.error ?? ""];
   if (ours !== undefined) {
     // First the pause, so that it is not claimed again at once.
     free(ours.result);
-    await giveBack(context, claimed, ours);
+    await giveBack(deps, claimed, ours);
     return ours.result;
   }
-  const endedAt = context.clock.now();
+  const endedAt = deps.clock.now();
   const succeeded = posted.status !== null && posted.status >= 200 && posted.status < 300;
   const result = succeeded ? (posted.durationMs <= SOON_MS ? "good" : "late") : posted.timedOut ? "slow" : "bad";
   // The receiver is free for the next; what it answered is written meanwhile.
   free(result);
-  const { webhookRetryScheduleMs } = context.settings;
-  const chance = context.chance();
-  const response = await shownResponse(context, claimed, posted);
+  const { webhookRetryScheduleMs } = deps.settings;
+  const chance = deps.chance();
+  const response = await shownResponse(deps, claimed, posted);
   const attempt = (fresh: Delivery): Attempt => ({
     deliveryId: delivery.id,
     number: fresh.attemptCount + 1,
@@ -95,9 +95,9 @@ async function deliver(
     ...afterAttempt(fresh, succeeded, webhookRetryScheduleMs, endedAt, chance),
     url,
   });
-  const isLast = !succeeded && (await wasClosed(context, claimed));
-  await record(context, delivery, attempt, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
-  context.observer.attempted(delivery.customerId, outcomeOf(posted, succeeded));
+  const isLast = !succeeded && (await wasClosed(deps, claimed));
+  await record(deps, delivery, attempt, isLast ? (fresh) => cancelled(ended(fresh)) : ended);
+  deps.observer.attempted(delivery.customerId, outcomeOf(posted, succeeded));
   return result;
 }
 
@@ -110,23 +110,23 @@ const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; pause
 
 /** Gives a delivery back as it was: nothing was tried. */
 async function giveBack(
-  context: Context,
+  deps: Deps,
   { delivery, dueAt }: ClaimedDelivery,
   { limit, pauseMs }: { limit: OwnLimit | null; pauseMs: number },
 ): Promise<void> {
-  if (limit !== null) context.observer.outOf(limit);
-  const dueAgainAt = pauseMs === 0 ? dueAt : context.clock.now() + pauseMs;
-  await record(context, delivery, null, (fresh) => ({ ...fresh, claimedUntil: null, dueAt: dueAgainAt }));
+  if (limit !== null) deps.observer.outOf(limit);
+  const dueAgainAt = pauseMs === 0 ? dueAt : deps.clock.now() + pauseMs;
+  await record(deps, delivery, null, (fresh) => ({ ...fresh, claimedUntil: null, dueAt: dueAgainAt }));
 }
 
 /** A private address answers its own customer alone: with several, its answers are not kept (contract 5). */
-async function shownResponse(context: Context, { endpoint }: ClaimedDelivery, posted: Posted): Promise<string | null> {
+async function shownResponse(deps: Deps, { endpoint }: ClaimedDelivery, posted: Posted): Promise<string | null> {
   if (!posted.opened || endpoint?.kind === "inbox") return posted.response;
-  return (await context.known.hasSeveralCustomers()) ? null : posted.response;
+  return (await deps.configCache.hasSeveralCustomers()) ? null : posted.response;
 }
 
 /** Whether the endpoint was paused or deleted while the attempt was in flight. */
-async function wasClosed({ observer, store }: Context, { delivery, endpoint }: ClaimedDelivery): Promise<boolean> {
+async function wasClosed({ observer, store }: Deps, { delivery, endpoint }: ClaimedDelivery): Promise<boolean> {
   if (endpoint === null || endpoint.kind === "inbox") return false;
   const read = async () => ({ fresh: await findWebhook(store.db, delivery.customerId, endpoint.id) });
   const found = await orUnreadable({ observer }, "deliver", read);
@@ -155,12 +155,12 @@ const UNSIGNED: Posted = {
   opened: false,
 };
 
-async function post(context: Context, sender: Sender, claimed: ClaimedDelivery, url: string): Promise<Posted> {
+async function post(deps: Deps, sender: Sender, claimed: ClaimedDelivery, url: string): Promise<Posted> {
   const { delivery, bytes, correlationId } = claimed;
-  const secrets = openSecrets(context, claimed);
+  const secrets = openSecrets(deps, claimed);
   if (secrets === null) return UNSIGNED;
   const { secret, previousSecret } = secrets;
-  const sentAtSeconds = Math.floor(context.clock.real() / 1_000);
+  const sentAtSeconds = Math.floor(deps.clock.real() / 1_000);
   const signed = signatureHeaders({ eventId: delivery.eventId, body: bytes, secret, previousSecret, sentAtSeconds });
   const headers = { "X-Correlation-Id": correlationId, ...signed };
   const toInbox = claimed.endpoint?.kind === "inbox";
@@ -168,26 +168,26 @@ async function post(context: Context, sender: Sender, claimed: ClaimedDelivery, 
 }
 
 /** The secrets that sign, opened; null when they cannot be, which is told to whoever runs the service. */
-function openSecrets(context: Context, claimed: ClaimedDelivery) {
+function openSecrets(deps: Deps, claimed: ClaimedDelivery) {
   try {
-    return secretsOf(context, claimed);
+    return secretsOf(deps, claimed);
   } catch (error) {
-    context.observer.fault("deliver", error);
+    deps.observer.fault("deliver", error);
     return null;
   }
 }
 
 /** The secrets that sign: the endpoint's own, or the customer's for the configuration and for callbacks (contract 5). */
-function secretsOf(context: Context, { delivery, endpoint, customer }: ClaimedDelivery) {
+function secretsOf(deps: Deps, { delivery, endpoint, customer }: ClaimedDelivery) {
   const own = endpoint !== null && endpoint.secret !== null;
   const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(delivery.customerId);
   const holder = own ? endpoint : customer;
   if (holder === null || holder.secret === null) throw new Error(`there is no secret at ${place}`);
-  const inGrace = holder.previousSecretUntil !== null && holder.previousSecretUntil > context.clock.real();
+  const inGrace = holder.previousSecretUntil !== null && holder.previousSecretUntil > deps.clock.real();
   const previous = inGrace ? holder.previousSecret : null;
   return {
-    secret: context.sealer.open(holder.secret, place),
-    previousSecret: previous === null ? null : context.sealer.open(previous, place),
+    secret: deps.sealer.open(holder.secret, place),
+    previousSecret: previous === null ? null : deps.sealer.open(previous, place),
   };
 }
 
@@ -196,25 +196,24 @@ function secretsOf(context: Context, { delivery, endpoint, customer }: ClaimedDe
  * on what it now is. One whose lease had run out and was taken by another is left to that one.
  */
 async function record(
-  context: Context,
+  deps: Deps,
   claimed: Delivery,
   attempt: ((fresh: Delivery) => Attempt) | null,
   after: (fresh: Delivery) => Delivery,
 ): Promise<void> {
   let known: Delivery | null = claimed;
   const decision = async () => {
-    const fresh: Delivery | null = known ?? (await findAnyDelivery(context.store.db, claimed.id));
+    const fresh: Delivery | null = known ?? (await findAnyDelivery(deps.store.db, claimed.id));
     known = null;
     if (fresh === null || fresh.claimedUntil !== claimed.claimedUntil) return { unit: null, value: null };
     const next = after(fresh);
     const set = difference(fresh, next);
     const update = { op: "update", table: "deliveries", id: fresh.id, version: fresh.version, set } as const;
-    const unit: Unit =
+    const unit: Transaction =
       attempt === null ? [update] : [{ op: "insert", table: "attempts", record: attempt(fresh) }, update];
     return { unit, value: next };
   };
-  const ended = await commitInTime(context, claimed.claimedUntil, () => change(context, decision));
-  context.attempted.notify(claimed.id);
-  if (ended !== null && ended.dueAt !== null && ended.dueAt <= context.clock.now())
-    context.wake.deliveries([ended.lane]);
+  const ended = await commitInTime(deps, claimed.claimedUntil, () => change(deps, decision));
+  deps.attempted.notify(claimed.id);
+  if (ended !== null && ended.dueAt !== null && ended.dueAt <= deps.clock.now()) deps.wake.deliveries([ended.lane]);
 }

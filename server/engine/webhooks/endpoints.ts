@@ -4,14 +4,14 @@ import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { findConfiguration, findWebhook } from "../../store/webhooks.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 
 /** An endpoint by its id, as a caller wrote it, or null: the configuration. */
 export type Target = string | null;
 
 /** The endpoint of a customer. Throws 404 `WEBHOOK_NOT_CONFIGURED` or, for an id, `WEBHOOK_NOT_FOUND`. */
 export async function requireEndpoint(
-  { store }: Pick<Context, "store">,
+  { store }: Pick<Deps, "store">,
   customerId: CustomerId,
   target: Target,
 ): Promise<Endpoint> {
@@ -23,11 +23,11 @@ export async function requireEndpoint(
 
 /** As `requireEndpoint`; an endpoint that is paused is a 400 `INVALID_STATUS`, since nothing is sent to it. */
 export async function requireActive(
-  context: Pick<Context, "store">,
+  deps: Pick<Deps, "store">,
   customerId: CustomerId,
   target: Target,
 ): Promise<Endpoint> {
-  const endpoint = await requireEndpoint(context, customerId, target);
+  const endpoint = await requireEndpoint(deps, customerId, target);
   if (endpoint.active) return endpoint;
   const message = `The endpoint ${endpoint.id} is paused, so nothing is sent to it; set active to true first.`;
   throw new ApiError("INVALID_STATUS", message);

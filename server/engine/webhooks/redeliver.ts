@@ -8,7 +8,7 @@ import type { CustomerId } from "../../core/id.ts";
 import { findDeliveryOf } from "../../store/deliveries.ts";
 import type { Operation } from "../../store/store.ts";
 import { findInbox, findWebhook } from "../../store/webhooks.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { type Command, type Commanded, once } from "../idempotency.ts";
 import { requireActive, type Target } from "./endpoints.ts";
 
@@ -19,26 +19,26 @@ const TEST_MESSAGE = "A test event: if you read this, your endpoint receives wha
  * Throws 404 `NOT_FOUND`, and 400 `INVALID_STATUS` when the endpoint is paused or deleted.
  */
 export async function retryDelivery(
-  context: Context,
+  deps: Deps,
   command: Command,
   customerId: CustomerId,
   id: string,
 ): Promise<Commanded<Delivery>> {
-  const commanded = await once<Delivery>(context, command, async () => {
-    const delivery = await requireDelivery(context, customerId, id);
-    await requireReceiver(context, delivery);
-    const set = askAgain(delivery, context.clock.now());
+  const commanded = await once<Delivery>(deps, command, async () => {
+    const delivery = await requireDelivery(deps, customerId, id);
+    await requireReceiver(deps, delivery);
+    const set = askAgain(delivery, deps.clock.now());
     const update: Operation = { op: "update", table: "deliveries", id: delivery.id, version: delivery.version, set };
     const unit = Object.keys(set).length === 0 ? null : [update];
     return { unit, value: { ...delivery, ...set }, result: delivery.id };
   });
-  if (!commanded.repeated) context.wake.deliveries([commanded.value.lane]);
+  if (!commanded.repeated) deps.wake.deliveries([commanded.value.lane]);
   return commanded;
 }
 
 /** A customer's delivery. Throws 404 `NOT_FOUND`. */
 export async function requireDelivery(
-  { store }: Pick<Context, "store">,
+  { store }: Pick<Deps, "store">,
   customerId: CustomerId,
   id: string,
 ): Promise<Delivery> {
@@ -48,7 +48,7 @@ export async function requireDelivery(
   return delivery;
 }
 
-async function requireReceiver({ store }: Context, { id, customerId, endpointId }: Delivery): Promise<void> {
+async function requireReceiver({ store }: Deps, { id, customerId, endpointId }: Delivery): Promise<void> {
   if (endpointId === null) return;
   const endpoint = await findWebhook(store.db, customerId, endpointId);
   if (endpoint?.active) return;
@@ -65,20 +65,20 @@ async function requireReceiver({ store }: Context, { id, customerId, endpointId 
  * the endpoint is paused.
  */
 export async function testWebhook(
-  context: Context,
+  deps: Deps,
   command: Command,
   customerId: CustomerId,
   { target, correlationId }: { target: Target; correlationId: string },
 ): Promise<Commanded<Delivery>> {
   const lanes: string[] = [];
-  const commanded = await once<Delivery>(context, command, async () => {
-    const endpoint = await requireActive(context, customerId, target);
-    const inbox = await findInbox(context.store.db, customerId);
-    const now = context.clock.now();
+  const commanded = await once<Delivery>(deps, command, async () => {
+    const endpoint = await requireActive(deps, customerId, target);
+    const inbox = await findInbox(deps.store.db, customerId);
+    const now = deps.clock.now();
     const data: WebhookTestData = { message: TEST_MESSAGE, webhookId: endpoint.id, customerId };
     const event = makeEvent(
       {
-        id: context.newId("evt"),
+        id: deps.newId("evt"),
         customerId,
         type: "webhook.test",
         messageId: null,
@@ -99,6 +99,6 @@ export async function testWebhook(
     ];
     return { unit, value: delivery, result: delivery.id };
   });
-  context.wake.deliveries(lanes);
+  deps.wake.deliveries(lanes);
   return commanded;
 }

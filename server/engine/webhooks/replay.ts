@@ -12,7 +12,7 @@ import { findLastPosition, findPositionAt } from "../../store/replays.ts";
 import type { Operation } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import { decide } from "../commit.ts";
-import type { Context } from "../context.ts";
+import type { Deps } from "../deps.ts";
 import { type Command, once } from "../idempotency.ts";
 import { requireActive } from "./endpoints.ts";
 
@@ -52,22 +52,22 @@ interface Plan {
  * Throws 404 `WEBHOOK_NOT_FOUND`, and 400 `INVALID_STATUS` when the endpoint is paused.
  */
 export async function replay(
-  context: Context,
+  deps: Deps,
   command: Command,
   customerId: CustomerId,
   wish: ReplayWish,
 ): Promise<{ repeated: boolean; deliveries: number }> {
-  const begun = await once<Plan>(context, command, async () => {
-    const plan = await planOf(context, customerId, wish);
+  const begun = await once<Plan>(deps, command, async () => {
+    const plan = await planOf(deps, customerId, wish);
     return { unit: null, value: plan, result: JSON.stringify(plan) };
   });
   const plan: Plan = begun.repeated ? JSON.parse(begun.result) : begun.value;
-  return { repeated: begun.repeated, deliveries: await carryOut(context, customerId, plan) };
+  return { repeated: begun.repeated, deliveries: await carryOut(deps, customerId, plan) };
 }
 
-async function planOf(context: Context, customerId: CustomerId, wish: ReplayWish): Promise<Plan> {
-  const { clock, store } = context;
-  const endpoint = await requireActive(context, customerId, wish.endpointId);
+async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayWish): Promise<Plan> {
+  const { clock, store } = deps;
+  const endpoint = await requireActive(deps, customerId, wish.endpointId);
   // Ids hold real time, records the shifted one, which is never behind it.
   const shiftMs = clock.now() - clock.real();
   const first = await findPositionAt(store.db, wish.since - shiftMs - SKEW_MS);
@@ -83,13 +83,13 @@ async function planOf(context: Context, customerId: CustomerId, wish: ReplayWish
     after: first === null ? last : first - 1,
     upTo: end === null ? last : Math.min(last, end),
     now: clock.now(),
-    salt: context.newId("replay"),
+    salt: deps.newId("replay"),
   };
 }
 
 /** Makes what the plan's deliveries lack. Ends early when the endpoint is paused or deleted meanwhile. */
-async function carryOut(context: Context, customerId: CustomerId, plan: Plan): Promise<number> {
-  const { db } = context.store;
+async function carryOut(deps: Deps, customerId: CustomerId, plan: Plan): Promise<number> {
+  const { db } = deps.store;
   let from = plan.after;
   let deliveries = 0;
   while (from < plan.upTo) {
@@ -102,7 +102,7 @@ async function carryOut(context: Context, customerId: CustomerId, plan: Plan): P
     const wanted = page.filter((event) => event.position <= plan.upTo && isWanted(plan, event));
     // The address is in a delivery's id, so it has to be that of the plan; an attempt reads the endpoint's own.
     const made = wanted.map((event) => deliveryTo(event, { ...endpoint, url: plan.url }, plan.now, plan.salt));
-    if (await insertMissing(context, made)) context.wake.deliveries([endpoint.id]);
+    if (await insertMissing(deps, made)) deps.wake.deliveries([endpoint.id]);
     deliveries += made.length;
   }
   return deliveries;
@@ -115,14 +115,14 @@ function isWanted(plan: Plan, event: Event): boolean {
 }
 
 /** Inserts those that are not there yet, in one unit. Answers whether there were any. */
-async function insertMissing(context: Context, deliveries: readonly Delivery[]): Promise<boolean> {
+async function insertMissing(deps: Deps, deliveries: readonly Delivery[]): Promise<boolean> {
   const ids = deliveries.map(({ id }) => id);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const decided = await decide(context, async () => {
-      const existing = await findExisting(context.store.db, ids);
+    const decided = await decide(deps, async () => {
+      const existing = await findExisting(deps.store.db, ids);
       const unit = deliveries
         .filter(({ id }) => !existing.has(id))
-        .map((record): Operation => ({ op: "once", table: "deliveries", record }));
+        .map((record): Operation => ({ op: "insertUnique", table: "deliveries", record }));
       return { unit: unit.length === 0 ? null : unit, value: unit.length > 0 };
     });
     if (!decided.taken) return decided.value;

@@ -42,7 +42,7 @@ export class Flights {
     this.#last = start % USER_REFERENCES;
   }
 
-  /** Begins one; `isTaken` says of a number that it is in use elsewhere. */
+  /** Begins one; `isBusy` says of a number that it is in use elsewhere. */
   open(messageId: MessageId, isTaken: (userReference: number) => boolean, ends: Ends = UNKNOWN_ENDS): Flight {
     do this.#last = (this.#last % USER_REFERENCES) + 1;
     while (this.#isOpen(this.#byReference.get(this.#last)) || isTaken(this.#last));

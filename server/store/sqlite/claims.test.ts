@@ -37,7 +37,7 @@ class Writer {
 
   commit(unit: readonly Operation[]): void {
     const [result] = this.engine.run([["commit", encodeUnit(unit)]]);
-    assert.deepEqual(result, { value: { answer: "ok", lanes: [] } });
+    assert.deepEqual(result, { value: { result: "ok", lanes: [] } });
   }
 
   /** Stores events of so many messages, in the order in which they happened. */
@@ -56,8 +56,8 @@ class Writer {
     this.commit(records.map((record) => ({ op: "insert", table: "deliveries", record })));
   }
 
-  claimDeliveries(slots: number, now = NOW + 1_000): Delivery[] {
-    const claim = { lanes: [{ lane: this.endpoint.id, slots }], now, until: UNTIL };
+  claimDeliveries(permits: number, now = NOW + 1_000): Delivery[] {
+    const claim = { lanes: [{ lane: this.endpoint.id, permits }], now, until: UNTIL };
     const [result] = this.engine.run([["claimDeliveries", claim]]);
     assert.ok(result !== undefined && "value" in result);
     return (result.value as ClaimedRows).deliveries.map(({ values }) => decodeRecord("deliveries", values));
@@ -69,8 +69,8 @@ class Writer {
     this.commit([{ op: "update", table: "deliveries", id, version, set: ended }]);
   }
 
-  claimMessages(slots: number): Message[] {
-    const lanes = [{ lane: this.make.instanceId, slots }];
+  claimMessages(permits: number): Message[] {
+    const lanes = [{ lane: this.make.instanceId, permits }];
     const [result] = this.engine.run([["claimMessages", { lanes, now: NOW, until: UNTIL }]]);
     assert.ok(result !== undefined && "value" in result);
     return (result.value as Parameters<typeof decodeRecord>[1][]).map((values) => decodeRecord("messages", values));
@@ -91,12 +91,12 @@ class Writer {
   }
 }
 
-/** Claims and ends deliveries until nothing is left, `slots` in flight. Answers the messages' events as they began. */
-function drain(writer: Writer, slots: number): Delivery[] {
+/** Claims and ends deliveries until nothing is left, `permits` in flight. Answers the messages' events as they began. */
+function drain(writer: Writer, permits: number): Delivery[] {
   const inFlight: Delivery[] = [];
   const began: Delivery[] = [];
   for (;;) {
-    const claimed = writer.claimDeliveries(slots - inFlight.length);
+    const claimed = writer.claimDeliveries(permits - inFlight.length);
     inFlight.push(...claimed);
     began.push(...claimed);
     const first = inFlight.shift();

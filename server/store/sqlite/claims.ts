@@ -7,7 +7,7 @@ import type { Statements } from "./statements.ts";
 const RUN_MAX = 8;
 /** Due deliveries that one look reads for a lane. A claim looks at most twice: from the front, and where the last look ended. */
 const DELIVERIES_LOOKED_AT_MAX = 1_000;
-/** Due messages that a claim reads from the front of a lane, beside one for each slot. */
+/** Due messages that a claim reads from the front of a lane, beside one for each permit. */
 const MESSAGES_LOOKED_AT = 64;
 /** Pairs of sender and recipient that a claim reads for a lane whose front is full of busy ones. */
 const PAIRS_LOOKED_AT_MAX = 256;
@@ -59,26 +59,26 @@ export class Claims {
     return this.#rowsLookedAt;
   }
 
-  /** Due deliveries of a lane, at most `slots`, in order of due time and insertion, without those that an event before them holds up. */
-  freeDeliveries({ lane, slots }: Wanted, now: number): DueDelivery[] {
+  /** Due deliveries of a lane, at most `permits`, in order of due time and insertion, without those that an event before them holds up. */
+  freeDeliveries({ lane, permits }: Wanted, now: number): DueDelivery[] {
     const free: DueDelivery[] = [];
-    const front = this.#look(lane, now, FRONT, slots, free);
-    if (free.length === slots) return free;
+    const front = this.#look(lane, now, FRONT, permits, free);
+    if (free.length === permits) return free;
     if (front === null) {
       this.#places.delete(lane);
       return free;
     }
-    const behind = this.#look(lane, now, later(front, this.#places.get(lane) ?? front), slots, free);
+    const behind = this.#look(lane, now, later(front, this.#places.get(lane) ?? front), permits, free);
     if (behind === null) this.#places.delete(lane);
     else keep(this.#places, lane, behind);
     return free;
   }
 
   /**
-   * Adds what is free after a place, until `free` holds `slots` or enough rows were looked at. Answers the last row it
+   * Adds what is free after a place, until `free` holds `permits` or enough rows were looked at. Answers the last row it
    * looked at, or null when it looked at all there are.
    */
-  #look(lane: string, now: number, after: Place, slots: number, free: DueDelivery[]): Place | null {
+  #look(lane: string, now: number, after: Place, permits: number, free: DueDelivery[]): Place | null {
     const { dueAt, row } = after;
     let left = DELIVERIES_LOOKED_AT_MAX;
     let last: Place | null = null;
@@ -92,7 +92,7 @@ export class Claims {
         left -= 1;
         this.#rowsLookedAt += 1;
         last = { dueAt: at, row: number };
-        if (isHeldUp === 0 && free.push({ id, dueAt: at }) === slots) return last;
+        if (isHeldUp === 0 && free.push({ id, dueAt: at }) === permits) return last;
       }
       if (left === 0) return last;
     }
@@ -100,26 +100,26 @@ export class Claims {
   }
 
   /**
-   * Ids of due messages of a lane, at most `slots`, whose sender and recipient have none leased: the oldest first, those
+   * Ids of due messages of a lane, at most `permits`, whose sender and recipient have none leased: the oldest first, those
    * of one sender and recipient in the order of acceptance. Where the front is full of busy pairs it takes other pairs in turns.
    * Of pairs that wait it takes only what they are waiting for, and what is not `queued`.
    */
   freeMessages(wanted: Wanted, now: number, waiting: readonly WaitingPair[] = []): string[] {
-    const { lane, slots, held = false } = wanted;
+    const { lane, permits, paused = false } = wanted;
     const leased = this.#statements.leasedPairs().all(lane) as unknown as Pair[];
     const busy = new Set(leased.map(nameOf));
     this.#rowsLookedAt += leased.length;
     const free: DueMessage[] = [];
-    if (waiting.length > 0 && !held) this.#lookAtWaiting(wanted, now, busy, waiting, free);
+    if (waiting.length > 0 && !paused) this.#lookAtWaiting(wanted, now, busy, waiting, free);
     const isAll = this.#lookAtFront(wanted, now, busy, free);
     if (isAll) this.#pairs.delete(lane);
-    else if (!held && free.length < slots) this.#lookAtPairs(wanted, now, busy, free);
+    else if (!paused && free.length < permits) this.#lookAtPairs(wanted, now, busy, free);
     return inOrderOfAcceptance(free);
   }
 
   /** Adds what may be taken of pairs that wait, one message of each, and makes the pairs busy. */
   #lookAtWaiting(
-    { lane, slots }: Wanted,
+    { lane, permits }: Wanted,
     now: number,
     busy: Set<string>,
     waiting: readonly WaitingPair[],
@@ -127,11 +127,11 @@ export class Claims {
   ): void {
     const pairs = new Set(waiting.map(({ from, to }) => nameOf([from, to])));
     const awaited = waiting.flatMap(({ except }) => except.flatMap((id) => this.#dueMessage(lane, id, now)));
-    const beside = this.#statements.dueBeside().all(lane, now, slots + MESSAGES_LOOKED_AT);
+    const beside = this.#statements.dueBeside().all(lane, now, permits + MESSAGES_LOOKED_AT);
     this.#rowsLookedAt += awaited.length + beside.length;
     for (const [id, from, to] of [...awaited, ...(beside as unknown as [string, string, string][])]) {
       const pair = nameOf([from, to]);
-      if (free.length >= slots || !pairs.has(pair) || busy.has(pair)) continue;
+      if (free.length >= permits || !pairs.has(pair) || busy.has(pair)) continue;
       free.push({ id, pair });
       busy.add(pair);
     }
@@ -143,29 +143,29 @@ export class Claims {
   }
 
   /** Adds what is free at the front, at most a run of each pair. Makes pairs busy of which it took some. Answers whether that was all. */
-  #lookAtFront({ lane, slots, held = false }: Wanted, now: number, busy: Set<string>, free: DueMessage[]): boolean {
+  #lookAtFront({ lane, permits, paused = false }: Wanted, now: number, busy: Set<string>, free: DueMessage[]): boolean {
     const runs = new Map<string, number>();
-    let left = slots + MESSAGES_LOOKED_AT;
-    const statement = held ? this.#statements.dueBeside() : this.#statements.dueMessages();
+    let left = permits + MESSAGES_LOOKED_AT;
+    const statement = paused ? this.#statements.dueBeside() : this.#statements.dueMessages();
     for (const found of statement.iterate(lane, now, left) as unknown as Iterable<[string, string, string]>) {
       const [id, from, to] = found;
       left -= 1;
       this.#rowsLookedAt += 1;
       const pair = nameOf([from, to]);
       const taken = runs.get(pair) ?? 0;
-      if (free.length >= slots) break;
+      if (free.length >= permits) break;
       if (busy.has(pair) || taken === RUN_MAX) continue;
       runs.set(pair, taken + 1);
-      if (free.push({ id, pair }) === slots) break;
+      if (free.push({ id, pair }) === permits) break;
     }
     for (const pair of runs.keys()) busy.add(pair);
-    return left > 0 && free.length < slots;
+    return left > 0 && free.length < permits;
   }
 
   /** Adds runs of pairs that are not busy, one pair after the other, from where the last claim ended. */
-  #lookAtPairs({ lane, slots }: Wanted, now: number, busy: ReadonlySet<string>, free: DueMessage[]): void {
+  #lookAtPairs({ lane, permits }: Wanted, now: number, busy: ReadonlySet<string>, free: DueMessage[]): void {
     let after = this.#pairs.get(lane) ?? FIRST_PAIR;
-    for (let looked = 0; looked < PAIRS_LOOKED_AT_MAX && free.length < slots; looked += 1) {
+    for (let looked = 0; looked < PAIRS_LOOKED_AT_MAX && free.length < permits; looked += 1) {
       this.#rowsLookedAt += 1;
       const next = this.#statements.nextPair().get(lane, ...after) as unknown as [string, string, number] | undefined;
       if (next === undefined) {
@@ -176,7 +176,7 @@ export class Claims {
       after = [from, to];
       const pair = nameOf(after);
       if (dueAt > now || busy.has(pair)) continue;
-      const run = this.#statements.dueOfPair().all(lane, from, to, now, Math.min(RUN_MAX, slots - free.length));
+      const run = this.#statements.dueOfPair().all(lane, from, to, now, Math.min(RUN_MAX, permits - free.length));
       this.#rowsLookedAt += run.length;
       for (const [id = ""] of run as unknown as string[][]) free.push({ id, pair });
     }

@@ -7,7 +7,7 @@ import type { Endpoint } from "../../core/webhook.ts";
 import { decodeEach } from "../quarantine.ts";
 import { decodeRecord, LAYOUT, type Value } from "../rows.ts";
 import { TABLES, type TableName } from "../schema.ts";
-import type { Answer, Claim, Place, Rechecked } from "../store.ts";
+import type { Claim, CommitResult, Place, Rechecked } from "../store.ts";
 import { Claims } from "./claims.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
 import { Quarantine } from "./quarantine.ts";
@@ -123,14 +123,14 @@ export class SqliteEngine {
     }
   }
 
-  #commit(steps: readonly Step[]): Answer {
+  #commit(steps: readonly Step[]): CommitResult {
     for (const step of steps) {
-      if (step[0] === "once" && this.#isTaken(step[1], step[2])) return { answer: "taken" };
-      if (step[0] === "update" && this.#isStale(step[1], step[4], step[5])) return { answer: "stale" };
+      if (step[0] === "insertUnique" && this.#isTaken(step[1], step[2])) return { result: "duplicate" };
+      if (step[0] === "update" && this.#isStale(step[1], step[4], step[5])) return { result: "conflict" };
     }
     const lanes = new Set<string>();
     for (const step of steps) this.#apply(step, lanes);
-    return { answer: "ok", lanes: [...lanes] };
+    return { result: "ok", lanes: [...lanes] };
   }
 
   #isTaken(table: TableName, values: readonly Value[]): boolean {
@@ -149,7 +149,7 @@ export class SqliteEngine {
   #apply(step: Step, lanes: Set<string>): void {
     switch (step[0]) {
       case "insert":
-      case "once":
+      case "insertUnique":
         this.#statements.insert(step[1]).run(...step[2]);
         break;
       case "put":

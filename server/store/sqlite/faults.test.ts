@@ -10,7 +10,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { until } from "../../../test/support/wait.ts";
-import { type Store, StoreFull, type Unit } from "../store.ts";
+import { type Store, StoreFull, type Transaction } from "../store.ts";
 import { errorCode, isLost, openWriter, StoreUnusable } from "./connection.ts";
 import { DiskFailed, SqliteEngine } from "./engine.ts";
 import type { Job } from "./steps.ts";
@@ -36,7 +36,7 @@ async function openThreads(t: TestContext, path: string, lost: (reason: string) 
   return store;
 }
 
-const setting = (name: string, bytes = 1): Unit => [
+const setting = (name: string, bytes = 1): Transaction => [
   { op: "put", table: "settings", record: { name, value: "x".repeat(bytes) } },
 ];
 
@@ -74,10 +74,10 @@ test("a full disk refuses every unit of the group, keeps nothing of it, and it w
   const group = ["a", "b", "large", "c"].map((name) => store.commit(setting(name, name === "large" ? 100_000 : 1)));
   for (const refused of await settled(group)) assert.ok(refused instanceof StoreFull, String(refused));
   assert.deepEqual(await namesIn(store), ["before"]);
-  assert.deepEqual(await store.commit(setting("small")), { answer: "ok", lanes: [] });
+  assert.deepEqual(await store.commit(setting("small")), { result: "ok", lanes: [] });
   await assert.rejects(store.commit(setting("large", 100_000)), StoreFull);
   await room(1_000);
-  assert.deepEqual(await store.commit(setting("large", 100_000)), { answer: "ok", lanes: [] });
+  assert.deepEqual(await store.commit(setting("large", 100_000)), { result: "ok", lanes: [] });
   assert.deepEqual(await namesIn(store), ["before", "large", "small"]);
 });
 
@@ -157,7 +157,7 @@ test("a data directory that is in use is refused with what to do, and the one wh
   for (let round = 0; round < 3; round += 1) {
     await assert.rejects(openThreads(t, path), oneLine(join(path, "lock.db"), /another Tightbeam runs/, /TB_DATA_DIR/));
   }
-  assert.equal((await store.commit(setting("mine"))).answer, "ok");
+  assert.equal((await store.commit(setting("mine"))).result, "ok");
   await store.close();
   const again = await openThreads(t, path);
   assert.deepEqual(await namesIn(again), ["mine"]);
@@ -234,8 +234,10 @@ test("a damaged database ends the store: it is told of as lost, and nothing more
   const path = await damaged(t);
   const lost: string[] = [];
   const store = await openThreads(t, path, (reason) => lost.push(reason));
-  assert.equal((await store.commit(setting("well"))).answer, "ok");
-  const touching: Unit = [{ op: "put", table: "memory", record: { instanceId: "inst_1", key: "k", value: "v" } }];
+  assert.equal((await store.commit(setting("well"))).result, "ok");
+  const touching: Transaction = [
+    { op: "put", table: "memory", record: { instanceId: "inst_1", key: "k", value: "v" } },
+  ];
   const answers = await settled([store.commit(setting("beside")), store.commit(touching)]);
   assert.ok(answers.every((answer) => answer instanceof Error));
   assert.equal(lost.length, 1);

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StoreFull, type Unit } from "../store.ts";
+import { StoreFull, type Transaction } from "../store.ts";
 import type { Job, Result } from "./steps.ts";
 import { openSqliteInProcess } from "./store.ts";
 
-const UNIT: Unit = [{ op: "put", table: "settings", record: { name: "a", value: "b" } }];
+const UNIT: Transaction = [{ op: "put", table: "settings", record: { name: "a", value: "b" } }];
 
 /** Jobs that write nothing where they find nothing. */
 const EMPTY: readonly Job[0][] = ["claimMessages", "claimDeliveries", "release", "recheck"];
@@ -27,7 +27,7 @@ test("a claim that finds nothing does not end a full disk; a probe or a unit doe
   for (const write of [() => store.probe(), () => store.commit(UNIT)]) {
     hasRoom = false;
     await assert.rejects(store.commit(UNIT), StoreFull);
-    await store.claimMessages({ lanes: [{ lane: "inst_1", slots: 1 }], now: 1, until: 2 });
+    await store.claimMessages({ lanes: [{ lane: "inst_1", permits: 1 }], now: 1, until: 2 });
     await store.release(1, 1);
     assert.equal(store.isFull, true);
     await assert.rejects(store.probe(), StoreFull);

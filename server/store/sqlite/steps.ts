@@ -2,12 +2,12 @@
 
 import { encodeValue, LAYOUT, type Value } from "../rows.ts";
 import { type Records, TABLES, type TableName } from "../schema.ts";
-import type { Claim, Operation, Place, Unit } from "../store.ts";
+import type { Claim, Operation, Place, Transaction } from "../store.ts";
 import type { GivenBack, SetAside } from "./quarantine.ts";
 
 /** One operation of a unit, encoded. Properties are comma-separated: with the table they name one prepared statement. */
 export type Step =
-  | ["insert" | "once" | "put", TableName, Value[]]
+  | ["insert" | "insertUnique" | "put", TableName, Value[]]
   | ["update", TableName, properties: string, Value[], id: string, version: number]
   | ["delete", TableName, properties: string, Value[]]
   | ["event", Value[], callbackUrl: string | null]
@@ -44,14 +44,14 @@ export function encodeRecord<Name extends TableName>(table: Name, record: Record
 }
 
 /** Encodes a unit. */
-export function encodeUnit(unit: Unit): Step[] {
+export function encodeUnit(unit: Transaction): Step[] {
   return unit.map(encodeOperation);
 }
 
 function encodeOperation(operation: Operation): Step {
   switch (operation.op) {
     case "insert":
-    case "once":
+    case "insertUnique":
     case "put":
       return [operation.op, operation.table, encodeRecord(operation.table, operation.record)];
     case "update": {

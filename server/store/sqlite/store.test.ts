@@ -139,7 +139,7 @@ test("units that come together are committed together, at most 64 at once", asyn
   const commits = Array.from({ length: 100 }, (_, index) =>
     store.commit([{ op: "put", table: "settings", record: { name: `s${index}`, value: "" } }]),
   );
-  assert.ok((await Promise.all(commits)).every(({ answer }) => answer === "ok"));
+  assert.ok((await Promise.all(commits)).every(({ result }) => result === "ok"));
   assert.equal(
     groups.reduce((sum, units) => sum + units, 0),
     100,

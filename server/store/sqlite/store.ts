@@ -9,16 +9,16 @@ import type { UsageHour } from "../../core/usage.ts";
 import { decodeEach, reportUnreadable } from "../quarantine.ts";
 import { type Database, decodeRecord, type UnreadableRow, type Value } from "../rows.ts";
 import {
-  type Answer,
   type Claim,
   type ClaimedDelivery,
   type CommitObserver,
+  type CommitResult,
   type Place,
   type Queue,
   type Rechecked,
   type Store,
   StoreFull,
-  type Unit,
+  type Transaction,
 } from "../store.ts";
 import { openClaim } from "./claimed.ts";
 import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
@@ -182,7 +182,7 @@ class SqliteStore implements Store {
     return this.#isFull;
   }
 
-  commit(unit: Unit): Promise<Answer> {
+  commit(unit: Transaction): Promise<CommitResult> {
     return this.#ask(["commit", encodeUnit(unit)]);
   }
 
@@ -306,7 +306,7 @@ function nameOf({ table, id }: Place): string {
 function hasWritten(job: Job, result: Result | undefined): boolean {
   if (result === undefined || "error" in result) return false;
   if (job[0] === "probe") return true;
-  return job[0] === "commit" && job[1].length > 0 && (result.value as Answer).answer === "ok";
+  return job[0] === "commit" && job[1].length > 0 && (result.value as CommitResult).result === "ok";
 }
 
 function settle(pending: Pending, result: Result | undefined): void {

@@ -10,16 +10,16 @@ import type { Provider } from "../providers/provider.ts";
 import type { Sealer } from "../secrets.ts";
 import type { Store } from "../store/store.ts";
 import type { ShownTyping } from "./chats/show-typing.ts";
-import type { Threads } from "./chats/threads.ts";
+import type { ThreadCache } from "./chats/threads.ts";
 import type { Typists } from "./chats/typing.ts";
+import type { ConfigCache } from "./config-cache.ts";
 import type { OptOuts } from "./contacts/opt-outs.ts";
 import type { Feeds } from "./feeds.ts";
 import type { Connections } from "./instances/connections.ts";
-import type { Known } from "./known.ts";
 import type { Links } from "./links.ts";
-import type { Recent } from "./messages/recent.ts";
+import type { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
-import type { Turns } from "./turns.ts";
+import type { SerialQueue } from "./serial-queue.ts";
 import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import type { Receivers } from "./webhooks/receivers.ts";
 
@@ -42,7 +42,7 @@ export interface EngineSettings {
   smartEncoding: boolean;
 }
 
-export interface Context {
+export interface Deps {
   /** Of the request that is being worked on, where one changes what an earlier one began. */
   readonly correlationId?: string;
   readonly store: Store;
@@ -56,9 +56,9 @@ export interface Context {
   readonly sealer: Sealer;
   readonly settings: EngineSettings;
   /** Keys, customers' numbers and instances, kept at hand. */
-  readonly known: Known;
-  readonly recent: Recent;
-  readonly threads: Threads;
+  readonly configCache: ConfigCache;
+  readonly messageCache: MessageCache;
+  readonly threadCache: ThreadCache;
   readonly typists: Typists;
   readonly shownTyping: ShownTyping;
   /** Who does not want messages from which number, kept at hand. */
@@ -67,7 +67,7 @@ export interface Context {
   /** Who waits for an attempt of a delivery. */
   readonly attempted: AttemptFeed;
   /** One command, or one word of a provider, of a message at a time. */
-  readonly turns: Turns;
+  readonly serial: SerialQueue;
   /** Who has the lanes of deliveries, kept at hand. */
   readonly receivers: Receivers;
   /** Where the service is reached from outside, without a slash at the end. */
@@ -95,14 +95,14 @@ export interface Context {
 }
 
 /** The context of one request: what it changes is told with its correlation id (contract 1). */
-export function forRequest(context: Context, correlationId: string): Context {
-  return { ...context, correlationId };
+export function forRequest(deps: Deps, correlationId: string): Deps {
+  return { ...deps, correlationId };
 }
 
 /** What a change to a message needs of the context. */
-export function changeContext(context: Context): ChangeContext {
-  const { clock, correlationId, link, newId } = context;
-  const { smartEncoding } = context.settings;
+export function changeContext(deps: Deps): ChangeContext {
+  const { clock, correlationId, link, newId } = deps;
+  const { smartEncoding } = deps.settings;
   const told = { now: clock.now(), eventId: (): EventId => newId("evt"), link, smartEncoding };
   return correlationId === undefined ? told : { ...told, correlationId };
 }

@@ -1,11 +1,11 @@
 /** Turns: work on one subject happens one after the other, in the order it was asked for, within this process. */
 
-export class Turns {
+export class SerialQueue {
   /** The last work on each subject that has any, and how much there is. */
   readonly #tails = new Map<string, { last: Promise<unknown>; count: number }>();
 
   /** Does `work` after what was asked for on the same subject before it, whatever came of that. Throws what it throws. */
-  async take<Value>(subject: string, work: () => Promise<Value>): Promise<Value> {
+  async run<Value>(subject: string, work: () => Promise<Value>): Promise<Value> {
     const tail = this.#tails.get(subject) ?? { last: Promise.resolve(), count: 0 };
     this.#tails.set(subject, tail);
     tail.count += 1;
@@ -25,7 +25,7 @@ export class Turns {
   }
 
   /** Whether there is work on the subject. */
-  isTaken(subject: string): boolean {
+  isBusy(subject: string): boolean {
     return this.#tails.has(subject);
   }
 }

@@ -11,7 +11,7 @@ const KEPT_MAX = 4_096;
  * The messages that changed last. One of them may be out of date: a decision made on it is then refused as stale by
  * the store, and made again on what is read from there. So nothing rests on its being right, only speed.
  */
-export class Recent {
+export class MessageCache {
   readonly #messages = new Map<MessageId, Message>();
 
   get(id: MessageId): Message | null {

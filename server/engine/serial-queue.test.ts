@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { Turns } from "./turns.ts";
+import { SerialQueue } from "./serial-queue.ts";
 
 test("work on one subject is done in the order it was asked for, also after one that failed; that on another does not wait", async () => {
-  const turns = new Turns();
+  const turns = new SerialQueue();
   const done: string[] = [];
   const work = (name: string, ticks: number) => async () => {
     for (let left = ticks; left > 0; left -= 1) await setImmediate();
@@ -14,13 +14,13 @@ test("work on one subject is done in the order it was asked for, also after one 
     if (name === "broken") throw new Error(name);
     return name;
   };
-  const first = turns.take("a", work("slow", 20));
-  const broken = turns.take("a", work("broken", 5));
-  const last = turns.take("a", work("last", 0));
+  const first = turns.run("a", work("slow", 20));
+  const broken = turns.run("a", work("broken", 5));
+  const last = turns.run("a", work("last", 0));
   assert.equal(turns.count("a"), 3);
-  assert.equal(await turns.take("b", work("other", 1)), "other");
+  assert.equal(await turns.run("b", work("other", 1)), "other");
   await assert.rejects(broken, /broken/);
   assert.deepEqual([await first, await last], ["slow", "last"]);
   assert.deepEqual(done, ["other", "slow", "broken", "last"]);
-  assert.deepEqual([turns.count("a"), turns.isTaken("a")], [0, false]);
+  assert.deepEqual([turns.count("a"), turns.isBusy("a")], [0, false]);
 });

@@ -16,7 +16,7 @@ import type { Store } from "../store/store.ts";
 /** Entries of each kind kept at the most; beyond it the oldest goes. */
 const KEPT_MAX = 10_000;
 
-export class Known {
+export class ConfigCache {
   readonly #db: Store["db"];
   readonly #keys = new Map<string, ApiKey>();
   readonly #customers = new Map<CustomerId, Pick<Customer, "routes" | "quietHours">>();
