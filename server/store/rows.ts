@@ -1,27 +1,15 @@
 /** How records become rows and back, and the database as reads see it. */
 
-import type { Content } from "../core/attachment.ts";
-import type { Call } from "../core/call.ts";
-import type { Chat } from "../core/chat.ts";
-import type { Contact, ContactAddress } from "../core/contact.ts";
-import type { Customer } from "../core/customer.ts";
-import type { Attempt, Delivery } from "../core/delivery.ts";
-import type { Erasure } from "../core/erasure.ts";
-import type { Event } from "../core/event.ts";
-import type { Instance } from "../core/instance.ts";
-import type { ApiKey } from "../core/key.ts";
-import type { Message } from "../core/message.ts";
-import type { CustomerNumber } from "../core/number.ts";
-import type { OptOut } from "../core/opt-out.ts";
-import type { Payment } from "../core/payment.ts";
-import type { UsageHour } from "../core/usage.ts";
-import type { Endpoint } from "../core/webhook.ts";
-import type { Arrival, HandOver, Idempotency, MemoryEntry, Setting } from "./records.ts";
-import { type Kind, type Records, TABLES, type TableName } from "./schema.ts";
+import { type Kind, type Records, SQL_NAMES, type SqlNames, TABLES, type TableName } from "./schema.ts";
 import { type Form, SHAPES } from "./shapes.ts";
 
-/** `createdAt` → `created_at`. */
-export function columnOf(property: string): string {
+/** The SQL name of a property's column: `createdAt` → `created_at`, unless `SQL_NAMES` gives another one. */
+export function columnOf(table: TableName, property: string): string {
+  const names: { readonly [Name in TableName]?: Readonly<Record<string, string>> } = SQL_NAMES;
+  return names[table]?.[property] ?? snakeCase(property);
+}
+
+function snakeCase(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
@@ -59,7 +47,7 @@ function layoutOf(name: TableName, columns: Readonly<Record<string, Kind>>): Col
   const words: Readonly<Record<string, readonly string[] | undefined>> = shape.words;
   return Object.entries(columns).map(([property, kind]) => ({
     property,
-    column: columnOf(property),
+    column: columnOf(name, property),
     kind,
     isNullable: property in shape.nullable,
     words: words[property] === undefined ? null : new Set(words[property]),
@@ -191,7 +179,7 @@ function unreadable(table: TableName, cellOf: (column: string) => Value | undefi
     const value = cellOf(column);
     return value === null || value === undefined ? null : String(value);
   };
-  const key = TABLES[table].key.map((property) => text(columnOf(property)) ?? "");
+  const key = TABLES[table].key.map((property) => text(columnOf(table, property)) ?? "");
   const id = key.length === 1 ? (key[0] ?? "") : JSON.stringify(key);
   const customerId = table === "customers" ? id : text("customer_id");
   return new RowUnreadable({ table, id, customerId, reason: error.message });
@@ -203,34 +191,40 @@ type SnakeCase<Text extends string> = Text extends `${infer Head}${infer Tail}`
 
 type Cell<Type> = Type extends boolean ? number : Type extends string | number | Uint8Array | null ? Type : string;
 
-/** The row of a record, as Kysely reads it. */
-export type Row<Record_> = { [Property in keyof Record_ & string as SnakeCase<Property>]: Cell<Record_[Property]> };
+type ColumnOf<Name extends TableName, Property extends string> = Property extends keyof SqlNames<Name>
+  ? SqlNames<Name>[Property] & string
+  : SnakeCase<Property>;
+
+/** The row of a table's record, as Kysely reads it. */
+export type Row<Name extends TableName> = {
+  [Property in keyof Records[Name] & string as ColumnOf<Name, Property>]: Cell<Records[Name][Property]>;
+};
 
 /** The database as reads see it. `events.position` is drawn inside the commit and orders a customer's events. */
 export interface Database {
-  customers: Row<Customer>;
-  numbers: Row<CustomerNumber>;
-  keys: Row<ApiKey>;
-  instances: Row<Instance>;
-  messages: Row<Message>;
-  hand_overs: Row<HandOver>;
-  events: Row<Event> & { position: number };
-  endpoints: Row<Endpoint>;
-  deliveries: Row<Delivery>;
-  attempts: Row<Attempt>;
-  idempotency: Row<Idempotency>;
-  usage: Row<UsageHour>;
-  memory: Row<MemoryEntry>;
-  settings: Row<Setting>;
-  chats: Row<Chat>;
-  contacts: Row<Contact>;
-  contact_addresses: Row<ContactAddress>;
-  payments: Row<Payment>;
-  calls: Row<Call>;
-  contents: Row<Content>;
-  arrivals: Row<Arrival>;
-  opt_outs: Row<OptOut>;
-  erasures: Row<Erasure>;
+  customers: Row<"customers">;
+  numbers: Row<"numbers">;
+  keys: Row<"keys">;
+  instances: Row<"instances">;
+  messages: Row<"messages">;
+  hand_overs: Row<"handOvers">;
+  events: Row<"events"> & { position: number };
+  endpoints: Row<"endpoints">;
+  deliveries: Row<"deliveries">;
+  attempts: Row<"attempts">;
+  idempotency: Row<"idempotency">;
+  usage: Row<"usage">;
+  memory: Row<"memory">;
+  settings: Row<"settings">;
+  chats: Row<"chats">;
+  contacts: Row<"contacts">;
+  contact_addresses: Row<"contactAddresses">;
+  payments: Row<"payments">;
+  calls: Row<"calls">;
+  contents: Row<"contents">;
+  arrivals: Row<"arrivals">;
+  opt_outs: Row<"optOuts">;
+  erasures: Row<"erasures">;
   quarantined: QuarantinedRow;
 }
 

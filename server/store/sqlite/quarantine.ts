@@ -93,7 +93,7 @@ export class Quarantine {
     if (TABLES[table] === undefined) return true;
     const { name, key } = TABLES[table];
     const columns = LAYOUT[table].map(({ column }) => `"${column}"`).join(", ");
-    const where = key.map((property) => `"${columnOf(property)}" = ?`).join(" and ");
+    const where = key.map((property) => `"${columnOf(table, property)}" = ?`).join(" and ");
     const values = key.length === 1 ? [id] : (JSON.parse(id) as string[]);
     const [row] = allRows(this.#statement(`select ${columns} from ${name} where ${where}`), values);
     try {

@@ -4,10 +4,10 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { columnOf, LAYOUT } from "../rows.ts";
 import { TABLES, type TableName } from "../schema.ts";
 
-const quote = (property: string) => `"${columnOf(property)}"`;
+const quote = (table: TableName, property: string) => `"${columnOf(table, property)}"`;
 const columnsOf = (table: TableName, alias = "") => LAYOUT[table].map(({ column }) => `${alias}"${column}"`).join(", ");
-const matching = (properties: readonly string[]) =>
-  properties.map((property) => `${quote(property)} = ?`).join(" and ");
+const matching = (table: TableName, properties: readonly string[]) =>
+  properties.map((property) => `${quote(table, property)} = ?`).join(" and ");
 
 /**
  * A bound limit. SQLite plans by a bare one, and so parses the statement anew each time another is bound: most of what
@@ -56,7 +56,7 @@ export class Statements {
       const { name, key } = TABLES[table];
       const marks = LAYOUT[table].map(() => "?").join(", ");
       const sets = LAYOUT[table].map(({ column }) => `"${column}" = excluded."${column}"`).join(", ");
-      const taken = `on conflict (${key.map(quote).join(", ")}) do update set ${sets}`;
+      const taken = `on conflict (${key.map((property) => quote(table, property)).join(", ")}) do update set ${sets}`;
       return `insert into ${name} (${columnsOf(table)}) values (${marks}) ${taken}`;
     });
   }
@@ -65,7 +65,7 @@ export class Statements {
   exists(table: TableName): StatementSync {
     return this.#get(`exists ${table}`, () => {
       const { name, unique } = TABLES[table];
-      return `select 1 from ${name} where ${matching(unique)}`;
+      return `select 1 from ${name} where ${matching(table, unique)}`;
     });
   }
 
@@ -75,13 +75,13 @@ export class Statements {
 
   update(table: TableName, properties: string): StatementSync {
     return this.#get(`update ${table} ${properties}`, () => {
-      const sets = properties === "" ? [] : properties.split(",").map((property) => `${quote(property)} = ?`);
+      const sets = properties === "" ? [] : properties.split(",").map((property) => `${quote(table, property)} = ?`);
       return `update ${TABLES[table].name} set ${[...sets, "version = version + 1"].join(", ")} where id = ?`;
     });
   }
 
   delete(table: TableName, properties: string): StatementSync {
-    const write = () => `delete from ${TABLES[table].name} where ${matching(properties.split(","))}`;
+    const write = () => `delete from ${TABLES[table].name} where ${matching(table, properties.split(","))}`;
     return this.#get(`delete ${table} ${properties}`, write);
   }
 
@@ -282,7 +282,8 @@ export class Statements {
     const { name } = TABLES[table];
     return this.#get(
       `deleteSome ${table}`,
-      () => `delete from ${name} where rowid in (select rowid from ${name} where ${quote(property)} = ? limit ?)`,
+      () =>
+        `delete from ${name} where rowid in (select rowid from ${name} where ${quote(table, property)} = ? limit ?)`,
     );
   }
 
