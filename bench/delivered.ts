@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Event } from "../server/core/event.ts";
 import type { CustomerId, InstanceId, NewId } from "../server/core/id.ts";
 import { type Message, NEW_MESSAGE } from "../server/core/message.ts";
-import { climb, begin as enqueue, handOver } from "../server/core/message-lifecycle.ts";
+import { beginAttempt, climb, begin as enqueue } from "../server/core/message-lifecycle.ts";
 import type { Records, TableName } from "../server/store/schema.ts";
 import { openWriter } from "../server/store/sqlite/connection.ts";
 import { Statements } from "../server/store/sqlite/statements.ts";
@@ -64,7 +64,7 @@ export function deliveredMessage(
   const eventId = () => newId("evt");
   const deps = { now: at, eventId, link: (token: string) => token, smartEncoding: false };
   const begun = enqueue(newMessage(newId, customerId, index, at), WAY, deps);
-  const handed = handOver(begun.message, null, deps);
+  const handed = beginAttempt(begun.message, null, deps);
   const climbed = handed === null ? null : climb(handed.message, "delivered", deps);
   if (climbed === null) throw new Error("the message does not get delivered");
   return { message: climbed.message, events: [...begun.events, ...climbed.events].slice(0, EVENTS_PER_MESSAGE) };

@@ -1,7 +1,7 @@
 /** Routes of messages: send, carousel, list, get, cancel, retry, delete (contract 3). */
 
 import { messageRecord } from "../core/message-record.ts";
-import { understandCarousel, understandMessage } from "../core/sending.ts";
+import { understandCarousel, understandMessage } from "../core/new-message.ts";
 import type { Inquiries } from "../engine/contacts/availability.ts";
 import { type Deps, forRequest } from "../engine/deps.ts";
 import { accept, acceptCarousel } from "../engine/messages/accept.ts";

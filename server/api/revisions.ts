@@ -4,7 +4,7 @@ import type { Reacted } from "../../sdk/wire.ts";
 import { invalidField } from "../core/error.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { type Deps, forRequest } from "../engine/deps.ts";
-import { editMessage, reactTo, unsendMessage } from "../engine/messages/order.ts";
+import { editMessage, reactTo, unsendMessage } from "../engine/messages/actions.ts";
 import { type Route, route } from "./route.ts";
 import { EditMessage, React, UnsendMessage } from "./schemas/revisions.ts";
 

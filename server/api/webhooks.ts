@@ -15,9 +15,9 @@ import {
   setWebhook,
   updateWebhook,
 } from "../engine/webhooks/configure.ts";
-import { requireEndpoint, type Target } from "../engine/webhooks/endpoints.ts";
+import { type EndpointRef, requireEndpoint } from "../engine/webhooks/endpoints.ts";
 import { requireDelivery, testWebhook } from "../engine/webhooks/redeliver.ts";
-import { type ReplayWish, replay } from "../engine/webhooks/replay.ts";
+import { type ReplayRequest, replay } from "../engine/webhooks/replay.ts";
 import { findConfiguration, listWebhooks } from "../store/webhooks.ts";
 import { oneRecord } from "./deliveries.ts";
 import type { Lasting } from "./lasting.ts";
@@ -130,7 +130,7 @@ function oneEndpointRoutes(deps: Deps): Route[] {
 /** The two ways to name an endpoint of a POST: the configuration by none, any by its id. */
 const WAYS = ["/v1/webhooks", "/v1/webhooks/:id"] as const;
 
-function targetOf(params: { id?: string }): { target: Target; path: string } {
+function targetOf(params: { id?: string }): { target: EndpointRef; path: string } {
   const { id } = params;
   return id === undefined ? { target: null, path: "/v1/webhooks" } : { target: id, path: `/v1/webhooks/${id}` };
 }
@@ -211,7 +211,7 @@ function replayRoute(deps: Deps): Route {
   });
 }
 
-function wishOf(endpointId: string, body: WireReplay): ReplayWish {
+function wishOf(endpointId: string, body: WireReplay): ReplayRequest {
   const since = Date.parse(body.since);
   const until = body.until === undefined ? null : Date.parse(body.until);
   if (until !== null && until <= since) throw invalidField("until", "must be later than since");
@@ -229,7 +229,7 @@ function recordOf({ settings }: Deps, endpoint: Endpoint, secret: string | null 
 async function configuredReply(
   deps: Deps,
   customerId: CustomerId,
-  commanded: Commanded<Configured> | { repeated: true; result: Target },
+  commanded: Commanded<Configured> | { repeated: true; result: EndpointRef },
   status: number,
 ): Promise<Reply> {
   if (!commanded.repeated) return { status, data: recordOf(deps, commanded.value.endpoint, commanded.value.secret) };

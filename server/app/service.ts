@@ -24,7 +24,7 @@ import type { EngineSettings } from "../engine/deps.ts";
 import { Engine } from "../engine/engine.ts";
 import { linkUnder } from "../engine/links.ts";
 import { resetClock, restoreClock } from "../engine/sandbox/clock.ts";
-import type { Sender } from "../engine/webhooks/deliver.ts";
+import type { WebhookSender } from "../engine/webhooks/deliver.ts";
 import { createLog, type Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { Fetcher } from "../outgoing/fetch.ts";
@@ -220,7 +220,7 @@ class Composition {
     keepCredentials(this.#config, url, started);
     if (await hasRealInstance(this.#parts.store.db)) await this.#leaveSandbox();
     this.#usage.start();
-    const poster: Sender["poster"] = { post: (request) => this.#poster.post(request) };
+    const poster: WebhookSender["poster"] = { post: (request) => this.#poster.post(request) };
     await this.#engine.start({ poster, inboxUrl: (path) => `${ownUrl(app)}${path}` });
     this.#state = "ready";
     log.info("listening", { port, version: this.#options.version });

@@ -17,6 +17,7 @@ import {
   becomeDue,
   becomeUnknown,
   begin,
+  beginAttempt,
   type Change,
   cancel,
   canFallBack,
@@ -25,7 +26,6 @@ import {
   erase,
   fail,
   fallBack,
-  handOver,
   type MessageSignal,
   note,
   retry,
@@ -46,7 +46,7 @@ const TEXT = { reference: "p-text", what: "the text" } as const;
 const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
   due: (before) => becomeDue(before, null, TTL_MS, at()),
   cancel: (before) => cancel(before, at()),
-  handOver: (before) => handOver(before, null, at()),
+  handOver: (before) => beginAttempt(before, null, at()),
   defer: (before) => {
     const deferred = defer(before, "busy", NOW + 1_000, NOW);
     return deferred === null ? null : { message: deferred, events: [] };
@@ -325,7 +325,7 @@ test("contract 3: an unknown outcome stays pending, is noted once, and is looked
   assert.deepEqual(unknown.timeline, [{ status: "pending", at: NOW, channel: "imessage", reason: "no answer" }]);
   const still = becomeUnknown(unknown, NOW + 9_000, "no answer", NOW + 5_000);
   assert.deepEqual(still, { ...unknown, dueAt: NOW + 9_000 });
-  assert.equal(handOver(unknown, null, at()), null, "it is never handed over again as it is");
+  assert.equal(beginAttempt(unknown, null, at()), null, "it is never handed over again as it is");
 });
 
 test("contract 3: a note changes the timeline and nothing else that its owner sees", () => {

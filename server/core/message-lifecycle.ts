@@ -18,7 +18,7 @@ import type { Way } from "./routing.ts";
 import { segmentsOf } from "./segment.ts";
 
 /**
- * What can happen to a message; to an inbound one, only `unsend`. `due` its scheduled time came; `handOver` a provider is given it;
+ * What can happen to a message; to an inbound one, only `unsend`. `due` its scheduled time came; `beginAttempt` a provider is given it;
  * `defer` the provider asks to wait; `fallback` the channel is given up and another is left; `sent`, `delivered` and `read` are receipts;
  * `partly` a part of it went out and the rest never will by itself; `sendRest` the customer asks for that rest.
  */
@@ -101,7 +101,7 @@ interface More {
 }
 
 /** Adds an event to a change: its `sequence` is the message's next one, its data what `dataOf` makes of the message then. */
-export function tell(
+export function emit(
   change: Change,
   type: EventType,
   context: ChangeContext,
@@ -126,7 +126,7 @@ export function tell(
 
 /** Adds an event of the message as it now is, with `data` beside what every event of a message has. */
 export function withEvent(change: Change, type: EventType, context: ChangeContext, data: More["data"] = {}): Change {
-  return tell(change, type, context, (message) => ({ ...messageEventData(message, context.link), ...data }));
+  return emit(change, type, context, (message) => ({ ...messageEventData(message, context.link), ...data }));
 }
 
 function enter(change: Change, status: MessageStatus, context: ChangeContext, more: More = {}): Change {
@@ -180,7 +180,7 @@ export function cancel(message: Message, context: ChangeContext): Change | null 
 }
 
 /** A hand-over to `peer` begins. No event; recorded before the provider hears of it. Null when it is not queued. */
-export function handOver(message: Message, peer: string | null, context: ChangeContext): Change | null {
+export function beginAttempt(message: Message, peer: string | null, context: ChangeContext): Change | null {
   const status = transition(message.status, "handOver");
   if (status === null) return null;
   const next = { ...message, handOvers: message.handOvers + 1, peer, unknownSince: null };

@@ -2,7 +2,7 @@
 
 import type { Channel, Mention, Reaction, ReactionEventData } from "../../sdk/wire.ts";
 import { type Message, messageTypeOf, type TimelineEntry } from "./message.ts";
-import { type Change, type ChangeContext, note, tell, withEvent } from "./message-lifecycle.ts";
+import { type Change, type ChangeContext, emit, note, withEvent } from "./message-lifecycle.ts";
 import { inboundEventData, providerMessageIdOf } from "./message-record.ts";
 import { segmentsOf } from "./segment.ts";
 
@@ -11,7 +11,7 @@ export function arrive(message: Message, isGroup: boolean, context: ChangeContex
   const { channel, instanceId } = message;
   const entry: TimelineEntry = { status: "received", at: context.now, channel, instanceId };
   const arrived: Message = { ...message, status: "received", deliveredAt: context.now, timeline: [entry] };
-  return tell({ message: arrived, events: [] }, "message.inbound", context, (told) =>
+  return emit({ message: arrived, events: [] }, "message.inbound", context, (told) =>
     inboundEventData(told, isGroup, context.link),
   );
 }
@@ -100,7 +100,7 @@ export interface Reacting {
 export function takeReaction(message: Message, reacting: Reacting, context: ChangeContext): Change {
   // The words of a deleted message are gone, and a reaction quotes them.
   const content = message.deletedAt === null ? reacting.content : "";
-  return tell({ message, events: [] }, "message.reaction", context, (told) =>
+  return emit({ message, events: [] }, "message.reaction", context, (told) =>
     reactionEventData(told, { ...reacting, content }, told),
   );
 }

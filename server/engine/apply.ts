@@ -8,20 +8,20 @@ import { hearGroup } from "./chats/groups.ts";
 import { hearTyping } from "./chats/typing.ts";
 import { hearOptOut } from "./contacts/opt-outs.ts";
 import type { Deps } from "./deps.ts";
-import { hearReaction } from "./messages/react.ts";
-import { hearReceipt } from "./messages/receipts.ts";
-import { hearMessage } from "./messages/receive.ts";
-import { hearAudioKept, hearRevision } from "./messages/revisions.ts";
+import { receiveReaction } from "./messages/react.ts";
+import { receiveReceipt } from "./messages/receipts.ts";
+import { receiveMessage } from "./messages/receive.ts";
+import { receiveAudioKept, receiveRevision } from "./messages/revisions.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
 type Handler<Heard extends Signal> = (deps: Deps, instanceId: InstanceId, signal: Heard) => Promise<unknown>;
 
 const HANDLERS: { readonly [Kind in Signal["kind"]]: Handler<SignalOf<Kind>> } = {
-  receipt: hearReceipt,
-  inbound: hearMessage,
-  reaction: hearReaction,
-  revision: hearRevision,
-  audioKept: hearAudioKept,
+  receipt: receiveReceipt,
+  inbound: receiveMessage,
+  reaction: receiveReaction,
+  revision: receiveRevision,
+  audioKept: receiveAudioKept,
   typing: hearTyping,
   group: hearGroup,
   call: hearCall,

@@ -21,7 +21,7 @@ import type { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
 import type { SerialQueue } from "./serial-queue.ts";
 import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
-import type { Receivers } from "./webhooks/receivers.ts";
+import type { ReceiverCache } from "./webhooks/receiver-cache.ts";
 
 /** Settings that the engine goes by; times in milliseconds. */
 export interface EngineSettings {
@@ -69,7 +69,7 @@ export interface Deps {
   /** One command, or one word of a provider, of a message at a time. */
   readonly serial: SerialQueue;
   /** Who has the lanes of deliveries, kept at hand. */
-  readonly receivers: Receivers;
+  readonly receiverCache: ReceiverCache;
   /** Where the service is reached from outside, without a slash at the end. */
   readonly publicUrl: () => string;
   /** The address of what an attachment's token opens. */
@@ -89,7 +89,7 @@ export interface Deps {
     messages(lanes: Iterable<string>, pair?: string): void;
     deliveries(lanes: Iterable<string>): void;
     /** Instances came up or went down, or there are other ways to go: what waits for those that are down is looked at. */
-    outages(): void;
+    pausedLanes(): void;
     chores(): void;
   };
 }

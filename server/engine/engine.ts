@@ -24,8 +24,8 @@ import { Quarantine } from "./quarantine.ts";
 import { SerialQueue } from "./serial-queue.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
-import { createDeliver, type Sender } from "./webhooks/deliver.ts";
-import { Receivers } from "./webhooks/receivers.ts";
+import { createDeliver, type WebhookSender } from "./webhooks/deliver.ts";
+import { ReceiverCache } from "./webhooks/receiver-cache.ts";
 
 /** What an engine is made of. */
 export interface EngineParts {
@@ -68,16 +68,16 @@ export class Engine {
       attempted: new AttemptFeed(),
       links: new Links(),
       serial: new SerialQueue(),
-      receivers: new Receivers(),
+      receiverCache: new ReceiverCache(),
       connections,
       providers: connections.providers,
       wake: {
         messages: (lanes, pair) => this.#dispatch?.wake(lanes, pair),
         deliveries: (lanes) => this.#deliver?.wake(lanes),
-        outages: () => this.#dispatch?.outages.wake(),
+        pausedLanes: () => this.#dispatch?.pausedLanes.wake(),
         chores: () => {
           this.#sweep.wake();
-          this.#dispatch?.outages.wake();
+          this.#dispatch?.pausedLanes.wake();
         },
       },
     };
@@ -85,7 +85,7 @@ export class Engine {
   }
 
   /** Takes up what the last process left, starts the providers, then the loops. */
-  async start(sender: Sender): Promise<void> {
+  async start(sender: WebhookSender): Promise<void> {
     const { deps } = this;
     await deps.links.load(deps);
     await deps.store.release(Number.POSITIVE_INFINITY, deps.clock.now());

@@ -38,7 +38,7 @@ test("two customers with 98 slow endpoints each never make a third one wait", as
 });
 
 test("permits that end go to the customer that holds the fewest, until customers with equal needs hold equally many", async (t) => {
-  const queue = new Queue({ ...POOL, slotsMax: 90 });
+  const queue = new Queue({ ...POOL, permitsMax: 90 });
   await queue.start(t);
   await holdAll(queue, ["a"]);
   const held = () =>
@@ -109,7 +109,7 @@ test("a lane whose owner is not known is claimed when it is, and a failure to fi
   let fails = true;
   const queue = new Queue({
     ownerOf: (lane) => (known.has(lane) ? "owner" : null),
-    learn: async (lanes) => {
+    loadOwners: async (lanes) => {
       if (fails) throw new Error("the reader is gone");
       for (const lane of lanes) known.add(lane);
     },

@@ -62,7 +62,7 @@ test("a lane that timed out gets one permit until it succeeds, also after it was
 });
 
 test("all lanes together have no more than their cap, and each gets its turn as others end", async (t) => {
-  const queue = new Queue({ slotsMax: 10 });
+  const queue = new Queue({ permitsMax: 10 });
   await queue.start(t);
   for (let lane = 0; lane < 20; lane += 1) queue.add(`lane ${lane}`, 3);
   queue.lanes.wake(Array.from({ length: 20 }, (_, lane) => `lane ${lane}`));
@@ -174,7 +174,7 @@ test("a poll that fails is told of, and the next one is made all the same", asyn
 });
 
 test("a run that throws is told of, and its permit is free again", async (t) => {
-  const queue = new Queue({ slotsPerLane: () => 1 });
+  const queue = new Queue({ permitsPerLane: () => 1 });
   await queue.start(t);
   await queue.wake("a", 2);
   assert.deepEqual(queue.began, [1]);
@@ -253,7 +253,7 @@ test("whatever comes, fails and ends in whatever order, everything is run once a
       fc.array(action, { maxLength: 60 }),
       fc.constantFrom(1, Number.POSITIVE_INFINITY),
       async (actions, shareOfFree) => {
-        const queue = new Queue({ slotsPerLane: () => 6, slotsMax: 15, shareOfFree });
+        const queue = new Queue({ permitsPerLane: () => 6, permitsMax: 15, shareOfFree });
         await queue.start();
         let added = 0;
         for (const one of actions) {

@@ -26,8 +26,8 @@ export interface Drain<Item> {
   dueLanes(): Promise<string[]>;
   /** Who shares permits and turns with the lane's other users: a customer. Null: not known yet. */
   ownerOf(lane: string): string | null;
-  /** Finds out what `ownerOf` and `slotsPerLane` answer of lanes. Where `ownerOf` is null after it, it is asked again. */
-  learn(lanes: string[]): Promise<void>;
+  /** Finds out what `ownerOf` and `permitsPerLane` answer of lanes. Where `ownerOf` is null after it, it is asked again. */
+  loadOwners(lanes: string[]): Promise<void>;
   laneOf(item: Item): string;
   /**
    * Handles an item to its end. It may `free` its permit before that, when what is left to be done must not keep others
@@ -39,9 +39,9 @@ export interface Drain<Item> {
   fault(error: unknown): void;
   inFlight(count: number): void;
   /** Items of the lane at once. */
-  slotsPerLane(lane: string): number;
+  permitsPerLane(lane: string): number;
   /** Items of all lanes at once. */
-  slotsMax: number;
+  permitsMax: number;
   /** An owner may hold so many times the permits that are free (see `FairSemaphore`). Infinity: no cap. */
   shareOfFree: number;
 }
@@ -94,7 +94,7 @@ export class Lanes<Item> {
 
   constructor(drain: Drain<Item>) {
     this.#drain = drain;
-    this.#permits = new FairSemaphore({ permitsMax: drain.slotsMax, shareOfFree: drain.shareOfFree });
+    this.#permits = new FairSemaphore({ permitsMax: drain.permitsMax, shareOfFree: drain.shareOfFree });
   }
 
   start(): void {
@@ -155,7 +155,7 @@ export class Lanes<Item> {
     const lanes = [...this.#unknown];
     this.#learning = true;
     try {
-      await this.#drain.learn(lanes);
+      await this.#drain.loadOwners(lanes);
       for (const lane of lanes) this.#unknown.delete(lane);
       for (const lane of lanes) this.#markReady(lane);
     } catch (error) {
@@ -206,7 +206,7 @@ export class Lanes<Item> {
     // Owners in turn that had no room for one more.
     let refused = 0;
     while (wanted.length < LANES_PER_CLAIM_MAX && refused < this.#ready.owners) {
-      if (this.#permits.used >= this.#drain.slotsMax) break;
+      if (this.#permits.used >= this.#drain.permitsMax) break;
       const owner = this.#ready.nextOwner();
       if (owner === null) break;
       const room = this.#permits.room(owner);
@@ -229,7 +229,7 @@ export class Lanes<Item> {
       return null;
     }
     const lane = this.#lane(name);
-    const permits = Math.min(Math.min(lane.permits, this.#drain.slotsPerLane(name)) - lane.running, room);
+    const permits = Math.min(Math.min(lane.permits, this.#drain.permitsPerLane(name)) - lane.running, room);
     // A permit that gets free makes it ready again.
     lane.mayHaveMore = permits <= 0;
     const release = permits <= 0 ? null : this.#permits.tryAcquire(owner, permits);
@@ -237,7 +237,7 @@ export class Lanes<Item> {
   }
 
   #lane(name: string): Lane {
-    const permits = Math.min(SLOTS_AT_START, this.#drain.slotsPerLane(name));
+    const permits = Math.min(SLOTS_AT_START, this.#drain.permitsPerLane(name));
     return this.#lanes.get(name) ?? { running: 0, permits, mayHaveMore: false };
   }
 
@@ -271,7 +271,7 @@ export class Lanes<Item> {
     lane.running -= 1;
     this.#inFlight -= 1;
     this.#drain.inFlight(this.#inFlight);
-    lane.permits = slotsAfter(lane.permits, result, this.#drain.slotsPerLane(name));
+    lane.permits = slotsAfter(lane.permits, result, this.#drain.permitsPerLane(name));
     if (lane.running === 0 && this.#lanes.size > LANES_KEPT_MAX) this.#lanes.delete(name);
     if (result === "local")
       this.#pause(new Error("this machine is out of files or memory: what was claimed goes back"));

@@ -62,7 +62,7 @@ export async function carriersOn(t: NodeTest, options: StageOptions = {}): Promi
     async flip(isUp, ...carriers) {
       for (const carrier of carriers) carrier.provider.isUp = isUp;
       stage.life.deps.wake.messages(carriers.map(({ id }) => id));
-      stage.life.deps.wake.outages();
+      stage.life.deps.wake.pausedLanes();
       // Timers of no time at all take a millisecond, and a walk takes one for each stretch.
       await clock.advance(10);
       await stage.run();

@@ -24,7 +24,7 @@ import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
 import { SerialQueue } from "../../server/engine/serial-queue.ts";
 import { AttemptFeed } from "../../server/engine/webhooks/attempt-feed.ts";
-import { Receivers } from "../../server/engine/webhooks/receivers.ts";
+import { ReceiverCache } from "../../server/engine/webhooks/receiver-cache.ts";
 import type { OwnLimit } from "../../server/outgoing/connection.ts";
 import type { Fetching } from "../../server/outgoing/fetch.ts";
 import type { Provider } from "../../server/providers/provider.ts";
@@ -153,7 +153,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,
     serial: new SerialQueue(),
-    receivers: new Receivers(),
+    receiverCache: new ReceiverCache(),
     publicUrl: () => "http://127.0.0.1:8080",
     link: (token) => `http://127.0.0.1:8080/v1/attachments/${token}`,
     connections: new Connections(createProvider, providers),
@@ -163,7 +163,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     wake: {
       messages: (lanes) => void woken.messages.push(...lanes),
       deliveries: (lanes) => void woken.deliveries.push(...lanes),
-      outages: () => {},
+      pausedLanes: () => {},
       chores: () => {},
     },
     ...options.deps,

@@ -69,7 +69,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
       chance,
       wake: {
         messages: () => {},
-        outages: () => {},
+        pausedLanes: () => {},
         chores: () => {},
         deliveries: (names) => {
           const lanes = [...names];

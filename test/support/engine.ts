@@ -72,7 +72,7 @@ export class Life {
       wake: {
         messages: (lanes, pair) => this.dispatch.wake(lanes, pair),
         deliveries: (lanes) => void made.woken.deliveries.push(...lanes),
-        outages: () => this.dispatch.outages.wake(),
+        pausedLanes: () => this.dispatch.pausedLanes.wake(),
         chores: () => {},
       },
     };

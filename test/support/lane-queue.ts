@@ -44,7 +44,7 @@ export class Queue {
         return [...new Set(this.due.map(({ lane }) => lane))];
       },
       ownerOf: (lane) => this.ownerOf(lane),
-      learn: async () => {},
+      loadOwners: async () => {},
       mayFreeOthers: () => true,
       laneOf: ({ lane }) => lane,
       run: (item) => this.#run(item),
@@ -52,8 +52,8 @@ export class Queue {
       inFlight: (count) => {
         this.inFlight = count;
       },
-      slotsPerLane: () => 16,
-      slotsMax: 100,
+      permitsPerLane: () => 16,
+      permitsMax: 100,
       shareOfFree: Number.POSITIVE_INFINITY,
       ...options,
     });

@@ -8,7 +8,7 @@ import type { Operation } from "../../store/store.ts";
 import { command } from "../command.ts";
 import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
-import { inTurn, persist } from "../messages/order.ts";
+import { recordAction, runInTurn } from "../messages/actions.ts";
 import { changedChat, regroupContext } from "./groups.ts";
 import { type ChatName, type ReadyChat, readyChat, requireChat } from "./require-chat.ts";
 
@@ -41,7 +41,7 @@ export async function commandChat(deps: Deps, asked: ChatCommand, work: ChatWork
   const { customerId, idempotencyKey: key, correlationId } = asked;
   const { id } = await requireChat(deps, asked);
   const [method, path] = work.route;
-  return await inTurn(deps, { customerId, id }, async () => {
+  return await runInTurn(deps, { customerId, id }, async () => {
     let isDone = false;
     const command = { key, customerId, route: `${method} /v1/chats/${id}${path}`, body: work.body };
     const record = () =>
@@ -55,7 +55,7 @@ export async function commandChat(deps: Deps, asked: ChatCommand, work: ChatWork
         const operations = [...unit, ...events];
         return { unit: operations.length === 0 ? null : operations, value, result: id };
       });
-    const commanded = await persist(deps, record, () => isDone);
+    const commanded = await recordAction(deps, record, () => isDone);
     if (!commanded.repeated) return { repeated: false, chat: commanded.value };
     return { repeated: true, chat: await requireChat(deps, { customerId, id: commanded.result }) };
   });

@@ -12,7 +12,7 @@ import { command } from "../command.ts";
 import type { Decision } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
-import { inTurn, persist } from "../messages/order.ts";
+import { recordAction, runInTurn } from "../messages/actions.ts";
 import { chooseNumber, offeredBy } from "../messages/recipient.ts";
 import { refuseOptedOut } from "./change-group.ts";
 import type { Commanded } from "./command-chat.ts";
@@ -63,14 +63,14 @@ export async function makeGroup(deps: Deps, making: Making): Promise<Commanded> 
   // Two at once with one key, or of the same people, are to ask the provider once.
   const subjects = [`groups ${key ?? deps.newId("req")}`, `groups ${peopleOf(body)}`];
   const work = () =>
-    persist(
+    recordAction(
       deps,
       () => withThread(record),
       () => made !== null,
     );
   const [byKey = "", byPeople = ""] = subjects;
-  const commanded = await inTurn(deps, { customerId, id: byKey }, () =>
-    inTurn(deps, { customerId, id: byPeople }, work),
+  const commanded = await runInTurn(deps, { customerId, id: byKey }, () =>
+    runInTurn(deps, { customerId, id: byPeople }, work),
   );
   if (!commanded.repeated) return { repeated: isThere, chat: commanded.value };
   const first = await findChat(deps.store.db, customerId, commanded.result);

@@ -3,7 +3,7 @@
 import type { TypingStatus } from "../../../sdk/wire.ts";
 import type { ChatId } from "../../core/id.ts";
 import type { Deps } from "../deps.ts";
-import { inTurn } from "../messages/order.ts";
+import { runInTurn } from "../messages/actions.ts";
 import { type ChatCommand, commandChat, order, requireImessage } from "./command-chat.ts";
 import type { ReadyChat } from "./require-chat.ts";
 import { TYPING_MS_MAX } from "./typing.ts";
@@ -71,7 +71,7 @@ async function setTyping(deps: Deps, ready: ReadyChat, typing: boolean): Promise
 
 async function endShown(deps: Deps, ready: ReadyChat): Promise<void> {
   try {
-    await inTurn(deps, ready.chat, () => setTyping(deps, ready, false));
+    await runInTurn(deps, ready.chat, () => setTyping(deps, ready, false));
   } catch (error) {
     deps.observer.fault("typing", error);
   }

@@ -27,7 +27,7 @@ import { findPayment } from "../../store/payments.ts";
 import type { Operation, Transaction } from "../../store/store.ts";
 import { change, difference } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { unitOf } from "../messages/change-message.ts";
+import { transactionOf } from "../messages/change-message.ts";
 import { paymentContext } from "../payments/payments.ts";
 import { orUnreadable } from "../quarantine.ts";
 import { deletionOf } from "./contacts.ts";
@@ -112,7 +112,7 @@ async function eraseOne(deps: Deps, id: MessageId): Promise<boolean> {
     const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: id } }];
     if (message.payment !== null) also.push(...(await paymentErased(deps, message.payment.id)));
     const changed = cancel(erased, told) ?? { message: erased, events: [] };
-    return { unit: unitOf(message, changed, also), value: true };
+    return { unit: transactionOf(message, changed, also), value: true };
   });
   deps.messageCache.forget(id);
   return isErased;

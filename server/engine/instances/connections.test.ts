@@ -22,7 +22,7 @@ async function connected(t: NodeTest) {
   const wake: Deps["wake"] = {
     ...made.deps.wake,
     messages: (lanes) => void woken.push(...lanes),
-    outages: () => void woken.push("outages"),
+    pausedLanes: () => void woken.push("outages"),
   };
   const { clock, instance } = made;
   const deps: Deps = { ...made.deps, connections, wake };

@@ -217,7 +217,7 @@ export class Connections {
   #changed(deps: Deps, id: InstanceId): void {
     this.#rests.delete(id);
     deps.wake.messages([id]);
-    deps.wake.outages();
+    deps.wake.pausedLanes();
   }
 
   async #takeDown(deps: Deps, id: InstanceId): Promise<void> {

@@ -5,7 +5,7 @@ import { isGroupId } from "../../core/chat.ts";
 import type { CustomerId, KeyId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { acceptedCarouselRecord, acceptedRecord } from "../../core/message-record.ts";
-import { type Understood, understandCarousel, understandMessage, type Wanted } from "../../core/sending.ts";
+import { type Understood, understandCarousel, understandMessage, type Wanted } from "../../core/new-message.ts";
 import { threadTaken, withThread } from "../chats/threads.ts";
 import { ensureContact } from "../contacts/contacts.ts";
 import type { Deps } from "../deps.ts";

@@ -11,7 +11,11 @@ import type { Deps } from "../deps.ts";
 import { failedWith } from "../payments/payments.ts";
 
 /** The unit that leads from `before` to the change's message, with its events and whatever else belongs to it. */
-export function unitOf(before: Message, { message, events }: Change, also: readonly Operation[] = []): Transaction {
+export function transactionOf(
+  before: Message,
+  { message, events }: Change,
+  also: readonly Operation[] = [],
+): Transaction {
   const set = difference(before, message);
   const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: message.callbackUrl }));
   return [{ op: "update", table: "messages", id: before.id, version: before.version, set }, ...told, ...also];
@@ -25,7 +29,7 @@ export class MessageGone extends ApiError {
 }
 
 /** What a decision about a message comes to: its change, and what else is committed with it. Null changes nothing. */
-export type Verdict = (Change & { also?: Operation[] }) | null;
+export type MessageDecision = (Change & { also?: Operation[] }) | null;
 
 /**
  * Decides about a message and commits it; when it had changed in between, decides again from what it now is.
@@ -35,7 +39,7 @@ export type Verdict = (Change & { also?: Operation[] }) | null;
 export async function changeMessage(
   deps: Deps,
   known: Message,
-  verdict: (message: Message) => Verdict,
+  verdict: (message: Message) => MessageDecision,
 ): Promise<Message> {
   let fresh: Message | null = known;
   const changed = await change(deps, async () => {
@@ -50,7 +54,7 @@ export async function changeMessage(
     if (decided === null) return { unit: null, value: before };
     const message = { ...decided.message, version: before.version + 1 };
     const also = [...(decided.also ?? []), ...(await alsoFails(deps, before, message))];
-    return { unit: unitOf(before, decided, also), value: message };
+    return { unit: transactionOf(before, decided, also), value: message };
   });
   deps.messageCache.keep(changed);
   const { dueAt } = changed;

@@ -18,8 +18,8 @@ import { type Outcome, type Provider, restOf } from "../../providers/provider.ts
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { chooseOn, type Plan, planOf } from "../routing/route.ts";
-import { changeMessage, type Verdict } from "./change-message.ts";
+import { chooseOn, planOf, type RoutePlan } from "../routing/route.ts";
+import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { giveUp } from "./give-up.ts";
 import { referenceTurn } from "./references.ts";
 
@@ -41,7 +41,7 @@ export async function conclude(deps: Deps, provider: Provider, handed: Message, 
   const reference = referenceOf(outcome);
   const changed =
     reference === null ? await write() : await deps.serial.run(referenceTurn(deps, instanceId, reference), write);
-  if (isDown) deps.wake.outages();
+  if (isDown) deps.wake.pausedLanes();
   if (rest.outcome === "accepted" || changed.status === "sent") {
     deps.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
     if (changed.chatId !== null) deps.shownTyping.end(changed.chatId);
@@ -67,7 +67,7 @@ interface Ended {
   waitMs: number;
 }
 
-function afterOutcome(deps: Deps, plan: Plan, fresh: Message, ended: Ended): Verdict {
+function afterOutcome(deps: Deps, plan: RoutePlan, fresh: Message, ended: Ended): MessageDecision {
   const { handed, outcome } = ended;
   // A receipt may have been faster, and may have ended this hand-over already.
   if (fresh.handOvers !== handed.handOvers || fresh.channel !== handed.channel) return null;
@@ -79,7 +79,12 @@ function afterOutcome(deps: Deps, plan: Plan, fresh: Message, ended: Ended): Ver
   return { ...verdict, also: [...(verdict.also ?? []), recordOf(fresh, part.reference, deps.clock.now())] };
 }
 
-function afterRest(deps: Deps, plan: Plan, message: Message, { provider, outcome, waitMs }: Ended): Verdict {
+function afterRest(
+  deps: Deps,
+  plan: RoutePlan,
+  message: Message,
+  { provider, outcome, waitMs }: Ended,
+): MessageDecision {
   const told = changeContext(deps);
   const { now } = told;
   const { sentPart } = message;
@@ -115,7 +120,11 @@ function recordOf({ id: messageId, instanceId, channel }: Message, reference: st
 }
 
 /** The provider took it: `sent`, its reference is where receipts will find it, and what it says of segments counts. */
-function taken(message: Message, accepted: Extract<Outcome, { outcome: "accepted" }>, deps: ChangeContext): Verdict {
+function taken(
+  message: Message,
+  accepted: Extract<Outcome, { outcome: "accepted" }>,
+  deps: ChangeContext,
+): MessageDecision {
   const { reference, segments = message.segments, encoding = message.encoding } = accepted;
   const also = [recordOf(message, reference, deps.now)];
   const said = message.channel === "sms" ? { segments, encoding } : {};
@@ -130,7 +139,7 @@ type Rejected = Extract<Outcome, { outcome: "rejected" }>;
  * It was provably not sent, nor will be: another instance of the channel gets it, else the channel is given up. Where
  * the recipient is not on the channel no other instance of it helps.
  */
-function refused(deps: Deps, plan: Plan, message: Message, outcome: Rejected): Verdict {
+function refused(deps: Deps, plan: RoutePlan, message: Message, outcome: Rejected): MessageDecision {
   const [reason, cause] = refusal(outcome);
   const tried = [...message.instancesTried, message.instanceId];
   const other = reason === "NOT_REACHABLE" ? null : chooseOn(deps, plan, message.channel, tried);

@@ -2,23 +2,23 @@
 
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
-import { becomeDue, handOver } from "../../core/message-lifecycle.ts";
+import { becomeDue, beginAttempt } from "../../core/message-lifecycle.ts";
 import { type Outbound, type Outcome, type Provider, restOf } from "../../providers/provider.ts";
 import { findMessage, lanesDueBeside } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 import { answerOf } from "../answer.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
-import { Outages } from "../routing/outages.ts";
-import { nextChannel, type Plan, planOf, wayNow } from "../routing/route.ts";
-import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
+import { PausedLanes } from "../routing/paused-lanes.ts";
+import { nextChannel, planOf, type RoutePlan, wayNow } from "../routing/route.ts";
+import { changeMessage, type MessageDecision, MessageGone } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
 import { giveUp } from "./give-up.ts";
 import { Interrupted } from "./interrupted.ts";
-import { handOverLeaseMs, isHeld, LEASE_MS, released } from "./lease.ts";
+import { attemptLeaseMs, hasLease, LEASE_MS, releaseLease } from "./lease.ts";
 import { outbound } from "./outbound.ts";
 import { failsAsStranded, failsAsUnwanted, giveBack, type Hand, makeReady, type Ready } from "./ready.ts";
-import { settle } from "./settle.ts";
+import { reconcile } from "./reconcile.ts";
 
 /** Messages at once that have a permit, all instances together. */
 const HAND_OVERS_AT_ONCE_MAX = 256;
@@ -48,7 +48,7 @@ interface Tail {
 /** The loop that drains due messages; a lane is a provider instance. */
 export class Dispatch {
   readonly lanes: Lanes<Message>;
-  readonly outages: Outages;
+  readonly pausedLanes: PausedLanes;
   readonly #deps: Deps;
   /** The last message in hand from each number to each recipient. */
   readonly #tails = new Map<string, Tail>();
@@ -64,35 +64,35 @@ export class Dispatch {
     const { clock, observer } = deps;
     this.#deps = deps;
     this.#interrupted = new Interrupted(deps);
-    this.outages = new Outages(deps);
+    this.pausedLanes = new PausedLanes(deps);
     this.lanes = new Lanes<Message>({
       clock,
       claim: (lanes) => this.#claim(lanes),
       dueLanes: () => this.#dueLanes(),
       // Customers may share an instance: its lane is nobody's.
       ownerOf: (lane) => lane,
-      learn: async () => {},
+      loadOwners: async () => {},
       laneOf: (message) => message.instanceId,
       run: (message, free) => this.#inOrder(message, free),
       // Of a pair nothing is claimed while one of it is in hand.
       mayFreeOthers: (message) => !this.#tails.has(pairOf(message)),
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),
-      slotsPerLane: (lane) => this.#permitsOf(lane as InstanceId),
-      slotsMax: HAND_OVERS_AT_ONCE_MAX,
+      permitsPerLane: (lane) => this.#permitsOf(lane as InstanceId),
+      permitsMax: HAND_OVERS_AT_ONCE_MAX,
       shareOfFree: Number.POSITIVE_INFINITY,
     });
   }
 
   start(): void {
     this.lanes.start();
-    this.outages.start();
+    this.pausedLanes.start();
   }
 
   /** Begins no further hand-over, and resolves when those under way have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await Promise.all([this.lanes.stop(), this.outages.stop()]);
+    await Promise.all([this.lanes.stop(), this.pausedLanes.stop()]);
   }
 
   /** Of an instance that is down nothing is claimed that waits to be handed over: it keeps its place where it is. */
@@ -196,7 +196,7 @@ async function putOff(deps: Deps, message: Message, error: RowUnreadable): Promi
   deps.observer.fault("dispatch", error);
   const dueAt = deps.clock.now() + PUT_OFF_MS;
   await changeMessage(deps, message, (fresh) =>
-    isHeld(fresh, message) ? { message: { ...fresh, dueAt, claimedUntil: null }, events: [] } : null,
+    hasLease(fresh, message) ? { message: { ...fresh, dueAt, claimedUntil: null }, events: [] } : null,
   );
   return "bad";
 }
@@ -209,7 +209,7 @@ async function lookAgain(deps: Deps, message: Message, hand: Hand): Promise<RunR
       const plan = await planOf(deps, message);
       const due = await changeMessage(deps, message, (fresh) =>
         // Whoever gave it another time in between took it out of this claim.
-        isHeld(fresh, message)
+        hasLease(fresh, message)
           ? becomeDue(fresh, wayNow(deps, plan, fresh), deps.settings.messageTtlMs, changeContext(deps))
           : null,
       );
@@ -219,21 +219,21 @@ async function lookAgain(deps: Deps, message: Message, hand: Hand): Promise<RunR
     case "queued":
       return handOverTo(deps, message, hand);
     case "pending":
-      return settle(deps, message, hand.abort);
+      return reconcile(deps, message, hand.abort);
     case "sent": {
       const plan = await planOf(deps, message);
       await changeMessage(deps, message, (fresh) => noDelivery(deps, plan, fresh, message));
       return "good";
     }
     default:
-      await changeMessage(deps, message, (fresh) => released(fresh, message));
+      await changeMessage(deps, message, (fresh) => releaseLease(fresh, message));
       return "good";
   }
 }
 
 /** The time to wait for a delivery is over: the channel is given up, unless a receipt came first or there is no other. */
-function noDelivery(deps: Deps, plan: Plan, message: Message, leased: Message): Verdict {
-  if (message.status !== "sent" || nextChannel(deps, plan, message) === null) return released(message, leased);
+function noDelivery(deps: Deps, plan: RoutePlan, message: Message, leased: Message): MessageDecision {
+  if (message.status !== "sent" || nextChannel(deps, plan, message) === null) return releaseLease(message, leased);
   const cause = { code: "NO_CHANNEL_AVAILABLE", message: "No channel delivered it in time." } as const;
   return giveUp(deps, plan, message, "NO_DELIVERY", cause);
 }
@@ -261,11 +261,11 @@ async function handOverReady(deps: Deps, { message, gathered }: Ready, { abort, 
   let begun = false;
   const { age } = deps.threadCache;
   const handed = await changeMessage(deps, message, (fresh) => {
-    const change = isHeld(fresh, message) ? handOver(fresh, peer, changeContext(deps)) : null;
+    const change = hasLease(fresh, message) ? beginAttempt(fresh, peer, changeContext(deps)) : null;
     begun = change !== null;
-    if (change === null) return released(fresh, message);
+    if (change === null) return releaseLease(fresh, message);
     // It may have waited its turn for long: the lease begins with the hand-over.
-    const claimedUntil = deps.clock.real() + handOverLeaseMs(provider);
+    const claimedUntil = deps.clock.real() + attemptLeaseMs(provider);
     return { ...change, message: { ...change.message, claimedUntil } };
   });
   // Files may have taken long, and STOP holds from the moment that it is on disk.

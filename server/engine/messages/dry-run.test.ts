@@ -7,7 +7,7 @@ import { type Carriers, carriersOn, SMS_FIRST } from "../../../test/support/carr
 import { NOT_REACHABLE, ScriptedProvider } from "../../../test/support/provider.ts";
 import { groupFor } from "../../../test/support/sending.ts";
 import { PNG } from "../../../test/support/shapes.ts";
-import { understandMessage } from "../../core/sending.ts";
+import { understandMessage } from "../../core/new-message.ts";
 import { TABLES } from "../../store/schema.ts";
 import { Inquiries } from "../contacts/availability.ts";
 import { setQuietHours } from "../routing/quiet-hours.ts";

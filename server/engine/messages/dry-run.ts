@@ -3,9 +3,9 @@
 import { CHANNELS, type Channel, type DryRun, type PlannedHop } from "../../../sdk/wire.ts";
 import { isoOrNull } from "../../core/instant.ts";
 import type { Message } from "../../core/message.ts";
+import type { Understood, Wanted } from "../../core/new-message.ts";
 import { type Candidate, type Chosen, wayOf } from "../../core/routing.ts";
 import { segmentsOf } from "../../core/segment.ts";
-import type { Understood, Wanted } from "../../core/sending.ts";
 import type { Inquiries } from "../contacts/availability.ts";
 import type { Deps } from "../deps.ts";
 import { quietFor } from "../routing/quiet-hours.ts";

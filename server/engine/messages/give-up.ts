@@ -5,7 +5,7 @@ import type { Message } from "../../core/message.ts";
 import { type Change, type FailureCause, fail, fallBack } from "../../core/message-lifecycle.ts";
 import { wayOf } from "../../core/routing.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { nextChannel, type Plan } from "../routing/route.ts";
+import { nextChannel, type RoutePlan } from "../routing/route.ts";
 
 /**
  * The change of a message whose channel is given up for `reason` (contract 3, Routing). `cause` is what it fails
@@ -13,7 +13,7 @@ import { nextChannel, type Plan } from "../routing/route.ts";
  */
 export function giveUp(
   deps: Deps,
-  plan: Plan,
+  plan: RoutePlan,
   message: Message,
   reason: FallbackReason,
   cause: FailureCause,

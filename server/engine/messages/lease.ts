@@ -2,7 +2,7 @@
 
 import type { Message } from "../../core/message.ts";
 import type { Provider } from "../../providers/provider.ts";
-import type { Verdict } from "./change-message.ts";
+import type { MessageDecision } from "./change-message.ts";
 
 /** Length of a lease in real milliseconds (design: 45 s). What takes longer is cut off before, or leases anew. */
 export const LEASE_MS = 45_000;
@@ -10,17 +10,17 @@ export const LEASE_MS = 45_000;
 const WRITING_MS = 5_000;
 
 /** Length of the lease of a message that is being handed to a provider, in real milliseconds. */
-export function handOverLeaseMs({ capabilities }: Provider): number {
+export function attemptLeaseMs({ capabilities }: Provider): number {
   return capabilities.handOverMs + WRITING_MS;
 }
 
 /** Whether the lease that was taken is still the message's; one that waited its turn for too long has lost it. */
-export function isHeld(message: Message, leased: Message): boolean {
+export function hasLease(message: Message, leased: Message): boolean {
   return message.claimedUntil !== null && message.claimedUntil === leased.claimedUntil;
 }
 
 /** Nothing to do after all: the lease is given back, where it still is the one that was taken. */
-export function released(message: Message, leased: Message): Verdict {
-  if (!isHeld(message, leased)) return null;
+export function releaseLease(message: Message, leased: Message): MessageDecision {
+  if (!hasLease(message, leased)) return null;
   return { message: { ...message, claimedUntil: null }, events: [] };
 }

@@ -195,7 +195,7 @@ describe("contract 3: a message that was sent in part stays with the instance an
     await carriers.flip(false, first);
     // A route that takes over changes nothing for it either.
     await carriers.setRoutes([{ prefix: "+", instanceId: second.id }]);
-    stage.life.deps.wake.outages();
+    stage.life.deps.wake.pausedLanes();
     await stage.clock.advance(120_000);
     await stage.run();
     assert.deepEqual([handedTo(second), handedTo(carriers.mac)], [[], []]);

@@ -12,14 +12,14 @@ import type { Operation } from "../../store/store.ts";
 import { decide } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
-import { unitOf } from "./change-message.ts";
+import { transactionOf } from "./change-message.ts";
 import { findByReference, referenceTurn } from "./references.ts";
 
 /**
  * Applies a reaction of a contact; resolves when its event is on disk. Told again, by the provider's name of the
  * reaction, it changes nothing, and so does one that came to an address that nobody has.
  */
-export async function hearReaction(deps: Deps, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
+export async function receiveReaction(deps: Deps, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
   await deps.serial.run(referenceTurn(deps, instanceId, signal.target), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return take(deps, number, instanceId, signal);
@@ -60,7 +60,7 @@ async function reaction(
   const found = await findByReference(deps, instanceId, signal.target);
   if (found?.customerId === customerId) {
     const change = takeReaction(found, reacting, told);
-    return { message: { ...change.message, version: found.version + 1 }, operations: unitOf(found, change) };
+    return { message: { ...change.message, version: found.version + 1 }, operations: transactionOf(found, change) };
   }
   const id: EventId = told.eventId();
   const correlationId = newCorrelationId(deps.random);

@@ -11,7 +11,7 @@ import { changeContext, type Deps } from "../deps.ts";
 import type { Connection } from "../instances/connections.ts";
 import { waitsForQuietHours } from "../routing/quiet-hours.ts";
 import { changeMessage } from "./change-message.ts";
-import { isHeld, LEASE_MS } from "./lease.ts";
+import { hasLease, LEASE_MS } from "./lease.ts";
 import { type Gathered, hasFiles, isPlain, NOTHING_GATHERED, type Prepared, prepare } from "./outbound.ts";
 
 /** Messages whose files are gathered at once; others are postponed. */
@@ -65,11 +65,11 @@ export function expiryOf({ clock, settings }: Deps, { expiresAt }: Message): Fai
 /** Its instance is down: it waits at its place, from where it may go elsewhere, after those before it. */
 export async function giveBack(deps: Deps, message: Message): Promise<null> {
   await changeMessage(deps, message, (fresh) => {
-    if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
+    if (!hasLease(fresh, message) || fresh.status !== "queued") return null;
     const dueAt = placeOf(fresh, deps.settings.messageTtlMs, deps.clock.now());
     return { message: { ...fresh, dueAt, claimedUntil: null }, events: [] };
   });
-  deps.wake.outages();
+  deps.wake.pausedLanes();
   return null;
 }
 
@@ -120,7 +120,7 @@ async function renewLease(deps: Deps, message: Message): Promise<Message | null>
   if ((message.claimedUntil ?? 0) - deps.clock.real() >= GATHERING_MS_MAX) return message;
   let isRenewed = false;
   const renewed = await changeMessage(deps, message, (fresh) => {
-    isRenewed = isHeld(fresh, message);
+    isRenewed = hasLease(fresh, message);
     return isRenewed ? { message: { ...fresh, claimedUntil: until }, events: [] } : null;
   });
   return isRenewed ? renewed : null;
@@ -145,7 +145,7 @@ async function prepareInTurn(
 /** It stays queued, and is looked at again after as long as it has waited for its files already. */
 async function wait(deps: Deps, message: Message, reason: string): Promise<null> {
   await changeMessage(deps, message, (fresh) => {
-    if (!isHeld(fresh, message) || fresh.status !== "queued") return null;
+    if (!hasLease(fresh, message) || fresh.status !== "queued") return null;
     const now = deps.clock.now();
     const waitedMs = now - (postponedSince(fresh) ?? now);
     const waitMs = Math.min(Math.max(waitedMs, POSTPONED_MS_MIN), POSTPONED_MS_MAX);
@@ -157,7 +157,7 @@ async function wait(deps: Deps, message: Message, reason: string): Promise<null>
 
 async function end(deps: Deps, message: Message, cause: FailureCause): Promise<null> {
   await changeMessage(deps, message, (fresh) =>
-    isHeld(fresh, message) ? fail(fresh, cause, changeContext(deps)) : null,
+    hasLease(fresh, message) ? fail(fresh, cause, changeContext(deps)) : null,
   );
   return null;
 }

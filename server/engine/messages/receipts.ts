@@ -8,13 +8,13 @@ import { findHandOver, findMessage } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
-import { type Plan, planOf } from "../routing/route.ts";
-import { changeMessage, MessageGone, type Verdict } from "./change-message.ts";
+import { planOf, type RoutePlan } from "../routing/route.ts";
+import { changeMessage, type MessageDecision, MessageGone } from "./change-message.ts";
 import { giveUp } from "./give-up.ts";
 import { referenceTurn } from "./references.ts";
 
 /** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing, and is `unknown`. */
-export async function hearReceipt(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
+export async function receiveReceipt(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
   return deps.serial.run(referenceTurn(deps, instanceId, signal.reference), () => take(deps, instanceId, signal));
 }
 
@@ -27,7 +27,7 @@ async function take(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): 
   }
   const { message, isRecorded } = subject;
   const plan = await planOf(deps, message);
-  const decide = (fresh: Message): Verdict => {
+  const decide = (fresh: Message): MessageDecision => {
     const verdict = receiptOf(deps, plan, fresh, { instanceId, isRecorded, signal });
     if (forgets.length === 0) return verdict;
     const { also = [], ...change } = verdict ?? { message: fresh, events: [] };
@@ -59,7 +59,12 @@ interface Told {
   signal: ReceiptSignal;
 }
 
-function receiptOf(deps: Deps, plan: Plan, message: Message, { instanceId, isRecorded, signal }: Told): Verdict {
+function receiptOf(
+  deps: Deps,
+  plan: RoutePlan,
+  message: Message,
+  { instanceId, isRecorded, signal }: Told,
+): MessageDecision {
   const told = changeContext(deps);
   const { sentPart } = message;
   if (sentPart !== null && sentPart.reference === signal.reference && message.instanceId === instanceId)
@@ -86,10 +91,10 @@ function receiptOf(deps: Deps, plan: Plan, message: Message, { instanceId, isRec
  */
 function receiptOfPart(
   deps: Deps,
-  plan: Plan,
+  plan: RoutePlan,
   message: Message,
   { part, signal }: { part: SentPart; signal: ReceiptSignal },
-): Verdict {
+): MessageDecision {
   const { receipt, channel, reason: why = "the provider does not say why" } = signal;
   if (receipt === "sent") return null;
   const reason = receipt === "failed" ? `${part.what} did not arrive: ${why}` : `${part.what} was ${receipt}`;
@@ -110,7 +115,7 @@ function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSign
 }
 
 /** It had been taken, so that no other instance of the channel may be given it: the channel is given up. */
-function refused(deps: Deps, plan: Plan, fresh: Message, signal: ReceiptSignal): Verdict {
+function refused(deps: Deps, plan: RoutePlan, fresh: Message, signal: ReceiptSignal): MessageDecision {
   // A part that did not arrive either keeps the message from no other channel.
   const message = fresh.sentPart?.hasFailed === true ? { ...fresh, sentPart: null } : fresh;
   const text = signal.reason ?? "The channel took it and could not deliver it.";

@@ -23,7 +23,7 @@ import { findByReference, isKnown, referenceTurn } from "./references.ts";
  * provider's reference, changes nothing, also where another instance at the same peer told of it; nor does one to an
  * address that nobody has.
  */
-export async function hearMessage(deps: Deps, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
+export async function receiveMessage(deps: Deps, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
   await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return withThread(() => receive(deps, number, instanceId, signal));

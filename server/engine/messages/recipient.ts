@@ -4,13 +4,13 @@ import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
 import { type Chat, parseConversation } from "../../core/chat.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
+import type { Wanted } from "../../core/new-message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { type Chosen, wayOf } from "../../core/routing.ts";
-import type { Wanted } from "../../core/sending.ts";
 import { requireChat } from "../chats/require-chat.ts";
 import type { Deps } from "../deps.ts";
-import { offered, type Plan, planFrom, planInGroup } from "../routing/route.ts";
+import { offered, planFrom, planInGroup, type RoutePlan } from "../routing/route.ts";
 
 /** Order in which channels are tried unless the caller says otherwise (contract 3, Routing). */
 export const DEFAULT_PREFERENCE: readonly Channel[] = ["imessage", "sms"];
@@ -26,7 +26,7 @@ export interface Recipient {
   chat: Chat | null;
   isGroup: boolean;
   /** The instances that can take it, by channel. */
-  plan: Plan;
+  plan: RoutePlan;
   /** Channels that both ends can have. */
   usable: readonly Channel[];
 }

@@ -9,7 +9,7 @@ import type { Operation } from "../../store/store.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
 import { planOf, wayNow } from "../routing/route.ts";
-import { changeMessage, reread, unitOf } from "./change-message.ts";
+import { changeMessage, reread, transactionOf } from "./change-message.ts";
 import { isStranded } from "./ready.ts";
 
 /** A customer's message that is not deleted; throws 404 `NOT_FOUND`. */
@@ -69,7 +69,7 @@ export async function retryMessage(deps: Deps, retrying: Retrying): Promise<{ re
         "INVALID_STATUS",
         `${id} is ${message.status}; only a failed message, or one that was sent without its files, can be retried.`,
       );
-    return { unit: unitOf(message, change), value: change.message, result: id };
+    return { unit: transactionOf(message, change), value: change.message, result: id };
   });
   if (!commanded.repeated) {
     deps.wake.messages([commanded.value.instanceId]);

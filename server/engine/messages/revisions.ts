@@ -9,14 +9,14 @@ import type { Operation } from "../../store/store.ts";
 import { decide } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
-import { changeMessage, unitOf } from "./change-message.ts";
+import { changeMessage, transactionOf } from "./change-message.ts";
 import { findByReference, referenceTurn } from "./references.ts";
 
 /**
  * Applies that a contact edited or took back a message of its own; resolves when that is on disk. What is so already
  * changes nothing, nor does anything that is said of a message which is not known, was deleted or was taken back.
  */
-export async function hearRevision(deps: Deps, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
+export async function receiveRevision(deps: Deps, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
   const { reference } = signal;
   await deps.serial.run(referenceTurn(deps, instanceId, reference), () => revise(deps, instanceId, signal));
 }
@@ -40,7 +40,7 @@ async function revise(deps: Deps, instanceId: InstanceId, signal: RevisionSignal
 }
 
 /** Applies that a contact kept an audio message of ours, once for each message; resolves when that is on disk. */
-export async function hearAudioKept(deps: Deps, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
+export async function receiveAudioKept(deps: Deps, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
   await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), () => keepOnce(deps, instanceId, signal));
 }
 
@@ -55,7 +55,7 @@ async function keepOnce(deps: Deps, instanceId: InstanceId, signal: AudioKeptSig
     const arrival: Operation = { op: "insertUnique", table: "arrivals", record };
     const change = keepAudio(message, changeContext(deps));
     const kept = { ...change.message, version: message.version + 1 };
-    return { unit: [arrival, ...unitOf(message, change), ...forgets], value: kept };
+    return { unit: [arrival, ...transactionOf(message, change), ...forgets], value: kept };
   });
   if (decided.taken) return forgetOnly(deps, forgets);
   if (decided.value === null) {

@@ -6,7 +6,7 @@ import type { CustomerId } from "../../core/id.ts";
 import { parseInstant } from "../../core/instant.ts";
 import type { Message } from "../../core/message.ts";
 import { changeScheduled, type ScheduledChange } from "../../core/message-revision.ts";
-import { contentOf, mediaProblems } from "../../core/sending.ts";
+import { contentOf, mediaProblems } from "../../core/new-message.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { changeMessage } from "./change-message.ts";
 import { requireMessage } from "./revise.ts";

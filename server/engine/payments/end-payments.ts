@@ -10,7 +10,7 @@ import type { Transaction } from "../../store/store.ts";
 import { change } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { type Command, type Commanded, once } from "../idempotency.ts";
-import { unitOf } from "../messages/change-message.ts";
+import { transactionOf } from "../messages/change-message.ts";
 import { orUnreadable } from "../quarantine.ts";
 import { paymentContext, paymentOperations } from "./payments.ts";
 
@@ -69,5 +69,5 @@ async function endingOf(deps: Deps, before: Payment, changed: PaymentChange): Pr
   if (message?.status !== "queued") return operations;
   const text = `The payment request ${before.id} was ${changed.payment.status} before this message could be sent.`;
   const failed = fail(message, { code: "EXPIRED", message: text }, changeContext(deps));
-  return failed === null ? operations : unitOf(message, failed, operations);
+  return failed === null ? operations : transactionOf(message, failed, operations);
 }

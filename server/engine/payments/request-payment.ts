@@ -3,6 +3,7 @@
 import type { RequestPayment } from "../../../sdk/wire.ts";
 import { invalidField } from "../../core/error.ts";
 import type { CustomerId, KeyId } from "../../core/id.ts";
+import { understandMessage } from "../../core/new-message.ts";
 import {
   AMOUNT_EXPECTED,
   beginPayment,
@@ -11,7 +12,6 @@ import {
   parseAmount,
   requestText,
 } from "../../core/payment.ts";
-import { understandMessage } from "../../core/sending.ts";
 import type { Operation } from "../../store/store.ts";
 import { threadTaken, withThread } from "../chats/threads.ts";
 import type { Deps } from "../deps.ts";

@@ -13,7 +13,7 @@ import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
 import { changeMessage, MessageGone } from "../messages/change-message.ts";
-import { isHeld } from "../messages/lease.ts";
+import { hasLease } from "../messages/lease.ts";
 
 /** Until when a customer's quiet hours hold back what would go to `to` at an instant; null where they do not. */
 export async function quietFor(
@@ -41,7 +41,7 @@ export async function waitsForQuietHours(deps: Deps, message: Message): Promise<
   const until = await quietFor(deps, message, now);
   if (until === null) return false;
   await changeMessage(deps, message, (fresh) =>
-    isHeld(fresh, message) && fresh.status === "queued" ? { message: holdBack(fresh, until, now), events: [] } : null,
+    hasLease(fresh, message) && fresh.status === "queued" ? { message: holdBack(fresh, until, now), events: [] } : null,
   );
   return true;
 }

@@ -20,7 +20,7 @@ import { capabilitiesOf } from "../../providers/registry.ts";
 import type { Deps } from "../deps.ts";
 
 /** Where one message can go, as read once, so that a decision can rest on it. */
-export interface Plan {
+export interface RoutePlan {
   /** The instances that can take it on a channel, in order. */
   on(channel: Channel): readonly Candidate[];
   /** What an instance is called, whether or not it can take the message. */
@@ -28,7 +28,7 @@ export interface Plan {
 }
 
 /** The plan of what goes from a number to an address. */
-export async function planFrom(deps: Deps, number: CustomerNumber, to: string): Promise<Plan> {
+export async function planFrom(deps: Deps, number: CustomerNumber, to: string): Promise<RoutePlan> {
   const { routes } = await deps.configCache.customer(number.customerId);
   const { address, instanceId } = number;
   const origin = { address, instanceId, channels: offered(deps, number), routes };
@@ -36,7 +36,7 @@ export async function planFrom(deps: Deps, number: CustomerNumber, to: string): 
 }
 
 /** The plan of what is said in a group: it stays on the instance that has the group. */
-export async function planInGroup(deps: Pick<Deps, "configCache">, instanceId: InstanceId): Promise<Plan> {
+export async function planInGroup(deps: Pick<Deps, "configCache">, instanceId: InstanceId): Promise<RoutePlan> {
   const nameOf = await namesOf(deps);
   const only = [{ instanceId, name: nameOf(instanceId), because: "where the group is" }];
   return { on: () => only, nameOf };
@@ -46,7 +46,7 @@ export async function planInGroup(deps: Pick<Deps, "configCache">, instanceId: I
 export async function planOf(
   deps: Deps,
   { customerId, from, to, instanceId }: Pick<Message, "customerId" | "from" | "to" | "instanceId">,
-): Promise<Plan> {
+): Promise<RoutePlan> {
   if (isGroupId(to)) return planInGroup(deps, instanceId);
   const number = (await deps.configCache.numbers(customerId)).find(({ address }) => address === from);
   if (number !== undefined) return planFrom(deps, number, to);
@@ -88,7 +88,7 @@ type Standing = Pick<Deps, "connections" | "clock">;
 /** The instance of `channel` to go to, of those that were not tried. Null: there is none. */
 export function chooseOn(
   deps: Standing,
-  plan: Plan,
+  plan: RoutePlan,
   channel: Channel,
   tried: readonly InstanceId[] = [],
 ): Chosen | null {
@@ -99,7 +99,7 @@ export function chooseOn(
  * The way that a message goes which has tried none yet, or begins anew. Null: there is none, or it stays with the instance
  * that sent a part of it.
  */
-export function wayNow(deps: Standing, plan: Plan, { channel, sentPart }: Message): Way | null {
+export function wayNow(deps: Standing, plan: RoutePlan, { channel, sentPart }: Message): Way | null {
   if (sentPart !== null) return null;
   const chosen = chooseOn(deps, plan, channel);
   return chosen === null ? null : wayOf(chosen);
@@ -109,7 +109,11 @@ export function wayNow(deps: Standing, plan: Plan, { channel, sentPart }: Messag
  * The message that waits for an instance which is down, on its way to one that admits it, at the place it had. Null: its
  * instance is up, or there is no other, and it waits where it is.
  */
-export function moveInstead(deps: Standing & Pick<Deps, "settings">, plan: Plan, message: Message): Message | null {
+export function moveInstead(
+  deps: Standing & Pick<Deps, "settings">,
+  plan: RoutePlan,
+  message: Message,
+): Message | null {
   const { connections, clock, settings } = deps;
   const { id, instanceId, channel, instancesTried } = message;
   if (message.sentPart !== null || connections.isUp(deps, instanceId)) return null;
@@ -128,7 +132,7 @@ export interface Hop {
 }
 
 /** The next channel that there is an instance for, where fallback is wanted and one is left. Null: there is none. */
-export function nextChannel(deps: Standing, plan: Plan, message: Message): Hop | null {
+export function nextChannel(deps: Standing, plan: RoutePlan, message: Message): Hop | null {
   if (!message.fallback || message.sentPart !== null) return null;
   for (const channel of message.channelsLeft) {
     const chosen = chooseOn(deps, plan, channel);
@@ -137,7 +141,7 @@ export function nextChannel(deps: Standing, plan: Plan, message: Message): Hop |
   return null;
 }
 
-function planOver(origin: Origin, to: string, nameOf: NameOf): Plan {
+function planOver(origin: Origin, to: string, nameOf: NameOf): RoutePlan {
   const read = new Map<Channel, readonly Candidate[]>();
   const on = (channel: Channel) => {
     const candidates = read.get(channel) ?? candidatesOf(origin, to, channel, nameOf);

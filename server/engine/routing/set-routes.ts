@@ -30,7 +30,7 @@ export async function setRoutes(deps: Deps, customerId: CustomerId, routes: read
     }),
   );
   deps.configCache.clear();
-  deps.wake.outages();
+  deps.wake.pausedLanes();
 }
 
 async function requireUsable(deps: Deps, routes: readonly Route[]): Promise<void> {

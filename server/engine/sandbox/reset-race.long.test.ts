@@ -12,7 +12,7 @@ import { makeGroup } from "../chats/make-group.ts";
 import { showTyping } from "../chats/show-typing.ts";
 import { createContact, updateContact } from "../contacts/contacts.ts";
 import { accept } from "../messages/accept.ts";
-import { editMessage, unsendMessage } from "../messages/order.ts";
+import { editMessage, unsendMessage } from "../messages/actions.ts";
 import { deleteMessage } from "../messages/revise.ts";
 import { cancelRequest, expirePayments } from "../payments/end-payments.ts";
 import { requestPayment } from "../payments/request-payment.ts";

@@ -15,7 +15,7 @@ import type { Deps } from "../deps.ts";
 import { type Command, once } from "../idempotency.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { cancelDeliveriesOf } from "./cancel-deliveries.ts";
-import { missing, type Target } from "./endpoints.ts";
+import { type EndpointRef, missing } from "./endpoints.ts";
 
 /** Endpoints of a customer beside its configuration: each is looked at in every commit of an event. */
 export const FURTHER_ENDPOINTS_MAX = 100;
@@ -30,7 +30,7 @@ export interface Configured {
 type Secrets = Pick<Customer, "secret" | "previousSecret" | "previousSecretUntil">;
 
 /** What a change is decided on. The customer was read before its endpoints, so that its version covers them. */
-interface Standing {
+interface CustomerEndpoints {
   customer: Customer;
   endpoints: readonly Endpoint[];
 }
@@ -61,7 +61,7 @@ export async function setWebhook(deps: Deps, customerId: CustomerId, wanted: Set
     const unit = [updateCustomer(customer, known, now), save(before, endpoint)];
     return { unit, value: { endpoint, secret: generated } };
   });
-  deps.receivers.forget(configured.endpoint.id);
+  deps.receiverCache.forget(configured.endpoint.id);
   return configured;
 }
 
@@ -128,7 +128,7 @@ export async function updateWebhook(
     const unit = [updateCustomer(customer, theirs, now), save(before, after)];
     return { unit, value: { endpoint: after, paused: before.active && !after.active } };
   });
-  deps.receivers.forget(endpoint.id);
+  deps.receiverCache.forget(endpoint.id);
   if (paused) await cancelDeliveriesOf(deps, endpoint.id);
   return endpoint;
 }
@@ -137,14 +137,14 @@ export async function updateWebhook(
  * Removes an endpoint and cancels its pending deliveries; the customer's secret stays. Answers the id. Throws 404
  * `WEBHOOK_NOT_FOUND` or, for the configuration, `WEBHOOK_NOT_CONFIGURED`.
  */
-export async function deleteWebhook(deps: Deps, customerId: CustomerId, target: Target): Promise<EndpointId> {
+export async function deleteWebhook(deps: Deps, customerId: CustomerId, target: EndpointRef): Promise<EndpointId> {
   const id = await change(deps, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     const endpoint = oneOf(endpoints, target);
     const remove: Operation = { op: "delete", table: "endpoints", where: { id: endpoint.id } };
     return { unit: [updateCustomer(customer, {}, deps.clock.now()), remove], value: endpoint.id };
   });
-  deps.receivers.forget(id);
+  deps.receiverCache.forget(id);
   await cancelDeliveriesOf(deps, id);
   return id;
 }
@@ -157,7 +157,7 @@ export function rotateSecret(
   deps: Deps,
   command: Command,
   customerId: CustomerId,
-  { target, graceSeconds }: { target: Target; graceSeconds: number },
+  { target, graceSeconds }: { target: EndpointRef; graceSeconds: number },
 ) {
   return once<Configured>(deps, command, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
@@ -180,13 +180,13 @@ export function rotateSecret(
   });
 }
 
-async function standingOf({ store }: Deps, customerId: CustomerId): Promise<Standing> {
+async function standingOf({ store }: Deps, customerId: CustomerId): Promise<CustomerEndpoints> {
   const customer = await findCustomer(store.db, customerId);
   if (customer === null) throw new Error(`the customer ${customerId} of a key is gone`);
   return { customer, endpoints: await listWebhooks(store.db, customerId) };
 }
 
-function oneOf(endpoints: readonly Endpoint[], target: Target): Endpoint {
+function oneOf(endpoints: readonly Endpoint[], target: EndpointRef): Endpoint {
   const found = endpoints.find(({ id, kind }) => (target === null ? kind === "primary" : id === target));
   if (found === undefined) throw missing(target);
   return found;

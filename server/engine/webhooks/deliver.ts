@@ -25,35 +25,35 @@ const SOON_MS = 5_000;
 const PORTS_PAUSE_MS = 1_000;
 
 /** What sending needs beside the context. `inboxUrl` is where this process itself listens. */
-export interface Sender {
+export interface WebhookSender {
   poster: Pick<Poster, "post">;
   inboxUrl(path: string): string;
 }
 
 /** The loop that drains due deliveries; a lane is an endpoint, or the origin of a customer's callbacks. */
-export function createDeliver(deps: Deps, sender: Sender): Lanes<ClaimedDelivery> {
-  const { clock, observer, receivers, settings, store } = deps;
+export function createDeliver(deps: Deps, sender: WebhookSender): Lanes<ClaimedDelivery> {
+  const { clock, observer, receiverCache, settings, store } = deps;
   return new Lanes<ClaimedDelivery>({
     clock,
     claim: (lanes) => store.claimDeliveries({ lanes, now: clock.now(), until: clock.real() + LEASE_MS }),
     dueLanes: async () => (await store.dueLanes("deliveries", clock.now())).map(({ lane }) => lane),
-    ownerOf: (lane) => receivers.ownerOf(lane),
-    learn: (lanes) => receivers.learn(store, lanes),
+    ownerOf: (lane) => receiverCache.ownerOf(lane),
+    loadOwners: (lanes) => receiverCache.load(store, lanes),
     laneOf: ({ delivery }) => delivery.lane,
     run: (claimed, free) => deliver(deps, sender, claimed, free),
     fault: (error) => observer.fault("deliver", error),
     inFlight: (count) => observer.inFlight("deliver", count),
     // The next event of a message waits for the first attempt of this one.
     mayFreeOthers: ({ delivery }) => delivery.messageId !== null && delivery.attemptCount === 0,
-    slotsPerLane: (lane) => receivers.maxInFlight(lane) ?? settings.webhookConcurrency,
-    slotsMax: ATTEMPTS_AT_ONCE_MAX,
+    permitsPerLane: (lane) => receiverCache.maxInFlight(lane) ?? settings.webhookConcurrency,
+    permitsMax: ATTEMPTS_AT_ONCE_MAX,
     shareOfFree: SHARE_OF_FREE,
   });
 }
 
 async function deliver(
   deps: Deps,
-  sender: Sender,
+  sender: WebhookSender,
   claimed: ClaimedDelivery,
   free: (result: RunResult) => void,
 ): Promise<RunResult> {
@@ -155,7 +155,7 @@ const UNSIGNED: Posted = {
   opened: false,
 };
 
-async function post(deps: Deps, sender: Sender, claimed: ClaimedDelivery, url: string): Promise<Posted> {
+async function post(deps: Deps, sender: WebhookSender, claimed: ClaimedDelivery, url: string): Promise<Posted> {
   const { delivery, bytes, correlationId } = claimed;
   const secrets = openSecrets(deps, claimed);
   if (secrets === null) return UNSIGNED;

@@ -7,13 +7,13 @@ import { findConfiguration, findWebhook } from "../../store/webhooks.ts";
 import type { Deps } from "../deps.ts";
 
 /** An endpoint by its id, as a caller wrote it, or null: the configuration. */
-export type Target = string | null;
+export type EndpointRef = string | null;
 
 /** The endpoint of a customer. Throws 404 `WEBHOOK_NOT_CONFIGURED` or, for an id, `WEBHOOK_NOT_FOUND`. */
 export async function requireEndpoint(
   { store }: Pick<Deps, "store">,
   customerId: CustomerId,
-  target: Target,
+  target: EndpointRef,
 ): Promise<Endpoint> {
   const found =
     target === null ? await findConfiguration(store.db, customerId) : await findWebhook(store.db, customerId, target);
@@ -25,7 +25,7 @@ export async function requireEndpoint(
 export async function requireActive(
   deps: Pick<Deps, "store">,
   customerId: CustomerId,
-  target: Target,
+  target: EndpointRef,
 ): Promise<Endpoint> {
   const endpoint = await requireEndpoint(deps, customerId, target);
   if (endpoint.active) return endpoint;
@@ -34,7 +34,7 @@ export async function requireActive(
 }
 
 /** The refusal of an endpoint that there is not. */
-export function missing(target: Target): ApiError {
+export function missing(target: EndpointRef): ApiError {
   if (target !== null) return new ApiError("WEBHOOK_NOT_FOUND", `There is no endpoint ${target.slice(0, 100)}.`);
   return new ApiError("WEBHOOK_NOT_CONFIGURED", "There is no webhook configuration; make one by PUT /v1/webhooks.");
 }

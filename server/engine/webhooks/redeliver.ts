@@ -10,7 +10,7 @@ import type { Operation } from "../../store/store.ts";
 import { findInbox, findWebhook } from "../../store/webhooks.ts";
 import type { Deps } from "../deps.ts";
 import { type Command, type Commanded, once } from "../idempotency.ts";
-import { requireActive, type Target } from "./endpoints.ts";
+import { type EndpointRef, requireActive } from "./endpoints.ts";
 
 const TEST_MESSAGE = "A test event: if you read this, your endpoint receives what is sent to it.";
 
@@ -68,7 +68,7 @@ export async function testWebhook(
   deps: Deps,
   command: Command,
   customerId: CustomerId,
-  { target, correlationId }: { target: Target; correlationId: string },
+  { target, correlationId }: { target: EndpointRef; correlationId: string },
 ): Promise<Commanded<Delivery>> {
   const lanes: string[] = [];
   const commanded = await once<Delivery>(deps, command, async () => {

@@ -24,7 +24,7 @@ const SKEW_MS = 60_000;
 const ROUNDS_MAX = 5;
 
 /** What to replay: events from `since` to before `until` (epoch milliseconds, as on records), of `types` or of all. */
-export interface ReplayWish {
+export interface ReplayRequest {
   endpointId: string;
   since: number;
   until: number | null;
@@ -32,7 +32,7 @@ export interface ReplayWish {
 }
 
 /** A replay as it was begun: kept with its idempotency key, so that a repeat makes the same deliveries and no others. */
-interface Plan {
+interface ReplayPlan {
   endpointId: EndpointId;
   url: string;
   events: Endpoint["events"];
@@ -55,17 +55,17 @@ export async function replay(
   deps: Deps,
   command: Command,
   customerId: CustomerId,
-  wish: ReplayWish,
+  wish: ReplayRequest,
 ): Promise<{ repeated: boolean; deliveries: number }> {
-  const begun = await once<Plan>(deps, command, async () => {
+  const begun = await once<ReplayPlan>(deps, command, async () => {
     const plan = await planOf(deps, customerId, wish);
     return { unit: null, value: plan, result: JSON.stringify(plan) };
   });
-  const plan: Plan = begun.repeated ? JSON.parse(begun.result) : begun.value;
+  const plan: ReplayPlan = begun.repeated ? JSON.parse(begun.result) : begun.value;
   return { repeated: begun.repeated, deliveries: await carryOut(deps, customerId, plan) };
 }
 
-async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayWish): Promise<Plan> {
+async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayRequest): Promise<ReplayPlan> {
   const { clock, store } = deps;
   const endpoint = await requireActive(deps, customerId, wish.endpointId);
   // Ids hold real time, records the shifted one, which is never behind it.
@@ -88,7 +88,7 @@ async function planOf(deps: Deps, customerId: CustomerId, wish: ReplayWish): Pro
 }
 
 /** Makes what the plan's deliveries lack. Ends early when the endpoint is paused or deleted meanwhile. */
-async function carryOut(deps: Deps, customerId: CustomerId, plan: Plan): Promise<number> {
+async function carryOut(deps: Deps, customerId: CustomerId, plan: ReplayPlan): Promise<number> {
   const { db } = deps.store;
   let from = plan.after;
   let deliveries = 0;
@@ -108,7 +108,7 @@ async function carryOut(deps: Deps, customerId: CustomerId, plan: Plan): Promise
   return deliveries;
 }
 
-function isWanted(plan: Plan, event: Event): boolean {
+function isWanted(plan: ReplayPlan, event: Event): boolean {
   if (event.createdAt < plan.since || (plan.until !== null && event.createdAt >= plan.until)) return false;
   if (event.type === "webhook.test" || !subscribes({ active: true, events: plan.events }, event.type)) return false;
   return plan.types === null || plan.types.includes(event.type);

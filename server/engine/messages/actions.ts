@@ -15,7 +15,7 @@ import { command } from "../command.ts";
 import { commitInTime } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { once } from "../idempotency.ts";
-import { changeMessage, reread, unitOf } from "./change-message.ts";
+import { changeMessage, reread, transactionOf } from "./change-message.ts";
 import { requireMessage } from "./revise.ts";
 
 /** Orders of one message or chat at once, the one under way included; more are refused with a 503. */
@@ -28,7 +28,7 @@ const RECORD_MS_MAX = 10_000;
 type Order = "edited" | "unsent" | "reacted to";
 
 /** A customer's message or chat by its id. */
-export interface Subject {
+export interface ActionSubject {
   customerId: CustomerId;
   id: string;
 }
@@ -39,9 +39,9 @@ export interface Subject {
  */
 export async function editMessage(
   deps: Deps,
-  { customerId, id, text, forOldPhones }: Subject & { text: string; forOldPhones: string },
+  { customerId, id, text, forOldPhones }: ActionSubject & { text: string; forOldPhones: string },
 ): Promise<Message> {
-  return inTurn(deps, { customerId, id }, async () => {
+  return runInTurn(deps, { customerId, id }, async () => {
     const message = await requireOrderable(deps, { customerId, id }, "edited");
     const target = await targetOf(deps, message);
     const refused = await editRefusal(() =>
@@ -76,9 +76,9 @@ async function editRefusal(ask: () => Promise<Ordered>): Promise<string | null> 
  */
 export async function unsendMessage(
   deps: Deps,
-  { customerId, id, idempotencyKey: key }: Subject & { idempotencyKey: string | null },
+  { customerId, id, idempotencyKey: key }: ActionSubject & { idempotencyKey: string | null },
 ): Promise<Message> {
-  return inTurn(deps, { customerId, id }, async () => {
+  return runInTurn(deps, { customerId, id }, async () => {
     let isDone = false;
     const record = () =>
       once(deps, { key, customerId, route: `POST /v1/messages/${id}/unsend`, body: {} }, async () => {
@@ -91,9 +91,9 @@ export async function unsendMessage(
         const change = unsend(message, changeContext(deps));
         if (change === null) throw new Error(`${id} is ${message.status} and was taken back all the same`);
         const unsent = { ...change.message, version: message.version + 1 };
-        return { unit: unitOf(message, change), value: unsent, result: message.id };
+        return { unit: transactionOf(message, change), value: unsent, result: message.id };
       });
-    const commanded = await persist(deps, record, () => isDone);
+    const commanded = await recordAction(deps, record, () => isDone);
     if (commanded.repeated) return reread(deps, commanded.result as MessageId);
     deps.messageCache.keep(commanded.value);
     return commanded.value;
@@ -107,13 +107,13 @@ export async function unsendMessage(
  */
 export async function reactTo(
   deps: Deps,
-  order: Subject & { reaction: string; idempotencyKey: string | null },
+  order: ActionSubject & { reaction: string; idempotencyKey: string | null },
 ): Promise<string> {
   const { customerId, id, idempotencyKey: key } = order;
   const parsed = parseReaction(order.reaction);
   if (parsed === null) throw invalidField("type", REACTION_EXPECTED);
   const { text: reaction } = parsed;
-  await inTurn(deps, { customerId, id }, async () => {
+  await runInTurn(deps, { customerId, id }, async () => {
     let isDone = false;
     const record = () =>
       once(deps, { key, customerId, route: `POST /v1/messages/${id}/reactions`, body: { reaction } }, async () => {
@@ -129,7 +129,7 @@ export async function reactTo(
         }
         return { unit: null, value: null, result: id };
       });
-    await persist(deps, record, () => isDone);
+    await recordAction(deps, record, () => isDone);
   });
   return reaction;
 }
@@ -143,9 +143,9 @@ function requireSendable({ providers }: Deps, { id, instanceId }: Message, { nam
 }
 
 /** Orders of one message or chat are done one after the other, each on what the one before it left. */
-export async function inTurn<Value>(
+export async function runInTurn<Value>(
   { serial }: Pick<Deps, "serial">,
-  { customerId, id }: Subject,
+  { customerId, id }: ActionSubject,
   work: () => Promise<Value>,
 ): Promise<Value> {
   const subject = `${customerId} ${id}`;
@@ -161,7 +161,7 @@ export async function inTurn<Value>(
 const ON_PHONE: readonly Message["status"][] = ["sent", "delivered", "read", "received"];
 
 /** The message, read anew, where it can be `order`. Throws the refusals of contract 3. */
-async function requireOrderable(deps: Deps, { customerId, id }: Subject, order: Order): Promise<Message> {
+async function requireOrderable(deps: Deps, { customerId, id }: ActionSubject, order: Order): Promise<Message> {
   const message = await requireMessage(deps, customerId, id);
   const { channel, direction, status } = message;
   if (channel !== "imessage") {
@@ -198,7 +198,11 @@ function requireDone(ordered: Ordered, id: string): void {
 }
 
 /** Does `record`; once the phone has done it (`isDone`), a store that is full is given time to take it. */
-export async function persist<Value>(deps: Deps, record: () => Promise<Value>, isDone: () => boolean): Promise<Value> {
+export async function recordAction<Value>(
+  deps: Deps,
+  record: () => Promise<Value>,
+  isDone: () => boolean,
+): Promise<Value> {
   try {
     return await record();
   } catch (error) {

@@ -371,7 +371,7 @@ test("while the store cannot be read, what waits is looked for once a second and
     },
   };
   Object.assign(deps, { store: new Proxy(deps.store, broken as ProxyHandler<Store>) });
-  deps.wake.outages();
+  deps.wake.pausedLanes();
   await stage.clock.advance(10 * SECOND_MS);
   // Dispatch looks for due lanes five times a second.
   assert.ok(reads >= 50 && reads <= 65, `${reads} reads in ten seconds`);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SendMessage } from "../../sdk/wire.ts";
 import { parseAllowList } from "./address.ts";
-import { problemsOf, understandCarousel, understandMessage } from "./sending.ts";
+import { problemsOf, understandCarousel, understandMessage } from "./new-message.ts";
 
 const TO = "+15005550100";
 const TEXT = { to: TO, content: { text: "Hello" } };

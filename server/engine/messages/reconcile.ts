@@ -19,7 +19,7 @@ const ASK_AGAIN_MS_MIN = 1_000;
 const ASK_AGAIN_MS_MAX = 15_000;
 
 /** Asks about a message whose hand-over was recorded and whose outcome nobody knows. `abort` ends the asking. */
-export async function settle(deps: Deps, message: Message, abort: AbortController): Promise<RunResult> {
+export async function reconcile(deps: Deps, message: Message, abort: AbortController): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) return wait(deps, message, "its instance is not running");
   const { provider, peer } = connection;

@@ -6,10 +6,10 @@ import { fail } from "../../core/message-lifecycle.ts";
 import { hasInstance } from "../../store/instances.ts";
 import { listLeasedPairs, listWaiting, placeBehind, type WaitingPlace } from "../../store/messages.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { changeMessage, MessageGone, type Verdict } from "../messages/change-message.ts";
+import { changeMessage, type MessageDecision, MessageGone } from "../messages/change-message.ts";
 import { expiryOf, STRANDED } from "../messages/ready.ts";
 import { orUnreadable } from "../quarantine.ts";
-import { moveInstead, type Plan, planOf } from "./route.ts";
+import { moveInstead, planOf, type RoutePlan } from "./route.ts";
 
 /** How often the oldest messages of lanes that are held are looked at, in real milliseconds. */
 const LOOK_EVERY_MS = 1_000;
@@ -28,7 +28,7 @@ interface Walk {
   again: boolean;
 }
 
-export class Outages {
+export class PausedLanes {
   readonly #deps: Deps;
   /** Lanes that are being walked through. */
   readonly #walks = new Map<InstanceId, Walk>();
@@ -161,7 +161,7 @@ export class Outages {
 }
 
 /** `isGone`: its instance was deleted, and was the only one that could send the rest of it. */
-function verdictOn(deps: Deps, plan: Plan, message: Message, isGone: boolean): Verdict {
+function verdictOn(deps: Deps, plan: RoutePlan, message: Message, isGone: boolean): MessageDecision {
   // Who has it in hand decides about it.
   if (message.status !== "queued" || message.claimedUntil !== null) return null;
   if (deps.connections.isUp(deps, message.instanceId)) return null;

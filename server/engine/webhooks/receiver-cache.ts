@@ -16,7 +16,7 @@ interface Receiver {
 }
 
 /** What is known of the lanes of deliveries. One process owns the database, so nothing changes behind it. */
-export class Receivers {
+export class ReceiverCache {
   readonly #receivers = new Map<string, Receiver>();
   /** Grows with each change of an endpoint: what was read before it is not kept. */
   #age = 0;
@@ -32,7 +32,7 @@ export class Receivers {
   }
 
   /** Reads what is not known of lanes. Keeps nothing if an endpoint changed meanwhile. */
-  async learn({ db }: Pick<Store, "db">, lanes: readonly string[]): Promise<void> {
+  async load({ db }: Pick<Store, "db">, lanes: readonly string[]): Promise<void> {
     const age = this.#age;
     const wanted = lanes.filter((lane) => this.ownerOf(lane) === null);
     const found = new Map((await findReceivers(db, wanted)).map((endpoint) => [endpoint.id as string, endpoint]));
