@@ -58,6 +58,13 @@ const LAYERS: readonly Layer[] = [
     `${NODE}|(ajv|fastify|typebox)(/.+)?`,
     "../config.ts",
   ),
+  layer(
+    "pages",
+    "server/pages/",
+    `server/(pages|api)/|server/(clock|log)|${CORE}`,
+    `${NODE}|fastify(/.+)?`,
+    "../engine/engine.ts",
+  ),
   layer("app", "server/app/", "server/|sdk/wire", `${NODE}|fastify`, "../../sdk/client.ts"),
   layer(
     "beside app",
@@ -170,6 +177,9 @@ const EXAMPLES: readonly Example[] = [
   { path: "server/api/schemas/down.ts", source: 'import "../../../sdk/wire.ts";\nimport "typebox";\n', rule: null },
   { path: "server/api/secrets.ts", source: 'import "../secrets.ts";\n', rule: "noRestrictedImports" },
   { path: "server/api/pool.ts", source: 'import "undici";\n', rule: "noRestrictedImports" },
+  { path: "server/api/pipeline/down.ts", source: 'import "../route.ts";\nimport "../../core/id.ts";\n', rule: null },
+  { path: "server/api/pipeline/noun.ts", source: 'import "../messages.ts";\n', rule: "noRestrictedImports" },
+  { path: "server/pages/down.ts", source: 'import "../api/pipeline/errors.ts";\nimport "fastify";\n', rule: null },
   { path: "cli/down.ts", source: 'import "../sdk/client.ts";\nimport "../server/app/serve.ts";\n', rule: null },
   { path: "server/env.ts", source: "void process.env.PORT;\n", rule: "noProcessEnv" },
   { path: "sdk/env.ts", source: "void process.env.PORT;\n", rule: "noProcessEnv" },
