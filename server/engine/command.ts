@@ -2,15 +2,15 @@
 
 import { ApiError } from "../core/error.ts";
 import type { InstanceId } from "../core/id.ts";
-import type { Commands } from "../providers/provider.ts";
+import type { Actions } from "../providers/provider.ts";
 import type { Deps } from "./deps.ts";
 
 /** A provider has this long for a command, in real milliseconds: a caller waits for the answer. */
 const COMMAND_MS_MAX = 20_000;
 
 /** A command of a provider that has it. */
-type Asked<Name extends keyof Commands, Answer> = (
-  command: (...parameters: Parameters<Commands[Name]>) => ReturnType<Commands[Name]>,
+type Asked<Name extends keyof Actions, Answer> = (
+  command: (...parameters: Parameters<Actions[Name]>) => ReturnType<Actions[Name]>,
   abort: AbortSignal,
 ) => Promise<Answer>;
 
@@ -18,7 +18,7 @@ type Asked<Name extends keyof Commands, Answer> = (
  * What the instance's provider answers to the command `name`. Throws 400 `CHANNEL_NOT_SUPPORTED` where it has no such
  * command, 503 where the instance is not running, 502 `PROVIDER_ERROR` for what it throws, 504 `PROVIDER_TIMEOUT` after 20 s.
  */
-export async function command<Name extends keyof Commands, Answer>(
+export async function command<Name extends keyof Actions, Answer>(
   deps: Deps,
   instanceId: InstanceId,
   name: Name,
@@ -30,14 +30,14 @@ export async function command<Name extends keyof Commands, Answer>(
       retryAfterSeconds: 10,
     });
   }
-  const { commands } = provider;
-  const found = commands?.[name];
-  if (commands === undefined || found === undefined) {
+  const { actions } = provider;
+  const found = actions?.[name];
+  if (actions === undefined || found === undefined) {
     throw new ApiError("CHANNEL_NOT_SUPPORTED", `The provider ${provider.name} cannot do this (${name}).`);
   }
   const abort = new AbortController();
-  const called = (...parameters: Parameters<Commands[Name]>) =>
-    (found as (...given: Parameters<Commands[Name]>) => ReturnType<Commands[Name]>).apply(commands, parameters);
+  const called = (...parameters: Parameters<Actions[Name]>) =>
+    (found as (...given: Parameters<Actions[Name]>) => ReturnType<Actions[Name]>).apply(actions, parameters);
   return await inTime(deps, abort, () => ask(called, abort.signal));
 }
 

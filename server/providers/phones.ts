@@ -3,7 +3,7 @@
 import type { CallAction, Channel, PhoneSettings } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { ParsedReaction } from "../core/reaction.ts";
-import type { GroupSighting, InboundAttachment } from "./provider.ts";
+import type { GroupSnapshot, InboundAttachment } from "./provider.ts";
 
 /**
  * Contacts' phones that the provider keeps itself: only the sandbox has them. Each action is what a person would do on
@@ -32,7 +32,7 @@ export interface Phones {
   /** Keeps the audio message that the provider calls `reference`. */
   keepAudio(phone: Phone, reference: string): Promise<void>;
   /** Gives a group another photo. */
-  changePhoto(phone: Phone, name: string, group: GroupSighting): Promise<void>;
+  changePhoto(phone: Phone, name: string, group: GroupSnapshot): Promise<void>;
   /** Pays, and answers the reference of the inbound message that carries the payment. */
   pay(phone: Phone, name: string, amountCents: number): Promise<{ reference: string }>;
   /**

@@ -29,9 +29,9 @@ export interface Capabilities {
    * What a hand-over may take at the most, in real milliseconds: then it is called off, and its outcome unknown. No less
    * than whatever its peer may yet do with it needs, so that what could go well is not cut off.
    */
-  handOverMs: number;
+  sendTimeoutMs: number;
   /** How long to wait before `settle` is asked about an unknown outcome, in milliseconds. */
-  settleAfterMs: number;
+  reconcileAfterMs: number;
   /** Whether it sees the payload of a payment, so that a sentence about one need not count (contract 3, Payments). */
   seesPayments: boolean;
   /** Whether two groups of the same people are one group at the phone, so that a second one must not be made. */
@@ -48,7 +48,7 @@ export interface Conversation {
   from: string;
   channel: Channel;
   /** The other end of a one-to-one thread; null for a group. */
-  peer: string | null;
+  contact: string | null;
   /** The provider's own name of a group; null while it has none, and for a one-to-one thread. */
   reference: string | null;
   participants: readonly string[];
@@ -91,7 +91,7 @@ export interface Outbound {
   /** 1 for the first hand-over on this channel. */
   attempt: number;
   /** When this hand-over was recorded, by the service's clock. */
-  handedOverAt: number;
+  attemptedAt: number;
 }
 
 /** A part of a message that went out by itself, under a reference of its own. */
@@ -150,7 +150,7 @@ export interface ReceiptSignal {
 }
 
 /** What every signal but a receipt says: at which of our addresses, on which channel, and what to forget with it. */
-interface Heard {
+interface IncomingSignal {
   /** The customer's address that it reached. */
   to: string;
   channel: Channel;
@@ -158,7 +158,7 @@ interface Heard {
 }
 
 /** A group as a provider tells of it: one that is not known here becomes a chat. */
-export interface GroupSighting {
+export interface GroupSnapshot {
   reference: string;
   name: string | null;
   /** Everybody in it but the customer's own address. */
@@ -175,12 +175,12 @@ export interface InboundAttachment {
 }
 
 /** A contact wrote. `reference` is the provider's own name of the message: told again it changes nothing. */
-export interface InboundSignal extends Heard {
+export interface InboundSignal extends IncomingSignal {
   kind: "inbound";
   reference: string;
   from: string;
   /** The group it was written to; null for a one-to-one thread. */
-  group: GroupSighting | null;
+  group: GroupSnapshot | null;
   text: string | null;
   attachments: readonly InboundAttachment[];
   /** The provider's reference of the message that it answers. */
@@ -191,7 +191,7 @@ export interface InboundSignal extends Heard {
 }
 
 /** A contact reacted to the message that the provider calls `target`, or took that back (`remove`). */
-export interface ReactionSignal extends Heard {
+export interface ReactionSignal extends IncomingSignal {
   kind: "reaction";
   reference: string;
   from: string;
@@ -203,15 +203,15 @@ export interface ReactionSignal extends Heard {
 }
 
 /** A contact begins or ends typing. */
-export interface TypingSignal extends Heard {
+export interface TypingSignal extends IncomingSignal {
   kind: "typing";
   from: string;
-  group: GroupSighting | null;
+  group: GroupSnapshot | null;
   typing: boolean;
 }
 
 /** A FaceTime call changed. `callUuid` is the provider's own name of it. */
-export interface CallSignal extends Heard {
+export interface CallSignal extends IncomingSignal {
   kind: "call";
   callUuid: string;
   /** The other end. */
@@ -222,24 +222,24 @@ export interface CallSignal extends Heard {
 }
 
 /** A contact changed (`text`) or took back (null) a message of its own. */
-export interface RevisionSignal extends Heard {
+export interface RevisionSignal extends IncomingSignal {
   kind: "revision";
   reference: string;
   text: string | null;
 }
 
 /** A contact kept an audio message of ours. */
-export interface AudioKeptSignal extends Heard {
+export interface AudioKeptSignal extends IncomingSignal {
   kind: "audioKept";
   reference: string;
 }
 
 /** Something happened to a group. `actor` is who did it, null where that is not known. */
-export interface GroupSignal extends Heard {
+export interface GroupSignal extends IncomingSignal {
   kind: "group";
   /** The provider's own name of what happened: told again it changes nothing. */
   reference: string;
-  group: GroupSighting;
+  group: GroupSnapshot;
   change: "participantAdded" | "participantLeft" | "titleChanged" | "photoChanged";
   participant: string | null;
   title: string | null;
@@ -247,10 +247,10 @@ export interface GroupSignal extends Heard {
 }
 
 /** A contact said to the provider itself that it wants no messages from the number `to` any more, or wants them again. */
-export interface OptOutSignal extends Heard {
+export interface OptOutSignal extends IncomingSignal {
   kind: "optOut";
   from: string;
-  wish: "stop" | "start";
+  request: "stop" | "start";
   /** What the contact wrote, where that is known. */
   keyword: string | null;
 }
@@ -293,7 +293,7 @@ export interface Target {
 }
 
 /** What became of a command: it was done, or the peer refused it (`reason` in words). A throw counts as refused. */
-export type Ordered = { done: true } | { done: false; reason: string };
+export type ActionResult = { done: true } | { done: false; reason: string };
 
 /** What a provider knows of an address. Null: it cannot tell. */
 export interface Availability {
@@ -311,22 +311,22 @@ export interface FocusState {
  * Commands that only some providers have: a missing one is refused with `CHANNEL_NOT_SUPPORTED`. Each is given up with
  * its `abort` signal, and then counts as timed out.
  */
-export interface Commands {
-  react(target: Target, reaction: ReactionCommand, abort: AbortSignal): Promise<Ordered>;
-  edit(target: Target, text: string, backwardsCompatibilityMessage: string, abort: AbortSignal): Promise<Ordered>;
-  unsend(target: Target, abort: AbortSignal): Promise<Ordered>;
-  markRead(chat: Conversation, abort: AbortSignal): Promise<Ordered>;
-  markUnread(chat: Conversation, abort: AbortSignal): Promise<Ordered>;
-  setTyping(chat: Conversation, typing: boolean, abort: AbortSignal): Promise<Ordered>;
+export interface Actions {
+  react(target: Target, reaction: ReactionCommand, abort: AbortSignal): Promise<ActionResult>;
+  edit(target: Target, text: string, backwardsCompatibilityMessage: string, abort: AbortSignal): Promise<ActionResult>;
+  unsend(target: Target, abort: AbortSignal): Promise<ActionResult>;
+  markRead(chat: Conversation, abort: AbortSignal): Promise<ActionResult>;
+  markUnread(chat: Conversation, abort: AbortSignal): Promise<ActionResult>;
+  setTyping(chat: Conversation, typing: boolean, abort: AbortSignal): Promise<ActionResult>;
   /** Makes a group. `reference` null: it comes to be with the first message to it. */
   createGroup(
     group: { customerId: CustomerId; from: string; name: string | null; participants: readonly string[] },
     abort: AbortSignal,
   ): Promise<{ done: true; reference: string | null } | { done: false; reason: string }>;
-  renameGroup(chat: Conversation, name: string, abort: AbortSignal): Promise<Ordered>;
-  addParticipant(chat: Conversation, participant: string, abort: AbortSignal): Promise<Ordered>;
-  removeParticipant(chat: Conversation, participant: string, abort: AbortSignal): Promise<Ordered>;
-  leaveGroup(chat: Conversation, abort: AbortSignal): Promise<Ordered>;
+  renameGroup(chat: Conversation, name: string, abort: AbortSignal): Promise<ActionResult>;
+  addParticipant(chat: Conversation, participant: string, abort: AbortSignal): Promise<ActionResult>;
+  removeParticipant(chat: Conversation, participant: string, abort: AbortSignal): Promise<ActionResult>;
+  leaveGroup(chat: Conversation, abort: AbortSignal): Promise<ActionResult>;
   availability(customerId: CustomerId, address: string, abort: AbortSignal): Promise<Availability>;
   focus(customerId: CustomerId, address: string, abort: AbortSignal): Promise<FocusState>;
   /** The bytes of an inbound attachment; null when the peer no longer has them. */
@@ -368,7 +368,7 @@ export interface ProviderContext {
 export interface Provider {
   readonly name: string;
   readonly capabilities: Capabilities;
-  readonly commands?: Partial<Commands>;
+  readonly actions?: Partial<Actions>;
   readonly phones?: Phones;
   /** Whether it can hand over at present, as far as it knows; one that never says is always up. */
   readonly isUp?: boolean;
@@ -380,7 +380,7 @@ export interface Provider {
   /** Never throws for what a peer does; a throw counts as `unknown`. */
   send(message: Outbound, abort: AbortSignal): Promise<Outcome>;
   /** An unknown outcome: ask, never resend blindly. `absent`: provably never taken. */
-  settle?(message: Outbound): Promise<Outcome | "absent">;
+  reconcile?(message: Outbound): Promise<Outcome | "absent">;
   /** Takes what the peer tells at the instance's hook: verifies, signals, answers once that is on disk. A throw is a 500. */
   receive?(request: HookRequest): Promise<HookReply>;
   health(): Promise<Health>;

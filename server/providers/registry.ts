@@ -10,15 +10,15 @@ import { createTwilio, TWILIO_CAPABILITIES } from "./twilio/twilio.ts";
 interface Registered {
   capabilities: Capabilities;
   /** Those settings that name the peer: with another value of one, whom the instance talks to is somebody else. */
-  peerSettings: readonly string[];
+  accountSettings: readonly string[];
   create(context: ProviderContext): Provider;
 }
 
 const REGISTRY: Readonly<Record<ProviderName, Registered>> = {
-  sandbox: { capabilities: SANDBOX_CAPABILITIES, peerSettings: [], create: createSandbox },
-  bluebubbles: { capabilities: BLUEBUBBLES_CAPABILITIES, peerSettings: ["url"], create: createBluebubbles },
-  smpp: { capabilities: SMPP_CAPABILITIES, peerSettings: ["host", "port", "systemId"], create: createSmpp },
-  twilio: { capabilities: TWILIO_CAPABILITIES, peerSettings: ["accountSid", "baseUrl"], create: createTwilio },
+  sandbox: { capabilities: SANDBOX_CAPABILITIES, accountSettings: [], create: createSandbox },
+  bluebubbles: { capabilities: BLUEBUBBLES_CAPABILITIES, accountSettings: ["url"], create: createBluebubbles },
+  smpp: { capabilities: SMPP_CAPABILITIES, accountSettings: ["host", "port", "systemId"], create: createSmpp },
+  twilio: { capabilities: TWILIO_CAPABILITIES, accountSettings: ["accountSid", "baseUrl"], create: createTwilio },
 };
 
 /** Those whose peer has to be told by hand where it can tell us of what happens. */
@@ -30,8 +30,8 @@ export function createProvider(name: ProviderName, context: ProviderContext): Pr
 }
 
 /** Names of the settings by which the peer of a provider called `name` is known. */
-export function peerSettingsOf(name: ProviderName): readonly string[] {
-  return REGISTRY[name].peerSettings;
+export function accountSettingsOf(name: ProviderName): readonly string[] {
+  return REGISTRY[name].accountSettings;
 }
 
 /** What providers called `name` can do, whether or not an instance of one is running. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Channel } from "../../sdk/wire.ts";
 import type { ChatId } from "../../server/core/id.ts";
-import type { Commands, Conversation, Outbound, ReceiptSignal, Target } from "../../server/providers/provider.ts";
+import type { Actions, Conversation, Outbound, ReceiptSignal, Target } from "../../server/providers/provider.ts";
 import { able } from "./provider-people.ts";
 import {
   acceptedReference,
@@ -33,10 +33,10 @@ interface Subjects {
   message: Outbound;
 }
 
-type Act = (commands: Partial<Commands>, subjects: Subjects, abort: AbortSignal) => Promise<unknown> | undefined;
+type Act = (commands: Partial<Actions>, subjects: Subjects, abort: AbortSignal) => Promise<unknown> | undefined;
 
 /** Each command, as the suite gives it; null where it is about a group and the provider makes none. */
-const ACTS: Readonly<Record<keyof Commands, Act>> = {
+const ACTS: Readonly<Record<keyof Actions, Act>> = {
   react: (commands, { target }, abort) => commands.react?.(target, "love", abort),
   edit: (commands, { target }, abort) => commands.edit?.(target, "Hello again", "Edited to Hello again", abort),
   unsend: (commands, { target }, abort) => commands.unsend?.(target, abort),
@@ -57,7 +57,7 @@ const ACTS: Readonly<Record<keyof Commands, Act>> = {
   fetch: (commands, _subjects, abort) => commands.fetch?.(MADE_UP_FILE, abort),
 };
 
-const NAMES = Object.keys(ACTS) as (keyof Commands)[];
+const NAMES = Object.keys(ACTS) as (keyof Actions)[];
 /** Those that answer with what they found, not whether they were done. */
 const QUESTIONS: readonly string[] = ["availability", "focus", "fetch"];
 
@@ -121,12 +121,12 @@ const GIVEN_UP_MS = 6_000;
 async function forEach(
   stage: Stage,
   t: TestContext,
-  hold: (name: keyof Commands, act: (abort: AbortSignal) => Promise<unknown>) => Promise<void>,
+  hold: (name: keyof Actions, act: (abort: AbortSignal) => Promise<unknown>) => Promise<void>,
 ): Promise<void> {
   const scenario = have(stage.harness.scenarios.delivers, t);
   if (scenario === null) return;
   const first = await stage.live();
-  const given = NAMES.filter((name) => first.provider.commands?.[name] !== undefined);
+  const given = NAMES.filter((name) => first.provider.actions?.[name] !== undefined);
   await run(stage, first.provider.stop());
   if (given.length === 0) return t.skip("the provider has no commands");
   for (const name of given) {
@@ -152,14 +152,14 @@ async function refusalOf(work: Promise<unknown>): Promise<object | null> {
 async function actOf(
   stage: Stage,
   life: Life,
-  name: keyof Commands,
+  name: keyof Actions,
   to: { to: string; channel: Channel; receipts: readonly ReceiptSignal["receipt"][] },
 ): Promise<((abort: AbortSignal) => Promise<unknown>) | null> {
-  const given = life.provider.commands ?? {};
+  const given = life.provider.actions ?? {};
   const message = stage.message(to);
   const reference = acceptedReference(await send(stage, life, message));
   await stage.toldInTheEnd(life, message, to.receipts);
-  const chat = conversation(message, CHAT_ID, { peer: message.to, participants: [message.to] });
+  const chat = conversation(message, CHAT_ID, { contact: message.to, participants: [message.to] });
   const isAboutGroup = ["renameGroup", "addParticipant", "removeParticipant", "leaveGroup"].includes(name);
   const group = isAboutGroup ? await makeGroup(stage, life, message) : null;
   if (isAboutGroup && group === null) return null;
@@ -171,7 +171,7 @@ async function actOf(
 async function makeGroup(stage: Stage, life: Life, message: Outbound): Promise<Conversation | null> {
   const { customerId, from } = message;
   const wanted = { customerId, from, name: "The trip", participants: MEMBERS };
-  const making = life.provider.commands?.createGroup?.(wanted, NEVER_ABORTED);
+  const making = life.provider.actions?.createGroup?.(wanted, NEVER_ABORTED);
   if (making === undefined) return null;
   const made = await run(stage, making);
   assert.ok(made.done);
@@ -188,5 +188,5 @@ function conversation(
   chatId: ChatId,
   more: Pick<Conversation, "participants"> & Partial<Conversation>,
 ): Conversation {
-  return { chatId, customerId, from, channel, peer: null, reference: null, ...more };
+  return { chatId, customerId, from, channel, contact: null, reference: null, ...more };
 }

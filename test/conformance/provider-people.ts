@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import type { GroupSighting, InboundSignal, Signal } from "../../server/providers/provider.ts";
+import type { GroupSnapshot, InboundSignal, Signal } from "../../server/providers/provider.ts";
 import type { Able, Peer } from "./provider-peer.ts";
 import {
   acceptedReference,
@@ -106,7 +106,7 @@ function writing(promise: Promises): void {
     assert.ok(file !== undefined && others.length === 0);
     assert.equal(file.mimeType, "application/pdf");
     const abort = new AbortController().signal;
-    const bytes = file.data ?? (await run(stage, life.provider.commands?.fetch?.(file.reference, abort) ?? missing()));
+    const bytes = file.data ?? (await run(stage, life.provider.actions?.fetch?.(file.reference, abort) ?? missing()));
     assert.ok(
       bytes !== null && Buffer.from(bytes).equals(Buffer.from(BYTES)),
       "these are not the bytes that were sent",
@@ -371,7 +371,7 @@ function groups(promise: Promises): void {
       const [signal] = told;
       assert.equal(signal?.change, what === "renames" ? "titleChanged" : "participantAdded");
       assert.equal(what === "renames" ? signal?.title : signal?.participant, wanted);
-      assert.equal(signal?.group.reference, (first?.group as GroupSighting | null)?.reference);
+      assert.equal(signal?.group.reference, (first?.group as GroupSnapshot | null)?.reference);
       await inboundInTheEnd(stage, [life], ["Hello all"]);
     });
   }

@@ -291,8 +291,8 @@ export function stageOf(harness: ProviderHarness, disk: ProviderDisk, lives: Lif
     },
     message: ({ to, channel }, attempt = 1) => {
       const messageId = nextMessageId();
-      const handedOverAt = harness.clock.now();
-      return outboundMessage({ messageId, to, channel, attempt, text: `Hello ${made}`, handedOverAt });
+      const attemptedAt = harness.clock.now();
+      return outboundMessage({ messageId, to, channel, attempt, text: `Hello ${made}`, attemptedAt });
     },
     toldInTheEnd: async (life, message, wanted) => {
       const isTold = () => wanted.every((receipt) => life.receipts(message).includes(receipt));
@@ -380,7 +380,7 @@ export async function sendOrDie(stage: Stage, life: Life, message: Outbound): Pr
 
 /** Asks what became of a message, as `send`; undefined where the provider cannot be asked. */
 export async function settle(stage: Stage, life: Life, message: Outbound): Promise<Outcome | "absent" | undefined> {
-  const asked = life.provider.settle?.(message);
+  const asked = life.provider.reconcile?.(message);
   return asked === undefined ? undefined : recorded(stage, message, await run(stage, asked));
 }
 

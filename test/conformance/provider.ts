@@ -63,8 +63,8 @@ function outcomes(promise: Promises): void {
     assert.ok(capabilities.channels.length > 0);
     for (const channel of capabilities.channels) assert.ok(CHANNELS.includes(channel));
     assert.ok(capabilities.concurrency >= 1);
-    assert.ok(capabilities.handOverMs >= 40_000, "other deadlines are reckoned from no less");
-    assert.ok(capabilities.settleAfterMs >= 0);
+    assert.ok(capabilities.sendTimeoutMs >= 40_000, "other deadlines are reckoned from no less");
+    assert.ok(capabilities.reconcileAfterMs >= 0);
   });
 
   promise(
@@ -170,7 +170,7 @@ function unknownOutcomes(promise: Promises): void {
     if (scenario === null) return;
     const life = await stage.live();
     const message = stage.message(scenario);
-    if (life.provider.settle === undefined) return t.skip("the peer cannot be asked");
+    if (life.provider.reconcile === undefined) return t.skip("the peer cannot be asked");
     assert.equal(await settle(stage, life, message), "absent");
     acceptedReference(await send(stage, life, { ...message, attempt: 2 }));
     await stage.toldInTheEnd(life, message, scenario.receipts);
@@ -273,7 +273,7 @@ function restarts(promise: Promises): void {
       await quiet(stage.harness);
       const second = await stage.live();
       // It died with a receipt that came before the answer: the service asks.
-      if (answer === null && second.provider.settle === undefined) return t.skip("the peer cannot be asked");
+      if (answer === null && second.provider.reconcile === undefined) return t.skip("the peer cannot be asked");
       acceptedReference(answer ?? (await settle(stage, second, message)));
       await quiet(stage.harness);
       const told = [...first.receipts(message), ...second.receipts(message)];
@@ -292,7 +292,7 @@ function restarts(promise: Promises): void {
         if (scenario === null) return;
         for (let write = 0, reached = true; reached; write += 1) {
           const first = await stage.live();
-          if (first.provider.settle === undefined) return t.skip("the peer cannot be asked");
+          if (first.provider.reconcile === undefined) return t.skip("the peer cannot be asked");
           first.dieAt(write, side);
           const message = stage.message(scenario);
           void first.provider.send(message, NEVER_ABORTED);

@@ -57,7 +57,7 @@ function providerAt(url: string, { accountSid, authToken }: FakeTwilio, more: ob
 
 function message(more: Partial<Outbound> = {}): Outbound {
   const messageId = "msg_00000000-0000-7000-8000-000000000001";
-  return outboundMessage({ messageId, to: "+15550100001", channel: "sms", handedOverAt: 1, ...more });
+  return outboundMessage({ messageId, to: "+15550100001", channel: "sms", attemptedAt: 1, ...more });
 }
 
 describe("Twilio's description of its API", () => {
@@ -130,7 +130,7 @@ describe("Twilio's description of its API", () => {
     assert.equal((await provider.health()).status, "healthy");
     const lost = message({ to: "+15550100003" });
     assert.equal((await provider.send(lost, NEVER)).outcome, "unknown");
-    const settled = await provider.settle?.(lost);
+    const settled = await provider.reconcile?.(lost);
     assert.ok(settled !== "absent" && settled?.outcome === "accepted", JSON.stringify(settled));
     const api = new Api(readSettings({ ...fake.config, baseUrl: proxy.url }), systemClock(), 1);
     t.after(() => api.close());

@@ -3,8 +3,8 @@
 import type { Channel } from "../../sdk/wire.ts";
 import type { Clock } from "../../server/clock.ts";
 import type {
-  Commands,
-  Ordered,
+  ActionResult,
+  Actions,
   Outbound,
   Outcome,
   Provider,
@@ -95,7 +95,7 @@ export interface CarrierHabits {
   namesMessages: boolean;
   concurrency: number;
   /** How long its hand-overs may take; its slowest answers take a little less. */
-  handOverMs: number;
+  sendTimeoutMs: number;
 }
 
 /** A hand-over has reached the carrier or got lost within this: what it says when asked later is sure. */
@@ -185,14 +185,14 @@ export class ScriptedCarrier {
 
   /** The service's end of a line, for one life. `hasBoth`: it has iMessage beside SMS. */
   provider(life: Life, instanceId: string, hasBoth: boolean, changed: () => void): Provider {
-    const { canBeAsked, concurrency, handOverMs } = this.#habits;
-    const ask = { settle: (message: Outbound) => life.told(this.#settle(instanceId, message)) };
+    const { canBeAsked, concurrency, sendTimeoutMs } = this.#habits;
+    const ask = { reconcile: (message: Outbound) => life.told(this.#settle(instanceId, message)) };
     const channels = hasBoth ? (["imessage", "sms"] as const) : (["sms"] as const);
     const down = this.#down;
     const end: End = { life, channels, signals: null, changed };
     return {
       name: "scripted",
-      capabilities: { channels, concurrency, handOverMs, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true },
+      capabilities: { channels, concurrency, sendTimeoutMs, reconcileAfterMs: SETTLE_AFTER_MS, seesPayments: true },
       get isUp() {
         return !down.has(instanceId);
       },
@@ -200,7 +200,7 @@ export class ScriptedCarrier {
         this.#ends.set(instanceId, { ...end, signals });
       },
       send: (message) => life.told(this.#send(life, instanceId, message)),
-      commands: this.#commands(life),
+      actions: this.#commands(life),
       ...(canBeAsked ? ask : {}),
       health: async () => ({ status: "healthy" }),
       stop: async () => {
@@ -209,13 +209,13 @@ export class ScriptedCarrier {
     };
   }
 
-  #commands(life: Life): Partial<Commands> {
+  #commands(life: Life): Partial<Actions> {
     const order = () => life.told(this.#order());
     return { edit: order, unsend: order, react: order, setTyping: order, markRead: order };
   }
 
   /** Does what it is told to do with a message that it has, or refuses, or breaks, or says nothing any more. */
-  async #order(): Promise<Ordered> {
+  async #order(): Promise<ActionResult> {
     const { chance } = this.#parts;
     const end = this.#calm ? "done" : chance.weighted({ done: 45, refused: 25, throws: 10, hangs: 20 });
     if (end === "hangs") return await new Promise<never>(() => {});
@@ -251,7 +251,7 @@ export class ScriptedCarrier {
       this.#take(handOver);
     }
     if (kind === "hang") return await new Promise<never>(() => {});
-    const slowestMs = this.#habits.handOverMs - SLOWEST_BEFORE_MS;
+    const slowestMs = this.#habits.sendTimeoutMs - SLOWEST_BEFORE_MS;
     await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, chance.flip(0.1) ? slowestMs : 500));
     return this.#answer(life, handOver, outcomeFor(kind, handOver, chance));
   }

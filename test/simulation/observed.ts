@@ -24,13 +24,13 @@ export function observed(
   parts: CarrierParts & { instanceId: string },
 ): Provider {
   const { instanceId } = parts;
-  const { settle, commands, phones } = provider;
+  const { reconcile, actions, phones } = provider;
   const ask = {
-    async settle(message: Outbound) {
+    async reconcile(message: Outbound) {
       const { messageId, channel } = message;
       const question: Question = { order: parts.order(), instanceId, messageId, channel, answer: null };
       log.questions.push(question);
-      const answer = await life.told(settle?.call(provider, message) ?? Promise.reject(new Error("no settle")));
+      const answer = await life.told(reconcile?.call(provider, message) ?? Promise.reject(new Error("no reconcile")));
       question.answer = answer;
       return answer;
     },
@@ -68,8 +68,8 @@ export function observed(
       }
       return outcome;
     },
-    ...(settle === undefined ? {} : ask),
-    ...(commands === undefined ? {} : { commands: within(life, commands) }),
+    ...(reconcile === undefined ? {} : ask),
+    ...(actions === undefined ? {} : { actions: within(life, actions) }),
     ...(phones === undefined ? {} : { phones: within(life, phones) }),
     health: () => provider.health(),
     stop: () => provider.stop(),

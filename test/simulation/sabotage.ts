@@ -155,8 +155,8 @@ export const WRONGS: readonly Wrong[] = [
     sabotage: () => ({
       provider: (provider) => ({
         ...provider,
-        settle: async (message) => {
-          await provider.settle?.(message).catch(() => {});
+        reconcile: async (message) => {
+          await provider.reconcile?.(message).catch(() => {});
           return "absent";
         },
       }),

@@ -143,7 +143,7 @@ class World {
       repeatsReceipts: chance.flip(0.8),
       namesMessages: this.#namesMessages,
       concurrency: chance.pick([1, 4, 64]),
-      handOverMs: chance.pick([40_000, 120_000]),
+      sendTimeoutMs: chance.pick([40_000, 120_000]),
     };
     this.#carrier = new ScriptedCarrier({ clock, chance: chance.stream("carrier"), order }, habits);
     const ask: ConstructorParameters<typeof Clients>[0]["ask"] = async (request) => {

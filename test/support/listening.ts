@@ -228,5 +228,5 @@ const OUTBOUND: Outbound = {
   sentPart: null,
   payment: null,
   attempt: 1,
-  handedOverAt: 0,
+  attemptedAt: 0,
 };

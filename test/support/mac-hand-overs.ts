@@ -13,7 +13,7 @@ export function file(more: Partial<OutboundAttachment> = {}): OutboundAttachment
 /** A group of the number that stages send from. */
 export function groupOf(participants: readonly string[], reference: string | null): Conversation {
   const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage" } as const;
-  return { ...line, chatId: "chat_1", peer: null, reference, participants };
+  return { ...line, chatId: "chat_1", contact: null, reference, participants };
 }
 
 /** What was posted to the Mac to make it do something: queries are left out. */

@@ -81,7 +81,7 @@ export async function stageMac(t: TestContext, options: StageOptions = {}) {
     message(more: Partial<Outbound> = {}): Outbound {
       messages += 1;
       const messageId = `msg_${String(messages).padStart(4, "0")}` as MessageId;
-      return outboundMessage({ messageId, to: "+15551230001", handedOverAt: clock.now(), ...more });
+      return outboundMessage({ messageId, to: "+15551230001", attemptedAt: clock.now(), ...more });
     },
     send: (message: Outbound, abort = NEVER): Promise<Outcome> =>
       driven(fake, clock, process.sender.send(message, abort)),

@@ -17,7 +17,7 @@ export function outboundMessage(message: Pick<Outbound, "messageId" | "to"> & Pa
     sentPart: null,
     payment: null,
     attempt: 1,
-    handedOverAt: 0,
+    attemptedAt: 0,
     ...message,
   };
 }

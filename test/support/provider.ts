@@ -1,14 +1,14 @@
 /** A provider that does as a test tells it: what it answers, what it was given, what it was asked. Talks to nobody. */
 
 import type {
+  ActionResult,
+  Actions,
   Availability,
   Capabilities,
-  Commands,
   FocusState,
   Health,
   InboundSignal,
   NotAccepted,
-  Ordered,
   Outbound,
   Outcome,
   Provider,
@@ -24,16 +24,16 @@ export type SettleAnswer = Outcome | "absent" | Promise<Outcome | "absent"> | "t
 
 /** What a command comes to: an answer, at once or when the test says so, or none ever. */
 export type CommandAnswer = CommandValue | Promise<CommandValue> | "throws" | "never";
-type CommandValue = Awaited<ReturnType<Commands[keyof Commands]>>;
+type CommandValue = Awaited<ReturnType<Actions[keyof Actions]>>;
 
 /** A command that was given: its name, and what came with it but the signal. */
 export interface Commanded {
-  name: keyof Commands;
+  name: keyof Actions;
   given: readonly unknown[];
 }
 
-const DONE: Ordered = { done: true };
-const COMMANDS: Readonly<Record<keyof Commands, CommandValue>> = {
+const DONE: ActionResult = { done: true };
+const COMMANDS: Readonly<Record<keyof Actions, CommandValue>> = {
   react: DONE,
   edit: DONE,
   unsend: DONE,
@@ -73,12 +73,12 @@ export class ScriptedProvider implements Provider {
   /** Decides what becomes of a hand-over that no answer is set for. */
   onSend: (message: Outbound) => SendAnswer = () => this.accepted();
   onSettle: (message: Outbound) => SettleAnswer = () => ({ outcome: "unknown", reason: "nobody knows" });
-  settle?: (message: Outbound) => Promise<Outcome | "absent">;
+  reconcile?: (message: Outbound) => Promise<Outcome | "absent">;
   /** Decides what comes of a command; does all of them unless a test says otherwise. */
   onCommand: (command: Commanded) => CommandAnswer = ({ name }) => COMMANDS[name];
   /** All commands there are; a test that wants fewer sets others. */
-  commands: Partial<Commands> = Object.fromEntries(
-    (Object.keys(COMMANDS) as (keyof Commands)[]).map((name) => [
+  actions: Partial<Actions> = Object.fromEntries(
+    (Object.keys(COMMANDS) as (keyof Actions)[]).map((name) => [
       name,
       (...given: unknown[]) => {
         const command = { name, given: given.slice(0, -1) };
@@ -91,9 +91,9 @@ export class ScriptedProvider implements Provider {
 
   /** `asks`: whether it can be asked about an unknown outcome. */
   constructor({ asks = true, ...capabilities }: { asks?: boolean } & Partial<Capabilities> = {}) {
-    const ordinary = { concurrency: 64, handOverMs: 40_000, settleAfterMs: SETTLE_AFTER_MS, seesPayments: true };
+    const ordinary = { concurrency: 64, sendTimeoutMs: 40_000, reconcileAfterMs: SETTLE_AFTER_MS, seesPayments: true };
     this.capabilities = { channels: ["imessage", "sms"], ...ordinary, ...capabilities };
-    if (asks) this.settle = (message) => this.#ask(message);
+    if (asks) this.reconcile = (message) => this.#ask(message);
   }
 
   /** Taken, under the next reference. */

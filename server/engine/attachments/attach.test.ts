@@ -260,13 +260,13 @@ test("what the provider has is fetched from it on demand; what it no longer has,
   await assert.rejects(read(), { code: "NOT_FOUND" });
   let has: Uint8Array | null = PNG;
   const asked: string[] = [];
-  const commands = {
+  const actions = {
     async fetch(reference: string) {
       asked.push(reference);
       return has;
     },
   };
-  providers.set(instance.id, Object.assign(provider, { commands }));
+  providers.set(instance.id, Object.assign(provider, { actions }));
   const { bytes, mimeType } = await read();
   assert.deepEqual([Buffer.from(bytes).equals(PNG), mimeType, asked], [true, "image/png", ["peer-1"]]);
   has = null;

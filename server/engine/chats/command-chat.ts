@@ -3,7 +3,7 @@
 import type { Chat } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
 import type { GroupChange, RegroupContext } from "../../core/regroup.ts";
-import type { Commands, Ordered } from "../../providers/provider.ts";
+import type { ActionResult, Actions } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { command } from "../command.ts";
 import type { Deps } from "../deps.ts";
@@ -63,8 +63,8 @@ export async function commandChat(deps: Deps, asked: ChatCommand, work: ChatWork
 
 /** Commands that say whether they were done, by name. */
 type OrderName = {
-  [Name in keyof Commands]: ReturnType<Commands[Name]> extends Promise<Ordered> ? Name : never;
-}[keyof Commands];
+  [Name in keyof Actions]: ReturnType<Actions[Name]> extends Promise<ActionResult> ? Name : never;
+}[keyof Actions];
 
 /** Has the provider of a chat do something; 502 `PROVIDER_ERROR` with its reason where it refuses. */
 export async function order<Name extends OrderName>(
@@ -72,9 +72,9 @@ export async function order<Name extends OrderName>(
   { instanceId }: Pick<ReadyChat, "instanceId">,
   name: Name,
   ask: (
-    command: (...given: Parameters<Commands[Name]>) => ReturnType<Commands[Name]>,
+    command: (...given: Parameters<Actions[Name]>) => ReturnType<Actions[Name]>,
     abort: AbortSignal,
-  ) => Promise<Ordered>,
+  ) => Promise<ActionResult>,
 ): Promise<void> {
   const ordered = await command(deps, instanceId, name, ask);
   if (!ordered.done) throw new ApiError("PROVIDER_ERROR", `The provider refused: ${ordered.reason}.`);

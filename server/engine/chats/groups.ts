@@ -5,7 +5,7 @@ import { type Chat, GROUP_NAME_LENGTH_MAX, groupKey, unnamedGroupKey } from "../
 import { type CustomerId, type InstanceId, newCorrelationId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
 import { type GroupChange, groupEvent, type RegroupContext, type Regrouping, regroup } from "../../core/regroup.ts";
-import type { GroupSighting, GroupSignal } from "../../providers/provider.ts";
+import type { GroupSignal, GroupSnapshot } from "../../providers/provider.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import { findChatByKey, findUnnamedGroups } from "../../store/chats.ts";
 import type { Operation } from "../../store/store.ts";
@@ -21,7 +21,7 @@ export interface Sighted {
   from: string;
   channel: Channel;
   instanceId: InstanceId;
-  sighting: GroupSighting;
+  sighting: GroupSnapshot;
 }
 
 /**

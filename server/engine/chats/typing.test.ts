@@ -216,7 +216,7 @@ describe("typing of the customer", () => {
     await one.send({ to: ANN });
     await one.run();
     await one.clock.advance(MINUTE_MS);
-    const orders = one.provider.commanded.map(({ given: [chat, typing] }) => [(chat as Conversation).peer, typing]);
+    const orders = one.provider.commanded.map(({ given: [chat, typing] }) => [(chat as Conversation).contact, typing]);
     assert.deepEqual(orders, [
       [ANN, true],
       [BOB, true],

@@ -158,7 +158,7 @@ test("contract 3: FaceTime is asked for where it can be, and refused where no pr
   assert.deepEqual(unknown, { phoneNumber: "+15550100002", available: false, cached: false });
   says("throws");
   await assert.rejects(inquiries.facetime(made.customer.id, "+15550100003"), hasCode("PROVIDER_ERROR"));
-  provider.commands = {};
+  provider.actions = {};
   const another = () => inquiries.facetime(made.customer.id, "+15550100004");
   await assert.rejects(another(), hasCode("CHANNEL_NOT_SUPPORTED"));
   made.providers.clear();

@@ -140,7 +140,7 @@ export class Inquiries {
   async #available(customerId: CustomerId, address: string, numbers: readonly CustomerNumber[]) {
     const deps = this.#deps;
     const able = ({ instanceId }: CustomerNumber) =>
-      deps.providers.get(instanceId)?.commands?.availability !== undefined;
+      deps.providers.get(instanceId)?.actions?.availability !== undefined;
     const number = numbers.find(able) ?? numbers[0];
     if (number === undefined) {
       throw new ApiError("NO_DEFAULT_ADDRESS", "This customer has no number to ask from; an admin adds one.");

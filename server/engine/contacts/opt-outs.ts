@@ -107,7 +107,7 @@ export async function hearOptOut(deps: Deps, instanceId: InstanceId, signal: Opt
   const key = { number: number.address, contact };
   await changeList(deps, async () => {
     const known = await findOptOut(deps.store.db, key.number, contact);
-    if (signal.wish === "start")
+    if (signal.request === "start")
       return { unit: [{ op: "delete", table: "optOuts", where: key }, ...forgets], value: null };
     if (known !== null) return { unit: forgets.length === 0 ? null : forgets, value: null };
     const createdAt = deps.clock.now();

@@ -6,13 +6,13 @@ import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { inbound } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
 import type { Fetching } from "../../outgoing/fetch.ts";
-import type { GroupSighting } from "../../providers/provider.ts";
+import type { GroupSnapshot } from "../../providers/provider.ts";
 
 const HOUR_MS = 3_600_000;
 const PEER = "+15550100001";
 
 /** The contact writes `text`. */
-async function write(stage: EngineStage, text: string, group: GroupSighting | null = null): Promise<void> {
+async function write(stage: EngineStage, text: string, group: GroupSnapshot | null = null): Promise<void> {
   writes += 1;
   await stage.tell(inbound({ reference: `in-${writes}`, from: PEER, to: stage.number.address, text, group }));
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import type { Health, Provider } from "../../providers/provider.ts";
-import { type createProvider, peerSettingsOf } from "../../providers/registry.ts";
+import { accountSettingsOf, type createProvider } from "../../providers/registry.ts";
 import { apply } from "../apply.ts";
 import type { Deps } from "../deps.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
@@ -246,7 +246,7 @@ export class Connections {
 
 /** The peer that an instance's settings name, in a form that says nothing of it; where none does, it is its own. */
 function peerOf({ id, provider }: Instance, config: Readonly<Record<string, unknown>>): string {
-  const settings = peerSettingsOf(provider);
+  const settings = accountSettingsOf(provider);
   const named = settings.length === 0 ? [id] : settings.map((setting) => config[setting] ?? null);
   return createHash("sha256").update(JSON.stringify(named)).digest("base64url").slice(0, PEER_LENGTH);
 }

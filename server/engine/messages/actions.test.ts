@@ -167,7 +167,7 @@ test("contract 3: a reaction reaches the phone for messages of either side, and 
     ],
   );
   const targets = stage.provider.commanded.map(({ given: [target] }) => target as Target);
-  assert.equal(targets[1]?.chat.peer, "+15550100001");
+  assert.equal(targets[1]?.chat.contact, "+15550100001");
   assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
   assert.equal(await refusal(edit(stage, theirs, "Bye")), "INVALID_STATUS");
   assert.equal(await refusal(unsend(stage, theirs)), "INVALID_STATUS");
@@ -200,7 +200,7 @@ test("contract 3: nothing is ordered of what was not sent, failed, went by SMS, 
     }
   }
   assert.deepEqual(stage.provider.commanded, []);
-  stage.provider.commands = {};
+  stage.provider.actions = {};
   assert.equal(await refusal(unsend(stage, own)), "CHANNEL_NOT_SUPPORTED");
   stage.providers.clear();
   assert.equal(await refusal(unsend(stage, own)), "SERVICE_UNAVAILABLE");

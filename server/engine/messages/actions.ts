@@ -7,7 +7,7 @@ import type { Message } from "../../core/message.ts";
 import { unsend } from "../../core/message-lifecycle.ts";
 import { edit, failEdit } from "../../core/message-revision.ts";
 import { type ParsedReaction, parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
-import type { Ordered, Target } from "../../providers/provider.ts";
+import type { ActionResult, Target } from "../../providers/provider.ts";
 import { findChat } from "../../store/chats.ts";
 import { conversationOf } from "../chats/conversation.ts";
 import { threadOf } from "../chats/threads.ts";
@@ -60,7 +60,7 @@ export async function editMessage(
 }
 
 /** Why the phone refused an edit; null when it did it. What breaks at the provider counts as refused. */
-async function editRefusal(ask: () => Promise<Ordered>): Promise<string | null> {
+async function editRefusal(ask: () => Promise<ActionResult>): Promise<string | null> {
   try {
     const ordered = await ask();
     return ordered.done ? null : ordered.reason;
@@ -193,7 +193,7 @@ async function chatOf(deps: Deps, message: Message) {
   return (await threadOf(deps, { customerId, from, peer, channel, instanceId })).chat;
 }
 
-function requireDone(ordered: Ordered, id: string): void {
+function requireDone(ordered: ActionResult, id: string): void {
   if (!ordered.done) throw new ApiError("PROVIDER_ERROR", `The provider refused it for ${id}: ${ordered.reason}.`);
 }
 

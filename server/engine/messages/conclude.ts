@@ -108,7 +108,7 @@ function afterRest(
       return deferred === null ? null : { message: deferred, events: [] };
     }
     case "unknown": {
-      const askAt = now + provider.capabilities.settleAfterMs;
+      const askAt = now + provider.capabilities.reconcileAfterMs;
       return { message: becomeUnknown(message, askAt, rest.reason, now), events: [] };
     }
   }

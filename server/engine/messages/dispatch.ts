@@ -295,8 +295,8 @@ async function send(deps: Deps, provider: Provider, message: Outbound, abort: Ab
   if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service stopped before it" };
   const late: Outcome = { outcome: "unknown", reason: "the provider did not answer in time" };
   try {
-    const { handOverMs } = provider.capabilities;
-    return await answerOf(deps.clock, abort, (signal) => provider.send(message, signal), late, handOverMs);
+    const { sendTimeoutMs } = provider.capabilities;
+    return await answerOf(deps.clock, abort, (signal) => provider.send(message, signal), late, sendTimeoutMs);
   } catch (error) {
     deps.observer.fault("provider.send", error);
     return { outcome: "unknown", reason: "the hand-over broke off" };

@@ -64,7 +64,7 @@ export class Interrupted {
     const now = clock.now();
     for (const { id } of await configCache.instances()) {
       // Nobody can be asked: there is nothing to wait for.
-      if (providers.get(id)?.settle === undefined) continue;
+      if (providers.get(id)?.reconcile === undefined) continue;
       for (const message of await listInterrupted(store.db, id, { now, withinMs: WAIT_MS_MAX }))
         this.#add(message, now);
     }

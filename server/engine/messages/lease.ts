@@ -11,7 +11,7 @@ const WRITING_MS = 5_000;
 
 /** Length of the lease of a message that is being handed to a provider, in real milliseconds. */
 export function attemptLeaseMs({ capabilities }: Provider): number {
-  return capabilities.handOverMs + WRITING_MS;
+  return capabilities.sendTimeoutMs + WRITING_MS;
 }
 
 /** Whether the lease that was taken is still the message's; one that waited its turn for too long has lost it. */

@@ -37,7 +37,7 @@ describe("contract 3: a message to a group", () => {
           customerId: stage.customer.id,
           from: stage.number.address,
           channel: "imessage",
-          peer: null,
+          contact: null,
           reference: "guid-1",
           participants: [TO],
         },

@@ -39,12 +39,12 @@ export function outbound(deps: Deps, message: Message, gathered: Gathered = NOTH
     sentPart: message.sentPart === null ? null : { reference: message.sentPart.reference, what: message.sentPart.what },
     payment: message.payment,
     attempt: message.handOvers,
-    handedOverAt: handedOverAt(message),
+    attemptedAt: attemptedAt(message),
   };
 }
 
 /** When its present hand-over was recorded; when it was changed last where there is none. */
-function handedOverAt({ timeline, updatedAt }: Message): number {
+function attemptedAt({ timeline, updatedAt }: Message): number {
   return timeline.findLast(({ status, reason }) => status === "pending" && reason === undefined)?.at ?? updatedAt;
 }
 

@@ -27,10 +27,10 @@ export async function reconcile(deps: Deps, message: Message, abort: AbortContro
   if (message.peer !== null && message.peer !== peer) return wait(deps, message, "its instance has another peer now");
   // A lease that ran out: what died with it may have been in the middle of the hand-over, so the peer gets its time.
   if (message.unknownSince === null) {
-    return wait(deps, message, "the hand-over was interrupted", provider.capabilities.settleAfterMs);
+    return wait(deps, message, "the hand-over was interrupted", provider.capabilities.reconcileAfterMs);
   }
   const outcome =
-    provider.settle === undefined ? null : await ask(deps, provider.settle.bind(provider), message, abort);
+    provider.reconcile === undefined ? null : await ask(deps, provider.reconcile.bind(provider), message, abort);
   if (outcome === "absent") {
     const sendAgain = "the provider never took it: it is sent again";
     await changeMessage(deps, message, (fresh) => {

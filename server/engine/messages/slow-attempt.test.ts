@@ -19,7 +19,7 @@ const to = (index: number) => `+1555010000${index}`;
 
 /** A provider that may take ten minutes, and takes as long as is said for the recipients that are named. */
 async function slowStage(t: NodeTest, takesMs: Readonly<Record<string, number>>, concurrency = 8) {
-  const provider = new ScriptedProvider({ concurrency, handOverMs: HAND_OVER_MS });
+  const provider = new ScriptedProvider({ concurrency, sendTimeoutMs: HAND_OVER_MS });
   const stage = await engineStage(t, { provider });
   provider.onSend = (message): SendAnswer => {
     const ms = takesMs[message.to];
@@ -96,7 +96,7 @@ test("what goes to the same recipient waits its turn, in order, and keeps no per
 test("what goes to the same recipient by another instance waits its turn too, and keeps no permit there from others", async (t) => {
   const { stage, add, setRoutes, flip } = await carriersOn(t);
   const { life, clock } = stage;
-  const slow = await add(new ScriptedProvider({ channels: ["sms"], concurrency: 4, handOverMs: HAND_OVER_MS }));
+  const slow = await add(new ScriptedProvider({ channels: ["sms"], concurrency: 4, sendTimeoutMs: HAND_OVER_MS }));
   const quick = await add(new ScriptedProvider({ channels: ["sms"], concurrency: 4 }));
   await setRoutes([slow, quick].map(({ id }) => ({ prefix: "+1", instanceId: id })));
   slow.provider.onSend = () =>
@@ -130,7 +130,7 @@ test("what goes to the same recipient by another instance waits its turn too, an
 test("one that lost its lease while it waited, and went elsewhere, is not given to the instance that it waited for", async (t) => {
   const { stage, add, setRoutes, flip } = await carriersOn(t);
   const { life, clock } = stage;
-  const slow = await add(new ScriptedProvider({ channels: ["sms"], handOverMs: HAND_OVER_MS }));
+  const slow = await add(new ScriptedProvider({ channels: ["sms"], sendTimeoutMs: HAND_OVER_MS }));
   const quick = await add(new ScriptedProvider({ channels: ["sms"] }));
   await setRoutes([slow, quick].map(({ id }) => ({ prefix: "+1", instanceId: id })));
   const ended = Promise.withResolvers<Outcome>();

@@ -101,7 +101,7 @@ describe("a message to a number where it is night", () => {
       from: LONDON,
       to: stage.number.address,
       channel: "sms",
-      wish: "stop",
+      request: "stop",
       keyword: null,
     });
     await stage.pass(8 * HOUR_MS);

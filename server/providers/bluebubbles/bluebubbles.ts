@@ -8,9 +8,9 @@
 // `new-chats` are outbound's.
 
 import type {
+  Actions,
   Applied,
   Capabilities,
-  Commands,
   Health,
   HookReply,
   HookRequest,
@@ -40,8 +40,8 @@ import { macosMajor } from "./standing.ts";
 export const BLUEBUBBLES_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
   concurrency: 8,
-  handOverMs: 700_000,
-  settleAfterMs: 2_000,
+  sendTimeoutMs: 700_000,
+  reconcileAfterMs: 2_000,
   seesPayments: true,
   mergesGroups: true,
 };
@@ -57,7 +57,7 @@ export function createBluebubbles(context: ProviderContext): Provider {
 
 class Bluebubbles implements Provider {
   readonly name = "bluebubbles";
-  readonly commands: Partial<Commands>;
+  readonly actions: Partial<Actions>;
   readonly #mac: Mac;
   readonly #ingest: Ingest;
   readonly #sender: Sender;
@@ -76,7 +76,7 @@ class Bluebubbles implements Provider {
       groupMade: (message, guid) => this.#newGroups.made(message, guid),
       tell: (signal) => this.#signals(signal),
     });
-    this.commands = createCommands(this.#mac, this.#newGroups);
+    this.actions = createCommands(this.#mac, this.#newGroups);
   }
 
   /** SMS is left out once the Mac has said that it forwards none. */
@@ -99,7 +99,7 @@ class Bluebubbles implements Provider {
     return this.#isStopped ? down("the connection to the Mac is being ended") : this.#sender.send(message, abort);
   }
 
-  settle(message: Outbound): Promise<Outcome | "absent"> {
+  reconcile(message: Outbound): Promise<Outcome | "absent"> {
     return this.#sender.settle(message);
   }
 

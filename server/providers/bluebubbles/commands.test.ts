@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Stage, type StageOptions, stageMac } from "../../../test/support/mac-outbound.ts";
 import type { MessageId } from "../../core/id.ts";
-import type { Conversation, Ordered, Target } from "../provider.ts";
+import type { ActionResult, Conversation, Target } from "../provider.ts";
 
 const TO = "+15551230001";
 const OTHER = "+15551230002";
@@ -12,7 +12,7 @@ const ABORT = new AbortController().signal;
 
 function thread(more: Partial<Conversation> = {}): Conversation {
   const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage" } as const;
-  return { ...line, chatId: "chat_1", peer: TO, reference: null, participants: [TO], ...more };
+  return { ...line, chatId: "chat_1", contact: TO, reference: null, participants: [TO], ...more };
 }
 
 function target(reference: string, chat = thread()): Target {
@@ -25,7 +25,7 @@ async function sent(stage: Stage, text = "Hi"): Promise<string> {
   return outcome.reference;
 }
 
-function refused(ordered: Ordered, words: RegExp): void {
+function refused(ordered: ActionResult, words: RegExp): void {
   assert.ok(!ordered.done);
   assert.match(ordered.reason, words);
   assert.doesNotMatch(ordered.reason, /\d{7}|password/);
@@ -107,7 +107,7 @@ test("nothing is known of the Mac: a stop is not asked for, since it might begin
 test("a group is renamed, joined and left", async (t) => {
   const stage = await stageMac(t);
   const made = stage.fake.phone(TO).makesGroup("Old", [OTHER]);
-  const chat = thread({ peer: null, reference: made.guid, participants: [TO, OTHER] });
+  const chat = thread({ contact: null, reference: made.guid, participants: [TO, OTHER] });
   const { renameGroup, addParticipant, removeParticipant, leaveGroup } = stage.process.commands;
   const people = () => stage.fake.chats[0]?.participants.map(({ address }) => address);
   assert.deepEqual(await stage.driven(renameGroup(chat, "New", ABORT)), DONE);
@@ -125,7 +125,7 @@ test("what needs a conversation is refused where the Mac has none, or the group 
   const stage = await stageMac(t);
   const { markRead, renameGroup } = stage.process.commands;
   refused(await stage.driven(markRead(thread(), ABORT)), /no conversation/);
-  refused(await stage.driven(renameGroup(thread({ peer: null }), "New", ABORT)), /first message/);
+  refused(await stage.driven(renameGroup(thread({ contact: null }), "New", ABORT)), /first message/);
 });
 
 test("a Mac that can do nothing refuses in words, and is down from then on", async (t) => {
@@ -136,7 +136,7 @@ test("a Mac that can do nothing refuses in words, and is down from then on", asy
   refused(await stage.driven(stage.process.commands.markRead(thread(), ABORT)), /not connected/);
   assert.equal(stage.process.mac.health.isUp, false);
   stage.fake.fault("unreachable");
-  refused(await stage.driven(stage.process.commands.markRead(thread({ peer: OTHER }), ABORT)), /cannot be reached/);
+  refused(await stage.driven(stage.process.commands.markRead(thread({ contact: OTHER }), ABORT)), /cannot be reached/);
 });
 
 test("availability is what Apple says; a no is asked again, and no answer is none", async (t) => {
@@ -194,7 +194,7 @@ test("what this BlueBubbles has no route for is refused, and the Mac is not down
   const stage = await stageMac(t);
   await stage.driven(stage.process.mac.health.ready());
   // A path that leads nowhere on this Mac, as those of another version do.
-  const chat = thread({ peer: null, reference: "iMessage;+;chat1/none" });
+  const chat = thread({ contact: null, reference: "iMessage;+;chat1/none" });
   const { mac } = stage.process;
   mac.client.post = async () => ({ kind: "answered", status: 404, type: null, message: "Not Found" });
   refused(await stage.driven(stage.process.commands.markUnread(chat, ABORT)), /404/);

@@ -3,11 +3,11 @@
 import { recordOf, textOf } from "../../core/loose-json.ts";
 import { maskAddress } from "../../core/phone.ts";
 import {
+  type ActionResult,
+  type Actions,
   type Availability,
-  type Commands,
   type Conversation,
   type FocusState,
-  type Ordered,
   PeerFault,
 } from "../provider.ts";
 import { isThere } from "./availability.ts";
@@ -27,10 +27,10 @@ const FILE_BYTES_MAX = 104_857_600;
 /** The Mac gets a file from iCloud first; the engine waits 20 s. */
 const FETCH_LIMIT_MS = 120_000;
 
-const DONE: Ordered = { done: true };
+const DONE: ActionResult = { done: true };
 
 /** The commands of a Mac. */
-export function createCommands(mac: Mac, newGroups: NewGroups): Commands {
+export function createCommands(mac: Mac, newGroups: NewGroups): Actions {
   const { client, health } = mac;
   return {
     async react({ reference, chat }, reaction, abort) {
@@ -107,7 +107,7 @@ async function inChat(
   chat: Conversation,
   abort: AbortSignal,
   ask: (guid: string) => Promise<Answer>,
-): Promise<Ordered> {
+): Promise<ActionResult> {
   const { chats, pace } = mac;
   const guid = await guidOf(mac, chat);
   if (typeof guid !== "string") return guid;
@@ -117,13 +117,13 @@ async function inChat(
   return ordered(mac, answer);
 }
 
-async function guidOf(mac: Mac, { peer, reference, channel }: Conversation): Promise<string | Ordered> {
+async function guidOf(mac: Mac, { contact, reference, channel }: Conversation): Promise<string | ActionResult> {
   if (reference !== null) return reference;
-  if (peer === null) return { done: false, reason: "the Mac makes the group with the first message to it" };
-  const found = await mac.chats.threadWith(peer, channel);
+  if (contact === null) return { done: false, reason: "the Mac makes the group with the first message to it" };
+  const found = await mac.chats.threadWith(contact, channel);
   if (found.kind === "found") return found.guid;
   if (found.kind === "none")
-    return { done: false, reason: `the Mac has no conversation with ${maskAddress(peer)} yet` };
+    return { done: false, reason: `the Mac has no conversation with ${maskAddress(contact)} yet` };
   return ordered(mac, found);
 }
 
@@ -135,7 +135,7 @@ async function revised(
   body: object,
   isDone: (row: MacMessage) => boolean,
   limitInWords: string,
-): Promise<Ordered> {
+): Promise<ActionResult> {
   await mac.pace.turn(abort);
   const answer = await mac.client.post(path, body, limits(abort));
   if (answer.kind !== "ok") return ordered(mac, answer);
@@ -146,7 +146,7 @@ async function revised(
   return DONE;
 }
 
-function ordered({ health }: Mac, answer: Answer): Ordered {
+function ordered({ health }: Mac, answer: Answer): ActionResult {
   if (answer.kind === "ok") return DONE;
   // What is no error of BlueBubbles may be that of a path which another version has.
   const isRoute = answer.kind === "answered" && answer.type === null;

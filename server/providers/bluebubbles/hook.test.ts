@@ -274,7 +274,7 @@ it("leads no message of ours into another conversation, whatever anybody posts",
   heard.mac.knows(ANNA);
   await heard.send("for Anna alone", ANNA);
   assert.deepEqual([heard.mac.sent.at(-1)?.to, heard.mac.sent.at(-1)?.service], [[ANNA], "iMessage"]);
-  const chat = { chatId: "chat_1", customerId: "cust_1", from: OWN, channel: "imessage", peer: null } as const;
+  const chat = { chatId: "chat_1", customerId: "cust_1", from: OWN, channel: "imessage", contact: null } as const;
   await heard.send("for the two", "chat_1", { group: { ...chat, reference: null, participants: people } });
   assert.deepEqual(heard.mac.sent.at(-1)?.to, people);
 });

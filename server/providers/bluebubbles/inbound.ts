@@ -4,8 +4,8 @@ import type { Channel } from "../../../sdk/wire.ts";
 import { recordOf } from "../../core/loose-json.ts";
 import type {
   AudioKeptSignal,
-  GroupSighting,
   GroupSignal,
+  GroupSnapshot,
   InboundAttachment,
   InboundSignal,
   ReactionSignal,
@@ -89,7 +89,7 @@ export function receiptOf(row: MacMessage, channel: Channel, isGroup: boolean): 
 export interface Place {
   to: string;
   channel: Channel;
-  group: GroupSighting | null;
+  group: GroupSnapshot | null;
 }
 
 /** A message of a contact. `cash`: what its balloon says, where it is a payment that was not counted before. */
@@ -186,7 +186,7 @@ export function audioKeptOf(row: MacMessage, { to, channel }: Place): AudioKeptS
 /** What happened to a group. `otherAddress`: of the handle that the row names beside the one who did it. */
 export function groupChangeOf(
   row: MacMessage,
-  { to, channel, group }: Place & { group: GroupSighting },
+  { to, channel, group }: Place & { group: GroupSnapshot },
   otherAddress: string | null,
 ): GroupSignal | null {
   const actor = row.isFromMe ? to : (row.handle?.address ?? null);

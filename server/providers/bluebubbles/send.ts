@@ -93,7 +93,7 @@ export class Sender {
     const attempt = this.#attempts.of(message);
     if (attempt === null || attempt.attempt < message.attempt) {
       const { clock } = this.#mac.context;
-      const startedAt = clock.real() - (clock.now() - message.handedOverAt);
+      const startedAt = clock.real() - (clock.now() - message.attemptedAt);
       // It is on record before anything is posted.
       if (this.#attempts.recorded(startedAt)) return "absent";
       return this.#settler.look(message, attemptOf(message, startedAt));

@@ -234,7 +234,7 @@ test("a first message whose answer got lost is found in the chat that it began, 
 test("a first message to a group whose answer got lost is found by who is in it", async (t) => {
   const stage = await stageMac(t);
   const participants = [TO, "+15551230002"];
-  const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage", peer: null } as const;
+  const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage", contact: null } as const;
   const group = { ...line, chatId: "chat_1", reference: null, participants } as const;
   stage.fake.fault("answerLost");
   const message = stage.message({ to: "chat_1", group, text: "All of you" });
@@ -282,7 +282,7 @@ test("a Mac that sleeps for an hour in the middle of 100 sends: each arrives onc
     else accepted.set(message.text, reference(outcome));
   };
   const handOver = async (count: number) => {
-    const batch = waiting.splice(0, count).map((message) => ({ ...message, handedOverAt: stage.clock.now() }));
+    const batch = waiting.splice(0, count).map((message) => ({ ...message, attemptedAt: stage.clock.now() }));
     const outcomes = await stage.sendAll(batch);
     for (const [at, message] of batch.entries()) conclude(message, outcomes[at] ?? "absent");
   };

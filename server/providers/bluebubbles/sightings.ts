@@ -3,7 +3,7 @@
 import type { Clock } from "../../clock.ts";
 import { keep } from "../../core/keep.ts";
 import { listOf, numberOf, recordOf } from "../../core/loose-json.ts";
-import type { GroupSighting } from "../provider.ts";
+import type { GroupSnapshot } from "../provider.ts";
 import { isMissing, type Limits, type MacClient, segment } from "./client.ts";
 import { notYet } from "./lanes.ts";
 import { type MacChat, parseChat, parseHandle } from "./records.ts";
@@ -42,7 +42,7 @@ export class Sightings {
   }
 
   /** A group as it is now, by the chat of a row. Throws `NotYet`. */
-  async group(seen: MacChat): Promise<GroupSighting> {
+  async group(seen: MacChat): Promise<GroupSnapshot> {
     const chat = (await this.chat(seen.guid)) ?? seen;
     const name = seen.displayName ?? chat.displayName;
     return {

@@ -2,7 +2,7 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { keep } from "../../core/keep.ts";
-import { type Applied, type GroupSighting, PeerFault, type ReceiptSignal, type Signal } from "../provider.ts";
+import { type Applied, type GroupSnapshot, PeerFault, type ReceiptSignal, type Signal } from "../provider.ts";
 import { type AppleCash, readAppleCash } from "./apple-cash.ts";
 import type { CashLedger } from "./cash-ledger.ts";
 import { isMissing, type Limits, segment } from "./client.ts";
@@ -238,7 +238,7 @@ export class Upsert {
   }
 
   /** A group with its people; where the Mac keeps breaking at it, without. */
-  async #groupOf(chat: MacChat, isEnough: IsEnough): Promise<GroupSighting> {
+  async #groupOf(chat: MacChat, isEnough: IsEnough): Promise<GroupSnapshot> {
     try {
       return await this.#options.sightings.group(chat);
     } catch (error) {

@@ -3,12 +3,12 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import type { CustomerId } from "../../core/id.ts";
-import type { Commands, Conversation, Ordered, Target } from "../provider.ts";
+import type { ActionResult, Actions, Conversation, Target } from "../provider.ts";
 import type { SettingsOf } from "./settings.ts";
 
-const DONE: Ordered = { done: true };
+const DONE: ActionResult = { done: true };
 
-const LEFT_AS_IT_IS: Ordered = {
+const LEFT_AS_IT_IS: ActionResult = {
   done: false,
   reason: "the phone left the message as it is (it is set to take no edits)",
 };
@@ -20,14 +20,14 @@ const REFERENCE = /^sbx_/;
  * The commands. Nothing of them has to be kept: what a message says, who reads and who is in a group is on record in
  * the service, and no contact of the sandbox looks at it again.
  */
-export function createCommands(settings: SettingsOf, clock: Clock): Commands {
+export function createCommands(settings: SettingsOf, clock: Clock): Actions {
   let groups = 0;
   return {
     react: async (target) => onPhone(target),
     edit: async (target) => {
-      const { customerId, peer } = target.chat;
+      const { customerId, contact } = target.chat;
       // As where Messages on a Mac says that it was done, and the message is as it was.
-      if (peer !== null && !settings(customerId, peer).edits) return LEFT_AS_IT_IS;
+      if (contact !== null && !settings(customerId, contact).edits) return LEFT_AS_IT_IS;
       return onPhone(target);
     },
     unsend: async (target) => onPhone(target),
@@ -58,11 +58,11 @@ export function createCommands(settings: SettingsOf, clock: Clock): Commands {
   };
 }
 
-function onPhone({ reference, chat }: Target): Ordered {
+function onPhone({ reference, chat }: Target): ActionResult {
   if (!REFERENCE.test(reference)) return { done: false, reason: "the phone has no such message" };
   return onImessage(chat);
 }
 
-function onImessage({ channel }: Conversation): Ordered {
+function onImessage({ channel }: Conversation): ActionResult {
   return channel === "imessage" ? DONE : { done: false, reason: "SMS knows no such thing" };
 }

@@ -17,8 +17,8 @@ function phoneAt(last4: string): Phone {
 /** The phones of a stage: the sandbox has them, and every command. */
 async function peopled(entries?: Map<string, string>) {
   const made = await stage(entries);
-  const { phones, commands } = made.sandbox;
-  return { ...made, phones, commands };
+  const { phones, actions } = made.sandbox;
+  return { ...made, phones, actions };
 }
 
 /** Signals in short: kind and what it says. */
@@ -94,7 +94,7 @@ test("contract 7: an echo and a payment are there within 200 ms; a call rings fo
 
 test("a message to a group is delivered, and nobody answers it", async () => {
   const { clock, send, signals } = await peopled();
-  const group = conversation({ peer: null, reference: "sbx_group_1", participants: ["+15005550110"] });
+  const group = conversation({ contact: null, reference: "sbx_group_1", participants: ["+15005550110"] });
   await send({ ...message("0110"), to: group.chatId, group });
   await clock.advance(1_000);
   assert.deepEqual(short(signals), ["delivered"]);
@@ -245,7 +245,7 @@ function conversation(more: Partial<Conversation> = {}): Conversation {
     customerId: CUSTOMER,
     from: "+15005550006",
     channel: "imessage",
-    peer: "+15005550100",
+    contact: "+15005550100",
     reference: null,
     participants: ["+15005550100"],
   };
@@ -253,7 +253,7 @@ function conversation(more: Partial<Conversation> = {}): Conversation {
 }
 
 test("messages that a phone has can be edited, taken back and reacted to; others, and those over SMS, cannot", async () => {
-  const { commands, send } = await peopled();
+  const { actions, send } = await peopled();
   const outcome = await send(message("0100"));
   assert.ok(outcome.outcome === "accepted");
   const target = {
@@ -263,9 +263,9 @@ test("messages that a phone has can be edited, taken back and reacted to; others
     chat: conversation(),
   };
   const orders = (of: typeof target) => [
-    commands.edit(of, "Hi", "Edited", NEVER),
-    commands.unsend(of, NEVER),
-    commands.react(of, "love", NEVER),
+    actions.edit(of, "Hi", "Edited", NEVER),
+    actions.unsend(of, NEVER),
+    actions.react(of, "love", NEVER),
   ];
   for (const ordered of await Promise.all(orders(target))) assert.deepEqual(ordered, { done: true });
   for (const other of [
@@ -277,27 +277,27 @@ test("messages that a phone has can be edited, taken back and reacted to; others
 });
 
 test("chats can be read, typed in and changed on iMessage; each new group has a name of its own", async () => {
-  const { commands, phones } = await peopled();
+  const { actions, phones } = await peopled();
   const chat = conversation();
   const group = { customerId: CUSTOMER, from: "+15005550006", name: null, participants: ["+15005550100"] };
-  const made = await Promise.all([commands.createGroup(group, NEVER), commands.createGroup(group, NEVER)]);
+  const made = await Promise.all([actions.createGroup(group, NEVER), actions.createGroup(group, NEVER)]);
   assert.notDeepEqual(made[0], made[1]);
   for (const ordered of [
-    commands.markRead(chat, NEVER),
-    commands.markUnread(chat, NEVER),
-    commands.setTyping(chat, true, NEVER),
-    commands.renameGroup(chat, "G", NEVER),
-    commands.addParticipant(chat, "+15005550100", NEVER),
-    commands.removeParticipant(chat, "+15005550100", NEVER),
-    commands.leaveGroup(chat, NEVER),
+    actions.markRead(chat, NEVER),
+    actions.markUnread(chat, NEVER),
+    actions.setTyping(chat, true, NEVER),
+    actions.renameGroup(chat, "G", NEVER),
+    actions.addParticipant(chat, "+15005550100", NEVER),
+    actions.removeParticipant(chat, "+15005550100", NEVER),
+    actions.leaveGroup(chat, NEVER),
   ]) {
     assert.deepEqual(await ordered, { done: true });
   }
-  assert.equal((await commands.addParticipant(chat, "+15005550102", NEVER)).done, false);
-  assert.deepEqual(await commands.availability(CUSTOMER, "+15005550100", NEVER), { imessage: true, facetime: true });
-  assert.deepEqual(await commands.availability(CUSTOMER, "+15005550105", NEVER), { imessage: false, facetime: false });
+  assert.equal((await actions.addParticipant(chat, "+15005550102", NEVER)).done, false);
+  assert.deepEqual(await actions.availability(CUSTOMER, "+15005550100", NEVER), { imessage: true, facetime: true });
+  assert.deepEqual(await actions.availability(CUSTOMER, "+15005550105", NEVER), { imessage: false, facetime: false });
   await phones.change(CUSTOMER, "+15005550100", { imessage: false });
-  assert.equal((await commands.availability(CUSTOMER, "+15005550100", NEVER)).imessage, false);
-  assert.deepEqual(await commands.focus(CUSTOMER, "+15005550100", NEVER), { focused: false });
-  assert.equal(await commands.fetch("anything", NEVER), null);
+  assert.equal((await actions.availability(CUSTOMER, "+15005550100", NEVER)).imessage, false);
+  assert.deepEqual(await actions.focus(CUSTOMER, "+15005550100", NEVER), { focused: false });
+  assert.equal(await actions.fetch("anything", NEVER), null);
 });

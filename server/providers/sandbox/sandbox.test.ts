@@ -64,7 +64,7 @@ test("contract 7: 0107 takes the message and answers unknown; its receipts wait 
   assert.equal((await send(message("0107"))).outcome, "unknown");
   await clock.advance(60_000);
   assert.deepEqual(told, []);
-  assert.deepEqual(await sandbox.settle?.(message("0107")), {
+  assert.deepEqual(await sandbox.reconcile?.(message("0107")), {
     outcome: "accepted",
     reference: `sbx_${ID.slice(4)}_imessage`,
   });
@@ -130,7 +130,7 @@ test("what could not be stored is unknown, and asking finds out that it was neve
   writes.failing = 1;
   assert.equal((await send(message("0100"))).outcome, "unknown");
   await clock.advance(1_000);
-  assert.equal(await sandbox.settle?.(message("0100")), "absent");
+  assert.equal(await sandbox.reconcile?.(message("0100")), "absent");
   assert.deepEqual(told, []);
   assert.equal((await send(message("0100", "imessage", 2))).outcome, "accepted");
   await clock.advance(1_000);
@@ -142,7 +142,7 @@ test("what was stored although storing it failed is found by asking, and its rec
   writes.failing = 1;
   assert.equal((await send(message("0100"))).outcome, "unknown");
   entries.set(owedKey(ID, "imessage"), '{"beginsAt":0,"steps":[{"receipt":"delivered","afterMs":5}]}');
-  assert.ok((await sandbox.settle?.(message("0100"))) !== "absent");
+  assert.ok((await sandbox.reconcile?.(message("0100"))) !== "absent");
   await clock.advance(1_000);
   assert.equal(told.length, 1);
   assert.equal(entries.size, 0);
@@ -217,7 +217,7 @@ test("with receipts of 100,000 messages owed a further one is put off, until som
     ],
   );
   const first: Outbound = { ...message("0107"), messageId: "msg_01890000-0000-7000-8000-000000000000" };
-  await sandbox.settle?.(first);
+  await sandbox.reconcile?.(first);
   await clock.advance(1_000);
   assert.equal((await sandbox.send(message("0100"), NEVER)).outcome, "accepted");
   await sandbox.stop();

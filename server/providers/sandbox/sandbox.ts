@@ -5,9 +5,9 @@ import type { CustomerId } from "../../core/id.ts";
 import { doublingMs } from "../../core/retry.ts";
 import type { Phones } from "../phones.ts";
 import type {
+  Actions,
   Applied,
   Capabilities,
-  Commands,
   Health,
   Memory,
   Outbound,
@@ -39,8 +39,8 @@ import { signalOf } from "./signals.ts";
 export const SANDBOX_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
   concurrency: 64,
-  handOverMs: 40_000,
-  settleAfterMs: 1_000,
+  sendTimeoutMs: 40_000,
+  reconcileAfterMs: 1_000,
   seesPayments: true,
   emojiReactions: true,
 };
@@ -65,14 +65,14 @@ const RESET = "the phones were reset before one took it";
 const WAIT_MS_MAX = 3_600_000;
 
 /** A new sandbox, not started. */
-export function createSandbox(context: ProviderContext): Provider & { commands: Commands; phones: Phones } {
+export function createSandbox(context: ProviderContext): Provider & { actions: Actions; phones: Phones } {
   return new Sandbox(context.memory, context.clock);
 }
 
 class Sandbox implements Provider {
   readonly name = "sandbox";
   readonly capabilities = SANDBOX_CAPABILITIES;
-  readonly commands: Commands;
+  readonly actions: Actions;
   readonly phones: Phones;
   readonly #memory: Memory;
   readonly #clock: Clock;
@@ -92,7 +92,7 @@ class Sandbox implements Provider {
     this.#clock = clock;
     this.#settings = new Settings(memory);
     this.#calls = new Calls(memory);
-    this.commands = createCommands((customerId, number) => this.#settings.of(customerId, number), clock);
+    this.actions = createCommands((customerId, number) => this.#settings.of(customerId, number), clock);
     this.phones = createPeople({
       settings: this.#settings,
       calls: this.#calls,
@@ -137,7 +137,7 @@ class Sandbox implements Provider {
     return this.#confirm(known);
   }
 
-  async settle(message: Outbound): Promise<Outcome | "absent"> {
+  async reconcile(message: Outbound): Promise<Outcome | "absent"> {
     const key = owedKey(message.messageId, message.channel);
     const known = this.#owed.get(key);
     if (known !== undefined && (await known.stored)) return this.#confirm(known);

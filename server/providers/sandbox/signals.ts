@@ -5,8 +5,8 @@ import { emojiOfReaction, reactionContent, type SeenReaction } from "../../core/
 import type { Phone } from "../phones.ts";
 import type {
   CallSignal,
-  GroupSighting,
   GroupSignal,
+  GroupSnapshot,
   InboundAttachment,
   InboundSignal,
   ReactionSignal,
@@ -101,7 +101,7 @@ export function reactionOf(
 }
 
 /** The person on `phone` gives a group another photo. `reference` names the change. */
-export function photoOf({ number: actor, to }: Phone, reference: string, group: GroupSighting): GroupSignal {
+export function photoOf({ number: actor, to }: Phone, reference: string, group: GroupSnapshot): GroupSignal {
   const what = { change: "photoChanged", participant: null, title: null } as const;
   return { kind: "group", to, channel: "imessage", reference, group, actor, ...what };
 }

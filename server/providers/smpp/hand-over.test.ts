@@ -59,7 +59,7 @@ class Stage {
 
   async send(text = "Hello", abort = new AbortController().signal): Promise<Outcome> {
     const messageId = `msg_${++this.#made}` as const;
-    const message = outboundMessage({ messageId, to: "+15550100001", channel: "sms", text, handedOverAt: 7 });
+    const message = outboundMessage({ messageId, to: "+15550100001", channel: "sms", text, attemptedAt: 7 });
     let outcome: Outcome | null = null;
     const sending = this.handOvers.send(message, abort).then((answer) => {
       outcome = answer;

@@ -220,7 +220,7 @@ export class HandOvers {
   /** A write that fails loses no message: the receipts of this process find it all the same. */
   async #keep(message: Outbound, reference: string, units: readonly Begun[]): Promise<void> {
     const { book, fault } = this.#parts;
-    const { messageId, handedOverAt: at } = message;
+    const { messageId, attemptedAt: at } = message;
     const kept = units.map(({ flight: { userReference }, answer, id }) => {
       const isTaken = untaken(answer, 0) === null;
       return { id, userReference, state: isTaken ? ("open" as const) : ("missing" as const) };
@@ -246,6 +246,6 @@ function unitsOf(parts: readonly Begun[]): Begun[] {
 }
 
 /** Unlike that of every other hand-over, and the same whenever it is asked for. */
-function ownReference({ messageId, handedOverAt }: Outbound): string {
-  return `${OWN_PREFIX}${messageId.slice("msg_".length)}:${handedOverAt.toString(36)}`;
+function ownReference({ messageId, attemptedAt }: Outbound): string {
+  return `${OWN_PREFIX}${messageId.slice("msg_".length)}:${attemptedAt.toString(36)}`;
 }

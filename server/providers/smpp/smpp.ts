@@ -32,8 +32,8 @@ import { Telling } from "./telling.ts";
 export const SMPP_CAPABILITIES: Capabilities = {
   channels: ["sms"],
   concurrency: 10,
-  handOverMs: 40_000,
-  settleAfterMs: 15_000,
+  sendTimeoutMs: 40_000,
+  reconcileAfterMs: 15_000,
   seesPayments: false,
 };
 

@@ -156,14 +156,14 @@ test("a start that was missed does not take back the stop that was heard", async
   await fake.write(stage.hook.url, { from: TO, to: FROM, body: "Stop" });
   assert.deepEqual(await untilTold(2), ["Stop", "Start"]);
   await later(MINUTE);
-  const wishes = stage.signals.flatMap((signal) => (signal.kind === "optOut" ? [signal.wish] : []));
+  const wishes = stage.signals.flatMap((signal) => (signal.kind === "optOut" ? [signal.request] : []));
   assert.deepEqual(wishes, ["stop"]);
   assert.equal(stage.signals.at(-1)?.kind, "optOut");
 });
 
 test("a start that is told late does not take back a stop that came while it was told, or in words of Twilio's own", async (t) => {
   const { stage, fake, clock, away, untilTold, later } = await inboundStage(t);
-  const wishes = () => stage.signals.flatMap((signal) => (signal.kind === "optOut" ? [signal.wish] : []));
+  const wishes = () => stage.signals.flatMap((signal) => (signal.kind === "optOut" ? [signal.request] : []));
   await away(async () => {
     fake.arrive({ from: TO, to: FROM, body: "Hi" });
     fake.arrive({ from: TO, to: FROM, body: "Start" });

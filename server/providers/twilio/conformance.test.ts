@@ -66,9 +66,9 @@ const BUSY = { code: 30001, message: "Queue overflow" };
 
 /** A provider that is asked again as the engine does, for as long as nobody can know yet. */
 function asked(provider: Provider, clock: SimulatedClock): Provider {
-  const ask = provider.settle?.bind(provider);
+  const ask = provider.reconcile?.bind(provider);
   if (ask === undefined) return provider;
-  provider.settle = async (message) => {
+  provider.reconcile = async (message) => {
     for (;;) {
       const answer = await ask(message);
       if (answer === "absent" || answer.outcome !== "unknown") return answer;
@@ -108,11 +108,11 @@ function peerOf(fake: FakeTwilio, hookUrl: () => string): Peer {
     rings: noSuchThing,
     revises: noSuchThing,
     group: noSuchThing,
-    confirms: async ({ messageId, handedOverAt }, reference, receipt) => {
+    confirms: async ({ messageId, attemptedAt }, reference, receipt) => {
       const message = fake.messages.find(({ sid }) => sid === reference);
       if (message === undefined) throw new Error("there is no such message");
       message.status = receipt === "failed" ? "undelivered" : receipt;
-      await fake.call(`${hookUrl()}/status/${messageId}/${handedOverAt}`, fake.callback(message));
+      await fake.call(`${hookUrl()}/status/${messageId}/${attemptedAt}`, fake.callback(message));
     },
     tellsUnknownAgain: { skip: "a callback names our own id: a message that is not known then never will be" },
     goes: () => {

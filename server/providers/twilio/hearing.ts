@@ -28,9 +28,9 @@ export class Hearing {
     const word = optOut ?? wordOf(inbound);
     const pair = pairOf(inbound);
     // Before it is told: a start that is told meanwhile has to know of it.
-    if (word?.wish === "stop") keep(this.#stops, pair, { at: this.#clock.real(), stop: word }, STOPS_MAX);
+    if (word?.request === "stop") keep(this.#stops, pair, { at: this.#clock.real(), stop: word }, STOPS_MAX);
     await this.#tell(inbound, () => optOut);
-    if (word?.wish === "start") this.#stops.delete(pair);
+    if (word?.request === "start") this.#stops.delete(pair);
   }
 
   /**
@@ -58,7 +58,7 @@ export class Hearing {
   }
 
   #stopSince(inbound: InboundSignal, writtenAt: number): OptOutSignal | null {
-    if (wordOf(inbound)?.wish !== "start") return null;
+    if (wordOf(inbound)?.request !== "start") return null;
     const heard = this.#stops.get(pairOf(inbound));
     return heard !== undefined && heard.at >= writtenAt ? heard.stop : null;
   }
@@ -67,7 +67,7 @@ export class Hearing {
 /** What a message says about opt-outs by its text alone. */
 function wordOf({ from, to, text }: Pick<InboundSignal, "from" | "to" | "text">): OptOutSignal | null {
   const keyword = keywordOf(text);
-  return keyword && { kind: "optOut", from, to, channel: "sms", wish: keyword.wish, keyword: keyword.word };
+  return keyword && { kind: "optOut", from, to, channel: "sms", request: keyword.wish, keyword: keyword.word };
 }
 
 /** Both numbers of a message. */

@@ -59,7 +59,7 @@ test("a text arrives as it was written, and the answer waits until it is taken i
 
 test("what Twilio made of a keyword is told after the message that it came with; help changes nothing", async (t) => {
   const stage = await twilioStage(t);
-  for (const [type, body, wish] of [
+  for (const [type, body, request] of [
     ["STOP", "Arret", "stop"],
     ["START", "Start", "start"],
     ["HELP", "Help", null],
@@ -69,9 +69,9 @@ test("what Twilio made of a keyword is told after the message that it came with;
     const more = type === "" ? {} : { OptOutType: type };
     await stage.fake.write(stage.hook.url, { from: TO, to: FROM, body, more });
     const kinds = stage.signals.map(({ kind }) => kind);
-    assert.deepEqual(kinds, wish === null ? ["inbound"] : ["inbound", "optOut"], type);
-    if (wish === null) continue;
-    assert.deepEqual(stage.signals[1], { kind: "optOut", to: FROM, from: TO, channel: "sms", wish, keyword: body });
+    assert.deepEqual(kinds, request === null ? ["inbound"] : ["inbound", "optOut"], type);
+    if (request === null) continue;
+    assert.deepEqual(stage.signals[1], { kind: "optOut", to: FROM, from: TO, channel: "sms", request, keyword: body });
   }
 });
 
@@ -141,7 +141,7 @@ test("a callback whose form changed, came to another path or was signed by anoth
     [`${url}0`, right, signature],
     [`${url}?a=1`, right, signature],
     [hook.url, right, signature],
-    [`${hook.url}/status/${message().messageId}/${sent.handedOverAt}`, right, signature],
+    [`${hook.url}/status/${message().messageId}/${sent.attemptedAt}`, right, signature],
     [url, right, getExpectedTwilioSignature("other", url, right)],
     [url, right, getExpectedTwilioSignature("", url, right)],
     [url, right, signature.slice(0, -1)],

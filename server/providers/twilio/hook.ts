@@ -15,7 +15,7 @@ export interface HookParts {
   teller: Teller;
   hearing: Hearing;
   /** Whether a later hand-over of the message has begun: what is told of this one is no word about that. */
-  isSuperseded(messageId: MessageId, handedOverAt: number): boolean;
+  isSuperseded(messageId: MessageId, attemptedAt: number): boolean;
   /** A status came: they do come. `untold`: it could not be taken in, and Twilio will not say it again. */
   heard(): void;
   untold(handOver: HandOver): void;
@@ -32,8 +32,8 @@ const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const STATUS_PATH = /^\/status\/(msg_[0-9a-f-]{36})\/(\d{1,16})$/;
 
 /** The path at which Twilio tells what becomes of one hand-over, behind the hook's own. */
-export function statusPath(messageId: MessageId, handedOverAt: number): string {
-  return `/status/${messageId}/${handedOverAt}`;
+export function statusPath(messageId: MessageId, attemptedAt: number): string {
+  return `/status/${messageId}/${attemptedAt}`;
 }
 
 /** Answers a request to the hook. Only what the account's token has signed changes anything. A throw: tell it again. */
@@ -67,7 +67,7 @@ async function hearInbound({ hearing, fault }: HookParts, parameters: Parameters
 async function hearStatus(
   parts: HookParts,
   messageId: MessageId,
-  handedOverAt: number,
+  attemptedAt: number,
   parameters: Parameters,
 ): Promise<HookReply> {
   const { ledger, teller } = parts;
@@ -76,9 +76,9 @@ async function hearStatus(
   const status = field("MessageStatus") ?? field("SmsStatus");
   if (sid === null || status === null) return NOT_FOUND;
   parts.heard();
-  if (parts.isSuperseded(messageId, handedOverAt)) return DONE;
+  if (parts.isSuperseded(messageId, attemptedAt)) return DONE;
   // Also of a message that is only queued there: the proof that it was taken, should its answer have got lost.
-  const handOver = await ledger.note(messageId, handedOverAt, sid);
+  const handOver = await ledger.note(messageId, attemptedAt, sid);
   const code = Number(field("ErrorCode") ?? Number.NaN);
   const news: News = {
     status: status.toLowerCase(),

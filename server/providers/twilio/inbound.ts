@@ -21,14 +21,14 @@ export function readInbound(parameters: Parameters): Inbound {
   const channel = otherChannelOf(from, to);
   if (channel !== null) return { other: `it is of the channel ${channel}, not of SMS` };
   const inbound = inboundOf({ reference, from, to, text, attachments: mediaOf(field) });
-  const wish = WISHES[field("OptOutType").toUpperCase()];
-  if (wish === undefined) return { inbound, optOut: null };
+  const request = REQUESTS[field("OptOutType").toUpperCase()];
+  if (request === undefined) return { inbound, optOut: null };
   const keyword = text.trim() === "" ? null : text.trim().slice(0, 100);
-  return { inbound, optOut: { kind: "optOut", from, to, channel: "sms", wish, keyword } };
+  return { inbound, optOut: { kind: "optOut", from, to, channel: "sms", request, keyword } };
 }
 
 /** What Twilio made of a keyword (Advanced Opt-Out); `HELP` changes nothing. */
-const WISHES: Readonly<Record<string, OptOutSignal["wish"]>> = { STOP: "stop", START: "start" };
+const REQUESTS: Readonly<Record<string, OptOutSignal["request"]>> = { STOP: "stop", START: "start" };
 
 /** The message of the list as its webhook would have told it; null for one that no contact wrote by SMS. */
 export function inboundOfListed(

@@ -7,8 +7,8 @@ import type { Memory } from "../provider.ts";
 /** One hand-over that Twilio took. */
 export interface HandOver {
   readonly messageId: MessageId;
-  /** When it was recorded, as `Outbound.handedOverAt` has it: tells the hand-overs of one message apart. */
-  readonly handedOverAt: number;
+  /** When it was recorded, as `Outbound.attemptedAt` has it: tells the hand-overs of one message apart. */
+  readonly attemptedAt: number;
   readonly sid: string;
   /** Real epoch milliseconds. */
   readonly knownSince: number;
@@ -63,8 +63,8 @@ export class Ledger {
     this.#sweepLater();
   }
 
-  find(messageId: MessageId, handedOverAt: number): HandOver | null {
-    return this.#byKey.get(keyOf(messageId, handedOverAt)) ?? null;
+  find(messageId: MessageId, attemptedAt: number): HandOver | null {
+    return this.#byKey.get(keyOf(messageId, attemptedAt)) ?? null;
   }
 
   withSid(sid: string): HandOver | null {
@@ -72,12 +72,12 @@ export class Ledger {
   }
 
   /** Remembers that a hand-over has this sid; resolves when that is on disk. What is known already is not written again. */
-  async note(messageId: MessageId, handedOverAt: number, sid: string): Promise<HandOver> {
-    const key = keyOf(messageId, handedOverAt);
+  async note(messageId: MessageId, attemptedAt: number, sid: string): Promise<HandOver> {
+    const key = keyOf(messageId, attemptedAt);
     const known = this.#byKey.get(key);
     if (known?.sid === sid) return known;
     const knownSince = this.#clock.real();
-    const handOver: HandOver = { messageId, handedOverAt, sid, knownSince, told: 0, hasEnded: false };
+    const handOver: HandOver = { messageId, attemptedAt, sid, knownSince, told: 0, hasEnded: false };
     await this.#memory.put(key, entryText(handOver));
     const meanwhile = this.#byKey.get(key);
     if (meanwhile?.sid === sid) return meanwhile;
@@ -91,7 +91,7 @@ export class Ledger {
     if (handOver.hasEnded) return;
     handOver.hasEnded = true;
     this.#events.removed(handOver);
-    const key = keyOf(handOver.messageId, handOver.handedOverAt);
+    const key = keyOf(handOver.messageId, handOver.attemptedAt);
     if (this.#byKey.get(key) !== handOver) return;
     if (this.#isOver(handOver)) await this.#drop(key, handOver);
     else await this.#memory.put(key, entryText(handOver)).catch(() => {});
@@ -146,8 +146,8 @@ export class Ledger {
   }
 }
 
-function keyOf(messageId: MessageId, handedOverAt: number): string {
-  return `${PREFIX}${messageId}/${handedOverAt}`;
+function keyOf(messageId: MessageId, attemptedAt: number): string {
+  return `${PREFIX}${messageId}/${attemptedAt}`;
 }
 
 const KEY = new RegExp(`^${PREFIX}(msg_[0-9a-f-]{36})/(\\d{1,16})$`);
@@ -165,7 +165,7 @@ function parseEntry(key: string, value: string): HandOver | null {
     if (typeof sid !== "string" || typeof knownSince !== "number") return null;
     return {
       messageId: id as MessageId,
-      handedOverAt: Number(at),
+      attemptedAt: Number(at),
       sid,
       knownSince,
       told: 0,

@@ -101,7 +101,7 @@ test("a start that is told late does not take back a stop that came after it, an
     from: CONTACT,
     to: OWN,
     channel: "sms",
-    wish: "stop",
+    request: "stop",
     keyword: "STOP",
   });
 });

@@ -66,5 +66,7 @@ export function stopAfter({ from, to, body }: MessageRecord, listed: readonly Me
   if (from === null || to === null || keywordOf(body)?.wish !== "start") return null;
   const said = oldestFirst(listed).filter((one) => one.from === from && keywordOf(one.body) !== null);
   const last = keywordOf(said.at(-1)?.body ?? null);
-  return last?.wish === "stop" ? { kind: "optOut", from, to, channel: "sms", wish: "stop", keyword: last.word } : null;
+  return last?.wish === "stop"
+    ? { kind: "optOut", from, to, channel: "sms", request: "stop", keyword: last.word }
+    : null;
 }

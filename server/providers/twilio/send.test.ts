@@ -70,7 +70,7 @@ test("what Twilio would refuse for certain is not even tried, in words for its s
     customerId: "cust_1",
     from: "+1",
     channel: "sms",
-    peer: null,
+    contact: null,
     reference: null,
     participants: [],
   };

@@ -33,7 +33,7 @@ function found(
 ) {
   const result = findIn(
     { messages, aheadMs },
-    { text: "Hello", handedOverAt: AT },
+    { text: "Hello", attemptedAt: AT },
     { now, isOther: (sid) => others.includes(sid) },
   );
   if (result === "absent") return result;

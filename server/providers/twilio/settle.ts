@@ -27,11 +27,11 @@ export interface Listed {
  */
 export function findIn(
   { messages, aheadMs }: Listed,
-  asked: Pick<Outbound, "text" | "handedOverAt">,
+  asked: Pick<Outbound, "text" | "attemptedAt">,
   { now, isOther }: { now: number; isOther: (sid: string) => boolean },
 ): Found {
   const tolerance = aheadMs === null ? TOLERANCE_UNKNOWN_MS : TOLERANCE_MS;
-  const since = asked.handedOverAt + (aheadMs ?? 0) - tolerance;
+  const since = asked.attemptedAt + (aheadMs ?? 0) - tolerance;
   const possible = messages.filter(
     ({ sid, isOutbound, createdAt }) => isOutbound && (createdAt ?? since) >= since && !isOther(sid),
   );
@@ -40,7 +40,7 @@ export function findIn(
   if (first !== undefined && alike.length === 1) return { message: first };
   if (alike.length > 1) return { reason: "Twilio has several messages that it could be" };
   if (possible.length > 0) return { reason: "Twilio has a message of that time with another text" };
-  if (now - asked.handedOverAt < PROOF_MS) return { reason: "Twilio does not have it yet" };
+  if (now - asked.attemptedAt < PROOF_MS) return { reason: "Twilio does not have it yet" };
   return "absent";
 }
 

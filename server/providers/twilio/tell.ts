@@ -73,7 +73,7 @@ export class Teller {
 
   /** A contact stopped messages from a number of ours, and Twilio refuses them. */
   optOut(ours: string, contact: string): Promise<Applied> {
-    return this.signal({ kind: "optOut", to: ours, from: contact, channel: "sms", wish: "stop", keyword: null });
+    return this.signal({ kind: "optOut", to: ours, from: contact, channel: "sms", request: "stop", keyword: null });
   }
 
   async #tellOfCode({ errorCode, from, to }: News): Promise<void> {

@@ -13,10 +13,10 @@ test("an answer that got lost is unknown, and settled by the list: taken once, a
     stage.fake.behaviours.set(TO, { answer, callbacks: false });
     const sent = message();
     assert.equal((await stage.provider.send(sent, NEVER)).outcome, "unknown", answer);
-    const settled = await stage.provider.settle?.(sent);
+    const settled = await stage.provider.reconcile?.(sent);
     assert.ok(settled !== "absent" && settled?.outcome === "accepted", answer);
     assert.equal(settled.reference, stage.fake.taken({ to: TO })[0]?.sid);
-    assert.deepEqual(await stage.provider.settle?.(sent), { outcome: "accepted", reference: settled.reference });
+    assert.deepEqual(await stage.provider.reconcile?.(sent), { outcome: "accepted", reference: settled.reference });
     assert.equal(stage.fake.taken({ to: TO }).length, 1);
   }
 });
@@ -31,7 +31,7 @@ test("an answer that got lost is settled by the callback alone, also in the next
   stage.fake.messages.length = 0;
   await stage.restart();
   const asked = stage.fake.asked.length;
-  const settled = await stage.provider.settle?.(sent);
+  const settled = await stage.provider.reconcile?.(sent);
   assert.ok(settled !== "absent" && settled?.outcome === "accepted");
   const lists = stage.fake.asked.slice(asked).filter(({ path }) => path.endsWith("/Messages.json"));
   assert.deepEqual(lists, []);
@@ -39,65 +39,65 @@ test("an answer that got lost is settled by the callback alone, also in the next
 
 test("of two messages with the same text, one that got through is not taken for the one that did not", async (t) => {
   const stage = await twilioStage(t);
-  const handedOverAt = Date.now() - 61_000;
-  const first = message({ handedOverAt });
+  const attemptedAt = Date.now() - 61_000;
+  const first = message({ attemptedAt });
   await accepted(stage.provider.send(first, NEVER));
   await told(stage, 2);
   stage.fake.behaviours.set(TO, { answer: "lost", takes: false });
-  const second = message({ handedOverAt: handedOverAt + 1 });
+  const second = message({ attemptedAt: attemptedAt + 1 });
   assert.equal((await stage.provider.send(second, NEVER)).outcome, "unknown");
   // The delivered one is remembered across a restart, too.
   await stage.restart();
-  assert.equal(await stage.provider.settle?.(second), "absent");
-  assert.equal(await stage.provider.settle?.(message({ text: "Other", handedOverAt })), "absent");
+  assert.equal(await stage.provider.reconcile?.(second), "absent");
+  assert.equal(await stage.provider.reconcile?.(message({ text: "Other", attemptedAt })), "absent");
 });
 
 test("two that got lost at once are never both taken for the same message", async (t) => {
   const stage = await twilioStage(t);
-  const handedOverAt = Date.now() - 61_000;
-  stage.fake.now = () => handedOverAt;
+  const attemptedAt = Date.now() - 61_000;
+  stage.fake.now = () => attemptedAt;
   stage.fake.behaviours.set(TO, { answer: "lost", callbacks: false });
-  const [a, b] = [message({ handedOverAt }), message({ handedOverAt })];
+  const [a, b] = [message({ attemptedAt }), message({ attemptedAt })];
   await stage.provider.send(a, NEVER);
   stage.fake.behaviours.set(TO, { answer: "lost", takes: false });
   await stage.provider.send(b, NEVER);
-  const settled = await Promise.all([stage.provider.settle?.(a), stage.provider.settle?.(b)]);
+  const settled = await Promise.all([stage.provider.reconcile?.(a), stage.provider.reconcile?.(b)]);
   const outcomes = settled.map((one) => (one === "absent" ? one : one?.outcome));
   assert.deepEqual(outcomes, ["accepted", "absent"]);
 });
 
 test("while another message to the same recipient is in hand, and while a list cannot be read, nothing is settled", async (t) => {
   const stage = await twilioStage(t);
-  const lost = message({ handedOverAt: Date.now() - 61_000 });
+  const lost = message({ attemptedAt: Date.now() - 61_000 });
   stage.fake.behaviours.set(TO, { slowMs: 50 });
   const sending = stage.provider.send(message(), NEVER);
-  const meanwhile = await stage.provider.settle?.(lost);
+  const meanwhile = await stage.provider.reconcile?.(lost);
   assert.ok(meanwhile !== "absent" && meanwhile?.outcome === "unknown");
   await accepted(sending);
   stage.fake.everything = { status: 503, body: "" };
-  const unread = await stage.provider.settle?.(lost);
+  const unread = await stage.provider.reconcile?.(lost);
   assert.ok(unread !== "absent" && unread?.outcome === "unknown");
   stage.fake.everything = { status: 200, body: '{"messages":[{"sid":null}],"next_page_uri":null}' };
-  const odd = await stage.provider.settle?.(lost);
+  const odd = await stage.provider.reconcile?.(lost);
   assert.ok(odd !== "absent" && odd?.outcome === "unknown");
   stage.fake.everything = null;
-  assert.equal(await stage.provider.settle?.(lost), "absent");
+  assert.equal(await stage.provider.reconcile?.(lost), "absent");
 });
 
 test("a list is read to its end, page by page, and one without an end proves nothing", async (t) => {
   const stage = await twilioStage(t);
   stage.fake.pageSizeMax = 3;
-  const handedOverAt = Date.now() - 61_000;
+  const attemptedAt = Date.now() - 61_000;
   stage.fake.behaviours.set(TO, { answer: "lost", callbacks: false });
-  const lost = message({ handedOverAt, text: "the one" });
+  const lost = message({ attemptedAt, text: "the one" });
   await stage.provider.send(lost, NEVER);
   stage.fake.behaviours.set(TO, { statuses: [] });
   for (let count = 0; count < 7; count += 1) await accepted(stage.provider.send(message({ text: `${count}` }), NEVER));
-  const settled = await stage.provider.settle?.(lost);
+  const settled = await stage.provider.reconcile?.(lost);
   assert.ok(settled !== "absent" && settled?.outcome === "accepted");
   assert.equal(stage.fake.messages.find(({ sid }) => sid === settled.reference)?.body, "the one");
   stage.fake.pageSizeMax = 0;
-  const endless = await stage.provider.settle?.(message({ handedOverAt }));
+  const endless = await stage.provider.reconcile?.(message({ attemptedAt }));
   assert.ok(endless !== "absent" && endless?.outcome === "unknown");
 });
 
@@ -150,7 +150,7 @@ test("a late word about a hand-over that was followed by another is no word abou
   await accepted(stage.provider.send(first, NEVER));
   await told(stage, 1);
   stage.fake.behaviours.set(TO, { statuses: [] });
-  const reference = await accepted(stage.provider.send({ ...first, handedOverAt: first.handedOverAt + 5 }, NEVER));
+  const reference = await accepted(stage.provider.send({ ...first, attemptedAt: first.attemptedAt + 5 }, NEVER));
   const [old] = stage.fake.taken({ to: TO });
   assert.ok(old !== undefined);
   const again = await stage.fake.call(old.statusCallback ?? "", {

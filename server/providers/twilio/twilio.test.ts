@@ -20,7 +20,7 @@ test("a message is taken under Twilio's name, and its callbacks are receipts wit
     assert.deepEqual([reference, messageId, channel], [outcome.reference, sent.messageId, "sms"]);
   }
   const [taken] = stage.fake.taken({ to: TO });
-  assert.equal(taken?.statusCallback, `${stage.hook.url}/status/${sent.messageId}/${sent.handedOverAt}`);
+  assert.equal(taken?.statusCallback, `${stage.hook.url}/status/${sent.messageId}/${sent.attemptedAt}`);
   await until(() => stage.fake.called.every(({ status }) => status === 204));
 });
 
@@ -84,7 +84,7 @@ test("who stopped messages at Twilio is told as such, when a message is refused 
   await until(() => stage.signals.length === 1);
   await accepted(stage.provider.send(message({ to: late }), NEVER));
   await until(() => stage.signals.length === 3);
-  const optOut = { kind: "optOut", to: FROM, channel: "sms", wish: "stop", keyword: null };
+  const optOut = { kind: "optOut", to: FROM, channel: "sms", request: "stop", keyword: null };
   assert.deepEqual(stage.signals.slice(0, 2), [
     { ...optOut, from: TO },
     { ...optOut, from: late },
@@ -231,7 +231,7 @@ async function stageWithFile(t: TestContext) {
   const bytes = Buffer.from("picture".repeat(10_000));
   stage.fake.files.set("ME1", bytes);
   const reference = `${stage.fake.url}/2010-04-01/Accounts/${stage.fake.accountSid}/Messages/MM1/Media/ME1`;
-  return { stage, bytes, reference, fetch: stage.provider.commands.fetch };
+  return { stage, bytes, reference, fetch: stage.provider.actions.fetch };
 }
 
 test("a file is fetched with credentials from the API alone, and from where that sends us without", async (t) => {

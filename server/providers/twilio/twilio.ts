@@ -3,9 +3,9 @@
 import type { MessageId } from "../../core/id.ts";
 import { keep } from "../../core/keep.ts";
 import type {
+  Actions,
   Applied,
   Capabilities,
-  Commands,
   Health,
   HookReply,
   HookRequest,
@@ -37,8 +37,8 @@ import { Watch } from "./watch.ts";
 export const TWILIO_CAPABILITIES: Capabilities = {
   channels: ["sms"],
   concurrency: 32,
-  handOverMs: 40_000,
-  settleAfterMs: 10_000,
+  sendTimeoutMs: 40_000,
+  reconcileAfterMs: 10_000,
   seesPayments: false,
 };
 
@@ -50,14 +50,14 @@ const PAGES_MAX = 10;
 const LAST_MAX = 100_000;
 
 /** A new Twilio instance, not started. */
-export function createTwilio(context: ProviderContext): Provider & { commands: Pick<Commands, "fetch"> } {
+export function createTwilio(context: ProviderContext): Provider & { actions: Pick<Actions, "fetch"> } {
   return new Twilio(context);
 }
 
 class Twilio implements Provider {
   readonly name = "twilio";
   readonly capabilities = TWILIO_CAPABILITIES;
-  readonly commands: Pick<Commands, "fetch">;
+  readonly actions: Pick<Actions, "fetch">;
   readonly #context: ProviderContext;
   readonly #settings: Settings;
   readonly #path: string;
@@ -105,7 +105,7 @@ class Twilio implements Provider {
       hearing: this.#hearing,
     });
     this.#teller = this.#newTeller(() => Promise.reject(new Error("the instance is not started")));
-    this.commands = { fetch: (reference, abort) => fetchMedia(api, this.#settings, reference, abort) };
+    this.actions = { fetch: (reference, abort) => fetchMedia(api, this.#settings, reference, abort) };
   }
 
   get isUp(): boolean {
@@ -126,7 +126,7 @@ class Twilio implements Provider {
     if (waitMs > 0) return deferred("Twilio is asked too fast", waitMs, this.#line.pausedMs > 0);
     const made = formOf(message, this.#settings, this.#statusCallback(message));
     if ("refused" in made) return made.refused;
-    keep(this.#last, message.messageId, message.handedOverAt, LAST_MAX);
+    keep(this.#last, message.messageId, message.attemptedAt, LAST_MAX);
     const pair = pairOf(message);
     this.#sending.set(pair, (this.#sending.get(pair) ?? 0) + 1);
     try {
@@ -138,7 +138,7 @@ class Twilio implements Provider {
     }
   }
 
-  settle(message: Outbound): Promise<Outcome | "absent"> {
+  reconcile(message: Outbound): Promise<Outcome | "absent"> {
     const settling = this.#settling.then(() => this.#settle(message));
     this.#settling = settling.catch(() => {});
     return this.#track(settling);
@@ -151,7 +151,7 @@ class Twilio implements Provider {
         ledger: this.#ledger,
         teller: this.#teller,
         hearing: this.#hearing,
-        isSuperseded: (messageId, handedOverAt) => handedOverAt < (this.#last.get(messageId) ?? 0),
+        isSuperseded: (messageId, attemptedAt) => attemptedAt < (this.#last.get(messageId) ?? 0),
         heard: () => this.#watch.heard(),
         untold: (handOver) => this.#watch.soon(handOver),
         fault: this.#context.fault,
@@ -219,9 +219,9 @@ class Twilio implements Provider {
 
   /** It is on disk which message it is before the service hears that it was taken. */
   async #taken(message: Outbound, { sid, status, segments }: MessageRecord): Promise<Outcome> {
-    const { messageId, handedOverAt } = message;
+    const { messageId, attemptedAt } = message;
     try {
-      const handOver = await this.#ledger.note(messageId, handedOverAt, sid);
+      const handOver = await this.#ledger.note(messageId, attemptedAt, sid);
       // No callback comes for the status that a message begins with.
       if (meaningOf(status).receipt !== null) this.#watch.soon(handOver);
     } catch (error) {
@@ -232,8 +232,8 @@ class Twilio implements Provider {
   }
 
   async #settle(message: Outbound): Promise<Outcome | "absent"> {
-    const { messageId, handedOverAt, from, to } = message;
-    const known = this.#ledger.find(messageId, handedOverAt);
+    const { messageId, attemptedAt, from, to } = message;
+    const known = this.#ledger.find(messageId, attemptedAt);
     if (known !== null) return { outcome: "accepted", reference: known.sid };
     if (this.#sending.has(pairOf(message))) return unknown("another message to this recipient is being handed over");
     const query = new URLSearchParams({ To: to, From: from, PageSize: String(PAGE_SIZE) });
@@ -248,8 +248,8 @@ class Twilio implements Provider {
   }
 
   /** Where Twilio tells what becomes of a hand-over; null where it cannot come, since it might refuse the message for that. */
-  #statusCallback({ messageId, handedOverAt }: Outbound): string | null {
-    const url = `${this.#context.hookUrl()}${statusPath(messageId, handedOverAt)}`;
+  #statusCallback({ messageId, attemptedAt }: Outbound): string | null {
+    const url = `${this.#context.hookUrl()}${statusPath(messageId, attemptedAt)}`;
     return canBeReached(url, this.#settings) ? url : null;
   }
 

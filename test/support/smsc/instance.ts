@@ -115,7 +115,7 @@ export class TestInstance {
   message(to: string, text = "Hello", more: Partial<Outbound> = {}): Outbound {
     this.#made += 1;
     const messageId: MessageId = `msg_00000000-0000-7000-8000-${String(this.#made).padStart(12, "0")}`;
-    return outboundMessage({ messageId, from: OWN, to, channel: "sms", text, handedOverAt: Date.now(), ...more });
+    return outboundMessage({ messageId, from: OWN, to, channel: "sms", text, attemptedAt: Date.now(), ...more });
   }
 
   async send(to: string, text = "Hello", more: Partial<Outbound> = {}): Promise<Outcome> {

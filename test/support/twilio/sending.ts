@@ -18,7 +18,7 @@ let made = 0;
 export function message(more: Partial<Outbound> = {}): Outbound {
   made += 1;
   const messageId: MessageId = `msg_00000000-0000-7000-8000-${String(made).padStart(12, "0")}`;
-  return outboundMessage({ messageId, from: FROM, to: TO, channel: "sms", handedOverAt: Date.now(), ...more });
+  return outboundMessage({ messageId, from: FROM, to: TO, channel: "sms", attemptedAt: Date.now(), ...more });
 }
 
 /** The receipts that were told so far. */
