@@ -311,9 +311,10 @@ test("npm start hands its process over, so that SIGTERM reaches the service and 
   assert.match(PACKAGE.scripts.start ?? "", /^exec node /);
 });
 
-test("npm run check is lint, types and dead code, and npm test runs every test", () => {
+test("npm run check is lint, types and dead code; npm test and npm run test:long together run every test", () => {
   assert.equal(PACKAGE.scripts.check, "biome check . && tsc && knip");
   assert.equal(PACKAGE.scripts.test, "node test/support/run.ts");
+  assert.equal(PACKAGE.scripts["test:long"], "node test/support/run.ts --long");
 });
 
 test("the pinned Node is one that the package says it runs on", () => {

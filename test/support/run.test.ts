@@ -11,7 +11,12 @@ import { findTests } from "./run.ts";
 const OK = 'import test from "node:test";\ntest("works", () => {});\n';
 
 /** Runs the runner on a project of these files; the environment is that of a machine outside of any other run. */
-async function runOn(t: TestContext, files: Record<string, string>, env: Record<string, string> = {}) {
+async function runOn(
+  t: TestContext,
+  files: Record<string, string>,
+  env: Record<string, string> = {},
+  args: readonly string[] = [],
+) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "tightbeam-run-")));
   t.after(() => rmSync(root, { recursive: true }));
   const runner = join(root, "test/support/run.ts");
@@ -24,7 +29,7 @@ async function runOn(t: TestContext, files: Record<string, string>, env: Record<
   }
   return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
     const options = { env: { PATH: process.env.PATH ?? "", ...env }, cwd: tmpdir() };
-    execFile(process.execPath, [runner], options, (error, stdout, stderr) => {
+    execFile(process.execPath, [runner, ...args], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
   });
@@ -81,9 +86,23 @@ test("tests below node_modules and dist are not ours to run", async (t) => {
   assert.equal((await runOn(t, files)).code, 0);
 });
 
-test("this repository's tests are found, and by a part of their path", () => {
-  const all = findTests([]);
-  assert.ok(all.includes(fileURLToPath(import.meta.url)));
-  assert.ok(all.every((path) => existsSync(path) && !path.includes("node_modules")));
-  assert.deepEqual(findTests(["support/run.test"]), [fileURLToPath(import.meta.url)]);
+test("a run takes the quick files, with --long the long ones, and with parts of paths whatever they name", async (t) => {
+  const named = (name: string) => `import test from "node:test";\ntest("${name}", () => {});\n`;
+  const files = { "a.test.ts": named("quick"), "b.long.test.ts": named("long") };
+  const ran = async (...args: string[]) => {
+    const { stdout } = await runOn(t, files, {}, args);
+    return [...stdout.matchAll(/^✔ (\w+) /gm)].map(([, name]) => name);
+  };
+  assert.deepEqual(await ran(), ["quick"]);
+  assert.deepEqual(await ran("--long"), ["long"]);
+  assert.deepEqual(await ran("b.long", "a.test"), ["quick", "long"]);
+});
+
+test("each test file of this repository is in one of the two runs, and is found by a part of its path", () => {
+  const [quick, long] = [findTests({ length: "quick" }), findTests({ length: "long" })];
+  assert.ok(quick.includes(fileURLToPath(import.meta.url)));
+  assert.ok([...quick, ...long].every((path) => existsSync(path) && !path.includes("node_modules")));
+  assert.deepEqual([...quick, ...long].sort(), findTests({ parts: [".test.ts"] }));
+  assert.ok(long.length > 0 && !long.some((path) => quick.includes(path)));
+  assert.deepEqual(findTests({ parts: ["support/run.test"] }), [fileURLToPath(import.meta.url)]);
 });

@@ -1,4 +1,8 @@
-/** `npm test`: runs every test file there is with Node's own runner, and fails for what the runner lets pass. */
+/**
+ * `npm test` runs every test file but those named `.long.test.ts`; `npm run test:long` runs those; with parts of paths as
+ * arguments it runs the files whose paths contain one of them, long or not. Node's own runner runs the tests, and this
+ * file fails the run for what that runner lets pass.
+ */
 
 import { globSync } from "node:fs";
 import { relative, resolve } from "node:path";
@@ -11,20 +15,23 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CONCURRENCY = 2;
 /** A test that takes longer says so by a `timeout` of its own. */
 const TEST_TIMEOUT_MS = 120_000;
-/** Without a word from any test for so long, a file is taken to hang. */
+/** A file that takes at least this long is named at the end of a run, slowest first. */
+const SLOW_MS_MIN = 10_000;
+const SLOW_FILES_MAX = 10;
+/** If no test ends for so long, the run is taken to hang and is aborted. */
 const SILENCE_MS_MAX = 900_000;
 
-/** What this runner finds wrong with a run that Node's runner may call a success. */
+/** What happened in a run, by which this runner finds faults that Node's runner may call a success. */
 interface RunRecord {
-  /** Test files that there are. */
+  /** The test files of the run. */
   files: readonly string[];
-  /** Test files in which at least one test ran. */
+  /** The test files in which at least one test ran. */
   ran: ReadonlySet<string>;
   todo: readonly string[];
   skippedWithoutReason: readonly string[];
 }
 
-/** One line for each thing that must not be: a file that ran no test, a todo, and a skip without a reason. */
+/** One line for each fault: a file that ran no test, a todo, and a skip without a reason. */
 function complaints({ files, ran, todo, skippedWithoutReason }: RunRecord): string[] {
   const idle = files.filter((file) => !ran.has(file)).map((file) => `${relative(ROOT, file)} ran no test to its end`);
   return [
@@ -34,16 +41,39 @@ function complaints({ files, ran, todo, skippedWithoutReason }: RunRecord): stri
   ];
 }
 
-/** Test files below the root: all of them, or those whose path contains one of `parts`. */
-export function findTests(parts: readonly string[]): string[] {
+const LONG = ".long.test.ts";
+
+/** Which test files a run takes. */
+export type Selection = { length: "quick" | "long" } | { parts: readonly string[] };
+
+/** The test files below the root that a run takes: the quick ones, the long ones, or those whose path contains one of `parts`. */
+export function findTests(selection: Selection): string[] {
   const found = globSync("**/*.test.ts", { cwd: ROOT, exclude: (path) => /(^|\/)(node_modules|dist)$/.test(path) });
-  const wanted = found.filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)));
-  return wanted.sort().map((path) => resolve(ROOT, path));
+  const chosen = found.filter((path) => {
+    if ("parts" in selection) return selection.parts.some((part) => path.includes(part));
+    return path.endsWith(LONG) === (selection.length === "long");
+  });
+  return chosen.sort().map((path) => resolve(ROOT, path));
 }
 
-async function main(parts: readonly string[]): Promise<void> {
-  const files = findTests(parts);
+function selectionOf(args: readonly string[]): Selection {
+  if (args.length === 0) return { length: "quick" };
+  return args[0] === "--long" ? { length: "long" } : { parts: args };
+}
+
+/** One line for each of the slowest files, if any file was slow. */
+function slowest(durationsMs: ReadonlyMap<string, number>): string[] {
+  return [...durationsMs]
+    .filter(([, durationMs]) => durationMs >= SLOW_MS_MIN)
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, SLOW_FILES_MAX)
+    .map(([file, durationMs]) => `${(durationMs / 1_000).toFixed(1)} s  ${relative(ROOT, file)}`);
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const files = findTests(selectionOf(args));
   const ran = new Set<string>();
+  const durationsMs = new Map<string, number>();
   const todo: string[] = [];
   const skippedWithoutReason: string[] = [];
   const hang = new AbortController();
@@ -61,13 +91,15 @@ async function main(parts: readonly string[]): Promise<void> {
     note(event);
     process.exitCode = 1;
   });
-  tests.on("test:summary", ({ file, counts, success }) => {
+  tests.on("test:summary", ({ file, counts, success, duration_ms }) => {
     if (file !== undefined && counts.tests > 0) ran.add(file);
+    if (file !== undefined) durationsMs.set(file, duration_ms);
     if (!success) process.exitCode = 1;
   });
 
   for await (const text of tests.compose(spec)) process.stdout.write(text);
   clearTimeout(silence);
+  for (const line of slowest(durationsMs)) process.stdout.write(`ℹ slow: ${line}\n`);
   const isStrict = process.env.CI !== undefined && process.env.CI !== "";
   const wrong = complaints({ files, ran, todo, skippedWithoutReason: isStrict ? skippedWithoutReason : [] });
   for (const line of wrong) process.stderr.write(`✖ ${line}\n`);
