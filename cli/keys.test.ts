@@ -17,7 +17,7 @@ const key = {
   replacedBy: null,
 };
 
-test("contract 2: keys create is for the only customer when none is named, and shows the key once", async (t) => {
+test("keys create is for the only customer when none is named, and shows the key once", async (t) => {
   const customers = (count: number) => ({
     data: { customers: [{ id: "cust_1" }, { id: "cust_2" }].slice(0, count), pagination },
   });

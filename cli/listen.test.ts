@@ -109,7 +109,7 @@ async function cuttable(t: TestContext, url: string): Promise<{ url: string; cut
   return { url: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`, cut };
 }
 
-test("contract 4: listen takes a lost connection up where it broke, before the first event too", async (t) => {
+test("listen takes a lost connection up where it broke, before the first event too", async (t) => {
   const api = await started(t);
   const way = await cuttable(t, api.url);
   const listener = await listening(t, envFor(t, { ...api, url: way.url, key: api.key, adminKey: api.adminKey }));

@@ -54,7 +54,7 @@ function isRunnable(command: Command): boolean {
   return command.commands.length === 0 || ["inbox", "clock", "quarantine"].includes(command.name());
 }
 
-test("contract 6: serve has a flag for every setting, and one clear line for a value that cannot be", async () => {
+test("serve has a flag for every setting, and one clear line for a value that cannot be", async () => {
   const help = await runCli(["serve", "--help"]);
   assert.match(help.stdout, /--port <value>[\s\S]+--tb-data-dir <value>[\s\S]+TB_DATA_DIR[\s\S]+--log-level/);
   const bad = await runCli(["serve", "--port", "99999"]);
@@ -142,7 +142,7 @@ test("a refusal of one field says it once, also where its message quotes the val
   assert.deepEqual(stderr.split("\n"), [`error: INVALID_PHONE_NUMBER to: "x" ${wrong}.`, "  requestId: req_1", ""]);
 });
 
-test("specification 7: a busy server is waited for, visibly, but never longer than a minute", async (t) => {
+test("a busy server is waited for, visibly, but never longer than a minute", async (t) => {
   const busy = { status: 429, error: { code: "RATE_LIMITED", message: "Wait." } };
   const { env } = await serverWith(t, {
     "GET /v1/messages": [{ ...busy, headers: { "Retry-After": "60" } }, { data: { messages: [], pagination } }],

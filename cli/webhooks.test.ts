@@ -25,7 +25,7 @@ const attempt = (status: number | null, error: string | null = null) => ({
   error,
 });
 
-test("contract 5: webhooks get, set, list, delete and rotate-secret; a new secret is shown once, with a warning", async (t) => {
+test("webhooks get, set, list, delete and rotate-secret; a new secret is shown once, with a warning", async (t) => {
   const { env, requests } = await serverWith(t, {
     "GET /v1/webhooks": [{ data: null }, { data: webhook }],
     "PUT /v1/webhooks": { data: { ...webhook, secret: "whsec_new" } },

@@ -59,7 +59,7 @@ async function take(events: AsyncIterable<Event>, count: number): Promise<string
   return ids;
 }
 
-test("contract 4: a lost connection is taken up behind the last event that was handed out", async (t) => {
+test("a lost connection is taken up behind the last event that was handed out", async (t) => {
   const { client, asked } = await startStream(t, (turn, _, out) => {
     begin(out).write(frame(turn * 2 - 1));
     // Half of the next one is on the wire when the connection breaks: it comes again, whole.

@@ -18,7 +18,7 @@ function refusedWith(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("contract 6: without any setting, the service is a sandbox on 127.0.0.1:8080 with its data in ./data", () => {
+test("without any setting, the service is a sandbox on 127.0.0.1:8080 with its data in ./data", () => {
   const { webhookAllow, webhookAllowReal, fetchAllow, ...config } = readConfig({});
   assert.deepEqual(config, {
     port: 8080,
@@ -45,7 +45,7 @@ test("contract 6: without any setting, the service is a sandbox on 127.0.0.1:808
   assert.equal(allows(fetchAllow, LOOPBACK_TARGET), false);
 });
 
-test("contract 6: these settings exist, each with a flag of its name and one sentence", () => {
+test("these settings exist, each with a flag of its name and one sentence", () => {
   const names =
     "PORT HOST TB_DATA_DIR TB_PUBLIC_URL DATABASE_URL TB_ROLE TB_API_KEY TB_ADMIN_KEY TB_RATE_LIMIT TB_WEBHOOK_ALLOW " +
     "TB_FETCH_ALLOW TB_WEBHOOK_RETRY_SCHEDULE TB_WEBHOOK_CONCURRENCY TB_FALLBACK_AFTER TB_MESSAGE_TTL TB_RETENTION TB_SECRET_KEY " +
@@ -89,7 +89,7 @@ const TAKEN: [string, string, keyof ReturnType<typeof readConfig>, unknown][] = 
   ["LOG_LEVEL", "silent", "logLevel", "silent"],
 ];
 
-test("contract 6: every setting is read from the environment and from a flag, and the flag wins", () => {
+test("every setting is read from the environment and from a flag, and the flag wins", () => {
   for (const [name, text, field, value] of TAKEN) {
     const flag = `--${name.toLowerCase().replaceAll("_", "-")}`;
     assert.deepEqual(readConfig({ [name]: text })[field], value, `${name}=${text}`);
@@ -143,7 +143,7 @@ const REFUSED: [string, string[], RegExp][] = [
   ["LOG_LEVEL", ["verbose", "INFO"], /one of fatal, error, warn, info, debug, trace, silent/],
 ];
 
-test("contract 6: a bad value stops the start with one line that names the setting, the value and what is allowed", () => {
+test("a bad value stops the start with one line that names the setting, the value and what is allowed", () => {
   for (const [name, texts, rule] of REFUSED) {
     const { secret, flag } = SETTINGS.find((row) => row.name === name) ?? assert.fail(name);
     for (const text of texts) {
@@ -166,7 +166,7 @@ test("an empty value counts as left out", () => {
   assert.deepEqual(config, defaults);
 });
 
-test("contract 5: webhooks may go to loopback addresses by default while HOST and TB_PUBLIC_URL are such, and else nowhere private", () => {
+test("webhooks may go to loopback addresses by default while HOST and TB_PUBLIC_URL are such, and else nowhere private", () => {
   for (const [host, open] of [
     ["127.0.0.1", true],
     ["127.8.8.8", true],

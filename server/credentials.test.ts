@@ -16,7 +16,7 @@ function directory(t: TestContext): string {
   return path;
 }
 
-test("contract 6: credentials are kept with mode 0600 as {baseUrl, apiKey, adminKey}", (t) => {
+test("credentials are kept with mode 0600 as {baseUrl, apiKey, adminKey}", (t) => {
   const dir = directory(t);
   const credentials = { baseUrl: BASE_URL, apiKey: "tb_a", adminKey: "tb_b" };
   writeCredentials(dir, credentials);
@@ -26,7 +26,7 @@ test("contract 6: credentials are kept with mode 0600 as {baseUrl, apiKey, admin
   assert.deepEqual(readCredentials(dir), credentials);
 });
 
-test("contract 6: a key that came from a setting is absent", (t) => {
+test("a key that came from a setting is absent", (t) => {
   const dir = directory(t);
   writeCredentials(dir, { baseUrl: BASE_URL, adminKey: "tb_b" });
   assert.deepEqual(JSON.parse(readFileSync(join(dir, "credentials.json"), "utf8")), {

@@ -74,7 +74,7 @@ test("keys, texts and numbers do not appear in any field, put there by mistake o
   assert.doesNotMatch(lines.join(""), /swordfish|5005550100|0123456789abc/);
 });
 
-test("contract 6: a phone number appears by its last four digits only", () => {
+test("a phone number appears by its last four digits only", () => {
   const { log, last } = capture();
   log.info("handed over", { from: "+15005550006", to: NUMBER, reason: `no route to ${NUMBER}, nor 1 (500) 555-0101` });
   const { from, to, reason } = last();

@@ -97,7 +97,7 @@ test("every error of a delivery attempt is documented, and none that does not ex
   assert.deepEqual(documented.map(([word]) => word).sort(), words.filter((word) => word !== "STOPPED").sort());
 });
 
-test("specification 6.2: every event type is documented, and none that does not exist", () => {
+test("every event type is documented, and none that does not exist", () => {
   const sent = tableUnder("docs/events.md", "Types");
   const reserved = tableUnder("docs/events.md", "Reserved types");
   assertEachOnce([...sent, ...reserved]);
@@ -110,7 +110,7 @@ test("an event type is called reserved as long as nothing sends it", () => {
     assert.ok(!isInServer(type), `${type} is sent`);
 });
 
-test("specification 6.4: the retries that are documented are those that are made", () => {
+test("the retries that are documented are those that are made", () => {
   const rows = tableUnder("docs/events.md", "Success, failure, repeats");
   assert.deepEqual(
     rows.map(([retry, delay = ""]) => [Number(retry), parseDuration(delay)]),
@@ -118,7 +118,7 @@ test("specification 6.4: the retries that are documented are those that are made
   );
 });
 
-test("contract 3: every status is documented, and the transitions are those of the code", () => {
+test("every status is documented, and the transitions are those of the code", () => {
   const statuses = tableUnder("docs/lifecycle.md", "The life of a message").map(([status]) => status);
   assert.deepEqual(statuses, [...MESSAGE_STATUSES]);
   const transitions = Object.entries(TRANSITIONS).flatMap(([signal, moves]) =>
@@ -127,7 +127,7 @@ test("contract 3: every status is documented, and the transitions are those of t
   assert.deepEqual(tableUnder("docs/lifecycle.md", "Transitions"), transitions);
 });
 
-test("specification 5.2: the documented receiver takes what is signed as here, and nothing else", async (t) => {
+test("the documented receiver takes what is signed as here, and nothing else", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "tightbeam-docs-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const code = /```js\n(.*?)```/s.exec(read("docs/events.md"))?.[1] ?? assert.fail("there is no example");

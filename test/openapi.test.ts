@@ -115,7 +115,7 @@ test("no two paths differ in the names of their parameters only for the same met
   assert.deepEqual(shapes, [...new Set(shapes)]);
 });
 
-test("contract 3: every POST under /v1 takes an idempotency key, and no other method does", () => {
+test("every POST under /v1 takes an idempotency key, and no other method does", () => {
   for (const { template, method, operation } of OPERATIONS) {
     const takes = operation.parameters.some((parameter) => parameterOf(parameter).name === "Idempotency-Key");
     assert.equal(takes, method === "post" && template.startsWith("/v1/"), `${method} ${template}`);
@@ -151,7 +151,7 @@ test("no sentence about a field is left over", () => {
   assert.equal(synonyms.length, Object.keys(SYNONYMS).length);
 });
 
-test("contract 1: a synonym is accepted in a request and is in no answer", () => {
+test("a synonym is accepted in a request and is in no answer", () => {
   for (const { pointer, value } of walk(document.components.schemas)) {
     if (value["x-synonymOf"] === undefined) continue;
     assert.equal(value.deprecated, true);
@@ -170,7 +170,7 @@ test("summaries and descriptions are there, and say no more than they should", (
   }
 });
 
-test("design 10: every error code has a sentence, and is in the answers that it can be in", () => {
+test("every error code has a sentence, and is in the answers that it can be in", () => {
   assert.deepEqual(Object.keys(ERROR_SENTENCES), Object.keys(ERROR_STATUS));
   const text = JSON.stringify([document.paths, document.components.responses]);
   for (const code of Object.keys(ERROR_STATUS)) assert.ok(text.includes(`"${code}"`), `${code} is nowhere`);

@@ -77,7 +77,7 @@ test("one customer's uploads of 10 MiB take turns, and another customer's upload
   await until(() => bodies.usedBytes === 0, { what: "everything given back" });
 });
 
-test("contract 1: an upload that waits in vain is a 503 that says so; beyond 100 that wait, the next is one at once", async (t) => {
+test("an upload that waits in vain is a 503 that says so; beyond 100 that wait, the next is one at once", async (t) => {
   const clock = new SimulatedClock();
   const { port, upload, bodies } = await stage(t, { clock });
   const own = Array.from({ length: OWN_MAX + 100 }, () => upload(AUTH));

@@ -182,7 +182,7 @@ test("contract 6: /metrics is for this machine, and for admin keys from elsewher
   }
 });
 
-test("contract 1: routes beside /v1 refuse in the envelope: faults, other methods, no host, too large a head", async (t) => {
+test("routes beside /v1 refuse in the envelope: faults, other methods, no host, too large a head", async (t) => {
   const { port, lines } = await startEdge(t, extra());
   const rows: [string, number, string][] = [
     [http("GET /broken"), 500, "INTERNAL_ERROR"],

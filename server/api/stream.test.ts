@@ -66,7 +66,7 @@ async function stage(t: Test): Promise<Stage> {
   };
 }
 
-test("contract 4: a comment shows every 15 s that the stream lives, and brings what no commit here told of", async (t) => {
+test("a comment shows every 15 s that the stream lives, and brings what no commit here told of", async (t) => {
   const { open, happen, clock } = await stage(t);
   const stream = await open();
   for (let beats = 1; beats <= 3; beats += 1) {

@@ -16,7 +16,7 @@ function found(value: unknown): Record<string, string> {
   return Object.fromEntries(checkSample(value).map(({ path, message }) => [path, message]));
 }
 
-test("contract 1: each bad field is named with what it should be", () => {
+test("each bad field is named with what it should be", () => {
   const rows: [unknown, Record<string, string>][] = [
     [GOOD, {}],
     [{}, { to: "is required", content: "is required" }],
@@ -63,7 +63,7 @@ test("contract 1: each bad field is named with what it should be", () => {
   for (const [value, expected] of rows) assert.deepEqual(found(value), expected, JSON.stringify(value));
 });
 
-test("contract 1: unknown fields are named, those of a prototype too, and what is known is said", () => {
+test("unknown fields are named, those of a prototype too, and what is known is said", () => {
   const odd = checkSample(
     JSON.parse('{"to":"+12","content":{"text":"a","colour":1},"__proto__":1,"constructor":2,"toString":3}'),
   );
@@ -75,7 +75,7 @@ test("contract 1: unknown fields are named, those of a prototype too, and what i
   assert.equal(Object.hasOwn(Object.prototype, "colour"), false);
 });
 
-test("contract 1: a query reads numbers and booleans from text, fills defaults in, and reads a leading space of an address as +", () => {
+test("a query reads numbers and booleans from text, fills defaults in, and reads a leading space of an address as +", () => {
   const check = compileCheck(
     "query",
     closed({ ...page, phone: Type.Optional(Phone), live: Type.Optional(Type.Boolean()) }),
@@ -93,7 +93,7 @@ test("contract 1: a query reads numbers and booleans from text, fills defaults i
   assert.deepEqual(check({ cursor: "a\0" }), [{ path: "cursor", message: "must not contain NUL" }]);
 });
 
-test("contract 1: a number of a query is finite, whatever bounds it has", () => {
+test("a number of a query is finite, whatever bounds it has", () => {
   const check = compileCheck("query", closed({ ...page, seconds: Type.Optional(Type.Number({ maximum: 30 })) }));
   for (const huge of ["1e999", "-1e999", "Infinity", "-Infinity"]) {
     const messages = check({ limit: huge, seconds: huge }).map(({ path, message }) => `${path} ${message}`);
@@ -158,7 +158,7 @@ test("the length of a text is counted in characters", () => {
   }
 });
 
-test("contract 1: a 400 says the first in its message and all in its details", () => {
+test("a 400 says the first in its message and all in its details", () => {
   const one = invalidFields([{ path: "to", message: "is required" }]);
   assert.equal(one.message, "to: is required");
   const two = invalidFields([

@@ -26,7 +26,7 @@ function told({ events }: ReturnType<typeof beginCall>): [type: string, status: 
   return events.map(({ type, bytes }) => [type, JSON.parse(bytes).data.status]);
 }
 
-describe("contract 4: a call leads where its lifecycle allows, and nowhere after an end", () => {
+describe("a call leads where its lifecycle allows, and nowhere after an end", () => {
   const LEADS: Record<CallStatus, CallStatus[]> = {
     incoming: ["answered", "disconnected", "missed", "rejected", "failed"],
     answered: ["disconnected", "failed"],
@@ -50,7 +50,7 @@ describe("contract 4: a call leads where its lifecycle allows, and nowhere after
   }
 });
 
-test("contract 4: the first sighting of a call that rings is facetime.incoming, with all that is known of it", () => {
+test("the first sighting of a call that rings is facetime.incoming, with all that is known of it", () => {
   const { call, events } = beginCall(sighting("incoming"), CONTEXT);
   const [event, ...more] = events;
   assert.ok(event !== undefined && more.length === 0);
@@ -88,7 +88,7 @@ test("contract 4: the first sighting of a call that rings is facetime.incoming, 
   });
 });
 
-test("contract 4: a call first heard of when it no longer rang is told as incoming first, then as what it is", () => {
+test("a call first heard of when it no longer rang is told as incoming first, then as what it is", () => {
   for (const status of CALL_STATUSES.filter((one) => one !== "incoming")) {
     const begun = beginCall(sighting(status), CONTEXT);
     assert.deepEqual(told(begun), [
@@ -103,7 +103,7 @@ test("contract 4: a call first heard of when it no longer rang is told as incomi
   }
 });
 
-test("contract 4: an outgoing call is from the customer's number, and is never told as incoming", () => {
+test("an outgoing call is from the customer's number, and is never told as incoming", () => {
   for (const status of CALL_STATUSES) {
     const begun = beginCall(sighting(status, true), CONTEXT);
     assert.deepEqual(told(begun), [["facetime.status_changed", status]]);
@@ -112,7 +112,7 @@ test("contract 4: an outgoing call is from the customer's number, and is never t
   }
 });
 
-test("contract 4: isAudio and isVideo of a call exclude each other, also of one stored with both: video wins", () => {
+test("isAudio and isVideo of a call exclude each other, also of one stored with both: video wins", () => {
   for (const isVideo of [true, false]) {
     const { call, events } = beginCall({ ...sighting("incoming"), isVideo }, CONTEXT);
     const stored = { ...call, isAudio: true };

@@ -48,7 +48,7 @@ function delivery(changes: Partial<Delivery> = {}): Delivery {
   return { ...deliveryTo(event(), endpoint("wh_1"), NOW), ...changes };
 }
 
-test("specification 6.1: an event goes to active endpoints that subscribe to its type, and to its callback", () => {
+test("an event goes to active endpoints that subscribe to its type, and to its callback", () => {
   const endpoints = [
     endpoint("wh_1"),
     endpoint("wh_2", { events: ["message.queued", "message.sent"] }),
@@ -69,7 +69,7 @@ test("specification 6.1: an event goes to active endpoints that subscribe to its
   assert.deepEqual(deliveriesOf(event(), [], null), []);
 });
 
-test("contract 5: a callback whose address is that of a subscribed endpoint is one delivery, not two", () => {
+test("a callback whose address is that of a subscribed endpoint is one delivery, not two", () => {
   const same = { url: CALLBACK };
   const endpointsOf = (changes: Partial<Endpoint>) => [endpoint("wh_1", { ...same, ...changes })];
   const idsOf = (changes: Partial<Endpoint>) =>
@@ -91,7 +91,7 @@ test("the same event makes the same deliveries, and each target another id", () 
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test("specification 6.4: a delivery that always fails is tried eight times, each after its delay, and is exhausted", () => {
+test("a delivery that always fails is tried eight times, each after its delay, and is exhausted", () => {
   let now = NOW;
   let failing = delivery();
   const waits: number[] = [];
@@ -185,19 +185,19 @@ const ROWS: readonly Row[] = [
 ];
 
 for (const { is, before, succeeded, after } of ROWS) {
-  test(`contract 5: an attempt that ended: ${is}`, () => {
+  test(`an attempt that ended: ${is}`, () => {
     const inFlight = delivery({ attemptCount: 3, retryCount: 1, dueAt: null, claimedUntil: 1, ...before });
     const ended = { ...inFlight, ...afterAttempt(inFlight, succeeded, RETRY_SCHEDULE_MS, ENDED_AT, 0) };
     assert.deepEqual(ended, { ...inFlight, attemptCount: 4, claimedUntil: null, ...after });
   });
 }
 
-test("contract 5: jitter of a retry only adds, and is counted from the end of the attempt", () => {
+test("jitter of a retry only adds, and is counted from the end of the attempt", () => {
   const { dueAt } = afterAttempt(delivery(), false, RETRY_SCHEDULE_MS, ENDED_AT, 0.5);
   assert.equal(dueAt, ENDED_AT + 30_000 + 1_500);
 });
 
-test("contract 5: an attempt asked for by hand is made at once, and the schedule goes on where it was", () => {
+test("an attempt asked for by hand is made at once, and the schedule goes on where it was", () => {
   const waiting = delivery({ dueAt: RESUME_AT, attemptCount: 1, retryCount: 1 });
   assert.deepEqual(askAgain(waiting, NOW), { byHand: true, resumeAt: RESUME_AT, dueAt: NOW });
   const overdue = delivery({ dueAt: NOW - 5 });
@@ -208,14 +208,14 @@ test("contract 5: an attempt asked for by hand is made at once, and the schedule
   }
 });
 
-test("contract 5: asked for while one is in flight, another follows it; asked for twice before it began, it is one", () => {
+test("asked for while one is in flight, another follows it; asked for twice before it began, it is one", () => {
   assert.deepEqual(askAgain(delivery({ dueAt: null, claimedUntil: 1 }), NOW), { owed: true });
   assert.deepEqual(askAgain(delivery({ dueAt: null, claimedUntil: 1, byHand: true }), NOW), { owed: true });
   const asked = { ...delivery({ dueAt: RESUME_AT }), byHand: true, resumeAt: RESUME_AT, dueAt: NOW };
   assert.deepEqual({ ...asked, ...askAgain(asked, NOW + 1) }, asked);
 });
 
-test("contract 5: the record of a delivery has every field, its attempts in order, and null where there is no value", () => {
+test("the record of a delivery has every field, its attempts in order, and null where there is no value", () => {
   const attempt: Attempt = {
     deliveryId: "dlv_1",
     number: 1,

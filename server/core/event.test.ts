@@ -15,7 +15,7 @@ const FACTS: Omit<Event, "bytes"> = {
   createdAt: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
 };
 
-test("specification 2.5: the envelope is id, type, timestamp with milliseconds in UTC, and data, and nothing else", () => {
+test("the envelope is id, type, timestamp with milliseconds in UTC, and data, and nothing else", () => {
   const event = makeEvent(FACTS, { messageId: "msg_1", text: "Grüße \u{1F44B}", metadata: { a: null } });
   assert.equal(
     event.bytes,
@@ -25,7 +25,7 @@ test("specification 2.5: the envelope is id, type, timestamp with milliseconds i
   assert.deepEqual({ ...event, bytes: "" }, { ...FACTS, bytes: "" });
 });
 
-test("contract 4: the bytes are the compact JSON.stringify form of whatever the data is", () => {
+test("the bytes are the compact JSON.stringify form of whatever the data is", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (data) => {
       const { bytes } = makeEvent(FACTS, data);
@@ -38,7 +38,7 @@ test("contract 4: the bytes are the compact JSON.stringify form of whatever the 
   );
 });
 
-test("contract 4: a field that does not apply is absent, and one without a value is null", () => {
+test("a field that does not apply is absent, and one without a value is null", () => {
   const { bytes } = makeEvent(FACTS, { readAt: undefined, text: null });
   assert.equal(JSON.stringify(JSON.parse(bytes).data), '{"text":null}');
 });

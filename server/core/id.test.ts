@@ -17,7 +17,7 @@ function timeOf(id: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
-test("contract 1: an id is its prefix, an underscore and a UUIDv7 of the real time", () => {
+test("an id is its prefix, an underscore and a UUIDv7 of the real time", () => {
   const newId = createIdSource(() => NOW, randomBytes);
   for (const prefix of ["msg", "evt", "req", "pay", "wh", "dlv", "key", "cust", "num", "chat", "con", "call", "inst"]) {
     const id = newId(prefix);
@@ -39,7 +39,7 @@ test("RFC 9562: the time of an id is the first 48 bits of its UUID, whatever the
   );
 });
 
-test("contract 1: what is made later sorts later, also 20,000 within a millisecond and when the clock goes back", () => {
+test("what is made later sorts later, also 20,000 within a millisecond and when the clock goes back", () => {
   let now = NOW;
   const newId = createIdSource(() => now, randomBytes);
   const ids: string[] = [];

@@ -6,13 +6,13 @@ function request(body: string, verified = true) {
   return { receivedAt: "2026-01-01T00:00:00.000Z", verified, headers: { "content-type": "application/json" }, body };
 }
 
-test("contract 7: a new inbox answers 200 at once and keeps headers and raw body", () => {
+test("a new inbox answers 200 at once and keeps headers and raw body", () => {
   const inbox = openInbox();
   assert.deepEqual(receiveInInbox(inbox, request('{"a": 1}')), { status: 200, delayMs: 0 });
   assert.deepEqual(inboxRequests(inbox), [{ ...request('{"a": 1}'), status: 200 }]);
 });
 
-test("contract 7: what is not signed is refused with 401 at once, kept, and uses up no failure", () => {
+test("what is not signed is refused with 401 at once, kept, and uses up no failure", () => {
   const inbox = openInbox();
   setInboxBehaviour(inbox, { failFirst: 1, delayMs: 500 });
   assert.deepEqual(receiveInInbox(inbox, request("forged", false)), { status: 401, delayMs: 0 });
@@ -26,7 +26,7 @@ test("contract 7: what is not signed is refused with 401 at once, kept, and uses
   );
 });
 
-test("contract 7: failFirst counts down to nothing, then the status told is the answer", () => {
+test("failFirst counts down to nothing, then the status told is the answer", () => {
   const inbox = openInbox();
   setInboxBehaviour(inbox, { status: 410, delayMs: 20, failFirst: 2 });
   const statuses = ["1", "2", "3", "4"].map((body) => receiveInInbox(inbox, request(body)).status);
@@ -42,7 +42,7 @@ test("what a change of behaviour leaves out is as in a new inbox, and inboxes sh
   assert.deepEqual(openInbox().behaviour, { status: 200, delayMs: 0, failFirst: 0 });
 });
 
-test("contract 7: the last 500 requests are kept, newest first, however many come", () => {
+test("the last 500 requests are kept, newest first, however many come", () => {
   const inbox = openInbox();
   for (let index = 1; index <= 2_345; index += 1) {
     receiveInInbox(inbox, request(String(index)));

@@ -10,7 +10,7 @@ const KEY = Buffer.alloc(32, 1);
 const ID: AttachmentId = "att_0192f0c1-2345-7abc-8def-0123456789ab";
 const NOW = Date.UTC(2026, 0, 2);
 
-test("contract 3: a token opens its file until its time is over, and not a moment longer", () => {
+test("a token opens its file until its time is over, and not a moment longer", () => {
   const token = signLink(KEY, { id: ID, expiresAt: NOW });
   assert.match(token, /^[A-Za-z0-9_-]{51}$/);
   assert.equal(openLink(KEY, token, NOW - 1), ID);

@@ -133,7 +133,7 @@ for (const status of MESSAGE_STATUSES) {
   }
 }
 
-test("contract 3: a new message begins as queued or scheduled, with its event as the first", () => {
+test("a new message begins as queued or scheduled, with its event as the first", () => {
   const fresh = message({ sequence: 0 });
   const queued = begin(fresh, "as a test says", at());
   assert.deepEqual([queued.message.status, typesOf(queued)], ["queued", ["message.queued"]]);
@@ -162,7 +162,7 @@ function climbAll(start: Message, receipts: readonly ("sent" | "delivered" | "re
 }
 
 for (const status of ["pending", "sent", "failed"] as const) {
-  test(`contract 3: receipts to a ${status} message, late, twice and in any order, tell each step once and in order`, () => {
+  test(`receipts to a ${status} message, late, twice and in any order, tell each step once and in order`, () => {
     const start = messageIn(status);
     fc.assert(
       fc.property(fc.array(receipt, { maxLength: 12 }), (receipts) => {
@@ -187,7 +187,7 @@ for (const status of ["pending", "sent", "failed"] as const) {
   });
 }
 
-test("contract 3: whatever happens to a message, its events count 1, 2, 3 and its status goes only where it may", () => {
+test("whatever happens to a message, its events count 1, 2, 3 and its status goes only where it may", () => {
   const signal = fc.constantFrom(...(Object.keys(SIGNALS) as MessageSignal[]));
   fc.assert(
     fc.property(fc.array(signal, { maxLength: 40 }), fc.boolean(), (signals, isScheduled) => {
@@ -227,7 +227,7 @@ test("contract 3: whatever happens to a message, its events count 1, 2, 3 and it
   );
 });
 
-test("contract 3: a message that was sent and then failed stays failed at a late `sent`, and `delivered` is the proof", () => {
+test("a message that was sent and then failed stays failed at a late `sent`, and `delivered` is the proof", () => {
   const before = message({ status: "failed", channel: "sms" });
   for (const refused of [
     { ...before, sentAt: NOW - 1, errorCode: sendFailedCode("sms") },
@@ -242,7 +242,7 @@ test("contract 3: a message that was sent and then failed stays failed at a late
   }
 });
 
-test("contract 3: a message that is sent is looked at again when its channel is to be given up, and only then", () => {
+test("a message that is sent is looked at again when its channel is to be given up, and only then", () => {
   const waiting = { status: "pending", fallbackAfterMs: 30_000, dueAt: null } as const;
   assert.equal(climb(message(waiting), "sent", at())?.message.dueAt, NOW + 30_000);
   for (const never of [{ fallback: false }, { channelsLeft: [] }, { fallbackAfterMs: null }])
@@ -250,7 +250,7 @@ test("contract 3: a message that is sent is looked at again when its channel is 
   assert.equal(climb(message({ ...waiting, dueAt: NOW + 30_000 }), "delivered", at())?.message.dueAt, null);
 });
 
-test("contract 3: a fallback names the channel it left and why, and begins anew on the next", () => {
+test("a fallback names the channel it left and why, and begins anew on the next", () => {
   for (const reason of FALLBACK_REASONS) {
     const tried = { instancesTried: ["inst_0"] } satisfies Partial<Message>;
     const before = { ...messageIn("sent"), ...tried, providerMessageId: "p-1", handOvers: 3, unknownSince: NOW };
@@ -282,7 +282,7 @@ test("contract 3: a fallback names the channel it left and why, and begins anew 
   assert.equal(canFallBack(message({ fallback: false })), false);
 });
 
-test("contract 3: a failure carries its code and its words, and says where it may have been sent all the same", () => {
+test("a failure carries its code and its words, and says where it may have been sent all the same", () => {
   for (const code of MESSAGE_ERROR_CODES) {
     const change = fail(messageIn("pending"), { code, message: "Why.", providerErrorCode: "30006" }, at());
     const { errorCode, errorMessage, providerErrorCode, dueAt } = change?.message ?? message();
@@ -294,7 +294,7 @@ test("contract 3: a failure carries its code and its words, and says where it ma
   }
 });
 
-test("contract 3: a retry by hand begins anew, and is counted", () => {
+test("a retry by hand begins anew, and is counted", () => {
   const failed = { ...messageIn("failed"), sentAt: NOW - 1, handOvers: 2, retryCount: 1, providerMessageId: "p-1" };
   const change = retry(failed, { instanceId: "inst_2", way: "inst_2, as a test says" }, TTL_MS, at());
   const fresh = {
@@ -313,7 +313,7 @@ test("contract 3: a retry by hand begins anew, and is counted", () => {
   assert.deepEqual([reason, instanceId], ["retry; by inst_2, as a test says", "inst_2"]);
 });
 
-test("contract 3: an unknown outcome stays pending, is noted once, and is looked at again", () => {
+test("an unknown outcome stays pending, is noted once, and is looked at again", () => {
   const pending = { ...messageIn("pending"), dueAt: null };
   const unknown = becomeUnknown(pending, NOW + 1_000, "no answer", NOW);
   assert.partialDeepStrictEqual(unknown, {
@@ -328,21 +328,21 @@ test("contract 3: an unknown outcome stays pending, is noted once, and is looked
   assert.equal(beginAttempt(unknown, null, at()), null, "it is never handed over again as it is");
 });
 
-test("contract 3: a note changes the timeline and nothing else that its owner sees", () => {
+test("a note changes the timeline and nothing else that its owner sees", () => {
   const before = messageIn("queued");
   const noted = note(before, "imessage", "queued", "late receipt", NOW + 1);
   assert.deepEqual(noted.timeline, [{ status: "queued", at: NOW + 1, channel: "imessage", reason: "late receipt" }]);
   assert.deepEqual(noted, { ...before, timeline: noted.timeline, updatedAt: NOW + 1 });
 });
 
-test("contract 3: a deleted message has no text, in its event either, and goes nowhere any more", () => {
+test("a deleted message has no text, in its event either, and goes nowhere any more", () => {
   const change = erase(messageIn("failed"), at());
   assert.partialDeepStrictEqual(change.message, { text: null, dueAt: null, channelsLeft: [], deletedAt: NOW });
   assert.deepEqual(typesOf(change), ["message.deleted"]);
   assert.equal(dataOf(change)[0].text, null);
 });
 
-test("specification 2.6, contract 4: an event has every field that applies and none that does not", () => {
+test("an event has every field that applies and none that does not", () => {
   const rich = message({ externalMessageId: "order-1", metadata: { a: 1 }, status: "pending" });
   const [sent, delivered, read] = dataOf(climb(rich, "read", at()));
   const always = {

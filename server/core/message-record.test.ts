@@ -36,27 +36,27 @@ function message(changes: Partial<Message> = {}): Message {
 
 const RECEIVED = message({ direction: "inbound", status: "received", providerMessageId: "in-1" });
 
-test("contract 4: events of an outbound message carry providerMessageId once it is known", () => {
+test("events of an outbound message carry providerMessageId once it is known", () => {
   assert.ok(!("providerMessageId" in messageEventData(message(), link)));
   const taken = message({ status: "sent", providerMessageId: "ref-1" });
   assert.partialDeepStrictEqual(messageEventData(taken, link), { status: "sent", providerMessageId: "ref-1" });
 });
 
-test("contract 4: events of an inbound message carry no status and no providerMessageId", () => {
+test("events of an inbound message carry no status and no providerMessageId", () => {
   for (const status of ["received", "unsent"] as const) {
     const data = messageEventData({ ...RECEIVED, status }, link);
     assert.deepEqual([Object.hasOwn(data, "status"), Object.hasOwn(data, "providerMessageId")], [false, false]);
   }
 });
 
-test("contract 4: message.inbound always carries attachments and parentMessageId, also where there are none", () => {
+test("message.inbound always carries attachments and parentMessageId, also where there are none", () => {
   const bare = inboundEventData(RECEIVED, false, link);
   assert.deepEqual([bare.attachments, bare.parentMessageId], [[], null]);
   const answer = inboundEventData({ ...RECEIVED, parentMessageId: "msg_0" }, false, link);
   assert.equal(answer.parentMessageId, "msg_0");
 });
 
-test("contract 3: an inbound message is received in its record, and is never answered as accepted", () => {
+test("an inbound message is received in its record, and is never answered as accepted", () => {
   assert.partialDeepStrictEqual(messageRecord(RECEIVED, link), { status: "received", providerMessageId: "in-1" });
   assert.throws(() => acceptedRecord(RECEIVED));
 });

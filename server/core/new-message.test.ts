@@ -11,7 +11,7 @@ const TEXT = { to: TO, content: { text: "Hello" } };
 const PICTURE = "https://example.com/a.jpg";
 const ALLOWED = { webhookAllow: parseAllowList(""), fetchAllow: parseAllowList("10.0.0.1") };
 
-describe("contract 1: a synonym asks for the same", () => {
+describe("a synonym asks for the same", () => {
   const SAME: [title: string, one: SendMessage, other: SendMessage][] = [
     [
       "conversationId and chatId",
@@ -57,7 +57,7 @@ describe("contract 1: a synonym asks for the same", () => {
   });
 });
 
-describe("contract 3: exactly one recipient", () => {
+describe("exactly one recipient", () => {
   const BAD: [title: string, body: SendMessage, ...paths: string[]][] = [
     ["none", { content: { text: "a" } }, "to"],
     ["empty ones", { to: "", chatId: "", content: { text: "a" } }, "to"],
@@ -81,12 +81,12 @@ describe("contract 3: exactly one recipient", () => {
   }
 });
 
-test("contract 1: content.mediaUrl and content.mediaUrls together are refused", () => {
+test("content.mediaUrl and content.mediaUrls together are refused", () => {
   const content = { mediaUrl: PICTURE, mediaUrls: [PICTURE] };
   assert.throws(() => understandMessage({ to: TO, content }), { message: /^content\.mediaUrl: / });
 });
 
-describe("contract 3: what is wrong with a request is told all at once", () => {
+describe("what is wrong with a request is told all at once", () => {
   const PROBLEMS: [title: string, body: SendMessage, ...paths: string[]][] = [
     ["nothing", TEXT],
     ["media in place of a text", { to: TO, content: { text: "", mediaUrls: [PICTURE] } }],

@@ -104,14 +104,14 @@ for (const [text, cents] of PAID) {
   });
 }
 
-test("contract 3, Payments: a request, a promise, a question and what others were paid pay nothing", () => {
+test("a request, a promise, a question and what others were paid pay nothing", () => {
   assert.deepEqual(
     NOT_PAID.filter((text) => paidCentsOf(text) !== null),
     [],
   );
 });
 
-test("contract 3, Payments: no text of a request of ours pays one, whatever its note says", () => {
+test("no text of a request of ours pays one, whatever its note says", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 99_999_999 }),

@@ -49,7 +49,7 @@ function made(): PaymentChange {
   );
 }
 
-describe("contract 3, Payments: amounts", () => {
+describe("amounts", () => {
   const GOOD: [amount: number | string, cents: number][] = [
     [25, 2_500],
     [25.5, 2_550],
@@ -127,7 +127,7 @@ describe("contract 3, Payments: amounts", () => {
   });
 });
 
-describe("contract 3, Payments: the lifecycle", () => {
+describe("the lifecycle", () => {
   const LEADS: Record<PaymentSignal, Record<PaymentStatus, PaymentStatus | null>> = {
     pay: { pending: "paid", paid: null, cancelled: null, expired: null },
     cancel: { pending: "cancelled", paid: null, cancelled: null, expired: null },
@@ -155,7 +155,7 @@ describe("contract 3, Payments: the lifecycle", () => {
     }
   }
 
-  test("contract 4: an event carries the record as it then is", () => {
+  test("an event carries the record as it then is", () => {
     const { payment, event } = made();
     assert.equal(payment.dueAt, CREATED_AT + DAY_MS);
     assert.deepEqual(JSON.parse(event.bytes), {

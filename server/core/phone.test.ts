@@ -4,13 +4,13 @@ import fc from "fast-check";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { checkRecipient, maskAddress, parseAddress } from "./phone.ts";
 
-test("contract 2: a number in E.164 is a phone, as it came", () => {
+test("a number in E.164 is a phone, as it came", () => {
   for (const text of ["+15005550100", "+12", "+999999999999999", "+4915112345678"]) {
     assert.deepEqual(parseAddress(text), { kind: "phone", address: text });
   }
 });
 
-test("contract 2: what is not quite E.164 is no address", () => {
+test("what is not quite E.164 is no address", () => {
   const wrong = [
     "",
     "+",
@@ -102,7 +102,7 @@ test("a log shows four characters of an address at most, and none of a short one
   assert.equal(maskAddress("+12"), "…");
 });
 
-test("contract 3: a number is judged as libphonenumber's isPossible does, also where the library is not asked", () => {
+test("a number is judged as libphonenumber's isPossible does, also where the library is not asked", () => {
   const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
   const numbers = fc.oneof(
     digits(13).map((rest) => `+1${rest}`),
@@ -116,7 +116,7 @@ test("contract 3: a number is judged as libphonenumber's isPossible does, also w
   fc.assert(property, { numRuns: 500 });
 });
 
-test("contract 3: nothing new is sent to a number that nobody could have", () => {
+test("nothing new is sent to a number that nobody could have", () => {
   for (const text of ["+1500", "+12", "+999999999999999", "+150055501001", "+49123", "hello"]) {
     assert.equal(checkRecipient(text).address, null, text);
   }

@@ -7,7 +7,7 @@ import { DEFAULT_RATE_LIMIT, type RateLimitState, retryAfterSeconds, take, WINDO
 
 const LIMIT = { limit: 2, windowSeconds: 10 };
 
-test("contract 2: a window opens with the first request of its key and ends its seconds later", () => {
+test("a window opens with the first request of its key and ends its seconds later", () => {
   const state: RateLimitState = new Map();
   assert.deepEqual(take(state, "key_1", LIMIT, 5_000), { allowed: true, limit: 2, remaining: 1, resetAt: 15_000 });
   assert.deepEqual(take(state, "key_1", LIMIT, 9_000), { allowed: true, limit: 2, remaining: 0, resetAt: 15_000 });
@@ -16,14 +16,14 @@ test("contract 2: a window opens with the first request of its key and ends its 
   assert.deepEqual(take(state, "key_1", LIMIT, 15_000), { allowed: true, limit: 2, remaining: 1, resetAt: 25_000 });
 });
 
-test("contract 2: the default is 100 requests in 60 s", () => {
+test("the default is 100 requests in 60 s", () => {
   const state: RateLimitState = new Map();
   const allowed = Array.from({ length: 150 }, () => take(state, "key_1", DEFAULT_RATE_LIMIT, 0).allowed);
   assert.equal(allowed.filter(Boolean).length, 100);
   assert.equal(take(state, "key_1", DEFAULT_RATE_LIMIT, 60_000).allowed, true);
 });
 
-test("contract 2: Retry-After is whole seconds, rounded up, at least 1", () => {
+test("Retry-After is whole seconds, rounded up, at least 1", () => {
   const result = { allowed: false, limit: 1, remaining: 0, resetAt: 10_000 };
   const rows = [
     [0, 10],

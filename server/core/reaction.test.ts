@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { REACTIONS } from "../../sdk/wire.ts";
 import { parseReaction, reactionContent } from "./reaction.ts";
 
-test("contract 3: a reaction is one of the six, or one emoji, with a minus to take it back", () => {
+test("a reaction is one of the six, or one emoji, with a minus to take it back", () => {
   for (const named of REACTIONS) {
     assert.partialDeepStrictEqual(parseReaction(named), { text: named, named, isRemoved: false });
     assert.partialDeepStrictEqual(parseReaction(`-${named}`), { text: `-${named}`, named, isRemoved: true });
@@ -21,7 +21,7 @@ test("an emoji without the sign that makes it one, as some keyboards write it, c
   assert.partialDeepStrictEqual(parseReaction("-☺"), { text: "-☺️", emoji: "☺️", isRemoved: true });
 });
 
-test("contract 3: what is no single emoji is no reaction", () => {
+test("what is no single emoji is no reaction", () => {
   const none = [
     "",
     "-",
@@ -44,7 +44,7 @@ test("contract 3: what is no single emoji is no reaction", () => {
   for (const text of [...none, "😂".repeat(1_000)]) assert.equal(parseReaction(text), null, JSON.stringify(text));
 });
 
-test("contract 4: the type of an emoji is the one of the six that says the same, else emphasize", () => {
+test("the type of an emoji is the one of the six that says the same, else emphasize", () => {
   const types = (["😂", "🤣", "❤️", "👍🏽", "👎", "🎉", "🤔"] as const).map((emoji) => parseReaction(emoji)?.type);
   assert.deepEqual(types, ["laugh", "laugh", "love", "like", "dislike", "emphasize", "question"]);
 });

@@ -70,7 +70,7 @@ test("each difference is one event, and the same change once more is none", () =
   );
 });
 
-test("contract 4: an event of a group says whose, what and by whom, and nothing that does not apply", () => {
+test("an event of a group says whose, what and by whom, and nothing that does not apply", () => {
   const { events } = regroup(group(["+15005550131"]), { name: "Trip", participants: [] }, OWN, told);
   assert.deepEqual(
     events.map(({ bytes, customerId, messageId, correlationId }) => [

@@ -12,7 +12,7 @@ const ENDED_AT = Date.UTC(2026, 0, 2);
 
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-test("specification 6.4: seven retries, after 30 s, 5 min, 30 min, 2 h, 8 h, 24 h and 24 h, then no more", () => {
+test("seven retries, after 30 s, 5 min, 30 min, 2 h, 8 h, 24 h and 24 h, then no more", () => {
   const delays = [30 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 8 * HOUR, 24 * HOUR, 24 * HOUR];
   assert.deepEqual(RETRY_SCHEDULE_MS, delays);
   for (const [retry, delayMs] of delays.entries()) {
@@ -23,7 +23,7 @@ test("specification 6.4: seven retries, after 30 s, 5 min, 30 min, 2 h, 8 h, 24 
   assert.equal(nextRetryAt([], 0, ENDED_AT, 0), null);
 });
 
-test("contract 5: the delay is a floor, and jitter adds at most 10 % of it and never more than 30 s", () => {
+test("the delay is a floor, and jitter adds at most 10 % of it and never more than 30 s", () => {
   const schedule = fc.array(fc.integer({ min: 0, max: 7 * 24 * HOUR }), { minLength: 1, maxLength: 10 });
   fc.assert(
     fc.property(schedule, fc.nat({ max: 9 }), chance, (delays, retry, drawn) => {
@@ -38,7 +38,7 @@ test("contract 5: the delay is a floor, and jitter adds at most 10 % of it and n
   assert.equal(nextRetryAt([24 * HOUR], 0, 0, 0.999_999), 24 * HOUR + 30 * SECOND - 1);
 });
 
-test("contract 3: after a transient error a hand-over waits 1 s, doubling to 5 min, plus up to 10 %", () => {
+test("after a transient error a hand-over waits 1 s, doubling to 5 min, plus up to 10 %", () => {
   const waits = [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * SECOND);
   for (const [index, waitMs] of waits.entries()) assert.equal(backoffMs(index + 1, 0), waitMs);
   assert.equal(backoffMs(0, 0), SECOND);

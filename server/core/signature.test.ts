@@ -41,14 +41,14 @@ function received(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-test("specification 5.2: X-Signature is sha256= and the hex HMAC of timestamp, period and raw body", async () => {
+test("X-Signature is sha256= and the hex HMAC of timestamp, period and raw body", async () => {
   const headers = sign();
   const digest = await independentHmac(Buffer.from(SECRET), `${NOW}.${BODY}`);
   assert.equal(headers["X-Signature"], `sha256=${digest.toString("hex")}`);
   assert.equal(headers["X-Timestamp"], String(NOW));
 });
 
-test("specification 5.2: a signature made elsewhere with openssl is the one made here", () => {
+test("a signature made elsewhere with openssl is the one made here", () => {
   // printf '1614265330.{"test": 2432232314}' | openssl dgst -sha256 -hmac 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
   const headers = sign({
     body: '{"test": 2432232314}',
@@ -58,7 +58,7 @@ test("specification 5.2: a signature made elsewhere with openssl is the one made
   assert.equal(headers["X-Signature"], "sha256=2e37df5d4a028c51a7f3133d64ae1e300d2c2c900f1b1d49d4369ad2530f8964");
 });
 
-test("contract 5: the Standard Webhooks example gives its published signature", async () => {
+test("the Standard Webhooks example gives its published signature", async () => {
   const secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
   const eventId = "msg_p5jXN8AQM9LWM0D4loKWxJek";
   const body = '{"test": 2432232314}';
@@ -70,7 +70,7 @@ test("contract 5: the Standard Webhooks example gives its published signature", 
   assert.equal(headers["webhook-signature"], `v1,${independent.toString("base64")}`);
 });
 
-test("contract 5: during a rotation X-Signature is the old secret's, webhook-signature carries both, new first", async () => {
+test("during a rotation X-Signature is the old secret's, webhook-signature carries both, new first", async () => {
   const secret = newSigningSecret(randomBytes);
   const previousSecret = newSigningSecret(randomBytes);
   const headers = sign({ secret, previousSecret });
@@ -84,14 +84,14 @@ test("contract 5: during a rotation X-Signature is the old secret's, webhook-sig
   assert.equal(headers["webhook-signature"], both.map((each) => `v1,${each.toString("base64")}`).join(" "));
 });
 
-test("contract 5: a rotation from or to a secret that has no such key signs with the one that has", () => {
+test("a rotation from or to a secret that has no such key signs with the one that has", () => {
   const standard = newSigningSecret(randomBytes);
   const only = sign({ secret: standard })["webhook-signature"];
   assert.equal(sign({ secret: standard, previousSecret: SECRET })["webhook-signature"], only);
   assert.equal(sign({ secret: SECRET, previousSecret: standard })["webhook-signature"], only);
 });
 
-test("contract 5: a secret that is not whsec_ and exact base64 of 24 to 64 bytes leaves the three headers out", () => {
+test("a secret that is not whsec_ and exact base64 of 24 to 64 bytes leaves the three headers out", () => {
   const key = (bytes: number) => randomBytes(bytes).toString("base64");
   const without = [
     SECRET,
@@ -111,20 +111,20 @@ test("contract 5: a secret that is not whsec_ and exact base64 of 24 to 64 bytes
   for (const bytes of [24, 32, 64]) assert.equal(Object.keys(sign({ secret: `whsec_${key(bytes)}` })).length, 5);
 });
 
-test("contract 5: a generated secret is whsec_ and 32 bytes, and never the same twice", () => {
+test("a generated secret is whsec_ and 32 bytes, and never the same twice", () => {
   const secret = newSigningSecret(randomBytes);
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.notEqual(secret, newSigningSecret(randomBytes));
 });
 
-test("contract 5: an empty secret never signs and never verifies", () => {
+test("an empty secret never signs and never verifies", () => {
   assert.throws(() => sign({ secret: "" }), /empty secret/);
   assert.throws(() => sign({ previousSecret: "" }), /empty secret/);
   const headers = received(sign());
   assert.equal(verifySignature({ body: BODY, headers, secret: "", toleranceSeconds: 300, nowSeconds: NOW }), false);
 });
 
-test("specification 5.2: what was signed verifies, as text and as bytes", () => {
+test("what was signed verifies, as text and as bytes", () => {
   const headers = received(sign({ body: Buffer.from(BODY) }));
   assert.deepEqual(headers, received(sign()));
   assert.equal(verify(headers), true);
@@ -132,7 +132,7 @@ test("specification 5.2: what was signed verifies, as text and as bytes", () => 
   assert.equal(verifySignature(bytes), true);
 });
 
-test("specification 5.2: a timestamp more than 300 seconds from now is refused, 300 is not", () => {
+test("a timestamp more than 300 seconds from now is refused, 300 is not", () => {
   const headers = received(sign());
   for (const [now, expected] of [
     [NOW + 300, true],

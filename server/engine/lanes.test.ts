@@ -8,7 +8,7 @@ import { Queue } from "../../test/support/lane-queue.ts";
 
 const RESULTS = ["good", "late", "bad", "slow", "local", "throw"] as const;
 
-test("contract 5: a lane that hangs never delays another, however much waits in it", async (t) => {
+test("a lane that hangs never delays another, however much waits in it", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   queue.ending = ({ lane }) => (lane === "hanging" ? null : "good");
@@ -23,7 +23,7 @@ test("contract 5: a lane that hangs never delays another, however much waits in 
   assert.equal(queue.clock.real(), new SimulatedClock().real(), "not one timer was waited for");
 });
 
-test("contract 5: a lane starts with 4 permits, earns one with each good run, and has at most what it is allowed", async (t) => {
+test("a lane starts with 4 permits, earns one with each good run, and has at most what it is allowed", async (t) => {
   const queue = new Queue();
   await queue.start(t);
   await queue.wake("a", 200);

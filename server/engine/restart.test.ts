@@ -112,7 +112,7 @@ function takenOnEach(peer: Peer, id: MessageId): string[] {
   return peer.taken.filter(({ messageId }) => messageId === id).map(({ channel }) => channel);
 }
 
-describe("contract 3, design 4: whichever write a process dies at, the next one ends", () => {
+describe("whichever write a process dies at, the next one ends", () => {
   for (const scenario of SCENARIOS) {
     test(`${scenario.title} as if nothing had been, taken once, each event told once`, async (t) => {
       // The first write is the acceptance, which has its own place: what was not answered was not promised.
@@ -163,7 +163,7 @@ const WINDOWS: { title: string; taken: boolean; die: (stage: EngineStage) => voi
   },
 ];
 
-describe("contract 3: a process that dies with a hand-over", () => {
+describe("a process that dies with a hand-over", () => {
   for (const { title, taken, die } of WINDOWS) {
     for (const asks of [true, false]) {
       test(`${title}: ${asks ? "the next one asks" : "which cannot be asked about: it is not repeated"}`, async (t) => {
@@ -234,7 +234,7 @@ async function leasedTogether(stage: EngineStage, texts: readonly string[]): Pro
   return ids;
 }
 
-test("design 4: a lease that ran out while its message waited its turn is not used", async (t) => {
+test("a lease that ran out while its message waited its turn is not used", async (t) => {
   const stage = await engineStage(t);
   stage.provider.sendNext.push("never", "never", "never");
   const ids = await leasedTogether(stage, ["a", "b", "c", "d"]);
@@ -252,7 +252,7 @@ test("design 4: a lease that ran out while its message waited its turn is not us
   assert.deepEqual([last.status, last.claimedUntil, last.dueAt], ["sent", null, null]);
 });
 
-test("design 4: a message that was leased twice, since its first lease ran out, is handed over once and waits as told", async (t) => {
+test("a message that was leased twice, since its first lease ran out, is handed over once and waits as told", async (t) => {
   const stage = await engineStage(t);
   stage.provider.sendNext.push("never", deferred(60_000));
   const [, id = "msg_"] = await leasedTogether(stage, ["first", "second"]);

@@ -53,7 +53,7 @@ function ended({ deps }: TestContext, { id, version }: Delivery, dueAt: number |
 const eventsLeft = async ({ deps, customer }: TestContext): Promise<string[]> =>
   (await listEvents(deps.store.db, customer.id, {}, { order: "oldest", from: null, limit: 1_000 })).map(({ id }) => id);
 
-describe("contract 4: TB_RETENTION", () => {
+describe("TB_RETENTION", () => {
   test("removes an event with its deliveries and attempts when it is 30 days old, and not before", async (t) => {
     const stage = await stageOf(t);
     const { deps, clock, customer } = stage;
@@ -159,7 +159,7 @@ async function send({ deps, customer, apiKey, clock }: TestContext, more: Partia
   return record.id as MessageId;
 }
 
-describe("contract 3: the text of a deleted message", () => {
+describe("the text of a deleted message", () => {
   const bytesOf = async ({ deps }: TestContext, id: MessageId) =>
     (await listEventsOfMessage(deps.store.db, id)).map(({ bytes }) => bytes);
 
@@ -253,7 +253,7 @@ describe("contract 3: the text of a deleted message", () => {
   });
 });
 
-test("design 4: a lease that ran out is ended within 5 s, and its delivery is due again", async (t) => {
+test("a lease that ran out is ended within 5 s, and its delivery is due again", async (t) => {
   const stage = await stageOf(t);
   await configure(stage);
   await tell(stage);

@@ -108,7 +108,7 @@ test("what an answer means: refused where asking again is no use, deferred where
   assert.equal(by.held, 0);
 });
 
-test("contract 3: a redirect is not followed, wherever it leads", async (t) => {
+test("a redirect is not followed, wherever it leads", async (t) => {
   const target = await serving(t, (_, response) => response.end("secret"));
   const server = await serving(t, (_, response) => response.writeHead(302, { location: target.url }).end());
   const got = await get(fetcher(t), server.url);
@@ -116,7 +116,7 @@ test("contract 3: a redirect is not followed, wherever it leads", async (t) => {
   assert.equal(target.connections(), 0);
 });
 
-test("contract 3: more than the limit is refused: told at once where it is announced, else counted", async (t) => {
+test("more than the limit is refused: told at once where it is announced, else counted", async (t) => {
   const by = fetcher(t);
   const announced = await raw(t, `HTTP/1.1 200 OK\r\nContent-Length: ${BYTES_MAX + 1}\r\n\r\nx`);
   assert.deepEqual(await get(by, announced.url), { refused: "is too large" });
@@ -164,7 +164,7 @@ test("nothing is unpacked: an answer in an encoding that was not asked for is re
   assert.deepEqual(await get(fetcher(t), server.url), { refused: "answers in the encoding gzip, unasked" });
 });
 
-test("contract 3: a fetch ends at its deadline, however a server drags it out", async (t) => {
+test("a fetch ends at its deadline, however a server drags it out", async (t) => {
   const by = fetcher(t, { deadlineMs: 300 });
   const mute = await listening(
     t,
@@ -200,7 +200,7 @@ test("a server that sends a byte at a time costs no more memory than its bytes",
   assert.equal(by.held, 65_536);
 });
 
-test("contract 3: what is not public is not fetched from, by whatever name, and nothing there is told of it", async (t) => {
+test("what is not public is not fetched from, by whatever name, and nothing there is told of it", async (t) => {
   const server = await serving(t, (_, response) => response.end("secret"));
   const zone = {
     "metadata.test": { a: ["169.254.169.254"], aaaa: [], ttlSeconds: 0 },

@@ -84,7 +84,7 @@ function drip(socket: Socket, byte: string): void {
   socket.on("close", () => clearInterval(timer));
 }
 
-test("contract 5: the request is a POST of exactly the body, with the headers given and our own", async (t) => {
+test("the request is a POST of exactly the body, with the headers given and our own", async (t) => {
   const seen: unknown[] = [];
   const target = await http(t, (request, response) => {
     const chunks: Buffer[] = [];
@@ -117,7 +117,7 @@ test("contract 5: the request is a POST of exactly the body, with the headers gi
   assert.equal(target.sockets.length, 1, "the connection is kept");
 });
 
-test("contract 5: any status is recorded as it is, and a redirect is not followed", async (t) => {
+test("any status is recorded as it is, and a redirect is not followed", async (t) => {
   const called: string[] = [];
   const target = await http(t, (request, response) => {
     called.push(request.url ?? "");
@@ -139,7 +139,7 @@ test("contract 5: any status is recorded as it is, and a redirect is not followe
   );
 });
 
-test("specification 6.4: a receiver that never answers is a TIMEOUT at the deadline, and is hung up on", async (t) => {
+test("a receiver that never answers is a TIMEOUT at the deadline, and is hung up on", async (t) => {
   const target = await raw(t, () => {});
   const posted = await send(poster(t, { deadlineMs: 200 }), target.url);
   failed(posted, "TIMEOUT");
@@ -148,7 +148,7 @@ test("specification 6.4: a receiver that never answers is a TIMEOUT at the deadl
   assert.equal(target.count(), 1);
 });
 
-test("specification 6.4: headers that drip do not hold an attempt beyond the deadline", async (t) => {
+test("headers that drip do not hold an attempt beyond the deadline", async (t) => {
   const heads = ["", "H", "HTTP/1.1 200 OK\r\nX-Slow: "];
   for (const head of heads) {
     const target = await raw(t, (socket) => {
@@ -162,7 +162,7 @@ test("specification 6.4: headers that drip do not hold an attempt beyond the dea
   }
 });
 
-test("contract 5: a 2xx whose body hangs or drips is a success about a second after its status line", async (t) => {
+test("a 2xx whose body hangs or drips is a success about a second after its status line", async (t) => {
   const bodies = [
     "Content-Length: 10\r\n\r\n",
     "Content-Length: 100000\r\n\r\nabc",
@@ -184,14 +184,14 @@ test("contract 5: a 2xx whose body hangs or drips is a success about a second af
   await Promise.all(attempts);
 });
 
-test("contract 5: a status that came in time counts, though the deadline passes during the body", async (t) => {
+test("a status that came in time counts, though the deadline passes during the body", async (t) => {
   const target = await raw(t, (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab"));
   const posted = await send(poster(t, { deadlineMs: 200 }), target.url);
   assert.deepEqual([posted.status, posted.response, posted.error], [200, "ab", null]);
   assert.ok(posted.durationMs < 900);
 });
 
-test("contract 5: a body that breaks off, or is cut by a reset, does not change the status", async (t) => {
+test("a body that breaks off, or is cut by a reset, does not change the status", async (t) => {
   const target = await raw(t, (socket, count) => {
     socket.write(`HTTP/1.1 ${count === 1 ? 200 : 500} X\r\nContent-Length: 10\r\n\r\nab`, () => {
       if (count === 1) socket.end();
@@ -205,7 +205,7 @@ test("contract 5: a body that breaks off, or is cut by a reset, does not change 
   assert.deepEqual([second.status, second.error], [500, null]);
 });
 
-test("contract 5: at most 1 KiB of an endless answer is kept, little of it is read, and memory stays flat", async (t) => {
+test("at most 1 KiB of an endless answer is kept, little of it is read, and memory stays flat", async (t) => {
   const block = Buffer.alloc(64 * 1024, "x");
   const target = await raw(t, (socket) => {
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\n");
@@ -328,7 +328,7 @@ test("the second try shares the deadline of the first", async (t) => {
   assert.equal(target.count(), 3);
 });
 
-test("contract 5: receivers that hang do not delay another request, not even to the same host", async (t) => {
+test("receivers that hang do not delay another request, not even to the same host", async (t) => {
   const target = await http(t, (request, response) => {
     request.resume();
     if (request.url === "/hook/quick") response.end("ok");

@@ -20,7 +20,7 @@ const makeCustomer = (api: AdminApi, body = {}) =>
 const addNumber = (api: AdminApi, id: string, body = {}): Promise<CustomerNumber> =>
   api.data(`POST ${CUSTOMERS}/${id}/numbers`, { body: { provider: "sandbox", ...body } }, 201);
 
-test("contract 2: a customer is made with 201, found by id with its numbers, and has every field", async (t) => {
+test("a customer is made with 201, found by id with its numbers, and has every field", async (t) => {
   const api = await startAdminApi(t);
   const made = await makeCustomer(api, { email: "Ops@acme.example", company: "Acme Ltd" });
   assert.deepEqual(Object.keys(made), ["id", "name", "email", "company", "createdAt"]);
@@ -31,7 +31,7 @@ test("contract 2: a customer is made with 201, found by id with its numbers, and
   assert.deepEqual([bare.email, bare.company], [null, null]);
 });
 
-test("contract 5: a new customer has a sealed signing secret that nobody knows, and an inbox with one of its own", async (t) => {
+test("a new customer has a sealed signing secret that nobody knows, and an inbox with one of its own", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   const customer = await findCustomer(api.deps.store.db, id);
@@ -46,7 +46,7 @@ test("contract 5: a new customer has a sealed signing secret that nobody knows, 
   assert.notEqual(api.deps.sealer.open(inbox.secret, endpointSecretPlace(inbox.id)), opened);
 });
 
-test("contract 1: lists of customers and keys page by cursor, newest first, and stay stable while rows are added", async (t) => {
+test("lists of customers and keys page by cursor, newest first, and stay stable while rows are added", async (t) => {
   const api = await startAdminApi(t);
   const made: string[] = [];
   for (const name of ["a", "b", "c"]) made.unshift((await makeCustomer(api, { name })).id);
@@ -80,7 +80,7 @@ test("contract 1: lists of customers and keys page by cursor, newest first, and 
   assert.deepEqual((await api.failure(ofOther, {}, 400)).paths, ["cursor"]);
 });
 
-test("contract 2: admin routes take admin keys only, and admins have no others", async (t) => {
+test("admin routes take admin keys only, and admins have no others", async (t) => {
   const api = await startAdminApi(t);
   for (const line of [`GET ${CUSTOMERS}`, `GET ${KEYS}`, `POST ${KEYS}`, `DELETE ${KEYS}/${api.adminId}`]) {
     assert.equal((await api.failure(line, { key: api.key }, 403)).code, "FORBIDDEN");
@@ -88,7 +88,7 @@ test("contract 2: admin routes take admin keys only, and admins have no others",
   assert.equal((await api.failure("GET /v1/numbers", {}, 403)).code, "FORBIDDEN");
 });
 
-test("contract 1: every bad field of a customer, a number and a key is named at once", async (t) => {
+test("every bad field of a customer, a number and a key is named at once", async (t) => {
   const api = await startAdminApi(t);
   const { id } = api.customer;
   const rows: [line: string, body: unknown, paths: string[]][] = [
@@ -126,7 +126,7 @@ test("contract 1: every bad field of a customer, a number and a key is named at 
   }
 });
 
-test("contract 2: the first number is the default; a number shows what it can do; an e-mail address has no SMS", async (t) => {
+test("the first number is the default; a number shows what it can do; an e-mail address has no SMS", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   const first = await addNumber(api, id, { phoneNumber: "+15550001001" });
@@ -148,7 +148,7 @@ test("contract 2: the first number is the default; a number shows what it can do
   assert.deepEqual((await api.data(`GET ${CUSTOMERS}/${id}`)).numbers, [first, second]);
 });
 
-test("contract 2: a number belongs to one customer, compared as it is stored; it is free again once removed", async (t) => {
+test("a number belongs to one customer, compared as it is stored; it is free again once removed", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   await addNumber(api, id, { email: "desk@acme.example" });
@@ -163,7 +163,7 @@ test("contract 2: a number belongs to one customer, compared as it is stored; it
   assert.deepEqual(await api.data("GET /v1/numbers", { key: api.key }), []);
 });
 
-test("contract 2: of many who claim a number at once one gets it, with and without an idempotency key", async (t) => {
+test("of many who claim a number at once one gets it, with and without an idempotency key", async (t) => {
   const api = await startAdminApi(t);
   const owners = [api.customer.id, ...(await Promise.all([makeCustomer(api), makeCustomer(api)])).map(({ id }) => id)];
   const body = { provider: "sandbox", phoneNumber: "+15550001001" };
@@ -176,7 +176,7 @@ test("contract 2: of many who claim a number at once one gets it, with and witho
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
 });
 
-test("contract 2: numbers added to one customer at once leave exactly one default", async (t) => {
+test("numbers added to one customer at once leave exactly one default", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   const made = await Promise.all(
@@ -187,7 +187,7 @@ test("contract 2: numbers added to one customer at once leave exactly one defaul
   assert.equal(numbers.filter(({ isDefault }: CustomerNumber) => isDefault).length, 1);
 });
 
-test("contract 2: the default moves when another is made it, and to the oldest other when it is removed", async (t) => {
+test("the default moves when another is made it, and to the oldest other when it is removed", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   const [a, b, c] = [
@@ -220,7 +220,7 @@ test("contract 2: the default moves when another is made it, and to the oldest o
   assert.deepEqual(await numbers(), []);
 });
 
-test("contract 2: unknown ids, and numbers of another customer, are 404", async (t) => {
+test("unknown ids, and numbers of another customer, are 404", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api);
   const lines = [
@@ -236,7 +236,7 @@ test("contract 2: unknown ids, and numbers of another customer, are 404", async 
   assert.equal((await api.failure(`POST ${CUSTOMERS}/cust_none/numbers`, { body }, 404)).code, "NOT_FOUND");
 });
 
-test("contract 3: GET /v1/numbers is a plain list of one's own numbers with the health of their instance", async (t) => {
+test("GET /v1/numbers is a plain list of one's own numbers with the health of their instance", async (t) => {
   const api = await startAdminApi(t);
   await api.addTenant("another");
   const expected = {
@@ -258,7 +258,7 @@ test("contract 3: GET /v1/numbers is a plain list of one's own numbers with the 
   assert.deepEqual(await late, [{ ...expected, healthStatus: "unknown" }]);
 });
 
-test("contract 2: a key is shown once, opens at once, and the database holds its hash and last four only", async (t) => {
+test("a key is shown once, opens at once, and the database holds its hash and last four only", async (t) => {
   const api = await startAdminApi(t);
   const made = await api.makeKey({ rateLimit: { limit: 5, windowSeconds: 10 } });
   assert.match(made.key, /^tb_[A-Za-z0-9]{32,}$/);
@@ -281,7 +281,7 @@ test("contract 2: a key is shown once, opens at once, and the database holds its
   assert.equal((await api.data("GET /v1/numbers", { key: made.key })).length, 1);
 });
 
-test("contract 2: a key's customer may be named by its e-mail address, and an admin key has none", async (t) => {
+test("a key's customer may be named by its e-mail address, and an admin key has none", async (t) => {
   const api = await startAdminApi(t);
   const { id } = await makeCustomer(api, { email: "ops@acme.example" });
   const named = await api.data(`POST ${KEYS}`, { body: { name: "x", customerEmail: "OPS@acme.example" } }, 201);
@@ -291,7 +291,7 @@ test("contract 2: a key's customer may be named by its e-mail address, and an ad
   await api.data(`GET ${KEYS}`, { key: admin.key });
 });
 
-test("contract 2: a revoked key is refused from then on, and stays revoked as it was", async (t) => {
+test("a revoked key is refused from then on, and stays revoked as it was", async (t) => {
   const api = await startAdminApi(t);
   const { id, key } = await api.makeKey();
   await api.data("GET /v1/numbers", { key });
@@ -304,7 +304,7 @@ test("contract 2: a revoked key is refused from then on, and stays revoked as it
   assert.equal((await api.failure(`POST ${KEYS}/${id}/rotate`, {}, 400)).code, "INVALID_STATUS");
 });
 
-test("contract 2: a key expires at its time by the real clock, whatever the sandbox's says", async (t) => {
+test("a key expires at its time by the real clock, whatever the sandbox's says", async (t) => {
   const api = await startAdminApi(t);
   const { key } = await api.makeKey({ expiresAt: "2026-01-01T01:00:00+00:30" });
   api.clock.shift(86_400_000);
@@ -313,7 +313,7 @@ test("contract 2: a key expires at its time by the real clock, whatever the sand
   assert.equal((await api.failure("GET /v1/numbers", { key }, 401)).code, "UNAUTHORIZED");
 });
 
-test("contract 2: a rotated key works until its grace ends; the new one has customer, scope and limit of the old", async (t) => {
+test("a rotated key works until its grace ends; the new one has customer, scope and limit of the old", async (t) => {
   const api = await startAdminApi(t);
   const old = await api.makeKey({ rateLimit: { limit: 7, windowSeconds: 9 } });
   const made: Required<Key> = await api.data(
@@ -332,7 +332,7 @@ test("contract 2: a rotated key works until its grace ends; the new one has cust
   assert.equal((await api.failure(`POST ${KEYS}/${old.id}/rotate`, {}, 400)).code, "INVALID_STATUS");
 });
 
-test("contract 2: the grace of a rotation is a day unless given, may be none, and never outlasts the key", async (t) => {
+test("the grace of a rotation is a day unless given, may be none, and never outlasts the key", async (t) => {
   const api = await startAdminApi(t);
   const rows: [expiresAt: string | undefined, body: unknown, end: string][] = [
     [undefined, undefined, "2026-01-02T00:00:00.000Z"],
@@ -349,7 +349,7 @@ test("contract 2: the grace of a rotation is a day unless given, may be none, an
   }
 });
 
-test("contract 3: a repeated POST of an admin answers 200 with the record as it now is, and never the key again", async (t) => {
+test("a repeated POST of an admin answers 200 with the record as it now is, and never the key again", async (t) => {
   const api = await startAdminApi(t);
   const headers = { "idempotency-key": "once" };
   const twice = async (line: string, body: unknown, key: string) => {
@@ -377,7 +377,7 @@ test("contract 3: a repeated POST of an admin answers 200 with the record as it 
   assert.equal(reused.code, "IDEMPOTENCY_KEY_REUSED");
 });
 
-test("contract 3: a refused request does not use its idempotency key up, and two at once make one record", async (t) => {
+test("a refused request does not use its idempotency key up, and two at once make one record", async (t) => {
   const api = await startAdminApi(t);
   const headers = { "idempotency-key": "k" };
   await api.failure(`POST ${KEYS}`, { body: { name: "k", customerEmail: "late@acme.example" }, headers }, 400);

@@ -51,7 +51,7 @@ async function files(t: TestContext, served: Record<string, Buffer | number>): P
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("contract 3: what was sent as base64 is told of with a link that opens it, without a key, as a download", async () => {
+test("what was sent as base64 is told of with a link that opens it, without a key, as a download", async () => {
   const id = await sent([base64(PNG, { filename: 'été "1".png' }), base64(TEXT)]);
   const message = await record(id);
   const [image, plain] = message.attachments;
@@ -115,7 +115,7 @@ test("HEAD and ranges: the head alone, a part, the end; what cannot be met is an
   }
 });
 
-test("contract 3: a token that is bad, forged or of nothing is 404 in the envelope, and the route is public alone", async () => {
+test("a token that is bad, forged or of nothing is 404 in the envelope, and the route is public alone", async () => {
   const [{ downloadUrl }] = (await record(await sent([base64(PNG)]))).attachments;
   const token = new URL(downloadUrl).pathname.split("/").at(-1) ?? "";
   const forged = token.slice(0, -1) + (token.endsWith("A") ? "B" : "A");
@@ -177,7 +177,7 @@ test("what does not fit is a 400 that names every field: base64, type, address, 
   assert.deepEqual([large.status, large.error?.code], [413, "PAYLOAD_TOO_LARGE"]);
 });
 
-test("contract 3: media and files are fetched at the hand-over and sent, and one that cannot be had fails the message", async (t) => {
+test("media and files are fetched at the hand-over and sent, and one that cannot be had fails the message", async (t) => {
   const url = await files(t, { "/a.png": PNG, "/b.png": PNG, "/c.txt": TEXT, "/moved": 302 });
   const mediaUrls = [`${url}/a.png`, `${url}/b.png`];
   const good = await sent([{ type: "url", url: `${url}/c.txt` }, base64(PNG)], { content: { mediaUrls } });

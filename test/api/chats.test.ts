@@ -52,7 +52,7 @@ async function send(to: object, text = "Hello"): Promise<string> {
 const threadWith = (address: string) => `/v1/chats/${encodeURIComponent(address)}`;
 
 describe("a one-to-one thread", () => {
-  test("contract 3: appears by itself, is named by id or address, and holds both directions", async () => {
+  test("appears by itself, is named by id or address, and holds both directions", async () => {
     refused(await ask("GET", threadWith(ECHO)), 404, "CONVERSATION_NOT_FOUND");
     const id = await send({ to: ECHO }, "Ping");
     const { data: chat } = await ask("GET", threadWith(ECHO));
@@ -169,7 +169,7 @@ describe("a one-to-one thread", () => {
 });
 
 describe("a group", () => {
-  test("contract 3: is made with 201, and found again", async () => {
+  test("is made with 201, and found again", async () => {
     const chat = await makeGroup({ name: "Trip", participants: [ANN, "Bob@Example.com"] });
     assert.deepEqual(chat, {
       ...chat,
@@ -203,7 +203,7 @@ describe("a group", () => {
     );
   });
 
-  test("contract 4: each change answers the chat as it then is, and is one event", async () => {
+  test("each change answers the chat as it then is, and is one event", async () => {
     const { id } = await makeGroup({ name: "Trip" });
     const path = `/v1/chats/${id}`;
     const headers = { "X-Correlation-Id": `cor_${"a".repeat(32)}` };
@@ -287,7 +287,7 @@ describe("a group", () => {
     refused(await ask("POST", `/v1/chats/${id}/participants`, { participant: dan }), 403, "RECIPIENT_OPTED_OUT");
   });
 
-  test("contract 3: with an idempotency key is made once, and answered with 200 as it now is", async () => {
+  test("with an idempotency key is made once, and answered with 200 as it now is", async () => {
     const headers = { "Idempotency-Key": "group-1" };
     const body = { participants: [ANN, BOB], name: "Once" };
     const [one, two] = await Promise.all([1, 2].map(() => ask("POST", "/v1/chats/groups", body, headers)));

@@ -81,7 +81,7 @@ function about(ask: (id: string) => Pick<Scenario, "ask" | "body">, what: string
 
 const theirs = (what: string) => new RegExp(`was written by a contact; only a message of yours can be ${what}\\.`);
 
-testRefusals("contract 3: a clear answer, and nothing comes of", () => stage, {
+testRefusals("a clear answer, and nothing comes of", () => stage, {
   "a reaction over SMS, too early, too late, to nothing": () =>
     about((id) => ({ ask: `POST /v1/messages/${id}/reactions`, body: { type: "love" } }), "reacted to"),
   "a reaction that is none": () => {
@@ -283,7 +283,7 @@ const COMMANDS = [
   ["POST", "/unread", {}],
 ] as const;
 
-describe("contract 3: a contact search takes what is typed as it stands", () => {
+describe("a contact search takes what is typed as it stands", () => {
   const names = ["100 %", "a_b", "O'Brien", "back\\slash", "\u{1f600} Smile", 'double "quote"', "plain"];
 
   before(async () => {
@@ -317,7 +317,7 @@ describe("contract 3: a contact search takes what is typed as it stands", () => 
   });
 });
 
-test("contract 4: a Last-Event-ID that means nothing starts at the oldest event, after the comment that says so", async () => {
+test("a Last-Event-ID that means nothing starts at the oldest event, after the comment that says so", async () => {
   for (const id of ["nonsense", "msg_none", "'", "0", "x".repeat(500), one.sent]) {
     const stream = await openStream(stage.api.url, { key: stage.api.key, headers: { "last-event-id": id } });
     assert.deepEqual([stream.status, stream.comments[0]], [200, ": gap"], id);
@@ -325,7 +325,7 @@ test("contract 4: a Last-Event-ID that means nothing starts at the oldest event,
   }
 });
 
-test("contract 7: once a provider reaches people the clock is locked, and its customer has no sandbox", async () => {
+test("once a provider reaches people the clock is locked, and its customer has no sandbox", async () => {
   const { adminKey } = stage.api;
   const config = { url: "http://127.0.0.1:9", password: "a secret", ingest: "webhook" };
   const { data } = await stage.api.ask("GET", "/v1/admin/customers", { key: adminKey });

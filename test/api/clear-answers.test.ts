@@ -72,7 +72,7 @@ function attach(attachment: object, field: string, says: RegExp): Scenario {
 
 const field = (path: string, says: RegExp) => ({ code: "VALIDATION_ERROR", paths: [path], says }) as const;
 
-testRefusals("contract 1 to 3: a clear answer, and nothing comes of", () => stage, {
+testRefusals("a clear answer, and nothing comes of", () => stage, {
   "a number that another customer has": () => [
     {
       ask: `POST /v1/admin/customers/${one.second}/numbers`,
@@ -249,7 +249,7 @@ const NO_AMOUNTS: readonly unknown[] = [
   ...["Infinity", "٢٥", "２５", "25.00 USD", "0.00"],
 ];
 
-testRefusals("contract 3, Payments: a clear answer, and nothing comes of", () => stage, {
+testRefusals("a clear answer, and nothing comes of", () => stage, {
   "an amount that is none": () => [
     ...NO_AMOUNTS.map((amount) => ({
       ask: "POST /v1/payments/request",
@@ -278,7 +278,7 @@ testRefusals("contract 3, Payments: a clear answer, and nothing comes of", () =>
   },
 });
 
-describe("contract 3: what is fetched is judged when it is fetched, and the message says what was wrong with", () => {
+describe("what is fetched is judged when it is fetched, and the message says what was wrong with", () => {
   const cases: [name: string, attachment: object, reason: RegExp][] = [
     ["a file that lies about its type", { url: "/lie.png" }, /attachments\[0\].*\/lie\.png .*text\/html/],
     ["a file of another type than said", { url: "/dot.png", mimeType: "image/gif" }, /image\/gif.*image\/png/],

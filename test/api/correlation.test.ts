@@ -35,7 +35,7 @@ async function idsOf(type: string, about: (data: Record<string, unknown>) => boo
   return found ?? [];
 }
 
-test("contract 1: the webhooks that a later request leads to carry its correlation id, those of the sending that one's", async () => {
+test("the webhooks that a later request leads to carry its correlation id, those of the sending that one's", async () => {
   const [first, second] = ["1", "2"].map((digit) => `cor_${digit.repeat(32)}`);
   const id = await sent("+15005550100");
   await reached(id, "delivered");
@@ -52,7 +52,7 @@ test("contract 1: the webhooks that a later request leads to carry its correlati
   assert.deepEqual(await idsOf("message.deleted", ({ messageId }) => messageId === later), [second, second]);
 });
 
-test("contract 1: a payment request that is cancelled is told of with the cancelling request's correlation id", async () => {
+test("a payment request that is cancelled is told of with the cancelling request's correlation id", async () => {
   const body = { to: "+15005550113", amount: "5.00" };
   const { data } = await service.ask("POST", "/v1/payments/request", { body, headers: correlation("3") });
   await service.ask("POST", `/v1/payments/requests/${data.id}/cancel`, { headers: correlation("4") });

@@ -128,7 +128,7 @@ describe("routes of a customer (contract 2)", () => {
   });
 });
 
-test("contract 7: a customer whose SMS goes to people by a route has no sandbox, until the route is gone", async (t) => {
+test("a customer whose SMS goes to people by a route has no sandbox, until the route is gone", async (t) => {
   const service = await startTestService();
   t.after(() => service.stop());
   const admin = { key: service.adminKey };

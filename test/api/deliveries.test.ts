@@ -9,7 +9,7 @@ import { create, eventOf, log, serveWebhooks, tell, URL_A } from "../support/web
 
 const eventIds = ({ deliveries }: DeliveryList) => deliveries.map(({ eventId }) => eventId);
 
-test("contract 5: the log filters by status, endpoint, event and message, newest first", async (t) => {
+test("the log filters by status, endpoint, event and message, newest first", async (t) => {
   const api = await serveWebhooks(t);
   const a = await create(api, { url: URL_A, events: ["*"] });
   const b = await create(api, { url: "https://b.example.com/", events: ["message.read"] });
@@ -33,7 +33,7 @@ test("contract 5: the log filters by status, endpoint, event and message, newest
   assert.deepEqual((await log(api, "?eventId=evt_none&messageId=msg_1")).deliveries, []);
 });
 
-test("contract 1: pages of the log neither miss nor double a delivery while others are added", async (t) => {
+test("pages of the log neither miss nor double a delivery while others are added", async (t) => {
   const api = await serveWebhooks(t);
   await create(api, { url: URL_A, events: ["*"] });
   const told: string[] = [];
@@ -69,7 +69,7 @@ test("a bad filter, cursor or limit of the log is a 400 that names it", async (t
   }
 });
 
-test("contract 5: a retry by hand is due at once, twice is still one, and asked again after it ended is another", async (t) => {
+test("a retry by hand is due at once, twice is still one, and asked again after it ended is another", async (t) => {
   const api = await serveWebhooks(t);
   const { id: lane } = await create(api, { url: URL_A, events: ["*"] });
   await tell(api);
@@ -100,7 +100,7 @@ test("a delivery of a paused or deleted endpoint is not retried; one of a callba
   await api.data(202, "POST", retry(callback));
 });
 
-test("contract 2: another customer's deliveries are not there", async (t) => {
+test("another customer's deliveries are not there", async (t) => {
   const api = await serveWebhooks(t);
   const { key } = await api.addTenant("Other");
   await create(api, { url: URL_A, events: ["*"] });
@@ -113,7 +113,7 @@ test("contract 2: another customer's deliveries are not there", async (t) => {
   await api.refused("NOT_FOUND", "POST", `/v1/webhooks/deliveries/${delivery?.id}/retry`, { key });
 });
 
-test("contract 5: what an address answered that only the operator opened is withheld as soon as there are two customers", async (t) => {
+test("what an address answered that only the operator opened is withheld as soon as there are two customers", async (t) => {
   const api = await serveWebhooks(t);
   await create(api, { url: "http://127.0.0.1:9/", events: ["*"] });
   await create(api, { url: URL_A, events: ["*"] });
@@ -148,7 +148,7 @@ test("contract 5: what an address answered that only the operator opened is with
   });
 });
 
-test("contract 5: replay sends the events of a time to one endpoint again, in new deliveries", async (t) => {
+test("replay sends the events of a time to one endpoint again, in new deliveries", async (t) => {
   const api = await serveWebhooks(t);
   const { id } = await create(api, { url: URL_A, events: ["message.sent", "message.read"] });
   await create(api, { url: "https://b.example.com/", events: ["*"] });

@@ -7,7 +7,7 @@ import { ask, type RawAnswer } from "../support/socket.ts";
 
 const POST = "POST /v1/messages";
 
-test("contract 1: X-Request-Id and X-Correlation-Id are echoed when they are in form, else minted", async (t) => {
+test("X-Request-Id and X-Correlation-Id are echoed when they are in form, else minted", async (t) => {
   const { port } = await startEdge(t);
   const good = ["a", "my-id_1.2:3", "x".repeat(128)];
   for (const id of good) {
@@ -43,7 +43,7 @@ test("two Authorization headers are a 400, whichever of them would be valid", as
   assert.equal((await ask(port, http("GET /v1/nothing", [AUTH]))).status, 200);
 });
 
-test("contract 2: the rate limit is in the headers of every authenticated answer, and 429 names the wait", async (t) => {
+test("the rate limit is in the headers of every authenticated answer, and 429 names the wait", async (t) => {
   const { port, counted } = await startEdge(t, { rateLimit: { limit: 3, windowSeconds: 60 } });
   const lines = ["GET /v1/nothing", "GET /v1/none", "PUT /v1/messages", "GET /v1/nothing", "GET /v1/none"];
   const answers: RawAnswer[] = [];
@@ -75,7 +75,7 @@ test("contract 2: the rate limit is in the headers of every authenticated answer
   assert.equal(admin.headers["x-ratelimit-remaining"], "2", "a window for each key");
 });
 
-test("contract 1: overload refuses what writes before it asks for a key; reads and admins go on", async (t) => {
+test("overload refuses what writes before it asks for a key; reads and admins go on", async (t) => {
   const { port } = await startEdge(t, { available: () => 7 });
   const refused = await ask(port, http(POST));
   check(refused, {
@@ -89,7 +89,7 @@ test("contract 1: overload refuses what writes before it asks for a key; reads a
   assert.equal((await ask(port, http("POST /v1/admin/keys", [ADMIN]))).status, 200);
 });
 
-test("contract 6: a service that shuts down refuses everything under /v1 and closes the connection", async (t) => {
+test("a service that shuts down refuses everything under /v1 and closes the connection", async (t) => {
   const { port } = await startEdge(t, { isClosing: () => true });
   for (const line of [POST, "GET /v1/none", "GET /v1/messages/%zz"]) {
     const headers = { "retry-after": "5", connection: "close" };
@@ -97,7 +97,7 @@ test("contract 6: a service that shuts down refuses everything under /v1 and clo
   }
 });
 
-test("contract 3: Idempotency-Key is the header or the field, and a 400 where they differ", async (t) => {
+test("Idempotency-Key is the header or the field, and a 400 where they differ", async (t) => {
   const { port } = await startEdge(t);
   const post = (header: string | null, field: string | null) => {
     const body = { to: "+12", content: { text: "hi" }, ...(field === null ? {} : { idempotencyKey: field }) };
@@ -131,7 +131,7 @@ test("contract 3: Idempotency-Key is the header or the field, and a 400 where th
   }
 });
 
-test("contract 3: what is thrown inside is a 500 that says nothing of the inside, and is logged with its cause", async (t) => {
+test("what is thrown inside is a 500 that says nothing of the inside, and is logged with its cause", async (t) => {
   const { port, lines } = await startEdge(t);
   const answer = await ask(port, http("GET /v1/broken", [AUTH]));
   check(answer, { name: "broken", request: "", status: 500, code: "INTERNAL_ERROR" });
@@ -141,7 +141,7 @@ test("contract 3: what is thrown inside is a 500 that says nothing of the inside
   assert.equal(line.fields.requestId, answer.headers["x-request-id"]);
 });
 
-test("contract 6: one line a request, with the pattern and not the path, without key or number", async (t) => {
+test("one line a request, with the pattern and not the path, without key or number", async (t) => {
   const { port, lines, counted } = await startEdge(t);
   await ask(port, http("GET /v1/messages/+15005550100?to=+15005550100", [AUTH]));
   await ask(port, http("GET /v1/+15005550100", [AUTH]));
@@ -190,7 +190,7 @@ test("a key may be looked up at leisure, and a lookup that fails is a 500", asyn
   assert.equal((await ask(port, http(POST, [ADMIN, JSON_TYPE], GOOD))).status, 401);
 });
 
-test("design 7: the edge answers without a socket as it does over one", async (t) => {
+test("the edge answers without a socket as it does over one", async (t) => {
   const { app } = await startEdge(t, { rateLimit: { limit: 3, windowSeconds: 60 } });
   const headers = { authorization: `Bearer ${KEYS.customer}` };
   const taken = await app.inject({ method: "POST", url: "/v1/messages", headers, payload: JSON.parse(GOOD) });

@@ -47,14 +47,14 @@ const UNPARSABLE: [string, string][] = [
   ["two hosts", `${V1}Host: y\r\n\r\n`],
 ];
 
-test("contract 1: what is no HTTP is a 400 in the envelope", async (t) => {
+test("what is no HTTP is a 400 in the envelope", async (t) => {
   const { port } = await startEdge(t);
   for (const [name, bytes] of UNPARSABLE) {
     checkFailure(await ask(port, Buffer.from(bytes, "latin1")), 400, "VALIDATION_ERROR", name);
   }
 });
 
-test("contract 1: a request cut off in head or body is a 400 in the envelope, or nothing", async (t) => {
+test("a request cut off in head or body is a 400 in the envelope, or nothing", async (t) => {
   const { port, lines } = await startEdge(t);
   checkFailure(await ask(port, V1, { cut: true }), 400, "VALIDATION_ERROR", "cut head");
   checkFailure(
@@ -69,7 +69,7 @@ test("contract 1: a request cut off in head or body is a 400 in the envelope, or
   );
 });
 
-test("contract 1: 431 for too large a head and 414 for too long an address, however they come in", async (t) => {
+test("431 for too large a head and 414 for too long an address, however they come in", async (t) => {
   const { port } = await startEdge(t);
   const rows: [string, number, string, string][] = [
     ["17 KB of a header", 431, "HEADERS_TOO_LARGE", `${V1}X-A: ${"a".repeat(17_000)}\r\n\r\n`],
@@ -84,7 +84,7 @@ test("contract 1: 431 for too large a head and 414 for too long an address, howe
   for (const [name, status, code, bytes] of rows) checkFailure(await ask(port, bytes), status, code, name);
 });
 
-test("contract 1: a client that is too slow with its headers or body is told 408", async (t) => {
+test("a client that is too slow with its headers or body is told 408", async (t) => {
   const { port, lines } = await startEdge(t, { timeouts: SHORT });
   checkFailure(await ask(port, "GET / HT"), 408, "REQUEST_TIMEOUT", "headers");
   checkFailure(await ask(port, ""), 408, "REQUEST_TIMEOUT", "nothing at all");
@@ -109,7 +109,7 @@ test("a refused body that goes on without end is cut off in its time, and answer
   assert.match(received, /^HTTP\/1\.1 401 /);
 });
 
-test("contract 1: every method that can be parsed is answered in the envelope", async (t) => {
+test("every method that can be parsed is answered in the envelope", async (t) => {
   const { port } = await startEdge(t);
   for (const method of NODE_METHODS) {
     if (["CONNECT", "GET", "POST"].includes(method)) continue;
@@ -127,7 +127,7 @@ test("contract 1: every method that can be parsed is answered in the envelope", 
   assert.equal(tunnel.headers.allow, "GET, POST, PUT, PATCH, DELETE");
 });
 
-test("contract 1: a body of 30 MB is a 413 the client gets to read, sent with a length or in chunks", async (t) => {
+test("a body of 30 MB is a 413 the client gets to read, sent with a length or in chunks", async (t) => {
   const { port } = await startEdge(t);
   const big = Buffer.alloc(30_000_000, 0x20);
   const auth = { authorization: AUTH.slice("Authorization: ".length), "content-type": "application/json" };
@@ -147,7 +147,7 @@ test("contract 1: a body of 30 MB is a 413 the client gets to read, sent with a 
   }
 });
 
-test("contract 1: bodies end at 256 KiB, those of routes with attachments at 10 MiB", async (t) => {
+test("bodies end at 256 KiB, those of routes with attachments at 10 MiB", async (t) => {
   const { port } = await startEdge(t);
   const bodyOf = (bytes: number) => `{"text":"${"x".repeat(bytes - 11)}"}`;
   const post = (path: string, bytes: number) => ask(port, http(`POST ${path}`, [AUTH, JSON_TYPE], bodyOf(bytes)));

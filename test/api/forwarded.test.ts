@@ -24,7 +24,7 @@ async function warnedOf(env: Record<string, string>, header: string): Promise<st
   return warned;
 }
 
-test("contract 5: the first forwarded request warns once that TB_PUBLIC_URL is not set and loopback may be open", async () => {
+test("the first forwarded request warns once that TB_PUBLIC_URL is not set and loopback may be open", async () => {
   for (const header of ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"]) {
     const warned = await warnedOf({}, header);
     assert.equal(warned.length, 1, header);
@@ -32,7 +32,7 @@ test("contract 5: the first forwarded request warns once that TB_PUBLIC_URL is n
   }
 });
 
-test("contract 5: a service whose TB_PUBLIC_URL names another host keeps webhooks off loopback", async () => {
+test("a service whose TB_PUBLIC_URL names another host keeps webhooks off loopback", async () => {
   const api = await startTestService({ TB_PUBLIC_URL: "https://tightbeam.example" });
   try {
     // The service is asked where it listens: nothing answers at its public address here.

@@ -10,7 +10,7 @@ test.after(() => api.stop());
 
 const POSTS = Object.entries((await readDocument()).paths).flatMap(([path, item]) => ("post" in item ? [path] : []));
 
-test("contract 3: no POST under /v1 refuses an idempotencyKey in the body", async () => {
+test("no POST under /v1 refuses an idempotencyKey in the body", async () => {
   assert.ok(POSTS.length > 30);
   for (const [index, path] of POSTS.filter((one) => one.startsWith("/v1/")).entries()) {
     const key = path.startsWith("/v1/admin") ? api.adminKey : api.key;
@@ -21,7 +21,7 @@ test("contract 3: no POST under /v1 refuses an idempotencyKey in the body", asyn
   }
 });
 
-test("contract 3: a key in the body and the same key in the header are one key, and another request is a 409", async () => {
+test("a key in the body and the same key in the header are one key, and another request is a 409", async () => {
   for (const [path, admin, body, other] of [
     ["/v1/admin/customers", true, { name: "Acme" }, { name: "Other" }],
     ["/v1/contacts", false, { phoneNumber: "+15005550123" }, { phoneNumber: "+15005550124" }],
@@ -50,7 +50,7 @@ test("contract 3: a key in the body and the same key in the header are one key, 
   }
 });
 
-test("contract 3: two tests of the webhook with one key in the body are one delivery", async () => {
+test("two tests of the webhook with one key in the body are one delivery", async () => {
   const body = { url: "http://127.0.0.1:9/c", events: ["*"] };
   assert.equal((await api.ask("PUT", "/v1/webhooks", { body })).status, 200);
   const command = { body: { idempotencyKey: "one test" } };

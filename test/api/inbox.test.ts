@@ -41,7 +41,7 @@ async function post(url: string, headers: Record<string, string>, body: string |
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
-test("contract 7: a customer's inbox is there from the first moment, empty, with an address and a secret of its own", async (t) => {
+test("a customer's inbox is there from the first moment, empty, with an address and a secret of its own", async (t) => {
   const api = await startAdminApi(t);
   const { inbox } = await makeOwner(api);
   assert.match(inbox.url, new RegExp(`^${api.url}/sandbox/inbox/[0-9a-f]{32}$`));
@@ -53,7 +53,7 @@ test("contract 7: a customer's inbox is there from the first moment, empty, with
   assert.notEqual(other.inbox.secret, inbox.secret);
 });
 
-test("contract 7: the inbox keeps what is rightly signed, byte for byte and with its headers, and answers 200", async (t) => {
+test("the inbox keeps what is rightly signed, byte for byte and with its headers, and answers 200", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read } = await makeOwner(api);
   const headers = { "content-type": "application/json", "x-correlation-id": "cor_1", ...signed(api, inbox.secret) };
@@ -80,7 +80,7 @@ test("an address that is no inbox is a 404 before a byte of the body has come", 
   }
 });
 
-test("contract 7: what is not signed, or with another secret, body or time, is refused with 401 and shown", async (t) => {
+test("what is not signed, or with another secret, body or time, is refused with 401 and shown", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read } = await makeOwner(api);
   const other = await makeOwner(api);
@@ -103,7 +103,7 @@ test("contract 7: what is not signed, or with another secret, body or time, is r
   assert.equal((await post(inbox.url, signed(api, inbox.secret, BODY, -300))).status, 200);
 });
 
-test("contract 7: a body may be of any type and up to 1 MiB; a larger one is a 413", async (t) => {
+test("a body may be of any type and up to 1 MiB; a larger one is a 413", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read } = await makeOwner(api);
   const bytes = Buffer.from([0, 255, 254, 10]);
@@ -126,7 +126,7 @@ test("contract 7: a body may be of any type and up to 1 MiB; a larger one is a 4
   assert.equal(failureOf(413, large.text).error.code, "PAYLOAD_TOO_LARGE");
 });
 
-test("contract 7: an address that is no inbox is a 404, and so is any inbox when they are off", async (t) => {
+test("an address that is no inbox is a 404, and so is any inbox when they are off", async (t) => {
   const api = await startAdminApi(t, { settings: { sandboxInbox: false } });
   const { id } = await api.data("POST /v1/admin/customers", { body: { name: "Acme" } }, 201);
   const { key } = await api.makeKey({ customerId: id });
@@ -141,7 +141,7 @@ test("contract 7: an address that is no inbox is a 404, and so is any inbox when
   }
 });
 
-test("contract 7: the inbox keeps the last 500 requests, newest first, until it is emptied", async (t) => {
+test("the inbox keeps the last 500 requests, newest first, until it is emptied", async (t) => {
   const api = await startAdminApi(t);
   const { key, inbox, read } = await makeOwner(api);
   for (let index = 1; index <= 505; index += 1) {
@@ -155,7 +155,7 @@ test("contract 7: the inbox keeps the last 500 requests, newest first, until it 
   assert.deepEqual(await read(), emptied);
 });
 
-test("contract 7: the inbox fails the first so many, then answers the status it was told, until it is told otherwise", async (t) => {
+test("the inbox fails the first so many, then answers the status it was told, until it is told otherwise", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read, behave } = await makeOwner(api);
   const statuses = async (count: number) => {
@@ -179,7 +179,7 @@ test("contract 7: the inbox fails the first so many, then answers the status it 
   assert.deepEqual(await statuses(1), [200]);
 });
 
-test("contract 7: the inbox delays its answer as told, and hangs for a sender who leaves before", async (t) => {
+test("the inbox delays its answer as told, and hangs for a sender who leaves before", async (t) => {
   const api = await startAdminApi(t);
   const { inbox, read, behave } = await makeOwner(api);
   await behave({ delayMs: 60_000 });
@@ -205,7 +205,7 @@ test("contract 7: the inbox delays its answer as told, and hangs for a sender wh
   await until(() => api.clock.pending === 0, { what: "the end of the delay" });
 });
 
-test("contract 7: a behaviour outside its bounds is a 400 that names the field", async (t) => {
+test("a behaviour outside its bounds is a 400 that names the field", async (t) => {
   const api = await startAdminApi(t);
   const { key } = await makeOwner(api);
   const rows: [body: object, path: string][] = [
@@ -223,7 +223,7 @@ test("contract 7: a behaviour outside its bounds is a 400 that names the field",
   }
 });
 
-test("contract 2: one customer's inbox is no other's, and admins have none", async (t) => {
+test("one customer's inbox is no other's, and admins have none", async (t) => {
   const api = await startAdminApi(t);
   const owner = await makeOwner(api);
   const other = await makeOwner(api);

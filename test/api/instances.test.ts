@@ -121,7 +121,7 @@ describe("instances (contract 2)", () => {
   });
 });
 
-test("contract 5, 6: with the first instance that is no sandbox, keys leave the file and webhooks to loopback are over", async (t) => {
+test("with the first instance that is no sandbox, keys leave the file and webhooks to loopback are over", async (t) => {
   const service = await startTestService();
   t.after(() => service.stop());
   const credentials = () => JSON.parse(readFileSync(join(service.dataDir, "credentials.json"), "utf8"));

@@ -63,7 +63,7 @@ const NOT_FOUND: readonly (readonly [string, ErrorCode])[] = [
   ["/v1/", "NOT_FOUND"],
 ];
 
-describe("contract 2: another customer's id is a 404 with its code, never a 403, in every parameter of", () => {
+describe("another customer's id is a 404 with its code, never a 403, in every parameter of", () => {
   for (const route of CUSTOMER_ROUTES.filter(({ path }) => path.includes(":") && !isOfPhones(path))) {
     test(route.name, async () => {
       const untouched = await viewOfFirst();
@@ -102,7 +102,7 @@ async function viewOfFirst(): Promise<Record<string, unknown>> {
 /** What a route needs in its query so that it answers soon. */
 const SOON: Record<string, string> = { "/v1/sandbox/wait": "timeoutSeconds=0&" };
 
-describe("contract 2: nothing of another customer is shown by", () => {
+describe("nothing of another customer is shown by", () => {
   for (const route of CUSTOMER_ROUTES.filter(({ method, path }) => method === "GET" && !path.includes(":"))) {
     test(route.name, async () => {
       const base = `${route.path}?${SOON[route.path] ?? ""}`;
@@ -194,7 +194,7 @@ const WRITES: Record<string, Write[]> = {
   "POST /v1/sandbox/reset": [{ body: {}, statuses: [200] }],
 };
 
-test("contract 2: what a customer changes is its own, at every route that changes something without naming an id", async () => {
+test("what a customer changes is its own, at every route that changes something without naming an id", async () => {
   const routes = CUSTOMER_ROUTES.filter(({ method, path }) => method !== "GET" && !path.includes(":"));
   const unnamed = routes.filter(({ name }) => WRITES[name] === undefined).map(({ name }) => name);
   assert.deepEqual(unnamed, [], "new routes: say in WRITES what another customer may do there");
@@ -224,7 +224,7 @@ test("contract 2: what a customer changes is its own, at every route that change
 /** The path of a route with somebody's message in each parameter. */
 const anyPath = ({ path }: ListedRoute) => path.replaceAll(/:\w+/g, one.delivered);
 
-describe("contract 2: an admin key is 403 FORBIDDEN at", () => {
+describe("an admin key is 403 FORBIDDEN at", () => {
   for (const route of CUSTOMER_ROUTES) {
     test(route.name, async () => {
       const { status, error } = await admin(route.method, anyPath(route), route.body);
@@ -233,7 +233,7 @@ describe("contract 2: an admin key is 403 FORBIDDEN at", () => {
   }
 });
 
-describe("contract 2: a messages key is 403 FORBIDDEN at", () => {
+describe("a messages key is 403 FORBIDDEN at", () => {
   for (const route of ADMIN_ROUTES) {
     test(route.name, async () => {
       for (const id of [firstId, otherId, ...ids.key]) {
@@ -245,7 +245,7 @@ describe("contract 2: a messages key is 403 FORBIDDEN at", () => {
   }
 });
 
-test("contract 7: with two customers neither moves the sandbox's clock, and an admin key does", async () => {
+test("with two customers neither moves the sandbox's clock, and an admin key does", async () => {
   for (const body of [{ reset: true }, { advance: "1h" }]) {
     const { status, error } = await other("POST", "/v1/sandbox/clock", body);
     assert.deepEqual([status, error?.code], [403, "FORBIDDEN"]);
@@ -256,7 +256,7 @@ test("contract 7: with two customers neither moves the sandbox's clock, and an a
   assert.equal((await admin("POST", "/v1/sandbox/clock", { reset: true })).data.offsetMs, 0);
 });
 
-test("contract 2: of /v1/admin a messages key has GET usage alone, and of that only its own", async () => {
+test("of /v1/admin a messages key has GET usage alone, and of that only its own", async () => {
   const open = ROUTES.filter(({ scope }) => scope === "any").map(({ name }) => name);
   assert.deepEqual(open.sort(), ["GET /v1/admin/usage", "GET /v1/sandbox/clock", "POST /v1/sandbox/clock"]);
   const oneKind = ROUTES.filter(({ scope }) => scope !== "any");
@@ -273,7 +273,7 @@ test("contract 2: of /v1/admin a messages key has GET usage alone, and of that o
   }
 });
 
-test("contract 1: without a key, or with one that was revoked, every route is 401", async () => {
+test("without a key, or with one that was revoked, every route is 401", async () => {
   const { data } = await admin("POST", "/v1/admin/keys", { name: "gone", customerId: otherId });
   await admin("DELETE", `/v1/admin/keys/${data.id}`);
   for (const route of ROUTES.filter(({ scope }) => scope !== "public")) {

@@ -8,7 +8,7 @@ import { serveWebhooks, URL_A, URL_B } from "../support/webhooks.ts";
 
 const EVENTS = ["*"];
 
-test("contract 5: maxInFlight is the default unless given, set by PUT, POST and PATCH, and in every record", async (t) => {
+test("maxInFlight is the default unless given, set by PUT, POST and PATCH, and in every record", async (t) => {
   const api = await serveWebhooks(t);
   const ask = (method: "PUT" | "POST" | "PATCH", path: string, body: object) =>
     api.data<Webhook>(method === "POST" ? 201 : 200, method, path, { body });
@@ -27,7 +27,7 @@ test("contract 5: maxInFlight is the default unless given, set by PUT, POST and 
   );
 });
 
-test("contract 5: maxInFlight is a whole number from 1 to 256", async (t) => {
+test("maxInFlight is a whole number from 1 to 256", async (t) => {
   const api = await serveWebhooks(t);
   const body = { url: URL_A, events: EVENTS };
   for (const maxInFlight of [0, 257, 1.5, -1, "8", null]) {

@@ -46,7 +46,7 @@ const SANDBOX: [last4: string, status: string, channel: string, events: string[]
   ["0108", "read", "imessage", ["sent", "delivered", "read"]],
 ];
 
-describe("contract 7: the sandbox's recipients", { concurrency: true }, () => {
+describe("the sandbox's recipients", { concurrency: true }, () => {
   for (const [last4, status, channel, events, errorCode] of SANDBOX) {
     test(`+1500555${last4} ends ${status} by ${channel}, told in order, each event once`, async () => {
       const { data } = await send(`+1500555${last4}`);
@@ -68,7 +68,7 @@ describe("contract 7: the sandbox's recipients", { concurrency: true }, () => {
   }
 });
 
-test("contract 3: a message nobody reads in time falls back after fallbackAfterSeconds, and only then", async () => {
+test("a message nobody reads in time falls back after fallbackAfterSeconds, and only then", async () => {
   const { data } = await send("+15005550103", { routing: { fallbackAfterSeconds: 10 } });
   await reaches(data.id, "sent");
   await until(async () => (await get(data.id)).data.status === "delivered", { limitMs: 20_000 });
@@ -88,7 +88,7 @@ test("contract 3: a message nobody reads in time falls back after fallbackAfterS
   assert.equal(fallback?.event.data.channel, "sms");
 });
 
-test("contract 3: fallback:false fails on the first channel", async () => {
+test("fallback:false fails on the first channel", async () => {
   const { data } = await send("+15005550102", { routing: { fallback: false } });
   await reaches(data.id, "failed");
   assert.equal((await get(data.id)).data.errorCode, "NO_CHANNEL_AVAILABLE");
@@ -96,7 +96,7 @@ test("contract 3: fallback:false fails on the first channel", async () => {
   assert.deepEqual(receiver.types(data.id), ["message.queued", "message.failed"]);
 });
 
-test("contract 3: preference decides the order of channels", async () => {
+test("preference decides the order of channels", async () => {
   const { data } = await send("+15005550100", { routing: { preference: ["sms", "imessage"] } });
   assert.equal(data.channel, "sms");
   await reaches(data.id, "delivered");
@@ -185,7 +185,7 @@ const REFUSALS: [title: string, body: object, status: number, code: string, path
   ],
 ];
 
-describe("contract 3: what cannot be sent is refused by name", () => {
+describe("what cannot be sent is refused by name", () => {
   for (const [title, body, status, code, path] of REFUSALS) {
     test(`${title}: ${code}`, async () => {
       const { status: answered, error } = await api.ask("POST", "/v1/messages", { body });
@@ -196,7 +196,7 @@ describe("contract 3: what cannot be sent is refused by name", () => {
   }
 });
 
-describe("contract 3: idempotency", () => {
+describe("idempotency", () => {
   test("a repeat answers 200 with the first message as it now is, and sends nothing", async () => {
     const first = await send("+15005550100", { idempotencyKey: "once-1" });
     assert.equal(first.status, 202);
@@ -240,7 +240,7 @@ describe("contract 3: idempotency", () => {
   });
 });
 
-describe("contract 3: schedules", () => {
+describe("schedules", () => {
   const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
 
   test("a scheduled message is told of, queued when due, and delivered", async () => {
@@ -288,7 +288,7 @@ describe("contract 3: schedules", () => {
   });
 });
 
-describe("contract 3: retry and delete", () => {
+describe("retry and delete", () => {
   test("a failed message is queued again by hand, any other is INVALID_STATUS", async () => {
     const { data } = await send("+15005550105");
     await reaches(data.id, "failed");
@@ -329,7 +329,7 @@ describe("contract 3: retry and delete", () => {
   });
 });
 
-describe("contract 1, 3: lists", () => {
+describe("lists", () => {
   test("messages page newest first, stable while others are added, by cursor", async () => {
     const sent: string[] = [];
     for (let index = 0; index < 5; index += 1)

@@ -30,7 +30,7 @@ const write = (contact: string, text: string, more = {}) =>
 const isListed = async (contact: string) => (await api.ask("GET", pathOf(contact))).status === 200;
 const advance = (by: string) => api.ask("POST", "/v1/sandbox/clock", { body: { advance: by } });
 
-test("contract 3: PUT puts a contact on a number's list, once; DELETE takes it off", async () => {
+test("PUT puts a contact on a number's list, once; DELETE takes it off", async () => {
   const contact = nextContact();
   assert.deepEqual(
     [(await api.ask("GET", pathOf(contact))).error?.code, await isListed(contact)],
@@ -48,7 +48,7 @@ test("contract 3: PUT puts a contact on a number's list, once; DELETE takes it o
   assert.equal((await api.ask("DELETE", pathOf(contact))).error?.code, "NOT_FOUND");
 });
 
-test("contract 3: a send to a contact on the list is refused with 403 RECIPIENT_OPTED_OUT, at once and only to it", async () => {
+test("a send to a contact on the list is refused with 403 RECIPIENT_OPTED_OUT, at once and only to it", async () => {
   const contact = nextContact();
   await send(contact);
   await api.ask("PUT", pathOf(contact));
@@ -59,13 +59,13 @@ test("contract 3: a send to a contact on the list is refused with 403 RECIPIENT_
   assert.equal((await send(contact)).status, 202);
 });
 
-test("contract 3: an e-mail address is the same contact in any case", async () => {
+test("an e-mail address is the same contact in any case", async () => {
   await api.ask("PUT", pathOf("Ada@Example.com"));
   assert.ok(await isListed("ada@example.COM"));
   assert.equal((await send("ADA@example.com")).error?.code, "RECIPIENT_OPTED_OUT");
 });
 
-test("contract 3: STOP from a phone ends messages from that number, START begins them again", async () => {
+test("STOP from a phone ends messages from that number, START begins them again", async () => {
   const contact = nextContact();
   await send(contact);
   for (const channel of ["sms", "imessage"]) {
@@ -82,7 +82,7 @@ test("contract 3: STOP from a phone ends messages from that number, START begins
   }
 });
 
-test("contract 3: a scheduled message to a contact that stopped meanwhile fails with RECIPIENT_OPTED_OUT when due", async () => {
+test("a scheduled message to a contact that stopped meanwhile fails with RECIPIENT_OPTED_OUT when due", async () => {
   const contact = nextContact();
   const { data: clock } = await api.ask("GET", "/v1/sandbox/clock");
   const scheduledAt = new Date(Date.parse(clock.now) + 3_600_000).toISOString();
@@ -99,7 +99,7 @@ test("contract 3: a scheduled message to a contact that stopped meanwhile fails 
   assert.equal(failed.sentAt, null);
 });
 
-test("contract 1: the list pages newest first, and is filtered by number", async () => {
+test("the list pages newest first, and is filtered by number", async () => {
   const made = [];
   for (let left = 5; left > 0; left -= 1) {
     const contact = nextContact();
@@ -121,7 +121,7 @@ test("contract 1: the list pages newest first, and is filtered by number", async
   }
 });
 
-test("contract 3: what is no address is a 400, and what is no number of the customer a 404", async () => {
+test("what is no address is a 400, and what is no number of the customer a 404", async () => {
   assert.equal((await api.ask("PUT", pathOf("5005550100"))).error?.code, "INVALID_PHONE_NUMBER");
   for (const method of ["GET", "PUT", "DELETE"]) {
     assert.equal((await api.ask(method, pathOf(nextContact(), "+15005559999"))).error?.code, "NOT_FOUND");
@@ -129,7 +129,7 @@ test("contract 3: what is no address is a 400, and what is no number of the cust
   }
 });
 
-test("contract 2: a number that moves to another customer takes along who has opted out of it, and shows nobody the list", async () => {
+test("a number that moves to another customer takes along who has opted out of it, and shows nobody the list", async () => {
   const admin = (method: string, path: string, body?: object) =>
     api.ask(method, path, { key: api.adminKey, ...(body === undefined ? {} : { body }) });
   const join = async (name: string) => {

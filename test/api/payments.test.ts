@@ -49,7 +49,7 @@ async function addCustomer(name: string): Promise<string> {
   return made.data.key;
 }
 
-describe("contract 3: POST /v1/payments/request", () => {
+describe("POST /v1/payments/request", () => {
   test("answers 202 with the whole record, and sends the message that asks", async () => {
     const metadata = { order: 7 };
     const { status, data } = await request({ amount: "1234.5", note: "Lunch", metadata, expiresInSeconds: 60 });
@@ -167,7 +167,7 @@ describe("contract 3: POST /v1/payments/request", () => {
   });
 });
 
-test("contract 7: a contact that pays: created, inbound, paid, each told once, to the callbackUrl too", async () => {
+test("a contact that pays: created, inbound, paid, each told once, to the callbackUrl too", async () => {
   const callback = await startReceiver();
   try {
     const { data } = await request({ to: PAYS, amount: 12.34, callbackUrl: callback.url });
@@ -191,7 +191,7 @@ test("contract 7: a contact that pays: created, inbound, paid, each told once, t
   }
 });
 
-test("contract 7: a payment by hand on the contact's phone pays the request that has its amount", async () => {
+test("a payment by hand on the contact's phone pays the request that has its amount", async () => {
   const { data } = await request({ amount: "3.21" });
   const pay = (amount: string) => api.ask("POST", `/v1/sandbox/phones/${IGNORES}/payments`, { body: { amount } });
   await pay("3.20");
@@ -200,7 +200,7 @@ test("contract 7: a payment by hand on the contact's phone pays the request that
   assert.equal((await get(data.id)).paidBy?.messageId, paying.data.id);
 });
 
-test("contract 3, Payments: a message that fails cancels its request, and is not retried", async () => {
+test("a message that fails cancels its request, and is not retried", async () => {
   const { data } = await request({ to: UNREACHABLE });
   await reaches(data.id, "cancelled");
   const { reason, cancelledAt } = await get(data.id);
@@ -210,7 +210,7 @@ test("contract 3, Payments: a message that fails cancels its request, and is not
   assert.equal(retried.error?.code, "INVALID_STATUS");
 });
 
-test("contract 3: cancel answers the record; then 400 INVALID_STATUS, but the same record for its idempotency key", async () => {
+test("cancel answers the record; then 400 INVALID_STATUS, but the same record for its idempotency key", async () => {
   const { data } = await request({});
   const headers = { "idempotency-key": "cancel-1", "content-type": "application/json" };
   const cancelled = await cancel(data.id, { headers });
@@ -224,7 +224,7 @@ test("contract 3: cancel answers the record; then 400 INVALID_STATUS, but the sa
   assert.deepEqual(told(data.id)[1]?.event.data, cancelled.data);
 });
 
-test("contract 3: a request expires on the clock within a second, and after a restart at once", async () => {
+test("a request expires on the clock within a second, and after a restart at once", async () => {
   const [soon, later] = [await request({ expiresInSeconds: 60 }), await request({ expiresInSeconds: 120 })];
   await api.ask("POST", "/v1/sandbox/clock", { body: { advance: "60s" } });
   await until(async () => (await get(soon.data.id)).status === "expired", { limitMs: 1_000 });
@@ -241,7 +241,7 @@ test("contract 3: a request expires on the clock within a second, and after a re
   );
 });
 
-describe("contract 3: GET /v1/payments/requests", () => {
+describe("GET /v1/payments/requests", () => {
   test("pages newest first, by status and by dates, of the own customer only", async () => {
     const key = await addCustomer("Lister");
     assert.deepEqual(await list("", key), { requests: [], pagination: { hasMore: false, nextCursor: null } });
@@ -290,7 +290,7 @@ describe("contract 3: GET /v1/payments/requests", () => {
     assert.equal((await api.ask("GET", "/v1/payments/requests?cursor=x")).status, 400);
   });
 
-  test("contract 2: an unknown request and another customer's are a 404 NOT_FOUND", async () => {
+  test("an unknown request and another customer's are a 404 NOT_FOUND", async () => {
     const { data } = await request({});
     const key = await addCustomer("Stranger");
     const answers = [

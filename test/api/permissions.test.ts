@@ -28,7 +28,7 @@ function opens(method: string, path: string): KeyPermission[] {
 }
 
 for (const permission of ["read", "send", "webhooks"] as const) {
-  test(`contract 2: a key narrowed to ${permission} gets 403 FORBIDDEN wherever it lacks the permission`, async () => {
+  test(`a key narrowed to ${permission} gets 403 FORBIDDEN wherever it lacks the permission`, async () => {
     const { key } = await keyWith([permission]);
     const closed = ROUTES.filter(({ method, path }) => !opens(method, path).includes(permission));
     assert.ok(closed.length > 5);
@@ -42,7 +42,7 @@ for (const permission of ["read", "send", "webhooks"] as const) {
   });
 }
 
-test("contract 2: a narrowed key does what it may, and so does the key that replaces it", async () => {
+test("a narrowed key does what it may, and so does the key that replaces it", async () => {
   const { key, id, permissions } = await keyWith(["webhooks", "send"]);
   assert.deepEqual(permissions, ["send", "webhooks"]);
   const send = (by: string) =>
@@ -57,7 +57,7 @@ test("contract 2: a narrowed key does what it may, and so does the key that repl
   assert.equal((await api.ask("GET", "/v1/messages", { key: rotated.data.key })).status, 403);
 });
 
-test("contract 2: a key that nothing is said of may do everything, also after a restart", async () => {
+test("a key that nothing is said of may do everything, also after a restart", async () => {
   const { keys } = (await api.ask("GET", "/v1/admin/keys", { key: api.adminKey })).data;
   const first = keys.at(-1);
   const all = ["read", "send", "webhooks"];
@@ -70,7 +70,7 @@ test("contract 2: a key that nothing is said of may do everything, also after a 
   await until(async () => (await api.ask("GET", `/v1/messages/${sent.data.id}`)).data.status === "delivered");
 });
 
-test("contract 2: permissions that are unknown, empty, or given to an admin key are a 400 that names the field", async () => {
+test("permissions that are unknown, empty, or given to an admin key are a 400 that names the field", async () => {
   const bad = [{ permissions: [] }, { permissions: ["write"] }, { permissions: ["read"], scope: "admin" }];
   for (const given of bad) {
     const owner = "scope" in given ? {} : { customerId };

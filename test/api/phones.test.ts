@@ -12,7 +12,7 @@ before(async () => {
 
 after(() => stage.api.stop());
 
-describe("contract 7: phones do what they are told", () => {
+describe("phones do what they are told", () => {
   test("a phone writes: the inbound message is answered, and told of", async () => {
     let message: Data;
     const [event] = await stage.tells(async () => {
@@ -211,7 +211,7 @@ describe("contract 7: phones do what they are told", () => {
     assert.equal((await act("miss")).status, "missed");
   });
 
-  test("contract 3: an action with an idempotency key is done once, also when it is asked for twice at a time", async () => {
+  test("an action with an idempotency key is done once, also when it is asked for twice at a time", async () => {
     const write = (text: string, key = "w-1") =>
       stage.api.ask("POST", `${phone("0131")}/messages`, { body: { text }, headers: { "idempotency-key": key } });
     const [first, second] = await Promise.all([write("Once"), write("Once")]);

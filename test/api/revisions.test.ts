@@ -41,7 +41,7 @@ const told = (id: string, types: string[]) =>
 const received = (type: string, match: (data: Record<string, unknown>) => boolean) =>
   receiver.received.filter(({ event }) => event.type === type && match(event.data)).map(({ event }) => event.data);
 
-test("contract 3, 4: an edit answers the record with its new text, and is told of once", async () => {
+test("an edit answers the record with its new text, and is told of once", async () => {
   const id = await sent();
   const { status, data } = await put(id, { text: "Hello again", backwardsCompatibilityMessage: "Edited" });
   assert.equal(status, 200);
@@ -76,7 +76,7 @@ test("contract 1: `content.text` stands for `text`, `reaction` for `type`; both 
   assert.equal((await get(id)).data.content.text, "One");
 });
 
-test("contract 3: an unsend answers the record, is told of, and nothing is done to the message after it", async () => {
+test("an unsend answers the record, is told of, and nothing is done to the message after it", async () => {
   const id = await sent();
   const { status, data } = await post(`${id}/unsend`);
   assert.equal(status, 200);
@@ -99,7 +99,7 @@ test("contract 3: an unsend answers the record, is told of, and nothing is done 
   );
 });
 
-test("contract 3: every reaction and its removal answers what it is", async () => {
+test("every reaction and its removal answers what it is", async () => {
   const id = await sent();
   for (const reaction of ["love", "like", "dislike", "laugh", "emphasize", "question"].flatMap((one) => [
     one,
@@ -110,7 +110,7 @@ test("contract 3: every reaction and its removal answers what it is", async () =
   }
 });
 
-test("contract 3: a repeat of an idempotency key answers as the first time, and another order with it is a 409", async () => {
+test("a repeat of an idempotency key answers as the first time, and another order with it is a 409", async () => {
   const id = await sent();
   const headers = { "idempotency-key": `unsend ${id}` };
   const first = await post(`${id}/unsend`, undefined, headers);
@@ -120,7 +120,7 @@ test("contract 3: a repeat of an idempotency key answers as the first time, and 
   assert.deepEqual([other.status, other.error?.code], [409, "IDEMPOTENCY_KEY_REUSED"]);
 });
 
-test("contract 3: any single emoji is a reaction, and with a minus its removal; anything else is a 400 that says so", async () => {
+test("any single emoji is a reaction, and with a minus its removal; anything else is a 400 that says so", async () => {
   const id = await sent();
   for (const reaction of ["😂", "-😂", "👩‍👩‍👧‍👦", "-🏳️‍🌈"]) {
     const { status, data } = await post(`${id}/reactions`, { type: reaction });
@@ -136,7 +136,7 @@ test("contract 3: any single emoji is a reaction, and with a minus its removal; 
   assert.equal((await post(`${sms}/reactions`, { type: "🎉" })).error?.code, "CHANNEL_NOT_SUPPORTED");
 });
 
-test("contract 3: only an iMessage that was sent can be edited, taken back or reacted to", async () => {
+test("only an iMessage that was sent can be edited, taken back or reacted to", async () => {
   const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
   const scheduled = await api.ask("POST", "/v1/messages", {
     body: { to: "+15005550100", content: { text: "Later" }, scheduledAt },
@@ -159,7 +159,7 @@ test("contract 3: only an iMessage that was sent can be edited, taken back or re
   }
 });
 
-test("contract 4, 7: what a contact answers is a message of its own, in the thread, listed as inbound and counted", async () => {
+test("what a contact answers is a message of its own, in the thread, listed as inbound and counted", async () => {
   const id = await sent("+15005550110", "delivered", "Is anybody there?");
   const isAnswer = ({ text }: Record<string, unknown>) => text === "You said: Is anybody there?";
   await until(() => received("message.inbound", isAnswer).length > 0, { what: "the answer" });
@@ -197,7 +197,7 @@ test("contract 4, 7: what a contact answers is a message of its own, in the thre
   assert.equal((await post(`${data.id}/reactions`, { type: "laugh" })).status, 200);
 });
 
-test("contract 4, 7: a contact's reaction is told of as an event of the message", async () => {
+test("a contact's reaction is told of as an event of the message", async () => {
   const id = await sent("+15005550111");
   await told(id, ["queued", "sent", "delivered", "reaction"]);
   const [event] = received("message.reaction", ({ messageId }) => messageId === id);

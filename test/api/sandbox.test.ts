@@ -13,7 +13,7 @@ before(async () => {
 
 after(() => stage.api.stop());
 
-describe("contract 7: each number does what its row says", () => {
+describe("each number does what its row says", () => {
   const ROWS: [last4: string, types: string[], channel: string][] = [
     ["0100", ["queued", "sent", "delivered"], "imessage"],
     ["0101", ["queued", "sent", "delivered", "read"], "imessage"],
@@ -112,7 +112,7 @@ async function historyOf({ data: { callId } }: Told): Promise<{ status: string; 
   return (await stage.data("GET", `/v1/facetime/calls/${callId}`)).history;
 }
 
-describe("contract 7: phones are as they are set", () => {
+describe("phones are as they are set", () => {
   const set = (last4: string, settings: object) => stage.data("PUT", `${phone(last4)}/settings`, settings);
   const DEFAULTS = { online: true, imessage: true, readReceipts: false, edits: true, latencyMs: 0, lossPercent: 0 };
 
@@ -164,7 +164,7 @@ describe("contract 7: phones are as they are set", () => {
   });
 });
 
-describe("contract 7: the sandbox belongs to its customer", () => {
+describe("the sandbox belongs to its customer", () => {
   test("another customer's phones, messages and requests are not there", async () => {
     const { id } = await stage.admin("POST", "/v1/admin/customers", { name: "Other" });
     await stage.admin("POST", `/v1/admin/customers/${id}/numbers`, {

@@ -143,7 +143,7 @@ const REFUSALS: [title: string, body: object, status: number, code: string, ...p
   ["a reply to nothing", { to: TO, content: { text: "a" }, replyTo: "msg_1" }, 404, "REPLY_NOT_FOUND", "replyTo"],
 ];
 
-describe("contract 3: what cannot be sent is refused by name", () => {
+describe("what cannot be sent is refused by name", () => {
   for (const [title, body, status, code, ...paths] of REFUSALS) {
     test(`${title}: ${code}`, async () => {
       const answer = await post(body);
@@ -164,7 +164,7 @@ describe("contract 3: what cannot be sent is refused by name", () => {
   });
 });
 
-describe("contract 3: files", () => {
+describe("files", () => {
   test("media and attachments arrive, and the record says what they are", async () => {
     const { status, data } = await post({
       to: TO,
@@ -207,7 +207,7 @@ describe("contract 3: files", () => {
   });
 });
 
-describe("contract 3: POST /v1/messages/carousel", () => {
+describe("POST /v1/messages/carousel", () => {
   const carousel = (more: object) => post({ to: TO, ...more }, "/v1/messages/carousel");
 
   test("is accepted with its type and count, and delivered", async () => {
@@ -244,7 +244,7 @@ describe("contract 3: POST /v1/messages/carousel", () => {
   }
 });
 
-describe("contract 3: conversations", () => {
+describe("conversations", () => {
   test("a message appears in the thread that it made, and others can be sent there by its id", async () => {
     const to = "+15005550155";
     const { data } = await send({ to });
@@ -341,7 +341,7 @@ describe("contract 3: conversations", () => {
   });
 });
 
-test("contract 3: createContact makes a contact of the recipient, once", async () => {
+test("createContact makes a contact of the recipient, once", async () => {
   const to = "+15005550166";
   assert.equal((await send({ to, createContact: true })).status, 202);
   assert.equal((await send({ to, createContact: true })).status, 202);

@@ -58,7 +58,7 @@ async function allEvents(key: string): Promise<{ id: string }[]> {
 
 const ids = (frames: readonly { id: string }[]) => frames.map(({ id }) => id);
 
-test("contract 4: a stream carries each event as it happens, in exact frames of the bytes that the list has", async (t) => {
+test("a stream carries each event as it happens, in exact frames of the bytes that the list has", async (t) => {
   const stream = await open();
   t.after(() => stream.drop());
   assert.equal(stream.status, 200);
@@ -82,7 +82,7 @@ test("contract 4: a stream carries each event as it happens, in exact frames of 
   assert.ok((await listed.text()).includes(stream.frames[0]?.bytes ?? "none"), "the same bytes as the list");
 });
 
-test("contract 4: a frame is one write to the socket", async (t) => {
+test("a frame is one write to the socket", async (t) => {
   const chunks: string[] = [];
   const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
   t.after(() => socket.destroy());
@@ -101,7 +101,7 @@ test("contract 4: a frame is one write to the socket", async (t) => {
     assert.equal(Number.parseInt(length, 16), Buffer.byteLength(frame));
 });
 
-test("contract 4: filters by type and message; what is unknown is a 400 that lists the allowed", async (t) => {
+test("filters by type and message; what is unknown is a 400 that lists the allowed", async (t) => {
   const [byType, all, typed] = await Promise.all([
     open({ path: "/v1/events?events=message.queued,%20message.delivered", headers: { accept: "*/*" } }),
     open({ path: "/v1/events?events=*", headers: { accept: "application/json" } }),
@@ -138,7 +138,7 @@ test("contract 4: filters by type and message; what is unknown is a 400 that lis
   }
 });
 
-test("contract 4: without the header or the parameter it is the list", async () => {
+test("without the header or the parameter it is the list", async () => {
   const { status, data } = await api.ask("GET", "/v1/events?limit=1", { headers: { accept: "*/*" } });
   assert.equal(status, 200);
   assert.equal(data.events.length, 1);
@@ -153,7 +153,7 @@ test("HEAD answers the head of a stream and opens none", async () => {
   assert.equal(await answer.text(), "");
 });
 
-test("contract 4: an id that is no longer kept starts at the oldest kept, after the comment gap", async (t) => {
+test("an id that is no longer kept starts at the oldest kept, after the comment gap", async (t) => {
   const key = await newCustomer("Gap");
   await send("before", key);
   await until(async () => (await allEvents(key)).length === 3, { what: "three events" });
@@ -171,7 +171,7 @@ test("contract 4: an id that is no longer kept starts at the oldest kept, after 
   assert.equal(none.text, ": open\n\n");
 });
 
-test("contract 4: a hundred times dropped at random while events flow, it has missed none and doubled none, in order", async () => {
+test("a hundred times dropped at random while events flow, it has missed none and doubled none, in order", async () => {
   const key = await newCustomer("Dropped");
   const random = seeded(4);
   const got: Frame[] = [];
@@ -198,7 +198,7 @@ test("contract 4: a hundred times dropped at random while events flow, it has mi
   assert.ok(drops >= 100, `${drops} drops`);
 });
 
-test("contract 4: a restart in between costs no event, and ends every stream in good order", async (t) => {
+test("a restart in between costs no event, and ends every stream in good order", async (t) => {
   const key = await newCustomer("Restarted");
   const first = await open({ key });
   const messageId = await send("before", key);
@@ -216,7 +216,7 @@ test("contract 4: a restart in between costs no event, and ends every stream in 
   assert.equal(second.frames[0]?.event.data.messageId, messageId);
 });
 
-test("contract 4: a revoked key's streams close within a second, an expired one's too, and others stay open", async (t) => {
+test("a revoked key's streams close within a second, an expired one's too, and others stay open", async (t) => {
   const asAdmin = { key: api.adminKey };
   const { data: owner } = await api.ask("GET", "/v1/admin/usage");
   assert.ok(owner.key.id);
@@ -247,7 +247,7 @@ test("contract 4: a revoked key's streams close within a second, an expired one'
   assert.equal(other.isOver, false);
 });
 
-test("contract 4: a reader that takes nothing is closed when it is 1 MiB behind, and holds up no other", async (t) => {
+test("a reader that takes nothing is closed when it is 1 MiB behind, and holds up no other", async (t) => {
   const key = await newCustomer("Slow");
   const [slow, quick] = [await open({ key }), await open({ key })];
   t.after(() => quick.drop());
@@ -270,7 +270,7 @@ test("contract 4: a reader that takes nothing is closed when it is 1 MiB behind,
   assert.deepEqual(ids([...slow.frames, ...rest.frames]), ids(quick.frames));
 });
 
-test("contract 4: of the 1,000 streams one customer alone has at most 800, the next is 503 with Retry-After, and another customer still opens its own", async () => {
+test("of the 1,000 streams one customer alone has at most 800, the next is 503 with Retry-After, and another customer still opens its own", async () => {
   const key = await newCustomer("Other");
   const streams = await Promise.all(Array.from({ length: 800 }, () => open()));
   try {

@@ -21,7 +21,7 @@ async function send(to = "+15005550100"): Promise<string> {
   return data.id;
 }
 
-test("contract 7: it answers the event that matches as soon as there is one, with the bytes that the list has", async () => {
+test("it answers the event that matches as soon as there is one, with the bytes that the list has", async () => {
   const id = await send("+15005550109");
   // Slow: 5 s a step, so that the second event is not there yet.
   const startedAt = performance.now();
@@ -33,7 +33,7 @@ test("contract 7: it answers the event that matches as soon as there is one, wit
   assert.deepEqual(data, same);
 });
 
-test("contract 7: past events count too, the first that matches, after the one that is named", async () => {
+test("past events count too, the first that matches, after the one that is named", async () => {
   const id = await send();
   const delivered = await wait(`type=message.delivered&messageId=${id}`);
   const first = await wait(`messageId=${id}&timeoutSeconds=0`);
@@ -44,7 +44,7 @@ test("contract 7: past events count too, the first that matches, after the one t
   assert.deepEqual([none.status, none.data], [200, null]);
 });
 
-test("contract 7: without a match it answers null when its time is up", async () => {
+test("without a match it answers null when its time is up", async () => {
   const startedAt = performance.now();
   const { status, data, requestId } = await wait("type=message.read&messageId=msg_none&timeoutSeconds=0.3");
   const tookMs = performance.now() - startedAt;
@@ -80,7 +80,7 @@ test("what cannot be waited for is a 400 that names the field", async () => {
   }
 });
 
-test("contract 2: nobody waits for another customer's events", async () => {
+test("nobody waits for another customer's events", async () => {
   const id = await send();
   const asAdmin = { key: api.adminKey };
   const { data: customer } = await api.ask("POST", "/v1/admin/customers", { ...asAdmin, body: { name: "Other" } });

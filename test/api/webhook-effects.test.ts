@@ -13,7 +13,7 @@ import { startTestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
 import { addInbox, create, eventOf, log, put, serveWebhooks, tell, URL_A, URL_B } from "../support/webhooks.ts";
 
-test("contract 7: the inbox is in no list of endpoints and found by no id", async (t) => {
+test("the inbox is in no list of endpoints and found by no id", async (t) => {
   const api = await serveWebhooks(t);
   const inbox = await addInbox(api);
   assert.deepEqual(await api.data(200, "GET", "/v1/webhooks/list"), []);
@@ -28,7 +28,7 @@ test("contract 7: the inbox is in no list of endpoints and found by no id", asyn
   });
 });
 
-test("contract 5: POST test sends webhook.test to that endpoint whatever its filter, and to no other customer endpoint", async (t) => {
+test("POST test sends webhook.test to that endpoint whatever its filter, and to no other customer endpoint", async (t) => {
   const api = await serveWebhooks(t);
   await put(api, { url: URL_A, events: ["*"] });
   const extra = await create(api, { url: URL_B, events: ["message.read"] });
@@ -51,7 +51,7 @@ test("contract 5: POST test sends webhook.test to that endpoint whatever its fil
   assert.deepEqual(list.deliveries, [delivery]);
 });
 
-test("contract 7: a test event goes to the inbox too, since that gets every event", async (t) => {
+test("a test event goes to the inbox too, since that gets every event", async (t) => {
   const api = await serveWebhooks(t);
   const inbox = await addInbox(api);
   const { id } = await put(api, { url: URL_A, events: ["message.sent"] });
@@ -61,7 +61,7 @@ test("contract 7: a test event goes to the inbox too, since that gets every even
   assert.deepEqual(rows.map((row) => row.endpoint_id).sort(), [id, inbox.id].sort());
 });
 
-test("contract 5: pausing or deleting an endpoint cancels what waits for it, and a paused one takes no test", async (t) => {
+test("pausing or deleting an endpoint cancels what waits for it, and a paused one takes no test", async (t) => {
   const api = await serveWebhooks(t);
   const paused = await create(api, { url: URL_A, events: ["message.sent"] });
   const deleted = await create(api, { url: URL_B, events: ["message.sent"] });
@@ -164,7 +164,7 @@ test("a pause holds also when the disk is too full to cancel what waits", async 
   assert.deepEqual(api.observed.faults, [{ where: "cancel deliveries", error: full }]);
 });
 
-test("contract 5: a repeat of a rotation by its key answers the configuration as it now is: a 404 WEBHOOK_NOT_CONFIGURED once it was deleted", async (t) => {
+test("a repeat of a rotation by its key answers the configuration as it now is: a 404 WEBHOOK_NOT_CONFIGURED once it was deleted", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const put = () => api.ask("PUT", "/v1/webhooks", { body: { url: "http://127.0.0.1:9/hooks", events: ["*"] } });

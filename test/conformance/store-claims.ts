@@ -103,43 +103,40 @@ export function claimedDeliveries(promise: Promises): void {
     assert.deepEqual(idsOf(claimed).sort(), idsOf(deliveries).sort());
   });
 
-  promise(
-    "contract 5: within a message, an event waits at an endpoint until the one before was tried there",
-    async (stage) => {
-      const customer = await stage.addCustomer();
-      const [here, there] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
-      const [message, other] = [await stage.addMessage(customer), await stage.addMessage(customer)];
-      // The clock was set back between them: the later ones are due first.
-      for (const sequence of [1, 2, 3]) await stage.addEvent(message, { sequence, createdAt: NOW - sequence });
-      await stage.addEvent(other, { sequence: 7 });
-      const claim = async ({ id }: { id: string }) =>
-        (await stage.claimDeliveries(id, 16)).sort((a, b) => a.sequence - b.sequence);
-      const [first, unrelated, ...none] = await claim(here);
-      assert.ok(first !== undefined && unrelated !== undefined);
-      assert.deepEqual([first.sequence, unrelated.sequence, none], [1, 7, []]);
-      assert.deepEqual(await claim(here), []);
-      const retryAt = NOW + 30_000;
-      const failed = { attemptCount: 1, retryCount: 1, claimedUntil: null, dueAt: retryAt };
-      assert.equal(await stage.update("deliveries", first, failed), "ok");
-      const [second, ...later] = await claim(here);
-      assert.deepEqual([second?.sequence, later], [2, []]);
-      assert.deepEqual(
-        (await stage.claimDeliveries(here.id, 16, { now: retryAt })).map(({ sequence }) => sequence),
-        [1],
-        "a retry waits for nothing, and nothing waits for it",
-      );
-      assert.deepEqual(
-        (await claim(there)).map(({ sequence }) => sequence),
-        [1, 7],
-      );
-      const cancelled = { status: "cancelled", claimedUntil: null } as const;
-      assert.equal(await stage.update("deliveries", await stage.one("deliveries", second?.id ?? ""), cancelled), "ok");
-      assert.deepEqual(
-        (await claim(here)).map(({ sequence }) => sequence),
-        [3],
-      );
-    },
-  );
+  promise("within a message, an event waits at an endpoint until the one before was tried there", async (stage) => {
+    const customer = await stage.addCustomer();
+    const [here, there] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
+    const [message, other] = [await stage.addMessage(customer), await stage.addMessage(customer)];
+    // The clock was set back between them: the later ones are due first.
+    for (const sequence of [1, 2, 3]) await stage.addEvent(message, { sequence, createdAt: NOW - sequence });
+    await stage.addEvent(other, { sequence: 7 });
+    const claim = async ({ id }: { id: string }) =>
+      (await stage.claimDeliveries(id, 16)).sort((a, b) => a.sequence - b.sequence);
+    const [first, unrelated, ...none] = await claim(here);
+    assert.ok(first !== undefined && unrelated !== undefined);
+    assert.deepEqual([first.sequence, unrelated.sequence, none], [1, 7, []]);
+    assert.deepEqual(await claim(here), []);
+    const retryAt = NOW + 30_000;
+    const failed = { attemptCount: 1, retryCount: 1, claimedUntil: null, dueAt: retryAt };
+    assert.equal(await stage.update("deliveries", first, failed), "ok");
+    const [second, ...later] = await claim(here);
+    assert.deepEqual([second?.sequence, later], [2, []]);
+    assert.deepEqual(
+      (await stage.claimDeliveries(here.id, 16, { now: retryAt })).map(({ sequence }) => sequence),
+      [1],
+      "a retry waits for nothing, and nothing waits for it",
+    );
+    assert.deepEqual(
+      (await claim(there)).map(({ sequence }) => sequence),
+      [1, 7],
+    );
+    const cancelled = { status: "cancelled", claimedUntil: null } as const;
+    assert.equal(await stage.update("deliveries", await stage.one("deliveries", second?.id ?? ""), cancelled), "ok");
+    assert.deepEqual(
+      (await claim(here)).map(({ sequence }) => sequence),
+      [3],
+    );
+  });
 
   promise("events of no message wait for nothing", async (stage) => {
     const customer = await stage.addCustomer();
@@ -233,28 +230,25 @@ export function claimedMessages(promise: Promises): void {
     assert.equal((await stage.claimMessages(stage.instanceId, 9)).length, 9, "and all of it once it is not held");
   });
 
-  promise(
-    "contract 3: of one number and recipient a run is taken in order, and none while one is leased",
-    async (stage) => {
-      const customer = await stage.addCustomer();
-      const accepted: string[] = [];
-      for (let index = 0; index < 30; index += 1) accepted.push((await stage.addMessage(customer, { dueAt: NOW })).id);
-      const handedOver: string[] = [];
-      for (let round = 0; handedOver.length < accepted.length; round += 1) {
-        assert.ok(round < accepted.length);
-        const run = await stage.claimMessages(stage.instanceId, 16);
-        assert.ok(run.length > 0);
-        handedOver.push(...idsOf(run));
-        for (const message of run) {
-          assert.deepEqual(await stage.claimMessages(stage.instanceId, 16), []);
-          assert.equal(await stage.update("messages", message, { status: "pending", claimedUntil: null }), "ok");
-        }
+  promise("of one number and recipient a run is taken in order, and none while one is leased", async (stage) => {
+    const customer = await stage.addCustomer();
+    const accepted: string[] = [];
+    for (let index = 0; index < 30; index += 1) accepted.push((await stage.addMessage(customer, { dueAt: NOW })).id);
+    const handedOver: string[] = [];
+    for (let round = 0; handedOver.length < accepted.length; round += 1) {
+      assert.ok(round < accepted.length);
+      const run = await stage.claimMessages(stage.instanceId, 16);
+      assert.ok(run.length > 0);
+      handedOver.push(...idsOf(run));
+      for (const message of run) {
+        assert.deepEqual(await stage.claimMessages(stage.instanceId, 16), []);
+        assert.equal(await stage.update("messages", message, { status: "pending", claimedUntil: null }), "ok");
       }
-      assert.deepEqual(handedOver, accepted);
-    },
-  );
+    }
+    assert.deepEqual(handedOver, accepted);
+  });
 
-  promise("contract 3: in a run, one that had to wait comes before those accepted after it", async (stage) => {
+  promise("in a run, one that had to wait comes before those accepted after it", async (stage) => {
     const customer = await stage.addCustomer();
     const deferred = await stage.addMessage(customer, { dueAt: NOW - 1 });
     const elsewhere = await stage.addMessage(customer, { dueAt: NOW - 2, to: to(1) });
@@ -267,7 +261,7 @@ export function claimedMessages(promise: Promises): void {
     assert.equal(claimed.length, 3);
   });
 
-  promise("contract 3: a message that waits does not hold up the next, nor one recipient another", async (stage) => {
+  promise("a message that waits does not hold up the next, nor one recipient another", async (stage) => {
     const customer = await stage.addCustomer();
     await stage.addMessage(customer, { dueAt: NOW + 60_000 });
     const next = await stage.addMessage(customer, { dueAt: NOW });
@@ -359,7 +353,7 @@ export function leases(promise: Promises): void {
     assert.deepEqual(idsOf(await stage.claimDeliveries("a", 1, { now: later })), [delivery.id]);
   });
 
-  promise("contract 3: a queued message whose lease ran out comes before those accepted after it", async (stage) => {
+  promise("a queued message whose lease ran out comes before those accepted after it", async (stage) => {
     const customer = await stage.addCustomer();
     // Deferred once, or sent another way.
     const first = await stage.addMessage(customer, { dueAt: NOW - 20, createdAt: NOW - 20, updatedAt: NOW - 5 });

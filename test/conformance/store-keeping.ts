@@ -30,7 +30,7 @@ export function keeping(promise: Promises): void {
 }
 
 function cancelling(promise: Promises): void {
-  promise("contract 5: pausing cancels what waits at an endpoint, and leaves what is in flight", async (stage) => {
+  promise("pausing cancels what waits at an endpoint, and leaves what is in flight", async (stage) => {
     const customer = await stage.addCustomer();
     const [paused, other] = [await stage.addEndpoint(customer), await stage.addEndpoint(customer)];
     const event = stage.event(customer);
@@ -92,7 +92,7 @@ function pruning(promise: Promises): void {
     return { event, delivery, attempts };
   }
 
-  promise("contract 4: events past their time go with deliveries and attempts, newer ones stay", async (stage) => {
+  promise("events past their time go with deliveries and attempts, newer ones stay", async (stage) => {
     await addOld(stage, 40 * DAY_MS);
     await addOld(stage, 30 * DAY_MS + 1, { status: "cancelled" });
     const kept = [await addOld(stage, 30 * DAY_MS), await addOld(stage, 0)];
@@ -138,38 +138,35 @@ function pruning(promise: Promises): void {
     assert.deepEqual(await stage.all("handOvers"), [handOver]);
   });
 
-  promise(
-    "contract 3: a file stays as long as an event of its message, or until the message was sent",
-    async (stage) => {
-      const customer = await stage.addCustomer();
-      const old = { createdAt: NOW - 40 * DAY_MS };
-      const contentOf = (message: Message, createdAt = old.createdAt): Content => ({
-        id: stage.newId("att"),
-        customerId: customer.id,
-        messageId: message.id,
-        mimeType: "text/plain",
-        filename: null,
-        totalBytes: 2,
-        data: Buffer.from([0, 255]),
-        instanceId: null,
-        reference: null,
-        createdAt,
-      });
-      const sent = await stage.addMessage(customer, { ...old, status: "sent" });
-      const scheduled = await stage.addMessage(customer, { ...old, status: "scheduled" });
-      const told = await stage.addMessage(customer, { ...old, status: "read" });
-      await stage.ok([{ op: "insert", table: "events", record: stage.event(customer, { messageId: told.id }) }]);
-      const young = contentOf(sent, NOW);
-      const kept = [young, contentOf(scheduled), contentOf(told)];
-      const contents = [contentOf(sent), ...kept, contentOf(sent)];
-      await stage.ok(contents.map((record) => ({ op: "insert", table: "contents", record })));
-      assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 1), 1, "by its limit");
-      assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 1);
-      const left = (await stage.all("contents")).map(({ id }) => id).sort();
-      assert.deepEqual(left, kept.map(({ id }) => id).sort());
-      assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 0);
-    },
-  );
+  promise("a file stays as long as an event of its message, or until the message was sent", async (stage) => {
+    const customer = await stage.addCustomer();
+    const old = { createdAt: NOW - 40 * DAY_MS };
+    const contentOf = (message: Message, createdAt = old.createdAt): Content => ({
+      id: stage.newId("att"),
+      customerId: customer.id,
+      messageId: message.id,
+      mimeType: "text/plain",
+      filename: null,
+      totalBytes: 2,
+      data: Buffer.from([0, 255]),
+      instanceId: null,
+      reference: null,
+      createdAt,
+    });
+    const sent = await stage.addMessage(customer, { ...old, status: "sent" });
+    const scheduled = await stage.addMessage(customer, { ...old, status: "scheduled" });
+    const told = await stage.addMessage(customer, { ...old, status: "read" });
+    await stage.ok([{ op: "insert", table: "events", record: stage.event(customer, { messageId: told.id }) }]);
+    const young = contentOf(sent, NOW);
+    const kept = [young, contentOf(scheduled), contentOf(told)];
+    const contents = [contentOf(sent), ...kept, contentOf(sent)];
+    await stage.ok(contents.map((record) => ({ op: "insert", table: "contents", record })));
+    assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 1), 1, "by its limit");
+    assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 1);
+    const left = (await stage.all("contents")).map(({ id }) => id).sort();
+    assert.deepEqual(left, kept.map(({ id }) => id).sort());
+    assert.equal(await stage.store.prune(NOW - 30 * DAY_MS, 100), 0);
+  });
 
   promise("what providers told once is forgotten after its time", async (stage) => {
     const arrivals = [NOW - 1, NOW, NOW + 1].map((createdAt, index) => {

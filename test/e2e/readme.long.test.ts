@@ -350,7 +350,7 @@ test("the curl that the first start prints to a terminal works as it is printed,
   assert.doesNotMatch(second.printed, /tb_/);
 });
 
-test("contract 7: every recipient of the README's table does what the table says", async (t) => {
+test("every recipient of the README's table does what the table says", async (t) => {
   const service = await startTestService();
   t.after(() => service.stop());
   const rows = [...README.matchAll(/^\| `(\+1500555\d{4})` \|.*\| ([^|]*) \|$/gm)];

@@ -26,7 +26,7 @@ const WELL_FORMED = /^tb_[A-Za-z0-9]{32,}$/;
 /** Keys are made by the start. */
 const GENERATE = { TB_API_KEY: "", TB_ADMIN_KEY: "" };
 
-describe("contract 6: a start that cannot be made", { concurrency: 2 }, () => {
+describe("a start that cannot be made", { concurrency: 2 }, () => {
   test("for a port in use: one line, exit 1, and the next start still has keys to show", async (t) => {
     const port = await takePort(t);
     const dataDir = join(emptyDirectory(t), "data");
@@ -128,7 +128,7 @@ describe("contract 6: a start that cannot be made", { concurrency: 2 }, () => {
   });
 });
 
-describe("contract 6: keys", { concurrency: 2 }, () => {
+describe("keys", { concurrency: 2 }, () => {
   test("a first start keeps what it generated in credentials.json, 0600, and writes it nowhere else", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const service = await startProcess(t, { dataDir, env: GENERATE });

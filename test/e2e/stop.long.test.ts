@@ -17,7 +17,7 @@ import { until } from "../support/wait.ts";
 const STOP_MS_MAX = 30_000;
 const ENDED = { code: 0, signal: null };
 
-describe("contract 6: SIGTERM", { concurrency: true }, () => {
+describe("SIGTERM", { concurrency: true }, () => {
   test("a request in flight is finished, a new one refused with a 503 that names when to come back", async (t) => {
     const dataDir = join(emptyDirectory(t), "data");
     const service = await startProcess(t, { dataDir });

@@ -28,7 +28,7 @@ interface Sample {
   nullable: string | null;
 }
 
-test("design 2: a schema is taken as its wire type when the two are identical", () => {
+test("a schema is taken as its wire type when the two are identical", () => {
   const schema = wire<Sample>()(
     closed({
       name: text(1, 10),
@@ -42,7 +42,7 @@ test("design 2: a schema is taken as its wire type when the two are identical", 
   assert.equal(JSON.parse(JSON.stringify(schema)).additionalProperties, false);
 });
 
-test("design 2: a schema of a body as the wire has it is proven", () => {
+test("a schema of a body as the wire has it is proven", () => {
   const schema = wire<CreateKey>()(
     closed({
       name: text(1, 100),
@@ -58,7 +58,7 @@ test("design 2: a schema of a body as the wire has it is proven", () => {
   assert.deepEqual(JSON.parse(JSON.stringify(schema)).required, ["name"]);
 });
 
-test("design 2: tsc refuses a schema that lacks an optional field, or makes a required one optional", () => {
+test("tsc refuses a schema that lacks an optional field, or makes a required one optional", () => {
   // @ts-expect-error: `to` is missing; assignability would not see it
   wire<{ name: string; to?: string }>()(closed({ name: Type.String() }));
   // @ts-expect-error: `name` is optional
@@ -71,7 +71,7 @@ test("design 2: tsc refuses a schema that lacks an optional field, or makes a re
   false satisfies Same<{ a: 1; b?: 2 }, { a: 1 }>;
 });
 
-test("contract 1: a cursor gives back what it holds, and any other text is a 400 on cursor", () => {
+test("a cursor gives back what it holds, and any other text is a 400 on cursor", () => {
   const isPair = (value: unknown): value is [number, string] =>
     Array.isArray(value) && value.length === 2 && typeof value[0] === "number" && typeof value[1] === "string";
   assert.deepEqual(decodeCursor(encodeCursor([7, "msg_ü"]), isPair), [7, "msg_ü"]);
@@ -85,7 +85,7 @@ test("contract 1: a cursor gives back what it holds, and any other text is a 400
   }
 });
 
-test("contract 3: an instant is ISO 8601 with an offset or Z, and one that exists", () => {
+test("an instant is ISO 8601 with an offset or Z, and one that exists", () => {
   for (const good of [
     "2026-01-31T09:30:00Z",
     "2026-01-31T09:30:00.123+05:30",
@@ -106,7 +106,7 @@ test("contract 3: an instant is ISO 8601 with an offset or Z, and one that exist
   }
 });
 
-test("contract 3: the size of metadata is that of its compact JSON in UTF-8", () => {
+test("the size of metadata is that of its compact JSON in UTF-8", () => {
   const rows: [unknown, number][] = [
     [{ a: "ü" }, 10],
     [{ a: "\u0000", b: [1, null, "x"] }, 31],

@@ -94,7 +94,7 @@ async function stage(t: { after(action: () => unknown): void }, fetcher: FakeFet
   return { ...made, load };
 }
 
-test("contract 3: the files of a message come in order, media first, typed by content, and are let go once", async (t) => {
+test("the files of a message come in order, media first, typed by content, and are let go once", async (t) => {
   const fetcher = new FakeFetcher({
     "https://a.example/one.png": PNG,
     "https://a.example/two": PNG,
@@ -133,7 +133,7 @@ test("contract 3: the files of a message come in order, media first, typed by co
   assert.equal(fetcher.held, 0);
 });
 
-test("contract 3: what can never be had refuses the message with words for its sender, and holds nothing", async (t) => {
+test("what can never be had refuses the message with words for its sender, and holds nothing", async (t) => {
   const fetcher = new FakeFetcher({
     "https://a.example/a.png": PNG,
     "https://a.example/text": Buffer.from("Hello"),
@@ -170,7 +170,7 @@ test("contract 3: what can never be had refuses the message with words for its s
   assert.match((page as { refused: string }).refused, /page is text\/html, which cannot be sent/);
 });
 
-test("contract 3: the files of a message together are at most 100 MiB", async (t) => {
+test("the files of a message together are at most 100 MiB", async (t) => {
   const half = Buffer.concat([PNG, Buffer.alloc(50 * MIB)]);
   const fetcher = new FakeFetcher({ "https://a.example/half": half });
   const { load } = await stage(t, fetcher);
@@ -275,7 +275,7 @@ test("what the provider has is fetched from it on demand; what it no longer has,
   await assert.rejects(read(), { code: "PROVIDER_ERROR" });
 });
 
-test("contract 3: a link lasts as long as the events of its moment are kept, and is told no longer than that", async (t) => {
+test("a link lasts as long as the events of its moment are kept, and is told no longer than that", async (t) => {
   const made = await stage(t, new FakeFetcher({}));
   const { deps, clock } = made;
   const link = linkUnder(() => "https://api.example", deps);

@@ -40,7 +40,7 @@ async function toldOf({ deps }: TestContext): Promise<[type: string, data: CallE
   return rows.map(({ type, bytes }) => [type, JSON.parse(bytes).data as CallEventData]);
 }
 
-test("contract 4: a call that rings, is answered and ends is one record with its history, and three events in order", async (t) => {
+test("a call that rings, is answered and ends is one record with its history, and three events in order", async (t) => {
   const made = await opened(t);
   const startedAt = made.clock.now();
   for (const status of ["incoming", "answered", "disconnected"] as const) {
@@ -68,7 +68,7 @@ test("contract 4: a call that rings, is answered and ends is one record with its
   );
 });
 
-test("contract 4: repeats, late news and all that follows an end change nothing", async (t) => {
+test("repeats, late news and all that follows an end change nothing", async (t) => {
   const made = await opened(t);
   for (const status of ["incoming", "incoming", "missed", "missed", "incoming", "answered", "failed"] as const) {
     await tell(made, status);
@@ -82,7 +82,7 @@ test("contract 4: repeats, late news and all that follows an end change nothing"
   assert.equal(call?.history.length, 2);
 });
 
-test("contract 4: the same name at two instances is two calls, one of each customer", async (t) => {
+test("the same name at two instances is two calls, one of each customer", async (t) => {
   const made = await opened(t);
   const other = await made.addTenant("Another customer");
   const instance = { ...made.instance, id: made.deps.newId("inst") };
@@ -126,7 +126,7 @@ test("what a signal ends in the provider's memory goes with the change, and with
   assert.equal((await toldOf(made)).length, 1);
 });
 
-test("contract 4: signals of a call at once, in a thousand orders: one row, incoming once, and events that are its history", async (t) => {
+test("signals of a call at once, in a thousand orders: one row, incoming once, and events that are its history", async (t) => {
   const made = await opened(t);
   const draw = seeded(Number(process.env.TB_RACE_SEED ?? 1));
   for (let round = 0; round < 1_000; round += 1) {

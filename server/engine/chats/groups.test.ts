@@ -100,7 +100,7 @@ describe("a group that a provider tells of", () => {
     });
   });
 
-  test("contract 4: every kind of change is one event", async (t) => {
+  test("every kind of change is one event", async (t) => {
     const one = await stage(t);
     const group = { reference: "g", name: null, participants: [ANN, BOB] };
     await one.tell({ group, change: "titleChanged", title: "Trip", actor: ANN });

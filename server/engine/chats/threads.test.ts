@@ -7,7 +7,7 @@ import { CORRELATION, chats, openContext, send, TO } from "../../../test/support
 import { accept } from "../messages/accept.ts";
 import { threadOf } from "./threads.ts";
 
-describe("contract 3: one-to-one threads appear by themselves", () => {
+describe("one-to-one threads appear by themselves", () => {
   test("the first message to an address makes its thread, later ones belong to it", async (t) => {
     const made = await openContext(t);
     const first = await send(made, { to: TO });

@@ -64,7 +64,7 @@ async function stage(t: NodeTest): Promise<Stage> {
 }
 
 describe("a contact who types", () => {
-  test("contract 4: is one event, in a thread that appears by itself", async (t) => {
+  test("is one event, in a thread that appears by itself", async (t) => {
     const one = await stage(t);
     await one.type(true);
     const thread = await findThreadWith(one.deps.store.db, one.customer.id, ANN, null);

@@ -60,7 +60,7 @@ async function converse({ deps, customer, apiKey, instance, number }: TestContex
   await apply(deps, instance.id, inbound({ from: peer, to: number.address }));
 }
 
-test("contract 3: a provider is asked about an address once an hour, by as many as ask", async (t) => {
+test("a provider is asked about an address once an hour, by as many as ask", async (t) => {
   const { made, inquiries, provider, says } = await stage(t);
   const ask = () => inquiries.capabilities(made.customer.id, PEER);
   const checkedAt = new Date(made.clock.now()).toISOString();
@@ -87,7 +87,7 @@ test("contract 3: a provider is asked about an address once an hour, by as many 
   assert.deepEqual(provider.commanded, [asked, asked]);
 });
 
-test("contract 3: customers share no answers, and an e-mail address has no SMS", async (t) => {
+test("customers share no answers, and an e-mail address has no SMS", async (t) => {
   const { made, inquiries, provider, says } = await stage(t);
   const other = await made.addTenant("Other");
   await inquiries.capabilities(made.customer.id, "ada@example.com");
@@ -98,7 +98,7 @@ test("contract 3: customers share no answers, and an e-mail address has no SMS",
   assert.equal(provider.commanded.length, 2);
 });
 
-test("contract 3: a provider that fails, is late or is gone leaves what was known, and no error", async (t) => {
+test("a provider that fails, is late or is gone leaves what was known, and no error", async (t) => {
   const { made, inquiries, says } = await stage(t);
   const ask = () => inquiries.capabilities(made.customer.id, PEER);
   says("throws");
@@ -119,7 +119,7 @@ test("contract 3: a provider that fails, is late or is gone leaves what was know
   assert.deepEqual(capabilities, { imessage: false, sms: true, facetime: false });
 });
 
-test("contract 3: where no provider can tell, iMessage is known from messages that were delivered by it", async (t) => {
+test("where no provider can tell, iMessage is known from messages that were delivered by it", async (t) => {
   const { made, inquiries, says } = await stage(t);
   says({ imessage: null, facetime: null });
   await converse(made);
@@ -129,7 +129,7 @@ test("contract 3: where no provider can tell, iMessage is known from messages th
   assert.equal(other.capabilities.imessage, false);
 });
 
-test("contract 3: a focus is told only of people one has written with both ways, and asked for once a minute", async (t) => {
+test("a focus is told only of people one has written with both ways, and asked for once a minute", async (t) => {
   const { made, inquiries, provider, saysOfFocus } = await stage(t);
   const ask = () => inquiries.focus(made.customer.id, PEER);
   await assert.rejects(ask(), hasCode("NOT_FOUND"));
@@ -148,7 +148,7 @@ test("contract 3: a focus is told only of people one has written with both ways,
   assert.equal(provider.commanded.filter(({ name }) => name === "focus").length, 2);
 });
 
-test("contract 3: FaceTime is asked for where it can be, and refused where no provider knows of calls", async (t) => {
+test("FaceTime is asked for where it can be, and refused where no provider knows of calls", async (t) => {
   const { made, inquiries, provider, says } = await stage(t);
   const ask = () => inquiries.facetime(made.customer.id, PEER);
   assert.deepEqual(await ask(), { phoneNumber: PEER, available: true, cached: false });

@@ -20,7 +20,7 @@ let writes = 0;
 
 const isRefused = (error: unknown) => error instanceof ApiError && error.code === "RECIPIENT_OPTED_OUT";
 
-test("contract 3: STOP ends messages from the number that it was written to, START begins them again", async (t) => {
+test("STOP ends messages from the number that it was written to, START begins them again", async (t) => {
   const stage = await engineStage(t);
   await stage.send();
   await stage.run();
@@ -35,7 +35,7 @@ test("contract 3: STOP ends messages from the number that it was written to, STA
   assert.equal((await stage.message(id)).status, "sent");
 });
 
-test("contract 3: a scheduled message fails with RECIPIENT_OPTED_OUT when due, and is never handed over", async (t) => {
+test("a scheduled message fails with RECIPIENT_OPTED_OUT when due, and is never handed over", async (t) => {
   const stage = await engineStage(t);
   const scheduledAt = new Date(stage.clock.now() + HOUR_MS).toISOString();
   const id = await stage.send({ scheduledAt });
@@ -47,7 +47,7 @@ test("contract 3: a scheduled message fails with RECIPIENT_OPTED_OUT when due, a
   assert.equal((await stage.told(id)).at(-1), "failed");
 });
 
-test("contract 3: a contact that wrote START before it was due gets what was scheduled", async (t) => {
+test("a contact that wrote START before it was due gets what was scheduled", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send({ scheduledAt: new Date(stage.clock.now() + HOUR_MS).toISOString() });
   await write(stage, "STOP");
@@ -56,7 +56,7 @@ test("contract 3: a contact that wrote START before it was due gets what was sch
   assert.equal((await stage.message(id)).status, "sent");
 });
 
-test("contract 3: STOP that comes while the files of a message are fetched is heard before it is handed over", async (t) => {
+test("STOP that comes while the files of a message are fetched is heard before it is handed over", async (t) => {
   const bytes = Buffer.from("GIF89a\0\0");
   let fetched = () => {};
   const fetch: Fetching["fetch"] = () =>

@@ -8,7 +8,7 @@ import { findNumbers } from "../../store/numbers.ts";
 import { newCustomer } from "./admit.ts";
 import { addNumber, makeDefault, removeNumber } from "./assign.ts";
 
-test("contract 2: whoever loses a race for a number is told NUMBER_TAKEN, with an idempotency key or without", async (t) => {
+test("whoever loses a race for a number is told NUMBER_TAKEN, with an idempotency key or without", async (t) => {
   const { deps, customer, close } = await testContext();
   t.after(close);
   const other = newCustomer(deps, { name: "other" });
@@ -24,7 +24,7 @@ test("contract 2: whoever loses a race for a number is told NUMBER_TAKEN, with a
   for (const reason of lost) assert.ok(reason instanceof ApiError && reason.code === "NUMBER_TAKEN", String(reason));
 });
 
-test("contract 2: numbers given to one customer at the same moment leave exactly one default", async (t) => {
+test("numbers given to one customer at the same moment leave exactly one default", async (t) => {
   const { deps, close } = await testContext();
   t.after(close);
   const { customer, unit } = newCustomer(deps, { name: "new" });

@@ -37,7 +37,7 @@ async function twoAccounts(t: NodeTest) {
   return { stage, id, first: peer("first"), second: peer("second"), change };
 }
 
-describe("contract 3: when an instance comes to have another peer", () => {
+describe("when an instance comes to have another peer", () => {
   test("that one is not asked about a hand-over of before, so it is not sent twice, and a late receipt corrects it", async (t) => {
     const { stage, id, first, second, change } = await twoAccounts(t);
     first.sendNext.push(UNKNOWN);

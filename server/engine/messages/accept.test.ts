@@ -29,7 +29,7 @@ function send({ deps, customer, apiKey }: TestContext, more: Partial<SendMessage
 const rows = async ({ deps }: TestContext, table: "messages" | "events" | "deliveries") =>
   (await deps.store.db.selectFrom(table).selectAll().execute()).length;
 
-test("contract 3: an accepted message, its first event and that event's deliveries are committed together", async (t) => {
+test("an accepted message, its first event and that event's deliveries are committed together", async (t) => {
   const made = await open(t);
   await configure(made);
   const { commit } = made.deps.store;
@@ -46,7 +46,7 @@ test("contract 3: an accepted message, its first event and that event's deliveri
   assert.deepEqual(made.woken.messages, [made.instance.id]);
 });
 
-test("contract 3: what the disk has no room for is a 503, and nothing of it is kept or handed over", async (t) => {
+test("what the disk has no room for is a 503, and nothing of it is kept or handed over", async (t) => {
   const made = await open(t);
   made.deps.store.commit = () => Promise.reject(new StoreFull("no room"));
   await assert.rejects(send(made), { code: "SERVICE_UNAVAILABLE" });
@@ -54,7 +54,7 @@ test("contract 3: what the disk has no room for is a 503, and nothing of it is k
   assert.deepEqual([made.woken.messages, made.observed.accepted], [[], 0]);
 });
 
-test("contract 3: a message expires TB_MESSAGE_TTL after it was queued; a scheduled one has no end before that", async (t) => {
+test("a message expires TB_MESSAGE_TTL after it was queued; a scheduled one has no end before that", async (t) => {
   const made = await open(t, { settings: { messageTtlMs: 1_000, fallbackAfterMs: 5_000 } });
   const now = made.clock.now();
   const found = async (more: Partial<SendMessage>) => {
@@ -70,7 +70,7 @@ test("contract 3: a message expires TB_MESSAGE_TTL after it was queued; a schedu
   assert.equal(made.woken.messages.length, 2, "a scheduled message wakes nobody");
 });
 
-describe("contract 3: the route, by what both ends can have", () => {
+describe("the route, by what both ends can have", () => {
   const ROUTES: [title: string, body: Partial<SendMessage>, channel: string, left: string[]][] = [
     ["by default iMessage, then SMS", {}, "imessage", ["sms"]],
     ["as preferred", { routing: { preference: ["sms", "imessage"] } }, "sms", ["imessage"]],
@@ -93,7 +93,7 @@ describe("contract 3: the route, by what both ends can have", () => {
   }
 });
 
-describe("contract 3: a repeat of an idempotency key", () => {
+describe("a repeat of an idempotency key", () => {
   const KEYED = { idempotencyKey: "k", metadata: { a: 1, b: { c: [1, 2], d: null } } };
   const SAME: [title: string, body: Partial<SendMessage>][] = [
     ["the very same", KEYED],

@@ -41,7 +41,7 @@ async function refusal(order: Promise<unknown>): Promise<string> {
   return "none";
 }
 
-test("contract 3: an edit reaches the phone, then the record, with message.edited of the new text", async (t) => {
+test("an edit reaches the phone, then the record, with message.edited of the new text", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   stage.clock.shift(60_000);
@@ -69,7 +69,7 @@ for (const [what, answer] of [
   ["refuses", { done: false, reason: "the recipient's phone is too old" }],
   ["breaks", "throws"],
 ] as const) {
-  test(`contract 3: an edit that the phone ${what} is EDIT_FAILED, with message.edit_failed, and leaves the text`, async (t) => {
+  test(`an edit that the phone ${what} is EDIT_FAILED, with message.edit_failed, and leaves the text`, async (t) => {
     const stage = await engineStage(t, { faults: ["provider.command"] });
     stage.provider.onCommand = () => answer;
     const id = await delivered(stage);
@@ -81,7 +81,7 @@ for (const [what, answer] of [
   });
 }
 
-test("contract 3: an unsend reaches the phone, then the record; done twice it is ALREADY_UNSENT", async (t) => {
+test("an unsend reaches the phone, then the record; done twice it is ALREADY_UNSENT", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   const answered = await unsend(stage, id);
@@ -94,7 +94,7 @@ test("contract 3: an unsend reaches the phone, then the record; done twice it is
   assert.equal(stage.provider.commanded.length, 1);
 });
 
-test("contract 3: no receipt, reaction or fallback moves a message that was taken back", async (t) => {
+test("no receipt, reaction or fallback moves a message that was taken back", async (t) => {
   const stage = await engineStage(t, { settings: { fallbackAfterMs: 60_000 } });
   const id = await stage.send();
   await stage.run();
@@ -107,7 +107,7 @@ test("contract 3: no receipt, reaction or fallback moves a message that was take
   assert.deepEqual(await stage.told(id), ["queued", "sent", "unsent", "deleted"]);
 });
 
-test("contract 3: an unsend or a reaction that the phone refuses is PROVIDER_ERROR, and changes nothing", async (t) => {
+test("an unsend or a reaction that the phone refuses is PROVIDER_ERROR, and changes nothing", async (t) => {
   const stage = await engineStage(t, { faults: ["provider.command"] });
   const id = await delivered(stage);
   for (const answer of [{ done: false, reason: "too late" }, "throws"] as const) {
@@ -122,7 +122,7 @@ test("contract 3: an unsend or a reaction that the phone refuses is PROVIDER_ERR
   assert.equal((await unsend(stage, id, "key-1")).status, "unsent");
 });
 
-test("contract 3: a phone that does not answer is PROVIDER_TIMEOUT after 20 s, no event says what nobody knows", async (t) => {
+test("a phone that does not answer is PROVIDER_TIMEOUT after 20 s, no event says what nobody knows", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   stage.provider.onCommand = () => "never";
@@ -147,7 +147,7 @@ test("an emoji reaches a provider that can send it; another one is not asked, an
   );
 });
 
-test("contract 3: a reaction reaches the phone for messages of either side, and makes no event", async (t) => {
+test("a reaction reaches the phone for messages of either side, and makes no event", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   await stage.tell(inbound());
@@ -173,7 +173,7 @@ test("contract 3: a reaction reaches the phone for messages of either side, and 
   assert.equal(await refusal(unsend(stage, theirs)), "INVALID_STATUS");
 });
 
-test("contract 3: nothing is ordered of what was not sent, failed, went by SMS, was deleted or is another's", async (t) => {
+test("nothing is ordered of what was not sent, failed, went by SMS, was deleted or is another's", async (t) => {
   const stage = await engineStage(t);
   const scheduledAt = new Date(stage.clock.now() + 60_000).toISOString();
   const scheduled = await stage.send({ scheduledAt });
@@ -206,7 +206,7 @@ test("contract 3: nothing is ordered of what was not sent, failed, went by SMS, 
   assert.equal(await refusal(unsend(stage, own)), "SERVICE_UNAVAILABLE");
 });
 
-test("contract 3: an order with the idempotency key of an earlier one is not done again", async (t) => {
+test("an order with the idempotency key of an earlier one is not done again", async (t) => {
   const stage = await engineStage(t);
   const id = await delivered(stage);
   await Promise.all([react(stage, id, "key-1"), react(stage, id, "key-1")]);
@@ -275,7 +275,7 @@ test("at most sixteen orders wait for one message; one of another customer's wai
   assert.deepEqual(new Set(await Promise.all(orders.slice(0, 16))), new Set(["PROVIDER_TIMEOUT"]));
 });
 
-test("contract 3: of 1,000 races of edit, unsend and receipts, the events agree with the record, and nothing follows an unsend", async (t) => {
+test("of 1,000 races of edit, unsend and receipts, the events agree with the record, and nothing follows an unsend", async (t) => {
   const stage = await engineStage(t);
   const chance = seeded(20_260_101);
   for (let race = 0; race < 1_000; race += 1) {

@@ -27,7 +27,7 @@ function send({ stage, contact }: Round, more: object = {}) {
   });
 }
 
-test("contract 3: deleting a message and its receipts at once: it is gone, and no event tells of its text again", async (t) => {
+test("deleting a message and its receipts at once: it is gone, and no event tells of its text again", async (t) => {
   const ends = ["sent delivered read deleted", "sent delivered deleted read", "sent deleted delivered read"];
   await race(t, ends, async (round) => {
     const { stage, contact } = round;
@@ -99,7 +99,7 @@ async function historyOf({ stage }: Round, made: Chat): Promise<{ chat: Chat; to
   return { chat, told };
 }
 
-test("contract 3: a group that two name at once has the name that its phones have", async (t) => {
+test("a group that two name at once has the name that its phones have", async (t) => {
   const provider = groupProvider();
   const ends = ["title.changed One title.changed Two", "title.changed Two title.changed One"];
   const name = async (round: Round) => {
@@ -117,7 +117,7 @@ test("contract 3: a group that two name at once has the name that its phones hav
   await race(t, ends, name, { provider });
 });
 
-test("contract 3: bringing one into a group and putting another out at once does both", async (t) => {
+test("bringing one into a group and putting another out at once does both", async (t) => {
   const ends = [
     `participant.added ${DAN}, participant.left ${CAT}`,
     `participant.left ${CAT}, participant.added ${DAN}`,
@@ -136,7 +136,7 @@ test("contract 3: bringing one into a group and putting another out at once does
   await race(t, ends, change, { provider: groupProvider() });
 });
 
-test("contract 3: leaving a group and changing it at once: what comes after the leave is refused, at the provider too", async (t) => {
+test("leaving a group and changing it at once: what comes after the leave is refused, at the provider too", async (t) => {
   const provider = groupProvider();
   const ends = [`added ${DAN}, left`, "left, INVALID_STATUS"];
   const leave = async (round: Round) => {
@@ -157,7 +157,7 @@ test("contract 3: leaving a group and changing it at once: what comes after the 
   await race(t, ends, leave, { provider });
 });
 
-test("contract 3: createContact by many at once makes one contact, and sends every message once", async (t) => {
+test("createContact by many at once makes one contact, and sends every message once", async (t) => {
   await race(t, ["one contact, 4 messages"], async (round) => {
     const { stage, contact } = round;
     const answers = await round.atOnce(...[1, 2, 3, 4].map(() => () => send(round, { createContact: true })));
@@ -170,7 +170,7 @@ test("contract 3: createContact by many at once makes one contact, and sends eve
   });
 });
 
-test("contract 3: STOP and a message at once: refused, failed or sent before it, and nothing is sent after it", async (t) => {
+test("STOP and a message at once: refused, failed or sent before it, and nothing is sent after it", async (t) => {
   const ends = ["refused RECIPIENT_OPTED_OUT", "queued failed", "queued sent"];
   await race(
     t,

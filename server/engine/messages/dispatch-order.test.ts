@@ -14,7 +14,7 @@ function answeredByHand(stage: EngineStage): Map<string, (outcome: Outcome) => v
   return open;
 }
 
-describe("contract 3: messages from one number to one recipient", () => {
+describe("messages from one number to one recipient", () => {
   const text = (content: string): Partial<SendMessage> => ({ content: { text: content } });
   const texts = (provider: ScriptedProvider) => provider.handed.map((message) => message.text);
 
@@ -96,7 +96,7 @@ describe("contract 3: messages from one number to one recipient", () => {
   });
 });
 
-test("contract 6: a hand-over that is called off before it began was not one: it is put off, not unknown", async (t) => {
+test("a hand-over that is called off before it began was not one: it is put off, not unknown", async (t) => {
   const stage = await engineStage(t);
   let putOff = 0;
   for (let wait = 0; wait < 12; wait += 1) {

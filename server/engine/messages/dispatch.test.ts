@@ -118,7 +118,7 @@ const ROUTING: Row[] = [
   },
 ];
 
-describe("contract 3, Routing: an outcome at the hand-over", () => {
+describe("an outcome at the hand-over", () => {
   for (const row of ROUTING) {
     test(row.title, async (t) => {
       const stage = await engineStage(t);
@@ -142,7 +142,7 @@ describe("contract 3, Routing: an outcome at the hand-over", () => {
   }
 });
 
-test("contract 3, 4: message.fallback says from where, why and whereto; message.failed says what failed it", async (t) => {
+test("message.fallback says from where, why and whereto; message.failed says what failed it", async (t) => {
   const stage = await engineStage(t);
   stage.provider.sendNext.push(NOT_REACHABLE, REJECTED);
   const id = await stage.send();
@@ -175,7 +175,7 @@ test("contract 3, 4: message.fallback says from where, why and whereto; message.
   );
 });
 
-describe("contract 3: a transient error", () => {
+describe("a transient error", () => {
   test("is tried again after 1 s, 2 s, 4 s … at most 5 min, never sooner, and told to nobody", async (t) => {
     const stage = await engineStage(t);
     stage.provider.onSend = () => deferred();
@@ -252,7 +252,7 @@ describe("contract 3: a transient error", () => {
   });
 });
 
-test("contract 3: a message whose instance is not running waits, and goes out when it runs", async (t) => {
+test("a message whose instance is not running waits, and goes out when it runs", async (t) => {
   const stage = await engineStage(t);
   stage.providers.clear();
   const id = await stage.send();
@@ -269,7 +269,7 @@ test("contract 3: a message whose instance is not running waits, and goes out wh
   assert.deepEqual(await stage.told(id), ["queued", "sent"]);
 });
 
-test("contract 3: a scheduled message is queued when due, not a millisecond before, and lives 72 h from then", async (t) => {
+test("a scheduled message is queued when due, not a millisecond before, and lives 72 h from then", async (t) => {
   const stage = await engineStage(t);
   const scheduledAt = new Date(stage.clock.now() + 29 * 24 * HOUR_MS).toISOString();
   const id = await stage.send({ scheduledAt });
@@ -285,7 +285,7 @@ test("contract 3: a scheduled message is queued when due, not a millisecond befo
   assert.deepEqual(await stage.told(id), ["scheduled", "queued", "sent"]);
 });
 
-describe("contract 3: fallbackAfterSeconds", () => {
+describe("fallbackAfterSeconds", () => {
   const IN_10_S: Partial<SendMessage> = { routing: { fallbackAfterSeconds: 10 } };
 
   test("gives the channel up when it passes without a delivery, and not before", async (t) => {

@@ -13,7 +13,7 @@ import { deleteMessage } from "./revise.ts";
 
 const PICTURE = "https://example.com/a.jpg";
 
-describe("contract 3: a message to a chat", () => {
+describe("a message to a chat", () => {
   test("goes to the other end of a thread, by its id or its synonym or its address", async (t) => {
     const made = await openContext(t);
     const { chatId } = await send(made, { to: TO });
@@ -91,7 +91,7 @@ describe("contract 3: a message to a chat", () => {
   }
 });
 
-describe("contract 1: a request with several bad fields is told of all of them", () => {
+describe("a request with several bad fields is told of all of them", () => {
   const BAD: [title: string, body: SendMessage, code: string, paths: string[]][] = [
     [
       "a bad number, a bad time and no text",
@@ -118,7 +118,7 @@ describe("contract 1: a request with several bad fields is told of all of them",
   }
 });
 
-describe("contract 3: files", () => {
+describe("files", () => {
   const TYPES: [title: string, body: SendMessage, type: string, left: string[]][] = [
     ["one address of media is a media message, by SMS too", { content: { mediaUrl: PICTURE } }, "media", ["sms"]],
     ["two are a carousel", { content: { text: "Look", mediaUrls: [PICTURE, PICTURE] } }, "carousel", ["sms"]],
@@ -177,7 +177,7 @@ describe("contract 3: files", () => {
   });
 });
 
-describe("contract 3: replyTo", () => {
+describe("replyTo", () => {
   test("is a message of the same conversation, whoever sent it", async (t) => {
     const made = await openContext(t);
     const first = await send(made, { to: TO });
@@ -217,7 +217,7 @@ describe("contract 3: replyTo", () => {
   }
 });
 
-describe("contract 3: opt-outs", () => {
+describe("opt-outs", () => {
   test("who does not want messages from a number gets none; from another number, and in a group, it does", async (t) => {
     const made = await openContext(t);
     const other = await made.addTenant("Other");
@@ -233,7 +233,7 @@ describe("contract 3: opt-outs", () => {
   });
 });
 
-describe("contract 3: createContact", () => {
+describe("createContact", () => {
   const contacts = async ({ deps }: TestContext) =>
     (await deps.store.db.selectFrom("contact_addresses").select("address").execute()).map(({ address }) => address);
 
@@ -253,7 +253,7 @@ describe("contract 3: createContact", () => {
   });
 });
 
-test("contract 3: every field of a request is in the message", async (t) => {
+test("every field of a request is in the message", async (t) => {
   const made = await openContext(t);
   const message = await send(made, {
     to: TO,
@@ -279,7 +279,7 @@ test("contract 3: every field of a request is in the message", async (t) => {
   assert.deepEqual([message.fallback, message.fallbackAfterMs, message.channelsLeft], [false, 20_000, []]);
 });
 
-test("contract 3: a draft commits nothing, takes the id and the payment that it is given, and is handed over once committed", async (t) => {
+test("a draft commits nothing, takes the id and the payment that it is given, and is handed over once committed", async (t) => {
   const made = await openContext(t);
   const messageId = made.deps.newId("msg");
   const payment = { id: made.deps.newId("pay"), amountCents: 2_500 };

@@ -23,7 +23,7 @@ async function killed(t: NodeTest, { asks = true } = {}) {
   return { stage, ids, handed };
 }
 
-describe("contract 3: after a kill, messages from one number to one recipient", () => {
+describe("after a kill, messages from one number to one recipient", () => {
   test("wait for the one before them while the provider is asked, and others do not", async (t) => {
     const { stage, handed } = await killed(t);
     assert.deepEqual(handed(), ["To another"]);

@@ -18,7 +18,7 @@ async function handed(stage: EngineStage, body: Partial<SendMessage>) {
   return outbound;
 }
 
-describe("contract 3: a message to a group", () => {
+describe("a message to a group", () => {
   test("comes with the group as its provider knows it, and as it is when it is handed over", async (t) => {
     const stage = await engineStage(t);
     const chat = await groupFor(stage, { reference: "guid-1" });
@@ -79,7 +79,7 @@ describe("contract 3: a message to a group", () => {
   });
 });
 
-describe("contract 3: a reply", () => {
+describe("a reply", () => {
   test("comes with the provider's name of what it answers", async (t) => {
     const stage = await engineStage(t);
     const { messageId } = await handed(stage, {});
@@ -98,7 +98,7 @@ describe("contract 3: a reply", () => {
   });
 });
 
-test("contract 3: effect, mentions and reply are iMessage's, and ignored on SMS", async (t) => {
+test("effect, mentions and reply are iMessage's, and ignored on SMS", async (t) => {
   const stage = await engineStage(t);
   const { messageId: replyTo } = await handed(stage, {});
   const mention = { address: TO, start: 0, length: 5 };

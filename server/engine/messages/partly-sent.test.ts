@@ -35,7 +35,7 @@ async function partlySent(t: NodeTest, rest: NotAccepted) {
   return { stage, id, retry: () => retryMessage(stage.life.deps, retrying), retrying };
 }
 
-describe("contract 3: a message that was sent in part", () => {
+describe("a message that was sent in part", () => {
   for (const rest of [REJECTED, NOT_REACHABLE] as const) {
     test(`ends as sent with ATTACHMENT_FAILED where the rest is refused for good, and never falls back: ${rest.reason}`, async (t) => {
       const { stage, id } = await partlySent(t, rest);
@@ -183,7 +183,7 @@ describe("contract 3: a message that was sent in part", () => {
   }
 });
 
-describe("contract 3: a message that was sent in part stays with the instance and the account that sent the part", () => {
+describe("a message that was sent in part stays with the instance and the account that sent the part", () => {
   test("when its instance goes down and a route has another one, and when it comes up again it sends the rest", async (t) => {
     const carriers = await carriersOn(t);
     const [first, second] = [await carriers.add(), await carriers.add()];

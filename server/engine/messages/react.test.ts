@@ -31,7 +31,7 @@ async function reactions({ deps }: EngineStage) {
   return rows.map((row) => ({ ...row, data: JSON.parse(row.bytes).data as ReactionEventData }));
 }
 
-test("contract 4: a reaction to our message is the next event of that message, and goes to its callbackUrl", async (t) => {
+test("a reaction to our message is the next event of that message, and goes to its callbackUrl", async (t) => {
   const stage = await engineStage(t);
   const callbackUrl = "http://127.0.0.1:9/callback";
   const id = await stage.send({ callbackUrl, externalMessageId: "order-7", metadata: { table: 7 } });
@@ -86,7 +86,7 @@ test("reactions and receipts at once are all told, each with a sequence of its o
   assert.equal((await stage.told(id)).filter((type) => type === "reaction").length, 10);
 });
 
-test("contract 4: a reaction to a message that is not known here, or is another customer's, has no messageId", async (t) => {
+test("a reaction to a message that is not known here, or is another customer's, has no messageId", async (t) => {
   const stage = await engineStage(t);
   await stage.send();
   await stage.run();
@@ -125,7 +125,7 @@ test("a reaction to an address that nobody has changes nothing, and is told to t
   assert.equal(stage.observed.faults.length, 1);
 });
 
-test("contract 3: no reaction quotes a message that was deleted, neither one before that nor one after", async (t) => {
+test("no reaction quotes a message that was deleted, neither one before that nor one after", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();

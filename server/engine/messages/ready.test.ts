@@ -50,7 +50,7 @@ const MEDIA = { content: { mediaUrls: [A] } };
 const handedOf = ({ provider }: EngineStage, id: MessageId) =>
   provider.handed.filter(({ messageId }) => messageId === id);
 
-describe("contract 3: files are fetched at the hand-over", () => {
+describe("files are fetched at the hand-over", () => {
   test("media first, then attachments, while the message is still queued; their memory is given back", async (t) => {
     let statusThen: string | null = null;
     const made = await stageWith(t, async () => {
@@ -148,7 +148,7 @@ describe("contract 3: files are fetched at the hand-over", () => {
   });
 });
 
-describe("contract 3: a message whose files are slow", () => {
+describe("a message whose files are slow", () => {
   test("holds up no other, but those after it to the same recipient", async (t) => {
     let come: (got: Fetched) => void = () => {};
     const slow = new Promise<Fetched>((resolve) => {
@@ -211,7 +211,7 @@ describe("contract 3: a message whose files are slow", () => {
   });
 });
 
-describe("contract 3: opt-outs when a message is due", () => {
+describe("opt-outs when a message is due", () => {
   const optOut = async (stage: EngineStage, contact: string) => {
     const number = stage.number.address;
     const record = { customerId: stage.customer.id, number, contact, source: "keyword", keyword: "STOP" } as const;

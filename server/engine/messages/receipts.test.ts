@@ -123,7 +123,7 @@ const TABLE: Row[] = [
   },
 ];
 
-describe("contract 3, Transitions: a receipt for a message that is", () => {
+describe("a receipt for a message that is", () => {
   for (const { title, prepare, status, after } of TABLE) {
     for (const kind of RECEIPTS) {
       const [becomes, ...adds] = after[kind] ?? [status];
@@ -148,7 +148,7 @@ describe("contract 3, Transitions: a receipt for a message that is", () => {
   }
 });
 
-test("contract 3: a failed receipt fails with the channel's code, and the provider's own beside it", async (t) => {
+test("a failed receipt fails with the channel's code, and the provider's own beside it", async (t) => {
   const stage = await engineStage(t);
   const imessage = await stage.send({ routing: { preference: ["imessage"] } });
   const sms = await stage.send({ to: "+15550100002", routing: { preference: ["sms"] } });
@@ -163,7 +163,7 @@ test("contract 3: a failed receipt fails with the channel's code, and the provid
   assert.equal((await stage.message(sms)).errorCode, "SMS_SEND_FAILED");
 });
 
-describe("contract 3: a channel that was given up", () => {
+describe("a channel that was given up", () => {
   test("by a failed receipt falls back with REJECTED, as a refusal at the hand-over does", async (t) => {
     const stage = await engineStage(t);
     const id = await stage.send();
@@ -240,7 +240,7 @@ const ENDS: [words: ("accepted" | Receipt)[], status: Message["status"], told: (
   ],
 ];
 
-describe("contract 3: receipts never move a message back, and tell each event once, in every order of", () => {
+describe("receipts never move a message back, and tell each event once, in every order of", () => {
   for (const [words, status, expected] of ENDS) {
     for (const order of orders(words)) {
       test(`${order.join(", ")}: it ends ${status}`, async (t) => {

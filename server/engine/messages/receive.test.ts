@@ -37,7 +37,7 @@ async function opened(t: { after(end: () => Promise<void>): void }): Promise<Tes
 const tell = (made: TestContext, signal: InboundSignal, deps: Deps = made.deps) =>
   apply(deps, made.instance.id, signal);
 
-test("contract 4: a contact's message is one record, received, in the thread of the two, with one message.inbound", async (t) => {
+test("a contact's message is one record, received, in the thread of the two, with one message.inbound", async (t) => {
   const made = await opened(t);
   await tell(made, inbound({ effect: "echo" }));
   const [message, ...others] = await messagesOf(made);
@@ -110,7 +110,7 @@ test("fifty different first messages of one contact at once are fifty messages i
   assert.equal((await eventsOf(made)).length, 50);
 });
 
-test("contract 3: a reply names the message it answers, ours or an earlier one of the contact, and only the customer's own", async (t) => {
+test("a reply names the message it answers, ours or an earlier one of the contact, and only the customer's own", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -130,7 +130,7 @@ test("contract 3: a reply names the message it answers, ours or an earlier one o
   assert.equal((await stage.message(id)).chatId ?? first?.chatId, first?.chatId);
 });
 
-test("contract 4: a message to a group belongs to the group's chat, and its event names that", async (t) => {
+test("a message to a group belongs to the group's chat, and its event names that", async (t) => {
   const made = await opened(t);
   const group = { reference: "group-1", name: "Lunch", participants: ["+15550100001", "+15550100002"] };
   await tell(made, inbound({ group }));

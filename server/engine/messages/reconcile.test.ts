@@ -32,7 +32,7 @@ async function unknownMessage(
   return { stage, id };
 }
 
-describe("contract 3: an unknown outcome", () => {
+describe("an unknown outcome", () => {
   test("leaves the message pending, tells nobody, and is asked about after the time the provider wants", async (t) => {
     const { stage, id } = await unknownMessage(t);
     assert.equal(stage.observed.unknownOutcomes, 1);
@@ -144,7 +144,7 @@ describe("contract 3: an unknown outcome", () => {
   });
 });
 
-describe("contract 3: what went wrong on the way is an unknown outcome", () => {
+describe("what went wrong on the way is an unknown outcome", () => {
   test("a provider that throws", async (t) => {
     const stage = await engineStage(t, { faults: ["provider.send"] });
     stage.provider.sendNext.push("throws");
@@ -202,7 +202,7 @@ describe("contract 3: what went wrong on the way is an unknown outcome", () => {
   });
 });
 
-describe("contract 3: a late receipt corrects OUTCOME_UNKNOWN", () => {
+describe("a late receipt corrects OUTCOME_UNKNOWN", () => {
   const PROOFS = [
     ["sent", ["sent"]],
     ["delivered", ["sent", "delivered"]],

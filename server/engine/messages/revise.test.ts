@@ -95,7 +95,7 @@ for (const { name, run, refusal, allowed } of VERBS) {
   });
 }
 
-test("contract 3: a retry begins on the channel that failed, with a life of 72 h and nothing left of the failure", async (t) => {
+test("a retry begins on the channel that failed, with a life of 72 h and nothing left of the failure", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();
@@ -120,7 +120,7 @@ test("contract 3: a retry begins on the channel that failed, with a life of 72 h
   );
 });
 
-test("contract 3: a repeat of a retry's idempotency key does nothing and answers the message as it now is", async (t) => {
+test("a repeat of a retry's idempotency key does nothing and answers the message as it now is", async (t) => {
   const stage = await engineStage(t);
   const id = await messageIn(stage, "failed");
   const keyed = { ...retrying(stage, id), idempotencyKey: "again" };
@@ -131,7 +131,7 @@ test("contract 3: a repeat of a retry's idempotency key does nothing and answers
   assert.equal(stage.provider.handed.length, 1);
 });
 
-describe("contract 3: a deleted message", () => {
+describe("a deleted message", () => {
   test("has no text left, is deleted once, and is not retried", async (t) => {
     const stage = await engineStage(t);
     const id = await messageIn(stage, "failed");

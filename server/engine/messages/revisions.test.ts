@@ -26,7 +26,7 @@ async function last(stage: EngineStage, id: MessageId): Promise<MessageEventData
   return (await stage.events(id)).at(-1)?.data;
 }
 
-test("contract 4: an edit of a contact changes the text of its message, with message.edited, once for each text", async (t) => {
+test("an edit of a contact changes the text of its message, with message.edited, once for each text", async (t) => {
   const stage = await engineStage(t);
   await stage.tell(inbound());
   stage.clock.shift(60_000);
@@ -47,7 +47,7 @@ test("contract 4: an edit of a contact changes the text of its message, with mes
   assert.deepEqual(await stage.told(id), ["inbound", "edited", "edited"]);
 });
 
-test("contract 4: what a contact takes back is unsent, with message.unsent, once, and nothing follows it", async (t) => {
+test("what a contact takes back is unsent, with message.unsent, once, and nothing follows it", async (t) => {
   const stage = await engineStage(t);
   await stage.tell(inbound());
   await stage.tell(revision(null));
@@ -97,7 +97,7 @@ test("a revision and a kept audio message that name no message are told to the l
   );
 });
 
-test("contract 4: an audio message that a contact keeps is told of once", async (t) => {
+test("an audio message that a contact keeps is told of once", async (t) => {
   const stage = await engineStage(t);
   const id = await stage.send();
   await stage.run();

@@ -119,7 +119,7 @@ async function payersOf(round: Round, ...ids: PaymentId[]): Promise<string[]> {
   return payers;
 }
 
-test("contract 3, Payments: paying and expiring at once: paid or expired, never both", async (t) => {
+test("paying and expiring at once: paid or expired, never both", async (t) => {
   await race(t, ["paid", "expired"], async (round) => {
     const { id } = await ask(round);
     await round.stage.run();
@@ -133,7 +133,7 @@ test("contract 3, Payments: paying and expiring at once: paid or expired, never 
   });
 });
 
-test("contract 3, Payments: cancelling and paying at once: cancelled, or paid and the cancelling refused", async (t) => {
+test("cancelling and paying at once: cancelled, or paid and the cancelling refused", async (t) => {
   await race(t, ["paid INVALID_STATUS", "cancelled"], async (round) => {
     const { id } = await ask(round);
     await round.stage.run();
@@ -146,7 +146,7 @@ test("contract 3, Payments: cancelling and paying at once: cancelled, or paid an
   });
 });
 
-test("contract 3, Payments: two payments at once for one request: one of them pays it, both are kept", async (t) => {
+test("two payments at once for one request: one of them pays it, both are kept", async (t) => {
   await race(t, ["paid by 1", "paid by 2"], async (round) => {
     const { id } = await ask(round);
     await round.stage.run();
@@ -161,7 +161,7 @@ test("contract 3, Payments: two payments at once for one request: one of them pa
   });
 });
 
-test("contract 3, Payments: two payments at once for two requests: each pays one", async (t) => {
+test("two payments at once for two requests: each pays one", async (t) => {
   await race(t, ["paid paid by 1 2", "paid paid by 2 1"], async (round) => {
     const [older, newer] = [await ask(round), await ask(round)];
     await round.stage.run();
@@ -175,7 +175,7 @@ test("contract 3, Payments: two payments at once for two requests: each pays one
   });
 });
 
-test("contract 3, Payments: one payment for two requests, the older being cancelled: it pays one of them, once", async (t) => {
+test("one payment for two requests, the older being cancelled: it pays one of them, once", async (t) => {
   await race(t, ["paid pending", "cancelled paid"], async (round) => {
     const [older, newer] = [await ask(round), await ask(round)];
     await round.stage.run();
@@ -189,7 +189,7 @@ test("contract 3, Payments: one payment for two requests, the older being cancel
   });
 });
 
-test("contract 3, Payments: the message failing and a payment at once: cancelled or paid, and the message has failed", async (t) => {
+test("the message failing and a payment at once: cancelled or paid, and the message has failed", async (t) => {
   await race(t, ["paid", "cancelled"], async (round) => {
     const { id, messageId } = await ask(round);
     await round.stage.run();

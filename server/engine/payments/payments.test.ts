@@ -77,7 +77,7 @@ async function inboundId({ deps }: EngineStage, reference: string): Promise<Mess
   return row.id;
 }
 
-describe("contract 3, Payments: asking", () => {
+describe("asking", () => {
   test("is one message that names amount and note, and a pending request; created is told after queued", async (t) => {
     const stage = await paymentStage(t);
     const payment = await stage.ask({ amount: "1234.5" });
@@ -114,7 +114,7 @@ describe("contract 3, Payments: asking", () => {
   });
 });
 
-describe("contract 3, Payments: paid", () => {
+describe("paid", () => {
   test("by an inbound payment of the contact, to the number, of the amount; the message is told before it", async (t) => {
     const stage = await paymentStage(t);
     const { id } = await stage.ask();
@@ -203,7 +203,7 @@ describe("contract 3, Payments: paid", () => {
   });
 });
 
-describe("contract 3, Payments: text alone", () => {
+describe("text alone", () => {
   /** A provider that is not told of payments. */
   const blind = () => {
     const provider = new ScriptedProvider();
@@ -238,7 +238,7 @@ describe("contract 3, Payments: text alone", () => {
   });
 });
 
-describe("contract 3, Payments: the end without a payment", () => {
+describe("the end without a payment", () => {
   test("the message fails: the request is cancelled with a reason, told after the failure, and cannot be retried", async (t) => {
     const stage = await paymentStage(t);
     stage.provider.onSend = () => ({ outcome: "rejected", code: "E42", reason: "not wanted" });

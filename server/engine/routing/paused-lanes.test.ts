@@ -55,7 +55,7 @@ async function queueUp({ deps, customer, number }: EngineStage, { id }: Carrier,
   }
 }
 
-describe("contract 3: while an instance is down", () => {
+describe("while an instance is down", () => {
   test("its messages wait, and go out in the order of acceptance when it is up, none twice", async (t) => {
     const { stage, a, flip } = await outage(t, 4);
     await flip(false, a);

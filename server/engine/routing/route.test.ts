@@ -36,7 +36,7 @@ const where = ({ stage }: Carriers) => stage.instance.name;
 const retry = ({ stage }: Carriers, id: string) =>
   retryMessage(stage.life.deps, { customerId: stage.customer.id, id, mayDuplicate: false, idempotencyKey: null });
 
-describe("contract 3, Routing: where a message goes", () => {
+describe("where a message goes", () => {
   test("a number that has only iMessage falls back to SMS by its customer's route", async (t) => {
     const carriers = await carriersOn(t);
     const { stage, mac } = carriers;

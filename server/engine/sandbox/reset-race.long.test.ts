@@ -107,7 +107,7 @@ const TABLES = ["messages", "events", "payments", "chats", "contacts"] as const;
 /** Actions begun in one round: some of them, each time others. */
 const ACTIONS_AT_ONCE = 7;
 
-test("contract 7: a reset while everything is under way leaves nothing of before it, nor half of anything", async (t) => {
+test("a reset while everything is under way leaves nothing of before it, nor half of anything", async (t) => {
   const provider = new ScriptedProvider();
   const { onCommand } = provider;
   let groups = 0;

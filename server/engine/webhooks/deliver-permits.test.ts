@@ -31,7 +31,7 @@ async function answerAll(stage: DeliverStage, posted = OK): Promise<number> {
   return most;
 }
 
-test("contract 5: an endpoint has never more attempts in flight than its maxInFlight, not even the first ones", async (t) => {
+test("an endpoint has never more attempts in flight than its maxInFlight, not even the first ones", async (t) => {
   for (const maxInFlight of [1, 2, 7]) {
     const stage = await deliverStage(t);
     stage.answer = () => null;
@@ -42,7 +42,7 @@ test("contract 5: an endpoint has never more attempts in flight than its maxInFl
   }
 });
 
-test("contract 5: a changed maxInFlight holds from the next attempt on", async (t) => {
+test("a changed maxInFlight holds from the next attempt on", async (t) => {
   const stage = await deliverStage(t);
   stage.answer = () => null;
   const { endpoint } = await setWebhook(stage.deps, stage.customer.id, { url: URL_A, events: ["*"] });
@@ -56,7 +56,7 @@ test("contract 5: a changed maxInFlight holds from the next attempt on", async (
   assert.equal(stage.sent.length, 4 + 8, "what it had earned");
 });
 
-test("contract 5: endpoints without a maxInFlight of their own have the number of the settings", async (t) => {
+test("endpoints without a maxInFlight of their own have the number of the settings", async (t) => {
   const stage = await deliverStage(t, { settings: { webhookConcurrency: 3 } });
   stage.answer = () => null;
   await configure(stage);

@@ -37,7 +37,7 @@ function sentTo(stage: DeliverStage, url: string): string[] {
     .map(({ body }) => (JSON.parse(String(body)) as { id: string }).id);
 }
 
-describe("contract 5: within one message", () => {
+describe("within one message", () => {
   test("the first attempt of event n+1 starts when that of n has ended, well or not, at each address by itself", async (t) => {
     const stage = await deliverStage(t);
     stage.answer = () => null;
@@ -84,7 +84,7 @@ describe("contract 5: within one message", () => {
   });
 });
 
-describe("contract 5: an endpoint's own lane", () => {
+describe("an endpoint's own lane", () => {
   test("has at most its share of attempts in flight, and as many once it has shown that it can", async (t) => {
     const stage = await deliverStage(t, { settings: { webhookConcurrency: 16 } });
     stage.answer = () => null;
@@ -144,7 +144,7 @@ describe("contract 5: an endpoint's own lane", () => {
   });
 });
 
-describe("contract 5: who signs", () => {
+describe("who signs", () => {
   test("the customer's secret the configuration and callbacks, an endpoint's own its deliveries", async (t) => {
     const stage = await deliverStage(t);
     await configure(stage);
@@ -204,7 +204,7 @@ describe("contract 5: who signs", () => {
   });
 });
 
-describe("contract 5: the answer of an address that only the operator opened", () => {
+describe("the answer of an address that only the operator opened", () => {
   const opened = answered(500, { opened: true, response: "inside" });
 
   test("is kept while there is one customer", async (t) => {
@@ -230,7 +230,7 @@ describe("contract 5: the answer of an address that only the operator opened", (
   });
 });
 
-describe("contract 6: a process that stops or dies", () => {
+describe("a process that stops or dies", () => {
   test("gives an attempt back uncounted that it had to break off: it is due as before", async (t) => {
     const stage = await deliverStage(t);
     stage.answers.push(BROKEN, unanswered("STOPPED"));

@@ -41,7 +41,7 @@ async function oneDelivery(t: Parameters<typeof deliverStage>[0], answer = BROKE
   return stage;
 }
 
-describe("specification 6.4: the retry schedule", () => {
+describe("the retry schedule", () => {
   test("is 30 s, 5 min, 30 min, 2 h, 8 h, 24 h, 24 h, each from the end of the failed attempt, then exhausted", async (t) => {
     const stage = await oneDelivery(t);
     stage.answer = () => null;
@@ -120,7 +120,7 @@ async function waiting(stage: DeliverStage) {
   return { nextAttemptIn: dueAt === null ? undefined : dueAt - stage.clock.now(), status };
 }
 
-describe("contract 5: a retry by hand", () => {
+describe("a retry by hand", () => {
   test("is one extra attempt at once, and leaves the schedule as it is", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
@@ -214,7 +214,7 @@ describe("contract 5: a retry by hand", () => {
   });
 });
 
-describe("contract 5: what an attempt carries", () => {
+describe("what an attempt carries", () => {
   test("is the same bytes and event id each time, under a fresh X-Timestamp and signature", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();
@@ -268,7 +268,7 @@ describe("contract 5: what an attempt carries", () => {
   });
 });
 
-describe("contract 5: a change of the endpoint", () => {
+describe("a change of the endpoint", () => {
   test("holds from the next attempt: the new URL, the new secret", async (t) => {
     const stage = await oneDelivery(t);
     await stage.run();

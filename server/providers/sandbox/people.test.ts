@@ -74,7 +74,7 @@ for (const [title, sent, expected] of ROWS) {
   });
 }
 
-test("contract 7: an echo and a payment are there within 200 ms; a call rings for 500", async () => {
+test("an echo and a payment are there within 200 ms; a call rings for 500", async () => {
   for (const [sent, withinMs] of [
     [message("0110"), 200],
     [asking("0112"), 200],

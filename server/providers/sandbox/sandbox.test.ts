@@ -50,7 +50,7 @@ for (const [to, channel, outcome, receipts] of ROWS) {
   });
 }
 
-test("contract 7: 0106 puts off two hand-overs, leaving the wait to the engine, and takes the third", async () => {
+test("0106 puts off two hand-overs, leaving the wait to the engine, and takes the third", async () => {
   const { send } = await stage();
   for (const attempt of [1, 2]) {
     const outcome = await send(message("0106", "sms", attempt));
@@ -59,7 +59,7 @@ test("contract 7: 0106 puts off two hand-overs, leaving the wait to the engine, 
   assert.equal((await send(message("0106", "sms", 3))).outcome, "accepted");
 });
 
-test("contract 7: 0107 takes the message and answers unknown; its receipts wait until it is asked", async () => {
+test("0107 takes the message and answers unknown; its receipts wait until it is asked", async () => {
   const { clock, sandbox, send, told, entries } = await stage();
   assert.equal((await send(message("0107"))).outcome, "unknown");
   await clock.advance(60_000);
@@ -81,7 +81,7 @@ test("a lost answer that nobody asks about is told by its receipts after ten min
   assert.equal(entries.size, 0);
 });
 
-test("contract 7: a failing message of 0116 is taken, then fails with the phone's own code; a retry is a new hand-over", async () => {
+test("a failing message of 0116 is taken, then fails with the phone's own code; a retry is a new hand-over", async () => {
   const { clock, send, told, signals, writes } = await stage();
   let failing: Outbound | null = null;
   for (let index = 100; index < 200; index += 1) {
