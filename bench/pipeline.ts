@@ -8,7 +8,7 @@ import type { Stage } from "./stage.ts";
 
 /** Each message becomes three events: queued, sent, delivered. */
 export const WEBHOOKS_PER_MESSAGE = 3;
-/** Attempts of one endpoint at once (contract 5). */
+/** Attempts of one endpoint at once. */
 const SLOTS_PER_ENDPOINT = 64;
 const DRAIN_MS_MAX = 300_000;
 /** Customers, each with an endpoint, of the run with several. */

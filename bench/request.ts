@@ -10,7 +10,7 @@ export interface MessageMix {
 }
 
 const DAY_MS = 86_400_000;
-/** Above the sandbox's table (contract 7): every one of them has iMessage and delivers. */
+/** Above the sandbox's table: every one of them has iMessage and delivers. */
 const FIRST_RECIPIENT = 200;
 const RECIPIENTS = 9_800;
 /** Coprime to the number of recipients, so that neighbours in time are not neighbours in the index. */

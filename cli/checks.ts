@@ -81,7 +81,7 @@ function field(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** Farther off, and a receiver on this machine refuses what the server signs (specification 5.2). */
+/** Farther off, and a receiver on this machine refuses what the server signs. */
 const SKEW_SECONDS_MAX = 300;
 const SKEW_SECONDS_WORTH_A_LOOK = 30;
 

@@ -178,7 +178,7 @@ function addChanges(contacts: Command, cli: Cli): void {
     });
 }
 
-/** The most in one request (contract 3). */
+/** The most in one request. */
 const IMPORT_AT_ONCE = 100;
 
 function addImport(contacts: Command, cli: Cli): void {

@@ -107,7 +107,7 @@ export function showAttempt(cli: Cli, delivery: Delivery): void {
   }
 }
 
-/** Whether the receiver took it: a 2xx, and nothing else (contract 5). */
+/** Whether the receiver took it: a 2xx, and nothing else. */
 export function isAccepted(attempt: Pick<Attempt, "status"> | undefined): boolean {
   return typeof attempt?.status === "number" && attempt.status >= 200 && attempt.status <= 299;
 }

@@ -34,14 +34,14 @@ export interface Forward {
   resent: boolean;
 }
 
-/** A whole attempt, as with the service (contract 5). */
+/** A whole attempt, as with the service. */
 const ATTEMPT_MS_MAX = 30_000;
 /** The status decides; what the answer says after that is not waited for. */
 const BODY_MS_MAX = 1_000;
 
 /** Sends an event once. Rejects with the signal's reason when that ends it. */
 export async function forward(event: Event, target: Target, signal?: AbortSignal): Promise<Forward> {
-  // The event's bytes are compact JSON.stringify of it (contract 4): this makes the same ones again.
+  // The event's bytes are compact JSON.stringify of it: this makes the same ones again.
   const body = Buffer.from(JSON.stringify(event));
   const signature = await constructSignature({ body, secret: target.secret, eventId: event.id });
   const { correlationId } = event.data;
@@ -123,7 +123,7 @@ function addressOf(text: string): string | null {
 
 /** Waits before each repeat of what failed, in milliseconds: short, since somebody is looking on. */
 const RETRIES_MS: readonly number[] = [1_000, 5_000, 15_000, 30_000, 60_000];
-/** Attempts at once, as many as the service makes to one endpoint (contract 5). */
+/** Attempts at once, as many as the service makes to one endpoint. */
 const AT_ONCE = 16;
 
 /** How it stands. */

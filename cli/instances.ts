@@ -56,7 +56,7 @@ export function addInstances(program: Command, cli: Cli): void {
   addChanges(instances, cli);
 }
 
-/** What a provider needs (contract 2). */
+/** What a provider needs. */
 const CONFIGS = `Settings by provider:
   sandbox      {}
   bluebubbles  {"url", "password", "ingest": "webhook" or "socket"}

@@ -10,7 +10,7 @@ import { Failure, UsageError } from "./failure.ts";
 import { table } from "./table.ts";
 import { oneOf } from "./values.ts";
 
-/** The most that the service waits at once (contract 7), and more than any of the steps takes. */
+/** The most that the service waits at once, and more than any of the steps takes. */
 const EVENT_SECONDS_MAX = 30;
 
 /** Adds `trigger`. */

@@ -13,7 +13,7 @@ export interface Trigger {
   run(client: Tightbeam): Promise<{ messageId?: string }>;
 }
 
-/** The number of the sandbox's table (contract 7) that ends so. */
+/** The number of the sandbox's table that ends so. */
 function number(last4: string): string {
   return `+1500555${last4}`;
 }
@@ -28,7 +28,7 @@ const TAKES_NO_EDITS = number("0198");
 const YOU = number("0199");
 
 const TEXT = "From tightbeam trigger";
-/** A long way off, and yet near enough to be taken: 30 days are the most (contract 3). */
+/** A long way off, and yet near enough to be taken: 30 days are the most. */
 const LATER_MS = 86_400_000;
 /** Longest that a step waits for the one before it to be through, in seconds: the most that the service waits. */
 const STEP_SECONDS_MAX = 30;

@@ -14,7 +14,7 @@ interface Circumstances {
   cause?: unknown;
 }
 
-/** A request that was refused or got no answer. `code` is one of the contract's, or one of `ClientErrorCode`. */
+/** A request that was refused or got no answer. `code` is one of the API's, or one of `ClientErrorCode`. */
 export class TightbeamError extends Error {
   override readonly name = "TightbeamError";
   readonly code: ErrorCode | ClientErrorCode | (string & {});

@@ -26,7 +26,7 @@ export interface StreamQuery {
   onGap?: (() => void) | undefined;
 }
 
-/** The service sends a sign of life every 15 s (contract 4); a stream silent for this long is dead. */
+/** The service sends a sign of life every 15 s; a stream silent for this long is dead. */
 const SILENCE_MS_MAX = 45_000;
 const RECONNECT_MS = 1_000;
 const RECONNECT_MS_MAX = 30_000;

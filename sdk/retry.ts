@@ -2,10 +2,10 @@
 
 import type { TightbeamError } from "./errors.ts";
 
-/** Retries after the first try, unless the caller says otherwise (specification 7). */
+/** Retries after the first try, unless the caller says otherwise. */
 export const MAX_RETRIES = 3;
 
-/** Waits after a 429 without `Retry-After`: 10 s, doubled each time (specification 7). */
+/** Waits after a 429 without `Retry-After`: 10 s, doubled each time. */
 const RATE_LIMITED_MS_FIRST = 10_000;
 /** Waits after a lost connection or a 503 without `Retry-After`: 1 s, doubled up to 8 s, then shortened by up to half. */
 const BACKOFF_MS_FIRST = 1_000;

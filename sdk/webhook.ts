@@ -2,7 +2,7 @@
 
 import type { Event } from "./wire.ts";
 
-/** Farthest that a signature's time may be from now, in seconds (specification 5.2). */
+/** Farthest that a signature's time may be from now, in seconds. */
 const TOLERANCE_SECONDS = 300;
 /** Bytes that the key of a `whsec_` secret may have (Standard Webhooks). */
 const STANDARD_KEY_BYTES = { min: 24, max: 64 };
@@ -43,7 +43,7 @@ export interface ReceivedWebhook {
   headers: WebhookHeaders;
   /** One secret, or several while one is being changed: one of them has to fit. */
   secret: string | readonly string[];
-  /** Default 300 (specification 5.2). */
+  /** Default 300. */
   toleranceSeconds?: number;
   /** Default: the present time. */
   now?: Date | number;
@@ -84,7 +84,7 @@ interface Claim {
   keyOf(secret: string): Uint8Array<ArrayBuffer> | null;
 }
 
-/** `X-Signature` and `X-Timestamp` (specification 5.2): the key is the secret's characters as they stand. */
+/** `X-Signature` and `X-Timestamp`: the key is the secret's characters as they stand. */
 function ownClaim(headers: WebhookHeaders): Claim | null {
   const signature = headerOf(headers, "x-signature");
   if (signature === null) return null;
@@ -225,7 +225,7 @@ function isHeaders(headers: WebhookHeaders): headers is { get(name: string): str
   return typeof headers.get === "function";
 }
 
-/** The key in a `whsec_` secret; null unless it is base64 of 24 to 64 bytes (contract 5). */
+/** The key in a `whsec_` secret; null unless it is base64 of 24 to 64 bytes. */
 function standardKey(secret: string): Uint8Array<ArrayBuffer> | null {
   if (!secret.startsWith(SECRET_PREFIX)) return null;
   const key = fromBase64(secret.slice(SECRET_PREFIX.length));

@@ -1,6 +1,6 @@
 /** Every shape, code and event name that crosses the wire, once. Imports nothing; server, CLI and console read it. */
 
-/** Event types a customer may subscribe to (specification 6.2, then those of contract 4). */
+/** Event types a customer may subscribe to. */
 export const EVENT_TYPES = [
   "message.queued",
   "message.sent",
@@ -32,7 +32,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Error codes with the HTTP status each answers (contract 3, "Error codes, complete"). */
+/** Error codes with the HTTP status each answers. */
 export const ERROR_STATUS = {
   VALIDATION_ERROR: 400,
   INVALID_JSON: 400,
@@ -106,7 +106,7 @@ export interface Pagination {
 export const CHANNELS = ["imessage", "sms"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** Statuses of an outbound message (contract 3). `pending`: handed to a provider, answer not known. */
+/** Statuses of an outbound message. `pending`: handed to a provider, answer not known. */
 export const OUTBOUND_STATUSES = [
   "scheduled",
   "queued",
@@ -127,7 +127,7 @@ export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 export const DIRECTIONS = ["outbound", "inbound"] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
-/** `errorCode` of a failed message; `ATTACHMENT_FAILED` also of one that was sent without its files (contract 3). */
+/** `errorCode` of a failed message; `ATTACHMENT_FAILED` also of one that was sent without its files. */
 export const MESSAGE_ERROR_CODES = [
   "NO_CHANNEL_AVAILABLE",
   "REJECTED",
@@ -140,14 +140,14 @@ export const MESSAGE_ERROR_CODES = [
 ] as const;
 export type MessageErrorCode = (typeof MESSAGE_ERROR_CODES)[number];
 
-/** Why a channel was given up (contract 3, Routing). */
+/** Why a channel was given up. */
 export const FALLBACK_REASONS = ["NOT_REACHABLE", "REJECTED", "NO_DELIVERY"] as const;
 export type FallbackReason = (typeof FALLBACK_REASONS)[number];
 
 /** JSON objects of the caller's own: kept and given back as they came. */
 export type Metadata = Record<string, unknown>;
 
-/** Effects of iMessage that a message can be sent with; ignored on SMS (contract 3). */
+/** Effects of iMessage that a message can be sent with; ignored on SMS. */
 export const EFFECTS = [
   "slam",
   "loud",
@@ -163,7 +163,7 @@ export const EFFECTS = [
 ] as const;
 export type Effect = (typeof EFFECTS)[number];
 
-/** Reactions of iMessage (contract 3). */
+/** Reactions of iMessage. */
 export const REACTIONS = ["love", "like", "dislike", "laugh", "emphasize", "question"] as const;
 export type Reaction = (typeof REACTIONS)[number];
 
@@ -665,7 +665,7 @@ export interface OwnNumber {
   healthStatus: HealthStatus;
 }
 
-/** Body of `POST /v1/admin/instances`. `config` is that of the provider (contract 2). */
+/** Body of `POST /v1/admin/instances`. `config` is that of the provider. */
 export interface CreateInstance {
   name: string;
   provider: ProviderName;

@@ -29,7 +29,7 @@ test("docs/api.md has every route and every event", () => {
   for (const type of EVENT_TYPES) assert.ok(text.includes(`| \`${type}\` |`), type);
 });
 
-test("contract 6: /openapi.json is the document of what is served, without a key", async () => {
+test("/openapi.json is the document of what is served, without a key", async () => {
   const answer = await get("/openapi.json");
   assert.equal(answer.status, 200);
   assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8");

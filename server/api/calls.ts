@@ -1,4 +1,4 @@
-/** Routes of FaceTime calls: those that were detected, and one with its history (contract 3). */
+/** Routes of FaceTime calls: those that were detected, and one with its history. */
 
 import type { CallList } from "../../sdk/wire.ts";
 import { callRecord } from "../core/call.ts";

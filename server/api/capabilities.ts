@@ -1,4 +1,4 @@
-/** Routes that tell what an address can receive, and whether its owner wants to be disturbed (contract 3). */
+/** Routes that tell what an address can receive, and whether its owner wants to be disturbed. */
 
 import type { Inquiries } from "../engine/contacts/availability.ts";
 import { reachableParam } from "./address-param.ts";

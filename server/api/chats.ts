@@ -1,4 +1,4 @@
-/** Routes of chats: groups and one-to-one threads, and what is said and done in them (contract 3). */
+/** Routes of chats: groups and one-to-one threads, and what is said and done in them. */
 
 import { type Chat, chatRecord } from "../core/chat.ts";
 import { invalidField } from "../core/error.ts";

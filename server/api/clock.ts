@@ -1,4 +1,4 @@
-/** Routes of the sandbox as a whole: its clock, and starting anew (contract 7). */
+/** Routes of the sandbox as a whole: its clock, and starting anew. */
 
 import type { SandboxReset, SetClock as WireSetClock } from "../../sdk/wire.ts";
 import { parseDuration } from "../core/duration.ts";

@@ -17,7 +17,7 @@ export interface Timeouts {
   checkMs: number;
 }
 
-/** Headers in 5 s, the whole request in 10 s, looked at each second (design 9). */
+/** Headers in 5 s, the whole request in 10 s, looked at each second. */
 export const TIMEOUTS: Readonly<Timeouts> = { headersMs: 5_000, requestMs: 10_000, checkMs: 1_000 };
 
 /** Idle connections are kept longer than the 60 s that load balancers keep them, so that those never hit a closed one. */

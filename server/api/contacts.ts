@@ -1,4 +1,4 @@
-/** Routes of contacts: make, list, get, change, delete, one by one and in bulk (contract 3). */
+/** Routes of contacts: make, list, get, change, delete, one by one and in bulk. */
 
 import type {
   ContactList,
@@ -73,7 +73,7 @@ function listRoute(deps: Deps): Route {
   });
 }
 
-/** A leading space before a digit was the `+` of a phone number (contract 1). */
+/** A leading space before a digit was the `+` of a phone number. */
 function searched(text: string): string {
   return text.replace(/^ (?=\d)/, "+");
 }

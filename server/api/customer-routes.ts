@@ -7,7 +7,7 @@ import { findRoutes, setRoutes } from "../engine/routing/set-routes.ts";
 import { type Route, route } from "./route.ts";
 import { SetRoutes } from "./schemas/customers.ts";
 
-/** `/v1/admin/customers/:id/routes` (contract 2): body and `data` are the plain list. */
+/** `/v1/admin/customers/:id/routes`: body and `data` are the plain list. */
 export function customerRouteRoutes(deps: Deps): Route[] {
   const path = "/v1/admin/customers/:id/routes";
   return [

@@ -15,7 +15,7 @@ import { type Route, route } from "./route.ts";
 import { closed, page } from "./schemas/common.ts";
 import { AddNumber, CreateCustomer } from "./schemas/customers.ts";
 
-/** `/v1/admin/customers` and what is under it (contract 2). */
+/** `/v1/admin/customers` and what is under it. */
 export function customerRoutes(deps: Deps): Route[] {
   return [createRoute(deps), listRoute(deps), getRoute(deps), ...assignmentRoutes(deps)];
 }

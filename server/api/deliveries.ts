@@ -1,4 +1,4 @@
-/** Routes of deliveries: the log with every attempt, one of them, and another attempt by hand (contract 5). */
+/** Routes of deliveries: the log with every attempt, one of them, and another attempt by hand. */
 
 import type { DeliveryList, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
@@ -80,7 +80,7 @@ function deliveryRecords(
 
 const NOTHING_ALLOWED = parseAllowList("");
 
-/** Attempts without what the operator's own network answered, where several customers share the service (contract 5). */
+/** Attempts without what the operator's own network answered, where several customers share the service. */
 async function shown(deps: Deps, { url }: Delivery, attempts: readonly Attempt[]): Promise<readonly Attempt[]> {
   if (checkAddress(url, NOTHING_ALLOWED) === null || !attempts.some(({ response }) => response !== null))
     return attempts;

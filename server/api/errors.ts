@@ -4,7 +4,7 @@ import type { ErrorCode, ErrorDetail, Failure } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";
 import { RowUnreadable } from "../store/rows.ts";
 
-/** Most `details` of one answer (contract 1). */
+/** Most `details` of one answer. */
 export const DETAILS_MAX = 100;
 
 /** An error as it goes out: status, headers of its own, and the envelope as text. */
@@ -16,7 +16,7 @@ export interface RenderedError {
   isBug: boolean;
 }
 
-/** Renders whatever was thrown (contract 1, envelope). Anything but an `ApiError` is a 500 `INTERNAL_ERROR`. */
+/** Renders whatever was thrown. Anything but an `ApiError` is a 500 `INTERNAL_ERROR`. */
 export function renderError(error: unknown, requestId: string): RenderedError {
   if (error instanceof ApiError) return render(error, requestId, false);
   if (error instanceof RowUnreadable) {

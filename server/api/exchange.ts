@@ -1,4 +1,4 @@
-/** One request on its way through the checks of contract 1, in their order, to the one answer that is written. */
+/** One request on its way through the checks, in their order, to the one answer that is written. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { KeyPermission, RateLimit } from "../../sdk/wire.ts";
@@ -108,7 +108,7 @@ interface Exchange {
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CORRELATION_ID = /^cor_[0-9a-f]{32}$/i;
 
-/** The caller's `X-Request-Id` where it is 1 to 128 of `[A-Za-z0-9._:-]`, else `req_<uuid>` (contract 1). */
+/** The caller's `X-Request-Id` where it is 1 to 128 of `[A-Za-z0-9._:-]`, else `req_<uuid>`. */
 export function requestIdOf(request: IncomingMessage, newId: NewId): string {
   const given = request.headers["x-request-id"];
   return typeof given === "string" && REQUEST_ID.test(given) ? given : newId("req");
@@ -289,7 +289,7 @@ async function readJson(exchange: Exchange, { bodyBytesMax: bytesMax }: Route): 
   return parseJson(bytes);
 }
 
-/** Printable ASCII, 1 to 255 characters (contract 3). */
+/** Printable ASCII, 1 to 255 characters. */
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** The key of the header or the body. Taken out of the body: it is no part of the request that it stands for. */

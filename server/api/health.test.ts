@@ -49,7 +49,7 @@ function extra(options: Partial<HealthOptions> = {}): Pick<ServerOptions, "extra
   };
 }
 
-test("contract 6: /health is {status, timestamp, checks}, degraded when any part is", async (t) => {
+test("/health is {status, timestamp, checks}, degraded when any part is", async (t) => {
   const { port, lines } = await startEdge(t, extra());
   const well = await ask(port, http("GET /health", ["X-Request-Id: mine"]));
   const { timestamp, ...rest } = JSON.parse(well.body);
@@ -152,7 +152,7 @@ test("/metrics is not for a page whose name was made to lead to this machine", a
   }
 });
 
-test("contract 6: /healthz answers while the process lives, /readyz only when requests are taken", async (t) => {
+test("/healthz answers while the process lives, /readyz only when requests are taken", async (t) => {
   const { port } = await startEdge(t, {
     ...extra({ notReady: () => "The service is starting." }),
     isClosing: () => true,
@@ -166,7 +166,7 @@ test("contract 6: /healthz answers while the process lives, /readyz only when re
   assert.equal((await ask(ready.port, http("GET /readyz"))).status, 200);
 });
 
-test("contract 6: /metrics is for this machine, and for admin keys from elsewhere", async (t) => {
+test("/metrics is for this machine, and for admin keys from elsewhere", async (t) => {
   const { port } = await startEdge(t, extra());
   const near = await ask(port, http("GET /metrics").replace("Host: x", "Host: localhost"));
   assert.deepEqual(

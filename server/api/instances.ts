@@ -14,7 +14,7 @@ import { closed, page } from "./schemas/common.ts";
 import { CONFIGS, CreateInstance, UpdateInstance } from "./schemas/instances.ts";
 import { type Check, compileCheck } from "./validate.ts";
 
-/** `/v1/admin/instances` and what is under it (contract 2). */
+/** `/v1/admin/instances` and what is under it. */
 export function instanceRoutes(deps: Deps): Route[] {
   const checks = new Map(PROVIDERS.map((name) => [name, compileCheck("body", CONFIGS[name])]));
   return [listRoute(deps), createRoute(deps, checks), ...oneInstanceRoutes(deps, checks)];

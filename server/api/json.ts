@@ -5,7 +5,7 @@ import type { ErrorDetail } from "../../sdk/wire.ts";
 import { ApiError, invalidFields } from "../core/error.ts";
 import { DETAILS_MAX } from "./errors.ts";
 
-/** Deepest nesting of a body (contract 1). */
+/** Deepest nesting of a body. */
 export const DEPTH_MAX = 32;
 
 /** Most fields and list items of a body: more than the largest metadata can have (8,191), and little work. */

@@ -10,7 +10,7 @@ import { type Reply, type Route, route } from "./route.ts";
 import { closed, page } from "./schemas/common.ts";
 import { CreateKey, RotateKey } from "./schemas/keys.ts";
 
-/** `/v1/admin/keys` and what is under it (contract 2). */
+/** `/v1/admin/keys` and what is under it. */
 export function keyRoutes(deps: Deps): Route[] {
   return [
     route({

@@ -1,4 +1,4 @@
-/** Routes of messages: send, carousel, list, get, cancel, retry, delete (contract 3). */
+/** Routes of messages: send, carousel, list, get, cancel, retry, delete. */
 
 import { messageRecord } from "../core/message-record.ts";
 import { understandCarousel, understandMessage } from "../core/new-message.ts";

@@ -5,7 +5,7 @@ import { ownNumberRecord } from "../core/number.ts";
 import type { Deps } from "../engine/deps.ts";
 import { type Route, route } from "./route.ts";
 
-/** `GET /v1/numbers`: a plain list, the default number first (contract 1, 3). */
+/** `GET /v1/numbers`: a plain list, the default number first. */
 export function numberRoutes(deps: Deps): Route[] {
   return [
     route({

@@ -1,4 +1,4 @@
-/** Routes of opt-outs: the contacts that do not want messages from a number of the customer (contract 3). */
+/** Routes of opt-outs: the contacts that do not want messages from a number of the customer. */
 
 import type { Deleted, OptOutList } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";

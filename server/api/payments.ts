@@ -1,4 +1,4 @@
-/** Routes of payment requests: ask, list, get, cancel (contract 3). */
+/** Routes of payment requests: ask, list, get, cancel. */
 
 import type { ErrorDetail, PaymentRequestList } from "../../sdk/wire.ts";
 import { invalidFields } from "../core/error.ts";

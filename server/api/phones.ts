@@ -1,4 +1,4 @@
-/** Routes of the sandbox's phones: what a contact does, and how its phone is set (contract 7). */
+/** Routes of the sandbox's phones: what a contact does, and how its phone is set. */
 
 import type { Reacted, Typing, Message as WireMessage } from "../../sdk/wire.ts";
 import { callRecord } from "../core/call.ts";

@@ -1,4 +1,4 @@
-/** Routes of what is ordered of a message that was sent: edit, unsend, react (contract 3). */
+/** Routes of what is ordered of a message that was sent: edit, unsend, react. */
 
 import type { Reacted } from "../../sdk/wire.ts";
 import { invalidField } from "../core/error.ts";

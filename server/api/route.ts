@@ -9,13 +9,13 @@ export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 /** Methods a route may have. `HEAD` is answered wherever `GET` is. */
 export type Method = (typeof METHODS)[number];
 
-/** Whose keys a route takes (contract 2): of a customer, of an admin, or of both. A `public` one asks for none. */
+/** Whose keys a route takes: of a customer, of an admin, or of both. A `public` one asks for none. */
 export type Scope = "messages" | "admin" | "any" | "public";
 
-/** Largest body a route takes unless it says otherwise, in bytes: 256 KiB (contract 1). */
+/** Largest body a route takes unless it says otherwise, in bytes: 256 KiB. */
 const BODY_BYTES_MAX = 262_144;
 
-/** Largest body of a route that takes attachments, in bytes: 10 MiB (contract 1). */
+/** Largest body of a route that takes attachments, in bytes: 10 MiB. */
 export const ATTACHMENT_BODY_BYTES_MAX = 10_485_760;
 
 /** Who asks. `customerId` is null exactly for an admin key. */

@@ -30,7 +30,7 @@ import { InboxBehaviour } from "./schemas/sandbox.ts";
 
 /** Largest body that an inbox takes, in bytes: four times the largest event. */
 const BODY_BYTES_MAX = 1_048_576;
-/** How far a signature's time may be off, in seconds (specification 5.2). */
+/** How far a signature's time may be off, in seconds. */
 const TOLERANCE_SECONDS = 300;
 /** Inboxes that are remembered; beyond it the one that was not used for longest starts anew. */
 const INBOXES_MAX = 1_000;
@@ -160,7 +160,7 @@ function lengthOf({ body, headers }: { body: string; headers: Record<string, str
   return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, body.length);
 }
 
-/** `/v1/sandbox/inbox` (contract 7): what arrived, and how it is answered. */
+/** `/v1/sandbox/inbox`: what arrived, and how it is answered. */
 export function inboxRoutes(inboxes: Inboxes): Route[] {
   return [
     route({

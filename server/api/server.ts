@@ -32,10 +32,10 @@ export interface ServerOptions extends Edge {
   connectionsMax?: number;
 }
 
-/** Longest path parameter, in characters (contract 1). */
+/** Longest path parameter, in characters. */
 const PARAM_LENGTH_MAX = 512;
 
-/** Words of paths that are never ids (contract 1). */
+/** Words of paths that are never ids. */
 const RESERVED: ReadonlySet<string> = new Set([
   "scheduled",
   "carousel",

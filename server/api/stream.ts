@@ -1,4 +1,4 @@
-/** The live stream of events (contract 4): one read a customer, woken by commits, serves all of its open streams. */
+/** The live stream of events: one read a customer, woken by commits, serves all of its open streams. */
 
 import type { ServerResponse } from "node:http";
 import type { EventType } from "../../sdk/wire.ts";
@@ -11,16 +11,16 @@ import { findEvent, listEvents, newestPosition, type PlacedEvent } from "../stor
 import { closeAfter, type Lasting } from "./lasting.ts";
 import type { Reply } from "./route.ts";
 
-/** Streams at once (contract 4). */
+/** Streams at once. */
 const STREAMS_MAX = 1_000;
 /** A customer alone may have 800 of them (see `FairSemaphore`). */
 const SHARE_OF_FREE = 4;
 const FULL_RETRY_AFTER_SECONDS = 10;
-/** A reader that is so far behind is closed, in bytes: 1 MiB (contract 4). */
+/** A reader that is so far behind is closed, in bytes: 1 MiB. */
 const BEHIND_BYTES_MAX = 1_048_576;
-/** How often a comment shows that the stream lives, in real milliseconds (contract 4). */
+/** How often a comment shows that the stream lives, in real milliseconds. */
 const HEARTBEAT_MS = 15_000;
-/** How often keys are looked at, in real milliseconds: a revoked one's streams close within 1 s (contract 4). */
+/** How often keys are looked at, in real milliseconds: a revoked one's streams close within 1 s. */
 const KEYS_EVERY_MS = 500;
 /** Events read at a time. */
 const READ_AT_ONCE = 100;

@@ -19,9 +19,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const;
 
-/** Points answered without a `from`: 30 days (contract 2), or 7 days by the hour. */
+/** Points answered without a `from`: 30 days, or 7 days by the hour. */
 const POINTS = { hour: 168, day: 30 } as const;
-/** Most points of one answer (contract 2). */
+/** Most points of one answer. */
 const POINTS_MAX = 400;
 
 type Granularity = keyof typeof STEP_MS;
@@ -34,7 +34,7 @@ interface Query {
   granularity: Granularity;
 }
 
-/** `GET /v1/admin/usage` (contract 2). What `counters` still holds is written first, so that it counts. */
+/** `GET /v1/admin/usage`. What `counters` still holds is written first, so that it counts. */
 export function usageRoutes(deps: Deps, counters: Pick<UsageCounters, "flush">): Route[] {
   return [
     route({
@@ -140,7 +140,7 @@ async function subjectOf(deps: Deps, { key, customerId }: Caller, query: Query):
   return { key: null, whose: { of: "all" } };
 }
 
-/** A key of a customer sees itself only; anything else it names is not there for it (contract 2). */
+/** A key of a customer sees itself only; anything else it names is not there for it. */
 function ownUsage(key: ApiKey, customerId: CustomerId, query: Query): Subject {
   if (query.keyId !== undefined && query.keyId !== key.id) throw noKey(query.keyId);
   if (query.customerId === customerId) {

@@ -26,7 +26,7 @@ export function compileCheck(part: Part, schema: TSchema | null): Check {
   return (value) => queryDetails(validate, { addresses, numbers }, value);
 }
 
-/** Query parameters that are addresses: in those a leading space was a `+` (contract 1). */
+/** Query parameters that are addresses: in those a leading space was a `+`. */
 function addressNames(schema: JsonSchema): string[] {
   const isOne = ({ format }: JsonSchema) => format === "address" || format === "phone";
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => (isOne(property) ? [name] : []));

@@ -1,4 +1,4 @@
-/** `GET /v1/sandbox/wait`: the first stored event that matches, as soon as there is one (contract 7). */
+/** `GET /v1/sandbox/wait`: the first stored event that matches, as soon as there is one. */
 
 import { ApiError, invalidField } from "../core/error.ts";
 import { FairSemaphore } from "../core/fair-semaphore.ts";

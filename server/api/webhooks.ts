@@ -1,4 +1,4 @@
-/** Routes of webhooks: the configuration, further endpoints, their secrets, tests and replays (contract 5). */
+/** Routes of webhooks: the configuration, further endpoints, their secrets, tests and replays. */
 
 import type { Replayed, TestedDelivery, Replay as WireReplay } from "../../sdk/wire.ts";
 import type { Delivery } from "../core/delivery.ts";
@@ -25,7 +25,7 @@ import { Patience } from "./patience.ts";
 import { type Reply, type Route, route } from "./route.ts";
 import { CommandWebhook, CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "./schemas/webhooks.ts";
 
-/** How long a test waits for its first attempt, in real milliseconds (contract 1). */
+/** How long a test waits for its first attempt, in real milliseconds. */
 const TEST_MS_MAX = 5_000;
 
 /** `/v1/webhooks` and what is under it, but for deliveries. */

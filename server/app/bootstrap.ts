@@ -106,7 +106,7 @@ async function makeFirst(deps: Deps, keyFingerprint: string): Promise<CustomerId
 }
 
 /**
- * Makes sure of the key that `setting` remembers. A value from the settings replaces and revokes the former (contract 6);
+ * Makes sure of the key that `setting` remembers. A value from the settings replaces and revokes the former;
  * without one a key is generated where there is none. Answers the key when it was generated here.
  */
 async function ensureKey(

@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { type Config, ConfigError } from "../config.ts";
 import { type Service, startService } from "./service.ts";
 
-/** A stop that takes longer than this is cut off, in milliseconds (contract 6: within 30 s). */
+/** A stop that takes longer than this is cut off, in milliseconds. */
 const STOP_MS_MAX = 29_500;
 
 /** The recipient that the sandbox delivers to. */

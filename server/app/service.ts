@@ -47,7 +47,7 @@ import { createObserver } from "./observe.ts";
 const BACKLOG_MAX = 2_000;
 /** What a refused caller is told to wait, in seconds. */
 const BUSY_RETRY_AFTER_SECONDS = 1;
-/** How long open deliveries and hand-overs may take to end at a stop, in milliseconds (contract 6). */
+/** How long open deliveries and hand-overs may take to end at a stop, in milliseconds. */
 const DRAIN_MS = 25_000;
 
 /** A service that runs. */
@@ -184,7 +184,7 @@ class Composition {
     return new Poster({ allow: this.#webhookAllow(), userAgent: `Tightbeam/${this.#options.version}` });
   }
 
-  /** Closes what only sandboxes may leave open (contract 5 and 6): webhooks to loopback, and keys in a file. */
+  /** Closes what only sandboxes may leave open: webhooks to loopback, and keys in a file. */
   async #leaveSandbox(): Promise<void> {
     await resetClock(this.#engine.deps);
     if (!this.#isSandbox) return;
@@ -371,7 +371,7 @@ function generateKey(dataDir: string, url: string, name: keyof Generated): strin
   return key;
 }
 
-/** Keeps the keys that were generated, and only those, where the command line finds them (contract 6). */
+/** Keeps the keys that were generated, and only those, where the command line finds them. */
 function keepCredentials(config: Config, url: string, { generated, fromSettings }: Bootstrapped): void {
   const kept = readCredentials(config.dataDir);
   const apiKey = fromSettings.apiKey ? undefined : (generated.apiKey ?? kept?.apiKey);

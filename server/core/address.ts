@@ -93,7 +93,7 @@ export function allows(list: AllowList, target: { host: string; ip: string | nul
 }
 
 /**
- * Why a caller may not configure this address (contract 5), as words to put behind the field's name; null when it is
+ * Why a caller may not configure this address, as words to put behind the field's name; null when it is
  * fine. Looks nothing up: what a name leads to is judged at each connection. `setting` is what `allow` was read from.
  */
 export function checkAddress(

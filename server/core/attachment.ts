@@ -3,7 +3,7 @@
 import type { Attachment } from "../../sdk/wire.ts";
 import type { AttachmentId, CustomerId, InstanceId, MessageId } from "./id.ts";
 
-/** Largest file, and largest sum of the files of one message, in bytes: 100 MiB (contract 3). */
+/** Largest file, and largest sum of the files of one message, in bytes: 100 MiB. */
 export const FILE_BYTES_MAX = 104_857_600;
 
 /** A file as the message that it belongs to knows it. */
@@ -22,7 +22,7 @@ export interface MessageAttachment {
 /** Makes the address of what a token opens; null when the token's time is over. */
 export type Link = (token: string) => string | null;
 
-/** The record of contract 3. */
+/** The record as the API answers it. */
 export function attachmentRecord(attachment: MessageAttachment, link: Link): Attachment {
   const { guid, mimeType, filename, totalBytes, token } = attachment;
   return { guid, mimeType, filename, totalBytes, downloadUrl: token === null ? null : link(token) };

@@ -93,7 +93,7 @@ function enter(change: CallChange, status: CallStatus, context: CallContext): Ca
   return { call, events: [...change.events, event] };
 }
 
-/** `data` of `facetime.*` events (contract 4). */
+/** `data` of `facetime.*` events. */
 function callEventData(call: Call): CallEventData {
   return {
     callId: call.id,

@@ -7,7 +7,7 @@ import { parseAddress } from "./phone.ts";
 
 /** Longest name of a group, in characters; what a peer tells beyond it is cut off. */
 export const GROUP_NAME_LENGTH_MAX = 200;
-/** People in a group beside the customer's own address (contract 3). */
+/** People in a group beside the customer's own address. */
 export const GROUP_MIN = 2;
 export const GROUP_MAX = 32;
 
@@ -83,7 +83,7 @@ export interface LastMessage {
   channel: Channel;
 }
 
-/** The record of contract 3. `last` is null where nothing was said yet. `channel` is the one used last. */
+/** The record as the API answers it. `last` is null where nothing was said yet. `channel` is the one used last. */
 export function chatRecord(chat: Chat, last: LastMessage | null): WireChat {
   const { id } = chat;
   return {

@@ -89,7 +89,7 @@ export function searchTextOf(fields: ContactFields): string {
   return searchForm([name, phoneNumber, email, company].filter((part) => part !== null && part !== "").join("\n"));
 }
 
-/** The record of contract 3. `lastContactedAt` in epoch milliseconds. */
+/** The record as the API answers it. `lastContactedAt` in epoch milliseconds. */
 export function contactRecord(contact: Contact, lastContactedAt: number | null): WireContact {
   const { id, firstName, lastName, phoneNumber, email, company, tags, metadata, createdAt, updatedAt } = contact;
   return {

@@ -11,7 +11,7 @@ export interface Customer {
   name: string;
   email: string | null;
   company: string | null;
-  /** Sealed: signs the deliveries of the configuration and of every `callbackUrl` (contract 5). */
+  /** Sealed: signs the deliveries of the configuration and of every `callbackUrl`. */
   secret: string;
   /** Whether someone has seen or set `secret`: until then the next configuration shows it. */
   secretKnown: boolean;
@@ -26,7 +26,7 @@ export interface Customer {
   updatedAt: number;
 }
 
-/** The record of contract 2. */
+/** The record as the API answers it. */
 export function customerRecord(customer: Customer): WireCustomer {
   return {
     id: customer.id,

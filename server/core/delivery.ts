@@ -73,7 +73,7 @@ export function customerOfLane(lane: string): CustomerId | null {
 
 /**
  * The deliveries an event makes: one for each active endpoint that subscribes to it, and one for its callback
- * unless a subscribed endpoint has the same address (contract 5). The same event makes the same rows.
+ * unless a subscribed endpoint has the same address. The same event makes the same rows.
  */
 export function deliveriesOf(event: Event, endpoints: readonly Endpoint[], callbackUrl: string | null): Delivery[] {
   const subscribed = endpoints.filter((endpoint) => subscribes(endpoint, event.type));
@@ -160,7 +160,7 @@ export function askAgain(delivery: Delivery, now: number): Partial<Delivery> {
   return { byHand: true, resumeAt: delivery.dueAt, dueAt: Math.min(delivery.dueAt ?? now, now) };
 }
 
-/** The record of contract 5. */
+/** The record as the API answers it. */
 export function deliveryRecord(delivery: Delivery, attempts: readonly Attempt[]): WireDelivery {
   return {
     id: delivery.id,

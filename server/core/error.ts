@@ -2,7 +2,7 @@
 
 import { ERROR_STATUS, type ErrorCode, type ErrorDetail } from "../../sdk/wire.ts";
 
-/** A refusal with a code of the contract. `message` says what happened, with the value, and what to do. */
+/** A refusal with a code of the API (docs/errors.md). `message` says what happened, with the value, and what to do. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetail[] | undefined;
@@ -16,7 +16,7 @@ export class ApiError extends Error {
     this.retryAfterSeconds = more.retryAfterSeconds;
   }
 
-  /** HTTP status of the code (contract 3). */
+  /** HTTP status of the code. */
   get status(): number {
     return ERROR_STATUS[this.code];
   }

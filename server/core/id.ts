@@ -1,4 +1,4 @@
-/** Identifiers: a prefix that says what it is, and a UUIDv7, so that ids sort by creation (contract 1, RFC 9562). */
+/** Identifiers: a prefix that says what it is, and a UUIDv7, so that ids sort by creation. */
 
 import { createHash } from "node:crypto";
 
@@ -66,7 +66,7 @@ export function firstIdAt(prefix: string, atMs: number): string {
   return `${prefix}_${time.slice(0, 8)}-${time.slice(8)}-7`;
 }
 
-/** What goes with everything that one request, or one word of a provider, led to: `cor_` and 32 hex digits (contract 1). */
+/** What goes with everything that one request, or one word of a provider, led to: `cor_` and 32 hex digits. */
 export function newCorrelationId(random: Random): string {
   return `cor_${Buffer.from(random(16)).toString("hex")}`;
 }

@@ -2,7 +2,7 @@
 
 import type { InboxBehaviour, InboxRequest } from "../../sdk/wire.ts";
 
-/** Requests that an inbox keeps (contract 7). */
+/** Requests that an inbox keeps. */
 const INBOX_REQUESTS_MAX = 500;
 
 /** How an inbox answers until it is told otherwise: 200, at once. */

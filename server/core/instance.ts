@@ -16,7 +16,7 @@ export interface Instance {
   updatedAt: number;
 }
 
-/** Settings that are kept secret: no answer ever shows them (contract 2). */
+/** Settings that are kept secret: no answer ever shows them. */
 const SECRET_FIELDS: Readonly<Record<ProviderName, readonly string[]>> = {
   sandbox: [],
   bluebubbles: ["password"],
@@ -47,7 +47,7 @@ function warningsOf({ status, message, warnings = [] }: Told): string[] {
   return [...new Set(status === "healthy" || message === undefined ? warnings : [message, ...warnings])];
 }
 
-/** The record of contract 2; `config` in clear. */
+/** The record as the API answers it; `config` in clear. */
 export function instanceRecord(
   instance: Instance,
   config: Readonly<Record<string, unknown>>,

@@ -3,7 +3,7 @@
 const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
 const INSTANT = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** The first millisecond that has a year of four digits in UTC: one before it cannot be answered as it is (contract 1). */
+/** The first millisecond that has a year of four digits in UTC: one before it cannot be answered as it is. */
 export const FIRST_INSTANT = Date.parse("0000-01-01T00:00:00.000Z");
 /** The last such millisecond. */
 const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
@@ -38,7 +38,7 @@ export function parseBound(text: string, end: "from" | "to"): number | null {
   return at !== null && isDate && end === "to" ? Math.min(at + DAY_MS, LAST_INSTANT) : at;
 }
 
-/** The instant as it is answered: ISO 8601 in UTC, with milliseconds (contract 1). */
+/** The instant as it is answered: ISO 8601 in UTC, with milliseconds. */
 export function iso(at: number): string {
   return new Date(at).toISOString();
 }

@@ -60,7 +60,7 @@ function checksum(secret: string): string {
 /** One set by hand has no checksum, so none is asked for. */
 const WELL_FORMED = /^tb_[A-Za-z0-9]{32,}$/;
 
-/** Whether `text` can be a key at all: `tb_` and 32 or more of `[A-Za-z0-9]` (contract 2). */
+/** Whether `text` can be a key at all: `tb_` and 32 or more of `[A-Za-z0-9]`. */
 export function isWellFormedKey(text: string): boolean {
   return WELL_FORMED.test(text);
 }
@@ -80,7 +80,7 @@ export function isUsable(apiKey: ApiKey, now: number): boolean {
   return apiKey.revokedAt === null && (apiKey.expiresAt === null || now < apiKey.expiresAt);
 }
 
-/** The record of contract 2; `key` only in the answer that made it. */
+/** The record as the API answers it; `key` only in the answer that made it. */
 export function keyRecord(apiKey: ApiKey, key?: string): WireKey {
   return {
     id: apiKey.id,

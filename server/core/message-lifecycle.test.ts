@@ -115,7 +115,7 @@ for (const status of MESSAGE_STATUSES) {
   for (const signal of Object.keys(SIGNALS) as MessageSignal[]) {
     const cell = LIFECYCLE[status][signal];
     const title = cell === undefined ? "changes nothing" : `leads to ${cell.join(", ")}`;
-    test(`specification 3, contract 3: ${signal} on ${status} ${title}`, () => {
+    test(`${signal} on ${status} ${title}`, () => {
       const before = messageIn(status);
       const frozen = structuredClone(before);
       const change = SIGNALS[signal](before);

@@ -38,7 +38,7 @@ export type MessageSignal =
   | "unsend";
 
 /**
- * The lifecycle (contract 3, "Transitions, and no others"). A pair that is not here changes nothing: that is how
+ * The lifecycle. A pair that is not here changes nothing: that is how
  * late, repeated and reversed receipts never move a message back.
  */
 export const TRANSITIONS: Readonly<Record<MessageSignal, Readonly<Partial<Record<MessageStatus, MessageStatus>>>>> = {
@@ -62,7 +62,7 @@ function transition(status: MessageStatus, signal: MessageSignal): MessageStatus
   return TRANSITIONS[signal][status] ?? null;
 }
 
-/** Event of reaching a status; `pending` has none of its own (contract 3). */
+/** Event of reaching a status; `pending` has none of its own. */
 const EVENT_OF: Partial<Record<MessageStatus, EventType>> = {
   scheduled: "message.scheduled",
   queued: "message.queued",
@@ -202,7 +202,7 @@ const AT_OF = { sent: "sentAt", delivered: "deliveredAt", read: "readAt" } as co
 
 /**
  * A receipt: the message climbs to `rung`, and each rung not yet reached on this channel is told of, once and in
- * order (contract 3). A proof for a failed message corrects it. Null when it changes nothing.
+ * order. A proof for a failed message corrects it. Null when it changes nothing.
  */
 export function climb(message: Message, rung: Rung, context: ChangeContext): Change | null {
   if (transition(message.status, rung) === null) return null;
@@ -224,7 +224,7 @@ export function climb(message: Message, rung: Rung, context: ChangeContext): Cha
   return change.events.length === 0 ? null : change;
 }
 
-/** When the channel is given up for want of a delivery (contract 3, `fallbackAfterSeconds`); null: never. */
+/** When the channel is given up for want of a delivery; null: never. */
 function giveUpAt(message: Message, now: number): number | null {
   return canFallBack(message) && message.fallbackAfterMs !== null ? now + message.fallbackAfterMs : null;
 }
@@ -293,7 +293,7 @@ export function canFallBack(message: Message): boolean {
   return message.fallback && message.channelsLeft.length > 0 && message.sentPart === null;
 }
 
-/** The channel is given up: `message.fallback`, then the next one (contract 3, Routing). */
+/** The channel is given up: `message.fallback`, then the next one. */
 export function fallBack(
   message: Message,
   next: NextChannel,

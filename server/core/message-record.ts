@@ -12,7 +12,7 @@ import { attachmentRecord, type Link } from "./attachment.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import type { Message } from "./message.ts";
 
-/** `data` of a `message.*` event: inapplicable fields are absent (contract 4), such as the status of an inbound message. */
+/** `data` of a `message.*` event: inapplicable fields are absent, such as the status of an inbound message. */
 export function messageEventData(message: Message, link: Link): RevisionEventData {
   const { errorCode, parentMessageId, attachments } = message;
   const status = outboundStatus(message);
@@ -49,7 +49,7 @@ function outboundStatus({ direction, status }: Message): OutboundStatus | null {
 }
 
 /**
- * `data` of `message.inbound` (contract 4): without status, always with the files and the message that it answers, and
+ * `data` of `message.inbound`: without status, always with the files and the message that it answers, and
  * with the chat where it is a group.
  */
 export function inboundEventData(message: Message, isGroup: boolean, link: Link): InboundEventData {
@@ -62,7 +62,7 @@ export function inboundEventData(message: Message, isGroup: boolean, link: Link)
   };
 }
 
-/** The answer of `POST /v1/messages` (contract 3). Throws for an inbound message: nobody sent that here. */
+/** The answer of `POST /v1/messages`. Throws for an inbound message: nobody sent that here. */
 export function acceptedRecord(message: Message): AcceptedMessage {
   const status = outboundStatus(message);
   if (status === null) throw new Error(`${message.id} is inbound, and was not accepted from a customer`);
@@ -81,12 +81,12 @@ function sharedRecord(message: Message): Omit<AcceptedMessage, "status"> {
   };
 }
 
-/** The answer of `POST /v1/messages/carousel` (contract 3). */
+/** The answer of `POST /v1/messages/carousel`. */
 export function acceptedCarouselRecord(message: Message): AcceptedCarousel {
   return { ...acceptedRecord(message), messageType: message.messageType, imageCount: message.mediaUrls.length };
 }
 
-/** The whole record of contract 3. */
+/** The whole record as the API answers it. */
 export function messageRecord(message: Message, link: Link): WireMessage {
   return {
     ...sharedRecord(message),

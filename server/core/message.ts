@@ -111,12 +111,12 @@ export interface Message {
   timeline: TimelineEntry[];
 }
 
-/** Names a sender and a recipient: what goes between the two is handed over in the order of acceptance (contract 3). */
+/** Names a sender and a recipient: what goes between the two is handed over in the order of acceptance. */
 export function pairOf({ from, to }: Pick<Message, "from" | "to">): string {
   return `${from} ${to}`;
 }
 
-/** Two addresses of media or more are a carousel (contract 3). */
+/** Two addresses of media or more are a carousel. */
 export function messageTypeOf(mediaUrls: readonly unknown[], attachments: readonly unknown[]): MessageType {
   if (mediaUrls.length > 1) return "carousel";
   return mediaUrls.length + attachments.length > 0 ? "media" : "text";

@@ -75,7 +75,7 @@ export function understandCarousel(body: SendCarousel): Understood {
 type Named = Pick<SendMessage, "to" | "chatId" | "conversationId">;
 
 /**
- * Exactly one of the names for whom it goes to (contract 3). An empty one counts as none. A conversation in `to` is
+ * Exactly one of the names for whom it goes to. An empty one counts as none. A conversation in `to` is
  * the same as in `chatId`.
  */
 function recipientOf(named: Named): Pick<Wanted, "to" | "chatId"> {

@@ -99,7 +99,7 @@ const NOT_PAID: string[] = [
 ];
 
 for (const [text, cents] of PAID) {
-  test(`contract 3, Payments: “${text.trim()}” says that ${cents} cents were paid`, () => {
+  test(`“${text.trim()}” says that ${cents} cents were paid`, () => {
     assert.equal(paidCentsOf(text), cents);
   });
 }

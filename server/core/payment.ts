@@ -135,7 +135,7 @@ function eventOf(payment: Payment, { now, eventId, correlationId = payment.corre
   );
 }
 
-/** The record of contract 3, which is also the data of every `payment.request.*` event (contract 4). */
+/** The record as the API answers it, which is also the data of every `payment.request.*` event. */
 export function paymentRecord(payment: Payment): PaymentRequest {
   return {
     id: payment.id,
@@ -157,7 +157,7 @@ export function paymentRecord(payment: Payment): PaymentRequest {
   };
 }
 
-/** Bounds of an amount, in dollars (contract 3). */
+/** Bounds of an amount, in dollars. */
 export const AMOUNT_MIN = 0.01;
 export const AMOUNT_MAX = 999_999.99;
 

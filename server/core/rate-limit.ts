@@ -1,9 +1,9 @@
-/** Rate limits: a fixed window per key that opens with its first request (contract 2). Knows no clock. */
+/** Rate limits: a fixed window per key that opens with its first request. Knows no clock. */
 
 import type { RateLimit } from "../../sdk/wire.ts";
 import type { KeyId } from "./id.ts";
 
-/** What a key may do unless something else is set: 100 requests in 60 s (contract 2). */
+/** What a key may do unless something else is set: 100 requests in 60 s. */
 export const DEFAULT_RATE_LIMIT: Readonly<RateLimit> = { limit: 100, windowSeconds: 60 };
 
 /** Windows kept at once. Beyond it the closed ones are dropped, then the one that opened first. */

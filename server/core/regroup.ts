@@ -50,7 +50,7 @@ export function regroup(chat: Chat, to: Regrouping, actor: string | null, contex
   return { chat: { ...chat, name, participants: [...stayed, ...came], leftAt, updatedAt: context.now }, events };
 }
 
-/** An event of a group (contract 4, `chat.*`). */
+/** An event of a group. */
 export function groupEvent(
   chat: Chat,
   type: Extract<EventType, `chat.${string}`>,

@@ -1,6 +1,6 @@
 /** When what failed is tried again: a delivery, a hand-over, a peer that was not there. Pure. */
 
-/** Delays before the seven retries of a delivery, in milliseconds (specification 6.4). */
+/** Delays before the seven retries of a delivery, in milliseconds. */
 export const RETRY_SCHEDULE_MS: readonly number[] = [
   30_000, 300_000, 1_800_000, 7_200_000, 28_800_000, 86_400_000, 86_400_000,
 ];
@@ -10,7 +10,7 @@ const JITTER_MS_MAX = 30_000;
 
 /**
  * When retry number `retry` (0 is the first) is due, or null when the schedule has none left. The delay is a
- * floor counted from `endedAt`; jitter only adds, at most 10 % and never more than 30 s (contract 5). `chance` is in [0, 1).
+ * floor counted from `endedAt`; jitter only adds, at most 10 % and never more than 30 s. `chance` is in [0, 1).
  */
 export function nextRetryAt(
   schedule: readonly number[],

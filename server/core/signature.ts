@@ -17,13 +17,13 @@ export interface Sending {
   sentAtSeconds: number;
 }
 
-/** A new signing secret: `whsec_` and the base64 of 32 random bytes (contract 5). */
+/** A new signing secret: `whsec_` and the base64 of 32 random bytes. */
 export function newSigningSecret(random: Random): string {
   return SECRET_PREFIX + Buffer.from(random(SECRET_BYTES)).toString("base64");
 }
 
 /**
- * The headers that sign one sending: `X-Signature` and `X-Timestamp` (specification 5.2), made with the old secret
+ * The headers that sign one sending: `X-Signature` and `X-Timestamp`, made with the old secret
  * while there is one, and the three of Standard Webhooks with every secret whose key they can carry, new first; for
  * other secrets those three are left out. Throws on an empty secret: an empty key never signs.
  */
@@ -47,7 +47,7 @@ export interface Received {
   body: string | Buffer;
   headers: Record<string, string | string[] | undefined>;
   secret: string;
-  /** 300 in specification 5.2. */
+  /** Default 300. */
   toleranceSeconds: number;
   nowSeconds: number;
 }

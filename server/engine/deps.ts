@@ -94,7 +94,7 @@ export interface Deps {
   };
 }
 
-/** The context of one request: what it changes is told with its correlation id (contract 1). */
+/** The context of one request: what it changes is told with its correlation id. */
 export function forRequest(deps: Deps, correlationId: string): Deps {
   return { ...deps, correlationId };
 }

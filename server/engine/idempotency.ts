@@ -65,7 +65,7 @@ async function repeated(deps: Deps, scope: string, key: string, fingerprint: str
   );
 }
 
-/** SHA-256 of route and body with its keys in order (contract 3: same route and equal JSON after defaults). */
+/** SHA-256 of route and body with its keys in order. */
 function fingerprintOf(command: Command): string {
   const { route, body } = command;
   return createHash("sha256")

@@ -120,14 +120,14 @@ async function probe({ store }: Deps): Promise<boolean> {
   return false;
 }
 
-/** Events, deliveries, attempts and idempotency keys past `TB_RETENTION` (contract 4). */
+/** Events, deliveries, attempts and idempotency keys past `TB_RETENTION`. */
 async function prune(deps: Deps): Promise<boolean> {
   const { retentionMs } = deps.settings;
   if (retentionMs === null) return false;
   return (await deps.store.prune(deps.clock.real() - retentionMs, PRUNED_AT_ONCE)) >= PRUNED_AT_ONCE;
 }
 
-/** The text of deleted messages, out of stored events that nobody waits for any more (contract 3). */
+/** The text of deleted messages, out of stored events that nobody waits for any more. */
 async function eraseDeleted(deps: Deps): Promise<boolean> {
   const messages = await listToErase(deps.store.db, ERASED_AT_ONCE);
   for (const message of messages) await eraseEvents(deps, message);

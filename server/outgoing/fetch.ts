@@ -24,7 +24,7 @@ export interface FetchOptions {
 export interface FetcherOptions {
   allow: AllowList;
   userAgent: string;
-  /** Over a whole fetch, from the moment it begins. 30 s unless a test says otherwise (contract 3). */
+  /** Over a whole fetch, from the moment it begins. 30 s unless a test says otherwise. */
   deadlineMs?: number;
   /** Files in memory at once, in bytes. */
   heldBytesMax?: number;

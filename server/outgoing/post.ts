@@ -60,7 +60,7 @@ export interface PostRequest {
 export interface PosterOptions {
   allow: AllowList;
   userAgent: string;
-  /** Over a whole attempt: names, connecting, sending and the answer. 30 s unless a test says otherwise (contract 5). */
+  /** Over a whole attempt: names, connecting, sending and the answer. 30 s unless a test says otherwise. */
   deadlineMs?: number;
   /** A clock that only goes forward, in milliseconds. */
   now?: () => number;

@@ -19,7 +19,7 @@ export interface UsagePeriod {
   stepMs: number;
 }
 
-/** What is counted for a key, and what for a customer (contract 2). */
+/** What is counted for a key, and what for a customer. */
 const KEY_FIELDS = ["requests", "rateLimited", "messagesSent", "segments"] as const satisfies (keyof UsageCounts)[];
 const CUSTOMER_FIELDS = [
   "messagesReceived",

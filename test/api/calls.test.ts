@@ -47,7 +47,7 @@ for (const [contact, end] of [
   [RINGS, "disconnected"],
   [IS_MISSED, "missed"],
 ] as const) {
-  test(`contract 7: ${contact} rings, and the call is ${end}: one record with its history, two signed events`, async () => {
+  test(`${contact} rings, and the call is ${end}: one record with its history, two signed events`, async () => {
     const call = await calledBy(contact, end);
     const { id, callUuid, to, history, createdAt, updatedAt } = call;
     assert.match(id, /^call_/);

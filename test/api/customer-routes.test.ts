@@ -11,7 +11,7 @@ const SMPP = {
 const MAC = { provider: "bluebubbles", config: { url: "http://127.0.0.1:9", password: "s3cret", ingest: "socket" } };
 const NUMBER = "+15550002001";
 
-describe("routes of a customer (contract 2)", () => {
+describe("routes of a customer", () => {
   let service: TestService;
   let customer = "";
   let sandbox = "";

@@ -17,7 +17,7 @@ const SMPP = {
   },
 };
 
-describe("instances (contract 2)", () => {
+describe("instances", () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();

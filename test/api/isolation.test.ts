@@ -55,7 +55,7 @@ test("routes that name a contact's phone have tests of their own", () => {
   assert.deepEqual(found.sort(), PHONE_ROUTES);
 });
 
-/** The code of a 404 (contract 3), by what its path begins with; the first that fits counts. */
+/** The code of a 404, by what its path begins with; the first that fits counts. */
 const NOT_FOUND: readonly (readonly [string, ErrorCode])[] = [
   ["/v1/chats/", "CONVERSATION_NOT_FOUND"],
   ["/v1/webhooks/deliveries/", "NOT_FOUND"],

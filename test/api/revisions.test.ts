@@ -53,7 +53,7 @@ test("an edit answers the record with its new text, and is told of once", async 
   assert.match(String(event?.editedAt), /^\d{4}-.*Z$/);
 });
 
-test("contract 1: `content.text` stands for `text`, `reaction` for `type`; both with different values, or neither, is a 400", async () => {
+test("`content.text` stands for `text`, `reaction` for `type`; both with different values, or neither, is a 400", async () => {
   const id = await sent();
   assert.equal((await put(id, { content: { text: "By its synonym" } })).data.content.text, "By its synonym");
   assert.equal((await put(id, { text: "One", content: { text: "One" } })).status, 200);

@@ -1,4 +1,4 @@
-/** Sending over HTTP: recipients, content, files, carousels, conversations, and every refusal by its name (contract 3). */
+/** Sending over HTTP: recipients, content, files, carousels, conversations, and every refusal by its name. */
 
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";

@@ -1,4 +1,4 @@
-/** The number that a message goes from where none is named: that of the newest conversation, else the default (contract 3). */
+/** The number that a message goes from where none is named: that of the newest conversation, else the default. */
 
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";

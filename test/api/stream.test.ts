@@ -1,4 +1,4 @@
-/** `GET /v1/events` as a live stream (contract 4), over real sockets. */
+/** `GET /v1/events` as a live stream, over real sockets. */
 
 import assert from "node:assert/strict";
 import { connect } from "node:net";

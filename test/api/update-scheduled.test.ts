@@ -1,4 +1,4 @@
-/** `PATCH /v1/messages/:id`: a scheduled message gets other content, another time or other metadata (contract 3). */
+/** `PATCH /v1/messages/:id`: a scheduled message gets other content, another time or other metadata. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

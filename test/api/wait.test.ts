@@ -1,4 +1,4 @@
-/** `GET /v1/sandbox/wait` (contract 7): waiting for what happens, without polling. */
+/** `GET /v1/sandbox/wait`: waiting for what happens, without polling. */
 
 import assert from "node:assert/strict";
 import { get } from "node:http";

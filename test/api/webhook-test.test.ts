@@ -1,4 +1,4 @@
-/** `POST /v1/webhooks/test` waits for its first attempt and says how it ended (contract 1 and 5). */
+/** `POST /v1/webhooks/test` waits for its first attempt and says how it ended. */
 
 import assert from "node:assert/strict";
 import { request, type ServerResponse } from "node:http";

@@ -23,7 +23,7 @@ const TIMESTAMP_AGE_MAX_SECONDS = 15;
 const RETRIES_MS = [100, 200, 300, 400, 500, 600, 700];
 const NEVER_TAKEN = "the provider never took it";
 
-/** How each recipient ends (contract 7), and the events after `message.queued`. */
+/** How each recipient ends, and the events after `message.queued`. */
 const ENDS: Record<string, { status: string; events: string[] }> = {
   "+15005550100": { status: "delivered", events: ["sent", "delivered"] },
   "+15005550101": { status: "read", events: ["sent", "delivered", "read"] },
@@ -34,7 +34,7 @@ const ENDS: Record<string, { status: string; events: string[] }> = {
   [ECHO]: { status: "delivered", events: ["sent", "delivered"] },
 };
 
-/** Moves of contract 3 that these recipients can make. `pending` after `pending` is a note on an unknown outcome. */
+/** Moves (docs/lifecycle.md) that these recipients can make. `pending` after `pending` is a note on an unknown outcome. */
 const MOVES: Record<string, string[]> = {
   scheduled: ["queued", "cancelled"],
   queued: ["pending"],
@@ -43,7 +43,7 @@ const MOVES: Record<string, string[]> = {
   delivered: ["read"],
 };
 
-const name = `contract 3, 4, 5: ${ROUNDS} kills at random moments under load lose no message, no event and no delivery`;
+const name = `${ROUNDS} kills at random moments under load lose no message, no event and no delivery`;
 
 test(name, { timeout: 240_000 + ROUNDS * 12_000 }, async (t) => {
   t.diagnostic(`TB_CRASH_SEED=${SEED}`);

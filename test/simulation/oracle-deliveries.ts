@@ -7,7 +7,7 @@ import type { Sending } from "./network.ts";
 import { NOTHING, type Rest } from "./rest.ts";
 import { type Judge, mayBeDone } from "./story.ts";
 
-/** Attempts of one endpoint at once (contract 5). */
+/** Attempts of one endpoint at once. */
 const ABREAST_MAX = 16;
 
 interface Mail {

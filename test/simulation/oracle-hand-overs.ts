@@ -190,7 +190,7 @@ export function judgeReceipts({ run, stories, report }: Judge): void {
   }
 }
 
-/** Of one number to one recipient, what was accepted first is handed over first (contract 3). */
+/** Of one number to one recipient, what was accepted first is handed over first. */
 export function judgeOrder(judge: Judge): void {
   // Without room on the disk a message waits for its lease to end, and one that waits holds up no other.
   if (judge.run.wasFull) return;

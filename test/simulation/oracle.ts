@@ -59,7 +59,7 @@ function judgeCalls({ calls, faults, wasFull, namesMessages }: Observed, report:
   }
 }
 
-/** Whether it is a command that the carrier refused, broke on or did not answer (contract 3). */
+/** Whether it is a command that the carrier refused, broke on or did not answer. */
 function isOfCarrier(method: string, path: string, code: string | undefined): boolean {
   const isCommand = /^\/v1\/messages\/[^/]+\/(unsend|reactions)$|^\/v1\/chats\//.test(path);
   const codes = ["EDIT_FAILED", "PROVIDER_ERROR", "PROVIDER_TIMEOUT"];

@@ -19,7 +19,7 @@ import type { Store } from "../../server/store/store.ts";
 import { NO_FETCHER } from "../support/context.ts";
 import type { Life } from "./life.ts";
 
-/** How long open deliveries and hand-overs may take to end at a stop, in milliseconds (contract 6). */
+/** How long open deliveries and hand-overs may take to end at a stop, in milliseconds. */
 const DRAIN_MS = 25_000;
 
 /** The key that seals the database's secrets: the same in every life. */

@@ -33,7 +33,7 @@ export async function checkAnswered(
   return answer;
 }
 
-/** Whether it is an open stream of events, which its reader ends, or a file: the two that have no envelope (contract 1). */
+/** Whether it is an open stream of events, which its reader ends, or a file: the two that have no envelope. */
 function isBare({ status, headers }: RawAnswer): boolean {
   if (status >= 400) return false;
   if (headers["content-type"] === "text/event-stream") return true;

@@ -36,7 +36,7 @@ export interface Validator {
 
 const JSON_CONTENT = "content/application~1json/schema";
 
-/** Instants as they are answered (contract 1): stricter than the format by itself. */
+/** Instants as they are answered: stricter than the format by itself. */
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 export function createValidator(source: OpenApiDocument): Validator {
@@ -82,7 +82,7 @@ interface Found {
   operation: PublishedOperation;
 }
 
-/** A parameter of a path: these words are never ids, so that a path with one leads nowhere (contract 1). */
+/** A parameter of a path: these words are never ids, so that a path with one leads nowhere. */
 const PARAMETER = "(?!(?:scheduled|carousel|bulk|groups|list|deliveries|test|rotate-secret)(?:/|$))[^/]+";
 
 /** Finds the operation of a request: a path of fixed words before one with parameters. */

@@ -141,7 +141,7 @@ export async function configure({ deps, customer }: TestContext, url = URL_A): P
   await setWebhook(deps, customer.id, { url, events: ["*"], secret: SECRET });
 }
 
-/** Whether a sending has the signature of specification 5.2 made with `secret`. */
+/** Whether a sending has the signature (docs/security.md) made with `secret`. */
 export function isSignedWith({ headers, body }: PostRequest, secret: string): boolean {
   const signed = `${headers["X-Timestamp"]}.${body}`;
   return headers["X-Signature"] === `sha256=${createHmac("sha256", secret).update(signed).digest("hex")}`;

@@ -265,7 +265,7 @@ async function sendTo(deps: Deps, made: TestContext, more: Partial<SendMessage>)
 }
 
 /**
- * The rule that no test may see broken (contract 3): between two hand-overs of one message on one channel it was
+ * The rule that no test may see broken: between two hand-overs of one message on one channel it was
  * known that the first had not been sent, be it by a deferral or by asking. Reads it from the timeline.
  */
 export function checkHandOvers(message: Message, handed: readonly { messageId: MessageId }[]): void {

@@ -56,7 +56,7 @@ async function take(request: IncomingMessage): Promise<Received> {
   return { at: Date.now(), path: request.url ?? "", headers: request.headers, body, event: JSON.parse(body) as Event };
 }
 
-/** Whether a webhook carries the signature of specification 5.2 made with `secret`. */
+/** Whether a webhook carries the signature (docs/security.md) made with `secret`. */
 export function isSigned({ headers, body }: Received, secret: string): boolean {
   const signed = `${headers["x-timestamp"]}.${body}`;
   return headers["x-signature"] === `sha256=${createHmac("sha256", secret).update(signed).digest("hex")}`;

@@ -8,11 +8,10 @@ import type { Key } from "../../sdk/wire.ts";
 import { type Received, type Receiver, startReceiver } from "./receiver.ts";
 import { until } from "./wait.ts";
 
-/** The sandbox delivers to it within 50 ms (contract 7). */
+/** The sandbox delivers to it within 50 ms. */
 const RECIPIENT = "+15005550100";
 const EXPECTED = ["message.queued", "message.sent", "message.delivered"];
 const ARRIVES_WITHIN_MS = 15_000;
-/** Specification 5.2. */
 const TOLERANCE_SECONDS = 300;
 
 /** What was made and has to go again, the last one first. */
@@ -101,7 +100,7 @@ async function arrived(receiver: Receiver, messageId: string, secret: string): P
   }
 }
 
-/** Specification 5.2, worked out here anew, so that this does not trust what it tries. */
+/** The signature, worked out here anew, so that this does not trust what it tries. */
 function isGenuine({ headers, body }: Received, secret: string): boolean {
   const timestamp = String(headers["x-timestamp"]);
   const expected = Buffer.from(`sha256=${createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")}`);

@@ -1,4 +1,4 @@
-/** Reference of what an admin key is for: customers, their numbers and keys, provider instances, usage (contract 2). */
+/** Reference of what an admin key is for: customers, their numbers and keys, provider instances, usage. */
 
 import { Type } from "typebox";
 import {

@@ -23,7 +23,7 @@ export function describe(path: readonly string[]): FieldNote {
   return {};
 }
 
-/** Names that are accepted and never answered (contract 1). */
+/** Names that are accepted and never answered. */
 export const SYNONYMS: Readonly<Record<string, string>> = {
   "SendMessage.conversationId": "chatId",
   "SendMessage.content.mediaUrl": "content.mediaUrls",

@@ -1,4 +1,4 @@
-/** Reference of the events of messages: their data, and when each is sent (contract 4). */
+/** Reference of the events of messages: their data, and when each is sent. */
 
 import { Type } from "typebox";
 import {

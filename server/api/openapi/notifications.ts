@@ -21,7 +21,7 @@ export interface Notification {
 
 const SENT_AT = "1772366402";
 
-/** Headers of a delivery (specification 5.2, contract 5): components of the document. */
+/** Headers of a delivery: components of the document. */
 export const DELIVERY_PARAMETERS: Readonly<Record<string, Parameter>> = {
   Signature: sent(
     "X-Signature",

@@ -93,10 +93,10 @@ export function component<Properties extends TProperties>(name: string, properti
   return Type.Object(properties, { [COMPONENT]: name });
 }
 
-/** An instant as it is answered: ISO 8601 in UTC with milliseconds (contract 1). */
+/** An instant as it is answered: ISO 8601 in UTC with milliseconds. */
 export const At = Type.String({ format: "date-time" });
 
-/** A value that may be missing: records carry every field (contract 1). */
+/** A value that may be missing: records carry every field. */
 export function orNull<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }
@@ -104,7 +104,7 @@ export function orNull<Schema extends TSchema>(schema: Schema) {
 export const AtOrNull = orNull(At);
 export const TextOrNull = orNull(Type.String());
 
-/** An id of one kind: opaque beyond its prefix, and sorted by creation (contract 1). */
+/** An id of one kind: opaque beyond its prefix, and sorted by creation. */
 export function id(prefix: string) {
   return Type.String({ pattern: `^${prefix}_` });
 }

@@ -1,4 +1,4 @@
-/** Reference of the sandbox: its inbox, its phones, its clock (contract 7). */
+/** Reference of the sandbox: its inbox, its phones, its clock. */
 
 import { Type } from "typebox";
 import type {

@@ -1,4 +1,4 @@
-/** Reference of webhooks: the configuration, further endpoints, and the log of deliveries (contract 5). */
+/** Reference of webhooks: the configuration, further endpoints, and the log of deliveries. */
 
 import { Type } from "typebox";
 import {

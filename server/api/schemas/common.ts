@@ -102,10 +102,10 @@ export const FORMATS: Readonly<Record<string, { validate(value: string): boolean
   printable: { validate: (value) => !/\p{Cc}/u.test(value), expected: "must not contain control characters" },
 };
 
-/** A phone number or iMessage e-mail. In a query a leading space of it counts as `+` (contract 1). */
+/** A phone number or iMessage e-mail. In a query a leading space of it counts as `+`. */
 export const Address = Type.String({ format: "address", maxLength: 254 });
 
-/** A phone number. In a query a leading space of it counts as `+` (contract 1). */
+/** A phone number. In a query a leading space of it counts as `+`. */
 export const Phone = Type.String({ format: "phone", maxLength: 16 });
 
 export const Email = Type.String({ format: "email", maxLength: 254 });
@@ -113,22 +113,22 @@ export const Email = Type.String({ format: "email", maxLength: 254 });
 /** A reaction, or its removal. */
 export const ReactionCommand = Type.Unsafe<WireReactionCommand>({ type: "string", format: "reaction" });
 
-/** An address on the web, at most 2,048 characters (contract 5). What it may lead to is for the engine to judge. */
+/** An address on the web, at most 2,048 characters. What it may lead to is for the engine to judge. */
 export const HttpsUrl = Type.String({ minLength: 1, maxLength: 2048 });
 
 /** An instant with an offset or `Z`; `Date.parse` reads it. */
 export const Instant = Type.String({ format: "instant", maxLength: 40 });
 
-/** How many records a list answers: 1 to 100, 50 unless given (contract 1). Not `Optional`: the default fills it in. */
+/** How many records a list answers: 1 to 100, 50 unless given. Not `Optional`: the default fills it in. */
 const Limit = Type.Integer({ minimum: 1, maximum: 100, default: 50 });
 
 /** Where the next page of a list starts; from `pagination.nextCursor`. */
 const Cursor = Type.String({ minLength: 1, maxLength: 1024 });
 
-/** `idempotencyKey` of a body: at most 255 characters (contract 3). */
+/** `idempotencyKey` of a body: at most 255 characters. */
 export const IdempotencyKey = text(1, 255);
 
-/** Largest `metadata`, as compact JSON in UTF-8, in bytes: 16 KiB (contract 3). */
+/** Largest `metadata`, as compact JSON in UTF-8, in bytes: 16 KiB. */
 const METADATA_BYTES_MAX = 16_384;
 
 /** Any JSON object of at most 50 keys and 16 KiB. */

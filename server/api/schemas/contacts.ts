@@ -13,7 +13,7 @@ import { closed, Email, IdempotencyKey, Metadata, Phone, page, text, wire } from
 const NAME_LENGTH_MAX = 255;
 const TAG_LENGTH_MAX = 64;
 const TAGS_MAX = 50;
-/** Contacts in one bulk request (contract 3). */
+/** Contacts in one bulk request. */
 const BULK_MAX = 100;
 /** Farthest that the list can be entered: it has no cursor, so every contact has to be within reach. */
 const OFFSET_MAX = 1_000_000;

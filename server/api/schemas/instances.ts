@@ -1,4 +1,4 @@
-/** Bodies of the instance routes, and the settings of each provider (contract 2, Instance `config`). */
+/** Bodies of the instance routes, and the settings of each provider. */
 
 import { type TObject, Type } from "typebox";
 import {
@@ -13,7 +13,7 @@ import { closed, IdempotencyKey, text, wire } from "./common.ts";
 const Config = Type.Unsafe<Record<string, unknown>>({ type: "object", maxProperties: 50, "x-bytesMax": 16_384 });
 
 const NAME_LENGTH_MAX = 255;
-/** An HTTP or HTTPS address; what an administrator configures is not guarded (contract 2). */
+/** An HTTP or HTTPS address; what an administrator configures is not guarded. */
 const ServerUrl = Type.String({ maxLength: 2_048, format: "serverUrl" });
 const Host = Type.String({ minLength: 1, maxLength: 253, format: "host" });
 const Secret = text(1, 1_024);

@@ -14,11 +14,11 @@ import {
 } from "../../../sdk/wire.ts";
 import { Address, closed, HttpsUrl, IdempotencyKey, Instant, Metadata, page, text, wire } from "./common.ts";
 
-/** Longest text of a message, in characters (contract 3). */
+/** Longest text of a message, in characters. */
 export const TEXT_LENGTH_MAX = 10_000;
-/** Longest identifier of the caller's own, in characters (contract 3). */
+/** Longest identifier of the caller's own, in characters. */
 const EXTERNAL_ID_LENGTH_MAX = 255;
-/** Addresses of media that one message can have (contract 3). */
+/** Addresses of media that one message can have. */
 const MEDIA_URLS_MAX = 20;
 /** Attachments that one message can have: as many as media. */
 export const ATTACHMENTS_MAX = 20;
@@ -111,7 +111,7 @@ export const RetryMessage = wire<WireRetryMessage>()(
 /** Longest text to look for in messages, in characters. */
 const SEARCH_LENGTH_MAX = 200;
 
-/** Farthest that a list can be entered by `offset` (contract 1). */
+/** Farthest that a list can be entered by `offset`. */
 const OFFSET_MAX = 10_000;
 
 export const ListMessages = closed({

@@ -5,7 +5,7 @@ import { PAYMENT_STATUSES, type RequestPayment as WireRequestPayment } from "../
 import { AMOUNT_MAX, AMOUNT_MIN } from "../../core/payment.ts";
 import { closed, HttpsUrl, IdempotencyKey, Metadata, page, text, wire } from "./common.ts";
 
-/** Longest note, in characters (contract 3). */
+/** Longest note, in characters. */
 const NOTE_LENGTH_MAX = 500;
 /** A request is open for a second at least and a year at most, in seconds. */
 const EXPIRES_IN_SECONDS = { minimum: 1, maximum: 31_536_000 } as const;

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import type { EditMessage as WireEditMessage, React as WireReact } from "../../../sdk/wire.ts";
 import { closed, IdempotencyKey, ReactionCommand, text, wire } from "./common.ts";
 
-/** Longest text of a message, in characters (contract 3). */
+/** Longest text of a message, in characters. */
 const TEXT_LENGTH_MAX = 10_000;
 
 const Text = text(1, TEXT_LENGTH_MAX);

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import { EVENT_TYPES } from "../../../sdk/wire.ts";
 import { closed, text } from "./common.ts";
 
-/** Longest wait, in seconds (contract 7), and how long one is unless told. */
+/** Longest wait, in seconds, and how long one is unless told. */
 const TIMEOUT_SECONDS_MAX = 30;
 
 export const WaitForEvent = closed({

@@ -15,21 +15,21 @@ import { closed, HttpsUrl, IdempotencyKey, Instant, page, text, wire } from "./c
 /** Items that a list of event types may have: more than there are types, since doubles are taken out later. */
 const EVENTS_MAX = 100;
 const NAME_LENGTH_MAX = 255;
-/** Longest id that a filter takes, as in a path (contract 1). */
+/** Longest id that a filter takes, as in a path. */
 const ID_LENGTH_MAX = 512;
-/** Most attempts that an endpoint may take at once (contract 5). */
+/** Most attempts that an endpoint may take at once. */
 const MAX_IN_FLIGHT_MAX = 256;
-/** Longest grace of a rotation: 7 days (contract 5). */
+/** Longest grace of a rotation: 7 days. */
 const GRACE_SECONDS_MAX = 604_800;
 
 const Events = Type.Array(Type.Enum([...EVENT_TYPES, "*"]), { minItems: 1, maxItems: EVENTS_MAX });
 
-/** At most 256 of printable ASCII; "" counts as left out (contract 5). */
+/** At most 256 of printable ASCII; "" counts as left out. */
 const Secret = Type.String({ maxLength: 256, pattern: "^[ -~]*$" });
 
 const Name = text(1, NAME_LENGTH_MAX);
 
-/** Attempts at once (contract 5). */
+/** Attempts at once. */
 const MaxInFlight = Type.Integer({ minimum: 1, maximum: MAX_IN_FLIGHT_MAX });
 
 export const SetWebhook = wire<WireSetWebhook>()(

@@ -10,7 +10,7 @@ import type { InboundAttachment } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
 
-/** Details of one refusal (contract 1). */
+/** Details of one refusal. */
 const DETAILS_MAX = 100;
 
 /** The message that files belong to. */

@@ -37,7 +37,7 @@ interface Wanted {
 /**
  * Makes a group and answers its chat; `repeated` when its idempotency key had done it before, or where the phone has one
  * group of these people and it is there already: then it stays as it is. Throws 400
- * `GROUP_SMS_UNSUPPORTED` for a number without iMessage, and the refusals of contract 2 and 3 about addresses.
+ * `GROUP_SMS_UNSUPPORTED` for a number without iMessage, and the refusals about addresses.
  */
 export async function makeGroup(deps: Deps, making: Making): Promise<Commanded> {
   const { customerId, idempotencyKey: key } = making;

@@ -91,7 +91,7 @@ export async function makeDefault(deps: Deps, customerId: CustomerId, numberId: 
   return chosen;
 }
 
-/** The record of contract 2, with the channels that the number has on its instance, and by its customer's routes. */
+/** The record as the API answers it, with the channels that the number has on its instance, and by its customer's routes. */
 export async function recordOf(deps: Deps, number: CustomerNumber): Promise<WireNumber> {
   return numberRecord(number, await reachOf(deps, number));
 }

@@ -17,7 +17,7 @@ import { change } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { type Command, once } from "../idempotency.ts";
 
-/** How long a key that was rotated works on, unless something else is asked for: a day (contract 2). */
+/** How long a key that was rotated works on, unless something else is asked for: a day. */
 const GRACE_SECONDS = 86_400;
 
 /** A key and, in the answer that made it alone, the key itself. */

@@ -9,7 +9,7 @@ import { findKey } from "../../store/keys.ts";
 import type { Store } from "../../store/store.ts";
 import type { Observer } from "../observer.ts";
 
-/** How often counts go to the store (design 4). */
+/** How often counts go to the store. */
 const FLUSH_EVERY_MS = 1_000;
 /** How often the last use of one key is written, at the most. */
 const USE_EVERY_MS = 60_000;
@@ -56,7 +56,7 @@ export class UsageCounters {
 
   /**
    * Adds `n` to a counter of each subject, in the present hour. `requests`, `rateLimited`, `messagesSent` and `segments`
-   * are counted for the key, the others for the customer (contract 2): reads add keys up to customers themselves.
+   * are counted for the key, the others for the customer: reads add keys up to customers themselves.
    */
   count(subjects: Iterable<KeyId | CustomerId>, field: keyof UsageCounts, n = 1): void {
     const now = this.#clock.now();

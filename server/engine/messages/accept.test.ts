@@ -1,4 +1,4 @@
-/** What is on disk once a message was accepted, and what makes two requests the same (contract 3). */
+/** What is on disk once a message was accepted, and what makes two requests the same. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";

@@ -30,7 +30,7 @@ export interface Accepted<Record_ = AcceptedMessage> {
 }
 
 /**
- * Accepts a message. When it resolves, message and event are on disk. Throws the refusals of contract 3; a repeat of an
+ * Accepts a message. When it resolves, message and event are on disk. Throws an `ApiError` for what is refused; a repeat of an
  * idempotency key answers the first message as it now is.
  */
 export async function accept(deps: Deps, sending: Sending): Promise<Accepted> {

@@ -160,7 +160,7 @@ export async function runInTurn<Value>(
 /** Statuses in which a message is on its recipient's phone, or on its way there; of an inbound one, on ours. */
 const ON_PHONE: readonly Message["status"][] = ["sent", "delivered", "read", "received"];
 
-/** The message, read anew, where it can be `order`. Throws the refusals of contract 3. */
+/** The message, read anew, where it can be `order`. Throws an `ApiError` for what is refused. */
 async function requireOrderable(deps: Deps, { customerId, id }: ActionSubject, order: Order): Promise<Message> {
   const message = await requireMessage(deps, customerId, id);
   const { channel, direction, status } = message;

@@ -62,7 +62,7 @@ export async function changeMessage(
   return changed;
 }
 
-/** A payment request ends with the message that asks for it, wherever that fails (contract 3, Payments). */
+/** A payment request ends with the message that asks for it, wherever that fails. */
 async function alsoFails(deps: Deps, before: Message, after: Message): Promise<Operation[]> {
   return after.status === "failed" && before.status !== "failed" ? failedWith(deps, after) : [];
 }

@@ -1,4 +1,4 @@
-/** What becomes of a message that is due, outcome by outcome: contract 3, Routing and the codes of a failed message. */
+/** What becomes of a message that is due, outcome by outcome: the next channel, and the codes of a failed message. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -130,7 +130,7 @@ export class Dispatch {
     for (const abort of this.#handOvers) abort.abort();
   }
 
-  /** Handles a message after those before it from the same number to the same recipient (contract 3). */
+  /** Handles a message after those before it from the same number to the same recipient. */
   async #inOrder(message: Message, free: Free): Promise<RunResult> {
     const pair = pairOf(message);
     const before = this.#tails.get(pair) ?? { passed: Promise.resolve(), isLate: false };

@@ -1,4 +1,4 @@
-/** To whom a message goes and in which chat, what is refused, and what a unit that accepts it holds (contract 3). */
+/** To whom a message goes and in which chat, what is refused, and what a unit that accepts it holds. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

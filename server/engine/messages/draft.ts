@@ -45,7 +45,7 @@ export interface Draft {
   committed(): void;
 }
 
-/** Makes a message and what accepts it, and commits nothing. Throws the refusals of contract 3. */
+/** Makes a message and what accepts it, and commits nothing. Throws an `ApiError` for what is refused. */
 export async function draft(deps: Deps, sending: Sending): Promise<Draft> {
   const { customerId, wanted, spelling = PLAIN_SPELLING } = sending;
   const { age } = deps.threadCache;

@@ -8,7 +8,7 @@ import { changeContext, type Deps } from "../deps.ts";
 import { nextChannel, type RoutePlan } from "../routing/route.ts";
 
 /**
- * The change of a message whose channel is given up for `reason` (contract 3, Routing). `cause` is what it fails
+ * The change of a message whose channel is given up for `reason`. `cause` is what it fails
  * with when no channel is left. Null when it had already ended otherwise.
  */
 export function giveUp(

@@ -1,4 +1,4 @@
-/** What follows a hand-over that a kill interrupted waits while the provider is asked about it, at most 60 s (contract 3). */
+/** What follows a hand-over that a kill interrupted waits while the provider is asked about it, at most 60 s. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";

@@ -7,7 +7,7 @@ import type { WaitingPair } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
 import type { RunResult } from "../lanes.ts";
 
-/** How long what follows waits at the most, in shifted milliseconds (contract 3). */
+/** How long what follows waits at the most, in shifted milliseconds. */
 const WAIT_MS_MAX = 60_000;
 
 /** What the messages of one pair wait for. */

@@ -1,4 +1,4 @@
-/** Receipts, early, late, twice and reversed: what each makes of a message, by its status (contract 3, Transitions). */
+/** Receipts, early, late, twice and reversed: what each makes of a message, by its status. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -12,7 +12,7 @@ import { requireChat } from "../chats/require-chat.ts";
 import type { Deps } from "../deps.ts";
 import { offered, planFrom, planInGroup, type RoutePlan } from "../routing/route.ts";
 
-/** Order in which channels are tried unless the caller says otherwise (contract 3, Routing). */
+/** Order in which channels are tried unless the caller says otherwise. */
 export const DEFAULT_PREFERENCE: readonly Channel[] = ["imessage", "sms"];
 
 /** Who gets it: an address, or a group. */
@@ -31,7 +31,7 @@ export interface Recipient {
   usable: readonly Channel[];
 }
 
-/** The recipient of what is wanted. Throws the refusals of contract 2 and 3 about numbers, addresses and conversations. */
+/** The recipient of what is wanted. Throws the refusals about numbers, addresses and conversations. */
 export async function recipientOf(deps: Deps, customerId: CustomerId, wanted: Wanted): Promise<Recipient> {
   if (wanted.chatId !== undefined) return chatRecipient(deps, customerId, wanted, wanted.chatId);
   const to = requireRecipient(wanted.to ?? "");
@@ -109,7 +109,7 @@ export function requireRecipient(text: string): string {
   });
 }
 
-/** The number of the field `from`, the default one where none is named. Throws the refusals of contract 2. */
+/** The number of the field `from`, the default one where none is named. Throws an `ApiError` for what is refused. */
 export function chooseNumber(
   numbers: readonly CustomerNumber[],
   from: string | undefined,

@@ -1,4 +1,4 @@
-/** Unknown outcomes: what asking comes to, how long it goes on, and that nothing is sent blindly again (contract 3). */
+/** Unknown outcomes: what asking comes to, how long it goes on, and that nothing is sent blindly again. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -71,7 +71,7 @@ async function ask(
 }
 
 /**
- * Nobody knows yet: looks again later, or, after five minutes, fails it with the truth (contract 3). `part` is what is
+ * Nobody knows yet: looks again later, or, after five minutes, fails it with the truth. `part` is what is
  * known to have been sent of it.
  */
 async function wait(

@@ -1,4 +1,4 @@
-/** What a customer may do to its message, by the message's status (contract 3). */
+/** What a customer may do to its message, by the message's status. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -63,7 +63,7 @@ const VERBS: Verb[] = [
 ];
 
 for (const { name, run, refusal, allowed } of VERBS) {
-  describe(`contract 3: ${name}`, () => {
+  describe(`${name}`, () => {
     for (const status of MESSAGE_STATUSES) {
       const [becomes, ...adds] = allowed[status] ?? [null];
       test(`from ${status} is ${becomes === null ? refusal : `told as ${adds.join(", ")}`}`, async (t) => {

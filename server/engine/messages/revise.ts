@@ -43,7 +43,7 @@ export interface Retrying {
   idempotencyKey: string | null;
 }
 
-/** Queues a failed message again and answers it (contract 3). `repeated` when its idempotency key had done it before. */
+/** Queues a failed message again and answers it. `repeated` when its idempotency key had done it before. */
 export async function retryMessage(deps: Deps, retrying: Retrying): Promise<{ repeated: boolean; message: Message }> {
   const { customerId, id, mayDuplicate, idempotencyKey: key } = retrying;
   const command = { key, customerId, route: `POST /v1/messages/${id}/retry`, body: { mayDuplicate } };
@@ -91,7 +91,7 @@ async function requireRest(deps: Deps, message: Message): Promise<void> {
 /** Statuses in which a message is under way: it cannot be deleted then. */
 const UNDER_WAY: readonly Message["status"][] = ["queued", "pending"];
 
-/** Deletes a message softly: a scheduled one is cancelled first, its text, media and files are erased (contract 3). */
+/** Deletes a message softly: a scheduled one is cancelled first, its text, media and files are erased. */
 export async function deleteMessage(deps: Deps, customerId: CustomerId, id: string): Promise<void> {
   const message = await findMessageOf(deps.store.db, customerId, id);
   if (message === null) throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);

@@ -11,7 +11,7 @@ import { changeContext, type Deps } from "../deps.ts";
 import { changeMessage } from "./change-message.ts";
 import { requireMessage } from "./revise.ts";
 
-/** Farthest ahead a message can be scheduled: 30 days (contract 3). */
+/** Farthest ahead a message can be scheduled: 30 days. */
 const SCHEDULE_AHEAD_MS_MAX = 30 * 86_400_000;
 
 /**

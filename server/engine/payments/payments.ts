@@ -39,7 +39,7 @@ interface Carried {
 }
 
 /**
- * What an inbound message pays (contract 3, Payments): the oldest pending request to its sender, from the number it
+ * What an inbound message pays: the oldest pending request to its sender, from the number it
  * reached, of exactly its amount. The operations belong into the unit of the message, decided anew with it. None
  * where it pays nothing.
  */

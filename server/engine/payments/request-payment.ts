@@ -20,7 +20,7 @@ import { type Draft, draft } from "../messages/draft.ts";
 import { requireRecipient } from "../messages/recipient.ts";
 import { paymentContext } from "./payments.ts";
 
-/** How long a request is open that does not say, in seconds: 30 days (contract 3). */
+/** How long a request is open that does not say, in seconds: 30 days. */
 const EXPIRES_IN_SECONDS = 30 * 86_400;
 
 /** A request for a payment, and on whose behalf. */

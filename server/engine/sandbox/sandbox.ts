@@ -11,7 +11,7 @@ const REMOVED_AT_ONCE = 500;
 
 /**
  * Throws 404 `NOT_FOUND` for a customer who reaches people, by a number of its own or by a route: the sandbox is not for
- * those (contract 7).
+ * those.
  */
 export async function requireSandbox(
   { configCache, store }: Pick<Deps, "configCache" | "store">,

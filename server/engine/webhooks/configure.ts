@@ -36,7 +36,7 @@ interface CustomerEndpoints {
 }
 
 /**
- * Makes the configuration or changes it in place, active again (contract 5). `secret` sets the customer's; without it
+ * Makes the configuration or changes it in place, active again. `secret` sets the customer's; without it
  * that is kept or, while nobody knows it, generated and answered. Throws 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function setWebhook(deps: Deps, customerId: CustomerId, wanted: SetWebhook): Promise<Configured> {
@@ -239,7 +239,7 @@ function requireAddress({ settings }: Deps, url: string): void {
   if (problem !== null) throw invalidField("url", problem);
 }
 
-/** Refuses what would send the same events to the same address twice (contract 5). Paused endpoints do not count. */
+/** Refuses what would send the same events to the same address twice. Paused endpoints do not count. */
 function refuseDuplicate(endpoint: Endpoint, endpoints: readonly Endpoint[]): void {
   const meant = meaningOf(endpoint);
   const other = endpoints.find((one) => one.active && one.id !== endpoint.id && meaningOf(one) === meant);

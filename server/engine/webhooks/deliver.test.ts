@@ -21,7 +21,7 @@ import { retryDelivery } from "./redeliver.ts";
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Specification 6.4: each row of the table is one retry and the delay before it. */
+/** Each row of the table is one retry and the delay before it. */
 const DELAYS_MS = [30, 300, 1_800, 7_200, 28_800, 86_400, 86_400].map((seconds) => seconds * SECOND_MS);
 
 /** Asks for an attempt by hand, as the route does. */

@@ -119,7 +119,7 @@ async function giveBack(
   await record(deps, delivery, null, (fresh) => ({ ...fresh, claimedUntil: null, dueAt: dueAgainAt }));
 }
 
-/** A private address answers its own customer alone: with several, its answers are not kept (contract 5). */
+/** A private address answers its own customer alone: with several, its answers are not kept. */
 async function shownResponse(deps: Deps, { endpoint }: ClaimedDelivery, posted: Posted): Promise<string | null> {
   if (!posted.opened || endpoint?.kind === "inbox") return posted.response;
   return (await deps.configCache.hasSeveralCustomers()) ? null : posted.response;
@@ -177,7 +177,7 @@ function openSecrets(deps: Deps, claimed: ClaimedDelivery) {
   }
 }
 
-/** The secrets that sign: the endpoint's own, or the customer's for the configuration and for callbacks (contract 5). */
+/** The secrets that sign: the endpoint's own, or the customer's for the configuration and for callbacks. */
 function secretsOf(deps: Deps, { delivery, endpoint, customer }: ClaimedDelivery) {
   const own = endpoint !== null && endpoint.secret !== null;
   const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(delivery.customerId);

@@ -15,7 +15,7 @@ import { type EndpointRef, requireActive } from "./endpoints.ts";
 const TEST_MESSAGE = "A test event: if you read this, your endpoint receives what is sent to it.";
 
 /**
- * Asks for one extra attempt at once; the schedule stays as it is (contract 5). A repeat is answered with the id.
+ * Asks for one extra attempt at once; the schedule stays as it is. A repeat is answered with the id.
  * Throws 404 `NOT_FOUND`, and 400 `INVALID_STATUS` when the endpoint is paused or deleted.
  */
 export async function retryDelivery(

@@ -33,7 +33,7 @@ const KINDS = new Map<unknown, AppleCash["kind"]>([
 
 /** An NSDecimal's mantissa is 8 words of 16 bits, the lowest first. */
 const MANTISSA_BYTES_MAX = 16;
-/** 999,999.99: more than Apple Cash ever moves at once (contract 3, Payments). */
+/** 999,999.99: more than Apple Cash ever moves at once. */
 const AMOUNT_CENTS_MAX = 99_999_999;
 
 /** Dollars in a sentence, and nothing of another dollar (`CA$`) or of a longer number. */

@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts";
 import type { Memory } from "../provider.ts";
 
 const PREFIX = "cash/";
-/** As long as a payment request can be open (contract 3, Payments), and as many: what is older or more is forgotten. */
+/** As long as a payment request can be open, and as many: what is older or more is forgotten. */
 const KEPT_MS = 30 * 86_400_000;
 const TRANSACTIONS_MAX = 10_000;
 

@@ -22,7 +22,7 @@ import { stopsTyping } from "./standing.ts";
 /** The engine gives a command up after 20 s: what is asked here is not waited for much longer. */
 const COMMAND_LIMIT_MS = 30_000;
 const READ_LIMIT_MS = 15_000;
-/** As much as a file of ours may have (contract 3, attachments). */
+/** As much as a file of ours may have. */
 const FILE_BYTES_MAX = 104_857_600;
 /** The Mac gets a file from iCloud first; the engine waits 20 s. */
 const FETCH_LIMIT_MS = 120_000;

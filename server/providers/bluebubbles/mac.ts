@@ -15,7 +15,7 @@ export interface Mac {
   health: MacHealth;
 }
 
-/** The instance's settings (contract 2, Instance `config`). */
+/** The instance's settings. */
 export interface MacSettings {
   url: string;
   password: string;

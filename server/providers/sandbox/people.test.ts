@@ -61,7 +61,7 @@ const ROWS: [title: string, sent: Outbound, signals: string[]][] = [
 ];
 
 for (const [title, sent, expected] of ROWS) {
-  test(`contract 7: ${title}`, async () => {
+  test(`${title}`, async () => {
     const { clock, send, signals, entries } = await peopled();
     assert.equal((await send(sent)).outcome, "accepted");
     await clock.advance(3_000_000);

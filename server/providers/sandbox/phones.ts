@@ -59,7 +59,7 @@ interface Phone {
   lossPercent?: number;
 }
 
-/** A tenth of the 50 ms in which contract 7 wants a message delivered. */
+/** A tenth of the 50 ms in which the sandbox delivers a message (docs/sandbox.md). */
 const DELIVERED_AFTER_MS = 5;
 
 /** Contract 7: a message of 0101 is read after this long. */
@@ -106,7 +106,7 @@ const anyEmail: Phone = { lines: { imessage: works, sms: notHere } };
 /** Contract 7: how slow 0109 is, a step. */
 const SLOW_MS = 5_000;
 
-/** Contract 7's table. SMS has no read receipts (specification 6.2), so only iMessage steps have `read`. */
+/** Contract 7's table. SMS has no read receipts, so only iMessage steps have `read`. */
 const PHONES: Readonly<Record<string, Phone>> = {
   "+15005550100": anyPhone,
   "+15005550101": { lines: { imessage: { ...works, steps: [delivered, read] }, sms: works } },
@@ -179,7 +179,7 @@ function withReading(steps: readonly ReceiptStep[], reads: boolean): readonly Re
   return reads ? [...steps, read] : steps.filter(({ receipt }) => receipt !== "read");
 }
 
-/** Times after the message was delivered, in milliseconds: together within contract 7's 200. */
+/** Times after the message was delivered, in milliseconds: together within 200 ms (docs/sandbox.md). */
 const THINKS_MS = 30;
 const TYPES_MS = 60;
 /** Contract 7: 0114 hangs up after this long; 0115 is missed after it. */

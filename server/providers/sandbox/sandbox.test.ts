@@ -40,7 +40,7 @@ function wordOf(outcome: Outcome): string {
 }
 
 for (const [to, channel, outcome, receipts] of ROWS) {
-  test(`contract 7: ${to} over ${channel} is ${outcome}, then ${receipts.join(", ") || "nothing"}`, async () => {
+  test(`${to} over ${channel} is ${outcome}, then ${receipts.join(", ") || "nothing"}`, async () => {
     const { clock, send, told, entries } = await stage();
     assert.equal(wordOf(await send(message(to, channel))), outcome);
     await clock.advance(3_000_000);

@@ -3,7 +3,7 @@
 import type { Answer, Api, Silence } from "./api.ts";
 import { canBeReached, type Settings } from "./settings.ts";
 
-/** Largest file: 100 MiB (contract 3). */
+/** Largest file: 100 MiB. */
 const FILE_BYTES_MAX = 104_857_600;
 const REDIRECTS_MAX = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
