@@ -32,7 +32,7 @@ export interface Capabilities {
   sendTimeoutMs: number;
   /** How long to wait before `settle` is asked about an unknown outcome, in milliseconds. */
   reconcileAfterMs: number;
-  /** Whether it sees the payload of a payment, so that a sentence about one need not count (contract 3, Payments). */
+  /** Whether it sees the payload of a payment, so that a sentence about one need not count. */
   seesPayments: boolean;
   /** Whether two groups of the same people are one group at the phone, so that a second one must not be made. */
   mergesGroups?: boolean;
