@@ -46,7 +46,7 @@ const TEXT = { reference: "p-text", what: "the text" } as const;
 const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
   due: (before) => becomeDue(before, null, TTL_MS, at()),
   cancel: (before) => cancel(before, at()),
-  handOver: (before) => beginAttempt(before, null, at()),
+  beginAttempt: (before) => beginAttempt(before, null, at()),
   defer: (before) => {
     const deferred = defer(before, "busy", NOW + 1_000, NOW);
     return deferred === null ? null : { message: deferred, events: [] };
@@ -66,7 +66,7 @@ const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
 /** Contract 3, "Transitions, and no others", by status: signal → status, and the events of it. */
 const LIFECYCLE: Record<MessageStatus, Partial<Record<MessageSignal, [MessageStatus, ...EventType[]]>>> = {
   scheduled: { due: ["queued", "message.queued"], cancel: ["cancelled", "message.schedule_cancelled"] },
-  queued: { handOver: ["pending"], fail: ["failed", "message.failed"] },
+  queued: { beginAttempt: ["pending"], fail: ["failed", "message.failed"] },
   pending: {
     defer: ["queued"],
     fallback: ["queued", "message.fallback"],
@@ -128,7 +128,7 @@ for (const status of MESSAGE_STATUSES) {
       assert.equal(change?.message.sequence, before.sequence + events.length);
       assert.equal(change?.message.updatedAt, NOW);
       assert.ok((change?.message.timeline.length ?? 0) > 0);
-      if (signal !== "handOver") assert.equal(change?.message.claimedUntil, null);
+      if (signal !== "beginAttempt") assert.equal(change?.message.claimedUntil, null);
     });
   }
 }

@@ -25,7 +25,7 @@ import { segmentsOf } from "./segment.ts";
 export type MessageSignal =
   | "due"
   | "cancel"
-  | "handOver"
+  | "beginAttempt"
   | "defer"
   | "fallback"
   | "fail"
@@ -44,7 +44,7 @@ export type MessageSignal =
 export const TRANSITIONS: Readonly<Record<MessageSignal, Readonly<Partial<Record<MessageStatus, MessageStatus>>>>> = {
   due: { scheduled: "queued" },
   cancel: { scheduled: "cancelled" },
-  handOver: { queued: "pending" },
+  beginAttempt: { queued: "pending" },
   defer: { pending: "queued" },
   fallback: { pending: "queued", sent: "queued" },
   fail: { queued: "failed", pending: "failed", sent: "failed" },
@@ -181,7 +181,7 @@ export function cancel(message: Message, context: ChangeContext): Change | null 
 
 /** A hand-over to `peer` begins. No event; recorded before the provider hears of it. Null when it is not queued. */
 export function beginAttempt(message: Message, peer: string | null, context: ChangeContext): Change | null {
-  const status = transition(message.status, "handOver");
+  const status = transition(message.status, "beginAttempt");
   if (status === null) return null;
   const next = { ...message, handOvers: message.handOvers + 1, peer, unknownSince: null };
   return enter({ message: next, events: [] }, status, context);
