@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
-import { announcedBytes, BodyAborted, readBody } from "./body.ts";
+import { announcedBytes, ClientGone, readBody } from "./body.ts";
 
 /** Up to this size a body is small: it is counted by number, so that it never waits behind large ones. In bytes. */
 const SMALL_BODY_BYTES = 16_384;
@@ -70,7 +70,7 @@ export class Bodies {
 
   /**
    * Permits for a body of `bytes` bytes, or for so many more of a large one. Waits for the owner's turn, at most 5 s;
-   * throws a 503 after that, and `BodyAborted` if the client goes away.
+   * throws a 503 after that, and `ClientGone` if the client goes away.
    */
   acquire(owner: string, bytes: number, request: IncomingMessage): Release | Promise<Release> {
     const [permits, weight] = bytes <= SMALL_BODY_BYTES ? [this.#small, 1] : [this.#large, bytes];
@@ -94,7 +94,7 @@ export class Bodies {
 
   async #wait(permits: FairSemaphore, owner: string, weight: number, request: IncomingMessage): Promise<Release> {
     const abort = new AbortController();
-    const gone = () => abort.abort(new BodyAborted());
+    const gone = () => abort.abort(new ClientGone());
     const cancel = this.#clock.after(WAIT_MS_MAX, () => abort.abort(busy(permits.usedBy(owner) > 0)));
     request.once("close", gone);
     try {

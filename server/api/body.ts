@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError } from "../core/error.ts";
 import { quote } from "./json.ts";
 
-/** The client went away, or was cut off, before the whole body had come: there is nobody to answer. */
-export class BodyAborted extends Error {}
+/** The client has gone or was cut off before its request was served: nobody waits for the response. */
+export class ClientGone extends Error {}
 
 /** Requests that wait for `100 Continue`: it is sent when their body is wanted, not before. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
@@ -38,7 +38,7 @@ export interface BodyReading {
 
 /**
  * The bytes of the body, empty when there is none. While `reserve` waits nothing is read, and the client is not told
- * to continue. Rejects with what `admit` and `reserve` throw, and with `BodyAborted` when the client goes away.
+ * to continue. Rejects with what `admit` and `reserve` throw, and with `ClientGone` when the client goes away.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -46,7 +46,7 @@ export async function readBody(
   reading: BodyReading,
 ): Promise<Buffer> {
   const { bytesMax, admit, reserve } = reading;
-  if (request.destroyed) throw new BodyAborted();
+  if (request.destroyed) throw new ClientGone();
   const announced = announcedBytes(request);
   if (announced > 0) {
     admit();
@@ -54,7 +54,7 @@ export async function readBody(
   }
   const reserved = reserve(announced > 0 ? announced : FIRST_STEP_BYTES);
   if (reserved !== undefined) await reserved;
-  if (request.destroyed) throw new BodyAborted();
+  if (request.destroyed) throw new ClientGone();
   if (awaitingContinue.delete(request)) response.writeContinue();
   return announced > 0 ? takeAnnounced(request, announced) : takeChunks(request, reading);
 }
@@ -124,7 +124,7 @@ function take(request: IncomingMessage, { onData, onEnd }: Taking): Promise<Buff
       }
     };
     const end = () => settle(() => resolve(onEnd()));
-    const close = () => fail(new BodyAborted());
+    const close = () => fail(new ClientGone());
     request.on("data", data).on("end", end).on("close", close).on("error", ignore);
   });
 }

@@ -9,11 +9,10 @@ import { type ApiKey, isUsable, isWellFormedKey } from "../core/key.ts";
 import { type RateLimitResult, type RateLimitState, retryAfterSeconds, take } from "../core/rate-limit.ts";
 import type { Log } from "../log.ts";
 import type { Bodies, HeldBody } from "./bodies.ts";
-import { admitJson, BodyAborted, mayHaveBody } from "./body.ts";
+import { admitJson, ClientGone, mayHaveBody } from "./body.ts";
 import { checkHead, noteEarlyAnswer } from "./connection.ts";
 import { renderError } from "./errors.ts";
 import { parseJson } from "./json.ts";
-import { CLIENT_GONE as READ_WITHDRAWN } from "./lists.ts";
 import { checkPermissions, permissionsFor } from "./permissions.ts";
 import type { Call, Reply, Route } from "./route.ts";
 import { type Check, compileCheck } from "./validate.ts";
@@ -330,7 +329,7 @@ function sendReply(exchange: Exchange, reply: Reply): void {
 const CLIENT_GONE = 499;
 
 function sendError(exchange: Exchange, error: unknown): void {
-  if (error instanceof BodyAborted || error === READ_WITHDRAWN) {
+  if (error instanceof ClientGone) {
     finish(exchange, CLIENT_GONE);
     return;
   }

@@ -2,10 +2,11 @@
 
 import type { Deps } from "../engine/deps.ts";
 import type { Store } from "../store/store.ts";
+import { ClientGone } from "./body.ts";
 import type { Call } from "./route.ts";
 
-/** Why a read was withdrawn. */
-export const CLIENT_GONE = new Error("the client has gone");
+/** The reason with which a list is withdrawn when its client has gone. */
+export const CLIENT_GONE = new ClientGone("the client has gone");
 
 /** Readers for the list that a call asks for. What they have not begun when its client goes is withdrawn. */
 export function listsFor({ store }: Pick<Deps, "store">, { caller, onGone }: Call): Store["db"] {

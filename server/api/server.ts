@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
 import { Bodies } from "./bodies.ts";
-import { BodyAborted, mayHaveBody } from "./body.ts";
+import { ClientGone, mayHaveBody } from "./body.ts";
 import { checkHead, createHttpServer, noteEarlyAnswer, TIMEOUTS, type Timeouts } from "./connection.ts";
 import { renderError } from "./errors.ts";
 import {
@@ -224,7 +224,7 @@ function addExtra(app: FastifyInstance, options: ServerOptions, { bodies }: Shar
 
 /** Renders what a route beside `/v1` threw. */
 function sendFault({ log }: Edge, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  if (error instanceof BodyAborted) {
+  if (error instanceof ClientGone) {
     reply.hijack();
     return;
   }
