@@ -5,6 +5,7 @@ import type { AllowList } from "../core/address.ts";
 import type { Link } from "../core/attachment.ts";
 import type { EventId, InstanceId, NewId, Random } from "../core/id.ts";
 import type { ChangeContext } from "../core/message-lifecycle.ts";
+import type { SerialQueue } from "../core/serial-queue.ts";
 import type { Fetching } from "../outgoing/fetch.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Sealer } from "../secrets.ts";
@@ -19,7 +20,6 @@ import type { Connections } from "./instances/connections.ts";
 import type { Links } from "./links.ts";
 import type { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
-import type { SerialQueue } from "./serial-queue.ts";
 import type { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import type { ReceiverCache } from "./webhooks/receiver-cache.ts";
 

@@ -3,6 +3,7 @@
 import type { Clock, Shift } from "../clock.ts";
 import type { Link } from "../core/attachment.ts";
 import { createIdSource, type NewId, type Random } from "../core/id.ts";
+import { SerialQueue } from "../core/serial-queue.ts";
 import type { Fetching } from "../outgoing/fetch.ts";
 import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
@@ -21,7 +22,6 @@ import { Dispatch } from "./messages/dispatch.ts";
 import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
 import { Quarantine } from "./quarantine.ts";
-import { SerialQueue } from "./serial-queue.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import { createDeliver, type WebhookSender } from "./webhooks/deliver.ts";

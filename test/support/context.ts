@@ -9,6 +9,7 @@ import { type ApiKey, hashKey, last4Of, newKey } from "../../server/core/key.ts"
 import { LINK_KEY_BYTES } from "../../server/core/link.ts";
 import type { CustomerNumber } from "../../server/core/number.ts";
 import { RETRY_SCHEDULE_MS } from "../../server/core/retry.ts";
+import { SerialQueue } from "../../server/core/serial-queue.ts";
 import { newSigningSecret } from "../../server/core/signature.ts";
 import { ShownTyping } from "../../server/engine/chats/show-typing.ts";
 import { ThreadCache } from "../../server/engine/chats/threads.ts";
@@ -22,7 +23,6 @@ import { Links } from "../../server/engine/links.ts";
 import { MessageCache } from "../../server/engine/messages/message-cache.ts";
 import type { AttemptOutcome, Observer } from "../../server/engine/observer.ts";
 import { customerSecretPlace } from "../../server/engine/secret-places.ts";
-import { SerialQueue } from "../../server/engine/serial-queue.ts";
 import { AttemptFeed } from "../../server/engine/webhooks/attempt-feed.ts";
 import { ReceiverCache } from "../../server/engine/webhooks/receiver-cache.ts";
 import type { OwnLimit } from "../../server/outgoing/connection.ts";

@@ -7,6 +7,7 @@ import type { EventType, MessageEventData, SendMessage } from "../../sdk/wire.ts
 import type { Clock } from "../../server/clock.ts";
 import type { MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
+import { SerialQueue } from "../../server/core/serial-queue.ts";
 import { apply } from "../../server/engine/apply.ts";
 import { OptOuts } from "../../server/engine/contacts/opt-outs.ts";
 import type { Deps, EngineSettings } from "../../server/engine/deps.ts";
@@ -14,7 +15,6 @@ import { Connections } from "../../server/engine/instances/connections.ts";
 import { accept } from "../../server/engine/messages/accept.ts";
 import { Dispatch } from "../../server/engine/messages/dispatch.ts";
 import { MessageCache } from "../../server/engine/messages/message-cache.ts";
-import { SerialQueue } from "../../server/engine/serial-queue.ts";
 import type { Signal } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
 import { listEventsOfMessage } from "../../server/store/events.ts";

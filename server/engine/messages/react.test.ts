@@ -5,9 +5,9 @@ import { test } from "node:test";
 import type { ReactionEventData } from "../../../sdk/wire.ts";
 import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { inbound, receipt } from "../../../test/support/provider.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
 import type { ReactionSignal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
-import { SerialQueue } from "../serial-queue.ts";
 import { Sweep } from "../sweep.ts";
 import { deleteMessage } from "./revise.ts";
 

@@ -9,6 +9,7 @@ import { engineStage } from "../../../test/support/engine.ts";
 import { inbound, ScriptedProvider } from "../../../test/support/provider.ts";
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
 import type { InboundSignal, ProviderContext } from "../../providers/provider.ts";
 import { listEventsOfMessage } from "../../store/events.ts";
 import { decode } from "../../store/rows.ts";
@@ -16,7 +17,6 @@ import { apply } from "../apply.ts";
 import type { Deps } from "../deps.ts";
 import { Engine } from "../engine.ts";
 import { updateInstance } from "../instances/connect.ts";
-import { SerialQueue } from "../serial-queue.ts";
 
 async function messagesOf({ deps }: TestContext): Promise<Message[]> {
   const rows = await deps.store.db.selectFrom("messages").selectAll().orderBy("id").execute();
