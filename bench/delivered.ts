@@ -8,8 +8,8 @@ import { type Message, NEW_MESSAGE } from "../server/core/message.ts";
 import { beginAttempt, climb, begin as enqueue } from "../server/core/message-lifecycle.ts";
 import type { Records, TableName } from "../server/store/schema.ts";
 import { openWriter } from "../server/store/sqlite/connection.ts";
+import { encodeRecord } from "../server/store/sqlite/jobs.ts";
 import { Statements } from "../server/store/sqlite/statements.ts";
-import { encodeRecord } from "../server/store/sqlite/steps.ts";
 import { recipientOf } from "./request.ts";
 
 /** Inserts one record. */

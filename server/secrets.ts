@@ -4,8 +4,8 @@ import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "./config.ts";
+import { setBounded } from "./core/bounded-map.ts";
 import type { Random } from "./core/id.ts";
-import { keep } from "./core/keep.ts";
 import { createPrivateFile, replacePrivateFile } from "./private-file.ts";
 
 const ALGORITHM = "aes-256-gcm";
@@ -55,7 +55,7 @@ export function createSealer(key: Buffer, random: Random): Sealer {
       decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-TAG_BYTES));
       try {
         const plain = decipher.update(sealed.subarray(0, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
-        keep(opened, `${place} ${text}`, plain, OPENED_MAX);
+        setBounded(opened, `${place} ${text}`, plain, OPENED_MAX);
         return plain;
       } catch (cause) {
         throw new Error(`the secret at ${place} was sealed for another place, or altered`, { cause });

@@ -9,8 +9,8 @@ import { parseAddress } from "../core/phone.ts";
 import { searchWords } from "../core/search.ts";
 import { requireChat } from "../engine/chats/require-chat.ts";
 import type { Deps } from "../engine/deps.ts";
-import { beginChanges, type ChangesPlace, listChanges } from "../store/message-changes.ts";
-import { listMessages, listScheduled, type MessageFilter, type ScheduledPlace } from "../store/message-lists.ts";
+import { beginChanges, type ChangesCursor, listChanges } from "../store/message-changes.ts";
+import { listMessages, listScheduled, type MessageFilter, type ScheduledCursor } from "../store/message-lists.ts";
 import { listsFor } from "./lists.ts";
 import { pageOf } from "./page.ts";
 import { type Call, type Route, route } from "./route.ts";
@@ -56,7 +56,7 @@ async function feed(
   deps: Deps,
   call: Call<unknown, Query>,
   filter: MessageFilter,
-  place: ChangesPlace | null,
+  place: ChangesCursor | null,
 ): Promise<MessageList> {
   const { caller, query } = call;
   const { cursor, offset, updatedAfter = "", limit } = query;
@@ -78,12 +78,12 @@ async function feed(
   };
 }
 
-function feedPlaceOf(cursor: string): ChangesPlace | null {
+function feedPlaceOf(cursor: string): ChangesCursor | null {
   const value = readCursor(cursor);
   return isFeedPlace(value) ? value : null;
 }
 
-function isFeedPlace(value: unknown): value is ChangesPlace {
+function isFeedPlace(value: unknown): value is ChangesCursor {
   if (typeof value !== "object" || value === null || !("in" in value)) return false;
   const place = value as Record<string, unknown>;
   const isTime = (at: unknown) => Number.isFinite(at);
@@ -150,7 +150,7 @@ function scheduledRoute(deps: Deps): Route {
   });
 }
 
-function isScheduledPlace(value: unknown): value is ScheduledPlace {
+function isScheduledPlace(value: unknown): value is ScheduledCursor {
   if (typeof value !== "object" || value === null || !("id" in value) || !("scheduledAt" in value)) return false;
   return typeof value.id === "string" && typeof value.scheduledAt === "number";
 }

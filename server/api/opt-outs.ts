@@ -7,7 +7,7 @@ import { optOutRecord } from "../core/opt-out.ts";
 import { parseAddress } from "../core/phone.ts";
 import { optIn, optOut } from "../engine/contacts/opt-outs.ts";
 import type { Deps } from "../engine/deps.ts";
-import { findOptOut, listOptOuts, type OptOutPlace } from "../store/opt-outs.ts";
+import { findOptOut, listOptOuts, type OptOutCursor } from "../store/opt-outs.ts";
 import { addressParam } from "./address-param.ts";
 import { type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor } from "./schemas/common.ts";
@@ -39,11 +39,11 @@ function listRoute(deps: Deps): Route {
   });
 }
 
-function placeOf({ createdAt, number, contact }: OptOutPlace): OptOutPlace {
+function placeOf({ createdAt, number, contact }: OptOutCursor): OptOutCursor {
   return { createdAt, number, contact };
 }
 
-function isPlace(value: unknown): value is OptOutPlace {
+function isPlace(value: unknown): value is OptOutCursor {
   if (typeof value !== "object" || value === null) return false;
   if (!("createdAt" in value && "number" in value && "contact" in value)) return false;
   const { createdAt, number, contact } = value;

@@ -4,18 +4,18 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { ERROR_STATUS, type ErrorCode, type Failure, type Inbox, type Success } from "../../sdk/wire.ts";
+import { setBounded } from "../core/bounded-map.ts";
 import { ApiError } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import {
   emptyInbox,
-  type InboxAnswer,
+  type InboxResponse,
   type InboxState,
   inboxRequests,
   openInbox,
   receiveInInbox,
   setInboxBehaviour,
 } from "../core/inbox.ts";
-import { keep } from "../core/keep.ts";
 import { verifySignature } from "../core/signature.ts";
 import type { Endpoint } from "../core/webhook.ts";
 import { INBOX_PATH } from "../engine/customers/admit.ts";
@@ -81,7 +81,7 @@ export class Inboxes {
   }
 
   /** Keeps a request that came to this inbox, and says how to answer it. */
-  receive(endpoint: Endpoint, headers: IncomingHttpHeaders, body: Buffer): InboxAnswer {
+  receive(endpoint: Endpoint, headers: IncomingHttpHeaders, body: Buffer): InboxResponse {
     const { clock } = this.#deps;
     const verified = verifySignature({
       body,
@@ -133,7 +133,7 @@ export class Inboxes {
   #keep(endpoint: Endpoint): Kept {
     const { url } = endpoint;
     const kept = this.#kept.get(url) ?? { endpoint, inbox: openInbox() };
-    keep(this.#kept, url, kept, INBOXES_MAX);
+    setBounded(this.#kept, url, kept, INBOXES_MAX);
     return kept;
   }
 

@@ -7,7 +7,7 @@ import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
 import { type ApiKey, isUsable } from "../core/key.ts";
 import type { Deps } from "../engine/deps.ts";
-import { findEvent, listEvents, newestPosition, type PlacedEvent } from "../store/events.ts";
+import { findEvent, listEvents, newestPosition, type PositionedEvent } from "../store/events.ts";
 import { closeAfter, type Lasting } from "./lasting.ts";
 import type { Reply } from "./route.ts";
 
@@ -223,7 +223,7 @@ export class Streams {
     }
   }
 
-  #eventsAfter(customerId: CustomerId, from: number, messageId: string | null): Promise<PlacedEvent[]> {
+  #eventsAfter(customerId: CustomerId, from: number, messageId: string | null): Promise<PositionedEvent[]> {
     const filter = messageId === null ? {} : { messageId };
     const page = { order: "oldest", from, limit: READ_AT_ONCE } as const;
     return listEvents(this.#deps.store.db, customerId, filter, page);
@@ -294,7 +294,7 @@ export class Streams {
 }
 
 /** Writes events to the live streams of a hub, a little at a time, and moves the hub on. */
-async function spread(hub: Hub, events: readonly PlacedEvent[]): Promise<void> {
+async function spread(hub: Hub, events: readonly PositionedEvent[]): Promise<void> {
   let bytes = 0;
   for (const event of events) {
     // Before anything is written: a stream that catches up meanwhile reads what this one is not given.
@@ -313,7 +313,7 @@ async function spread(hub: Hub, events: readonly PlacedEvent[]): Promise<void> {
 }
 
 /** Writes the event, where the stream wants it, in one piece. Answers whether the reader keeps up. */
-function give(stream: Stream, event: PlacedEvent): boolean {
+function give(stream: Stream, event: PositionedEvent): boolean {
   const { types, messageId } = stream.subscription;
   if (types !== null && !types.has(event.type)) return true;
   if (messageId !== null && event.messageId !== messageId) return true;

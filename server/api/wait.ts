@@ -5,7 +5,7 @@ import { FairSemaphore } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Deps } from "../engine/deps.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
-import { type EventFilter, findEvent, newestPosition, type PlacedEvent, pageOfEvents } from "../store/events.ts";
+import { type EventFilter, findEvent, newestPosition, type PositionedEvent, pageOfEvents } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
 import type { Lasting } from "./lasting.ts";
 import { listsFor } from "./lists.ts";
@@ -71,7 +71,7 @@ async function firstEvent(
   db: Store["db"],
   wanted: Wanted,
   patience: Patience,
-): Promise<PlacedEvent | null> {
+): Promise<PositionedEvent | null> {
   const { customerId } = wanted;
   const stopListening = deps.feeds.listen(customerId, () => patience.wake());
   try {
@@ -89,7 +89,7 @@ async function firstEvent(
 }
 
 /** The first event behind a position that matches, page by page; null when none of those there are does. */
-async function firstBehind(db: Store["db"], { customerId, filter, from }: Wanted): Promise<PlacedEvent | null> {
+async function firstBehind(db: Store["db"], { customerId, filter, from }: Wanted): Promise<PositionedEvent | null> {
   for (let behind = from; ; ) {
     const page = await pageOfEvents(db, customerId, filter, { order: "oldest", from: behind, limit: 1 });
     const [found] = page.records;

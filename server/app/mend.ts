@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { type Config, ConfigError } from "../config.ts";
-import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type Value } from "../store/rows.ts";
+import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue } from "../store/rows.ts";
 import { TABLES, type TableName } from "../store/schema.ts";
 import { lockDirectory, openReader, openWriter, StoreUnusable } from "../store/sqlite/connection.ts";
 import { migrate } from "../store/sqlite/migrate.ts";
@@ -123,18 +123,18 @@ function readRow(database: DatabaseSync, name: RowName): StoredRow {
     `select ${columns.map(({ column }) => `"${column}"`).join(", ")} from ${TABLES[table].name} where ${where}`,
   );
   statement.setReturnArrays(true);
-  const [values] = allRows(statement, key) as Value[][];
+  const [values] = allRows(statement, key) as SqlValue[][];
   if (values === undefined) throw new ConfigError(`There is no row ${name.id} in ${TABLES[table].name}.`);
   const shown = columns.map(({ column }, index) => [column, shownValue(values[index] ?? null)]);
   return { columns: Object.fromEntries(shown), reason: reasonOf(table, values) };
 }
 
-function shownValue(value: Value | bigint): string | number | null {
+function shownValue(value: SqlValue | bigint): string | number | null {
   if (value instanceof Uint8Array) return `(${value.length} bytes)`;
   return typeof value === "bigint" ? String(value) : value;
 }
 
-function reasonOf(table: TableName, values: readonly Value[]): string | null {
+function reasonOf(table: TableName, values: readonly SqlValue[]): string | null {
   try {
     decodeRecord(table, values);
     return null;

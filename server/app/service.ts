@@ -303,11 +303,11 @@ function warnOfProxy({ server }: FastifyInstance, log: Log): void {
 }
 
 /** A log that also sets aside the row of each `RowUnreadable` that it is told of, whichever request or loop met it. */
-function settingAside(log: Log, store: Pick<Store, "setAside">): Log {
+function settingAside(log: Log, store: Pick<Store, "quarantine">): Log {
   return {
     ...log,
     error(event, fields) {
-      if (fields?.error instanceof RowUnreadable) store.setAside(fields.error.row);
+      if (fields?.error instanceof RowUnreadable) store.quarantine(fields.error.row);
       log.error(event, fields);
     },
   };

@@ -20,10 +20,10 @@ export interface MessageAttachment {
 }
 
 /** Makes the address of what a token opens; null when the token's time is over. */
-export type Link = (token: string) => string | null;
+export type LinkBuilder = (token: string) => string | null;
 
 /** The record as the API answers it. */
-export function attachmentRecord(attachment: MessageAttachment, link: Link): Attachment {
+export function attachmentRecord(attachment: MessageAttachment, link: LinkBuilder): Attachment {
   const { guid, mimeType, filename, totalBytes, token } = attachment;
   return { guid, mimeType, filename, totalBytes, downloadUrl: token === null ? null : link(token) };
 }

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CALL_STATUSES, type CallStatus } from "../../sdk/wire.ts";
-import { beginCall, type CallContext, callRecord, changeCall, type Sighting } from "./call.ts";
+import { beginCall, type CallContext, type CallSnapshot, callRecord, changeCall } from "./call.ts";
 
 const SEEN_AT = Date.UTC(2026, 0, 1);
 const CONTEXT: CallContext = { now: SEEN_AT, eventId: () => "evt_1", correlationId: `cor_${"0".repeat(32)}` };
 
-function sighting(status: CallStatus, isOutgoing = false): Sighting {
+function sighting(status: CallStatus, isOutgoing = false): CallSnapshot {
   return {
     id: "call_1",
     customerId: "cust_1",

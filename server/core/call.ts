@@ -52,13 +52,13 @@ export interface CallContext {
 }
 
 /** What is known of a call when it is heard of for the first time. */
-export type Sighting = Omit<Call, "version" | "from" | "isAudio" | "history" | "createdAt" | "updatedAt">;
+export type CallSnapshot = Omit<Call, "version" | "from" | "isAudio" | "history" | "createdAt" | "updatedAt">;
 
 /**
  * The first sighting of a call. One that came in had been ringing, whatever it is by now: it is told as `incoming`
  * first, so that no receiver hears of the end of a call that it never heard begin.
  */
-export function beginCall(seen: Sighting, context: CallContext): CallChange {
+export function beginCall(seen: CallSnapshot, context: CallContext): CallChange {
   const { now } = context;
   const { caller, to, isOutgoing, status } = seen;
   const call: Call = {

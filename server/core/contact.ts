@@ -37,7 +37,7 @@ export type ContactFields = Pick<
 >;
 
 /** Fields as a caller names them: those left out stay as they are, null and an empty text are nothing. */
-export type GivenFields = { readonly [Field in keyof ContactFields]?: ContactFields[Field] | undefined };
+export type ContactChanges = { readonly [Field in keyof ContactFields]?: ContactFields[Field] | undefined };
 
 /** A contact that nothing is known of yet. */
 export const NO_FIELDS: ContactFields = {
@@ -51,7 +51,7 @@ export const NO_FIELDS: ContactFields = {
 };
 
 /** The fields `before`, changed to what `given` names: e-mails in the form they are compared in, each tag once. */
-export function changeFields(before: ContactFields, given: GivenFields): ContactFields {
+export function changeFields(before: ContactFields, given: ContactChanges): ContactFields {
   const { firstName, lastName, phoneNumber, email, company, tags, metadata } = { ...before, ...named(given) };
   return {
     firstName: orNull(firstName),
@@ -65,7 +65,7 @@ export function changeFields(before: ContactFields, given: GivenFields): Contact
 }
 
 /** The fields that have a value: leaving one out is not the same as naming it with nothing. */
-function named(given: GivenFields): Partial<ContactFields> {
+function named(given: ContactChanges): Partial<ContactFields> {
   return Object.fromEntries(
     Object.keys(NO_FIELDS)
       .map((field) => [field, given[field as keyof ContactFields]] as const)

@@ -6,11 +6,11 @@ import type { DeliveryStatus } from "../../sdk/wire.ts";
 import {
   type Attempt,
   afterAttempt,
-  askAgain,
   type Delivery,
   deliveriesOf,
   deliveryRecord,
   deliveryTo,
+  retryByHand,
 } from "./delivery.ts";
 import { type Event, makeEvent } from "./event.ts";
 import { RETRY_SCHEDULE_MS } from "./retry.ts";
@@ -199,20 +199,24 @@ test("jitter of a retry only adds, and is counted from the end of the attempt", 
 
 test("an attempt asked for by hand is made at once, and the schedule goes on where it was", () => {
   const waiting = delivery({ dueAt: RESUME_AT, attemptCount: 1, retryCount: 1 });
-  assert.deepEqual(askAgain(waiting, NOW), { byHand: true, resumeAt: RESUME_AT, dueAt: NOW });
+  assert.deepEqual(retryByHand(waiting, NOW), { byHand: true, resumeAt: RESUME_AT, dueAt: NOW });
   const overdue = delivery({ dueAt: NOW - 5 });
-  assert.deepEqual(askAgain(overdue, NOW), { byHand: true, resumeAt: NOW - 5, dueAt: NOW - 5 }, "it keeps its place");
+  assert.deepEqual(
+    retryByHand(overdue, NOW),
+    { byHand: true, resumeAt: NOW - 5, dueAt: NOW - 5 },
+    "it keeps its place",
+  );
   const statuses: DeliveryStatus[] = ["succeeded", "exhausted", "cancelled"];
   for (const status of statuses) {
-    assert.deepEqual(askAgain(delivery({ status, dueAt: null }), NOW), { byHand: true, resumeAt: null, dueAt: NOW });
+    assert.deepEqual(retryByHand(delivery({ status, dueAt: null }), NOW), { byHand: true, resumeAt: null, dueAt: NOW });
   }
 });
 
 test("asked for while one is in flight, another follows it; asked for twice before it began, it is one", () => {
-  assert.deepEqual(askAgain(delivery({ dueAt: null, claimedUntil: 1 }), NOW), { owed: true });
-  assert.deepEqual(askAgain(delivery({ dueAt: null, claimedUntil: 1, byHand: true }), NOW), { owed: true });
+  assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1 }), NOW), { owed: true });
+  assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1, byHand: true }), NOW), { owed: true });
   const asked = { ...delivery({ dueAt: RESUME_AT }), byHand: true, resumeAt: RESUME_AT, dueAt: NOW };
-  assert.deepEqual({ ...asked, ...askAgain(asked, NOW + 1) }, asked);
+  assert.deepEqual({ ...asked, ...retryByHand(asked, NOW + 1) }, asked);
 });
 
 test("the record of a delivery has every field, its attempts in order, and null where there is no value", () => {

@@ -154,7 +154,7 @@ function afterScheduled(
  * What changes when an attempt is asked for by hand: one at once, after the one in flight if there is one. A delivery
  * that is due already keeps its place, so that the events of its message that wait for it stay behind it.
  */
-export function askAgain(delivery: Delivery, now: number): Partial<Delivery> {
+export function retryByHand(delivery: Delivery, now: number): Partial<Delivery> {
   if (delivery.claimedUntil !== null) return { owed: true };
   if (delivery.byHand && delivery.dueAt !== null) return {};
   return { byHand: true, resumeAt: delivery.dueAt, dueAt: Math.min(delivery.dueAt ?? now, now) };

@@ -74,18 +74,18 @@ const ADDRESS_FIELDS = ["from", "to", "caller", "address", "participant", "actor
 type Data = Record<string, unknown> & { reaction?: { content: string }; error?: { message: string } };
 
 /** What of an event is rewritten, and what tells how. */
-export type Written = Pick<Event, "type" | "bytes">;
+export type StoredEvent = Pick<Event, "type" | "bytes">;
 
 /** The bytes that replace those of an event which cannot be read. */
 const NOTHING = "{}";
 
 /** The bytes of an event without the words of its message: what a deleted message leaves. */
-export function withoutText(event: Written): string {
+export function withoutText(event: StoredEvent): string {
   return rewritten(event, eraseText);
 }
 
 /** The bytes of an event without words, and without the person: `isPerson` tells the person's addresses. */
-export function withoutPerson(event: Written, isPerson: (address: string) => boolean): string {
+export function withoutPerson(event: StoredEvent, isPerson: (address: string) => boolean): string {
   return rewritten(event, (data) => {
     eraseText(data);
     for (const field of ADDRESS_FIELDS) {
@@ -101,7 +101,7 @@ export function withoutPerson(event: Written, isPerson: (address: string) => boo
 }
 
 /** Whether an event of no message names one of the addresses. One that cannot be read may. */
-export function names(event: Written, addresses: readonly string[]): boolean {
+export function mentionsAddress(event: StoredEvent, addresses: readonly string[]): boolean {
   const data = parse(event)?.data;
   if (data === undefined) return true;
   return ADDRESS_FIELDS.some((field) => addresses.includes(String(data[field])));
@@ -114,7 +114,7 @@ function eraseText(data: Data): void {
   if (data.reaction !== undefined) data.reaction.content = "";
 }
 
-function rewritten(event: Written, change: (data: Data) => void): string {
+function rewritten(event: StoredEvent, change: (data: Data) => void): string {
   const envelope = parse(event);
   if (envelope === null) return NOTHING;
   change(envelope.data);
@@ -122,7 +122,7 @@ function rewritten(event: Written, change: (data: Data) => void): string {
 }
 
 /** The envelope of an event; null when its bytes are none. */
-function parse({ bytes }: Written): { data: Data } | null {
+function parse({ bytes }: StoredEvent): { data: Data } | null {
   try {
     const envelope = JSON.parse(bytes) as { data?: unknown } | null;
     return typeof envelope?.data === "object" && envelope.data !== null ? (envelope as { data: Data }) : null;

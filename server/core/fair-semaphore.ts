@@ -23,16 +23,16 @@ export interface FairSemaphoreOptions {
   waitingMax?: number;
 }
 
-interface Waiting {
+interface SemaphoreRequest {
   weight: number;
   grant: (release: Release) => void;
 }
 
-interface Owner {
+interface SemaphoreOwner {
   used: number;
   /** Virtual time at which the next request of this owner is due (start-time fair queueing: Goyal, Vin, Cheng, 1996). */
   turn: number;
-  waiting: Waiting[];
+  waiting: SemaphoreRequest[];
 }
 
 /**
@@ -45,7 +45,7 @@ export class FairSemaphore {
   readonly #shareOfFree: number;
   readonly #waitingMax: number;
   /** Owners that hold permits or wait for some. */
-  readonly #owners = new Map<string, Owner>();
+  readonly #owners = new Map<string, SemaphoreOwner>();
   #used = 0;
   /** Requests that wait, of all owners. */
   #waiting = 0;
@@ -153,7 +153,7 @@ export class FairSemaphore {
     };
   }
 
-  #ownerOf(name: string): Owner {
+  #ownerOf(name: string): SemaphoreOwner {
     const known = this.#owners.get(name);
     if (known !== undefined) {
       known.turn = Math.max(known.turn, this.#turn);
@@ -164,7 +164,7 @@ export class FairSemaphore {
     return owner;
   }
 
-  #forget(name: string, { used, waiting }: Owner): void {
+  #forget(name: string, { used, waiting }: SemaphoreOwner): void {
     if (used === 0 && waiting.length === 0) this.#owners.delete(name);
   }
 
@@ -183,9 +183,9 @@ export class FairSemaphore {
    * The waiting request whose turn it is. An owner beyond its share is passed over. A request within its owner's share
    * keeps its turn while too few permits are free, so that small requests never starve a large one.
    */
-  #next(): { name: string; owner: Owner; head: Waiting } | null {
+  #next(): { name: string; owner: SemaphoreOwner; head: SemaphoreRequest } | null {
     if (this.#waiting === 0) return null;
-    let next: { name: string; owner: Owner; head: Waiting } | null = null;
+    let next: { name: string; owner: SemaphoreOwner; head: SemaphoreRequest } | null = null;
     for (const [name, owner] of this.#owners) {
       const [head] = owner.waiting;
       if (head === undefined || (owner.used > 0 && !this.#fits(owner.used, head.weight))) continue;

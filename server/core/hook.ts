@@ -13,7 +13,7 @@ export interface HookRequest {
 }
 
 /** What the peer is answered; the body is empty and of no type unless given. */
-export interface HookReply {
+export interface HookResponse {
   status: number;
   contentType?: string;
   body?: string;

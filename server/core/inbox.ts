@@ -20,7 +20,7 @@ export interface InboxState {
 export type ReceivedRequest = Omit<InboxRequest, "status">;
 
 /** How a request is to be answered: with `status`, after `delayMs`. */
-export interface InboxAnswer {
+export interface InboxResponse {
   status: number;
   delayMs: number;
 }
@@ -34,14 +34,14 @@ export function openInbox(): InboxState {
  * Keeps `request` and says how to answer it. What is not rightly signed gets 401 at once and uses up none of `failFirst`;
  * then the first `failFirst` requests get 503, and the others `status`, both after `delayMs`.
  */
-export function receiveInInbox(inbox: InboxState, request: ReceivedRequest): InboxAnswer {
+export function receiveInInbox(inbox: InboxState, request: ReceivedRequest): InboxResponse {
   const answer = request.verified ? nextAnswer(inbox) : { status: 401, delayMs: 0 };
   inbox.kept.push({ ...request, status: answer.status });
   if (inbox.kept.length >= INBOX_REQUESTS_MAX * 2) inbox.kept = inbox.kept.slice(-INBOX_REQUESTS_MAX);
   return answer;
 }
 
-function nextAnswer(inbox: InboxState): InboxAnswer {
+function nextAnswer(inbox: InboxState): InboxResponse {
   const { status, delayMs, failFirst } = inbox.behaviour;
   if (failFirst <= 0) return { status, delayMs };
   inbox.behaviour = { status, delayMs, failFirst: failFirst - 1 };

@@ -36,14 +36,14 @@ export function isReal({ provider }: Pick<Instance, "provider">): boolean {
 }
 
 /** What an instance says of itself. */
-interface Told {
+interface InstanceHealth {
   status: HealthStatus;
   message?: string;
   warnings?: readonly string[];
 }
 
 /** All that is to be done something about; why it is not well comes first. */
-function warningsOf({ status, message, warnings = [] }: Told): string[] {
+function warningsOf({ status, message, warnings = [] }: InstanceHealth): string[] {
   return [...new Set(status === "healthy" || message === undefined ? warnings : [message, ...warnings])];
 }
 
@@ -51,7 +51,7 @@ function warningsOf({ status, message, warnings = [] }: Told): string[] {
 export function instanceRecord(
   instance: Instance,
   config: Readonly<Record<string, unknown>>,
-  { health, hookUrl }: { health: Told; hookUrl: string | null },
+  { health, hookUrl }: { health: InstanceHealth; hookUrl: string | null },
 ): WireInstance {
   return {
     id: instance.id,

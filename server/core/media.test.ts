@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import {
+  checkMedia,
   defaultFilename,
   filenameOf,
   filenameOfUrl,
-  judgeMedia,
   mimeTypeOf,
   refuseType,
   sniff,
@@ -113,22 +113,22 @@ test("every kind is known by its bytes, also where they only look like another's
 test("what can be sent is sent as what it is; programs, pages and what nobody knows are refused by name", () => {
   for (const [mimeType, files] of Object.entries(FILES)) {
     for (const file of files) {
-      assert.deepEqual(judgeMedia(file, null), { mimeType });
-      assert.deepEqual(judgeMedia(file, "application/octet-stream"), { mimeType });
-      assert.deepEqual(judgeMedia(file, mimeType.toUpperCase()), { mimeType });
+      assert.deepEqual(checkMedia(file, null), { mimeType });
+      assert.deepEqual(checkMedia(file, "application/octet-stream"), { mimeType });
+      assert.deepEqual(checkMedia(file, mimeType.toUpperCase()), { mimeType });
     }
   }
   for (const [mimeType, files] of Object.entries(NOT_TO_SEND)) {
     for (const file of files) {
-      const judged = judgeMedia(file, "image/png");
+      const judged = checkMedia(file, "image/png");
       assert.ok("refused" in judged && judged.field === "data" && judged.refused.startsWith(`is ${mimeType}, which`));
     }
   }
   for (const bytes of [Buffer.alloc(64), latin1("\x01\x02\x03"), latin1("caf\xe9 in Latin-1")]) {
-    const judged = judgeMedia(bytes, null);
+    const judged = checkMedia(bytes, null);
     assert.ok("refused" in judged && judged.refused.startsWith("is of no kind that is known here"), bytes.toString());
   }
-  assert.deepEqual(judgeMedia(Buffer.alloc(0), null), { refused: "is empty", field: "data" });
+  assert.deepEqual(checkMedia(Buffer.alloc(0), null), { refused: "is empty", field: "data" });
 });
 
 test("a declared type counts where the bytes leave it open, and is refused where they contradict it", () => {
@@ -149,7 +149,7 @@ test("a declared type counts where the bytes leave it open, and is refused where
     [film, "audio/m4a", "audio/mp4"],
     [Buffer.from("BEGIN:VCARD\n"), "text/plain", "text/plain"],
   ];
-  for (const [bytes, declared, mimeType] of fits) assert.deepEqual(judgeMedia(bytes, declared), { mimeType }, declared);
+  for (const [bytes, declared, mimeType] of fits) assert.deepEqual(checkMedia(bytes, declared), { mimeType }, declared);
   const contradictions: [Buffer, string][] = [
     [jpeg, "image/png"],
     [jpeg, "text/plain"],
@@ -161,7 +161,7 @@ test("a declared type counts where the bytes leave it open, and is refused where
     [archive, "application/msword"],
   ];
   for (const [bytes, declared] of contradictions) {
-    const judged = judgeMedia(bytes, declared);
+    const judged = checkMedia(bytes, declared);
     assert.ok("refused" in judged && judged.field === "mimeType", declared);
     assert.ok(judged.refused.startsWith(`is ${declared}, but the file is ${sniff(bytes)}`), judged.refused);
   }

@@ -3,7 +3,7 @@
 /** How files of a kind are told: by magic bytes of their own, as an archive or container of a family, or as text. */
 type Family = "own" | "zip" | "ole" | "text";
 
-interface Kind {
+interface MediaKind {
   /** Without a dot. */
   extension: string;
   family: Family;
@@ -13,7 +13,7 @@ interface Kind {
  * Types that can be sent as an attachment: what Messages shows, plays or previews. By content they are exactly these, or
  * for the families what a container may be declared as. No programs, no pages with scripts (HTML, SVG).
  */
-const SENDABLE: Readonly<Record<string, Kind>> = {
+const SENDABLE: Readonly<Record<string, MediaKind>> = {
   "image/jpeg": { extension: "jpg", family: "own" },
   "image/png": { extension: "png", family: "own" },
   "image/gif": { extension: "gif", family: "own" },
@@ -133,13 +133,13 @@ export function defaultFilename(mimeType: string, number: number): string {
 }
 
 /** What a file to send turned out to be, or why it cannot be sent, in words to put behind the field's name. */
-export type Judged = { mimeType: string } | { refused: string; field: "data" | "mimeType" };
+export type MediaVerdict = { mimeType: string } | { refused: string; field: "data" | "mimeType" };
 
 /**
  * The type of a file to send, by its bytes. What was declared decides only among types that have the same bytes (a
  * document and its archive, sound and film); a declaration that the bytes contradict is refused.
  */
-export function judgeMedia(bytes: Uint8Array, declared: string | null): Judged {
+export function checkMedia(bytes: Uint8Array, declared: string | null): MediaVerdict {
   if (bytes.length === 0) return { refused: "is empty", field: "data" };
   const found = sniff(bytes);
   if (found === null || SENDABLE[found] === undefined) {

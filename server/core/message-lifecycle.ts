@@ -8,7 +8,7 @@ import type {
   MessageEventData,
   MessageStatus,
 } from "../../sdk/wire.ts";
-import type { Link } from "./attachment.ts";
+import type { LinkBuilder } from "./attachment.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
 import { FRESH, type Message, type SentPart, type TimelineEntry } from "./message.ts";
@@ -87,7 +87,7 @@ export interface ChangeContext {
   /** Of the request that the change is made for; without one its events carry that of the message. */
   correlationId?: string;
   /** Makes the addresses of attachments. */
-  link: Link;
+  link: LinkBuilder;
   /** Whether texts go out by SMS in what reads the same in GSM-7, so that they are measured like that too. */
   smartEncoding: boolean;
 }

@@ -8,12 +8,12 @@ import type {
   RevisionEventData,
   Message as WireMessage,
 } from "../../sdk/wire.ts";
-import { attachmentRecord, type Link } from "./attachment.ts";
+import { attachmentRecord, type LinkBuilder } from "./attachment.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import type { Message } from "./message.ts";
 
 /** `data` of a `message.*` event: inapplicable fields are absent, such as the status of an inbound message. */
-export function messageEventData(message: Message, link: Link): RevisionEventData {
+export function messageEventData(message: Message, link: LinkBuilder): RevisionEventData {
   const { errorCode, parentMessageId, attachments } = message;
   const status = outboundStatus(message);
   return {
@@ -52,7 +52,7 @@ function outboundStatus({ direction, status }: Message): OutboundStatus | null {
  * `data` of `message.inbound`: without status, always with the files and the message that it answers, and
  * with the chat where it is a group.
  */
-export function inboundEventData(message: Message, isGroup: boolean, link: Link): InboundEventData {
+export function inboundEventData(message: Message, isGroup: boolean, link: LinkBuilder): InboundEventData {
   const { status: _, externalMessageId: __, metadata: ___, ...data } = messageEventData(message, link);
   return {
     ...data,
@@ -87,7 +87,7 @@ export function acceptedCarouselRecord(message: Message): AcceptedCarousel {
 }
 
 /** The whole record as the API answers it. */
-export function messageRecord(message: Message, link: Link): WireMessage {
+export function messageRecord(message: Message, link: LinkBuilder): WireMessage {
   return {
     ...sharedRecord(message),
     status: message.status,

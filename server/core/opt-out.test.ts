@@ -6,7 +6,7 @@ import { keywordOf } from "./opt-out.ts";
 
 test("STOP with punctuation around it is an opt-out: STOP., Quit! and the like", () => {
   for (const text of ["STOP.", "Quit!", "stop!!!", "“Stop”", "(unsubscribe)", " ...end?\n", "¡Stop!", "STOP。"]) {
-    assert.equal(keywordOf(text)?.wish, "stop", text);
+    assert.equal(keywordOf(text)?.intent, "stop", text);
   }
   assert.deepEqual(keywordOf("Start!"), { wish: "start", word: "START" });
   for (const text of ["s-t-o-p", "stop.it", "don't stop", "...", "stop 🛑"]) assert.equal(keywordOf(text), null, text);

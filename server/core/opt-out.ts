@@ -22,7 +22,7 @@ const START_WORDS = new Set(["START", "UNSTOP", "YES"]);
 
 /** What a contact asked for with the whole of a message, and the word for it in capitals. */
 export interface Keyword {
-  wish: "stop" | "start";
+  intent: "stop" | "start";
   word: string;
 }
 
@@ -35,8 +35,8 @@ const AROUND = /^[\s\p{P}]+|[\s\p{P}]+$/gu;
  */
 export function keywordOf(text: string | null): Keyword | null {
   const word = text?.replace(AROUND, "").toUpperCase() ?? "";
-  if (STOP_WORDS.has(word)) return { wish: "stop", word };
-  return START_WORDS.has(word) ? { wish: "start", word } : null;
+  if (STOP_WORDS.has(word)) return { intent: "stop", word };
+  return START_WORDS.has(word) ? { intent: "start", word } : null;
 }
 
 /** The record on the wire. */

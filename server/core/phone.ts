@@ -1,7 +1,7 @@
 /** Addresses of recipients and senders: phone numbers in E.164 and iMessage e-mails. Pure but for answers kept. */
 
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
-import { keep } from "./keep.ts";
+import { setBounded } from "./bounded-map.ts";
 
 export interface Address {
   kind: "phone" | "email";
@@ -52,7 +52,7 @@ function isPossiblePhone(number: string): boolean {
   const known = judged.get(number);
   if (known !== undefined) return known;
   const possible = parsePhoneNumberFromString(number)?.isPossible() ?? false;
-  keep(judged, number, possible, JUDGED_MAX);
+  setBounded(judged, number, possible, JUDGED_MAX);
   return possible;
 }
 

@@ -9,14 +9,14 @@ export const DEFAULT_RATE_LIMIT: Readonly<RateLimit> = { limit: 100, windowSecon
 /** Windows kept at once. Beyond it the closed ones are dropped, then the one that opened first. */
 export const WINDOWS_MAX = 100_000;
 
-interface Window {
+interface RateWindow {
   openedAt: number;
   resetAt: number;
   used: number;
 }
 
 /** The open windows of this process, in the order they opened. */
-export type RateLimitState = Map<KeyId, Window>;
+export type RateLimitState = Map<KeyId, RateWindow>;
 
 /** Where a key stands after a request. `resetAt` is epoch milliseconds, the end of its window. */
 export interface RateLimitResult {

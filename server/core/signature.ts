@@ -9,7 +9,7 @@ const STANDARD_KEY_BYTES_MIN = 24;
 const STANDARD_KEY_BYTES_MAX = 64;
 
 /** One sending: `sentAtSeconds` is the Unix time of this attempt, `previousSecret` the old one during a rotation's grace. */
-export interface Sending {
+export interface SigningInput {
   eventId: string;
   body: string | Buffer;
   secret: string;
@@ -27,7 +27,7 @@ export function newSigningSecret(random: Random): string {
  * while there is one, and the three of Standard Webhooks with every secret whose key they can carry, new first; for
  * other secrets those three are left out. Throws on an empty secret: an empty key never signs.
  */
-export function signatureHeaders(sending: Sending): Record<string, string> {
+export function signatureHeaders(sending: SigningInput): Record<string, string> {
   const { eventId, body, secret, previousSecret } = sending;
   if (secret === "" || previousSecret === "") throw new Error("an empty secret cannot sign a webhook");
   const timestamp = String(sending.sentAtSeconds);

@@ -1,9 +1,9 @@
 /** What every request needs and rarely changes, kept at hand: keys, customers, numbers, instances. Cleared on change. */
 
+import { setBounded } from "../core/bounded-map.ts";
 import type { Customer } from "../core/customer.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { Instance } from "../core/instance.ts";
-import { keep } from "../core/keep.ts";
 import type { ApiKey } from "../core/key.ts";
 import type { CustomerNumber } from "../core/number.ts";
 import { parseAddress } from "../core/phone.ts";
@@ -44,7 +44,7 @@ export class ConfigCache {
     if (known !== undefined) return known;
     const age = this.#age;
     const key = await findKeyByHash(this.#db, hash);
-    if (key !== null && age === this.#age) keep(this.#keys, hash, key, KEPT_MAX);
+    if (key !== null && age === this.#age) setBounded(this.#keys, hash, key, KEPT_MAX);
     return key;
   }
 
@@ -55,7 +55,7 @@ export class ConfigCache {
     const age = this.#age;
     const { routes, quietHours } = (await findCustomer(this.#db, customerId)) ?? { routes: [], quietHours: null };
     const customer = { routes, quietHours };
-    if (age === this.#age) keep(this.#customers, customerId, customer, KEPT_MAX);
+    if (age === this.#age) setBounded(this.#customers, customerId, customer, KEPT_MAX);
     return customer;
   }
 
@@ -65,7 +65,7 @@ export class ConfigCache {
     if (known !== undefined) return known;
     const age = this.#age;
     const numbers = await findNumbers(this.#db, customerId);
-    if (age === this.#age) keep(this.#numbers, customerId, numbers, KEPT_MAX);
+    if (age === this.#age) setBounded(this.#numbers, customerId, numbers, KEPT_MAX);
     return numbers;
   }
 
@@ -76,7 +76,7 @@ export class ConfigCache {
     if (known !== undefined) return known;
     const age = this.#age;
     const number = await findNumberByAddress(this.#db, address);
-    if (number !== null && age === this.#age) keep(this.#addresses, address, number, KEPT_MAX);
+    if (number !== null && age === this.#age) setBounded(this.#addresses, address, number, KEPT_MAX);
     return number;
   }
 
@@ -86,7 +86,7 @@ export class ConfigCache {
     if (known !== undefined) return known;
     const age = this.#age;
     const numbers = await findNumbersOn(this.#db, instanceId);
-    if (age === this.#age) keep(this.#onInstances, instanceId, numbers, KEPT_MAX);
+    if (age === this.#age) setBounded(this.#onInstances, instanceId, numbers, KEPT_MAX);
     return numbers;
   }
 
@@ -98,7 +98,7 @@ export class ConfigCache {
     const own = await this.numbersOn(instanceId);
     const routed = await findRoutedNumbers(this.#db, instanceId);
     const senders = [...own, ...routed.filter((number) => number.instanceId !== instanceId)];
-    if (age === this.#age) keep(this.#senders, instanceId, senders, KEPT_MAX);
+    if (age === this.#age) setBounded(this.#senders, instanceId, senders, KEPT_MAX);
     return senders;
   }
 

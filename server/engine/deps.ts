@@ -2,7 +2,7 @@
 
 import type { Clock, Shift } from "../clock.ts";
 import type { AllowList } from "../core/address.ts";
-import type { Link } from "../core/attachment.ts";
+import type { LinkBuilder } from "../core/attachment.ts";
 import type { EventId, InstanceId, NewId, Random } from "../core/id.ts";
 import type { ChangeContext } from "../core/message-lifecycle.ts";
 import type { SerialQueue } from "../core/serial-queue.ts";
@@ -73,7 +73,7 @@ export interface Deps {
   /** Where the service is reached from outside, without a slash at the end. */
   readonly publicUrl: () => string;
   /** The address of what an attachment's token opens. */
-  readonly link: Link;
+  readonly link: LinkBuilder;
   /** Makes and opens those tokens. */
   readonly links: Links;
   /** Fetches files that callers name. */

@@ -1,7 +1,7 @@
 /** The engine as one thing: its context, its loops and its providers, started and stopped in order. */
 
 import type { Clock, Shift } from "../clock.ts";
-import type { Link } from "../core/attachment.ts";
+import type { LinkBuilder } from "../core/attachment.ts";
 import { createIdSource, type NewId, type Random } from "../core/id.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
 import type { Fetching } from "../outgoing/fetch.ts";
@@ -38,7 +38,7 @@ export interface EngineParts {
   settings: EngineSettings;
   observer: Observer;
   publicUrl: () => string;
-  link: Link;
+  link: LinkBuilder;
   fetcher: Fetching;
   leaveSandbox: Deps["leaveSandbox"];
   /** Makes the providers of instances: the registry, unless something else is wanted. */
@@ -88,7 +88,7 @@ export class Engine {
   async start(sender: WebhookSender): Promise<void> {
     const { deps } = this;
     await deps.links.load(deps);
-    await deps.store.release(Number.POSITIVE_INFINITY, deps.clock.now());
+    await deps.store.releaseLeases(Number.POSITIVE_INFINITY, deps.clock.now());
     await new Quarantine(deps).look();
     this.#dispatch = new Dispatch(deps);
     this.#deliver = createDeliver(deps, sender);

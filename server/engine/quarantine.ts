@@ -2,7 +2,7 @@
 
 import { listQuarantined } from "../store/quarantine.ts";
 import { type QuarantinedRow, RowUnreadable } from "../store/rows.ts";
-import type { Place } from "../store/store.ts";
+import type { RowKey } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
 
 /** Rows looked at again in one commit. */
@@ -48,7 +48,7 @@ export class Quarantine {
 
   async #recheck(): Promise<void> {
     const { clock, configCache, store } = this.#deps;
-    let after: Place | null = null;
+    let after: RowKey | null = null;
     do {
       const { mended, next } = await store.recheck(after, RECHECKED_AT_ONCE, clock.now());
       // What was read without the row is read again; the loops find by themselves what is due by now.

@@ -241,7 +241,7 @@ test("a lease that ran out while its message waited its turn is not used", async
   // What is behind them waits for longer than its lease lasts; the sweep gives such leases back every 5 s.
   for (let seconds = 0; seconds < 150; seconds += 5) {
     await stage.clock.advance(5_000);
-    await stage.deps.store.release(stage.clock.real(), stage.clock.now());
+    await stage.deps.store.releaseLeases(stage.clock.real(), stage.clock.now());
   }
   assert.deepEqual(
     stage.provider.handed.map(({ text }) => text),
@@ -258,7 +258,7 @@ test("a message that was leased twice, since its first lease ran out, is handed 
   const [, id = "msg_"] = await leasedTogether(stage, ["first", "second"]);
   await stage.clock.advance(1_000);
   // As if both leases had run out while the first one's hand-over goes on.
-  await stage.deps.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
+  await stage.deps.store.releaseLeases(Number.POSITIVE_INFINITY, stage.clock.now());
   await stage.run();
   await stage.clock.advance(45_000);
   assert.deepEqual(

@@ -1,9 +1,9 @@
 /** Work that is due by the calendar: leases that ran out, records past their keeping, texts to be erased, payments. */
 
-import { isErased, type Written, withoutPerson, withoutText } from "../core/erasure.ts";
+import { isErased, type StoredEvent, withoutPerson, withoutText } from "../core/erasure.ts";
 import type { Message } from "../core/message.ts";
 import { listEventBytes } from "../store/events.ts";
-import { listToErase } from "../store/messages.ts";
+import { listAwaitingErasure } from "../store/messages.ts";
 import { type Operation, StoreFull } from "../store/store.ts";
 import { eraseContacts } from "./contacts/erase.ts";
 import type { Deps } from "./deps.ts";
@@ -105,7 +105,7 @@ export class Sweep {
 
 /** Leases that ran out: their holder threw, or could not write. */
 async function release(deps: Deps): Promise<boolean> {
-  await deps.store.release(deps.clock.real(), deps.clock.now());
+  await deps.store.releaseLeases(deps.clock.real(), deps.clock.now());
   return false;
 }
 
@@ -129,7 +129,7 @@ async function prune(deps: Deps): Promise<boolean> {
 
 /** The text of deleted messages, out of stored events that nobody waits for any more. */
 async function eraseDeleted(deps: Deps): Promise<boolean> {
-  const messages = await listToErase(deps.store.db, ERASED_AT_ONCE);
+  const messages = await listAwaitingErasure(deps.store.db, ERASED_AT_ONCE);
   for (const message of messages) await eraseEvents(deps, message);
   return messages.length === ERASED_AT_ONCE;
 }
@@ -137,8 +137,8 @@ async function eraseDeleted(deps: Deps): Promise<boolean> {
 async function eraseEvents(deps: Deps, message: Message): Promise<void> {
   const events = await listEventBytes(deps.store.db, message.id);
   const bytesOf = isErased(message)
-    ? (event: Written) => withoutPerson(event, isOther(message))
-    : (event: Written) => withoutText(event);
+    ? (event: StoredEvent) => withoutPerson(event, isOther(message))
+    : (event: StoredEvent) => withoutText(event);
   const rewritten = events.map((event): Operation => ({ op: "rewrite", eventId: event.id, bytes: bytesOf(event) }));
   const set = { erasedAt: deps.clock.now() };
   const { id, version } = message;

@@ -1,7 +1,7 @@
 /** Host names to addresses, with a limit and a small cache. Asks the network and judges nothing: the guard does. */
 
 import { lookup, Resolver } from "node:dns/promises";
-import { keep } from "../core/keep.ts";
+import { setBounded } from "../core/bounded-map.ts";
 
 /** What a name leads to now, and for how long that may be believed. */
 export interface Resolution {
@@ -81,7 +81,7 @@ export function cachedNames(resolve: Resolve, now: () => number): (host: string)
         throw error;
       },
     );
-    keep(entries, host, entry, CACHED_NAMES_MAX);
+    setBounded(entries, host, entry, CACHED_NAMES_MAX);
     return entry.addresses;
   };
 }

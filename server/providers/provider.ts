@@ -11,11 +11,11 @@ import type {
   ReactionCommand,
 } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
-import type { HookReply, HookRequest } from "../core/hook.ts";
+import type { HookRequest, HookResponse } from "../core/hook.ts";
 import type { ChatId, CustomerId, InstanceId, MessageId, PaymentId } from "../core/id.ts";
 import type { Phones } from "./phones.ts";
 
-export type { HookReply, HookRequest };
+export type { HookRequest, HookResponse };
 
 /** Facts about a provider, not wishes. */
 export interface Capabilities {
@@ -382,7 +382,7 @@ export interface Provider {
   /** An unknown outcome: ask, never resend blindly. `absent`: provably never taken. */
   reconcile?(message: Outbound): Promise<Outcome | "absent">;
   /** Takes what the peer tells at the instance's hook: verifies, signals, answers once that is on disk. A throw is a 500. */
-  receive?(request: HookRequest): Promise<HookReply>;
+  receive?(request: HookRequest): Promise<HookResponse>;
   health(): Promise<Health>;
   /**
    * The instance is deleted for good: takes away what was set up at the peer, as far as that is there, and never waits long

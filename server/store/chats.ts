@@ -62,7 +62,7 @@ export async function findGroupOfPeople(
 }
 
 /** A customer's newest one-to-one thread with an address; `from` narrows it to one of the customer's own. */
-export async function findThreadWith(
+export async function findThreadByContact(
   db: Kysely<Database>,
   customerId: CustomerId,
   peer: string,

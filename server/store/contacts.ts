@@ -120,7 +120,7 @@ function newestTo(address: "phone_number" | "email") {
 const LOOKED_AT = 1_000;
 
 /** The instance of the newest thread in which both a customer and `peer` have written; null when there is none. */
-export async function findDialogue(
+export async function findDialogueInstance(
   db: Kysely<Database>,
   customerId: CustomerId,
   peer: string,
@@ -142,7 +142,7 @@ export async function findDialogue(
 }
 
 /** Whether `peer` and the customer have written over iMessage: then it is known to be there. */
-export async function hasBeenOnImessage(db: Kysely<Database>, customerId: CustomerId, peer: string): Promise<boolean> {
+export async function hasUsedImessage(db: Kysely<Database>, customerId: CustomerId, peer: string): Promise<boolean> {
   const theirs = sql`m.customer_id = ${customerId} and m."to" = ${peer}`;
   const { rows } = await sql`select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
     and m.channel = 'imessage' and +m.status in ('delivered', 'read') limit 1`.execute(db);

@@ -4,7 +4,7 @@ import { type Kysely, sql } from "kysely";
 import type { Call } from "../core/call.ts";
 import { ERASED, type Erasure } from "../core/erasure.ts";
 import type { ChatId, CustomerId, MessageId } from "../core/id.ts";
-import type { PlacedEvent } from "./events.ts";
+import type { PositionedEvent } from "./events.ts";
 import { decodeRows } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 
@@ -66,7 +66,7 @@ export async function hasMessages(
 }
 
 /** Whether events of erased messages of the customer still wait for their deliveries. */
-export async function awaitsEvents(db: Kysely<Database>, customerId: CustomerId): Promise<boolean> {
+export async function hasUnerasedEvents(db: Kysely<Database>, customerId: CustomerId): Promise<boolean> {
   const { rows } = await sql`
     select 1 from messages indexed by messages_erase where deleted_at is not null and erased_at is null
     and customer_id = ${customerId}
@@ -75,14 +75,14 @@ export async function awaitsEvents(db: Kysely<Database>, customerId: CustomerId)
 }
 
 /** An event of no message, and whether a delivery of it waits. */
-export type LooseEvent = PlacedEvent & { waits: boolean };
+export type StandaloneEvent = PositionedEvent & { waits: boolean };
 
 /** A customer's events of no message behind `position`, up to `until`, in order. */
-export async function listLooseEvents(
+export async function listStandaloneEvents(
   db: Kysely<Database>,
   { customerId, position, eventsUntil }: Erasure,
   limit: number,
-): Promise<LooseEvent[]> {
+): Promise<StandaloneEvent[]> {
   const waits = sql<number>`exists (select 1 from deliveries d where d.event_id = events.id
     and (d.due_at is not null or d.claimed_until is not null))`;
   const rows = await db
@@ -118,7 +118,7 @@ export async function listCallsWith(
 }
 
 /** One-to-one threads with the person. */
-export async function listThreadsWith(
+export async function listThreadIds(
   db: Kysely<Database>,
   { customerId, addresses }: Erasure,
   limit: number,

@@ -9,7 +9,7 @@ import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, readPage } from "./windows.ts";
 
 /** An event and where it stands among all. */
-export interface PlacedEvent extends Event {
+export interface PositionedEvent extends Event {
   position: number;
 }
 
@@ -26,17 +26,17 @@ export async function listEvents(
   customerId: CustomerId,
   { messageId }: { messageId?: string | undefined },
   { order, from, limit }: EventPage,
-): Promise<PlacedEvent[]> {
+): Promise<PositionedEvent[]> {
   const isNewest = order === "newest";
   const narrow =
     messageId === undefined ? [indexed("customer_id", customerId)] : narrowToMessage(messageId, customerId);
-  const events: PlacedEvent[] = [];
+  const events: PositionedEvent[] = [];
   for (let at = from; ; ) {
     const behind = at === null ? [] : [sql<SqlBool>`position ${sql.raw(isNewest ? "<" : ">")} ${at}`];
     const wanted = limit - events.length;
-    const { rows } = await sql<Placed>`select * from events where ${sql.join([...narrow, ...behind], sql` and `)}
+    const { rows } = await sql<PositionedRow>`select * from events where ${sql.join([...narrow, ...behind], sql` and `)}
       order by position ${sql.raw(isNewest ? "desc" : "asc")} limit ${wanted} + 0`.execute(db);
-    events.push(...decodeAll(db, rows, placed));
+    events.push(...decodeAll(db, rows, decodePositioned));
     const last = rows.at(-1);
     // In the place of rows that cannot be decoded others are read: fewer than `limit` are the last ones.
     if (last === undefined || rows.length < wanted || events.length === limit) return events;
@@ -56,15 +56,15 @@ export function pageOfEvents(
   customerId: CustomerId,
   { type, messageId }: EventFilter,
   { order, from, limit }: EventPage,
-): Promise<ListPage<PlacedEvent, number>> {
-  const list: IndexedList<PlacedEvent, number> = {
+): Promise<ListPage<PositionedEvent, number>> {
+  const list: IndexedList<PositionedEvent, number> = {
     db,
     table: "events",
     column: "position",
     order,
     narrow: messageId === undefined ? [indexed("customer_id", customerId)] : [indexed("message_id", messageId)],
     filter: [...(messageId === undefined ? [] : is("customer_id", customerId)), ...is("type", type)],
-    decode: (row) => placed(row as Placed),
+    decode: (row) => decodePositioned(row as PositionedRow),
     placeOf: ({ position }) => position,
   };
   return readPage(list, { from, skip: 0 }, limit);
@@ -75,14 +75,14 @@ function narrowToMessage(messageId: string, customerId: CustomerId): Expression<
   return [indexed("message_id", messageId), ...is("customer_id", customerId)];
 }
 
-type Placed = object & { position: number };
+type PositionedRow = object & { position: number };
 
-function placed(row: Placed): PlacedEvent {
+function decodePositioned(row: PositionedRow): PositionedEvent {
   return { ...decode("events", row), position: row.position };
 }
 
 /** What changed and where: the message of an event, null where it is of none. Times are epoch milliseconds. */
-export interface EventMark {
+export interface EventSummary {
   id: EventId;
   position: number;
   messageId: MessageId | null;
@@ -90,14 +90,14 @@ export interface EventMark {
 }
 
 /** Marks of a customer's events behind a position, the oldest first. */
-export async function listEventMarks(
+export async function listEventSummaries(
   db: Kysely<Database>,
   customerId: CustomerId,
   from: number,
   limit: number,
-): Promise<EventMark[]> {
+): Promise<EventSummary[]> {
   const { rows } =
-    await sql<EventMark>`select id, position, message_id as "messageId", created_at as "createdAt" from events
+    await sql<EventSummary>`select id, position, message_id as "messageId", created_at as "createdAt" from events
     where customer_id = ${customerId} and position > ${from} order by position limit ${limit} + 0`.execute(db);
   return rows;
 }
@@ -114,14 +114,18 @@ export async function newestPosition(db: Kysely<Database>, customerId: CustomerI
 }
 
 /** A customer's event; null for another customer's. */
-export async function findEvent(db: Kysely<Database>, customerId: CustomerId, id: string): Promise<PlacedEvent | null> {
+export async function findEvent(
+  db: Kysely<Database>,
+  customerId: CustomerId,
+  id: string,
+): Promise<PositionedEvent | null> {
   const query = db
     .selectFrom("events")
     .selectAll()
     .where("id", "=", id as EventId)
     .where("customer_id", "=", customerId);
   const row = await query.executeTakeFirst();
-  return row === undefined ? null : placed(row);
+  return row === undefined ? null : decodePositioned(row);
 }
 
 /** The bytes of all events of a message, whether or not the rest of their rows can be decoded. */

@@ -6,7 +6,7 @@
 import type { Kysely } from "kysely";
 import { type CustomerId, firstIdAt, type MessageId, timeOfId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
-import { type EventMark, listEventMarks } from "./events.ts";
+import { type EventSummary, listEventSummaries } from "./events.ts";
 import { findMatching, listOldest, type MessageFilter } from "./message-lists.ts";
 import { findLastPosition, findPositionAt } from "./replays.ts";
 import type { Database } from "./rows.ts";
@@ -17,7 +17,7 @@ import type { Database } from "./rows.ts";
  * before `since` (shifted time) are still passed over, null once one came that is not. `messages`: events are not kept
  * for ever, so what changed before `keptAt` (real time) is read from the messages themselves, behind the id `after`.
  */
-export type ChangesPlace =
+export type ChangesCursor =
   | { in: "events"; position: number; readAt: number; since: number | null }
   | { in: "messages"; after: string | null; since: number; keptAt: number };
 
@@ -25,7 +25,7 @@ export type ChangesPlace =
 export interface ChangesPage {
   messages: Message[];
   deleted: MessageId[];
-  next: ChangesPlace;
+  next: ChangesCursor;
   /** False when the feed was read up to now. */
   hasMore: boolean;
 }
@@ -49,7 +49,7 @@ const SKEW_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /** Where the feed of what changed at `since` (shifted time) or later begins. */
-export async function beginChanges(db: Kysely<Database>, since: number, times: ChangesTimes): Promise<ChangesPlace> {
+export async function beginChanges(db: Kysely<Database>, since: number, times: ChangesTimes): Promise<ChangesCursor> {
   const sinceReal = since - times.shiftMs - SKEW_MS;
   const keptAt = keptSince(times);
   if (keptAt !== null && sinceReal < keptAt) return { in: "messages", after: null, since, keptAt };
@@ -69,7 +69,7 @@ export async function listChanges(
   db: Kysely<Database>,
   customerId: CustomerId,
   filter: MessageFilter,
-  { place, limit, times }: { place: ChangesPlace; limit: number; times: ChangesTimes },
+  { place, limit, times }: { place: ChangesCursor; limit: number; times: ChangesTimes },
 ): Promise<ChangesPage> {
   const fresh = refreshed(place, times);
   if (fresh.in === "events") return changesInEvents(db, customerId, filter, { place: fresh, limit, times });
@@ -85,7 +85,7 @@ function keptSince({ real, retentionMs }: ChangesTimes): number | null {
 }
 
 /** The place, or where to read instead when events behind it may be gone. */
-function refreshed(place: ChangesPlace, times: ChangesTimes): ChangesPlace {
+function refreshed(place: ChangesCursor, times: ChangesTimes): ChangesCursor {
   if (place.in === "messages" || times.retentionMs === null) return place;
   const readAt = place.readAt - SKEW_MS;
   if (readAt >= times.real - times.retentionMs) return place;
@@ -99,13 +99,13 @@ async function positionBefore(db: Kysely<Database>, at: number): Promise<number>
   return first === null ? findLastPosition(db, null) : first - 1;
 }
 
-type Placed<In extends ChangesPlace["in"]> = Extract<ChangesPlace, { in: In }>;
+type CursorIn<In extends ChangesCursor["in"]> = Extract<ChangesCursor, { in: In }>;
 
 async function changesInMessages(
   db: Kysely<Database>,
   customerId: CustomerId,
   filter: MessageFilter,
-  { place, limit }: { place: Placed<"messages">; limit: number },
+  { place, limit }: { place: CursorIn<"messages">; limit: number },
 ): Promise<ChangesPage> {
   const { after, since, keptAt } = place;
   const range = { beforeId: firstIdAt("msg", keptAt), changedSince: since };
@@ -113,7 +113,7 @@ async function changesInMessages(
   const ids = records.map(({ id }) => id);
   const matching = new Map((await findMatching(db, customerId, ids, filter)).map((message) => [message.id, message]));
   const found = ids.map((id) => matching.get(id)).filter((message) => message !== undefined);
-  const going: ChangesPlace =
+  const going: ChangesCursor =
     next === null
       ? { in: "events", position: await positionBefore(db, keptAt - SKEW_MS), readAt: keptAt, since: null }
       : { ...place, after: next.from };
@@ -124,13 +124,13 @@ async function changesInEvents(
   db: Kysely<Database>,
   customerId: CustomerId,
   filter: MessageFilter,
-  { place, limit, times }: { place: Placed<"events">; limit: number; times: ChangesTimes },
+  { place, limit, times }: { place: CursorIn<"events">; limit: number; times: ChangesTimes },
 ): Promise<ChangesPage> {
   const found = new Map<MessageId, Message>();
   let { position, since, readAt } = place;
   let hasMore = true;
   for (let read = 0; read < READS_MAX && hasMore && found.size < limit; read += 1) {
-    const marks = await listEventMarks(db, customerId, position, EVENTS_AT_ONCE);
+    const marks = await listEventSummaries(db, customerId, position, EVENTS_AT_ONCE);
     const taken = take(marks, since, limit - found.size);
     since = taken.since;
     hasMore = taken.isCut || marks.length === EVENTS_AT_ONCE;
@@ -146,24 +146,24 @@ async function changesInEvents(
       if (message !== undefined) found.set(id, message);
     }
   }
-  const next: ChangesPlace = { in: "events", position, readAt, since };
+  const next: ChangesCursor = { in: "events", position, readAt, since };
   return { ...split([...found.values()]), next, hasMore };
 }
 
-interface Taken {
+interface ChangesTaken {
   /** Messages of the events, in the order of the last event of each. */
   ids: MessageId[];
   /** The last event that was taken or passed over; null where there was none. */
-  last: EventMark | null;
+  last: EventSummary | null;
   since: number | null;
   /** Whether events were left for the next page. */
   isCut: boolean;
 }
 
 /** Takes events in order until they are of more than `limit` messages. */
-function take(marks: readonly EventMark[], from: number | null, limit: number): Taken {
+function take(marks: readonly EventSummary[], from: number | null, limit: number): ChangesTaken {
   const ids = new Set<MessageId>();
-  let last: EventMark | null = null;
+  let last: EventSummary | null = null;
   let since = from;
   for (const mark of marks) {
     const { messageId, createdAt } = mark;

@@ -88,7 +88,7 @@ export async function findMatching(
 }
 
 /** Where a page of scheduled messages begins: behind this one. */
-export interface ScheduledPlace {
+export interface ScheduledCursor {
   scheduledAt: number;
   id: string;
 }
@@ -97,7 +97,7 @@ export interface ScheduledPlace {
 export async function listScheduled(
   db: Kysely<Database>,
   customerId: CustomerId,
-  after: ScheduledPlace | null,
+  after: ScheduledCursor | null,
   limit: number,
 ): Promise<Message[]> {
   const behind = after === null ? sql`` : sql`and (scheduled_at, id) > (${after.scheduledAt}, ${after.id})`;

@@ -3,8 +3,8 @@
 import { type Kysely, sql } from "kysely";
 import type { CustomerId, InstanceId, MessageId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
-import { decodeRows, isNotSetAside } from "./quarantine.ts";
-import type { HandOver } from "./records.ts";
+import { decodeRows, isNotQuarantined } from "./quarantine.ts";
+import type { ProviderReference } from "./records.ts";
 import { type Database, decode } from "./rows.ts";
 
 /** The message, whoever's it is, deleted or not. */
@@ -20,11 +20,11 @@ export async function findMessageOf(db: Kysely<Database>, customerId: CustomerId
 }
 
 /** The hand-over that a provider's reference names. */
-export async function findHandOver(
+export async function findProviderReference(
   db: Kysely<Database>,
   instanceId: InstanceId,
   reference: string,
-): Promise<HandOver | null> {
+): Promise<ProviderReference | null> {
   const query = db
     .selectFrom("hand_overs")
     .selectAll()
@@ -35,7 +35,7 @@ export async function findHandOver(
 }
 
 /** Deleted messages whose text still stands in stored events that no delivery waits for any more. */
-export async function listToErase(db: Kysely<Database>, limit: number): Promise<Message[]> {
+export async function listAwaitingErasure(db: Kysely<Database>, limit: number): Promise<Message[]> {
   const nobodyWaits = sql<boolean>`not exists (
     select 1 from events e join deliveries d on d.event_id = e.id
     where e.message_id = messages.id and (d.due_at is not null or d.claimed_until is not null))`;
@@ -45,14 +45,14 @@ export async function listToErase(db: Kysely<Database>, limit: number): Promise<
     .where("deleted_at", "is not", null)
     .where("erased_at", "is", null)
     .where(nobodyWaits)
-    .where(isNotSetAside("messages"))
+    .where(isNotQuarantined("messages"))
     .limit(limit)
     .execute();
   return decodeRows(db, "messages", rows);
 }
 
 /** Of these lanes, those with something due at `now` that does not wait to be handed over. */
-export async function lanesDueBeside(
+export async function findLanesWithDueTimers(
   db: Kysely<Database>,
   lanes: readonly InstanceId[],
   now: number,
@@ -87,13 +87,13 @@ export async function listInterrupted(
 }
 
 /** Where a page of waiting messages begins: behind this one. */
-export interface WaitingPlace {
+export interface QueuePosition {
   dueAt: number;
   id: MessageId;
 }
 
 /** Where the page behind one begins; null behind an empty one. */
-export function placeBehind(page: readonly Message[]): WaitingPlace | null {
+export function positionAfter(page: readonly Message[]): QueuePosition | null {
   const last = page.at(-1);
   return last === undefined || last.dueAt === null ? null : { dueAt: last.dueAt, id: last.id };
 }
@@ -103,7 +103,7 @@ export async function listWaiting(
   db: Kysely<Database>,
   lane: InstanceId,
   now: number,
-  after: WaitingPlace | null,
+  after: QueuePosition | null,
   limit: number,
 ): Promise<Message[]> {
   let query = db
@@ -113,7 +113,7 @@ export async function listWaiting(
     .where("status", "=", "queued")
     .where("due_at", "is not", null)
     .where("due_at", "<=", now)
-    .where(isNotSetAside("messages"))
+    .where(isNotQuarantined("messages"))
     .orderBy("due_at")
     .orderBy("id")
     .limit(limit);
@@ -128,11 +128,11 @@ export async function listLeasedPairs(db: Kysely<Database>, lane: InstanceId): P
 }
 
 /** A customer's queued messages on an instance that are due after `from` and until `until`, in the order they will be. */
-export async function listPutOff(
+export async function listDeferred(
   db: Kysely<Database>,
   { customerId, instanceId }: Pick<Message, "customerId" | "instanceId">,
   { from, until }: { from: number; until: number },
-  after: WaitingPlace | null,
+  after: QueuePosition | null,
   limit: number,
 ): Promise<Message[]> {
   let query = db
@@ -143,7 +143,7 @@ export async function listPutOff(
     .where("due_at", "<=", until)
     .where("status", "=", "queued")
     .where("customer_id", "=", customerId)
-    .where(isNotSetAside("messages"))
+    .where(isNotQuarantined("messages"))
     .orderBy("due_at")
     .orderBy("id")
     .limit(limit);

@@ -20,7 +20,7 @@ export async function listContactsOptedOut(db: Kysely<Database>, number: string,
 }
 
 /** Where a page of opt-outs begins: behind this one. */
-export interface OptOutPlace {
+export interface OptOutCursor {
   createdAt: number;
   number: string;
   contact: string;
@@ -31,7 +31,7 @@ export async function listOptOuts(
   db: Kysely<Database>,
   customerId: CustomerId,
   number: string | undefined,
-  after: OptOutPlace | null,
+  after: OptOutCursor | null,
   limit: number,
 ): Promise<OptOut[]> {
   const narrow = number === undefined ? [] : [sql<SqlBool>`number = ${number}`];
@@ -45,6 +45,6 @@ export async function listOptOuts(
   });
 }
 
-function isBehind({ createdAt, number, contact }: OptOutPlace): RawBuilder<SqlBool> {
+function isBehind({ createdAt, number, contact }: OptOutCursor): RawBuilder<SqlBool> {
   return sql<SqlBool>`(created_at < ${createdAt} or (+number, +contact) > (${number}, ${contact}))`;
 }

@@ -4,7 +4,7 @@ import type { Kysely } from "kysely";
 import type { PaymentStatus } from "../../sdk/wire.ts";
 import type { CustomerId, PaymentId } from "../core/id.ts";
 import type { Payment } from "../core/payment.ts";
-import { decodeRows, isNotSetAside } from "./quarantine.ts";
+import { decodeRows, isNotQuarantined } from "./quarantine.ts";
 import { type Database, decode } from "./rows.ts";
 import { type IndexedList, indexed, is, type ListPage, type PageStart, readPage, since, until } from "./windows.ts";
 
@@ -86,7 +86,7 @@ export async function listDuePayments(db: Kysely<Database>, now: number, limit: 
     .selectAll()
     .where("due_at", "is not", null)
     .where("due_at", "<=", now)
-    .where(isNotSetAside("payments"))
+    .where(isNotQuarantined("payments"))
     .orderBy("due_at")
     .orderBy("id")
     .limit(limit)

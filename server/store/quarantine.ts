@@ -4,13 +4,13 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Database, decode, type QuarantinedRow, RowUnreadable, type UnreadableRow } from "./rows.ts";
 import type { Records, TableName } from "./schema.ts";
 
-type Report = (row: UnreadableRow) => void;
+type UnreadableReporter = (row: UnreadableRow) => void;
 
 /** Where the lists of a database report rows that cannot be decoded. */
-const reports = new WeakMap<Kysely<Database>, Report>();
+const reports = new WeakMap<Kysely<Database>, UnreadableReporter>();
 
 /** Has `decodeRows` report to `report` what it leaves out of reads of `db`. */
-export function reportUnreadable(db: Kysely<Database>, report: Report): void {
+export function reportUnreadable(db: Kysely<Database>, report: UnreadableReporter): void {
   reports.set(db, report);
 }
 
@@ -80,7 +80,7 @@ export function decodeEach<Row, Record_>(rows: readonly Row[], decodeOne: (row: 
 }
 
 /** Leaves rows in quarantine out of what a loop reads, so that they do not fill its batches for ever. */
-export function isNotSetAside(table: "messages" | "payments"): RawBuilder<SqlBool> {
+export function isNotQuarantined(table: "messages" | "payments"): RawBuilder<SqlBool> {
   const id = sql.ref(`${table}.id`);
   return sql`not exists (select 1 from quarantined q where q."table" = ${table} and q.id = ${id})`;
 }

@@ -13,7 +13,7 @@ export interface Idempotency {
 }
 
 /** A provider's reference of a hand-over it took: how receipts find their message. */
-export interface HandOver {
+export interface ProviderReference {
   instanceId: string;
   reference: string;
   messageId: string;
@@ -36,7 +36,7 @@ export interface Arrival {
 }
 
 /** One fact about the database itself: the schema of its secrets, the clock's shift. */
-export interface Setting {
+export interface SettingEntry {
   name: string;
   value: string;
 }

@@ -1,6 +1,6 @@
 /** How records become rows and back, and the database as reads see it. */
 
-import { type Kind, type Records, SQL_NAMES, type SqlNames, TABLES, type TableName } from "./schema.ts";
+import { type ColumnKind, type Records, SQL_NAMES, type SqlNames, TABLES, type TableName } from "./schema.ts";
 import { type Form, SHAPES } from "./shapes.ts";
 
 /** The SQL name of a property's column: `createdAt` → `created_at`, unless `SQL_NAMES` gives another one. */
@@ -14,10 +14,10 @@ function snakeCase(property: string): string {
 }
 
 /** What a column can hold. */
-export type Value = string | number | Uint8Array | null;
+export type SqlValue = string | number | Uint8Array | null;
 
 /** The value of one property as its column keeps it. */
-export function encodeValue(kind: Kind, value: unknown): Value {
+export function encodeValue(kind: ColumnKind, value: unknown): SqlValue {
   if (value === null || value === undefined) return null;
   if (kind === "json") return JSON.stringify(value);
   if (kind === "flag") return value ? 1 : 0;
@@ -28,7 +28,7 @@ export function encodeValue(kind: Kind, value: unknown): Value {
 export interface Column {
   property: string;
   column: string;
-  kind: Kind;
+  kind: ColumnKind;
   isNullable: boolean;
   /** The values of an enumeration; null where any will do. */
   words: ReadonlySet<unknown> | null;
@@ -41,7 +41,7 @@ export const LAYOUT = Object.fromEntries(
   Object.entries(TABLES).map(([name, { columns }]) => [name, layoutOf(name as TableName, columns)]),
 ) as Record<TableName, Column[]>;
 
-function layoutOf(name: TableName, columns: Readonly<Record<string, Kind>>): Column[] {
+function layoutOf(name: TableName, columns: Readonly<Record<string, ColumnKind>>): Column[] {
   const shape = SHAPES[name];
   const forms: Readonly<Record<string, Form | undefined>> = shape.json;
   const words: Readonly<Record<string, readonly string[] | undefined>> = shape.words;
@@ -83,7 +83,7 @@ const NUMBER_MAX = 8.64e15;
 class BadValue extends Error {}
 
 /** The value of one property from what its column holds. Throws `BadValue`. */
-function decodeValue({ column, kind, isNullable, words, form }: Column, value: Value): unknown {
+function decodeValue({ column, kind, isNullable, words, form }: Column, value: SqlValue): unknown {
   if (value === null) {
     if (!isNullable) throw new BadValue(`${column} is null`);
     return null;
@@ -107,7 +107,7 @@ function decodeValue({ column, kind, isNullable, words, form }: Column, value: V
   }
 }
 
-function decodeJson(column: string, form: Form | null, value: Value): unknown {
+function decodeJson(column: string, form: Form | null, value: SqlValue): unknown {
   // Most lists are empty: parsing them would cost more than all else that is done with a message's row.
   if (value === "[]" && form?.isList === true) return [];
   let parsed: unknown;
@@ -123,7 +123,7 @@ function decodeJson(column: string, form: Form | null, value: Value): unknown {
 /** The record that a row holds. Columns which the row lacks are left out. Throws `RowUnreadable`. */
 export function decode<Name extends TableName>(name: Name, row: object): Records[Name] {
   const record: Record<string, unknown> = {};
-  const values = row as Record<string, Value | undefined>;
+  const values = row as Record<string, SqlValue | undefined>;
   try {
     for (const column of LAYOUT[name]) {
       const value = values[column.column];
@@ -138,7 +138,7 @@ export function decode<Name extends TableName>(name: Name, row: object): Records
 /** Some properties of the record of values that came in the order of its table's columns. Throws `RowUnreadable`. */
 export function decodePart<Name extends TableName, Property extends keyof Records[Name] & string>(
   table: Name,
-  values: readonly Value[],
+  values: readonly SqlValue[],
   properties: readonly Property[],
 ): Pick<Records[Name], Property> {
   const part = LAYOUT[table].flatMap(({ property, column }, index) =>
@@ -156,7 +156,7 @@ const BLANK = Object.fromEntries(
 ) as Record<TableName, Record<string, unknown>>;
 
 /** The record of values that came in the order of its table's columns. Throws `RowUnreadable`. */
-export function decodeRecord<Name extends TableName>(table: Name, values: readonly Value[]): Records[Name] {
+export function decodeRecord<Name extends TableName>(table: Name, values: readonly SqlValue[]): Records[Name] {
   const record: Record<string, unknown> = { ...BLANK[table] };
   const columns = LAYOUT[table];
   try {
@@ -173,7 +173,7 @@ export function decodeRecord<Name extends TableName>(table: Name, values: readon
 }
 
 /** What there is to throw for a row whose values `cellOf` reads by their column. Throws what is no fault of the row. */
-function unreadable(table: TableName, cellOf: (column: string) => Value | undefined, error: unknown): RowUnreadable {
+function unreadable(table: TableName, cellOf: (column: string) => SqlValue | undefined, error: unknown): RowUnreadable {
   if (!(error instanceof BadValue)) throw error;
   const text = (column: string) => {
     const value = cellOf(column);
@@ -196,35 +196,35 @@ type ColumnOf<Name extends TableName, Property extends string> = Property extend
   : SnakeCase<Property>;
 
 /** The row of a table's record, as Kysely reads it. */
-export type Row<Name extends TableName> = {
+export type TableRow<Name extends TableName> = {
   [Property in keyof Records[Name] & string as ColumnOf<Name, Property>]: Cell<Records[Name][Property]>;
 };
 
 /** The database as reads see it. `events.position` is drawn inside the commit and orders a customer's events. */
 export interface Database {
-  customers: Row<"customers">;
-  numbers: Row<"numbers">;
-  keys: Row<"keys">;
-  instances: Row<"instances">;
-  messages: Row<"messages">;
-  hand_overs: Row<"handOvers">;
-  events: Row<"events"> & { position: number };
-  endpoints: Row<"endpoints">;
-  deliveries: Row<"deliveries">;
-  attempts: Row<"attempts">;
-  idempotency: Row<"idempotency">;
-  usage: Row<"usage">;
-  memory: Row<"memory">;
-  settings: Row<"settings">;
-  chats: Row<"chats">;
-  contacts: Row<"contacts">;
-  contact_addresses: Row<"contactAddresses">;
-  payments: Row<"payments">;
-  calls: Row<"calls">;
-  contents: Row<"contents">;
-  arrivals: Row<"arrivals">;
-  opt_outs: Row<"optOuts">;
-  erasures: Row<"erasures">;
+  customers: TableRow<"customers">;
+  numbers: TableRow<"numbers">;
+  keys: TableRow<"keys">;
+  instances: TableRow<"instances">;
+  messages: TableRow<"messages">;
+  hand_overs: TableRow<"handOvers">;
+  events: TableRow<"events"> & { position: number };
+  endpoints: TableRow<"endpoints">;
+  deliveries: TableRow<"deliveries">;
+  attempts: TableRow<"attempts">;
+  idempotency: TableRow<"idempotency">;
+  usage: TableRow<"usage">;
+  memory: TableRow<"memory">;
+  settings: TableRow<"settings">;
+  chats: TableRow<"chats">;
+  contacts: TableRow<"contacts">;
+  contact_addresses: TableRow<"contactAddresses">;
+  payments: TableRow<"payments">;
+  calls: TableRow<"calls">;
+  contents: TableRow<"contents">;
+  arrivals: TableRow<"arrivals">;
+  opt_outs: TableRow<"optOuts">;
+  erasures: TableRow<"erasures">;
   quarantined: QuarantinedRow;
 }
 

@@ -16,7 +16,7 @@ import type { OptOut } from "../core/opt-out.ts";
 import type { Payment } from "../core/payment.ts";
 import type { UsageHour } from "../core/usage.ts";
 import type { Endpoint } from "../core/webhook.ts";
-import type { Arrival, HandOver, Idempotency, MemoryEntry, Setting } from "./records.ts";
+import type { Arrival, Idempotency, MemoryEntry, ProviderReference, SettingEntry } from "./records.ts";
 
 /** The records of all tables. */
 export interface Records {
@@ -25,7 +25,7 @@ export interface Records {
   keys: ApiKey;
   instances: Instance;
   messages: Message;
-  handOvers: HandOver;
+  handOvers: ProviderReference;
   events: Event;
   endpoints: Endpoint;
   deliveries: Delivery;
@@ -33,7 +33,7 @@ export interface Records {
   idempotency: Idempotency;
   usage: UsageHour;
   memory: MemoryEntry;
-  settings: Setting;
+  settings: SettingEntry;
   chats: Chat;
   contacts: Contact;
   contactAddresses: ContactAddress;
@@ -48,9 +48,9 @@ export interface Records {
 export type TableName = keyof Records;
 
 /** How a value is kept: as it is, as 0 or 1, or as JSON text. */
-export type Kind = "text" | "number" | "flag" | "json" | "bytes";
+export type ColumnKind = "text" | "number" | "flag" | "json" | "bytes";
 
-type Columns<Record_> = { readonly [Property in keyof Record_]-?: Kind };
+type Columns<Record_> = { readonly [Property in keyof Record_]-?: ColumnKind };
 
 /** Columns with a name of their own in SQL, by table and property. Any other column is its property in snake case. */
 export const SQL_NAMES = {} as const satisfies { [Name in TableName]?: { [Property in keyof Records[Name]]?: string } };

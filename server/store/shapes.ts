@@ -44,9 +44,9 @@ interface Shape<Record_> {
   words: { readonly [Property in PropertyOf<Record_>]?: readonly string[] };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Fields =>
+const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const OBJECT: Form = { expected: "an object", isList: false, fits: isObject };

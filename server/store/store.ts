@@ -95,15 +95,15 @@ export interface ClaimedDelivery {
 export type Signer = Pick<Customer, "id" | "secret" | "previousSecret" | "previousSecretUntil">;
 
 /** Names a row: its table, and the values of its key (`UnreadableRow`). */
-export interface Place {
+export interface RowKey {
   table: TableName;
   id: string;
 }
 
 /** What a look at rows in quarantine came to: those that left it, and where the next look begins; null: at the first. */
-export interface Rechecked {
-  mended: Place[];
-  next: Place | null;
+export interface RecheckResult {
+  mended: RowKey[];
+  next: RowKey | null;
 }
 
 /** The write could not be made and changed nothing: no room on the disk. It may work later. */
@@ -140,7 +140,7 @@ export interface Store {
    * `queued` message since its last change and a delivery without an attempt since it was made, so that they keep their
    * place. A message whose hand-over was recorded stays `pending`: its outcome is unknown.
    */
-  release(until: number, now: number): Promise<number>;
+  releaseLeases(until: number, now: number): Promise<number>;
   /**
    * Cancels up to `limit` pending deliveries, not in flight, of an endpoint that is paused or gone. Answers how many:
    * none when it is active.
@@ -164,12 +164,12 @@ export interface Store {
    * Puts a row that cannot be decoded into quarantine, in a commit of its own, behind the answer. Claims and lists do so
    * themselves; this is for whoever met the `RowUnreadable` of a single row.
    */
-  setAside(row: UnreadableRow): void;
+  quarantine(row: UnreadableRow): void;
   /**
    * Looks at up to `limit` rows in quarantine again. Those that can be decoded by now, and those that are gone, leave it;
    * a message or delivery that a claim had met is due again at `now` (shifted time). `after`: `next` of the look before.
    */
-  recheck(after: Place | null, limit: number, now: number): Promise<Rechecked>;
+  recheck(after: RowKey | null, limit: number, now: number): Promise<RecheckResult>;
   /** Writes something, to find out whether there is room again. Throws `StoreFull` when there is none. */
   probe(): Promise<void>;
   /** Units waiting to be committed. */

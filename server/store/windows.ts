@@ -15,10 +15,10 @@ const FIRST_WINDOW_ROWS = 500;
 const WINDOWS_MAX = 20;
 
 /** Where a row stands in its list: an id, or the position of an event. */
-export type Place = string | number;
+export type ListPosition = string | number;
 
 /** Where a page begins: behind the row at `from` (null: at the first one), and there behind `skip` more that match. */
-export interface PageStart<At extends Place = string> {
+export interface PageStart<At extends ListPosition = string> {
   from: At | null;
   skip: number;
 }
@@ -27,13 +27,13 @@ export interface PageStart<At extends Place = string> {
 export const FIRST_PAGE = { from: null, skip: 0 } as const;
 
 /** One page, and where the next one begins; null at the end of the list. */
-export interface ListPage<Record_, At extends Place = string> {
+export interface ListPage<Record_, At extends ListPosition = string> {
   records: Record_[];
   next: PageStart<At> | null;
 }
 
 /** A list in the order of an index. */
-export interface IndexedList<Record_, At extends Place = string> {
+export interface IndexedList<Record_, At extends ListPosition = string> {
   db: Kysely<Database>;
   table: keyof Database & string;
   /** The column of the index that orders the list; no two rows have the same in it. */
@@ -60,12 +60,12 @@ function plain(column: string): RawBuilder<unknown> {
 }
 
 /** `column = value`, for `narrow`: an index is to be used for it. */
-export function indexed(column: string, value: Place): RawBuilder<SqlBool> {
+export function indexed(column: string, value: ListPosition): RawBuilder<SqlBool> {
   return sql<SqlBool>`${sql.ref(column)} = ${value}`;
 }
 
 /** `column = value`, for `filter`; null where there is no value to ask for. */
-export function is(column: string, value: Place | undefined): RawBuilder<SqlBool>[] {
+export function is(column: string, value: ListPosition | undefined): RawBuilder<SqlBool>[] {
   return value === undefined ? [] : [sql<SqlBool>`${plain(column)} = ${value}`];
 }
 
@@ -79,7 +79,7 @@ export function until(column: string, value: number | undefined): RawBuilder<Sql
   return value === undefined ? [] : [sql<SqlBool>`${plain(column)} < ${value}`];
 }
 
-interface Window<At> {
+interface RowWindow<At> {
   from: At | null;
   /** The last row that is in it; null: it goes to the end. */
   to: At | null;
@@ -89,7 +89,7 @@ interface Window<At> {
  * Reads a page of up to `limit` records. It has fewer before the end of the list where the windows of one page hold no
  * more: `next` is not null then.
  */
-export async function readPage<Record_, At extends Place>(
+export async function readPage<Record_, At extends ListPosition>(
   list: IndexedList<Record_, At>,
   { from, skip }: PageStart<At>,
   limit: number,
@@ -122,7 +122,7 @@ export async function readPage<Record_, At extends Place>(
  * The page of a list whose rows are named: `ids` is a query that answers few, and none that the list's order would have to
  * be walked for. `narrow` is then asked row by row too.
  */
-export async function readNamed<Record_, At extends Place>(
+export async function readNamed<Record_, At extends ListPosition>(
   list: IndexedList<Record_, At>,
   ids: RawBuilder<unknown>,
   { from }: Pick<PageStart<At>, "from">,
@@ -136,7 +136,7 @@ export async function readNamed<Record_, At extends Place>(
 }
 
 /** How many rows of a list match, window by window: as many as there are. */
-export async function countAll<Record_, At extends Place>(list: IndexedList<Record_, At>): Promise<number> {
+export async function countAll<Record_, At extends ListPosition>(list: IndexedList<Record_, At>): Promise<number> {
   let count = 0;
   for (let from: At | null = null; ; ) {
     const to: At | null = await endOf(list, from, WINDOW_ROWS);
@@ -155,12 +155,12 @@ export function amongNewest(rows: number, theirs: RawBuilder<unknown>): RawBuild
     select m.id from messages m where ${theirs} order by m.id desc limit 1 offset ${sql.lit(rows - 1)}), '')`;
 }
 
-type Listed = Pick<IndexedList<unknown, Place>, "db" | "table" | "column" | "order" | "narrow" | "filter"> & {
-  stop?: Place;
+type ListQuery = Pick<IndexedList<unknown, ListPosition>, "db" | "table" | "column" | "order" | "narrow" | "filter"> & {
+  stop?: ListPosition;
 };
 
 /** The place of the row that is `rows` behind `from`; null when there are fewer. Reads the index alone. */
-async function endOf<At extends Place>(list: Listed, from: At | null, rows: number): Promise<At | null> {
+async function endOf<At extends ListPosition>(list: ListQuery, from: At | null, rows: number): Promise<At | null> {
   const { db, table, column } = list;
   const query = sql<{ place: At }>`select ${sql.ref(column)} as place from ${sql.table(table)}
     where ${allOf([...list.narrow, ...rangeOf(list, { from, to: null })])}
@@ -169,7 +169,7 @@ async function endOf<At extends Place>(list: Listed, from: At | null, rows: numb
   return found[0]?.place ?? null;
 }
 
-async function countIn<At extends Place>(list: Listed, window: Window<At>): Promise<number> {
+async function countIn<At extends ListPosition>(list: ListQuery, window: RowWindow<At>): Promise<number> {
   const { db, table } = list;
   const query = sql<{
     count: number;
@@ -178,9 +178,9 @@ async function countIn<At extends Place>(list: Listed, window: Window<At>): Prom
   return Number(rows[0]?.count ?? 0);
 }
 
-async function readIn<Record_, At extends Place>(
+async function readIn<Record_, At extends ListPosition>(
   list: IndexedList<Record_, At>,
-  window: Window<At>,
+  window: RowWindow<At>,
   limit: number,
   offset: number,
 ): Promise<Record_[]> {
@@ -198,20 +198,20 @@ async function readIn<Record_, At extends Place>(
   }
 }
 
-function conditionsOf(list: Listed, window: Window<Place>): RawBuilder<unknown> {
+function conditionsOf(list: ListQuery, window: RowWindow<ListPosition>): RawBuilder<unknown> {
   return allOf([...list.narrow, ...rangeOf(list, window), ...list.filter]);
 }
 
 /** At most one bound at either end: of two the planner would take one to seek by, and compare the other row by row. */
-function rangeOf({ column, order, stop }: Listed, { from, to }: Window<Place>): RawBuilder<SqlBool>[] {
+function rangeOf({ column, order, stop }: ListQuery, { from, to }: RowWindow<ListPosition>): RawBuilder<SqlBool>[] {
   const [behind, before] = order === "newest" ? ["<", ">"] : [">", "<"];
-  const bound = (operator: string, at: Place) => sql<SqlBool>`${sql.ref(column)} ${sql.raw(operator)} ${at}`;
+  const bound = (operator: string, at: ListPosition) => sql<SqlBool>`${sql.ref(column)} ${sql.raw(operator)} ${at}`;
   const begins = from === null ? [] : [bound(behind, from)];
   if (to !== null) return [...begins, bound(`${before}=`, to)];
   return stop === undefined ? begins : [...begins, bound(before, stop)];
 }
 
-function orderOf({ column, order }: Listed): RawBuilder<unknown> {
+function orderOf({ column, order }: ListQuery): RawBuilder<unknown> {
   return sql`order by ${sql.ref(column)} ${sql.raw(order === "newest" ? "desc" : "asc")}`;
 }
 

@@ -338,9 +338,9 @@ export function leases(promise: Promises): void {
     const [message] = await stage.claimMessages(stage.instanceId, 1);
     const [delivery] = await stage.claimDeliveries("a", 1);
     assert.ok(message && delivery);
-    assert.equal(await stage.store.release(LEASE_END, NOW), 0);
+    assert.equal(await stage.store.releaseLeases(LEASE_END, NOW), 0);
     const later = NOW + 60_000;
-    assert.equal(await stage.store.release(LEASE_END + 1, later), 2);
+    assert.equal(await stage.store.releaseLeases(LEASE_END + 1, later), 2);
     const givenBack = { claimedUntil: null, version: 3 };
     assert.deepEqual(await stage.one("messages", message.id), { ...message, ...givenBack, dueAt: later });
     // Without an attempt so far: it keeps its place, so that the events of its message that wait for it are behind it.
@@ -348,7 +348,7 @@ export function leases(promise: Promises): void {
     assert.deepEqual(await stage.one("deliveries", delivery.id), { ...delivery, ...place });
     assert.equal(await stage.update("messages", message, { status: "sent" }), "conflict");
     assert.equal(await stage.update("deliveries", delivery, { status: "succeeded" }), "conflict");
-    assert.equal(await stage.store.release(LEASE_END + 1, later), 0);
+    assert.equal(await stage.store.releaseLeases(LEASE_END + 1, later), 0);
     assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1, { now: later })), [message.id]);
     assert.deepEqual(idsOf(await stage.claimDeliveries("a", 1, { now: later })), [delivery.id]);
   });
@@ -359,7 +359,7 @@ export function leases(promise: Promises): void {
     const first = await stage.addMessage(customer, { dueAt: NOW - 20, createdAt: NOW - 20, updatedAt: NOW - 5 });
     assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1)), [first.id]);
     const next = await stage.addMessage(customer, { dueAt: NOW - 10, createdAt: NOW - 10 });
-    assert.equal(await stage.store.release(Number.POSITIVE_INFINITY, NOW + 60_000), 1);
+    assert.equal(await stage.store.releaseLeases(Number.POSITIVE_INFINITY, NOW + 60_000), 1);
     assert.equal((await stage.one("messages", first.id)).dueAt, NOW - 20);
     assert.deepEqual(idsOf(await stage.claimMessages(stage.instanceId, 1)), [first.id]);
     assert.deepEqual(await stage.claimMessages(stage.instanceId, 1), []);
@@ -379,12 +379,12 @@ export function leases(promise: Promises): void {
       await stage.addMessage(customer, { status: "pending", claimedUntil, to: to(index) });
     }
     await stage.addMessage(customer, { status: "delivered" });
-    assert.equal(await stage.store.release(NOW + 3, NOW), 4);
+    assert.equal(await stage.store.releaseLeases(NOW + 3, NOW), 4);
     assert.deepEqual(
       (await stage.all("deliveries")).map(({ dueAt }) => dueAt),
       [NOW, NOW, null],
     );
-    assert.equal(await stage.store.release(Number.POSITIVE_INFINITY, NOW), 2);
+    assert.equal(await stage.store.releaseLeases(Number.POSITIVE_INFINITY, NOW), 2);
     assert.deepEqual(
       (await stage.all("messages")).map(({ status, dueAt }) => `${status} ${dueAt}`),
       [...untils.map(() => `pending ${NOW}`), "delivered null"],

@@ -5,7 +5,7 @@ import type { Customer } from "../../server/core/customer.ts";
 import type { ChatId, MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
 import { hasWords, searchWords } from "../../server/core/search.ts";
-import { type ChangesPlace, listChanges } from "../../server/store/message-changes.ts";
+import { type ChangesCursor, listChanges } from "../../server/store/message-changes.ts";
 import { listMessages, type MessageFilter } from "../../server/store/message-lists.ts";
 import type { PageStart } from "../../server/store/windows.ts";
 import { NOW, type Promises, type Stage } from "./store-stage.ts";
@@ -54,7 +54,7 @@ export function lists(promise: Promises): void {
       const other = await stage.addCustomer();
       const messages = await Promise.all(Array.from({ length: 9 }, () => stage.addMessage(customer)));
       const seen = new Map<MessageId, number>();
-      let place: ChangesPlace = { in: "events", position: 0, readAt: NOW, since: null };
+      let place: ChangesCursor = { in: "events", position: 0, readAt: NOW, since: null };
       for (let round = 0; round < 60; round += 1) {
         const message = messages[(round * 5) % messages.length] ?? assert.fail();
         messages[messages.indexOf(message)] = await changed(stage, message);

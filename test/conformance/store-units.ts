@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Event } from "../../server/core/event.ts";
-import { listEvents, type PlacedEvent } from "../../server/store/events.ts";
+import { listEvents, type PositionedEvent } from "../../server/store/events.ts";
 import type { Records } from "../../server/store/schema.ts";
 import type { Operation, Transaction } from "../../server/store/store.ts";
 import { idempotencyOf, keyOf, NOW, numberOf, type Promises, type Stage } from "./store-stage.ts";
@@ -21,7 +21,7 @@ async function everything(stage: Stage): Promise<unknown> {
   return Promise.all(tables.map((table) => stage.all(table)));
 }
 
-function withoutPosition(events: readonly PlacedEvent[]): Event[] {
+function withoutPosition(events: readonly PositionedEvent[]): Event[] {
   return events.map(({ position, ...event }) => event);
 }
 
@@ -331,7 +331,7 @@ export function eventsAndDeliveries(promise: Promises): void {
         open = false;
       },
     );
-    const seen: PlacedEvent[] = [];
+    const seen: PositionedEvent[] = [];
     for (let more = true; more; ) {
       more = open;
       const from = seen.at(-1)?.position ?? null;

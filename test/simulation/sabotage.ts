@@ -1,9 +1,9 @@
 /** Ways to make the service wrong, each by one thing that breaks a promise: what the oracle has to notice. */
 
 import type { Applied, Signal } from "../../server/providers/provider.ts";
-import { LAYOUT, type Value } from "../../server/store/rows.ts";
+import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
 import type { TableName } from "../../server/store/schema.ts";
-import type { Job, Step } from "../../server/store/sqlite/steps.ts";
+import type { EncodedOperation, Job } from "../../server/store/sqlite/jobs.ts";
 import type { Rule } from "./story.ts";
 import type { Sabotage } from "./world.ts";
 
@@ -25,12 +25,12 @@ function nowAndThen(every: number): () => boolean {
 }
 
 /** Changes the units that are committed; the answer stays "ok". */
-function forging(forge: (unit: Step[]) => Step[]): Sabotage {
+function forging(forge: (unit: EncodedOperation[]) => EncodedOperation[]): Sabotage {
   return { disk: (jobs) => jobs.map((job): Job => (job[0] === "commit" ? ["commit", forge(job[1])] : job)) };
 }
 
 /** Takes steps out of the units that are committed. */
-function without(isLost: (step: Step, unit: readonly Step[]) => boolean): Sabotage {
+function without(isLost: (step: EncodedOperation, unit: readonly EncodedOperation[]) => boolean): Sabotage {
   return forging((unit) => unit.filter((step) => !isLost(step, unit)));
 }
 
@@ -45,18 +45,18 @@ function hearing(hear: (signal: Signal, tell: (signal: Signal) => Promise<Applie
 }
 
 /** The values of a new record, one of them changed. */
-function withValue(table: TableName, values: readonly Value[], property: string, value: Value): Value[] {
+function withValue(table: TableName, values: readonly SqlValue[], property: string, value: SqlValue): SqlValue[] {
   const place = LAYOUT[table].findIndex((column) => column.property === property);
   return values.with(place, value);
 }
 
 /** Whether a step makes a message. */
-function makesMessage(step: Step): boolean {
+function makesMessage(step: EncodedOperation): boolean {
   return step[0] === "insert" && step[1] === "messages";
 }
 
 /** Whether a step tells of an event of this type. */
-function tells(step: Step, type: string): boolean {
+function tells(step: EncodedOperation, type: string): boolean {
   return step[0] === "event" && step[1].includes(type);
 }
 
@@ -76,7 +76,7 @@ export const WRONGS: readonly Wrong[] = [
     rule: "accepted messages are kept",
     sabotage() {
       const isTime = nowAndThen(6);
-      const lost = new Set<readonly Step[]>();
+      const lost = new Set<readonly EncodedOperation[]>();
       return without((step, unit) => {
         if (makesMessage(step) && isTime()) lost.add(unit);
         return lost.has(unit);

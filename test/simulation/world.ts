@@ -8,7 +8,7 @@ import type { ProviderName } from "../../sdk/wire.ts";
 import { type Config, readConfig } from "../../server/config.ts";
 import type { Provider, ProviderContext } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
-import type { Job } from "../../server/store/sqlite/steps.ts";
+import type { Job } from "../../server/store/sqlite/jobs.ts";
 import { SimulatedClock } from "../support/clock.ts";
 import { type CarrierLog, ScriptedCarrier } from "./carrier.ts";
 import { Chance } from "./chance.ts";

@@ -225,7 +225,7 @@ export async function engineStage(
     },
     async restart() {
       life.die();
-      await deps.store.release(Number.POSITIVE_INFINITY, clock.now());
+      await deps.store.releaseLeases(Number.POSITIVE_INFINITY, clock.now());
       life = new Life(made, create);
       await run();
     },

@@ -5,7 +5,7 @@ import { checkAddress } from "../../core/address.ts";
 import type { Content, MessageAttachment } from "../../core/attachment.ts";
 import { invalidFields } from "../../core/error.ts";
 import type { CustomerId, InstanceId, MessageId } from "../../core/id.ts";
-import { filenameOf, isAudio, judgeMedia, mimeTypeOf, notAudio, refuseType, typeOfReceived } from "../../core/media.ts";
+import { checkMedia, filenameOf, isAudio, mimeTypeOf, notAudio, refuseType, typeOfReceived } from "../../core/media.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
@@ -83,7 +83,7 @@ function fromBase64(deps: Attaching, owner: Owner, input: AttachmentInput, refus
     const hint = data.startsWith("data:") ? "; leave out what stands before the comma" : "";
     return refuse("data", `must be base64 (RFC 4648, 4) with its padding and without line breaks${hint}`);
   }
-  const judged = judgeMedia(bytes, mimeType);
+  const judged = checkMedia(bytes, mimeType);
   if ("refused" in judged) return refuse(judged.field, judged.refused);
   if (isAudioMessage && !isAudio(judged.mimeType)) return refuse("isAudioMessage", notAudio(judged.mimeType));
   return {

@@ -3,7 +3,7 @@
 import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import type { Release } from "../../core/fair-semaphore.ts";
 import type { AttachmentId, CustomerId } from "../../core/id.ts";
-import { defaultFilename, filenameOfUrl, isAudio, isImage, judgeMedia, notAudio } from "../../core/media.ts";
+import { checkMedia, defaultFilename, filenameOfUrl, isAudio, isImage, notAudio } from "../../core/media.ts";
 import type { Message } from "../../core/message.ts";
 import type { OutboundAttachment } from "../../providers/provider.ts";
 import { findContentHead, readContent } from "../../store/contents.ts";
@@ -119,7 +119,7 @@ async function readKept({ store, fetcher }: Deps, owner: CustomerId, id: Attachm
 function fit(part: Part, bytes: Uint8Array, number: number): OutboundAttachment | { refused: string } {
   const { path, url } = part;
   const refuse = (field: string, reason: string) => ({ refused: `${path}${field} ${reason}.` });
-  const judged = judgeMedia(bytes, part.mimeType);
+  const judged = checkMedia(bytes, part.mimeType);
   if ("refused" in judged) {
     return refuse(judged.field === "mimeType" ? ".mimeType" : `: ${url ?? "the file"}`, judged.refused);
   }

@@ -2,8 +2,8 @@
 
 import { type Chat, GROUP_MAX, GROUP_MIN } from "../../core/chat.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
+import { patchGroup } from "../../core/group.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
-import { regroup } from "../../core/regroup.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
 import type { Deps } from "../deps.ts";
 import { type ChatCommand, type Commanded, commandChat, order } from "./command-chat.ts";
@@ -18,7 +18,7 @@ export async function renameGroup(deps: Deps, asked: ChatCommand, name: string):
       requireGroup(ready, "named");
       await order(deps, ready, "renameGroup", (rename, abort) => rename(ready.conversation, name, abort));
     },
-    change: (chat, told) => regroup(chat, { name }, chat.from, told),
+    change: (chat, told) => patchGroup(chat, { name }, chat.from, told),
   });
 }
 
@@ -45,7 +45,7 @@ export async function addParticipant(
     },
     change: (chat, told) => {
       const participants = [...new Set([...chat.participants, participant])];
-      return regroup(chat, { participants }, chat.from, told);
+      return patchGroup(chat, { participants }, chat.from, told);
     },
   });
 }
@@ -71,7 +71,7 @@ export async function removeParticipant(deps: Deps, asked: ChatCommand, value: s
       }
       await order(deps, ready, "removeParticipant", (remove, abort) => remove(conversation, participant, abort));
     },
-    change: (chat, told) => regroup(chat, { participants: others(chat) }, chat.from, told),
+    change: (chat, told) => patchGroup(chat, { participants: others(chat) }, chat.from, told),
   });
 }
 
@@ -84,7 +84,7 @@ export async function leaveGroup(deps: Deps, asked: ChatCommand): Promise<Comman
       requireGroup(ready, "left");
       await order(deps, ready, "leaveGroup", (leave, abort) => leave(ready.conversation, abort));
     },
-    change: (chat, told) => regroup(chat, { left: true }, chat.from, told),
+    change: (chat, told) => patchGroup(chat, { left: true }, chat.from, told),
   });
 }
 

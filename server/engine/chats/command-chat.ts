@@ -2,7 +2,7 @@
 
 import type { Chat } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
-import type { GroupChange, RegroupContext } from "../../core/regroup.ts";
+import type { GroupChange, GroupContext } from "../../core/group.ts";
 import type { ActionResult, Actions } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { command } from "../command.ts";
@@ -24,7 +24,7 @@ export interface ChatWork {
   route: [method: "POST" | "PUT" | "DELETE", path: string];
   body: unknown;
   ask(ready: ReadyChat): Promise<unknown>;
-  change?(chat: Chat, deps: RegroupContext): GroupChange;
+  change?(chat: Chat, deps: GroupContext): GroupChange;
 }
 
 /** The chat as it is after a command; `repeated` when its idempotency key had done it before. */

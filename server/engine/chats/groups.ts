@@ -2,9 +2,9 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { type Chat, GROUP_NAME_LENGTH_MAX, groupKey, unnamedGroupKey } from "../../core/chat.ts";
+import { type GroupChange, type GroupContext, type GroupPatch, groupEvent, patchGroup } from "../../core/group.ts";
 import { type CustomerId, type InstanceId, newCorrelationId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
-import { type GroupChange, groupEvent, type RegroupContext, type Regrouping, regroup } from "../../core/regroup.ts";
 import type { GroupSignal, GroupSnapshot } from "../../providers/provider.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import { findChatByKey, findUnnamedGroups } from "../../store/chats.ts";
@@ -31,11 +31,11 @@ export interface Sighted {
  */
 export async function groupOf(deps: Deps, sighted: Sighted): Promise<Thread> {
   const found = await findGroup(deps, sighted);
-  return arrange(found, regroup(found.named, seen(sighted), null, regroupContext(deps)));
+  return arrange(found, patchGroup(found.named, seen(sighted), null, regroupContext(deps)));
 }
 
 /** What a change to a group needs of the context. */
-export function regroupContext(deps: Deps, correlationId = newCorrelationId(deps.random)): RegroupContext {
+export function regroupContext(deps: Deps, correlationId = newCorrelationId(deps.random)): GroupContext {
   return { now: deps.clock.now(), eventId: () => deps.newId("evt"), correlationId };
 }
 
@@ -127,7 +127,7 @@ function nameOf(name: string | null): string | null {
 }
 
 /** What a sighting says of a group. */
-function seen(sighted: Sighted): Regrouping {
+function seen(sighted: Sighted): GroupPatch {
   const participants = people(sighted);
   const name = nameOf(sighted.sighting.name);
   return { ...(participants.length === 0 ? {} : { participants }), ...(name === null ? {} : { name }) };
@@ -137,19 +137,19 @@ function seen(sighted: Sighted): Regrouping {
  * What a signal makes of a group: first what it tells of, by whom it says, then what else its sighting shows. That may
  * be how the group was before, so it does not undo the former.
  */
-function heard(chat: Chat, sighted: Sighted, signal: GroupSignal, deps: RegroupContext): GroupChange {
+function heard(chat: Chat, sighted: Sighted, signal: GroupSignal, deps: GroupContext): GroupChange {
   const actor = signal.actor === null ? null : addressOf(signal.actor);
   const participant = signal.participant === null ? null : addressOf(signal.participant);
   const told = toldOf(chat, participant, actor, signal, deps);
   const { participants, name } = seen(sighted);
   const others = participants?.filter((one) => one !== participant);
-  const also: Regrouping = {};
+  const also: GroupPatch = {};
   if (others !== undefined) {
     const staysIn = participant !== null && told.chat.participants.includes(participant);
     also.participants = staysIn ? [...others, participant] : others;
   }
   if (name !== undefined && signal.change !== "titleChanged") also.name = name;
-  const rest = regroup(told.chat, also, null, deps);
+  const rest = patchGroup(told.chat, also, null, deps);
   return { chat: rest.chat, events: [...told.events, ...rest.events] };
 }
 
@@ -174,19 +174,19 @@ function toldOf(
   participant: string | null,
   actor: string | null,
   { change, title }: GroupSignal,
-  deps: RegroupContext,
+  deps: GroupContext,
 ): GroupChange {
   const { participants } = chat;
   switch (change) {
     case "participantAdded":
       if (participant === null) return { chat, events: [] };
-      if (participant === chat.from) return regroup(chat, { left: false }, actor, deps);
-      return regroup(chat, { participants: [...new Set([...participants, participant])] }, actor, deps);
+      if (participant === chat.from) return patchGroup(chat, { left: false }, actor, deps);
+      return patchGroup(chat, { participants: [...new Set([...participants, participant])] }, actor, deps);
     case "participantLeft":
-      if (participant === chat.from) return regroup(chat, { left: true }, actor, deps);
-      return regroup(chat, { participants: participants.filter((one) => one !== participant) }, actor, deps);
+      if (participant === chat.from) return patchGroup(chat, { left: true }, actor, deps);
+      return patchGroup(chat, { participants: participants.filter((one) => one !== participant) }, actor, deps);
     case "titleChanged":
-      return regroup(chat, { name: nameOf(title) }, actor, deps);
+      return patchGroup(chat, { name: nameOf(title) }, actor, deps);
     case "photoChanged":
       return { chat, events: [groupEvent(chat, "chat.photo.changed", { actor }, deps)] };
   }

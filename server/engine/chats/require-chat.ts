@@ -5,7 +5,7 @@ import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { Conversation } from "../../providers/provider.ts";
-import { findChat, findLastMessage, findThreadWith } from "../../store/chats.ts";
+import { findChat, findLastMessage, findThreadByContact } from "../../store/chats.ts";
 import type { Deps } from "../deps.ts";
 import { conversationOf } from "./conversation.ts";
 
@@ -27,7 +27,7 @@ export async function requireChat({ store, threadCache }: Deps, { customerId, id
   const chat =
     name.kind === "id"
       ? await findChat(store.db, customerId, name.id)
-      : await findThreadWith(store.db, customerId, name.peer, own);
+      : await findThreadByContact(store.db, customerId, name.peer, own);
   if (chat !== null && (own === null || chat.from === own)) return chat;
   const where = own === null ? "" : ` of ${own.slice(0, 100)}`;
   throw new ApiError("CONVERSATION_NOT_FOUND", `There is no conversation ${id.slice(0, 100)}${where}.`);

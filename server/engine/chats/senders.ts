@@ -1,7 +1,7 @@
 /** Which of a customer's own addresses wrote with a recipient, the newest conversation first, kept at hand. */
 
+import { setBounded } from "../../core/bounded-map.ts";
 import type { CustomerId } from "../../core/id.ts";
-import { keep } from "../../core/keep.ts";
 import { listSendersTo } from "../../store/chats.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -16,7 +16,7 @@ export class Senders {
   async to(store: Pick<Store, "db">, customerId: CustomerId, peer: string): Promise<readonly string[]> {
     const key = keyOf(customerId, peer);
     const found = this.#newestFirst.get(key) ?? listSendersTo(store.db, customerId, peer);
-    keep(this.#newestFirst, key, found, KEPT_MAX);
+    setBounded(this.#newestFirst, key, found, KEPT_MAX);
     try {
       return await found;
     } catch (error) {
@@ -33,7 +33,7 @@ export class Senders {
     const next = known.then((addresses) => [from, ...addresses.filter((address) => address !== from)]);
     // A read that fails is told to whoever asked for it.
     next.catch(() => {});
-    keep(this.#newestFirst, key, next, KEPT_MAX);
+    setBounded(this.#newestFirst, key, next, KEPT_MAX);
   }
 
   clear(): void {

@@ -1,10 +1,10 @@
 /** One-to-one threads: found or made with the first message between two addresses, and kept at hand. */
 
 import type { Channel } from "../../../sdk/wire.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { type Chat, threadKey } from "../../core/chat.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
-import { keep } from "../../core/keep.ts";
 import { findChatByKey } from "../../store/chats.ts";
 import type { Operation, Store } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
@@ -44,7 +44,7 @@ export class ThreadCache {
   }
 
   keep(chat: Chat): void {
-    keep(this.#chats, chat.key, chat, KEPT_MAX);
+    setBounded(this.#chats, chat.key, chat, KEPT_MAX);
   }
 
   /** Resolves when threads can be read: nobody is deleting some. */

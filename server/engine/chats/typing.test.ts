@@ -8,7 +8,7 @@ import { engineStage } from "../../../test/support/engine.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
 import type { Conversation, InboundSignal, TypingSignal } from "../../providers/provider.ts";
-import { findThreadWith, listChats } from "../../store/chats.ts";
+import { findThreadByContact, listChats } from "../../store/chats.ts";
 import { apply } from "../apply.ts";
 import { showTyping } from "./show-typing.ts";
 
@@ -67,7 +67,7 @@ describe("a contact who types", () => {
   test("is one event, in a thread that appears by itself", async (t) => {
     const one = await stage(t);
     await one.type(true);
-    const thread = await findThreadWith(one.deps.store.db, one.customer.id, ANN, null);
+    const thread = await findThreadByContact(one.deps.store.db, one.customer.id, ANN, null);
     assert.ok(thread !== null);
     assert.deepEqual(await one.last(), {
       chatId: thread.id,

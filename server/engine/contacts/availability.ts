@@ -1,12 +1,12 @@
 /** What an address can receive: asked of providers, kept for a while, and answered as far as it is known. */
 
 import type { Channel, FacetimeAvailability, Focus, PhoneCapabilities } from "../../../sdk/wire.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
-import { keep } from "../../core/keep.ts";
 import type { CustomerNumber } from "../../core/number.ts";
 import type { Availability, FocusState } from "../../providers/provider.ts";
-import { findDialogue, hasBeenOnImessage } from "../../store/contacts.ts";
+import { findDialogueInstance, hasUsedImessage } from "../../store/contacts.ts";
 import { command } from "../command.ts";
 import type { Deps } from "../deps.ts";
 import { planFrom } from "../routing/route.ts";
@@ -59,7 +59,7 @@ class Answers<Value> {
     const asked = (async () => {
       try {
         const answer = { value: await ask(), at: this.#now() };
-        keep(this.#known, key, answer, KEPT_MAX);
+        setBounded(this.#known, key, answer, KEPT_MAX);
         return answer;
       } finally {
         this.#asking.delete(key);
@@ -99,7 +99,7 @@ export class Inquiries {
       orNull(this.#available(customerId, address, numbers)),
       orNull(this.#focused(customerId, address)),
     ]);
-    const imessage = told?.value.imessage ?? (await hasBeenOnImessage(deps.store.db, customerId, address));
+    const imessage = told?.value.imessage ?? (await hasUsedImessage(deps.store.db, customerId, address));
     const plans = await Promise.all(numbers.map((number) => planFrom(deps, number, address)));
     const offers = (channel: Channel) => plans.some((plan) => plan.on(channel).length > 0);
     const sms = offers("sms");
@@ -153,7 +153,7 @@ export class Inquiries {
 
   async #focused(customerId: CustomerId, address: string): Promise<Told<FocusState>> {
     const deps = this.#deps;
-    const instanceId = await findDialogue(deps.store.db, customerId, address);
+    const instanceId = await findDialogueInstance(deps.store.db, customerId, address);
     if (instanceId === null) {
       const message = `Nothing is known of a focus of ${address}: only people show it who have been written to and have written.`;
       throw new ApiError("NOT_FOUND", message);

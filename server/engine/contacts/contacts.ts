@@ -5,9 +5,9 @@ import {
   addressesOf,
   type Contact,
   type ContactAddress,
+  type ContactChanges,
   type ContactFields,
   changeFields,
-  type GivenFields,
   NO_FIELDS,
   searchTextOf,
 } from "../../core/contact.ts";
@@ -136,7 +136,7 @@ export async function updateContact(
   deps: Deps,
   customerId: CustomerId,
   id: string,
-  given: GivenFields,
+  given: ContactChanges,
 ): Promise<Contact> {
   let added: string[] = [];
   const decided = await decide(deps, async () => {

@@ -5,21 +5,28 @@
  */
 
 import { addressesOf } from "../../core/contact.ts";
-import { type Erasure, eraseCall, eraseMessage, erasePayment, names, withoutPerson } from "../../core/erasure.ts";
+import {
+  type Erasure,
+  eraseCall,
+  eraseMessage,
+  erasePayment,
+  mentionsAddress,
+  withoutPerson,
+} from "../../core/erasure.ts";
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, MessageId } from "../../core/id.ts";
 import { cancel } from "../../core/message-lifecycle.ts";
 import { cancelPayment, type Payment } from "../../core/payment.ts";
 import { findContact } from "../../store/contacts.ts";
 import {
-  awaitsEvents,
   findErasure,
   hasMessages,
+  hasUnerasedEvents,
   listCallsWith,
   listErasable,
-  listLooseEvents,
   listOpenErasures,
-  listThreadsWith,
+  listStandaloneEvents,
+  listThreadIds,
 } from "../../store/erasures.ts";
 import { newestPosition } from "../../store/events.ts";
 import { findMessage } from "../../store/messages.ts";
@@ -87,7 +94,7 @@ async function goOn(deps: Deps, erasure: Erasure): Promise<boolean> {
   if (read === "more") return true;
   if (await eraseCalls(deps, erasure)) return true;
   const isWaiting = read === "waits" || (await hasMessages(db, erasure, erasure.before));
-  if (isWaiting || (await awaitsEvents(db, erasure.customerId))) return false;
+  if (isWaiting || (await hasUnerasedEvents(db, erasure.customerId))) return false;
   await deleteThreads(deps, erasure);
   const done: Erasure = { ...erasure, addresses: [], completedAt: deps.clock.now() };
   await put(deps, done);
@@ -130,14 +137,14 @@ async function paymentErased(deps: Deps, id: Payment["id"]): Promise<Operation[]
 
 /** Events that belong to no message and name the person: typing, calls, changes of groups. */
 async function eraseLooseEvents(deps: Deps, erasure: Erasure): Promise<"more" | "waits" | "done"> {
-  const events = await listLooseEvents(deps.store.db, erasure, EVENTS_AT_ONCE);
-  const waiting = events.findIndex((event) => event.waits && names(event, erasure.addresses));
+  const events = await listStandaloneEvents(deps.store.db, erasure, EVENTS_AT_ONCE);
+  const waiting = events.findIndex((event) => event.waits && mentionsAddress(event, erasure.addresses));
   const read = waiting < 0 ? events : events.slice(0, waiting);
   const last = read.at(-1);
   if (last === undefined) return waiting < 0 ? "done" : "waits";
   const isPerson = (address: string) => erasure.addresses.includes(address);
   const unit: Transaction = read
-    .filter((event) => names(event, erasure.addresses))
+    .filter((event) => mentionsAddress(event, erasure.addresses))
     .map((event) => ({ op: "rewrite", eventId: event.id, bytes: withoutPerson(event, isPerson) }));
   const record = { ...erasure, position: last.position };
   await change(deps, () => ({ unit: [...unit, { op: "put", table: "erasures", record }], value: undefined }));
@@ -160,7 +167,7 @@ async function deleteThreads(deps: Deps, erasure: Erasure): Promise<void> {
     // Whatever was decided on a thread before this is on disk once this commit is answered.
     await deps.store.commit([]);
     if (await hasMessages(deps.store.db, erasure, null)) return;
-    const threads = await listThreadsWith(deps.store.db, erasure, EVENTS_AT_ONCE);
+    const threads = await listThreadIds(deps.store.db, erasure, EVENTS_AT_ONCE);
     const unit = threads.map((id): Operation => ({ op: "delete", table: "chats", where: { id } }));
     if (unit.length > 0) await deps.store.commit(unit);
   });

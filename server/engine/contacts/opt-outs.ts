@@ -1,7 +1,7 @@
 /** Who does not want messages from a number: kept at hand for sending, changed by keywords and by the API. */
 
+import { setBounded } from "../../core/bounded-map.ts";
 import type { InstanceId } from "../../core/id.ts";
-import { keep } from "../../core/keep.ts";
 import type { Message } from "../../core/message.ts";
 import { keywordOf, type OptOut } from "../../core/opt-out.ts";
 import { parseAddress } from "../../core/phone.ts";
@@ -50,7 +50,7 @@ export class OptOuts {
     const age = this.#age;
     const contacts = await listContactsOptedOut(this.#db, number, this.#contactsMax + 1);
     if (contacts.length > this.#contactsMax) {
-      if (age === this.#age) keep(this.#long, number, true, NUMBERS_MAX);
+      if (age === this.#age) setBounded(this.#long, number, true, NUMBERS_MAX);
       return (await findOptOut(this.#db, number, contact)) !== null;
     }
     const list = new Set(contacts);
@@ -88,7 +88,7 @@ export function keywordOperations(deps: Deps, message: Message): Operation[] {
   const { customerId, from: contact, to: number } = message;
   const keyword = keywordOf(message.text);
   if (keyword === null) return [];
-  if (keyword.wish === "start") return [{ op: "delete", table: "optOuts", where: { number, contact } }];
+  if (keyword.intent === "start") return [{ op: "delete", table: "optOuts", where: { number, contact } }];
   const createdAt = deps.clock.now();
   const record = { customerId, number, contact, source: "keyword" as const, keyword: keyword.word, createdAt };
   return [{ op: "put", table: "optOuts", record }];

@@ -2,8 +2,8 @@
 
 import type { UsageCounts } from "../../../sdk/wire.ts";
 import type { Clock } from "../../clock.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import type { CustomerId, KeyId } from "../../core/id.ts";
-import { keep } from "../../core/keep.ts";
 import { noUsage, USAGE_FIELDS, type UsageHour } from "../../core/usage.ts";
 import { findKey } from "../../store/keys.ts";
 import type { Store } from "../../store/store.ts";
@@ -77,7 +77,7 @@ export class UsageCounters {
       use.isWritten = false;
       return;
     }
-    keep(this.#uses, keyId, { usedAt, writtenAt: Number.NEGATIVE_INFINITY, isWritten: false }, KEYS_MAX);
+    setBounded(this.#uses, keyId, { usedAt, writtenAt: Number.NEGATIVE_INFINITY, isWritten: false }, KEYS_MAX);
   }
 
   /** Begins to write each second. */

@@ -3,14 +3,14 @@ import { type TestContext as NodeTest, test } from "node:test";
 import { testContext } from "../../../test/support/context.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
-import type { HookReply, HookRequest } from "../../providers/provider.ts";
+import type { HookRequest, HookResponse } from "../../providers/provider.ts";
 import { Links } from "../links.ts";
 import { type AtHook, hookUrl, receiveAtHook } from "./hooks.ts";
 
 class Hooked extends ScriptedProvider {
   readonly received: HookRequest[] = [];
 
-  async receive(request: HookRequest): Promise<HookReply> {
+  async receive(request: HookRequest): Promise<HookResponse> {
     this.received.push(request);
     return { status: 204 };
   }

@@ -3,7 +3,7 @@
 import { ApiError } from "../../core/error.ts";
 import type { InstanceId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
-import type { HookReply, HookRequest } from "../../providers/provider.ts";
+import type { HookRequest, HookResponse } from "../../providers/provider.ts";
 import { PROVIDERS_WITH_HOOK } from "../../providers/registry.ts";
 import type { Deps } from "../deps.ts";
 
@@ -44,7 +44,7 @@ export async function findHook(deps: Deps, { id, token }: Pick<AtHook, "id" | "t
 }
 
 /** Gives a request to the instance whose hook it came to, and answers what its provider does. Throws as `findHook` does. */
-export async function receiveAtHook(deps: Deps, request: AtHook): Promise<HookReply> {
+export async function receiveAtHook(deps: Deps, request: AtHook): Promise<HookResponse> {
   const instanceId = await findHook(deps, request);
   const { rest, query, method, headers, body } = request;
   const url = `${hookUrl(deps, instanceId)}${rest}${query}`;
@@ -52,7 +52,7 @@ export async function receiveAtHook(deps: Deps, request: AtHook): Promise<HookRe
 }
 
 /** The receiver of an instance's provider. Throws 503 while the instance does not run, and 404 if it has no hook. */
-function receiverOf(deps: Deps, id: InstanceId): (request: HookRequest) => Promise<HookReply> {
+function receiverOf(deps: Deps, id: InstanceId): (request: HookRequest) => Promise<HookResponse> {
   const provider = deps.providers.get(id);
   if (provider === undefined) throw notNow("The instance is not running; try again later.");
   if (provider.receive === undefined) throw notFound();

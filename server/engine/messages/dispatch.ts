@@ -4,7 +4,7 @@ import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { becomeDue, beginAttempt } from "../../core/message-lifecycle.ts";
 import { type Outbound, type Outcome, type Provider, restOf } from "../../providers/provider.ts";
-import { findMessage, lanesDueBeside } from "../../store/messages.ts";
+import { findLanesWithDueTimers, findMessage } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 import { answerOf } from "../answer.ts";
 import { changeContext, type Deps } from "../deps.ts";
@@ -108,7 +108,7 @@ export class Dispatch {
     const { clock, store } = this.#deps;
     const due = (await store.dueLanes("messages", clock.now())).map(({ lane }) => lane);
     const [up, down] = [due.filter((lane) => this.#isUp(lane)), due.filter((lane) => !this.#isUp(lane))];
-    return [...up, ...(await lanesDueBeside(store.db, down as InstanceId[], clock.now()))];
+    return [...up, ...(await findLanesWithDueTimers(store.db, down as InstanceId[], clock.now()))];
   }
 
   #isUp(lane: string): boolean {

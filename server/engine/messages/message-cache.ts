@@ -1,7 +1,7 @@
 /** Messages as they were last committed here, so that what happens to them next need not read them first. */
 
+import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
-import { keep } from "../../core/keep.ts";
 import type { Message } from "../../core/message.ts";
 
 /** Messages kept at the most; beyond it the one that changed longest ago goes. */
@@ -19,7 +19,7 @@ export class MessageCache {
   }
 
   keep(message: Message): void {
-    keep(this.#messages, message.id, message, KEPT_MAX);
+    setBounded(this.#messages, message.id, message, KEPT_MAX);
   }
 
   /** Forgets a message that is gone. */

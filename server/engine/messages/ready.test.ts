@@ -185,7 +185,7 @@ describe("a message whose files are slow", () => {
     const ids = [await made.send(MEDIA), await made.send(MEDIA)];
     for (let second = 0; second < 70; second += 1) {
       await made.clock.advance(SECOND_MS);
-      await made.deps.store.release(made.clock.real(), made.clock.now());
+      await made.deps.store.releaseLeases(made.clock.real(), made.clock.now());
       made.life.dispatch.lanes.wake([made.instance.id]);
     }
     assert.deepEqual(

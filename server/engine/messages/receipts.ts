@@ -4,7 +4,7 @@ import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Message, SentPart } from "../../core/message.ts";
 import { climb, note, sendFailedCode } from "../../core/message-lifecycle.ts";
 import type { Applied, ReceiptSignal } from "../../providers/provider.ts";
-import { findHandOver, findMessage } from "../../store/messages.ts";
+import { findMessage, findProviderReference } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { forgetOnly, forgetting } from "../forget.ts";
@@ -46,7 +46,7 @@ async function take(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): 
 async function findSubject(deps: Deps, instanceId: InstanceId, { messageId, reference }: ReceiptSignal) {
   const recent = messageId === undefined ? null : deps.messageCache.get(messageId);
   if (recent?.providerMessageId === reference) return { message: recent, isRecorded: true };
-  const handOver = await findHandOver(deps.store.db, instanceId, reference);
+  const handOver = await findProviderReference(deps.store.db, instanceId, reference);
   const id = (handOver?.messageId as MessageId | undefined) ?? messageId;
   const message = id === undefined ? null : (deps.messageCache.get(id) ?? (await findMessage(deps.store.db, id)));
   return message === null ? null : { message, isRecorded: handOver !== null };

@@ -2,7 +2,7 @@
 
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
-import { findHandOver, findMessage } from "../../store/messages.ts";
+import { findMessage, findProviderReference } from "../../store/messages.ts";
 import type { Deps } from "../deps.ts";
 
 /** The message that an instance's provider calls `reference`, whichever way it went; null where there is none. */
@@ -11,7 +11,7 @@ export async function findByReference(
   instanceId: InstanceId,
   reference: string,
 ): Promise<Message | null> {
-  const handOver = await findHandOver(store.db, instanceId, reference);
+  const handOver = await findProviderReference(store.db, instanceId, reference);
   return handOver === null ? null : findMessage(store.db, handOver.messageId as MessageId);
 }
 
@@ -22,7 +22,7 @@ export async function isKnown(
   reference: string,
 ): Promise<boolean> {
   for (const id of connections.atPeerOf(instanceId)) {
-    if ((await findHandOver(store.db, id, reference)) !== null) return true;
+    if ((await findProviderReference(store.db, id, reference)) !== null) return true;
   }
   return false;
 }

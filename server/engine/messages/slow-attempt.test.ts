@@ -28,7 +28,7 @@ async function slowStage(t: NodeTest, takesMs: Readonly<Record<string, number>>,
   };
   /** What the sweep does now and then. */
   const sweep = async () => {
-    await stage.life.deps.store.release(stage.clock.real(), stage.clock.now());
+    await stage.life.deps.store.releaseLeases(stage.clock.real(), stage.clock.now());
     await stage.run();
   };
   const advance = async (ms: number) => {
@@ -113,7 +113,7 @@ test("what goes to the same recipient by another instance waits its turn too, an
   const advance = async (seconds: number) => {
     for (let passed = 0; passed < seconds; passed += 1) {
       await clock.advance(SECOND_MS);
-      await life.deps.store.release(clock.real(), clock.now());
+      await life.deps.store.releaseLeases(clock.real(), clock.now());
     }
   };
   await advance(SLOT_MS / SECOND_MS + 5);
@@ -142,7 +142,7 @@ test("one that lost its lease while it waited, and went elsewhere, is not given 
   assert.deepEqual(handedTo(slow), [first]);
   await clock.advance(LEASE_MS + SECOND_MS);
   slow.provider.isUp = false;
-  await life.deps.store.release(clock.real(), clock.now());
+  await life.deps.store.releaseLeases(clock.real(), clock.now());
   const receipted = receipt("delivered", { channel: "sms", messageId: first, reference: "early" });
   await apply(life.deps, slow.id, receipted);
   await flip(true, quick);

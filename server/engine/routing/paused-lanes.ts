@@ -4,7 +4,7 @@ import type { InstanceId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { fail } from "../../core/message-lifecycle.ts";
 import { hasInstance } from "../../store/instances.ts";
-import { listLeasedPairs, listWaiting, placeBehind, type WaitingPlace } from "../../store/messages.ts";
+import { listLeasedPairs, listWaiting, positionAfter, type QueuePosition } from "../../store/messages.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { changeMessage, type MessageDecision, MessageGone } from "../messages/change-message.ts";
 import { expiryOf, STRANDED } from "../messages/ready.ts";
@@ -24,7 +24,7 @@ const PAGES_IN_TURN = 10;
 
 /** A walk through a lane: how far it has come, and whether another one is to follow. */
 interface Walk {
-  after: WaitingPlace | null;
+  after: QueuePosition | null;
   again: boolean;
 }
 
@@ -122,14 +122,14 @@ export class PausedLanes {
     else this.#walks.delete(lane);
   }
 
-  async #page(lane: InstanceId, after: WaitingPlace | null) {
+  async #page(lane: InstanceId, after: QueuePosition | null) {
     const { clock, store } = this.#deps;
     // Before the messages: what is in hand no more when they are read is among them.
     const inHand = new Set((await listLeasedPairs(store.db, lane)).map(pairOf));
     const messages = await listWaiting(store.db, lane, clock.now(), after, PAGE);
     const pairs = [...Map.groupBy(messages, pairOf)].filter(([pair]) => !inHand.has(pair));
     const gone = await Promise.all(pairs.map(([, pair]) => this.#inOrder(pair)));
-    const last = placeBehind(messages);
+    const last = positionAfter(messages);
     return { gone: gone.reduce((sum, count) => sum + count, 0), last, isFull: messages.length === PAGE };
   }
 

@@ -8,7 +8,7 @@ import { holdBack, isHeldBack, lookAgain } from "../../core/message-waiting.ts";
 import { QUIET_MS_MAX, quietUntil } from "../../core/quiet-hours.ts";
 import { zonesThatCount } from "../../core/time-zone.ts";
 import { findChat } from "../../store/chats.ts";
-import { listPutOff, placeBehind, type WaitingPlace } from "../../store/messages.ts";
+import { listDeferred, positionAfter, type QueuePosition } from "../../store/messages.ts";
 import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
@@ -107,10 +107,10 @@ async function* heldBackOn(
   lane: { customerId: CustomerId; instanceId: InstanceId },
   span: { from: number; until: number },
 ): AsyncGenerator<Message[]> {
-  let after: WaitingPlace | null = null;
+  let after: QueuePosition | null = null;
   do {
-    const page: Message[] = await listPutOff(store.db, lane, span, after, PAGE);
-    after = page.length < PAGE ? null : placeBehind(page);
+    const page: Message[] = await listDeferred(store.db, lane, span, after, PAGE);
+    after = page.length < PAGE ? null : positionAfter(page);
     yield page.filter(isHeldBack);
   } while (after !== null);
 }

@@ -5,7 +5,7 @@ import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import type { Release } from "../../core/fair-semaphore.ts";
 import type { CustomerId } from "../../core/id.ts";
-import { filenameOfUrl, judgeMedia } from "../../core/media.ts";
+import { checkMedia, filenameOfUrl } from "../../core/media.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
 import { attach } from "../attachments/attach.ts";
 import type { Deps } from "../deps.ts";
@@ -61,7 +61,7 @@ async function fetched({ fetcher }: Deps, owner: CustomerId, index: number, url:
 }
 
 function judged(index: number, bytes: Uint8Array, mimeType: string | null): Uint8Array {
-  const judgement = judgeMedia(bytes, mimeType);
+  const judgement = checkMedia(bytes, mimeType);
   if (!("refused" in judgement)) return bytes;
   const field = judgement.field === "data" ? "url" : judgement.field;
   throw invalidField(`attachments[${index}].${field}`, judgement.refused);

@@ -257,7 +257,7 @@ describe("a process that stops or dies", () => {
     await configure(stage);
     await tell(stage);
     await stage.run();
-    await stage.deps.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
+    await stage.deps.store.releaseLeases(Number.POSITIVE_INFINITY, stage.clock.now());
     await stage.run();
     assert.equal(stage.sent.length, 2);
     const delivery = await stage.delivery();
@@ -271,7 +271,7 @@ describe("a process that stops or dies", () => {
     await tell(stage);
     await stage.run();
     await stage.clock.advance(1_000);
-    await stage.deps.store.release(Number.POSITIVE_INFINITY, stage.clock.now());
+    await stage.deps.store.releaseLeases(Number.POSITIVE_INFINITY, stage.clock.now());
     await stage.run();
     assert.equal(stage.sent.length, 2);
     stage.sent[0]?.end(BROKEN);

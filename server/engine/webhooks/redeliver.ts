@@ -1,7 +1,7 @@
 /** Deliveries that someone asks for: one attempt more of one there is, and a test event to one endpoint. */
 
 import type { WebhookTestData } from "../../../sdk/wire.ts";
-import { askAgain, type Delivery, deliveryTo } from "../../core/delivery.ts";
+import { type Delivery, deliveryTo, retryByHand } from "../../core/delivery.ts";
 import { ApiError } from "../../core/error.ts";
 import { makeEvent } from "../../core/event.ts";
 import type { CustomerId } from "../../core/id.ts";
@@ -27,7 +27,7 @@ export async function retryDelivery(
   const commanded = await once<Delivery>(deps, command, async () => {
     const delivery = await requireDelivery(deps, customerId, id);
     await requireReceiver(deps, delivery);
-    const set = askAgain(delivery, deps.clock.now());
+    const set = retryByHand(delivery, deps.clock.now());
     const update: Operation = { op: "update", table: "deliveries", id: delivery.id, version: delivery.version, set };
     const unit = Object.keys(set).length === 0 ? null : [update];
     return { unit, value: { ...delivery, ...set }, result: delivery.id };

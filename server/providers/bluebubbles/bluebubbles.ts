@@ -12,8 +12,8 @@ import type {
   Applied,
   Capabilities,
   Health,
-  HookReply,
   HookRequest,
+  HookResponse,
   Outbound,
   Outcome,
   Provider,
@@ -103,7 +103,7 @@ class Bluebubbles implements Provider {
     return this.#sender.settle(message);
   }
 
-  receive(request: HookRequest): Promise<HookReply> {
+  receive(request: HookRequest): Promise<HookResponse> {
     return this.#ingest.receive(request);
   }
 

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { CallStatus } from "../../../sdk/wire.ts";
-import { keep } from "../../core/keep.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { CallSignal, ProviderContext } from "../provider.ts";
 
@@ -96,7 +96,7 @@ export class Calls {
       case STATUS.incoming:
         return "incoming";
       case STATUS.answered:
-        keep(this.#answered, callUuid, true, ANSWERED_MAX);
+        setBounded(this.#answered, callUuid, true, ANSWERED_MAX);
         return "answered";
       case STATUS.disconnected:
         return isOutgoing || this.#answered.has(callUuid) ? "disconnected" : "missed";

@@ -1,6 +1,6 @@
 /** Catches up with a Mac: what it did not tell, or told nobody, is asked for; how far that got is kept in memory. */
 
-import { keep } from "../../core/keep.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { recordOf } from "../../core/loose-json.ts";
 import { PeerFault } from "../provider.ts";
 import { type Failure, isBreakdown, type Limits, wordsOf } from "./client.ts";
@@ -331,7 +331,7 @@ export class CatchUp {
   #brokeAt(failure: Failure, beside: string | null): void {
     if (beside === null) this.#unread(failure);
     if (beside === null || this.#brokenBeside.has(beside)) return;
-    keep(this.#brokenBeside, beside, true, PLACES_MAX);
+    setBounded(this.#brokenBeside, beside, true, PLACES_MAX);
     this.#options.mac.context.fault(new PeerFault("the Mac breaks at a row of its messages, which is not told of"));
   }
 

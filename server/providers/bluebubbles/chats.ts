@@ -1,7 +1,7 @@
 /** The Mac's names of conversations: found out once, kept in memory, forgotten when the Mac denies them. */
 
 import type { Channel } from "../../../sdk/wire.ts";
-import { keep } from "../../core/keep.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { type Failure, isMissing, type Limits, type MacClient, segment } from "./client.ts";
 import { channelOfService, isGroupChat, type MacChat, parseChat, serviceOfGuid } from "./records.ts";
 
@@ -74,7 +74,7 @@ export class Chats {
   }
 
   #keep(key: string, guid: string): void {
-    keep(this.#guids, key, guid, KEPT_MAX);
+    setBounded(this.#guids, key, guid, KEPT_MAX);
   }
 }
 

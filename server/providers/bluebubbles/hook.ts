@@ -1,7 +1,7 @@
 /** The Mac's webhook to us: registered on our own path with the events that are used, and found again when it is gone. */
 
 import { jsonOf, listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
-import { type HookReply, type HookRequest, PeerFault } from "../provider.ts";
+import { type HookRequest, type HookResponse, PeerFault } from "../provider.ts";
 import { type Failure, isMissing, type Limits, wordsOf } from "./client.ts";
 import { ROW_EVENTS } from "./hints.ts";
 import type { Mac } from "./mac.ts";
@@ -22,7 +22,7 @@ const PATH = "/mac";
 /** Each request of those that take our webhook away has so long: whoever deletes the instance waits. */
 const REMOVED_WITHIN_MS = 3_000;
 
-const ANSWER: HookReply = { status: 200 };
+const ANSWER: HookResponse = { status: 200 };
 
 interface Registered {
   id: number;
@@ -73,7 +73,7 @@ export class Hook {
    * Takes what the Mac posts. Nobody signed it: it is a hint to look, and no evidence. It is answered before anything is
    * done with it: the Mac posts everything once, whatever it is answered, so an answer that waits would only hold up the Mac.
    */
-  async receive({ method, path, body }: HookRequest): Promise<HookReply> {
+  async receive({ method, path, body }: HookRequest): Promise<HookResponse> {
     // Where it is listened to at its socket the Mac calls nowhere: whoever calls here is somebody else.
     if (path !== PATH || method !== "POST" || !this.#isWanted) return { status: 404 };
     const event = recordOf(jsonOf(body));

@@ -1,7 +1,7 @@
 /** The inbound half of one Mac: hook or socket, catching up and asking, composed. All that tells of a row ends in one upsert. */
 
 import type { Channel } from "../../../sdk/wire.ts";
-import type { Applied, Health, HookReply, HookRequest, Signal } from "../provider.ts";
+import type { Applied, Health, HookRequest, HookResponse, Signal } from "../provider.ts";
 import { CashLedger } from "./cash-ledger.ts";
 import { CatchUp } from "./catch-up.ts";
 import { FileWatch } from "./file-watch.ts";
@@ -109,7 +109,7 @@ export class Ingest {
   }
 
   /** Takes what the Mac posts to our hook. */
-  receive(request: HookRequest): Promise<HookReply> {
+  receive(request: HookRequest): Promise<HookResponse> {
     return this.#hook.receive(request);
   }
 

@@ -1,7 +1,7 @@
 /** Hands messages to one Mac, each once, and says what became of those whose outcome got lost. */
 
 import type { Channel } from "../../../sdk/wire.ts";
-import { keep } from "../../core/keep.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { maskAddress } from "../../core/phone.ts";
 import { type Outbound, type Outcome, restOf, type SentPart } from "../provider.ts";
 import { type Attempt, Attempts, attemptOf } from "./attempts.ts";
@@ -115,7 +115,7 @@ export class Sender {
 
   #end(name: string, channel: Channel, outcome: Outcome): Outcome {
     if (outcome.outcome === "accepted") this.#taken(outcome.reference, channel);
-    keep(this.#ended, name, outcome, ENDED_KEPT_MAX);
+    setBounded(this.#ended, name, outcome, ENDED_KEPT_MAX);
     return outcome;
   }
 

@@ -1,7 +1,7 @@
 /** Conversations as the Mac has them: who is in a group, what it is called, which of our addresses it is written to. */
 
 import type { Clock } from "../../clock.ts";
-import { keep } from "../../core/keep.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { listOf, numberOf, recordOf } from "../../core/loose-json.ts";
 import type { GroupSnapshot } from "../provider.ts";
 import { isMissing, type Limits, type MacClient, segment } from "./client.ts";
@@ -36,7 +36,7 @@ export class Sightings {
     if (answer.kind !== "ok") throw notYet(answer);
     const chat = parseChat(answer.data);
     if (chat === null) return null;
-    keep(this.#chats, guid, { chat, at: this.#clock.real() }, CHATS_MAX);
+    setBounded(this.#chats, guid, { chat, at: this.#clock.real() }, CHATS_MAX);
     this.#learnHandles(recordOf(answer.data)?.participants);
     return chat;
   }
@@ -66,7 +66,7 @@ export class Sightings {
     for (const record of listOf(participants, recordOf)) {
       const number = numberOf(record.originalROWID);
       const handle = parseHandle(record);
-      if (number !== null && handle !== null) keep(this.#handles, number, handle.address, HANDLES_MAX);
+      if (number !== null && handle !== null) setBounded(this.#handles, number, handle.address, HANDLES_MAX);
     }
   }
 }

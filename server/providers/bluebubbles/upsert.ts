@@ -1,7 +1,7 @@
 /** One upsert by guid: whatever tells of a row of the Mac's messages, and however often, ends in it. */
 
 import type { Channel } from "../../../sdk/wire.ts";
-import { keep } from "../../core/keep.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { type Applied, type GroupSnapshot, PeerFault, type ReceiptSignal, type Signal } from "../provider.ts";
 import { type AppleCash, readAppleCash } from "./apple-cash.ts";
 import type { CashLedger } from "./cash-ledger.ts";
@@ -248,7 +248,7 @@ export class Upsert {
   }
 
   #toldTo(guid: string, reach: number): void {
-    keep(this.#told, guid, reach, TOLD_MAX);
+    setBounded(this.#told, guid, reach, TOLD_MAX);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Follows messages of ours that the Mac took: failures, deliveries and reads are asked for, since it may never tell. */
 
 import type { Channel } from "../../../sdk/wire.ts";
-import { keep } from "../../core/keep.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import type { ReceiptSignal } from "../provider.ts";
 import type { Limits } from "./client.ts";
 import type { Mac } from "./mac.ts";
@@ -61,7 +61,7 @@ export class Watch {
       if (this.#followed.size < MESSAGES_MAX) break;
       this.#end(oldest);
     }
-    keep(this.#followed, guid, { channel, sentAt, dueAt: sentAt + (FIRST_LOOKS_MS[0] ?? 0) }, MESSAGES_MAX);
+    setBounded(this.#followed, guid, { channel, sentAt, dueAt: sentAt + (FIRST_LOOKS_MS[0] ?? 0) }, MESSAGES_MAX);
     // Should it not get there, only a restart forgets to look: what the Mac tells is taken all the same.
     memory.put(`${PREFIX}${guid}`, `${channel} ${sentAt}`).catch(fault);
     this.#arm();

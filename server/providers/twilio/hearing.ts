@@ -1,7 +1,7 @@
 /** Takes in what contacts write: one way in for the hook and for the list, so that a message is one whoever tells it. */
 
 import type { Clock } from "../../clock.ts";
-import { keep } from "../../core/keep.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { keywordOf } from "../../core/opt-out.ts";
 import type { InboundSignal, OptOutSignal } from "../provider.ts";
 import type { Teller } from "./tell.ts";
@@ -28,7 +28,7 @@ export class Hearing {
     const word = optOut ?? wordOf(inbound);
     const pair = pairOf(inbound);
     // Before it is told: a start that is told meanwhile has to know of it.
-    if (word?.request === "stop") keep(this.#stops, pair, { at: this.#clock.real(), stop: word }, STOPS_MAX);
+    if (word?.request === "stop") setBounded(this.#stops, pair, { at: this.#clock.real(), stop: word }, STOPS_MAX);
     await this.#tell(inbound, () => optOut);
     if (word?.request === "start") this.#stops.delete(pair);
   }
@@ -54,7 +54,7 @@ export class Hearing {
     await this.#teller().signal(inbound);
     const optOut = optOutOf();
     if (optOut !== null) await this.#teller().signal(optOut);
-    keep(this.#heard, inbound.reference, true, HEARD_MAX);
+    setBounded(this.#heard, inbound.reference, true, HEARD_MAX);
   }
 
   #stopSince(inbound: InboundSignal, writtenAt: number): OptOutSignal | null {
@@ -67,7 +67,7 @@ export class Hearing {
 /** What a message says about opt-outs by its text alone. */
 function wordOf({ from, to, text }: Pick<InboundSignal, "from" | "to" | "text">): OptOutSignal | null {
   const keyword = keywordOf(text);
-  return keyword && { kind: "optOut", from, to, channel: "sms", request: keyword.wish, keyword: keyword.word };
+  return keyword && { kind: "optOut", from, to, channel: "sms", request: keyword.intent, keyword: keyword.word };
 }
 
 /** Both numbers of a message. */

@@ -1,7 +1,7 @@
 /** What Twilio tells at the instance's hook: verified, told to the service, and answered when that is on disk. */
 
 import type { MessageId } from "../../core/id.ts";
-import { type HookReply, type HookRequest, PeerFault } from "../provider.ts";
+import { type HookRequest, type HookResponse, PeerFault } from "../provider.ts";
 import type { Hearing } from "./hearing.ts";
 import { readInbound } from "./inbound.ts";
 import type { HandOver, Ledger } from "./ledger.ts";
@@ -22,11 +22,11 @@ export interface HookParts {
   fault(error: unknown): void;
 }
 
-const TWIML: HookReply = { status: 200, contentType: "text/xml", body: "<Response/>" };
-const DONE: HookReply = { status: 204 };
-const FORBIDDEN: HookReply = { status: 403, contentType: "text/plain", body: "The signature is not right.\n" };
-const NOT_FOUND: HookReply = { status: 404, contentType: "text/plain", body: "Nothing is told at this address.\n" };
-const POST_ONLY: HookReply = { status: 405, contentType: "text/plain", body: "Set the method to HTTP POST.\n" };
+const TWIML: HookResponse = { status: 200, contentType: "text/xml", body: "<Response/>" };
+const DONE: HookResponse = { status: 204 };
+const FORBIDDEN: HookResponse = { status: 403, contentType: "text/plain", body: "The signature is not right.\n" };
+const NOT_FOUND: HookResponse = { status: 404, contentType: "text/plain", body: "Nothing is told at this address.\n" };
+const POST_ONLY: HookResponse = { status: 405, contentType: "text/plain", body: "Set the method to HTTP POST.\n" };
 
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const STATUS_PATH = /^\/status\/(msg_[0-9a-f-]{36})\/(\d{1,16})$/;
@@ -37,7 +37,7 @@ export function statusPath(messageId: MessageId, attemptedAt: number): string {
 }
 
 /** Answers a request to the hook. Only what the account's token has signed changes anything. A throw: tell it again. */
-export async function receiveAt(parts: HookParts, request: HookRequest): Promise<HookReply> {
+export async function receiveAt(parts: HookParts, request: HookRequest): Promise<HookResponse> {
   if (request.method !== "POST") return POST_ONLY;
   const isForm = FORM.test(request.headers["content-type"] ?? "");
   const parameters = isForm ? parametersOf(request.body) : NO_PARAMETERS;
@@ -54,7 +54,7 @@ export async function receiveAt(parts: HookParts, request: HookRequest): Promise
 
 const NO_PARAMETERS: Parameters = new Map();
 
-async function hearInbound({ hearing, fault }: HookParts, parameters: Parameters): Promise<HookReply> {
+async function hearInbound({ hearing, fault }: HookParts, parameters: Parameters): Promise<HookResponse> {
   const read = readInbound(parameters);
   if ("other" in read) {
     fault(new PeerFault(`a webhook was taken for an inbound message and left: ${read.other}`));
@@ -69,7 +69,7 @@ async function hearStatus(
   messageId: MessageId,
   attemptedAt: number,
   parameters: Parameters,
-): Promise<HookReply> {
+): Promise<HookResponse> {
   const { ledger, teller } = parts;
   const field = (name: string) => parameters.get(name)?.[0] || null;
   const sid = field("MessageSid") ?? field("SmsSid");

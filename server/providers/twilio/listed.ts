@@ -63,10 +63,10 @@ export function oldestFirst(messages: readonly MessageRecord[]): readonly Messag
  * it. Null where there is none. A stop that is told after a start stays: in doubt a contact is left alone.
  */
 export function stopAfter({ from, to, body }: MessageRecord, listed: readonly MessageRecord[]): OptOutSignal | null {
-  if (from === null || to === null || keywordOf(body)?.wish !== "start") return null;
+  if (from === null || to === null || keywordOf(body)?.intent !== "start") return null;
   const said = oldestFirst(listed).filter((one) => one.from === from && keywordOf(one.body) !== null);
   const last = keywordOf(said.at(-1)?.body ?? null);
-  return last?.wish === "stop"
+  return last?.intent === "stop"
     ? { kind: "optOut", from, to, channel: "sms", request: "stop", keyword: last.word }
     : null;
 }

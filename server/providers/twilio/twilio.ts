@@ -1,14 +1,14 @@
 /** Twilio, or whoever offers the same API: SMS out by HTTP, receipts and inbound messages at the instance's hook. */
 
+import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
-import { keep } from "../../core/keep.ts";
 import type {
   Actions,
   Applied,
   Capabilities,
   Health,
-  HookReply,
   HookRequest,
+  HookResponse,
   Outbound,
   Outcome,
   Provider,
@@ -126,7 +126,7 @@ class Twilio implements Provider {
     if (waitMs > 0) return deferred("Twilio is asked too fast", waitMs, this.#line.pausedMs > 0);
     const made = formOf(message, this.#settings, this.#statusCallback(message));
     if ("refused" in made) return made.refused;
-    keep(this.#last, message.messageId, message.attemptedAt, LAST_MAX);
+    setBounded(this.#last, message.messageId, message.attemptedAt, LAST_MAX);
     const pair = pairOf(message);
     this.#sending.set(pair, (this.#sending.get(pair) ?? 0) + 1);
     try {
@@ -144,7 +144,7 @@ class Twilio implements Provider {
     return this.#track(settling);
   }
 
-  receive(request: HookRequest): Promise<HookReply> {
+  receive(request: HookRequest): Promise<HookResponse> {
     const received = receiveAt(
       {
         authToken: this.#settings.authToken,

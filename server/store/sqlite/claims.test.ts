@@ -11,8 +11,8 @@ import type { Endpoint } from "../../core/webhook.ts";
 import { decodeRecord } from "../rows.ts";
 import type { Operation, Store } from "../store.ts";
 import { SqliteEngine } from "./engine.ts";
+import { type ClaimedRows, encodeTransaction } from "./jobs.ts";
 import { migrate } from "./migrate.ts";
-import { type ClaimedRows, encodeUnit } from "./steps.ts";
 
 const UNTIL = NOW + 45_000;
 const EVENTS_PER_MESSAGE = 3;
@@ -36,7 +36,7 @@ class Writer {
   }
 
   commit(unit: readonly Operation[]): void {
-    const [result] = this.engine.run([["commit", encodeUnit(unit)]]);
+    const [result] = this.engine.run([["commit", encodeTransaction(unit)]]);
     assert.deepEqual(result, { value: { result: "ok", lanes: [] } });
   }
 

@@ -14,7 +14,7 @@ const PAIRS_LOOKED_AT_MAX = 256;
 /** Lanes whose place is remembered. To forget one costs rows that are looked at again. */
 const PLACES_KEPT_MAX = 1_000;
 
-type Wanted = Claim["lanes"][number];
+type LaneClaim = Claim["lanes"][number];
 
 /** A due delivery that may be leased. */
 export interface DueDelivery {
@@ -23,17 +23,17 @@ export interface DueDelivery {
 }
 
 /** A place in the order in which a lane's deliveries are claimed: by due time, then by insertion. */
-interface Place {
+interface LanePosition {
   dueAt: number;
   row: number;
 }
 
-const FRONT: Place = { dueAt: Number.MIN_SAFE_INTEGER, row: 0 };
+const FRONT: LanePosition = { dueAt: Number.MIN_SAFE_INTEGER, row: 0 };
 
 /** A sender and recipient. */
-type Pair = readonly [from: string, to: string];
+type AddressPair = readonly [from: string, to: string];
 
-const FIRST_PAIR: Pair = ["", ""];
+const FIRST_PAIR: AddressPair = ["", ""];
 
 /** A due message that may be leased. */
 interface DueMessage {
@@ -45,9 +45,9 @@ interface DueMessage {
 export class Claims {
   readonly #statements: Statements;
   /** Lanes whose front is full of deliveries that wait, and where the next look behind the front begins. */
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, LanePosition>();
   /** The last pair that was looked at in lanes whose front is full of busy pairs. */
-  readonly #pairs = new Map<string, Pair>();
+  readonly #pairs = new Map<string, AddressPair>();
   #rowsLookedAt = 0;
 
   constructor(statements: Statements) {
@@ -60,7 +60,7 @@ export class Claims {
   }
 
   /** Due deliveries of a lane, at most `permits`, in order of due time and insertion, without those that an event before them holds up. */
-  freeDeliveries({ lane, permits }: Wanted, now: number): DueDelivery[] {
+  freeDeliveries({ lane, permits }: LaneClaim, now: number): DueDelivery[] {
     const free: DueDelivery[] = [];
     const front = this.#look(lane, now, FRONT, permits, free);
     if (free.length === permits) return free;
@@ -78,10 +78,10 @@ export class Claims {
    * Adds what is free after a place, until `free` holds `permits` or enough rows were looked at. Answers the last row it
    * looked at, or null when it looked at all there are.
    */
-  #look(lane: string, now: number, after: Place, permits: number, free: DueDelivery[]): Place | null {
+  #look(lane: string, now: number, after: LanePosition, permits: number, free: DueDelivery[]): LanePosition | null {
     const { dueAt, row } = after;
     let left = DELIVERIES_LOOKED_AT_MAX;
-    let last: Place | null = null;
+    let last: LanePosition | null = null;
     // SQLite finds a row number by the index only beside an exact due time.
     for (const rows of [
       () => this.#statements.deliveriesDueAt().iterate(lane, dueAt, row, left),
@@ -104,9 +104,9 @@ export class Claims {
    * of one sender and recipient in the order of acceptance. Where the front is full of busy pairs it takes other pairs in turns.
    * Of pairs that wait it takes only what they are waiting for, and what is not `queued`.
    */
-  freeMessages(wanted: Wanted, now: number, waiting: readonly WaitingPair[] = []): string[] {
+  freeMessages(wanted: LaneClaim, now: number, waiting: readonly WaitingPair[] = []): string[] {
     const { lane, permits, paused = false } = wanted;
-    const leased = this.#statements.leasedPairs().all(lane) as unknown as Pair[];
+    const leased = this.#statements.leasedPairs().all(lane) as unknown as AddressPair[];
     const busy = new Set(leased.map(nameOf));
     this.#rowsLookedAt += leased.length;
     const free: DueMessage[] = [];
@@ -119,7 +119,7 @@ export class Claims {
 
   /** Adds what may be taken of pairs that wait, one message of each, and makes the pairs busy. */
   #lookAtWaiting(
-    { lane, permits }: Wanted,
+    { lane, permits }: LaneClaim,
     now: number,
     busy: Set<string>,
     waiting: readonly WaitingPair[],
@@ -143,7 +143,12 @@ export class Claims {
   }
 
   /** Adds what is free at the front, at most a run of each pair. Makes pairs busy of which it took some. Answers whether that was all. */
-  #lookAtFront({ lane, permits, paused = false }: Wanted, now: number, busy: Set<string>, free: DueMessage[]): boolean {
+  #lookAtFront(
+    { lane, permits, paused = false }: LaneClaim,
+    now: number,
+    busy: Set<string>,
+    free: DueMessage[],
+  ): boolean {
     const runs = new Map<string, number>();
     let left = permits + MESSAGES_LOOKED_AT;
     const statement = paused ? this.#statements.dueBeside() : this.#statements.dueMessages();
@@ -163,7 +168,7 @@ export class Claims {
   }
 
   /** Adds runs of pairs that are not busy, one pair after the other, from where the last claim ended. */
-  #lookAtPairs({ lane, permits }: Wanted, now: number, busy: ReadonlySet<string>, free: DueMessage[]): void {
+  #lookAtPairs({ lane, permits }: LaneClaim, now: number, busy: ReadonlySet<string>, free: DueMessage[]): void {
     let after = this.#pairs.get(lane) ?? FIRST_PAIR;
     for (let looked = 0; looked < PAIRS_LOOKED_AT_MAX && free.length < permits; looked += 1) {
       this.#rowsLookedAt += 1;
@@ -184,7 +189,7 @@ export class Claims {
   }
 }
 
-function later(one: Place, other: Place): Place {
+function later(one: LanePosition, other: LanePosition): LanePosition {
   if (one.dueAt !== other.dueAt) return one.dueAt > other.dueAt ? one : other;
   return one.row > other.row ? one : other;
 }
@@ -194,7 +199,7 @@ function keep<Kept>(places: Map<string, Kept>, lane: string, place: Kept): void 
   places.set(lane, place);
 }
 
-function nameOf([from, to]: Pair): string {
+function nameOf([from, to]: AddressPair): string {
   return `${from} ${to}`;
 }
 

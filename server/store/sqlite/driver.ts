@@ -11,11 +11,11 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { Database, Value } from "../rows.ts";
-import type { Query } from "./query.ts";
+import type { Database, SqlValue } from "../rows.ts";
+import type { SqlQuery } from "./query.ts";
 
 /** Kysely over `run`. Transactions are not for readers: only migrations begin one, on a connection of their own. */
-export function queryDatabase<Schema = Database>(run: (query: Query) => Promise<unknown[]>): Kysely<Schema> {
+export function queryDatabase<Schema = Database>(run: (query: SqlQuery) => Promise<unknown[]>): Kysely<Schema> {
   return new Kysely<Schema>({ dialect: dialectOver(run) });
 }
 
@@ -29,7 +29,7 @@ class UnlockedAdapter extends SqliteAdapter {
   }
 }
 
-function dialectOver(run: (query: Query) => Promise<unknown[]>): Dialect {
+function dialectOver(run: (query: SqlQuery) => Promise<unknown[]>): Dialect {
   return {
     createAdapter: () => new UnlockedAdapter(),
     createDriver: () => driverOver(run),
@@ -38,10 +38,10 @@ function dialectOver(run: (query: Query) => Promise<unknown[]>): Dialect {
   };
 }
 
-function driverOver(run: (query: Query) => Promise<unknown[]>): Driver {
+function driverOver(run: (query: SqlQuery) => Promise<unknown[]>): Driver {
   const connection: DatabaseConnection = {
     async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-      return { rows: (await run({ sql: query.sql, parameters: query.parameters as Value[] })) as Row[] };
+      return { rows: (await run({ sql: query.sql, parameters: query.parameters as SqlValue[] })) as Row[] };
     },
     streamQuery() {
       throw new Error("queries are not streamed");

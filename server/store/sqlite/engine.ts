@@ -5,14 +5,14 @@ import { deliveriesOf } from "../../core/delivery.ts";
 import { firstIdAt } from "../../core/id.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { decodeEach } from "../quarantine.ts";
-import { decodeRecord, LAYOUT, type Value } from "../rows.ts";
+import { decodeRecord, LAYOUT, type SqlValue } from "../rows.ts";
 import { TABLES, type TableName } from "../schema.ts";
-import type { Claim, CommitResult, Place, Rechecked } from "../store.ts";
+import type { Claim, CommitResult, RecheckResult, RowKey } from "../store.ts";
 import { Claims } from "./claims.ts";
 import { errorCode, isLost, openWriter, SQLITE_FULL, SQLITE_IOERR } from "./connection.ts";
-import { Quarantine } from "./quarantine.ts";
+import { type ClaimedRows, type EncodedOperation, encodeRecord, type Job, type JobResult } from "./jobs.ts";
+import { QuarantineTable } from "./quarantine.ts";
 import { Statements } from "./statements.ts";
-import { type ClaimedRows, encodeRecord, type Job, type Result, type Step } from "./steps.ts";
 import { allRows } from "./wide-rows.ts";
 
 /** Customers whose endpoints are kept at hand. */
@@ -20,8 +20,8 @@ const CUSTOMERS_KEPT_MAX = 1_000;
 
 interface KnownCustomer {
   endpoints: Endpoint[];
-  endpointRows: Value[][];
-  row: Value[] | null;
+  endpointRows: SqlValue[][];
+  row: SqlValue[] | null;
 }
 
 /** Where in the values of a delivery stand its event and its customer. */
@@ -41,13 +41,13 @@ export class SqliteEngine {
   readonly #customers = new Map<string, KnownCustomer>();
   /** Customers that are being reset, whose hand-overs are gone already. */
   readonly #resetting = new Set<string>();
-  readonly #quarantine: Quarantine;
+  readonly #quarantine: QuarantineTable;
 
   constructor(path: string) {
     this.#database = openWriter(path);
     this.#statements = new Statements(this.#database);
     this.#claims = new Claims(this.#statements);
-    this.#quarantine = new Quarantine(this.#database);
+    this.#quarantine = new QuarantineTable(this.#database);
   }
 
   /** The connection, for the simulation, which reads where it writes. */
@@ -64,7 +64,7 @@ export class SqliteEngine {
    * Runs jobs in one transaction. A full disk refuses all of them and changes nothing. A job that fails otherwise is a
    * bug: the others are run again without it. Throws `DiskFailed` when the disk does not do what it is told.
    */
-  run(jobs: readonly Job[]): Result[] {
+  run(jobs: readonly Job[]): JobResult[] {
     try {
       return this.#transaction(() => jobs.map((job) => ({ value: this.#do(job) })));
     } catch (error) {
@@ -113,7 +113,7 @@ export class SqliteEngine {
         return null;
       case "setAside":
         this.#quarantine.add(job[1]);
-        this.#quarantine.giveBack(job[2]);
+        this.#quarantine.returnToQueue(job[2]);
         return null;
       case "recheck":
         return this.#recheck(job[1], job[2], job[3]);
@@ -123,7 +123,7 @@ export class SqliteEngine {
     }
   }
 
-  #commit(steps: readonly Step[]): CommitResult {
+  #commit(steps: readonly EncodedOperation[]): CommitResult {
     for (const step of steps) {
       if (step[0] === "insertUnique" && this.#isTaken(step[1], step[2])) return { result: "duplicate" };
       if (step[0] === "update" && this.#isStale(step[1], step[4], step[5])) return { result: "conflict" };
@@ -133,7 +133,7 @@ export class SqliteEngine {
     return { result: "ok", lanes: [...lanes] };
   }
 
-  #isTaken(table: TableName, values: readonly Value[]): boolean {
+  #isTaken(table: TableName, values: readonly SqlValue[]): boolean {
     const unique: readonly string[] = TABLES[table].unique;
     const key = LAYOUT[table].flatMap(({ property }, index) =>
       unique.includes(property) ? [values[index] ?? null] : [],
@@ -142,11 +142,11 @@ export class SqliteEngine {
   }
 
   #isStale(table: TableName, id: string, version: number): boolean {
-    const row = this.#statements.version(table).get(id) as unknown as Value[] | undefined;
+    const row = this.#statements.version(table).get(id) as unknown as SqlValue[] | undefined;
     return row?.[0] !== version;
   }
 
-  #apply(step: Step, lanes: Set<string>): void {
+  #apply(step: EncodedOperation, lanes: Set<string>): void {
     switch (step[0]) {
       case "insert":
       case "insertUnique":
@@ -173,7 +173,7 @@ export class SqliteEngine {
   }
 
   /** Event and deliveries, in the transaction of the change they tell of. */
-  #addEvent(values: Value[], callbackUrl: string | null, lanes: Set<string>): void {
+  #addEvent(values: SqlValue[], callbackUrl: string | null, lanes: Set<string>): void {
     this.#statements.insert("events").run(...values);
     const event = decodeRecord("events", values);
     const { endpoints } = this.#customer(event.customerId);
@@ -187,8 +187,8 @@ export class SqliteEngine {
     const known = this.#customers.get(id);
     if (known !== undefined) return known;
     if (this.#customers.size >= CUSTOMERS_KEPT_MAX) this.#customers.clear();
-    const endpointRows = allRows(this.#statements.endpointsOf(), [id]) as Value[][];
-    const [row = null] = allRows(this.#statements.customer(), [id]) as Value[][];
+    const endpointRows = allRows(this.#statements.endpointsOf(), [id]) as SqlValue[][];
+    const [row = null] = allRows(this.#statements.customer(), [id]) as SqlValue[][];
     const { records, unreadable } = decodeEach(endpointRows, (values) => decodeRecord("endpoints", values));
     this.#quarantine.add(unreadable.map((one) => ({ ...one, isLeased: false })));
     const customer = { endpoints: records, endpointRows, row };
@@ -196,15 +196,15 @@ export class SqliteEngine {
     return customer;
   }
 
-  #recheck(after: Place | null, limit: number, now: number): Rechecked {
+  #recheck(after: RowKey | null, limit: number, now: number): RecheckResult {
     const rechecked = this.#quarantine.recheck(after, limit, now);
     if (rechecked.mended.length > 0) this.#customers.clear();
     return rechecked;
   }
 
-  #claimMessages(claim: Claim): Value[][] {
+  #claimMessages(claim: Claim): SqlValue[][] {
     const due = claim.lanes.flatMap((wanted) => this.#claims.freeMessages(wanted, claim.now, claim.waiting));
-    return due.flatMap((id) => allRows(this.#statements.leaseMessage(), [claim.until, id]) as Value[][]);
+    return due.flatMap((id) => allRows(this.#statements.leaseMessage(), [claim.until, id]) as SqlValue[][]);
   }
 
   #claimDeliveries(claim: Claim): ClaimedRows {
@@ -214,8 +214,8 @@ export class SqliteEngine {
       // They wait until the row of their endpoint is mended: nobody can say where they go.
       if (this.#quarantine.holds(wanted.lane)) continue;
       for (const { id, dueAt } of this.#claims.freeDeliveries(wanted, claim.now)) {
-        const [values = []] = allRows(this.#statements.leaseDelivery(), [claim.until, id]) as Value[][];
-        const event = this.#statements.eventBytes().get(values[EVENT_ID] ?? null) as unknown as Value[] | undefined;
+        const [values = []] = allRows(this.#statements.leaseDelivery(), [claim.until, id]) as SqlValue[][];
+        const event = this.#statements.eventBytes().get(values[EVENT_ID] ?? null) as unknown as SqlValue[] | undefined;
         const [bytes = null, correlationId = null] = event ?? [];
         claimed.deliveries.push({ values, dueAt, bytes, correlationId });
         const customerId = values[CUSTOMER_ID];

@@ -13,9 +13,9 @@ import { until } from "../../../test/support/wait.ts";
 import { type Store, StoreFull, type Transaction } from "../store.ts";
 import { errorCode, isLost, openWriter, StoreUnusable } from "./connection.ts";
 import { DiskFailed, SqliteEngine } from "./engine.ts";
-import type { Job } from "./steps.ts";
+import type { Job } from "./jobs.ts";
 import { openSqlite, openSqliteInProcess } from "./store.ts";
-import { Thread } from "./thread.ts";
+import { DatabaseThread } from "./thread.ts";
 
 function scratch(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "tightbeam-faults-"));
@@ -205,7 +205,9 @@ test("the writer's connection syncs every commit to a write-ahead log, and the f
 
 test("a thread that dies is told of once, and whoever asks it or stops it is not left waiting", async (t) => {
   const lost: string[] = [];
-  const thread = new Thread({ role: "writer", path: join(scratch(t), "none", "x.db") }, (reason) => lost.push(reason));
+  const thread = new DatabaseThread({ role: "writer", path: join(scratch(t), "none", "x.db") }, (reason) =>
+    lost.push(reason),
+  );
   await assert.rejects(thread.ask([]), /cannot be opened/);
   await assert.rejects(thread.ask([]), /thread ended/);
   await thread.stop();

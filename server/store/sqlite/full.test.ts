@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StoreFull, type Transaction } from "../store.ts";
-import type { Job, Result } from "./steps.ts";
+import type { Job, JobResult } from "./jobs.ts";
 import { openSqliteInProcess } from "./store.ts";
 
 const UNIT: Transaction = [{ op: "put", table: "settings", record: { name: "a", value: "b" } }];
@@ -18,7 +18,7 @@ test("a claim that finds nothing does not end a full disk; a probe or a unit doe
     () => {},
     (ports) => ({
       ...ports,
-      write: async (jobs: Job[]): Promise<Result[]> =>
+      write: async (jobs: Job[]): Promise<JobResult[]> =>
         hasRoom || jobs.every(([kind]) => EMPTY.includes(kind))
           ? ports.write(jobs)
           : jobs.map(() => ({ error: "full" })),
@@ -28,7 +28,7 @@ test("a claim that finds nothing does not end a full disk; a probe or a unit doe
     hasRoom = false;
     await assert.rejects(store.commit(UNIT), StoreFull);
     await store.claimMessages({ lanes: [{ lane: "inst_1", permits: 1 }], now: 1, until: 2 });
-    await store.release(1, 1);
+    await store.releaseLeases(1, 1);
     assert.equal(store.isFull, true);
     await assert.rejects(store.probe(), StoreFull);
     assert.equal(store.isFull, true);

@@ -1,10 +1,10 @@
 /** The readers that lists are read by: owners have turns at them, and nothing else waits behind a list. */
 
 import { FairSemaphore } from "../../core/fair-semaphore.ts";
-import type { Query } from "./query.ts";
+import type { SqlQuery } from "./query.ts";
 
 /** Runs one query, on a connection of its own. */
-export type ReaderPort = (query: Query) => Promise<unknown[]>;
+export type ReaderPort = (query: SqlQuery) => Promise<unknown[]>;
 
 /**
  * An owner holds no more readers than are free besides: of two it has one, however much it asks for, and the other finds
@@ -23,7 +23,7 @@ export class ListReaders {
   }
 
   /** Runs a query when it is the owner's turn. Rejects with the reason of `gone`, where that is aborted before. */
-  async read(owner: string, query: Query, gone?: AbortSignal): Promise<unknown[]> {
+  async read(owner: string, query: SqlQuery, gone?: AbortSignal): Promise<unknown[]> {
     const release = await this.#turns.acquire(owner, 1, gone);
     const reader = this.#idle.pop();
     if (release === null || reader === undefined) throw new Error("there is no reader for a permit");

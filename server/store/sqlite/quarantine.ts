@@ -1,18 +1,18 @@
 /** The writer's side of the quarantine: sets rows aside, takes them out of their queues, and takes back those that were mended. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type UnreadableRow, type Value } from "../rows.ts";
+import { columnOf, decodeRecord, LAYOUT, RowUnreadable, type SqlValue, type UnreadableRow } from "../rows.ts";
 import { TABLES, type TableName } from "../schema.ts";
-import type { Place, Rechecked } from "../store.ts";
+import type { RecheckResult, RowKey } from "../store.ts";
 import { allRows } from "./wide-rows.ts";
 
 /** A row to set aside. `isLeased`: a claim holds it; it is taken out of its queue, so that no claim takes it again. */
-export interface SetAside extends UnreadableRow {
+export interface QuarantineEntry extends UnreadableRow {
   isLeased: boolean;
 }
 
 /** A delivery that was claimed and cannot be tried: it is due again at `dueAt`, as it was. */
-export type GivenBack = [id: string, dueAt: number];
+export type ReturnedDelivery = [id: string, dueAt: number];
 
 /** Tables with a queue, and when a row that was taken out of it is due once it is mended, by `:now`. */
 const QUEUES: Partial<Record<TableName, string>> = {
@@ -23,7 +23,7 @@ const QUEUES: Partial<Record<TableName, string>> = {
 const KEY = `"table" = ? and id = ?`;
 
 /** Rows in quarantine, over the writer's connection. Its statements run in the transaction of their job. */
-export class Quarantine {
+export class QuarantineTable {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
   /** Endpoints in quarantine; null: to be read. */
@@ -48,7 +48,7 @@ export class Quarantine {
   }
 
   /** Sets rows aside. One that is set aside already keeps its time. */
-  add(rows: readonly SetAside[]): void {
+  add(rows: readonly QuarantineEntry[]): void {
     for (const { table, id, customerId, reason, isLeased } of rows) {
       const parked = isLeased && QUEUES[table] !== undefined ? 1 : 0;
       this.#statement(
@@ -65,18 +65,18 @@ export class Quarantine {
   }
 
   /** Ends the leases of deliveries whose endpoint cannot be read. */
-  giveBack(deliveries: readonly GivenBack[]): void {
+  returnToQueue(deliveries: readonly ReturnedDelivery[]): void {
     const sql = `update deliveries set due_at = ?, claimed_until = null, version = version + 1
                  where id = ? and claimed_until is not null`;
     for (const [id, dueAt] of deliveries) this.#statement(sql).run(dueAt, id);
   }
 
   /** Looks at the next `limit` rows again. Those that can be decoded, and those that are gone, are in quarantine no more. */
-  recheck(after: Place | null, limit: number, now: number): Rechecked {
+  recheck(after: RowKey | null, limit: number, now: number): RecheckResult {
     const rows = this.#statement(
       `select "table", id, parked from quarantined where ("table", id) > (?, ?) order by "table", id limit ?`,
     ).all(after?.table ?? "", after?.id ?? "", limit) as unknown as [TableName, string, number][];
-    const mended: Place[] = [];
+    const mended: RowKey[] = [];
     for (const [table, id, parked] of rows) {
       if (!this.#isMended(table, id)) continue;
       this.#statement(`delete from quarantined where ${KEY}`).run(table, id);
@@ -98,7 +98,7 @@ export class Quarantine {
     const [row] = allRows(this.#statement(`select ${columns} from ${name} where ${where}`), values);
     try {
       if (row === undefined) return true;
-      const record = decodeRecord(table, row as Value[]);
+      const record = decodeRecord(table, row as SqlValue[]);
       return !("eventId" in record) || this.#hasBytes(record.eventId);
     } catch (error) {
       if (error instanceof RowUnreadable) return false;
@@ -109,7 +109,7 @@ export class Quarantine {
   /** Whether the event of a delivery is there to be sent. */
   #hasBytes(eventId: string): boolean {
     const event = this.#statement("select bytes, correlation_id from events where id = ?").get(eventId);
-    const [bytes, correlationId] = (event ?? []) as unknown as Value[];
+    const [bytes, correlationId] = (event ?? []) as unknown as SqlValue[];
     return typeof bytes === "string" && typeof correlationId === "string";
   }
 

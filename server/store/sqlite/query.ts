@@ -1,14 +1,14 @@
 /** Reads of a database: what a reader is asked, and how it answers. */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { keep } from "../../core/keep.ts";
+import { setBounded } from "../../core/bounded-map.ts";
 import { hasWords } from "../../core/search.ts";
-import type { Value } from "../rows.ts";
+import type { SqlValue } from "../rows.ts";
 import { allRows } from "./wide-rows.ts";
 
-export interface Query {
+export interface SqlQuery {
   sql: string;
-  parameters: Value[];
+  parameters: SqlValue[];
 }
 
 /** Prepared statements kept at the most; beyond it the oldest goes. */
@@ -18,7 +18,7 @@ const STATEMENTS_MAX = 200;
  * Runs queries on a connection and answers their rows. Each text is prepared once, and kept. Queries have one function
  * more than SQLite has: `has_words(text, words)`, which is `hasWords` of `core/search.ts`; a null text has none.
  */
-export function createReader(database: DatabaseSync): (query: Query) => unknown[] {
+export function createReader(database: DatabaseSync): (query: SqlQuery) => unknown[] {
   database.function("has_words", { deterministic: true }, (text, words) =>
     typeof text === "string" && hasWords(text, String(words)) ? 1 : 0,
   );
@@ -27,17 +27,17 @@ export function createReader(database: DatabaseSync): (query: Query) => unknown[
     const known = statements.get(sql);
     if (known !== undefined) return known;
     const statement = database.prepare(sql);
-    keep(statements, sql, statement, STATEMENTS_MAX);
+    setBounded(statements, sql, statement, STATEMENTS_MAX);
     return statement;
   };
   return ({ sql, parameters }) => allRows(prepare(sql), parameters);
 }
 
 /** What came of one query among several. */
-export type Read = { rows: unknown[] } | { failed: string };
+export type ReadResult = { rows: unknown[] } | { failed: string };
 
 /** Runs queries that were asked together; one that fails does not take the others with it. */
-export function readAll(read: (query: Query) => unknown[], queries: readonly Query[]): Read[] {
+export function readAll(read: (query: SqlQuery) => unknown[], queries: readonly SqlQuery[]): ReadResult[] {
   return queries.map((query) => {
     try {
       return { rows: read(query) };
@@ -47,8 +47,8 @@ export function readAll(read: (query: Query) => unknown[], queries: readonly Que
   });
 }
 
-interface Waiting {
-  query: Query;
+interface PendingQuery {
+  query: SqlQuery;
   resolve: (rows: unknown[]) => void;
   reject: (error: Error) => void;
 }
@@ -60,9 +60,11 @@ const TOGETHER_MAX = 16;
  * One query at a time over `ask`, which is asked together what one turn of the event loop brings: to wake a thread and
  * to be woken by it costs more than most queries.
  */
-export function together(ask: (queries: Query[]) => Promise<Read[]>): (query: Query) => Promise<unknown[]> {
-  const waiting: Waiting[] = [];
-  const send = async (asked: readonly Waiting[]) => {
+export function readBatched(
+  ask: (queries: SqlQuery[]) => Promise<ReadResult[]>,
+): (query: SqlQuery) => Promise<unknown[]> {
+  const waiting: PendingQuery[] = [];
+  const send = async (asked: readonly PendingQuery[]) => {
     try {
       const reads = await ask(asked.map(({ query }) => query));
       for (const [index, one] of asked.entries()) settle(one, reads[index]);
@@ -81,14 +83,16 @@ export function together(ask: (queries: Query[]) => Promise<Read[]>): (query: Qu
 }
 
 /** One query at a time over `ask`, by itself. */
-export function alone(ask: (queries: Query[]) => Promise<Read[]>): (query: Query) => Promise<unknown[]> {
+export function readSingly(
+  ask: (queries: SqlQuery[]) => Promise<ReadResult[]>,
+): (query: SqlQuery) => Promise<unknown[]> {
   return async (query) => {
     const [read] = await ask([query]);
     return rowsOf(read);
   };
 }
 
-function settle({ resolve, reject }: Waiting, read: Read | undefined): void {
+function settle({ resolve, reject }: PendingQuery, read: ReadResult | undefined): void {
   try {
     resolve(rowsOf(read));
   } catch (error) {
@@ -96,7 +100,7 @@ function settle({ resolve, reject }: Waiting, read: Read | undefined): void {
   }
 }
 
-function rowsOf(read: Read | undefined): unknown[] {
+function rowsOf(read: ReadResult | undefined): unknown[] {
   if (read !== undefined && "rows" in read) return read.rows;
   throw new Error(read?.failed ?? "the reader gave no answer");
 }

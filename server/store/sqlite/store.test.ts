@@ -8,7 +8,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { sql } from "kysely";
 import { storeConformance } from "../../../test/conformance/store.ts";
-import { lanesDueBeside, listWaiting } from "../messages.ts";
+import { findLanesWithDueTimers, listWaiting } from "../messages.ts";
 import { openWriter } from "./connection.ts";
 import { queryDatabase } from "./driver.ts";
 import { migrate } from "./migrate.ts";
@@ -115,7 +115,7 @@ test("what waits in a lane, or is due beside, is read by an index, and no more o
     plans.push(planOf(database, sql));
     return [];
   });
-  await lanesDueBeside(db, ["inst_a", "inst_b"], 0);
+  await findLanesWithDueTimers(db, ["inst_a", "inst_b"], 0);
   await listWaiting(db, "inst_a", 0, null, 10);
   await listWaiting(db, "inst_a", 0, { dueAt: 0, id: "msg_a" }, 10);
   const wanted = ["messages_due_beside", "messages_due", "messages_due"];

@@ -7,29 +7,29 @@ import type { CustomerId, EndpointId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { UsageHour } from "../../core/usage.ts";
 import { decodeEach, reportUnreadable } from "../quarantine.ts";
-import { type Database, decodeRecord, type UnreadableRow, type Value } from "../rows.ts";
+import { type Database, decodeRecord, type SqlValue, type UnreadableRow } from "../rows.ts";
 import {
   type Claim,
   type ClaimedDelivery,
   type CommitObserver,
   type CommitResult,
-  type Place,
   type Queue,
-  type Rechecked,
+  type RecheckResult,
+  type RowKey,
   type Store,
   StoreFull,
   type Transaction,
 } from "../store.ts";
-import { openClaim } from "./claimed.ts";
 import { lockDirectory, openWriter, StoreUnusable } from "./connection.ts";
+import { decodeClaim } from "./decode-claim.ts";
 import { queryDatabase } from "./driver.ts";
 import { SqliteEngine } from "./engine.ts";
+import { type ClaimedRows, encodeRecord, encodeTransaction, type Job, type JobResult } from "./jobs.ts";
 import { ListReaders, type ReaderPort } from "./list-readers.ts";
 import { migrate } from "./migrate.ts";
-import type { GivenBack } from "./quarantine.ts";
-import { alone, createReader, type Query, type Read, together } from "./query.ts";
-import { type ClaimedRows, encodeRecord, encodeUnit, type Job, type Result } from "./steps.ts";
-import { Thread } from "./thread.ts";
+import type { ReturnedDelivery } from "./quarantine.ts";
+import { createReader, type ReadResult, readBatched, readSingly, type SqlQuery } from "./query.ts";
+import { DatabaseThread } from "./thread.ts";
 
 /** Written to find out whether there is room again: 64 KiB, more than most units. */
 const PROBED = "0".repeat(65_536);
@@ -42,14 +42,14 @@ const LIST_READERS = 2;
 
 /** Where groups and queries go: threads in the service, the same process in a simulation. */
 export interface Ports {
-  write(jobs: Job[]): Promise<Result[]>;
-  read(query: Query): Promise<unknown[]>;
+  write(jobs: Job[]): Promise<JobResult[]>;
+  read(query: SqlQuery): Promise<unknown[]>;
   /** Readers for lists, each of one query at a time. */
   lists: readonly ReaderPort[];
   close(): Promise<void>;
 }
 
-interface Pending {
+interface PendingJob {
   job: Job;
   resolve: (value: unknown) => void;
   reject: (error: Error) => void;
@@ -77,14 +77,14 @@ export async function openSqlite(
     lock.close();
     throw error;
   }
-  const writer = new Thread({ role: "writer", path }, lost);
-  const reader = new Thread({ role: "reader", path }, lost);
-  const listReaders = Array.from({ length: LIST_READERS }, () => new Thread({ role: "reader", path }, lost));
+  const writer = new DatabaseThread({ role: "writer", path }, lost);
+  const reader = new DatabaseThread({ role: "reader", path }, lost);
+  const listReaders = Array.from({ length: LIST_READERS }, () => new DatabaseThread({ role: "reader", path }, lost));
   return new SqliteStore(
     {
-      write: (jobs) => writer.ask(jobs) as Promise<Result[]>,
-      read: together((queries) => reader.ask(queries) as Promise<Read[]>),
-      lists: listReaders.map((thread) => alone((queries) => thread.ask(queries) as Promise<Read[]>)),
+      write: (jobs) => writer.ask(jobs) as Promise<JobResult[]>,
+      read: readBatched((queries) => reader.ask(queries) as Promise<ReadResult[]>),
+      lists: listReaders.map((thread) => readSingly((queries) => thread.ask(queries) as Promise<ReadResult[]>)),
       async close() {
         await Promise.all([reader, writer, ...listReaders].map((thread) => thread.stop()));
         lock.close();
@@ -153,7 +153,7 @@ class SqliteStore implements Store {
   readonly #ports: Ports;
   readonly #observe: CommitObserver;
   readonly #lists: ListReaders;
-  #pending: Pending[] = [];
+  #pending: PendingJob[] = [];
   #isCommitting = false;
   #isFull = false;
   #idle: (() => void) | null = null;
@@ -165,12 +165,12 @@ class SqliteStore implements Store {
     this.#observe = observe;
     this.db = queryDatabase((query) => ports.read(query));
     this.#lists = new ListReaders(ports.lists);
-    reportUnreadable(this.db, (row) => this.setAside(row));
+    reportUnreadable(this.db, (row) => this.quarantine(row));
   }
 
   lists(owner: string, gone?: AbortSignal): Kysely<Database> {
     const db = queryDatabase<Database>((query) => this.#lists.read(owner, query, gone));
-    reportUnreadable(db, (row) => this.setAside(row));
+    reportUnreadable(db, (row) => this.quarantine(row));
     return db;
   }
 
@@ -183,18 +183,18 @@ class SqliteStore implements Store {
   }
 
   commit(unit: Transaction): Promise<CommitResult> {
-    return this.#ask(["commit", encodeUnit(unit)]);
+    return this.#ask(["commit", encodeTransaction(unit)]);
   }
 
   async claimMessages(claim: Claim): Promise<Message[]> {
-    const rows = await this.#ask<Value[][]>(["claimMessages", claim]);
+    const rows = await this.#ask<SqlValue[][]>(["claimMessages", claim]);
     const { records, unreadable } = decodeEach(rows, (values) => decodeRecord("messages", values));
     this.#setAside(unreadable, { isLeased: true });
     return records;
   }
 
   async claimDeliveries(claim: Claim): Promise<ClaimedDelivery[]> {
-    const { claimed, unreadable, leased, givenBack } = openClaim(
+    const { claimed, unreadable, leased, givenBack } = decodeClaim(
       await this.#ask<ClaimedRows>(["claimDeliveries", claim]),
     );
     this.#setAside(leased, { isLeased: true, givenBack });
@@ -202,14 +202,14 @@ class SqliteStore implements Store {
     return claimed;
   }
 
-  setAside(row: UnreadableRow): void {
+  quarantine(row: UnreadableRow): void {
     this.#setAside([row], { isLeased: false });
   }
 
   /** Behind whatever led to it. Those that claims met are set aside each time, the others once. */
   #setAside(
     rows: readonly UnreadableRow[],
-    { isLeased, givenBack = [] }: { isLeased: boolean; givenBack?: GivenBack[] },
+    { isLeased, givenBack = [] }: { isLeased: boolean; givenBack?: ReturnedDelivery[] },
   ): void {
     const fresh = rows.filter((row) => isLeased || !this.#setAsideOnce.has(nameOf(row)));
     if (fresh.length + givenBack.length === 0) return;
@@ -221,8 +221,8 @@ class SqliteStore implements Store {
     });
   }
 
-  async recheck(after: Place | null, limit: number, now: number): Promise<Rechecked> {
-    const rechecked = await this.#ask<Rechecked>(["recheck", after, limit, now]);
+  async recheck(after: RowKey | null, limit: number, now: number): Promise<RecheckResult> {
+    const rechecked = await this.#ask<RecheckResult>(["recheck", after, limit, now]);
     for (const place of rechecked.mended) this.#setAsideOnce.delete(nameOf(place));
     return rechecked;
   }
@@ -236,7 +236,7 @@ class SqliteStore implements Store {
     return rows.map((row) => ({ lane: row.lane, dueAt: Number(row.due_at) }));
   }
 
-  release(until: number, now: number): Promise<number> {
+  releaseLeases(until: number, now: number): Promise<number> {
     return this.#ask(["release", until, now]);
   }
 
@@ -280,7 +280,7 @@ class SqliteStore implements Store {
     void this.#commitGroup(group);
   }
 
-  async #commitGroup(group: readonly Pending[]): Promise<void> {
+  async #commitGroup(group: readonly PendingJob[]): Promise<void> {
     const startedAt = performance.now();
     try {
       const results = await this.#ports.write(group.map(({ job }) => job));
@@ -298,18 +298,18 @@ class SqliteStore implements Store {
   }
 }
 
-function nameOf({ table, id }: Place): string {
+function nameOf({ table, id }: RowKey): string {
   return `${table} ${id}`;
 }
 
 /** Whether a job is known to have put something on disk: a claim that found nothing succeeds on a full one, too. */
-function hasWritten(job: Job, result: Result | undefined): boolean {
+function hasWritten(job: Job, result: JobResult | undefined): boolean {
   if (result === undefined || "error" in result) return false;
   if (job[0] === "probe") return true;
   return job[0] === "commit" && job[1].length > 0 && (result.value as CommitResult).result === "ok";
 }
 
-function settle(pending: Pending, result: Result | undefined): void {
+function settle(pending: PendingJob, result: JobResult | undefined): void {
   if (result === undefined) pending.reject(new Error("the writer gave no answer"));
   else if ("value" in result) pending.resolve(result.value);
   else if (result.error === "full") pending.reject(new StoreFull("the disk is full"));

@@ -9,17 +9,17 @@ export interface ThreadStart {
 }
 
 /** An answer from the thread. `fatal` ends the process: what is on disk is not known. */
-export type Reply = { id: number; value: unknown } | { id: number; failed: string } | { fatal: string };
+export type ThreadReply = { id: number; value: unknown } | { id: number; failed: string } | { fatal: string };
 
-interface Waiting {
+interface PendingRequest {
   resolve: (value: unknown) => void;
   reject: (error: Error) => void;
 }
 
 /** One thread with a database connection of its own. */
-export class Thread {
+export class DatabaseThread {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PendingRequest>();
   #nextId = 1;
   #stopping = false;
   #gone = false;
@@ -28,7 +28,7 @@ export class Thread {
   constructor(start: ThreadStart, lost: (reason: string) => void) {
     const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
     this.#worker = new Worker(new URL(file, import.meta.url), { workerData: start });
-    this.#worker.on("message", (reply: Reply) => {
+    this.#worker.on("message", (reply: ThreadReply) => {
       if ("fatal" in reply) return this.#lose(reply.fatal, lost);
       const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);

@@ -1,10 +1,10 @@
 /** Runs statements whose rows may hold an integer that a number cannot hold: node:sqlite refuses the whole answer then. */
 
 import type { StatementSync } from "node:sqlite";
-import type { Value } from "../rows.ts";
+import type { SqlValue } from "../rows.ts";
 
 /** All rows of a statement. An integer beyond the safe ones comes as a bigint, so that only its own row is undecodable. */
-export function allRows(statement: StatementSync, parameters: readonly Value[]): unknown[] {
+export function allRows(statement: StatementSync, parameters: readonly SqlValue[]): unknown[] {
   try {
     return statement.all(...parameters);
   } catch (error) {
@@ -13,7 +13,7 @@ export function allRows(statement: StatementSync, parameters: readonly Value[]):
   }
 }
 
-function allWide(statement: StatementSync, parameters: readonly Value[]): unknown[] {
+function allWide(statement: StatementSync, parameters: readonly SqlValue[]): unknown[] {
   statement.setReadBigInts(true);
   try {
     return (statement.all(...parameters) as unknown[]).map((row) => narrowed(row as object));

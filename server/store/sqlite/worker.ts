@@ -4,9 +4,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { openReader } from "./connection.ts";
 import { DiskFailed, SqliteEngine } from "./engine.ts";
-import { createReader, type Query, readAll } from "./query.ts";
-import type { Job } from "./steps.ts";
-import type { Reply, ThreadStart } from "./thread.ts";
+import type { Job } from "./jobs.ts";
+import { createReader, readAll, type SqlQuery } from "./query.ts";
+import type { ThreadReply, ThreadStart } from "./thread.ts";
 
 const start = workerData as ThreadStart;
 const port = parentPort;
@@ -23,7 +23,7 @@ port.on("message", ({ id, question }: { id: number; question: unknown }) => {
   port.postMessage(answer(id, question));
 });
 
-function answer(id: number, question: unknown): Reply {
+function answer(id: number, question: unknown): ThreadReply {
   try {
     return { id, value: host.run(question) };
   } catch (error) {
@@ -42,7 +42,7 @@ function hostWriter(engine: SqliteEngine) {
 function hostReader(database: DatabaseSync) {
   const read = createReader(database);
   return {
-    run: (question: unknown) => readAll(read, question as Query[]),
+    run: (question: unknown) => readAll(read, question as SqlQuery[]),
     close: () => database.close(),
   };
 }

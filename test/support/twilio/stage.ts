@@ -4,8 +4,8 @@ import type { TestContext } from "node:test";
 import { type Clock, systemClock } from "../../../server/clock.ts";
 import type {
   Applied,
-  HookReply,
   HookRequest,
+  HookResponse,
   Memory,
   OwnAddress,
   Provider,
@@ -38,9 +38,13 @@ async function openHook(): Promise<Hook> {
       headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
       body: Buffer.from(await readText(request)),
     };
-    const gone: HookReply = { status: 503 };
+    const gone: HookResponse = { status: 503 };
     const replying = hook.to?.receive?.(asked) ?? Promise.resolve(gone);
-    const { status, contentType = "text/plain", body = "" } = await replying.catch((): HookReply => ({ status: 500 }));
+    const {
+      status,
+      contentType = "text/plain",
+      body = "",
+    } = await replying.catch((): HookResponse => ({ status: 500 }));
     response.writeHead(status, { "content-type": contentType }).end(body);
   });
   hook.url = `${server.url}/hook`;

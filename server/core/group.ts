@@ -6,7 +6,7 @@ import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
 
 /** How a group is to be; what is not named stays. */
-export interface Regrouping {
+export interface GroupPatch {
   name?: string | null;
   /** Everybody in it but the customer's own address. */
   participants?: readonly string[];
@@ -21,7 +21,7 @@ export interface GroupChange {
 }
 
 /** What a change needs from outside: the shifted time, ids for its events, and what they go with. */
-export interface RegroupContext {
+export interface GroupContext {
   now: number;
   eventId: () => EventId;
   correlationId: string;
@@ -32,7 +32,7 @@ export interface RegroupContext {
  * did it, null where that is not known. What is so already is told of by nothing: that is how the echo of a change of
  * our own comes to no second event.
  */
-export function regroup(chat: Chat, to: Regrouping, actor: string | null, context: RegroupContext): GroupChange {
+export function patchGroup(chat: Chat, to: GroupPatch, actor: string | null, context: GroupContext): GroupChange {
   const { name = chat.name, participants = chat.participants, left = chat.leftAt !== null } = to;
   const added = participants.filter((one) => !chat.participants.includes(one));
   const gone = chat.participants.filter((one) => !participants.includes(one));
@@ -55,7 +55,7 @@ export function groupEvent(
   chat: Chat,
   type: Extract<EventType, `chat.${string}`>,
   data: Pick<ChatEventData, "participant" | "title" | "actor">,
-  { now, eventId, correlationId }: RegroupContext,
+  { now, eventId, correlationId }: GroupContext,
 ): Event {
   const { id: chatId, customerId, from: to, channel } = chat;
   const { actor, ...subject } = data;

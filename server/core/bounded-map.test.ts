@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keep } from "./keep.ts";
+import { setBounded } from "./bounded-map.ts";
 
 test("a bounded map keeps what came last, and never more than its bound", () => {
   const map = new Map<string, number>();
-  for (const [index, key] of ["a", "b", "a", "c", "d"].entries()) keep(map, key, index, 3);
+  for (const [index, key] of ["a", "b", "a", "c", "d"].entries()) setBounded(map, key, index, 3);
   assert.deepEqual(
     [...map],
     [
@@ -20,7 +20,7 @@ test("an entry that is put again goes last, and drives out no other", () => {
     ["a", 1],
     ["b", 2],
   ]);
-  keep(map, "a", 3, 2);
+  setBounded(map, "a", 3, 2);
   assert.deepEqual(
     [...map],
     [

@@ -1,54 +1,54 @@
 /** Units as SQLite gets them: flat values, so that crossing to the writer's thread costs little. */
 
-import { encodeValue, LAYOUT, type Value } from "../rows.ts";
+import { encodeValue, LAYOUT, type SqlValue } from "../rows.ts";
 import { type Records, TABLES, type TableName } from "../schema.ts";
-import type { Claim, Operation, Place, Transaction } from "../store.ts";
-import type { GivenBack, SetAside } from "./quarantine.ts";
+import type { Claim, Operation, RowKey, Transaction } from "../store.ts";
+import type { QuarantineEntry, ReturnedDelivery } from "./quarantine.ts";
 
 /** One operation of a unit, encoded. Properties are comma-separated: with the table they name one prepared statement. */
-export type Step =
-  | ["insert" | "insertUnique" | "put", TableName, Value[]]
-  | ["update", TableName, properties: string, Value[], id: string, version: number]
-  | ["delete", TableName, properties: string, Value[]]
-  | ["event", Value[], callbackUrl: string | null]
+export type EncodedOperation =
+  | ["insert" | "insertUnique" | "put", TableName, SqlValue[]]
+  | ["update", TableName, properties: string, SqlValue[], id: string, version: number]
+  | ["delete", TableName, properties: string, SqlValue[]]
+  | ["event", SqlValue[], callbackUrl: string | null]
   | ["rewrite", eventId: string, bytes: string];
 
 /** What the writer is asked for. All jobs of one group commit together. */
 export type Job =
-  | ["commit", Step[]]
+  | ["commit", EncodedOperation[]]
   | ["claimMessages", Claim]
   | ["claimDeliveries", Claim]
   | ["release", until: number, now: number]
   | ["cancelDeliveries", endpointId: string, limit: number]
   | ["prune", before: number, limit: number]
   | ["reset", customerId: string, limit: number]
-  | ["addUsage", Value[][]]
-  | ["setAside", SetAside[], GivenBack[]]
-  | ["recheck", after: Place | null, limit: number, now: number]
+  | ["addUsage", SqlValue[][]]
+  | ["setAside", QuarantineEntry[], ReturnedDelivery[]]
+  | ["recheck", after: RowKey | null, limit: number, now: number]
   | ["probe", string];
 
 /** What became of a job: its value, or the error that kept it from being done. */
-export type Result = { value: unknown } | { error: "full" } | { error: "failed"; message: string };
+export type JobResult = { value: unknown } | { error: "full" } | { error: "failed"; message: string };
 
 /** Claimed deliveries as they cross: rows as values, endpoints and customers once each. */
 export interface ClaimedRows {
-  deliveries: { values: Value[]; dueAt: number; bytes: Value; correlationId: Value }[];
-  endpoints: Value[][];
-  customers: Value[][];
+  deliveries: { values: SqlValue[]; dueAt: number; bytes: SqlValue; correlationId: SqlValue }[];
+  endpoints: SqlValue[][];
+  customers: SqlValue[][];
 }
 
 /** The values of a record in the order of its table's columns. */
-export function encodeRecord<Name extends TableName>(table: Name, record: Records[Name]): Value[] {
+export function encodeRecord<Name extends TableName>(table: Name, record: Records[Name]): SqlValue[] {
   const values = record as unknown as Record<string, unknown>;
   return LAYOUT[table].map(({ property, kind }) => encodeValue(kind, values[property]));
 }
 
 /** Encodes a unit. */
-export function encodeUnit(unit: Transaction): Step[] {
+export function encodeTransaction(unit: Transaction): EncodedOperation[] {
   return unit.map(encodeOperation);
 }
 
-function encodeOperation(operation: Operation): Step {
+function encodeOperation(operation: Operation): EncodedOperation {
   switch (operation.op) {
     case "insert":
     case "insertUnique":
@@ -68,10 +68,10 @@ function encodeOperation(operation: Operation): Step {
   }
 }
 
-function encodePart(table: TableName, part: object): [string, Value[]] {
+function encodePart(table: TableName, part: object): [string, SqlValue[]] {
   const columns = TABLES[table].columns as Record<string, "text" | "number" | "flag" | "json" | "bytes">;
   const properties: string[] = [];
-  const values: Value[] = [];
+  const values: SqlValue[] = [];
   for (const [property, value] of Object.entries(part)) {
     const kind = columns[property];
     if (kind === undefined) throw new Error(`${table} has no ${property}`);
