@@ -8,7 +8,7 @@ import { ERROR_SENTENCES } from "../server/api/openapi/errors.ts";
 import { FIELDS, SYNONYMS } from "../server/api/openapi/fields.ts";
 import type { Parameter } from "../server/api/openapi/parameters.ts";
 import type { PublishedSchema } from "../server/api/openapi/schema.ts";
-import { compileCheck } from "../server/api/validate.ts";
+import { compileCheck } from "../server/api/pipeline/validate.ts";
 import { assertAnswered, createValidator, readDocument } from "./support/contract.ts";
 import { listRoutes } from "./support/routes.ts";
 

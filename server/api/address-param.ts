@@ -2,7 +2,7 @@
 
 import { ApiError } from "../core/error.ts";
 import { checkRecipient, parseAddress } from "../core/phone.ts";
-import { quote } from "./json.ts";
+import { quote } from "./pipeline/json.ts";
 
 /** The address that the parameter `name` is, in the form it is stored in. Throws 400 `INVALID_PHONE_NUMBER`. */
 export function addressParam(name: string, text: string): string {

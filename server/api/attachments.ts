@@ -5,10 +5,10 @@ import { defaultFilename } from "../core/media.ts";
 import { findDownload, readDownload } from "../engine/attachments/download.ts";
 import type { Deps } from "../engine/deps.ts";
 import { Downloads } from "./downloads.ts";
-import type { Lasting } from "./lasting.ts";
-import { type Reply, type Route, route } from "./route.ts";
+import type { OpenResponses } from "./open-responses.ts";
+import { type ApiResponse, type Route, route } from "./route.ts";
 
-export function attachmentRoutes(deps: Deps, lasting: Lasting): Route[] {
+export function attachmentRoutes(deps: Deps, lasting: OpenResponses): Route[] {
   const downloads = new Downloads(deps.clock, lasting);
   return [
     route({
@@ -51,7 +51,7 @@ interface File {
   range: Range | null;
 }
 
-type Streamed = Extract<Reply, { headers: unknown }>;
+type Streamed = Extract<ApiResponse, { headers: unknown }>;
 
 function replyOf({ filename, mimeType, totalBytes, range }: File): Streamed {
   const length = range === null ? totalBytes : range.last - range.first + 1;

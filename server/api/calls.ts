@@ -5,8 +5,8 @@ import { callRecord } from "../core/call.ts";
 import { ApiError } from "../core/error.ts";
 import type { Deps } from "../engine/deps.ts";
 import { findCallOf, listCalls } from "../store/calls.ts";
-import { listsFor } from "./lists.ts";
-import { pageOf } from "./page.ts";
+import { listReader } from "./list-reader.ts";
+import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 import { ListCalls } from "./schemas/calls.ts";
 
@@ -20,7 +20,7 @@ export function callRoutes({ store }: Pick<Deps, "store">): Route[] {
       query: ListCalls,
       async handle(call) {
         const { caller, query } = call;
-        const db = listsFor({ store }, call);
+        const db = listReader({ store }, call);
         const { records, pagination } = await pageOf("call_", query, (start, limit) =>
           listCalls(db, caller.customerId, query.status, start, limit),
         );

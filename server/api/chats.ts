@@ -12,9 +12,9 @@ import { showTyping } from "../engine/chats/show-typing.ts";
 import type { Deps } from "../engine/deps.ts";
 import { findLastMessage, listChats } from "../store/chats.ts";
 import { listMessagesOfChat } from "../store/message-lists.ts";
-import { listsFor } from "./lists.ts";
-import { pageOf, pageOfAll } from "./page.ts";
-import { type Reply, type Route, route } from "./route.ts";
+import { listReader } from "./list-reader.ts";
+import { pageOf, pageOfAll } from "./paging.ts";
+import { type ApiResponse, type Route, route } from "./route.ts";
 import {
   AddParticipant,
   CommandChat,
@@ -42,7 +42,7 @@ async function recordOf({ store }: Deps, chat: Chat) {
   return chatRecord(chat, await findLastMessage(store.db, chat.id));
 }
 
-async function answer(deps: Deps, commanded: Promise<Commanded>): Promise<Reply> {
+async function answer(deps: Deps, commanded: Promise<Commanded>): Promise<ApiResponse> {
   return { data: await recordOf(deps, (await commanded).chat) };
 }
 
@@ -67,7 +67,7 @@ function listRoute(deps: Deps): Route {
     query: ListChats,
     async handle(call) {
       const { caller, query } = call;
-      const db = listsFor(deps, call);
+      const db = listReader(deps, call);
       const { records, pagination } = await pageOfAll("chat_", query, async (before, limit) => {
         const found = await listChats(db, caller.customerId, before, limit);
         return found.map(({ chat, last }) => chatRecord(chat, last));
@@ -97,7 +97,7 @@ function readRoutes(deps: Deps): Route[] {
         const { caller, params, query } = call;
         const { from, ...page } = query;
         const chat = await requireChat(deps, { customerId: caller.customerId, id: params.id, from });
-        const db = listsFor(deps, call);
+        const db = listReader(deps, call);
         const { records, pagination } = await pageOf("msg_", page, (start, limit) =>
           listMessagesOfChat(db, chat.id, start, limit),
         );

@@ -23,7 +23,8 @@ import { eraseContact } from "../engine/contacts/erase.ts";
 import type { Deps } from "../engine/deps.ts";
 import { contactList, findLastContacts } from "../store/contacts.ts";
 import { countAll, readPage } from "../store/windows.ts";
-import { listsFor } from "./lists.ts";
+import { listReader } from "./list-reader.ts";
+import { compileCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
 import {
   CreateContact,
@@ -33,7 +34,6 @@ import {
   ListContacts,
   UpdateContact,
 } from "./schemas/contacts.ts";
-import { compileCheck } from "./validate.ts";
 
 export function contactRoutes(deps: Deps): Route[] {
   return [createRoute(deps), listRoute(deps), ...bulkRoutes(deps), ...oneContactRoutes(deps)];
@@ -61,7 +61,7 @@ function listRoute(deps: Deps): Route {
     async handle(call) {
       const { caller, query } = call;
       const { limit, offset, tag } = query;
-      const db = listsFor(deps, call);
+      const db = listReader(deps, call);
       const list = contactList(db, caller.customerId, { search: searched(query.search ?? ""), tag });
       const total = await countAll(list);
       const { records: found } = await readPage(list, { from: null, skip: offset }, limit);

@@ -10,7 +10,7 @@ import { weakSecrets } from "../engine/customers/weak-secrets.ts";
 import type { Deps } from "../engine/deps.ts";
 import { findCustomer, listCustomers } from "../store/customers.ts";
 import { findNumbers } from "../store/numbers.ts";
-import { pageOfAll } from "./page.ts";
+import { pageOfAll } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 import { closed, page } from "./schemas/common.ts";
 import { AddNumber, CreateCustomer } from "./schemas/customers.ts";

@@ -8,8 +8,8 @@ import type { Deps } from "../engine/deps.ts";
 import { requireDelivery, retryDelivery } from "../engine/webhooks/redeliver.ts";
 import { listCustomers } from "../store/customers.ts";
 import { findAttempts, listDeliveries } from "../store/deliveries.ts";
-import { listsFor } from "./lists.ts";
-import { pageOf } from "./page.ts";
+import { listReader } from "./list-reader.ts";
+import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 import { CommandWebhook, ListDeliveries } from "./schemas/webhooks.ts";
 
@@ -24,7 +24,7 @@ export function deliveryRoutes(deps: Deps): Route[] {
       async handle(call) {
         const { caller, query } = call;
         const { limit: _, cursor: __, ...filter } = query;
-        const db = listsFor(deps, call);
+        const db = listReader(deps, call);
         const { records, pagination } = await pageOf("dlv_", query, (start, limit) =>
           listDeliveries(db, caller.customerId, filter, start, limit),
         );

@@ -9,7 +9,7 @@ import { until } from "../../test/support/wait.ts";
 import { ApiError } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import { Downloads } from "./downloads.ts";
-import { Lasting } from "./lasting.ts";
+import { OpenResponses } from "./open-responses.ts";
 
 const MIB = 1_048_576;
 
@@ -51,7 +51,7 @@ function refusalOf(downloads: Downloads, customerId: CustomerId, bytes: number):
 }
 
 test("one customer's downloads leave room for another's file of 100 MiB, and a refusal says whose downloads are in the way", () => {
-  const downloads = new Downloads(new SimulatedClock(), new Lasting());
+  const downloads = new Downloads(new SimulatedClock(), new OpenResponses());
   for (let count = 0; count < 16; count += 1) downloads.acquire("cust_1", 8 * MIB);
   const refusal = refusalOf(downloads, "cust_1", 8 * MIB);
   assert.deepEqual([refusal?.code, refusal?.retryAfterSeconds], ["SERVICE_UNAVAILABLE", 5]);
@@ -60,7 +60,7 @@ test("one customer's downloads leave room for another's file of 100 MiB, and a r
 });
 
 test("only what is left to send of a download is counted, and all of it arrives", async () => {
-  const downloads = new Downloads(new SimulatedClock(), new Lasting());
+  const downloads = new Downloads(new SimulatedClock(), new OpenResponses());
   const bytes = Buffer.alloc(3 * MIB + 5);
   for (let index = 0; index < bytes.length; index += 1_000) bytes[index] = index % 251;
   const client = new Client();
@@ -74,7 +74,7 @@ test("only what is left to send of a download is counted, and all of it arrives"
 });
 
 test("a client that goes away in the middle gives back what it had not taken", async () => {
-  const downloads = new Downloads(new SimulatedClock(), new Lasting());
+  const downloads = new Downloads(new SimulatedClock(), new OpenResponses());
   const client = new Client();
   downloads.send(Buffer.alloc(4 * MIB), downloads.acquire("cust_1", 4 * MIB), client.response);
   await client.take();

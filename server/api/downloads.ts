@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
-import { closeAfter, type Lasting } from "./lasting.ts";
+import { closeAfter, type OpenResponses } from "./open-responses.ts";
 
 /** Bytes of downloads in memory at once, from reading them until the client has taken them. */
 const HELD_BYTES_MAX = 256 * 1_048_576;
@@ -24,10 +24,10 @@ const STOP_MS_MAX = 20_000;
 /** The downloads of this process. */
 export class Downloads {
   readonly #clock: Clock;
-  readonly #lasting: Lasting;
+  readonly #lasting: OpenResponses;
   readonly #permits = new FairSemaphore({ permitsMax: HELD_BYTES_MAX, shareOfFree: SHARE_OF_FREE });
 
-  constructor(clock: Clock, lasting: Lasting) {
+  constructor(clock: Clock, lasting: OpenResponses) {
     this.#clock = clock;
     this.#lasting = lasting;
   }

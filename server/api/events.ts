@@ -6,14 +6,14 @@ import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Deps } from "../engine/deps.ts";
 import { type EventPage, findEvent, pageOfEvents } from "../store/events.ts";
-import type { Lasting } from "./lasting.ts";
-import { listsFor } from "./lists.ts";
+import { listReader } from "./list-reader.ts";
+import type { OpenResponses } from "./open-responses.ts";
 import { type Caller, type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor } from "./schemas/common.ts";
 import { ListEvents } from "./schemas/events.ts";
 import { Streams, type Subscription } from "./stream.ts";
 
-export function eventRoutes(deps: Deps, lasting: Lasting): Route[] {
+export function eventRoutes(deps: Deps, lasting: OpenResponses): Route[] {
   const streams = new Streams(deps, lasting);
   return [
     route({
@@ -29,7 +29,7 @@ export function eventRoutes(deps: Deps, lasting: Lasting): Route[] {
           return streams.open(subscriptionOf(caller, query, lastEventId), isHead);
         }
         const page = await pageFor(deps, caller.customerId, cursor, after);
-        const db = listsFor(deps, call);
+        const db = listReader(deps, call);
         const { records, next } = await pageOfEvents(db, caller.customerId, filter, { ...page, limit });
         const hasMore = next !== null;
         const nextCursor = next === null ? null : encodeCursor({ order: page.order, from: next.from });

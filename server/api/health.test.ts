@@ -156,7 +156,7 @@ test("/healthz answers while the process lives, /readyz only when requests are t
   const { port } = await startEdge(t, {
     ...extra({ notReady: () => "The service is starting." }),
     isClosing: () => true,
-    available: () => 1,
+    overloadSeconds: () => 1,
   });
   assert.equal((await ask(port, http("GET /healthz"))).status, 200);
   const notReady = await ask(port, http("GET /readyz"));

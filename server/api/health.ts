@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Health } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
-import { type Edge, keyOf } from "./exchange.ts";
 import { isForwarded } from "./forwarded.ts";
+import { type Edge, keyOf } from "./pipeline/exchange.ts";
 
 /** What the health routes ask. */
 export interface HealthOptions extends Pick<Edge, "authenticate"> {

@@ -4,8 +4,8 @@ import type { FastifyInstance } from "fastify";
 import { ApiError } from "../core/error.ts";
 import type { Deps } from "../engine/deps.ts";
 import { findHook, HOOKS_PATH, receiveAtHook } from "../engine/instances/hooks.ts";
-import type { Bodies } from "./bodies.ts";
 import { joinedHeaders } from "./joined-headers.ts";
+import type { BodyBudget } from "./pipeline/body-budget.ts";
 
 /** Largest body that a hook takes, in bytes: peers name files, and do not send them. */
 const BODY_BYTES_MAX = 1_048_576;
@@ -19,7 +19,7 @@ const TARGET = /^(?:https?:\/\/[^/?#]*)?\/hooks\/[^/?#]*\/[^/?#]*([^?#]*)(\?.*)?
  * Adds the hooks of all instances. What they are asked while the service starts or stops is a 503. A request whose
  * address is no hook is answered before a byte of its body is read.
  */
-export function registerHooks(app: FastifyInstance, deps: Deps, bodies: Bodies): void {
+export function addHooks(app: FastifyInstance, deps: Deps, bodies: BodyBudget): void {
   for (const url of [`${HOOKS_PATH}:id/:token`, `${HOOKS_PATH}:id/:token/*`]) {
     app.route<{ Params: Params }>({
       method: ["GET", "POST"],

@@ -8,11 +8,11 @@ import { createInstance, deleteInstance, requireInstance, updateInstance } from 
 import { openConfig } from "../engine/instances/connections.ts";
 import { shownHookUrl } from "../engine/instances/hooks.ts";
 import { listInstances } from "../store/instances.ts";
-import { pageOfAll } from "./page.ts";
+import { pageOfAll } from "./paging.ts";
+import { type Check, compileCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
 import { closed, page } from "./schemas/common.ts";
 import { CONFIGS, CreateInstance, UpdateInstance } from "./schemas/instances.ts";
-import { type Check, compileCheck } from "./validate.ts";
 
 /** `/v1/admin/instances` and what is under it. */
 export function instanceRoutes(deps: Deps): Route[] {

@@ -5,8 +5,8 @@ import { keyRecord } from "../core/key.ts";
 import { createKey, type Issued, revokeKey, rotateKey } from "../engine/customers/issue.ts";
 import type { Deps } from "../engine/deps.ts";
 import { listKeys } from "../store/keys.ts";
-import { pageOfAll } from "./page.ts";
-import { type Reply, type Route, route } from "./route.ts";
+import { pageOfAll } from "./paging.ts";
+import { type ApiResponse, type Route, route } from "./route.ts";
 import { closed, page } from "./schemas/common.ts";
 import { CreateKey, RotateKey } from "./schemas/keys.ts";
 
@@ -55,6 +55,6 @@ export function keyRoutes(deps: Deps): Route[] {
 }
 
 /** The one answer that shows the key; a repeat has its record only. */
-function issued({ repeated, apiKey, key }: Issued): Reply {
+function issued({ repeated, apiKey, key }: Issued): ApiResponse {
   return { status: repeated ? 200 : 201, data: keyRecord(apiKey, key) };
 }

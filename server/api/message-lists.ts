@@ -11,9 +11,9 @@ import { requireChat } from "../engine/chats/require-chat.ts";
 import type { Deps } from "../engine/deps.ts";
 import { beginChanges, type ChangesCursor, listChanges } from "../store/message-changes.ts";
 import { listMessages, listScheduled, type MessageFilter, type ScheduledCursor } from "../store/message-lists.ts";
-import { listsFor } from "./lists.ts";
-import { pageOf } from "./page.ts";
-import { type Call, type Route, route } from "./route.ts";
+import { listReader } from "./list-reader.ts";
+import { pageOf } from "./paging.ts";
+import { type ApiRequest, type Route, route } from "./route.ts";
 import { decodeCursor, encodeCursor, readCursor } from "./schemas/common.ts";
 import { ListMessages, ListScheduled } from "./schemas/messages.ts";
 
@@ -38,7 +38,7 @@ function listRoute(deps: Deps): Route {
       const filter = await filterOf(deps, caller.customerId, query);
       const place = cursor === undefined ? null : feedPlaceOf(cursor);
       if (updatedAfter !== undefined || place !== null) return { data: await feed(deps, call, filter, place) };
-      const db = listsFor(deps, call);
+      const db = listReader(deps, call);
       const { records, pagination } = await pageOf(
         "msg_",
         query,
@@ -54,7 +54,7 @@ function listRoute(deps: Deps): Route {
 /** What changed, from `place` on. There is always a cursor: behind the last change the next one will stand. */
 async function feed(
   deps: Deps,
-  call: Call<unknown, Query>,
+  call: ApiRequest<unknown, Query>,
   filter: MessageFilter,
   place: ChangesCursor | null,
 ): Promise<MessageList> {
@@ -67,7 +67,7 @@ async function feed(
   const { clock, settings } = deps;
   const real = clock.real();
   const times = { real, shiftMs: clock.now() - real, retentionMs: settings.retentionMs };
-  const db = listsFor(deps, call);
+  const db = listReader(deps, call);
   const from = place ?? (await beginChanges(db, Date.parse(updatedAfter), times));
   const customerId = caller?.customerId as CustomerId;
   const { messages, deleted, next, hasMore } = await listChanges(db, customerId, filter, { place: from, limit, times });
@@ -138,7 +138,7 @@ function scheduledRoute(deps: Deps): Route {
     async handle(call) {
       const { limit, cursor } = call.query;
       const after = cursor === undefined ? null : decodeCursor(cursor, isScheduledPlace);
-      const db = listsFor(deps, call);
+      const db = listReader(deps, call);
       const found = await listScheduled(db, call.caller.customerId, after, limit + 1);
       const messages = found.slice(0, limit).map((message) => messageRecord(message, deps.link));
       const last = found[limit - 1];

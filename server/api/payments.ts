@@ -10,8 +10,8 @@ import type { Commanded } from "../engine/idempotency.ts";
 import { cancelRequest, requirePayment } from "../engine/payments/end-payments.ts";
 import { requestPayment } from "../engine/payments/request-payment.ts";
 import { findPayment, listPayments } from "../store/payments.ts";
-import { listsFor } from "./lists.ts";
-import { pageOf } from "./page.ts";
+import { listReader } from "./list-reader.ts";
+import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 import { CancelPayment, ListPayments, RequestPayment } from "./schemas/payments.ts";
 
@@ -49,7 +49,7 @@ function listRoute(deps: Deps): Route {
     async handle(call) {
       const { caller, query } = call;
       const filter = { status: query.status, ...periodOf(query) };
-      const db = listsFor(deps, call);
+      const db = listReader(deps, call);
       const { records, pagination } = await pageOf("pay_", query, (start, limit) =>
         listPayments(db, caller.customerId, filter, start, limit),
       );

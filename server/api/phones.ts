@@ -20,7 +20,7 @@ import {
 } from "../engine/sandbox/phones.ts";
 import { findLastMessage } from "../store/chats.ts";
 import { addressParam } from "./address-param.ts";
-import { ATTACHMENT_BODY_BYTES_MAX, type Call, type Caller, type Route, route } from "./route.ts";
+import { type ApiRequest, ATTACHMENT_BODY_BYTES_MAX, type Caller, type Route, route } from "./route.ts";
 import {
   PhoneCall,
   PhoneGroupPhoto,
@@ -83,7 +83,10 @@ function actionOf<Body>({
   params,
   body,
   idempotencyKey,
-}: Pick<Call<Body, unknown, { number: string }, Caller<CustomerId>>, "caller" | "params" | "body" | "idempotencyKey">) {
+}: Pick<
+  ApiRequest<Body, unknown, { number: string }, Caller<CustomerId>>,
+  "caller" | "params" | "body" | "idempotencyKey"
+>) {
   return { customerId, number: numberOf(params), idempotencyKey, body };
 }
 

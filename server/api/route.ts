@@ -38,7 +38,12 @@ type Names<Path extends string> = Path extends `${string}:${infer Name}/${infer 
 export type PathParams<Path extends string> = { readonly [Name in Names<Path>]: string };
 
 /** One request that passed every check of the edge. */
-export interface Call<Body = unknown, Query = unknown, Params = unknown, Who extends Caller | null = Caller | null> {
+export interface ApiRequest<
+  Body = unknown,
+  Query = unknown,
+  Params = unknown,
+  Who extends Caller | null = Caller | null,
+> {
   /** Null exactly on a public route. */
   readonly caller: Who;
   /** As its schema says, without its `idempotencyKey`; `undefined` for a route without one. No body counts as `{}`. */
@@ -63,7 +68,7 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown, Who ext
  * What a handler answers. `status` is 200 unless given. `data` is serialized into the envelope; `rawData` is JSON text
  * put there as it is; `stream` takes the response over once its head is written, and the envelope does not apply.
  */
-export type Reply =
+export type ApiResponse =
   | { status?: number; data: unknown }
   | { status?: number; rawData: string }
   | { status?: number; headers: Record<string, string>; stream(response: ServerResponse): void };
@@ -77,7 +82,7 @@ export interface Route {
   readonly body: TSchema | null;
   readonly query: TSchema | null;
   readonly bodyBytesMax: number;
-  handle(call: Call): Reply | Promise<Reply>;
+  handle(call: ApiRequest): ApiResponse | Promise<ApiResponse>;
 }
 
 /** The type of a request part: that of its schema, `undefined` without one. */
@@ -97,7 +102,7 @@ export interface RouteDeclaration<
   query?: Query;
   bodyBytesMax?: number;
   /** Answers, or throws an `ApiError`. Anything else it throws is a 500 and logged. */
-  handle(call: Call<Part<Body>, Part<Query>, PathParams<Path>, CallerOf<S>>): Reply | Promise<Reply>;
+  handle(call: ApiRequest<Part<Body>, Part<Query>, PathParams<Path>, CallerOf<S>>): ApiResponse | Promise<ApiResponse>;
 }
 
 /** Declares a route. The handler's `body`, `query`, `params` and `caller` are typed by the rest of the declaration. */

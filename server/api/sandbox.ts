@@ -23,8 +23,8 @@ import type { Deps } from "../engine/deps.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
-import type { Bodies } from "./bodies.ts";
 import { joinedHeaders } from "./joined-headers.ts";
+import type { BodyBudget } from "./pipeline/body-budget.ts";
 import { type Route, route } from "./route.ts";
 import { InboxBehaviour } from "./schemas/sandbox.ts";
 
@@ -192,7 +192,7 @@ export function inboxRoutes(inboxes: Inboxes): Route[] {
 }
 
 /** The address of every inbox, beside `/v1` and without a key: the token in it and the signature take its place. */
-export function registerInbox(app: FastifyInstance, inboxes: Inboxes, bodies: Bodies): void {
+export function registerInbox(app: FastifyInstance, inboxes: Inboxes, bodies: BodyBudget): void {
   app.addHook("preClose", async () => inboxes.stop());
   app.post<{ Params: { token: string } }>(`${INBOX_PATH}:token`, async (request, reply) => {
     const endpoint = await inboxes.find(request.params.token);

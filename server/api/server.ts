@@ -4,19 +4,19 @@ import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
-import { Bodies } from "./bodies.ts";
-import { ClientGone, mayHaveBody } from "./body.ts";
-import { checkHead, createHttpServer, noteEarlyAnswer, TIMEOUTS, type Timeouts } from "./connection.ts";
-import { renderError } from "./errors.ts";
+import { ClientGone, mayHaveBody } from "./pipeline/body.ts";
+import { BodyBudget } from "./pipeline/body-budget.ts";
+import { checkHead, createHttpServer, noteEarlyAnswer, TIMEOUTS, type Timeouts } from "./pipeline/connection.ts";
+import { renderError } from "./pipeline/errors.ts";
 import {
   type CompiledRoute,
   compileRoute,
   type Edge,
+  type EdgeState,
   type Refusal,
   requestIdOf,
-  type Shared,
   serve,
-} from "./exchange.ts";
+} from "./pipeline/exchange.ts";
 import { METHODS, type Route } from "./route.ts";
 
 /** What `buildServer` is given. */
@@ -26,7 +26,7 @@ export interface ServerOptions extends Edge {
    * Routes beside `/v1`: bare Fastify ones. Their bodies are not read unless they ask `bodies` for them. What they throw
    * is rendered.
    */
-  extra?(app: FastifyInstance, bodies: Bodies): void;
+  extra?(app: FastifyInstance, bodies: BodyBudget): void;
   timeouts?: Timeouts;
   /** Most connections at once; left out: no limit. */
   connectionsMax?: number;
@@ -49,7 +49,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 /** A server that is not listening yet: `listen({ host, port })`, `inject`, `close`. Throws for a route that is declared twice. */
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const shared: Shared = { windows: new Map(), bodies: new Bodies(options.clock) };
+  const shared: EdgeState = { windows: new Map(), bodyBudget: new BodyBudget(options.clock) };
   const app = newFastify(options, shared);
   // Bodies are read by the edge, after the checks that come first, so the framework must not touch any.
   for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -62,7 +62,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
-function newFastify(options: ServerOptions, shared: Shared): FastifyInstance {
+function newFastify(options: ServerOptions, shared: EdgeState): FastifyInstance {
   const { clock, newId, log, timeouts = TIMEOUTS, connectionsMax = null } = options;
   const answered = ({ requestId, status, method }: { requestId: string; status: number; method: string | null }) => {
     log.info("request", { requestId, status, ...(method === null ? {} : { method }) });
@@ -120,7 +120,7 @@ function routingError(code: string): ApiError {
   });
 }
 
-function addRoute(app: FastifyInstance, edge: Edge, shared: Shared, compiled: CompiledRoute): void {
+function addRoute(app: FastifyInstance, edge: Edge, shared: EdgeState, compiled: CompiledRoute): void {
   const { method, path, scope } = compiled.route;
   const isPublic = scope === "public";
   const hasParams = path.includes(":");
@@ -149,7 +149,7 @@ function areIds(params: unknown): boolean {
 /** Answers what no route takes. Under `/v1` only to those who have a key, unless none would have been asked for. */
 function serveUnrouted(
   edge: Edge,
-  shared: Shared,
+  shared: EdgeState,
   request: FastifyRequest,
   reply: FastifyReply,
   refuse: () => Refusal,
@@ -193,8 +193,8 @@ function missing(app: FastifyInstance, request: FastifyRequest): Refusal {
   return { error: new ApiError("METHOD_NOT_ALLOWED", message), allow };
 }
 
-function addExtra(app: FastifyInstance, options: ServerOptions, { bodies }: Shared): void {
-  const { extra, log, counted } = options;
+function addExtra(app: FastifyInstance, options: ServerOptions, { bodyBudget }: EdgeState): void {
+  const { extra, log, completed } = options;
   if (extra === undefined) return;
   app.register((child, _, done) => {
     child.addHook("onRequest", (request, reply, next) => {
@@ -205,7 +205,7 @@ function addExtra(app: FastifyInstance, options: ServerOptions, { bodies }: Shar
       const route = request.routeOptions.url ?? null;
       const { method, id: requestId } = request;
       const { statusCode: status, elapsedTime: durationMs } = reply;
-      counted({ method, route, status, durationMs, keyId: null, customerId: null, limited: false });
+      completed({ method, route, status, durationMs, keyId: null, customerId: null, limited: false });
       log.info("request", { requestId, method, ...(route === null ? {} : { route }), status, durationMs });
       next();
     });
@@ -217,7 +217,7 @@ function addExtra(app: FastifyInstance, options: ServerOptions, { bodies }: Shar
       }
       next(null, payload);
     });
-    extra(child, bodies);
+    extra(child, bodyBudget);
     done();
   });
 }

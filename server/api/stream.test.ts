@@ -10,12 +10,12 @@ import { until } from "../../test/support/wait.ts";
 import { makeEvent } from "../core/event.ts";
 import type { EventId } from "../core/id.ts";
 import { change } from "../engine/commit.ts";
-import { Lasting } from "./lasting.ts";
+import { OpenResponses } from "./open-responses.ts";
 import { Streams, type Subscription } from "./stream.ts";
 
 interface Stage extends TestContext {
   streams: Streams;
-  lasting: Lasting;
+  lasting: OpenResponses;
   open(more?: Partial<Subscription>): Promise<EventStream>;
   /** Commits an event of the context's customer, of `bytes` bytes or a few more; unless `silently`, tells of it. */
   happen(silently?: boolean, bytes?: number): Promise<EventId>;
@@ -25,7 +25,7 @@ interface Stage extends TestContext {
 async function stage(t: Test): Promise<Stage> {
   const made = await testContext();
   const { deps, customer, apiKey } = made;
-  const lasting = new Lasting();
+  const lasting = new OpenResponses();
   const streams = new Streams(deps, lasting);
   const wanted: Partial<Subscription>[] = [];
   const responses: ServerResponse[] = [];

@@ -8,8 +8,8 @@ import type { CustomerId } from "../core/id.ts";
 import { type ApiKey, isUsable } from "../core/key.ts";
 import type { Deps } from "../engine/deps.ts";
 import { findEvent, listEvents, newestPosition, type PositionedEvent } from "../store/events.ts";
-import { closeAfter, type Lasting } from "./lasting.ts";
-import type { Reply } from "./route.ts";
+import { closeAfter, type OpenResponses } from "./open-responses.ts";
+import type { ApiResponse } from "./route.ts";
 
 /** Streams at once. */
 const STREAMS_MAX = 1_000;
@@ -77,20 +77,20 @@ interface Hub {
 /** All open streams of this process. */
 export class Streams {
   readonly #deps: Deps;
-  readonly #lasting: Lasting;
+  readonly #lasting: OpenResponses;
   readonly #hubs = new Map<CustomerId, Hub>();
   readonly #open = new Set<Stream>();
   /** Permits of streams, from the request until the connection is closed. */
   readonly #permits = new FairSemaphore({ permitsMax: STREAMS_MAX, shareOfFree: SHARE_OF_FREE });
   #stopTimers: (() => void)[] = [];
 
-  constructor(deps: Deps, lasting: Lasting) {
+  constructor(deps: Deps, lasting: OpenResponses) {
     this.#deps = deps;
     this.#lasting = lasting;
   }
 
   /** Opens a stream. Throws a 503 when the customer's share of the 1,000 is used up, or when the service is stopping. */
-  async open(subscription: Subscription, isHead: boolean): Promise<Reply> {
+  async open(subscription: Subscription, isHead: boolean): Promise<ApiResponse> {
     const release = this.#acquire(subscription.customerId);
     const from = await this.#place(subscription).catch((error: unknown) => {
       release();

@@ -11,7 +11,7 @@ import type { Deps } from "../engine/deps.ts";
 import { findCustomer } from "../store/customers.ts";
 import { findKey } from "../store/keys.ts";
 import { sumUsage, type UsageOf } from "../store/usage.ts";
-import { listsFor } from "./lists.ts";
+import { listReader } from "./list-reader.ts";
 import { type Caller, type Route, route } from "./route.ts";
 import { UsageQuery } from "./schemas/usage.ts";
 
@@ -49,7 +49,7 @@ export function usageRoutes(deps: Deps, counters: Pick<UsageCounters, "flush">):
         await counters.flush();
         const { fromAt, toAt } = period;
         const stepMs = STEP_MS[query.granularity];
-        const sums = await sumUsage(listsFor(deps, call), whose, { fromAt: floor(fromAt, HOUR_MS), toAt, stepMs });
+        const sums = await sumUsage(listReader(deps, call), whose, { fromAt: floor(fromAt, HOUR_MS), toAt, stepMs });
         const series = pointsOf(period, stepMs).map((at) => ({ at, counts: sums.get(at) ?? noUsage() }));
         const data: Usage = {
           key: key === null ? null : { id: key.id, name: key.name },

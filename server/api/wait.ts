@@ -7,9 +7,9 @@ import type { Deps } from "../engine/deps.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { type EventFilter, findEvent, newestPosition, type PositionedEvent, pageOfEvents } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
-import type { Lasting } from "./lasting.ts";
-import { listsFor } from "./lists.ts";
-import { Patience } from "./patience.ts";
+import { listReader } from "./list-reader.ts";
+import { LongPoll } from "./long-poll.ts";
+import type { OpenResponses } from "./open-responses.ts";
 import { type Route, route } from "./route.ts";
 import { WaitForEvent } from "./schemas/wait.ts";
 
@@ -18,7 +18,7 @@ const WAITS_MAX = 1_000;
 const SHARE_OF_FREE = 4;
 const FULL_RETRY_AFTER_SECONDS = 1;
 
-export function waitRoutes(deps: Deps, lasting: Lasting): Route[] {
+export function waitRoutes(deps: Deps, lasting: OpenResponses): Route[] {
   const permits = new FairSemaphore({ permitsMax: WAITS_MAX, shareOfFree: SHARE_OF_FREE });
   return [
     route({
@@ -38,10 +38,10 @@ export function waitRoutes(deps: Deps, lasting: Lasting): Route[] {
             retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
           });
         }
-        const patience = new Patience(deps, timeoutSeconds * 1_000, lasting, onGone);
+        const patience = new LongPoll(deps, timeoutSeconds * 1_000, lasting, onGone);
         try {
           const wanted = { customerId, filter, from };
-          const event = await firstEvent(deps, listsFor(deps, call), wanted, patience);
+          const event = await firstEvent(deps, listReader(deps, call), wanted, patience);
           return event === null ? { data: null } : { rawData: event.bytes };
         } finally {
           release();
@@ -70,7 +70,7 @@ async function firstEvent(
   deps: Deps,
   db: Store["db"],
   wanted: Wanted,
-  patience: Patience,
+  patience: LongPoll,
 ): Promise<PositionedEvent | null> {
   const { customerId } = wanted;
   const stopListening = deps.feeds.listen(customerId, () => patience.wake());

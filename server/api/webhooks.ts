@@ -20,16 +20,16 @@ import { requireDelivery, testWebhook } from "../engine/webhooks/redeliver.ts";
 import { type ReplayRequest, replay } from "../engine/webhooks/replay.ts";
 import { findConfiguration, listWebhooks } from "../store/webhooks.ts";
 import { oneRecord } from "./deliveries.ts";
-import type { Lasting } from "./lasting.ts";
-import { Patience } from "./patience.ts";
-import { type Reply, type Route, route } from "./route.ts";
+import { LongPoll } from "./long-poll.ts";
+import type { OpenResponses } from "./open-responses.ts";
+import { type ApiResponse, type Route, route } from "./route.ts";
 import { CommandWebhook, CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "./schemas/webhooks.ts";
 
 /** How long a test waits for its first attempt, in real milliseconds. */
 const TEST_MS_MAX = 5_000;
 
 /** `/v1/webhooks` and what is under it, but for deliveries. */
-export function webhookRoutes(deps: Deps, lasting: Lasting): Route[] {
+export function webhookRoutes(deps: Deps, lasting: OpenResponses): Route[] {
   return [
     ...configurationRoutes(deps),
     ...endpointsRoutes(deps),
@@ -155,7 +155,7 @@ function secretRoutes(deps: Deps): Route[] {
   );
 }
 
-function testRoutes(deps: Deps, lasting: Lasting): Route[] {
+function testRoutes(deps: Deps, lasting: OpenResponses): Route[] {
   return WAYS.map((way) =>
     route({
       method: "POST",
@@ -167,7 +167,7 @@ function testRoutes(deps: Deps, lasting: Lasting): Route[] {
         const command = { key, customerId, route: `POST ${path}/test`, body: {} };
         const tested = await testWebhook(deps, command, customerId, { target, correlationId });
         const id = (tested.repeated ? tested.result : tested.value.id) as DeliveryId;
-        const patience = new Patience(deps, TEST_MS_MAX, lasting, onGone);
+        const patience = new LongPoll(deps, TEST_MS_MAX, lasting, onGone);
         return { data: await testedRecord(deps, await firstAttempt(deps, customerId, id, patience)) };
       },
     }),
@@ -175,7 +175,7 @@ function testRoutes(deps: Deps, lasting: Lasting): Route[] {
 }
 
 /** The delivery once its first attempt has ended, or as it is when the patience is over. */
-async function firstAttempt(deps: Deps, customerId: CustomerId, id: DeliveryId, patience: Patience): Promise<Delivery> {
+async function firstAttempt(deps: Deps, customerId: CustomerId, id: DeliveryId, patience: LongPoll): Promise<Delivery> {
   const stopListening = deps.attempted.listen(id, () => patience.wake());
   try {
     for (;;) {
@@ -231,7 +231,7 @@ async function configuredReply(
   customerId: CustomerId,
   commanded: Commanded<Configured> | { repeated: true; result: EndpointRef },
   status: number,
-): Promise<Reply> {
+): Promise<ApiResponse> {
   if (!commanded.repeated) return { status, data: recordOf(deps, commanded.value.endpoint, commanded.value.secret) };
   return { data: recordOf(deps, await requireEndpoint(deps, customerId, commanded.result)) };
 }

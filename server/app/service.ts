@@ -4,13 +4,12 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
-import { connectionsMaxOf, readOpenFilesMax } from "../api/connection-limit.ts";
+import { allRoutes } from "../api/all-routes.ts";
 import { isForwarded } from "../api/forwarded.ts";
 import { addHealthRoutes } from "../api/health.ts";
-import { registerHooks } from "../api/hooks.ts";
-import { Lasting } from "../api/lasting.ts";
-import { addReference } from "../api/reference.ts";
-import { allRoutes } from "../api/routes.ts";
+import { addHooks } from "../api/hooks.ts";
+import { OpenResponses } from "../api/open-responses.ts";
+import { connectionsMaxOf, readOpenFilesMax } from "../api/pipeline/connection-limit.ts";
 import { Inboxes, registerInbox } from "../api/sandbox.ts";
 import { buildServer } from "../api/server.ts";
 import { type Clock, type Shift, systemClock } from "../clock.ts";
@@ -29,6 +28,7 @@ import { createLog, type Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { Fetcher } from "../outgoing/fetch.ts";
 import { Poster } from "../outgoing/post.ts";
+import { addReference } from "../pages/reference.ts";
 import { PeerFault } from "../providers/provider.ts";
 import { createSealer, fingerprint, loadSecretKey } from "../secrets.ts";
 import { hasRealInstance } from "../store/instances.ts";
@@ -134,7 +134,7 @@ class Composition {
   #isSandbox = true;
   #poster: Poster;
   readonly #fetcher: Fetcher;
-  readonly #lasting = new Lasting();
+  readonly #lasting = new OpenResponses();
   #url = "";
   #state: "starting" | "ready" | "closing" = "starting";
 
@@ -241,12 +241,12 @@ class Composition {
     return buildServer({
       routes,
       authenticate,
-      touch: (key) => this.#usage.used(key.id),
+      keyUsed: (key) => this.#usage.used(key.id),
       rateLimit: this.#config.rateLimit,
       connectionsMax: connectionsMaxOf(readOpenFilesMax()),
-      available: () => (store.backlog > BACKLOG_MAX ? BUSY_RETRY_AFTER_SECONDS : null),
+      overloadSeconds: () => (store.backlog > BACKLOG_MAX ? BUSY_RETRY_AFTER_SECONDS : null),
       isClosing: () => this.#state !== "ready",
-      counted: (answered) => {
+      completed: (answered) => {
         metrics.countRequest(answered);
         if (answered.keyId === null) return;
         this.#usage.count([answered.keyId], answered.limited ? "rateLimited" : "requests");
@@ -258,7 +258,7 @@ class Composition {
       extra: (extra, bodies) => {
         addHealthRoutes(extra, createHealth({ deps, metrics, authenticate, state: () => this.#state }));
         registerInbox(extra, inboxes, bodies);
-        registerHooks(extra, deps, bodies);
+        addHooks(extra, deps, bodies);
         addReference(extra, { routes, version: this.#options.version, baseUrl: () => this.#url });
       },
     });

@@ -76,7 +76,7 @@ test("the rate limit is in the headers of every authenticated answer, and 429 na
 });
 
 test("overload refuses what writes before it asks for a key; reads and admins go on", async (t) => {
-  const { port } = await startEdge(t, { available: () => 7 });
+  const { port } = await startEdge(t, { overloadSeconds: () => 7 });
   const refused = await ask(port, http(POST));
   check(refused, {
     name: "overload",

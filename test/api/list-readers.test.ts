@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
-import { CLIENT_GONE, listsFor } from "../../server/api/lists.ts";
+import { CLIENT_GONE, listReader } from "../../server/api/list-reader.ts";
 import { messageRoutes } from "../../server/api/messages.ts";
 import { route } from "../../server/api/route.ts";
 import { createHealth } from "../../server/app/health.ts";
@@ -62,7 +62,7 @@ test("a list whose client has gone begins no further statement", async (t: NodeT
   const made = await openContext(t, { through: lists.through });
   const leave: (() => void)[] = [];
   const call = { caller: { customerId: made.customer.id }, onGone: (action: () => void) => void leave.push(action) };
-  const db = listsFor(made.deps, call as never);
+  const db = listReader(made.deps, call as never);
   const listing = listMessages(db, made.customer.id, { direction: "inbound" }, FIRST_PAGE, 50);
   await until(() => lists.asked.length === 1, { what: "the first statement of the list" });
   for (const action of leave) action();

@@ -1,7 +1,7 @@
 /** The whole service of one life, put together as the product does it: real store, engine and handlers; all else simulated. */
 
 import type { FastifyInstance } from "fastify";
-import { allRoutes } from "../../server/api/routes.ts";
+import { allRoutes } from "../../server/api/all-routes.ts";
 import { Inboxes, registerInbox } from "../../server/api/sandbox.ts";
 import { buildServer } from "../../server/api/server.ts";
 import { bootstrap } from "../../server/app/bootstrap.ts";
@@ -139,11 +139,11 @@ export class Service {
     return buildServer({
       routes: allRoutes(deps, this.#usage, this.#inboxes),
       authenticate: (key) => deps.configCache.key(hashKey(key)) ?? deps.configCache.findKey(hashKey(key)),
-      touch: (key) => this.#usage.used(key.id),
+      keyUsed: (key) => this.#usage.used(key.id),
       rateLimit: config.rateLimit,
-      available: () => null,
+      overloadSeconds: () => null,
       isClosing: () => this.#closing,
-      counted: ({ keyId, limited }) => {
+      completed: ({ keyId, limited }) => {
         if (keyId !== null) this.#usage.count([keyId], limited ? "rateLimited" : "requests");
       },
       log: logTo(fault),

@@ -48,8 +48,8 @@ export async function startAdminApi(t: Test, options: TestContextOptions = {}): 
   const inboxes = new Inboxes(deps, (path) => url + path);
   const { port } = await startEdge(t, {
     authenticate: (secret) => deps.configCache.findKey(hashKey(secret)),
-    touch: (used) => usage.used(used.id),
-    counted: ({ keyId }) => {
+    keyUsed: (used) => usage.used(used.id),
+    completed: ({ keyId }) => {
       if (keyId !== null) usage.count([keyId], "requests");
     },
     clock: deps.clock,

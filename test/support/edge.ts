@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { CHANNELS, ERROR_STATUS, type Failure } from "../../sdk/wire.ts";
-import type { Answered } from "../../server/api/exchange.ts";
+import type { CompletedRequest } from "../../server/api/pipeline/exchange.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "../../server/api/route.ts";
 import { Address, closed, HttpsUrl, IdempotencyKey, Metadata, page, text } from "../../server/api/schemas/common.ts";
 import { buildServer, type ServerOptions } from "../../server/api/server.ts";
@@ -134,22 +134,22 @@ export interface TestEdge {
   app: FastifyInstance;
   port: number;
   lines: { event: string; fields: LogFields }[];
-  counted: Answered[];
+  counted: CompletedRequest[];
 }
 
 /** An edge that listens on a free port until the test ends. Without a rate limit unless `options` sets one. */
 export async function startEdge(t: TestContext, options: Partial<ServerOptions> = {}): Promise<TestEdge> {
   const lines: TestEdge["lines"] = [];
-  const counted: Answered[] = [];
+  const counted: CompletedRequest[] = [];
   const line = (event: string, fields: LogFields = {}) => void lines.push({ event, fields });
   const clock = systemClock();
   const app = buildServer({
     authenticate: (secret) => BY_HASH.get(hashKey(secret)) ?? null,
-    touch: () => {},
+    keyUsed: () => {},
     rateLimit: null,
-    available: () => null,
+    overloadSeconds: () => null,
     isClosing: () => false,
-    counted: (answered) => void counted.push(answered),
+    completed: (answered) => void counted.push(answered),
     log: { debug: line, info: line, warn: line, error: line },
     clock,
     newId: createIdSource(() => clock.real(), randomBytes),

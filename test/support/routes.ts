@@ -1,7 +1,7 @@
 /** Every route of the service under `/v1`, as it is declared; for tests that go through all of them. */
 
+import { allRoutes } from "../../server/api/all-routes.ts";
 import type { Route } from "../../server/api/route.ts";
-import { allRoutes } from "../../server/api/routes.ts";
 import { Inboxes } from "../../server/api/sandbox.ts";
 import { testContext } from "./context.ts";
 

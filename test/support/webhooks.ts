@@ -3,7 +3,7 @@
 import type { TestContext as NodeTest } from "node:test";
 import type { DeliveryList, EventType, Webhook } from "../../sdk/wire.ts";
 import { deliveryRoutes } from "../../server/api/deliveries.ts";
-import { Lasting } from "../../server/api/lasting.ts";
+import { OpenResponses } from "../../server/api/open-responses.ts";
 import { webhookRoutes } from "../../server/api/webhooks.ts";
 import { type Event, makeEvent } from "../../server/core/event.ts";
 import type { MessageId } from "../../server/core/id.ts";
@@ -18,7 +18,7 @@ export const URL_B = "https://b.example.com/hooks";
 /** The routes of webhooks and deliveries, until the test ends. */
 export function serveWebhooks(t: NodeTest): Promise<Served> {
   // Nothing delivers here: a service that stops waits for no attempt.
-  const lasting = new Lasting();
+  const lasting = new OpenResponses();
   lasting.stop();
   return served(t, (deps) => [...webhookRoutes(deps, lasting), ...deliveryRoutes(deps)]);
 }

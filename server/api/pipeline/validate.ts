@@ -2,12 +2,12 @@
 
 import type { ErrorObject } from "ajv";
 import type { TSchema } from "typebox";
-import type { ErrorDetail } from "../../sdk/wire.ts";
-import { AMOUNT_EXPECTED } from "../core/payment.ts";
+import type { ErrorDetail } from "../../../sdk/wire.ts";
+import { AMOUNT_EXPECTED } from "../../core/payment.ts";
+import { closed, FORMATS } from "../schemas/common.ts";
 import { compileSchema, type JsonSchema, type Part, type Validate } from "./compile-schema.ts";
 import { DETAILS_MAX } from "./errors.ts";
 import { isStorable, quote, WrittenNumber, writtenNumbers } from "./json.ts";
-import { closed, FORMATS } from "./schemas/common.ts";
 
 /** Names what is wrong with a value, at most 100 things; nothing when it is as its schema says. Fills in defaults. */
 export type Check = (value: unknown) => readonly ErrorDetail[];

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Type } from "typebox";
-import { Sample } from "../../test/support/edge.ts";
-import { invalidFields } from "../core/error.ts";
-import { closed, Phone, page, text } from "./schemas/common.ts";
-import { CONFIGS } from "./schemas/instances.ts";
+import { Sample } from "../../../test/support/edge.ts";
+import { invalidFields } from "../../core/error.ts";
+import { closed, Phone, page, text } from "../schemas/common.ts";
+import { CONFIGS } from "../schemas/instances.ts";
 import { compileCheck } from "./validate.ts";
 
 const checkSample = compileCheck("body", Sample);

@@ -1,7 +1,7 @@
 /** Schemas as tables of fields, for the page. Pure. */
 
+import type { PublishedSchema } from "../api/openapi/schema.ts";
 import { html, type Markup, prose } from "./markup.ts";
-import type { PublishedSchema } from "./schema.ts";
 
 interface Row {
   name: string;

@@ -1,7 +1,7 @@
 /** Bodies of requests: whether there may be one, and its bytes, read within a limit. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ApiError } from "../core/error.ts";
+import { ApiError } from "../../core/error.ts";
 import { quote } from "./json.ts";
 
 /** The client has gone or was cut off before its request was served: nobody waits for the response. */

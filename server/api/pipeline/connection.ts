@@ -2,13 +2,13 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../clock.ts";
-import { ApiError } from "../core/error.ts";
-import type { NewId } from "../core/id.ts";
+import type { Clock } from "../../clock.ts";
+import { ApiError } from "../../core/error.ts";
+import type { NewId } from "../../core/id.ts";
+import { METHODS } from "../route.ts";
 import { awaitContinue } from "./body.ts";
 import { limitConnections } from "./connection-limit.ts";
 import { renderError } from "./errors.ts";
-import { METHODS } from "./route.ts";
 
 /** How long a client may take, in milliseconds. Checked every `checkMs`. */
 export interface Timeouts {

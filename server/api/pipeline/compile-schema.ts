@@ -1,9 +1,9 @@
 /** The validator of requests: Ajv, with the keywords replaced whose work a caller could make as large as it likes. */
 
 import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from "ajv";
-import { AMOUNT_MAX, AMOUNT_MIN, parseAmount } from "../core/payment.ts";
+import { AMOUNT_MAX, AMOUNT_MIN, parseAmount } from "../../core/payment.ts";
+import { FORMATS, jsonBytesWithin } from "../schemas/common.ts";
 import { DETAILS_MAX } from "./errors.ts";
-import { FORMATS, jsonBytesWithin } from "./schemas/common.ts";
 
 /** The part of a request that a schema is for. Only a query is text throughout, so only there numbers are read from it. */
 export type Part = "body" | "query";

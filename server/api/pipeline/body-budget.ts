@@ -1,9 +1,9 @@
 /** The memory that bodies of requests take while they are read and worked on: one budget for all of them, in turns by customer. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../clock.ts";
-import { ApiError } from "../core/error.ts";
-import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
+import type { Clock } from "../../clock.ts";
+import { ApiError } from "../../core/error.ts";
+import { FairSemaphore, type Release } from "../../core/fair-semaphore.ts";
 import { announcedBytes, ClientGone, readBody } from "./body.ts";
 
 /** Up to this size a body is small: it is counted by number, so that it never waits behind large ones. In bytes. */
@@ -33,7 +33,7 @@ const WAIT_MS_MAX = 5_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /** How a body is read. */
-export interface BodyWanted {
+export interface BodyLimits {
   /** Largest body, in bytes; a larger one is a 413. */
   bytesMax: number;
   /** Asked once, as soon as it is certain that there is a body; refuses by throwing. */
@@ -41,7 +41,7 @@ export interface BodyWanted {
 }
 
 /** The budget of all bodies of this process. */
-export class Bodies {
+export class BodyBudget {
   readonly #clock: Clock;
   readonly #small = pool(SMALL_BODIES_MAX);
   readonly #large = pool(LARGE_BODY_BYTES_MAX);
@@ -127,12 +127,12 @@ function busy(isOwn: boolean): ApiError {
 
 /** The body of one request, and what it holds of the budget until `release`. */
 export class HeldBody {
-  readonly #bodies: Bodies;
+  readonly #bodies: BodyBudget;
   readonly #owner: string;
   #releases: Release[] = [];
   #isReleased = false;
 
-  constructor(bodies: Bodies, owner: string) {
+  constructor(bodies: BodyBudget, owner: string) {
     this.#bodies = bodies;
     this.#owner = owner;
   }
@@ -141,7 +141,7 @@ export class HeldBody {
    * The bytes of the body, empty if there is none. A body of announced length waits before its first byte is taken; one
    * in chunks waits each time it outgrows what it holds. Throws as `readBody` does, and a 503 if the budget is used up.
    */
-  read(request: IncomingMessage, response: ServerResponse, wanted: BodyWanted): Promise<Buffer> {
+  read(request: IncomingMessage, response: ServerResponse, wanted: BodyLimits): Promise<Buffer> {
     const { bytesMax, admit = () => {} } = wanted;
     return readBody(request, response, { bytesMax, admit, reserve: (bytes) => this.#reserve(bytes, request) });
   }

@@ -1,8 +1,8 @@
 /** JSON of bodies: neither too deep nor too much, and nothing in it that no store takes. */
 
 import { isUtf8 } from "node:buffer";
-import type { ErrorDetail } from "../../sdk/wire.ts";
-import { ApiError, invalidFields } from "../core/error.ts";
+import type { ErrorDetail } from "../../../sdk/wire.ts";
+import { ApiError, invalidFields } from "../../core/error.ts";
 import { DETAILS_MAX } from "./errors.ts";
 
 /** Deepest nesting of a body. */

@@ -5,20 +5,20 @@ import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { SimulatedClock } from "../../test/support/clock.ts";
-import { AUTH, failureOf, GOOD, http, JSON_TYPE, OTHER, startEdge } from "../../test/support/edge.ts";
-import { ask } from "../../test/support/socket.ts";
-import { until } from "../../test/support/wait.ts";
-import { Bodies } from "./bodies.ts";
-import { ATTACHMENT_BODY_BYTES_MAX } from "./route.ts";
-import type { ServerOptions } from "./server.ts";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { AUTH, failureOf, GOOD, http, JSON_TYPE, OTHER, startEdge } from "../../../test/support/edge.ts";
+import { ask } from "../../../test/support/socket.ts";
+import { until } from "../../../test/support/wait.ts";
+import { ATTACHMENT_BODY_BYTES_MAX } from "../route.ts";
+import type { ServerOptions } from "../server.ts";
+import { BodyBudget } from "./body-budget.ts";
 
 const UPLOAD = "POST /v1/messages/carousel";
 /** Uploads of the largest size that one customer may have read at once. */
 const OWN_MAX = 5;
 
 async function stage(t: TestContext, options: Partial<ServerOptions> = {}) {
-  let bodies: Bodies | undefined;
+  let bodies: BodyBudget | undefined;
   const edge = await startEdge(t, {
     ...options,
     extra: (_, given) => {
@@ -118,7 +118,7 @@ test("a body in chunks is counted as it grows, waits where it may not, and is ta
 
 test("large bodies are worked on one at a time, with a turn of the loop between two, and one that waits for something gives way", async () => {
   const clock = new SimulatedClock();
-  const bodies = new Bodies(clock);
+  const bodies = new BodyBudget(clock);
   const request = { once: () => {}, off: () => {} } as unknown as IncomingMessage;
   const order: string[] = [];
   const take = async (owner: string) => {

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { AUTH, http, startEdge, type TestEdge } from "../../test/support/edge.ts";
-import { until } from "../../test/support/wait.ts";
+import { AUTH, http, startEdge, type TestEdge } from "../../../test/support/edge.ts";
+import { until } from "../../../test/support/wait.ts";
+import { route } from "../route.ts";
 import { connectionsMaxOf, readOpenFilesMax } from "./connection-limit.ts";
-import { route } from "./route.ts";
 
 interface Client {
   socket: Socket;

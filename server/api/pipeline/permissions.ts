@@ -1,9 +1,9 @@
 /** Which permission of a key opens a route. */
 
-import type { KeyPermission } from "../../sdk/wire.ts";
-import { ApiError } from "../core/error.ts";
-import type { ApiKey } from "../core/key.ts";
-import type { Route } from "./route.ts";
+import type { KeyPermission } from "../../../sdk/wire.ts";
+import { ApiError } from "../../core/error.ts";
+import type { ApiKey } from "../../core/key.ts";
+import type { Route } from "../route.ts";
 
 const UNDER_WEBHOOKS = /^\/v1\/webhooks(\/|$)/;
 

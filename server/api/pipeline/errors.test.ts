@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ERROR_STATUS, type ErrorCode } from "../../sdk/wire.ts";
-import { failureOf } from "../../test/support/edge.ts";
-import { ApiError } from "../core/error.ts";
+import { ERROR_STATUS, type ErrorCode } from "../../../sdk/wire.ts";
+import { failureOf } from "../../../test/support/edge.ts";
+import { ApiError } from "../../core/error.ts";
 import { DETAILS_MAX, renderError } from "./errors.ts";
 
 test("every code is rendered in the envelope with its status", () => {

@@ -1,8 +1,8 @@
 /** The one place where an error becomes an answer. What is not an `ApiError` says nothing about the inside. */
 
-import type { ErrorCode, ErrorDetail, Failure } from "../../sdk/wire.ts";
-import { ApiError } from "../core/error.ts";
-import { RowUnreadable } from "../store/rows.ts";
+import type { ErrorCode, ErrorDetail, Failure } from "../../../sdk/wire.ts";
+import { ApiError } from "../../core/error.ts";
+import { RowUnreadable } from "../../store/rows.ts";
 
 /** Most `details` of one answer. */
 export const DETAILS_MAX = 100;

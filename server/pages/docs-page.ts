@@ -1,16 +1,16 @@
 /** The reference as one page of HTML, made from the document: it loads nothing, from here or anywhere else. Pure. */
 
-import { ERROR_STATUS, type ErrorCode } from "../../../sdk/wire.ts";
-import type { Answer } from "./answers.ts";
+import { ERROR_STATUS, type ErrorCode } from "../../sdk/wire.ts";
+import type { Answer } from "../api/openapi/answers.ts";
+import type { OpenApiDocument, PublishedOperation } from "../api/openapi/document.ts";
+import { ERROR_SENTENCES } from "../api/openapi/errors.ts";
+import type { Notification } from "../api/openapi/notifications.ts";
+import type { Parameter } from "../api/openapi/parameters.ts";
+import { type PublishedSchema, refTo } from "../api/openapi/schema.ts";
 import { curlOf } from "./curl.ts";
-import type { OpenApiDocument, PublishedOperation } from "./document.ts";
-import { ERROR_SENTENCES } from "./errors.ts";
 import { fieldRow, fieldsTable, typeOf } from "./fields-table.ts";
 import { html, json, Markup, prose } from "./markup.ts";
-import type { Notification } from "./notifications.ts";
-import { SCRIPT, STYLE } from "./page-style.ts";
-import type { Parameter } from "./parameters.ts";
-import { type PublishedSchema, refTo } from "./schema.ts";
+import { SCRIPT, STYLE } from "./style.ts";
 
 /** What pages are made from: the document, and where the service is reached. */
 interface Source {

@@ -9,7 +9,7 @@ export function closeAfter(response: ServerResponse): void {
 }
 
 /** What has to end before the service can. */
-export class Lasting {
+export class OpenResponses {
   readonly #ends = new Set<() => void>();
   #stopped = false;
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ApiError } from "../core/error.ts";
+import { ApiError } from "../../core/error.ts";
 import { DEPTH_MAX, FIELDS_MAX, parseJson, quote } from "./json.ts";
 
 function refusal(source: string | Buffer): { code: string; paths: string[] | undefined } {

@@ -1,16 +1,21 @@
 /** A request that waits for something: until its time is up, the service stops, or its client has gone. */
 
 import type { Deps } from "../engine/deps.ts";
-import type { Lasting } from "./lasting.ts";
+import type { OpenResponses } from "./open-responses.ts";
 
 /** Ends after `ms` real milliseconds, at a stop of the service, or when the client has gone: whichever comes first. */
-export class Patience {
+export class LongPoll {
   readonly #ends: (() => void)[] = [];
   #isOver = false;
   #isWoken = false;
   #resume = () => {};
 
-  constructor({ clock }: Pick<Deps, "clock">, ms: number, lasting: Lasting, onGone: (action: () => void) => void) {
+  constructor(
+    { clock }: Pick<Deps, "clock">,
+    ms: number,
+    lasting: OpenResponses,
+    onGone: (action: () => void) => void,
+  ) {
     const end = () => this.end();
     this.#ends.push(clock.after(ms, end), lasting.add(end));
     onGone(end);

@@ -2,12 +2,12 @@
 
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { buildDocument, type OpenApiDocument } from "../api/openapi/document.ts";
+import { renderGuide } from "../api/openapi/guide.ts";
+import type { Route } from "../api/route.ts";
+import { renderPage } from "./docs-page.ts";
 import { EncodedBody, encodingFor } from "./encodings.ts";
-import { buildDocument, type OpenApiDocument } from "./openapi/document.ts";
-import { renderGuide } from "./openapi/guide.ts";
-import { renderPage } from "./openapi/page.ts";
-import { SCRIPT, STYLE } from "./openapi/page-style.ts";
-import type { Route } from "./route.ts";
+import { SCRIPT, STYLE } from "./style.ts";
 
 /** What the reference is of. */
 export interface ReferenceOptions {

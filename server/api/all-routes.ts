@@ -15,9 +15,9 @@ import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoutes } from "./events.ts";
 import { instanceRoutes } from "./instances.ts";
 import { keyRoutes } from "./keys.ts";
-import { Lasting } from "./lasting.ts";
 import { messageRoutes } from "./messages.ts";
 import { numberRoutes } from "./numbers.ts";
+import { OpenResponses } from "./open-responses.ts";
 import { optOutRoutes } from "./opt-outs.ts";
 import { paymentRoutes } from "./payments.ts";
 import { phoneRoutes } from "./phones.ts";
@@ -34,7 +34,7 @@ export function allRoutes(
   deps: Deps,
   usage: Pick<UsageCounters, "flush">,
   inboxes: Inboxes,
-  lasting: Lasting = new Lasting(),
+  lasting: OpenResponses = new OpenResponses(),
 ): Route[] {
   const inquiries = new Inquiries(deps);
   return [

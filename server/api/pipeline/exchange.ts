@@ -1,24 +1,24 @@
 /** One request on its way through the checks, in their order, to the one answer that is written. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { KeyPermission, RateLimit } from "../../sdk/wire.ts";
-import type { Clock } from "../clock.ts";
-import { ApiError, invalidField, invalidFields } from "../core/error.ts";
-import { type CustomerId, type KeyId, type NewId, newCorrelationId, type Random } from "../core/id.ts";
-import { type ApiKey, isUsable, isWellFormedKey } from "../core/key.ts";
-import { type RateLimitResult, type RateLimitState, retryAfterSeconds, take } from "../core/rate-limit.ts";
-import type { Log } from "../log.ts";
-import type { Bodies, HeldBody } from "./bodies.ts";
+import type { KeyPermission, RateLimit } from "../../../sdk/wire.ts";
+import type { Clock } from "../../clock.ts";
+import { ApiError, invalidField, invalidFields } from "../../core/error.ts";
+import { type CustomerId, type KeyId, type NewId, newCorrelationId, type Random } from "../../core/id.ts";
+import { type ApiKey, isUsable, isWellFormedKey } from "../../core/key.ts";
+import { type RateLimitResult, type RateLimitState, retryAfterSeconds, take } from "../../core/rate-limit.ts";
+import type { Log } from "../../log.ts";
+import type { ApiRequest, ApiResponse, Route } from "../route.ts";
 import { admitJson, ClientGone, mayHaveBody } from "./body.ts";
+import type { BodyBudget, HeldBody } from "./body-budget.ts";
 import { checkHead, noteEarlyAnswer } from "./connection.ts";
 import { renderError } from "./errors.ts";
 import { parseJson } from "./json.ts";
 import { checkPermissions, permissionsFor } from "./permissions.ts";
-import type { Call, Reply, Route } from "./route.ts";
 import { type Check, compileCheck } from "./validate.ts";
 
 /** A request that was answered, for metrics and usage. `route` is its pattern, null where none matched. */
-export interface Answered {
+export interface CompletedRequest {
   method: string;
   route: string | null;
   /** 499 when the client had gone before there was an answer. */
@@ -36,13 +36,13 @@ export interface Edge {
   /** The key with this secret, or null. Whether it is revoked or expired is judged here. At once where it can. */
   authenticate(secret: string): ApiKey | null | Promise<ApiKey | null>;
   /** Told of each use of a key. */
-  touch(key: ApiKey): void;
+  keyUsed(key: ApiKey): void;
   /** Of keys without one of their own; null: no limit. */
   rateLimit: RateLimit | null;
   /** Null when work can be taken on; else in how many seconds to try again. Asked for whatever writes, but not for admins' routes. */
-  available(): number | null;
+  overloadSeconds(): number | null;
   isClosing(): boolean;
-  counted(answered: Answered): void;
+  completed(answered: CompletedRequest): void;
   log: Log;
   clock: Clock;
   newId: NewId;
@@ -50,10 +50,10 @@ export interface Edge {
 }
 
 /** What all requests to one server share. */
-export interface Shared {
+export interface EdgeState {
   /** Rate limits that are running, by key. */
   windows: RateLimitState;
-  bodies: Bodies;
+  bodyBudget: BodyBudget;
 }
 
 /** A route with its schemas compiled. */
@@ -90,7 +90,7 @@ export type Target =
 
 interface Exchange {
   edge: Edge;
-  shared: Shared;
+  shared: EdgeState;
   request: IncomingMessage;
   response: ServerResponse;
   requestId: string;
@@ -122,7 +122,7 @@ function correlationIdOf(request: IncomingMessage, random: Random): string {
 /** Takes a request to its answer. Never rejects. Does not yield before the handler where there is no body to wait for. */
 export async function serve(
   edge: Edge,
-  shared: Shared,
+  shared: EdgeState,
   request: IncomingMessage,
   response: ServerResponse,
   requestId: string,
@@ -181,7 +181,7 @@ function checkAvailable({ edge, request, compiled, closing }: Exchange): void {
   }
   const reads = request.method === "GET" || request.method === "HEAD";
   if (reads || compiled?.route.scope === "admin") return;
-  const retryAfterSeconds = edge.available();
+  const retryAfterSeconds = edge.overloadSeconds();
   if (retryAfterSeconds === null) return;
   const message = `The service is overloaded. Try again in ${retryAfterSeconds} s.`;
   throw new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds });
@@ -219,13 +219,13 @@ function admitKey(exchange: Exchange, key: ApiKey): void {
   const { edge, shared, request } = exchange;
   const now = edge.clock.real();
   exchange.key = key;
-  edge.touch(key);
+  edge.keyUsed(key);
   const limit = key.rateLimit ?? edge.rateLimit;
   if (limit !== null) {
     exchange.rate = take(shared.windows, key.id, limit, now);
     if (!exchange.rate.allowed) throw rateLimited(limit, retryAfterSeconds(exchange.rate, now));
   }
-  shared.bodies.checkQueue(ownerOf(key), request);
+  shared.bodyBudget.checkQueue(ownerOf(key), request);
 }
 
 function rateLimited({ limit, windowSeconds }: RateLimit, seconds: number): ApiError {
@@ -247,7 +247,7 @@ function checkScope(route: Route, { key }: Exchange): void {
 type Routed = Extract<Target, { params: unknown }>;
 
 /** The call as its route promises it. Every bad field of query and body is named at once. */
-function makeCall(exchange: Exchange, { compiled, query, params }: Routed, body: unknown): Call {
+function makeCall(exchange: Exchange, { compiled, query, params }: Routed, body: unknown): ApiRequest {
   const { request, key } = exchange;
   const { route, checkBody, checkQuery } = compiled;
   if (key === null && route.scope !== "public") throw new Error("a route was reached without a key");
@@ -279,7 +279,7 @@ function makeCall(exchange: Exchange, { compiled, query, params }: Routed, body:
 async function readJson(exchange: Exchange, { bodyBytesMax: bytesMax }: Route): Promise<unknown> {
   const { shared, request, response, key } = exchange;
   if (key === null) throw new Error("a body was read without a key");
-  const body = shared.bodies.open(ownerOf(key));
+  const body = shared.bodyBudget.open(ownerOf(key));
   exchange.body = body;
   const bytes = await body.read(request, response, { bytesMax, admit: () => admitJson(request) });
   if (bytes.length === 0) return undefined;
@@ -307,7 +307,7 @@ function takeIdempotencyKey(request: IncomingMessage, body: unknown): string | n
   return inHeader;
 }
 
-function sendReply(exchange: Exchange, reply: Reply): void {
+function sendReply(exchange: Exchange, reply: ApiResponse): void {
   const { status = 200 } = reply;
   if ("stream" in reply) {
     const { request, response } = exchange;
@@ -378,7 +378,7 @@ function finish(exchange: Exchange, status: number): void {
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
   const keyId = key?.id ?? null;
   const customerId = key?.customerId ?? null;
-  edge.counted({ method, route, status, durationMs, keyId, customerId, limited: rate?.allowed === false });
+  edge.completed({ method, route, status, durationMs, keyId, customerId, limited: rate?.allowed === false });
   edge.log.info("request", {
     requestId,
     correlationId,

@@ -1,7 +1,7 @@
 /** Requests as commands that can be pasted into a shell. Pure. */
 
-import type { PublishedOperation } from "./document.ts";
-import type { Parameter } from "./parameters.ts";
+import type { PublishedOperation } from "../api/openapi/document.ts";
+import type { Parameter } from "../api/openapi/parameters.ts";
 
 /** How to call the operation of a document with curl: with the examples of its parameters and its body. */
 export function curlOf(baseUrl: string, method: string, template: string, operation: PublishedOperation): string {
