@@ -10,12 +10,12 @@ export interface Clock {
 }
 
 /** How far the service is ahead of the real time, in milliseconds: whoever has it moves the clock that goes by it. */
-export interface Shift {
+export interface ClockShift {
   ms: number;
 }
 
 /** The machine's clock, ahead by `shift`. */
-export function systemClock(shift: Shift = { ms: 0 }): Clock {
+export function systemClock(shift: ClockShift = { ms: 0 }): Clock {
   return {
     now: () => Date.now() + shift.ms,
     real: () => Date.now(),

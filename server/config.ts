@@ -52,7 +52,7 @@ export interface Config {
 }
 
 /** A row of the table: what documentation and `--help` say of a setting. */
-export interface Setting<Default = string | null> {
+export interface ConfigSetting<Default = string | null> {
   /** Name of the environment variable. */
   name: string;
   /** The name in lower case with dashes: `--tb-data-dir`. */
@@ -67,7 +67,7 @@ export interface Setting<Default = string | null> {
   secret: boolean;
 }
 
-interface Row<Value, Default = string | null> extends Setting<Default> {
+interface SettingRow<Value, Default = string | null> extends ConfigSetting<Default> {
   /** The value of a text that is not empty; undefined refuses it. */
   parse(text: string): Value | undefined;
 }
@@ -75,8 +75,8 @@ interface Row<Value, Default = string | null> extends Setting<Default> {
 function setting<Value, Default extends string | null>(
   name: string,
   fallback: Default,
-  row: Omit<Row<Value>, "name" | "flag" | "default" | "secret"> & { secret?: boolean },
-): Row<Value, Default> {
+  row: Omit<SettingRow<Value>, "name" | "flag" | "default" | "secret"> & { secret?: boolean },
+): SettingRow<Value, Default> {
   const flag = `--${name.toLowerCase().replaceAll("_", "-")}`;
   return { secret: false, ...row, name, flag, default: fallback };
 }
@@ -207,7 +207,7 @@ const TABLE = {
 };
 
 /** Every setting, in the order of the documentation. */
-export const SETTINGS: readonly Setting[] = Object.values(TABLE);
+export const SETTINGS: readonly ConfigSetting[] = Object.values(TABLE);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Flags = Readonly<Record<string, string>>;
@@ -218,15 +218,16 @@ type Flags = Readonly<Record<string, string>>;
  */
 export function readConfig(env: Environment, flags: Flags = {}): Config {
   for (const flag of Object.keys(flags)) refuseUnknownFlag(flag);
-  const given = (row: Setting) => flags[row.flag] ?? env[row.name];
-  const parse = <Value>(row: Row<Value>, text: string): Value =>
+  const given = (row: ConfigSetting) => flags[row.flag] ?? env[row.name];
+  const parse = <Value>(row: SettingRow<Value>, text: string): Value =>
     parseRow(row, text, flags[row.flag] === undefined ? row.name : row.flag);
-  const read = <Value>(row: Row<Value, string>): Value => parse(row, given(row) || row.default);
-  const readOptional = <Value>(row: Row<Value, null>): Value | null => {
+  const read = <Value>(row: SettingRow<Value, string>): Value => parse(row, given(row) || row.default);
+  const readOptional = <Value>(row: SettingRow<Value, null>): Value | null => {
     const text = given(row);
     return text ? parse(row, text) : null;
   };
-  const readAllowed = (row: Row<AllowList, null>, fallback: string): AllowList => parse(row, given(row) ?? fallback);
+  const readAllowed = (row: SettingRow<AllowList, null>, fallback: string): AllowList =>
+    parse(row, given(row) ?? fallback);
 
   for (const row of [TABLE.databaseUrl, TABLE.role]) readOptional(row);
   const host = read(TABLE.host);
@@ -287,7 +288,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** The value of a text; `source` is the variable or flag that it came from. */
-function parseRow<Value>(row: Row<Value>, text: string, source: string): Value {
+function parseRow<Value>(row: SettingRow<Value>, text: string, source: string): Value {
   let value: Value | undefined;
   let hint = "";
   try {

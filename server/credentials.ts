@@ -43,7 +43,7 @@ export function writeCredentials(dataDir: string, { baseUrl, apiKey, adminKey }:
 }
 
 /** Takes the keys out of the file; answers whether it held any. Throws `ConfigError` when that cannot be done. */
-export function forgetKeys(dataDir: string, baseUrl: string): boolean {
+export function removeKeys(dataDir: string, baseUrl: string): boolean {
   const kept = readCredentials(dataDir);
   if (kept !== null) writeCredentials(dataDir, { baseUrl });
   return kept?.apiKey !== undefined || kept?.adminKey !== undefined;

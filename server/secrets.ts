@@ -94,7 +94,7 @@ export function loadSecretKey(
   const path = join(dataDir, KEY_FILE);
   try {
     const next = readNextKey(dataDir);
-    if (next !== null && fingerprint(next) === sealedWith) takeNextKey(dataDir);
+    if (next !== null && fingerprint(next) === sealedWith) activateNextKey(dataDir);
     if (!existsSync(path)) createPrivateFile(path, `${Buffer.from(random(KEY_BYTES)).toString("base64")}\n`);
     return parseKeyFile(path, readFileSync(path, "utf8"));
   } catch (error) {
@@ -104,12 +104,12 @@ export function loadSecretKey(
 }
 
 /** Keeps a key that secrets are going to be sealed with, on disk before the first one is. */
-export function keepNextKey(dataDir: string, key: Buffer): void {
+export function saveNextKey(dataDir: string, key: Buffer): void {
   replacePrivateFile(join(dataDir, NEXT_KEY_FILE), `${key.toString("base64")}\n`);
 }
 
 /** All secrets are sealed with the next key: it is the key now. */
-export function takeNextKey(dataDir: string): void {
+export function activateNextKey(dataDir: string): void {
   renameSync(join(dataDir, NEXT_KEY_FILE), join(dataDir, KEY_FILE));
 }
 

@@ -1,6 +1,6 @@
 /** All routes under `/v1`, in one list. */
 
-import { Inquiries } from "../engine/contacts/availability.ts";
+import { AvailabilityLookups } from "../engine/contacts/availability.ts";
 import type { UsageCounters } from "../engine/customers/usage.ts";
 import type { Deps } from "../engine/deps.ts";
 import { attachmentRoutes } from "./attachments.ts";
@@ -36,7 +36,7 @@ export function allRoutes(
   inboxes: Inboxes,
   lasting: OpenResponses = new OpenResponses(),
 ): Route[] {
-  const inquiries = new Inquiries(deps);
+  const inquiries = new AvailabilityLookups(deps);
   return [
     ...messageRoutes(deps, inquiries),
     ...chatRoutes(deps),

@@ -1,10 +1,10 @@
 /** Routes that tell what an address can receive, and whether its owner wants to be disturbed. */
 
-import type { Inquiries } from "../engine/contacts/availability.ts";
+import type { AvailabilityLookups } from "../engine/contacts/availability.ts";
 import { reachableParam } from "./address-param.ts";
 import { type Route, route } from "./route.ts";
 
-export function capabilityRoutes(inquiries: Inquiries): Route[] {
+export function capabilityRoutes(inquiries: AvailabilityLookups): Route[] {
   return [
     route({
       method: "GET",

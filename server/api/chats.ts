@@ -4,8 +4,8 @@ import { type Chat, chatRecord } from "../core/chat.ts";
 import { invalidField } from "../core/error.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { addParticipant, leaveGroup, removeParticipant, renameGroup } from "../engine/chats/change-group.ts";
-import type { Commanded } from "../engine/chats/command-chat.ts";
-import { makeGroup } from "../engine/chats/make-group.ts";
+import type { ChatActionResult } from "../engine/chats/chat-action.ts";
+import { createGroup } from "../engine/chats/create-group.ts";
 import { markChat } from "../engine/chats/mark-chat.ts";
 import { requireChat } from "../engine/chats/require-chat.ts";
 import { showTyping } from "../engine/chats/show-typing.ts";
@@ -42,7 +42,7 @@ async function recordOf({ store }: Deps, chat: Chat) {
   return chatRecord(chat, await findLastMessage(store.db, chat.id));
 }
 
-async function answer(deps: Deps, commanded: Promise<Commanded>): Promise<ApiResponse> {
+async function answer(deps: Deps, commanded: Promise<ChatActionResult>): Promise<ApiResponse> {
   return { data: await recordOf(deps, (await commanded).chat) };
 }
 
@@ -53,7 +53,7 @@ function createRoute(deps: Deps): Route {
     scope: "messages",
     body: CreateGroup,
     async handle({ caller: { customerId }, body, idempotencyKey }) {
-      const { repeated, chat } = await makeGroup(deps, { customerId, idempotencyKey, body });
+      const { repeated, chat } = await createGroup(deps, { customerId, idempotencyKey, body });
       return { status: repeated ? 200 : 201, data: await recordOf(deps, chat) };
     },
   });

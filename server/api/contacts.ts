@@ -12,10 +12,10 @@ import { type Contact, contactRecord } from "../core/contact.ts";
 import { ApiError } from "../core/error.ts";
 import { isoOrNull } from "../core/instant.ts";
 import {
+  type BulkEntry,
   createContact,
   createContacts,
   deleteContacts,
-  type Entry,
   requireContact,
   updateContact,
 } from "../engine/contacts/contacts.ts";
@@ -80,7 +80,7 @@ function searched(text: string): string {
 
 function bulkRoutes(deps: Deps): Route[] {
   const check = compileCheck("body", UpdateContact);
-  const entryOf = (fields: WireUpdateContact): Entry => {
+  const entryOf = (fields: WireUpdateContact): BulkEntry => {
     const [bad] = check(fields);
     return bad === undefined ? { fields } : { error: `${bad.path}: ${bad.message}` };
   };

@@ -4,8 +4,8 @@ import type { CustomerList, CustomerWithNumbers, Deleted } from "../../sdk/wire.
 import { customerRecord } from "../core/customer.ts";
 import { ApiError } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
-import { admit } from "../engine/customers/admit.ts";
-import { addNumber, makeDefault, recordOf, removeNumber } from "../engine/customers/assign.ts";
+import { createCustomer } from "../engine/customers/create-customer.ts";
+import { addNumber, makeDefault, recordOf, removeNumber } from "../engine/customers/numbers.ts";
 import { weakSecrets } from "../engine/customers/weak-secrets.ts";
 import type { Deps } from "../engine/deps.ts";
 import { findCustomer, listCustomers } from "../store/customers.ts";
@@ -27,7 +27,7 @@ function createRoute(deps: Deps): Route {
     scope: "admin",
     body: CreateCustomer,
     async handle({ body, idempotencyKey }) {
-      const { repeated, customer } = await admit(deps, { idempotencyKey, body });
+      const { repeated, customer } = await createCustomer(deps, { idempotencyKey, body });
       return { status: repeated ? 200 : 201, data: customerRecord(customer) };
     },
   });

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "../core/error.ts";
 import type { Deps } from "../engine/deps.ts";
-import { findHook, HOOKS_PATH, receiveAtHook } from "../engine/instances/hooks.ts";
+import { findHook, HOOKS_PATH, receiveHook } from "../engine/instances/hooks.ts";
 import { joinedHeaders } from "./joined-headers.ts";
 import type { BodyBudget } from "./pipeline/body-budget.ts";
 
@@ -32,7 +32,7 @@ export function addHooks(app: FastifyInstance, deps: Deps, bodies: BodyBudget): 
         const { id, token } = params;
         const held = bodies.open(`hook ${await findHook(deps, { id, token })}`);
         try {
-          const answered = await receiveAtHook(deps, {
+          const answered = await receiveHook(deps, {
             id,
             token,
             method: method === "POST" ? "POST" : "GET",

@@ -4,9 +4,9 @@ import { type InstanceList, PROVIDERS, type ProviderName } from "../../sdk/wire.
 import { invalidFields } from "../core/error.ts";
 import { type Instance, instanceRecord } from "../core/instance.ts";
 import type { Deps } from "../engine/deps.ts";
-import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/instances/connect.ts";
 import { openConfig } from "../engine/instances/connections.ts";
 import { shownHookUrl } from "../engine/instances/hooks.ts";
+import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/instances/instances.ts";
 import { listInstances } from "../store/instances.ts";
 import { pageOfAll } from "./paging.ts";
 import { type Check, compileCheck } from "./pipeline/validate.ts";

@@ -2,7 +2,7 @@
 
 import type { KeyList } from "../../sdk/wire.ts";
 import { keyRecord } from "../core/key.ts";
-import { createKey, type Issued, revokeKey, rotateKey } from "../engine/customers/issue.ts";
+import { createKey, type IssuedKey, revokeKey, rotateKey } from "../engine/customers/keys.ts";
 import type { Deps } from "../engine/deps.ts";
 import { listKeys } from "../store/keys.ts";
 import { pageOfAll } from "./paging.ts";
@@ -55,6 +55,6 @@ export function keyRoutes(deps: Deps): Route[] {
 }
 
 /** The one answer that shows the key; a repeat has its record only. */
-function issued({ repeated, apiKey, key }: Issued): ApiResponse {
+function issued({ repeated, apiKey, key }: IssuedKey): ApiResponse {
   return { status: repeated ? 200 : 201, data: keyRecord(apiKey, key) };
 }

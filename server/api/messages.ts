@@ -2,7 +2,7 @@
 
 import { messageRecord } from "../core/message-record.ts";
 import { understandCarousel, understandMessage } from "../core/new-message.ts";
-import type { Inquiries } from "../engine/contacts/availability.ts";
+import type { AvailabilityLookups } from "../engine/contacts/availability.ts";
 import { type Deps, forRequest } from "../engine/deps.ts";
 import { accept, acceptCarousel } from "../engine/messages/accept.ts";
 import { dryRun } from "../engine/messages/dry-run.ts";
@@ -12,7 +12,7 @@ import { messageListRoutes } from "./message-lists.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
 import { Rehearsal, RetryMessage, SendCarousel, SendMessage, UpdateMessage } from "./schemas/messages.ts";
 
-export function messageRoutes(deps: Deps, inquiries: Inquiries): Route[] {
+export function messageRoutes(deps: Deps, inquiries: AvailabilityLookups): Route[] {
   return [
     sendRoute(deps, inquiries),
     carouselRoute(deps, inquiries),
@@ -21,7 +21,7 @@ export function messageRoutes(deps: Deps, inquiries: Inquiries): Route[] {
   ];
 }
 
-function sendRoute(deps: Deps, inquiries: Inquiries): Route {
+function sendRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
   return route({
     method: "POST",
     path: "/v1/messages",
@@ -39,7 +39,7 @@ function sendRoute(deps: Deps, inquiries: Inquiries): Route {
   });
 }
 
-function carouselRoute(deps: Deps, inquiries: Inquiries): Route {
+function carouselRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
   return route({
     method: "POST",
     path: "/v1/messages/carousel",

@@ -6,7 +6,7 @@ import type { PaymentId } from "../core/id.ts";
 import { BOUND_EXPECTED, parseBound } from "../core/instant.ts";
 import { type Payment, paymentRecord } from "../core/payment.ts";
 import { type Deps, forRequest } from "../engine/deps.ts";
-import type { Commanded } from "../engine/idempotency.ts";
+import type { IdempotentResult } from "../engine/idempotency.ts";
 import { cancelRequest, requirePayment } from "../engine/payments/end-payments.ts";
 import { requestPayment } from "../engine/payments/request-payment.ts";
 import { findPayment, listPayments } from "../store/payments.ts";
@@ -84,7 +84,7 @@ function onePaymentRoutes(deps: Deps): Route[] {
 }
 
 /** The request that was made or changed; of a repeat, the one of the first time as it now is. */
-async function answered(deps: Deps, commanded: Commanded<Payment>): Promise<Payment> {
+async function answered(deps: Deps, commanded: IdempotentResult<Payment>): Promise<Payment> {
   if (!commanded.repeated) return commanded.value;
   const first = await findPayment(deps.store.db, commanded.result as PaymentId);
   if (first === null) throw new Error(`${commanded.result} is gone`);

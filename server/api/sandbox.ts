@@ -18,7 +18,7 @@ import {
 } from "../core/inbox.ts";
 import { verifySignature } from "../core/signature.ts";
 import type { Endpoint } from "../core/webhook.ts";
-import { INBOX_PATH } from "../engine/customers/admit.ts";
+import { INBOX_PATH } from "../engine/customers/create-customer.ts";
 import type { Deps } from "../engine/deps.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";

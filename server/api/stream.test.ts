@@ -106,9 +106,9 @@ test("many streams of a customer share one read for an event, and idle ones read
 test("when the last stream has gone nothing is left: no timer, no listener", async (t) => {
   const { open, happen, clock, deps, customer } = await stage(t);
   let listening = 0;
-  const { feeds } = deps;
-  const listen = feeds.listen.bind(feeds);
-  feeds.listen = (id, listener) => {
+  const { eventNotifier } = deps;
+  const listen = eventNotifier.listen.bind(eventNotifier);
+  eventNotifier.listen = (id, listener) => {
     listening += 1;
     const stop = listen(id, listener);
     return () => {

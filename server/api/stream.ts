@@ -169,7 +169,7 @@ export class Streams {
   #hubOf(customerId: CustomerId, position: number): Hub {
     const known = this.#hubs.get(customerId);
     if (known !== undefined) return known;
-    const stop = this.#deps.feeds.listen(customerId, () => void this.#read(hub));
+    const stop = this.#deps.eventNotifier.listen(customerId, () => void this.#read(hub));
     const hub: Hub = { customerId, position, live: new Set(), open: 0, isReading: false, isStale: false, stop };
     this.#hubs.set(customerId, hub);
     void this.#read(hub);

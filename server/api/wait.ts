@@ -73,7 +73,7 @@ async function firstEvent(
   patience: LongPoll,
 ): Promise<PositionedEvent | null> {
   const { customerId } = wanted;
-  const stopListening = deps.feeds.listen(customerId, () => patience.wake());
+  const stopListening = deps.eventNotifier.listen(customerId, () => patience.wake());
   try {
     for (let { from } = wanted; ; ) {
       // Read first: what is committed between the two is looked through again.

@@ -6,7 +6,7 @@ import { invalidField } from "../core/error.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
 import { type Endpoint, webhookRecord } from "../core/webhook.ts";
 import type { Deps } from "../engine/deps.ts";
-import type { Commanded } from "../engine/idempotency.ts";
+import type { IdempotentResult } from "../engine/idempotency.ts";
 import {
   type Configured,
   createWebhook,
@@ -229,7 +229,7 @@ function recordOf({ settings }: Deps, endpoint: Endpoint, secret: string | null 
 async function configuredReply(
   deps: Deps,
   customerId: CustomerId,
-  commanded: Commanded<Configured> | { repeated: true; result: EndpointRef },
+  commanded: IdempotentResult<Configured> | { repeated: true; result: EndpointRef },
   status: number,
 ): Promise<ApiResponse> {
   if (!commanded.repeated) return { status, data: recordOf(deps, commanded.value.endpoint, commanded.value.secret) };

@@ -4,29 +4,29 @@ import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
 import { type ApiKey, hashKey, newKey } from "../core/key.ts";
-import { newCustomer } from "../engine/customers/admit.ts";
-import { keyFor, permissionsOf } from "../engine/customers/issue.ts";
+import { newCustomer } from "../engine/customers/create-customer.ts";
+import { keyFor, permissionsOf } from "../engine/customers/keys.ts";
 import type { Deps } from "../engine/deps.ts";
-import { orUnreadable } from "../engine/quarantine.ts";
+import { nullIfUnreadable } from "../engine/quarantine.ts";
 import { listInboxes } from "../store/inboxes.ts";
 import { findKey, findKeyByHash } from "../store/keys.ts";
 import { findSetting } from "../store/settings.ts";
 import type { Operation } from "../store/store.ts";
-import { checkSettings, FIRST_CUSTOMER, READY_ADMIN_KEY, READY_KEY, SECRET_KEY } from "./facts.ts";
+import { checkSettings, FIRST_CUSTOMER, READY_ADMIN_KEY, READY_KEY, SECRET_KEY } from "./stored-settings.ts";
 
 /** The first customer's number: in the block reserved for fiction, and no recipient of the sandbox's table. */
 const FIRST_NUMBER = "+15005550001";
 
 /** Keys that this start generated: nobody knows them yet. Absent where they were there already, or came from a setting. */
-export interface Generated {
+export interface GeneratedKeys {
   apiKey?: string;
   adminKey?: string;
 }
 
 /** What a start found out. `replaced`: keys of settings took the place of generated ones, which no longer work. */
-export interface Bootstrapped {
+export interface StartReport {
   isFirst: boolean;
-  generated: Generated;
+  generated: GeneratedKeys;
   fromSettings: { apiKey: boolean; adminKey: boolean };
 }
 
@@ -40,8 +40,8 @@ export async function bootstrap(
   deps: Deps,
   config: Config,
   keyFingerprint: string,
-  generate: (name: keyof Generated) => string = () => newKey(deps.random),
-): Promise<Bootstrapped> {
+  generate: (name: keyof GeneratedKeys) => string = () => newKey(deps.random),
+): Promise<StartReport> {
   const { store } = deps;
   const sealedWith = await findSetting(store.db, SECRET_KEY);
   if (sealedWith !== null && sealedWith !== keyFingerprint) {
@@ -53,7 +53,7 @@ export async function bootstrap(
   const customerId = await findSetting(store.db, FIRST_CUSTOMER);
   const isFirst = customerId === null;
   const first = isFirst ? await makeFirst(deps, keyFingerprint) : (customerId as CustomerId);
-  const ensure: typeof ensureKey = (...given) => orUnreadable(deps, "start", () => ensureKey(...given));
+  const ensure: typeof ensureKey = (...given) => nullIfUnreadable(deps, "start", () => ensureKey(...given));
   const apiKey = await ensure(deps, READY_KEY, config.apiKey, {
     name: "First key",
     customerId: first,

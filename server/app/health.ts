@@ -9,13 +9,13 @@ import { findSetting } from "../store/settings.ts";
 import type { Queue } from "../store/store.ts";
 
 /** Where the process is in its life. */
-export type State = "starting" | "ready" | "closing";
+export type ServiceState = "starting" | "ready" | "closing";
 
 /** What health is read from. */
 interface HealthParts extends Pick<HealthOptions, "authenticate"> {
   deps: Deps;
   metrics: Metrics;
-  state: () => State;
+  state: () => ServiceState;
 }
 
 /** What the health routes ask. */

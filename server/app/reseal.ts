@@ -9,15 +9,15 @@ import {
   instanceSecretPlace,
   settingSecretPlace,
 } from "../engine/secret-places.ts";
-import { createSealer, fingerprint, keepNextKey, loadSecretKey, takeNextKey } from "../secrets.ts";
+import { activateNextKey, createSealer, fingerprint, loadSecretKey, saveNextKey } from "../secrets.ts";
 import { findSetting } from "../store/settings.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import type { Operation, Store, Transaction } from "../store/store.ts";
-import { SEALED_SETTINGS, SECRET_KEY } from "./facts.ts";
+import { SEALED_SETTINGS, SECRET_KEY } from "./stored-settings.ts";
 
 /** What a change of the key came to. */
-export interface Resealed {
+export interface ResealResult {
   secrets: number;
   /** Whether the new key is in the data directory now; else whoever gave it has to start with it. */
   keptInFile: boolean;
@@ -28,7 +28,7 @@ export interface Resealed {
  * and kept in the directory before anything is sealed with it. A crash leaves the old key in force, or the new one.
  * Throws `ConfigError` when the present key is not the right one, or a service runs.
  */
-export async function changeSecretKey(config: Config, newKey: string | null): Promise<Resealed> {
+export async function changeSecretKey(config: Config, newKey: string | null): Promise<ResealResult> {
   const store = await openStore(config.dataDir);
   try {
     const present = await presentKey(store, config);
@@ -36,11 +36,11 @@ export async function changeSecretKey(config: Config, newKey: string | null): Pr
     if (next === undefined)
       throw new ConfigError("The new key is not 32 bytes, as 64 hexadecimal digits or as base64.");
     if (next.equals(present)) throw new ConfigError("The new key is the present one; nothing was changed.");
-    if (newKey === null) keepNextKey(config.dataDir, next);
+    if (newKey === null) saveNextKey(config.dataDir, next);
     const { unit, secrets } = await reseal(store, present, next);
     const { result } = await store.commit(unit);
     if (result !== "ok") throw new ConfigError("The database was changed meanwhile; try again.");
-    if (newKey === null) takeNextKey(config.dataDir);
+    if (newKey === null) activateNextKey(config.dataDir);
     return { secrets, keptInFile: newKey === null };
   } finally {
     await store.close();

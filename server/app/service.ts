@@ -12,12 +12,12 @@ import { OpenResponses } from "../api/open-responses.ts";
 import { connectionsMaxOf, readOpenFilesMax } from "../api/pipeline/connection-limit.ts";
 import { Inboxes, registerInbox } from "../api/sandbox.ts";
 import { buildServer } from "../api/server.ts";
-import { type Clock, type Shift, systemClock } from "../clock.ts";
+import { type Clock, type ClockShift, systemClock } from "../clock.ts";
 import { baseUrl, type Config, ConfigError, hostOf, isLoopback } from "../config.ts";
 import type { AllowList } from "../core/address.ts";
 import type { Random } from "../core/id.ts";
 import { hashKey, isWellFormedKey, newKey } from "../core/key.ts";
-import { forgetKeys, readCredentials, writeCredentials } from "../credentials.ts";
+import { readCredentials, removeKeys, writeCredentials } from "../credentials.ts";
 import { UsageCounters } from "../engine/customers/usage.ts";
 import type { EngineSettings } from "../engine/deps.ts";
 import { Engine } from "../engine/engine.ts";
@@ -37,11 +37,11 @@ import { findSetting } from "../store/settings.ts";
 import { StoreUnusable } from "../store/sqlite/connection.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import { type Store, StoreFull } from "../store/store.ts";
-import { type Bootstrapped, bootstrap, type Generated } from "./bootstrap.ts";
+import { bootstrap, type GeneratedKeys, type StartReport } from "./bootstrap.ts";
 import { findExposures } from "./exposures.ts";
-import { SECRET_KEY } from "./facts.ts";
 import { createHealth } from "./health.ts";
 import { createObserver } from "./observe.ts";
+import { SECRET_KEY } from "./stored-settings.ts";
 
 /** Units that may wait for the writer before new work is refused with a 503. */
 const BACKLOG_MAX = 2_000;
@@ -55,7 +55,7 @@ export interface Service {
   /** Where it is reached, without a slash at the end. */
   url: string;
   port: number;
-  started: Bootstrapped;
+  started: StartReport;
   /** Stops accepting, finishes what is in flight, and gives the data directory back. At most 30 s. */
   stop(): Promise<void>;
 }
@@ -67,13 +67,13 @@ export interface StartOptions {
   lost: (reason: string) => void;
   log?: Log;
   /** The machine's clock, unless something else is wanted. */
-  clock?: (shift: Shift) => Clock;
+  clock?: (shift: ClockShift) => Clock;
 }
 
 /** Starts the service. Throws `ConfigError` with one clear line when it cannot. */
 export async function startService(config: Config, options: StartOptions): Promise<Service> {
   const log = options.log ?? createLog(config.logLevel);
-  const shift: Shift = { ms: 0 };
+  const shift: ClockShift = { ms: 0 };
   const clock = (options.clock ?? systemClock)(shift);
   const metrics = createMetrics();
   makeDataDir(config);
@@ -117,7 +117,7 @@ async function openStore(config: Config, lost: (reason: string) => void, metrics
 interface Parts {
   log: Log;
   clock: Clock;
-  shift: Shift;
+  shift: ClockShift;
   metrics: Metrics;
   store: Store;
   secretKey: Buffer;
@@ -191,7 +191,7 @@ class Composition {
     this.#isSandbox = false;
     const former = this.#poster;
     this.#poster = this.#newPoster();
-    if (forgetKeys(this.#config.dataDir, this.#url)) {
+    if (removeKeys(this.#config.dataDir, this.#url)) {
       this.#parts.log.info("left the sandbox: credentials.json holds no keys any more");
     }
     // Attempts under way are not counted, and made again by the new one.
@@ -215,7 +215,7 @@ class Composition {
     const url = baseUrl(this.#config, port);
     this.#url = url;
     await restoreClock(this.#engine.deps);
-    const generate = (name: keyof Generated) => generateKey(this.#config.dataDir, url, name);
+    const generate = (name: keyof GeneratedKeys) => generateKey(this.#config.dataDir, url, name);
     const started = await bootstrap(this.#engine.deps, this.#config, fingerprint(secretKey), generate);
     keepCredentials(this.#config, url, started);
     if (await hasRealInstance(this.#parts.store.db)) await this.#leaveSandbox();
@@ -363,7 +363,7 @@ function ownUrl(app: FastifyInstance): string {
 }
 
 /** A new key, kept before anything knows of it: a start that dies now leaves no key that nobody has. */
-function generateKey(dataDir: string, url: string, name: keyof Generated): string {
+function generateKey(dataDir: string, url: string, name: keyof GeneratedKeys): string {
   const kept = readCredentials(dataDir);
   const left = kept?.[name];
   const key = left !== undefined && isWellFormedKey(left) ? left : newKey(randomBytes);
@@ -372,7 +372,7 @@ function generateKey(dataDir: string, url: string, name: keyof Generated): strin
 }
 
 /** Keeps the keys that were generated, and only those, where the command line finds them. */
-function keepCredentials(config: Config, url: string, { generated, fromSettings }: Bootstrapped): void {
+function keepCredentials(config: Config, url: string, { generated, fromSettings }: StartReport): void {
   const kept = readCredentials(config.dataDir);
   const apiKey = fromSettings.apiKey ? undefined : (generated.apiKey ?? kept?.apiKey);
   const adminKey = fromSettings.adminKey ? undefined : (generated.adminKey ?? kept?.adminKey);

@@ -3,10 +3,10 @@
 import type { InstanceId } from "../core/id.ts";
 import { storable } from "../core/storable.ts";
 import type { Applied, Signal } from "../providers/provider.ts";
-import { hearCall } from "./chats/calls.ts";
-import { hearGroup } from "./chats/groups.ts";
-import { hearTyping } from "./chats/typing.ts";
-import { hearOptOut } from "./contacts/opt-outs.ts";
+import { receiveCall } from "./chats/calls.ts";
+import { receiveGroup } from "./chats/groups.ts";
+import { receiveTyping } from "./chats/typing.ts";
+import { receiveOptOut } from "./contacts/opt-outs.ts";
 import type { Deps } from "./deps.ts";
 import { receiveReaction } from "./messages/react.ts";
 import { receiveReceipt } from "./messages/receipts.ts";
@@ -14,18 +14,18 @@ import { receiveMessage } from "./messages/receive.ts";
 import { receiveAudioKept, receiveRevision } from "./messages/revisions.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
-type Handler<Heard extends Signal> = (deps: Deps, instanceId: InstanceId, signal: Heard) => Promise<unknown>;
+type SignalHandler<Heard extends Signal> = (deps: Deps, instanceId: InstanceId, signal: Heard) => Promise<unknown>;
 
-const HANDLERS: { readonly [Kind in Signal["kind"]]: Handler<SignalOf<Kind>> } = {
+const HANDLERS: { readonly [Kind in Signal["kind"]]: SignalHandler<SignalOf<Kind>> } = {
   receipt: receiveReceipt,
   inbound: receiveMessage,
   reaction: receiveReaction,
   revision: receiveRevision,
   audioKept: receiveAudioKept,
-  typing: hearTyping,
-  group: hearGroup,
-  call: hearCall,
-  optOut: hearOptOut,
+  typing: receiveTyping,
+  group: receiveGroup,
+  call: receiveCall,
+  optOut: receiveOptOut,
 };
 
 /**
@@ -34,6 +34,6 @@ const HANDLERS: { readonly [Kind in Signal["kind"]]: Handler<SignalOf<Kind>> } =
  */
 export async function apply(deps: Deps, instanceId: InstanceId, signal: Signal): Promise<Applied> {
   // The table pairs each kind with a handler of that kind.
-  const handler = HANDLERS[signal.kind] as Handler<Signal>;
+  const handler = HANDLERS[signal.kind] as SignalHandler<Signal>;
   return (await handler(deps, instanceId, storable(signal))) === "unknown" ? "unknown" : "applied";
 }

@@ -10,14 +10,14 @@ const BUSY_RETRY_AFTER_SECONDS = 1;
 const FULL_RETRY_AFTER_SECONDS = 10;
 
 /** What a commit needs of the context. */
-type Committing = Pick<Deps, "store" | "wake" | "feeds" | "threadCache">;
+type Committing = Pick<Deps, "store" | "wake" | "eventNotifier" | "threadCache">;
 
 /** A unit to commit and what it comes to; without a unit there is nothing to change. */
 export interface Decision<Value> {
   unit: Transaction | null;
   value: Value;
   /** Of `Threads`, as it is by what was read: that of the beginning unless given. */
-  age?: number;
+  generation?: number;
 }
 
 /** What a decision came to: its value once it is on disk, or `taken` when its `once` record was there already. */
@@ -32,16 +32,16 @@ export async function decide<Value>(
   decision: () => Decision<Value> | Promise<Decision<Value>>,
 ): Promise<Decided<Value>> {
   for (let round = 0; round < DECISIONS_MAX; round += 1) {
-    const before = deps.threadCache.age;
-    const { unit, value, age = before } = await decision();
+    const before = deps.threadCache.generation;
+    const { unit, value, generation = before } = await decision();
     if (unit === null) return { taken: false, value };
     // A reset has deleted, or is about to delete, what it may go by; from here on it is in the store's own order.
-    if (age !== deps.threadCache.age) continue;
+    if (generation !== deps.threadCache.generation) continue;
     const answer = await commitUnit(deps.store, unit);
     if (answer.result === "duplicate") return { taken: true };
     if (answer.result === "conflict") continue;
     deps.wake.deliveries(answer.lanes);
-    deps.feeds.tell(unit);
+    deps.eventNotifier.notify(unit);
     return { taken: false, value };
   }
   throw new ApiError("SERVICE_UNAVAILABLE", "The record is being changed by many at once; try again.", {

@@ -1,6 +1,6 @@
 /** What every verb of the engine works with. Made once by the composition, passed first. */
 
-import type { Clock, Shift } from "../clock.ts";
+import type { Clock, ClockShift } from "../clock.ts";
 import type { AllowList } from "../core/address.ts";
 import type { LinkBuilder } from "../core/attachment.ts";
 import type { EventId, InstanceId, NewId, Random } from "../core/id.ts";
@@ -10,12 +10,12 @@ import type { Fetching } from "../outgoing/fetch.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Sealer } from "../secrets.ts";
 import type { Store } from "../store/store.ts";
-import type { ShownTyping } from "./chats/show-typing.ts";
+import type { TypingIndicators } from "./chats/show-typing.ts";
 import type { ThreadCache } from "./chats/threads.ts";
-import type { Typists } from "./chats/typing.ts";
+import type { TypingContacts } from "./chats/typing.ts";
 import type { ConfigCache } from "./config-cache.ts";
-import type { OptOuts } from "./contacts/opt-outs.ts";
-import type { Feeds } from "./feeds.ts";
+import type { OptOutCache } from "./contacts/opt-outs.ts";
+import type { EventNotifier } from "./event-notifier.ts";
 import type { Connections } from "./instances/connections.ts";
 import type { Links } from "./links.ts";
 import type { MessageCache } from "./messages/message-cache.ts";
@@ -48,7 +48,7 @@ export interface Deps {
   readonly store: Store;
   readonly clock: Clock;
   /** How far ahead of the real time `clock.now()` is: set by the verbs of the sandbox's clock alone. */
-  readonly shift: Shift;
+  readonly shift: ClockShift;
   readonly newId: NewId;
   readonly random: Random;
   /** In [0, 1): jitter. */
@@ -59,11 +59,11 @@ export interface Deps {
   readonly configCache: ConfigCache;
   readonly messageCache: MessageCache;
   readonly threadCache: ThreadCache;
-  readonly typists: Typists;
-  readonly shownTyping: ShownTyping;
+  readonly typingContacts: TypingContacts;
+  readonly typingIndicators: TypingIndicators;
   /** Who does not want messages from which number, kept at hand. */
-  readonly optOuts: OptOuts;
-  readonly feeds: Feeds;
+  readonly optOutCache: OptOutCache;
+  readonly eventNotifier: EventNotifier;
   /** Who waits for an attempt of a delivery. */
   readonly attempted: AttemptFeed;
   /** One command, or one word of a provider, of a message at a time. */

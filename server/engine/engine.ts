@@ -1,6 +1,6 @@
 /** The engine as one thing: its context, its loops and its providers, started and stopped in order. */
 
-import type { Clock, Shift } from "../clock.ts";
+import type { Clock, ClockShift } from "../clock.ts";
 import type { LinkBuilder } from "../core/attachment.ts";
 import { createIdSource, type NewId, type Random } from "../core/id.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
@@ -8,20 +8,20 @@ import type { Fetching } from "../outgoing/fetch.ts";
 import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
-import { ShownTyping } from "./chats/show-typing.ts";
+import { TypingIndicators } from "./chats/show-typing.ts";
 import { ThreadCache } from "./chats/threads.ts";
-import { Typists } from "./chats/typing.ts";
+import { TypingContacts } from "./chats/typing.ts";
 import { ConfigCache } from "./config-cache.ts";
-import { OptOuts } from "./contacts/opt-outs.ts";
+import { OptOutCache } from "./contacts/opt-outs.ts";
 import type { Deps, EngineSettings } from "./deps.ts";
-import { Feeds } from "./feeds.ts";
+import { EventNotifier } from "./event-notifier.ts";
 import { Connections } from "./instances/connections.ts";
 import type { Lanes } from "./lanes.ts";
 import { Links } from "./links.ts";
 import { Dispatch } from "./messages/dispatch.ts";
 import { MessageCache } from "./messages/message-cache.ts";
 import type { Observer } from "./observer.ts";
-import { Quarantine } from "./quarantine.ts";
+import { QuarantineMonitor } from "./quarantine.ts";
 import { Sweep } from "./sweep.ts";
 import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import { createDeliver, type WebhookSender } from "./webhooks/deliver.ts";
@@ -31,7 +31,7 @@ import { ReceiverCache } from "./webhooks/receiver-cache.ts";
 export interface EngineParts {
   store: Store;
   clock: Clock;
-  shift: Shift;
+  shift: ClockShift;
   random: Random;
   chance: () => number;
   sealer: Sealer;
@@ -61,10 +61,10 @@ export class Engine {
       configCache: new ConfigCache(parts.store.db),
       messageCache: new MessageCache(),
       threadCache: new ThreadCache(),
-      typists: new Typists(),
-      shownTyping: new ShownTyping(),
-      optOuts: new OptOuts(parts.store.db),
-      feeds: new Feeds(),
+      typingContacts: new TypingContacts(),
+      typingIndicators: new TypingIndicators(),
+      optOutCache: new OptOutCache(parts.store.db),
+      eventNotifier: new EventNotifier(),
       attempted: new AttemptFeed(),
       links: new Links(),
       serial: new SerialQueue(),
@@ -89,11 +89,11 @@ export class Engine {
     const { deps } = this;
     await deps.links.load(deps);
     await deps.store.releaseLeases(Number.POSITIVE_INFINITY, deps.clock.now());
-    await new Quarantine(deps).look();
+    await new QuarantineMonitor(deps).check();
     this.#dispatch = new Dispatch(deps);
     this.#deliver = createDeliver(deps, sender);
     const instances = await deps.configCache.instances();
-    deps.connections.know(deps, instances);
+    deps.connections.noteAccounts(deps, instances);
     for (const instance of instances) await deps.connections.connect(deps, instance);
     this.#deliver.start();
     this.#dispatch.start();
@@ -104,8 +104,8 @@ export class Engine {
   async stop(): Promise<void> {
     await Promise.all([this.#dispatch?.stop(), this.#sweep.stop()]);
     await this.deps.connections.stop(this.deps);
-    this.deps.shownTyping.stop();
-    await this.deps.typists.stop(this.deps);
+    this.deps.typingIndicators.stop();
+    await this.deps.typingContacts.stop(this.deps);
     await this.#deliver?.stop();
   }
 

@@ -9,7 +9,7 @@ import { type Decision, decide } from "./commit.ts";
 import type { Deps } from "./deps.ts";
 
 /** A command as idempotency sees it. `key` null: none was given, and every use does the work. */
-export interface Command {
+export interface IdempotentRequest {
   key: string | null;
   /** Null for an admin key: all of them share one scope. */
   customerId: CustomerId | null;
@@ -20,19 +20,19 @@ export interface Command {
 }
 
 /** What a command came to: `value` of the first use, or of a repeat the `result` that the first one left. */
-export type Commanded<Value> = { repeated: false; value: Value } | { repeated: true; result: string };
+export type IdempotentResult<Value> = { repeated: false; value: Value } | { repeated: true; result: string };
 
 /**
  * Runs `decision` once for a key. Its `result` (an id, mostly) is committed with the work, so that a repeat can
  * be answered from the record as it then is. A refusal does not use the key up. Throws 409 `IDEMPOTENCY_KEY_REUSED`
  * when the key came with another request, and what `taken` makes when a `once` record of the decision's own was there.
  */
-export async function once<Value>(
+export async function idempotent<Value>(
   deps: Deps,
-  command: Command,
+  command: IdempotentRequest,
   decision: () => Promise<Decision<Value> & { result: string }>,
   taken: () => Error = () => new Error("a unit without a once record was answered taken"),
-): Promise<Commanded<Value>> {
+): Promise<IdempotentResult<Value>> {
   const { key } = command;
   if (key === null) {
     const decided = await decide(deps, decision);
@@ -66,7 +66,7 @@ async function repeated(deps: Deps, scope: string, key: string, fingerprint: str
 }
 
 /** SHA-256 of route and body with its keys in order. */
-function fingerprintOf(command: Command): string {
+function fingerprintOf(command: IdempotentRequest): string {
   const { route, body } = command;
   return createHash("sha256")
     .update(`${route}\n${canonicalJson(body)}`)

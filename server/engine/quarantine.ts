@@ -8,10 +8,10 @@ import type { Deps } from "./deps.ts";
 /** Rows looked at again in one commit. */
 const RECHECKED_AT_ONCE = 200;
 /** Rows that one look tells of, at the most. */
-const TOLD_MAX = 1_000;
+const REPORTED_MAX = 1_000;
 
 /** What `read` finds; null where a row cannot be decoded, which is told as a fault. */
-export async function orUnreadable<Value>(
+export async function nullIfUnreadable<Value>(
   { observer }: Pick<Deps, "observer">,
   where: string,
   read: () => Promise<Value>,
@@ -26,7 +26,7 @@ export async function orUnreadable<Value>(
 }
 
 /** Looks after the quarantine: the log names each row that is in it, once, and rows that were mended go back. */
-export class Quarantine {
+export class QuarantineMonitor {
   readonly #deps: Deps;
   /** Rows that were told of, by table and id. */
   #told = new Set<string>();
@@ -36,14 +36,14 @@ export class Quarantine {
   }
 
   /** Looks at all rows again, and tells of those that are new. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { store } = this.#deps;
     if ((await listQuarantined(store.db, 1)).length === 0) {
       this.#told.clear();
       return;
     }
     await this.#recheck();
-    this.#tell(await listQuarantined(store.db, TOLD_MAX));
+    this.#tell(await listQuarantined(store.db, REPORTED_MAX));
   }
 
   async #recheck(): Promise<void> {

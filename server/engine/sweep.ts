@@ -8,7 +8,7 @@ import { type Operation, StoreFull } from "../store/store.ts";
 import { eraseContacts } from "./contacts/erase.ts";
 import type { Deps } from "./deps.ts";
 import { expirePayments } from "./payments/end-payments.ts";
-import { Quarantine } from "./quarantine.ts";
+import { QuarantineMonitor } from "./quarantine.ts";
 
 /** How often leases are looked at, in real milliseconds. */
 const RELEASE_EVERY_MS = 5_000;
@@ -52,9 +52,9 @@ export class Sweep {
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    const quarantine = new Quarantine(deps);
+    const quarantine = new QuarantineMonitor(deps);
     const recheck = async () => {
-      await quarantine.look();
+      await quarantine.check();
       return false;
     };
     this.#chores = [...CHORES, { everyMs: RECHECK_EVERY_MS, run: recheck }];

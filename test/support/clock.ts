@@ -1,7 +1,7 @@
 /** A clock that stands still until it is told to go on: time in tests and in the simulation. Nothing here is real time. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock, Shift } from "../../server/clock.ts";
+import type { Clock, ClockShift } from "../../server/clock.ts";
 
 interface Timer {
   at: number;
@@ -27,7 +27,7 @@ const TURNS = 4;
 export class SimulatedClock implements Clock {
   #realAt: number;
   /** How far `now` is ahead of `real`. */
-  readonly ahead: Shift = { ms: 0 };
+  readonly ahead: ClockShift = { ms: 0 };
   /** A binary heap, earliest first. Stopped timers stay in it until they come up. */
   readonly #timers: Timer[] = [];
   #set = 0;

@@ -11,13 +11,13 @@ import type { CustomerNumber } from "../../server/core/number.ts";
 import { RETRY_SCHEDULE_MS } from "../../server/core/retry.ts";
 import { SerialQueue } from "../../server/core/serial-queue.ts";
 import { newSigningSecret } from "../../server/core/signature.ts";
-import { ShownTyping } from "../../server/engine/chats/show-typing.ts";
+import { TypingIndicators } from "../../server/engine/chats/show-typing.ts";
 import { ThreadCache } from "../../server/engine/chats/threads.ts";
-import { Typists } from "../../server/engine/chats/typing.ts";
+import { TypingContacts } from "../../server/engine/chats/typing.ts";
 import { ConfigCache } from "../../server/engine/config-cache.ts";
-import { OptOuts } from "../../server/engine/contacts/opt-outs.ts";
+import { OptOutCache } from "../../server/engine/contacts/opt-outs.ts";
 import type { Deps, EngineSettings } from "../../server/engine/deps.ts";
-import { Feeds } from "../../server/engine/feeds.ts";
+import { EventNotifier } from "../../server/engine/event-notifier.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
 import { Links } from "../../server/engine/links.ts";
 import { MessageCache } from "../../server/engine/messages/message-cache.ts";
@@ -145,10 +145,10 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     configCache: new ConfigCache(store.db),
     messageCache: new MessageCache(),
     threadCache: new ThreadCache(),
-    typists: new Typists(),
-    shownTyping: new ShownTyping(),
-    optOuts: new OptOuts(store.db),
-    feeds: new Feeds(),
+    typingContacts: new TypingContacts(),
+    typingIndicators: new TypingIndicators(),
+    optOutCache: new OptOutCache(store.db),
+    eventNotifier: new EventNotifier(),
     attempted: new AttemptFeed(),
     links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,

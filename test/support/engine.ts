@@ -9,7 +9,7 @@ import type { MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
 import { SerialQueue } from "../../server/core/serial-queue.ts";
 import { apply } from "../../server/engine/apply.ts";
-import { OptOuts } from "../../server/engine/contacts/opt-outs.ts";
+import { OptOutCache } from "../../server/engine/contacts/opt-outs.ts";
 import type { Deps, EngineSettings } from "../../server/engine/deps.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
 import { accept } from "../../server/engine/messages/accept.ts";
@@ -66,7 +66,7 @@ export class Life {
       store: this.#store(made.deps.store),
       clock: this.#clock(made.clock),
       messageCache: new MessageCache(),
-      optOuts: new OptOuts(made.deps.store.db),
+      optOutCache: new OptOutCache(made.deps.store.db),
       serial: new SerialQueue(),
       connections: new Connections(create, made.providers),
       wake: {

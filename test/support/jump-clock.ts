@@ -1,6 +1,6 @@
 /** The machine's clock, which a test moves forward: for what takes days and must go over real sockets. */
 
-import type { Clock, Shift } from "../../server/clock.ts";
+import type { Clock, ClockShift } from "../../server/clock.ts";
 
 /** A clock that goes as the machine's does, and jumps: all that comes due in a jump runs at once, earliest first. */
 export class JumpClock {
@@ -8,7 +8,7 @@ export class JumpClock {
   #aheadMs = 0;
 
   /** The clock of a service; after a restart the next one goes on from the same time. */
-  clock(shift: Shift): Clock {
+  clock(shift: ClockShift): Clock {
     return {
       now: () => this.real() + shift.ms,
       real: () => this.real(),

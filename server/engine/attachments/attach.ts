@@ -14,13 +14,13 @@ import type { Deps } from "../deps.ts";
 const DETAILS_MAX = 100;
 
 /** The message that files belong to. */
-export interface Owner {
+export interface AttachmentOwner {
   customerId: CustomerId;
   messageId: MessageId;
 }
 
 /** Files as their message knows them, and what keeps their bytes: goes into the message's unit. */
-export interface Attached {
+export interface PreparedAttachments {
   attachments: MessageAttachment[];
   operations: Operation[];
 }
@@ -32,9 +32,13 @@ type Attaching = Pick<Deps, "clock" | "newId" | "settings" | "links">;
  * Takes in the files of a request to send: bytes are kept, addresses are fetched from at the hand-over. Throws a 400
  * that names every field which does not fit (`attachments[0].data`, `.mimeType`, `.url`).
  */
-export function attach(deps: Attaching, owner: Owner, inputs: readonly AttachmentInput[]): Attached {
+export function attach(
+  deps: Attaching,
+  owner: AttachmentOwner,
+  inputs: readonly AttachmentInput[],
+): PreparedAttachments {
   const details: ErrorDetail[] = [];
-  const attached: Attached = { attachments: [], operations: [] };
+  const attached: PreparedAttachments = { attachments: [], operations: [] };
   for (const [index, input] of inputs.entries()) {
     const refuse = (field: string, message: string) => {
       details.push({ path: `attachments[${index}].${field}`, message });
@@ -74,7 +78,7 @@ function fromUrl(deps: Attaching, input: AttachmentInput, refuse: Refuse): Messa
   };
 }
 
-function fromBase64(deps: Attaching, owner: Owner, input: AttachmentInput, refuse: Refuse): Content | null {
+function fromBase64(deps: Attaching, owner: AttachmentOwner, input: AttachmentInput, refuse: Refuse): Content | null {
   const { url, data, mimeType = null, isAudioMessage = false } = input;
   if (url !== undefined) return refuse("url", "must be left out with the type base64");
   if (data === undefined) return refuse("data", "is required with the type base64");
@@ -103,7 +107,7 @@ function decodeBase64(text: string): Buffer | null {
   return bytes.toString("base64") === text ? bytes : null;
 }
 
-function keptBy({ newId, clock }: Attaching, { customerId, messageId }: Owner) {
+function keptBy({ newId, clock }: Attaching, { customerId, messageId }: AttachmentOwner) {
   return { id: newId("att"), customerId, messageId, createdAt: clock.real() };
 }
 
@@ -120,9 +124,9 @@ function named(deps: Attaching, content: Content, isAudioMessage: boolean): Mess
  */
 export function keepInbound(
   deps: Attaching,
-  owner: Owner & { instanceId: InstanceId },
+  owner: AttachmentOwner & { instanceId: InstanceId },
   attachments: readonly InboundAttachment[],
-): Attached {
+): PreparedAttachments {
   const contents = attachments.map(
     ({ reference, mimeType, filename, totalBytes, data }): Content => ({
       ...keptBy(deps, owner),

@@ -4,7 +4,7 @@ import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import { ApiError } from "../../core/error.ts";
 import { typeOfReceived } from "../../core/media.ts";
 import { type ContentHead, findContentHead, readContent } from "../../store/contents.ts";
-import { command } from "../command.ts";
+import { runAction } from "../action.ts";
 import type { Deps } from "../deps.ts";
 
 /** The file that a token opens. Throws 404 `NOT_FOUND`, the same for every reason. */
@@ -27,7 +27,7 @@ export async function readDownload(deps: Deps, head: ContentHead): Promise<{ byt
 
 async function fetchFrom(deps: Deps, { instanceId, reference }: ContentHead): Promise<Uint8Array | null> {
   if (instanceId === null || reference === null) return null;
-  const bytes = await command(deps, instanceId, "fetch", (fetch, abort) => fetch(reference, abort)).catch(
+  const bytes = await runAction(deps, instanceId, "fetch", (fetch, abort) => fetch(reference, abort)).catch(
     (error: unknown) => {
       if (error instanceof ApiError && error.code === "CHANNEL_NOT_SUPPORTED") return null;
       throw error;

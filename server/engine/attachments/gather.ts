@@ -16,10 +16,13 @@ const GATHER_MS_MAX = 35_000;
  * The files of a message, ready to be handed over. `release` gives their memory back: to be called once, when the
  * hand-over has ended. `refused`: it can never be sent, in words for its sender. `deferred`: later it may be.
  */
-export type Gathered = { loaded: OutboundAttachment[]; release(): void } | { refused: string } | { deferred: string };
+export type GatheredFiles =
+  | { loaded: OutboundAttachment[]; release(): void }
+  | { refused: string }
+  | { deferred: string };
 
 /** A file of a message: where it comes from, and what it must be. */
-interface Part {
+interface FilePart {
   /** As the request named it. */
   path: string;
   url: string | null;
@@ -33,7 +36,7 @@ interface Part {
 }
 
 /** Gathers the files of a message, media first, one after the other, within 35 s. `abort` calls it off: deferred. */
-export async function gatherAttachments(deps: Deps, message: Message, abort: AbortSignal): Promise<Gathered> {
+export async function gatherAttachments(deps: Deps, message: Message, abort: AbortSignal): Promise<GatheredFiles> {
   const gathering = new AbortController();
   let isLate = false;
   const stop = () => gathering.abort();
@@ -53,13 +56,13 @@ export async function gatherAttachments(deps: Deps, message: Message, abort: Abo
   }
 }
 
-function partsOf({ link }: Pick<Deps, "link">, { mediaUrls, attachments }: Message): Part[] {
-  const media = mediaUrls.map((url, index): Part => {
+function partsOf({ link }: Pick<Deps, "link">, { mediaUrls, attachments }: Message): FilePart[] {
+  const media = mediaUrls.map((url, index): FilePart => {
     const path = `content.mediaUrls[${index}]`;
     const none = { id: null, mimeType: null, filename: null };
     return { path, url, link: url, ...none, isImage: true, isAudioMessage: false };
   });
-  const files = attachments.map(({ guid, url, token, mimeType, filename, isAudioMessage }, index): Part => {
+  const files = attachments.map(({ guid, url, token, mimeType, filename, isAudioMessage }, index): FilePart => {
     const path = `attachments[${index}]`;
     const id = url === null ? guid : null;
     const address = url ?? (token === null ? null : link(token));
@@ -68,9 +71,14 @@ function partsOf({ link }: Pick<Deps, "link">, { mediaUrls, attachments }: Messa
   return [...media, ...files];
 }
 
-type Got = { bytes: Uint8Array; release: Release } | { refused: string } | { deferred: string };
+type FetchedPart = { bytes: Uint8Array; release: Release } | { refused: string } | { deferred: string };
 
-async function gather(deps: Deps, owner: CustomerId, parts: readonly Part[], abort: AbortSignal): Promise<Gathered> {
+async function gather(
+  deps: Deps,
+  owner: CustomerId,
+  parts: readonly FilePart[],
+  abort: AbortSignal,
+): Promise<GatheredFiles> {
   const loaded: OutboundAttachment[] = [];
   const releases: Release[] = [];
   const release = () => {
@@ -97,14 +105,20 @@ async function gather(deps: Deps, owner: CustomerId, parts: readonly Part[], abo
   return { loaded, release };
 }
 
-function getPart(deps: Deps, owner: CustomerId, part: Part, left: number, abort: AbortSignal): Promise<Got> {
+function getPart(
+  deps: Deps,
+  owner: CustomerId,
+  part: FilePart,
+  left: number,
+  abort: AbortSignal,
+): Promise<FetchedPart> {
   if (part.url === null) return readKept(deps, owner, part.id);
   const tooLarge =
     left === FILE_BYTES_MAX ? "is larger than 100 MiB" : "is, with the files before it, larger than 100 MiB";
   return deps.fetcher.fetch(part.url, { owner, bytesMax: left, tooLarge, abort });
 }
 
-async function readKept({ store, fetcher }: Deps, owner: CustomerId, id: AttachmentId | null): Promise<Got> {
+async function readKept({ store, fetcher }: Deps, owner: CustomerId, id: AttachmentId | null): Promise<FetchedPart> {
   const head = id === null ? null : await findContentHead(store.db, id);
   if (head === null || !head.isHere) return { refused: "is no longer kept here" };
   const release = fetcher.hold(owner, head.totalBytes ?? 0);
@@ -116,7 +130,7 @@ async function readKept({ store, fetcher }: Deps, owner: CustomerId, id: Attachm
 }
 
 /** The file as it is handed over, or why it cannot be: it is judged by its bytes, whatever its server says of it. */
-function fit(part: Part, bytes: Uint8Array, number: number): OutboundAttachment | { refused: string } {
+function fit(part: FilePart, bytes: Uint8Array, number: number): OutboundAttachment | { refused: string } {
   const { path, url } = part;
   const refuse = (field: string, reason: string) => ({ refused: `${path}${field} ${reason}.` });
   const judged = checkMedia(bytes, part.mimeType);

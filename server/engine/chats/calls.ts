@@ -6,16 +6,16 @@ import { parseAddress } from "../../core/phone.ts";
 import type { CallSignal } from "../../providers/provider.ts";
 import { findCallByUuid } from "../../store/calls.ts";
 import type { Operation } from "../../store/store.ts";
+import { acknowledgementOf } from "../acknowledge.ts";
 import { decide, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { forgetting } from "../forget.ts";
 
 /**
  * Applies what a provider tells of a call; resolves when what came of it is on disk. A repeat, and what comes late,
  * changes nothing. A call to or from an address that no customer has on this instance is nobody's.
  */
-export async function hearCall(deps: Deps, instanceId: InstanceId, signal: CallSignal): Promise<void> {
-  const forgets = forgetting(instanceId, signal);
+export async function receiveCall(deps: Deps, instanceId: InstanceId, signal: CallSignal): Promise<void> {
+  const forgets = acknowledgementOf(instanceId, signal);
   const told = () =>
     decide(deps, async () => ({ unit: await unitFor(deps, instanceId, signal, forgets), value: undefined }));
   const { taken } = await told();

@@ -6,17 +6,17 @@ import { patchGroup } from "../../core/group.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
 import type { Deps } from "../deps.ts";
-import { type ChatCommand, type Commanded, commandChat, order } from "./command-chat.ts";
+import { type ChatActionRequest, type ChatActionResult, completeAction, runChatAction } from "./chat-action.ts";
 import type { ReadyChat } from "./require-chat.ts";
 
 /** Names a group, and answers it. */
-export async function renameGroup(deps: Deps, asked: ChatCommand, name: string): Promise<Commanded> {
-  return await commandChat(deps, asked, {
+export async function renameGroup(deps: Deps, asked: ChatActionRequest, name: string): Promise<ChatActionResult> {
+  return await runChatAction(deps, asked, {
     route: ["PUT", "/name"],
     body: { name },
     async ask(ready) {
       requireGroup(ready, "named");
-      await order(deps, ready, "renameGroup", (rename, abort) => rename(ready.conversation, name, abort));
+      await completeAction(deps, ready, "renameGroup", (rename, abort) => rename(ready.conversation, name, abort));
     },
     change: (chat, told) => patchGroup(chat, { name }, chat.from, told),
   });
@@ -25,11 +25,11 @@ export async function renameGroup(deps: Deps, asked: ChatCommand, name: string):
 /** Brings somebody into a group, and answers it; who is in it already stays. `field`: what the caller called it. */
 export async function addParticipant(
   deps: Deps,
-  asked: ChatCommand,
+  asked: ChatActionRequest,
   { field, value }: { field: string; value: string },
-): Promise<Commanded> {
+): Promise<ChatActionResult> {
   const participant = requireParticipant(field, value);
-  return await commandChat(deps, asked, {
+  return await runChatAction(deps, asked, {
     route: ["POST", "/participants"],
     body: { participant },
     async ask(ready) {
@@ -41,7 +41,7 @@ export async function addParticipant(
         throw invalidField(field, `cannot be added: a group has at most ${GROUP_MAX} participants`);
       }
       await refuseOptedOut(deps, chat.from, [participant]);
-      await order(deps, ready, "addParticipant", (add, abort) => add(conversation, participant, abort));
+      await completeAction(deps, ready, "addParticipant", (add, abort) => add(conversation, participant, abort));
     },
     change: (chat, told) => {
       const participants = [...new Set([...chat.participants, participant])];
@@ -51,10 +51,14 @@ export async function addParticipant(
 }
 
 /** Puts somebody out of a group, and answers it. Throws 404 `NOT_FOUND` for who is not in it. */
-export async function removeParticipant(deps: Deps, asked: ChatCommand, value: string): Promise<Commanded> {
+export async function removeParticipant(
+  deps: Deps,
+  asked: ChatActionRequest,
+  value: string,
+): Promise<ChatActionResult> {
   const participant = parseAddress(value)?.address ?? value;
   const others = (chat: Chat) => chat.participants.filter((one) => one !== participant);
-  return await commandChat(deps, asked, {
+  return await runChatAction(deps, asked, {
     route: ["DELETE", `/participants/${participant}`],
     body: {},
     async ask(ready) {
@@ -69,20 +73,22 @@ export async function removeParticipant(deps: Deps, asked: ChatCommand, value: s
           `${chat.id} has ${GROUP_MIN} participants, and needs them; leave it instead.`,
         );
       }
-      await order(deps, ready, "removeParticipant", (remove, abort) => remove(conversation, participant, abort));
+      await completeAction(deps, ready, "removeParticipant", (remove, abort) =>
+        remove(conversation, participant, abort),
+      );
     },
     change: (chat, told) => patchGroup(chat, { participants: others(chat) }, chat.from, told),
   });
 }
 
 /** Leaves a group, and answers it: nothing can be done in it any more, unless somebody brings the customer back. */
-export async function leaveGroup(deps: Deps, asked: ChatCommand): Promise<Commanded> {
-  return await commandChat(deps, asked, {
+export async function leaveGroup(deps: Deps, asked: ChatActionRequest): Promise<ChatActionResult> {
+  return await runChatAction(deps, asked, {
     route: ["POST", "/leave"],
     body: {},
     async ask(ready) {
       requireGroup(ready, "left");
-      await order(deps, ready, "leaveGroup", (leave, abort) => leave(ready.conversation, abort));
+      await completeAction(deps, ready, "leaveGroup", (leave, abort) => leave(ready.conversation, abort));
     },
     change: (chat, told) => patchGroup(chat, { left: true }, chat.from, told),
   });

@@ -11,8 +11,8 @@ import type { GroupSignal } from "../../providers/provider.ts";
 import { findChat, listChats } from "../../store/chats.ts";
 import { apply } from "../apply.ts";
 import { addParticipant, leaveGroup, removeParticipant, renameGroup } from "./change-group.ts";
-import { groupOf } from "./groups.ts";
-import { makeGroup } from "./make-group.ts";
+import { createGroup } from "./create-group.ts";
+import { prepareGroup } from "./groups.ts";
 
 const ANN = "+15005550131";
 const BOB = "+15005550132";
@@ -61,7 +61,7 @@ async function stage(t: NodeTest): Promise<Stage> {
     },
     make: async () => {
       const body = { name: "Trip", participants: [ANN, BOB] };
-      return (await makeGroup(made.deps, { customerId: as.customerId, idempotencyKey: null, body })).chat;
+      return (await createGroup(made.deps, { customerId: as.customerId, idempotencyKey: null, body })).chat;
     },
   };
 }
@@ -176,7 +176,7 @@ describe("a group that is seen with a message", () => {
     };
     const see = async (name: string | null, participants: string[]) => {
       const sighting = { reference: "group-1", name, participants };
-      const { chat, make } = await groupOf(one.deps, { ...place, sighting });
+      const { chat, make } = await prepareGroup(one.deps, { ...place, sighting });
       if (make.length > 0) assert.equal((await one.deps.store.commit(make)).result, "ok");
       assert.deepEqual(await findChat(one.deps.store.db, one.as.customerId, id), chat);
       return chat;
@@ -323,7 +323,7 @@ describe("a group over SMS", () => {
     await one.deps.store.commit([{ op: "insert", table: "numbers", record: { ...sms, isDefault: false } }]);
     const body = { from: sms.address, participants: [ANN, BOB] };
     const making = { customerId: one.as.customerId, idempotencyKey: null, body };
-    await assert.rejects(makeGroup(one.deps, making), code("GROUP_SMS_UNSUPPORTED"));
+    await assert.rejects(createGroup(one.deps, making), code("GROUP_SMS_UNSUPPORTED"));
     assert.deepEqual(one.provider.commanded, []);
   });
 });
@@ -345,12 +345,12 @@ describe("making a group", () => {
     const one = await stage(t);
     const body = { participants: [ANN, BOB] };
     const making = { customerId: one.as.customerId, idempotencyKey: "k", body };
-    const made = await Promise.all([makeGroup(one.deps, making), makeGroup(one.deps, making)]);
+    const made = await Promise.all([createGroup(one.deps, making), createGroup(one.deps, making)]);
     assert.deepEqual(made.map(({ repeated }) => repeated).toSorted(), [false, true]);
     assert.equal(made[0]?.chat.id, made[1]?.chat.id);
     assert.equal(one.provider.commanded.length, 1);
     const other = { ...making, body: { participants: [ANN, CAT] } };
-    await assert.rejects(makeGroup(one.deps, other), code("IDEMPOTENCY_KEY_REUSED"));
+    await assert.rejects(createGroup(one.deps, other), code("IDEMPOTENCY_KEY_REUSED"));
   });
 });
 

@@ -9,13 +9,13 @@ import type { GroupSignal, GroupSnapshot } from "../../providers/provider.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import { findChatByKey, findUnnamedGroups } from "../../store/chats.ts";
 import type { Operation } from "../../store/store.ts";
+import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { decide, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { forgetOnly, forgetting } from "../forget.ts";
-import { type Thread, threadTaken, withThread } from "./threads.ts";
+import { duplicateThread, type PreparedChat, retryDuplicateThread } from "./threads.ts";
 
 /** A group of a customer's address, as its provider tells of it. */
-export interface Sighted {
+export interface ObservedGroup {
   customerId: CustomerId;
   /** The customer's own address. */
   from: string;
@@ -27,9 +27,9 @@ export interface Sighted {
 /**
  * The chat of a group as it is, or as it will be once `make` is committed: made where it is new, and brought up to date
  * where people or name are others now, with the events of that. A sighting without people or without a name says
- * nothing about them. A unit that is answered `taken` for its sake has to be made anew: see `withThread`.
+ * nothing about them. A unit that is answered `taken` for its sake has to be made anew: see `retryDuplicateThread`.
  */
-export async function groupOf(deps: Deps, sighted: Sighted): Promise<Thread> {
+export async function prepareGroup(deps: Deps, sighted: ObservedGroup): Promise<PreparedChat> {
   const found = await findGroup(deps, sighted);
   return arrange(found, patchGroup(found.named, seen(sighted), null, regroupContext(deps)));
 }
@@ -40,22 +40,22 @@ export function regroupContext(deps: Deps, correlationId = newCorrelationId(deps
 }
 
 /** Applies what happened to a group: a `chat.*` event of it, unless it is told again or is so already. */
-export async function hearGroup(deps: Deps, instanceId: InstanceId, signal: GroupSignal): Promise<void> {
+export async function receiveGroup(deps: Deps, instanceId: InstanceId, signal: GroupSignal): Promise<void> {
   const number = await deps.configCache.numberAt(signal.to);
   if (number === null) {
     deps.observer.fault("group", new Error("a group was told of to an address that is no number of this service"));
-    return forgetOnly(deps, forgetting(instanceId, signal));
+    return acknowledgeOnly(deps, acknowledgementOf(instanceId, signal));
   }
   const { channel, group: sighting } = signal;
   const sighted = { customerId: number.customerId, from: number.address, channel, instanceId, sighting };
-  await withThread(() => hear(deps, sighted, signal));
+  await retryDuplicateThread(() => hear(deps, sighted, signal));
 }
 
-async function hear(deps: Deps, sighted: Sighted, signal: GroupSignal): Promise<void> {
+async function hear(deps: Deps, sighted: ObservedGroup, signal: GroupSignal): Promise<void> {
   const { instanceId } = sighted;
-  const forgets = forgetting(instanceId, signal);
+  const forgets = acknowledgementOf(instanceId, signal);
   const reference = `group ${signal.reference}`;
-  if (await findArrival(deps.store.db, instanceId, reference)) return forgetOnly(deps, forgets);
+  if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
   const { taken } = await decide(deps, async () => {
     const known = await findGroup(deps, sighted);
     const found = known.stored === null ? { ...known, named: before(known.named, signal) } : known;
@@ -63,16 +63,16 @@ async function hear(deps: Deps, sighted: Sighted, signal: GroupSignal): Promise<
     const arrival = { instanceId, reference, createdAt: deps.clock.real() };
     return { unit: [{ op: "insertUnique", table: "arrivals", record: arrival }, ...make, ...forgets], value: null };
   });
-  if (taken) throw threadTaken();
+  if (taken) throw duplicateThread();
 }
 
 /** A group as it is stored (null: not yet), and as it is once it bears the provider's name. */
-interface Found {
+interface FoundGroup {
   stored: Chat | null;
   named: Chat;
 }
 
-async function findGroup(deps: Deps, sighted: Sighted): Promise<Found> {
+async function findGroup(deps: Deps, sighted: ObservedGroup): Promise<FoundGroup> {
   const { customerId, from, sighting } = sighted;
   const { reference } = sighting;
   const key = groupKey(customerId, from, reference);
@@ -89,7 +89,7 @@ async function findGroup(deps: Deps, sighted: Sighted): Promise<Found> {
 /** A group that nothing is known of here yet. `reference` null: its provider has no name for it yet. */
 export function newGroup(
   deps: Deps,
-  group: Omit<Sighted, "sighting"> & { reference: string | null; name: string | null; participants: string[] },
+  group: Omit<ObservedGroup, "sighting"> & { reference: string | null; name: string | null; participants: string[] },
 ): Chat {
   const { customerId, from, reference } = group;
   const id = deps.newId("chat");
@@ -114,7 +114,7 @@ export function newGroup(
 }
 
 /** Who is in a sighted group, in the form that addresses are stored in, the customer's own left out. */
-function people({ from, sighting }: Sighted): string[] {
+function people({ from, sighting }: ObservedGroup): string[] {
   return [...new Set(sighting.participants.map(addressOf))].filter((one) => one !== from);
 }
 
@@ -127,7 +127,7 @@ function nameOf(name: string | null): string | null {
 }
 
 /** What a sighting says of a group. */
-function seen(sighted: Sighted): GroupPatch {
+function seen(sighted: ObservedGroup): GroupPatch {
   const participants = people(sighted);
   const name = nameOf(sighted.sighting.name);
   return { ...(participants.length === 0 ? {} : { participants }), ...(name === null ? {} : { name }) };
@@ -137,7 +137,7 @@ function seen(sighted: Sighted): GroupPatch {
  * What a signal makes of a group: first what it tells of, by whom it says, then what else its sighting shows. That may
  * be how the group was before, so it does not undo the former.
  */
-function heard(chat: Chat, sighted: Sighted, signal: GroupSignal, deps: GroupContext): GroupChange {
+function heard(chat: Chat, sighted: ObservedGroup, signal: GroupSignal, deps: GroupContext): GroupChange {
   const actor = signal.actor === null ? null : addressOf(signal.actor);
   const participant = signal.participant === null ? null : addressOf(signal.participant);
   const told = toldOf(chat, participant, actor, signal, deps);
@@ -193,7 +193,7 @@ function toldOf(
 }
 
 /** What leads from the stored group to the changed one, and the group as it then is. */
-function arrange({ stored }: Found, { chat, events }: GroupChange): Thread {
+function arrange({ stored }: FoundGroup, { chat, events }: GroupChange): PreparedChat {
   const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
   if (stored === null) return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }, ...told] };
   const { unit, value } = changedChat(stored, chat);

@@ -1,17 +1,23 @@
 /** Marks chats as read or unread at the provider: the other end may see it, the service keeps nothing of it. */
 
 import type { Deps } from "../deps.ts";
-import { type ChatCommand, type Commanded, commandChat, order, requireImessage } from "./command-chat.ts";
+import {
+  type ChatActionRequest,
+  type ChatActionResult,
+  completeAction,
+  requireImessage,
+  runChatAction,
+} from "./chat-action.ts";
 
 /** Marks a chat, and answers it. Throws 400 `CHANNEL_NOT_SUPPORTED` over SMS. */
-export async function markChat(deps: Deps, asked: ChatCommand, isRead: boolean): Promise<Commanded> {
-  return await commandChat(deps, asked, {
+export async function markChat(deps: Deps, asked: ChatActionRequest, isRead: boolean): Promise<ChatActionResult> {
+  return await runChatAction(deps, asked, {
     route: ["POST", isRead ? "/read" : "/unread"],
     body: {},
     async ask(ready) {
       requireImessage(ready, "read state");
       const name = isRead ? "markRead" : "markUnread";
-      await order(deps, ready, name, (mark, abort) => mark(ready.conversation, abort));
+      await completeAction(deps, ready, name, (mark, abort) => mark(ready.conversation, abort));
     },
   });
 }

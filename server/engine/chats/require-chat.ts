@@ -23,7 +23,7 @@ export interface ChatName {
 export async function requireChat({ store, threadCache }: Deps, { customerId, id, from }: ChatName): Promise<Chat> {
   const own = from === undefined ? null : (parseAddress(from)?.address ?? from);
   const name = parseConversation(id);
-  await threadCache.free();
+  await threadCache.waitUntilFree();
   const chat =
     name.kind === "id"
       ? await findChat(store.db, customerId, name.id)

@@ -4,22 +4,22 @@ import type { TypingStatus } from "../../../sdk/wire.ts";
 import type { ChatId } from "../../core/id.ts";
 import type { Deps } from "../deps.ts";
 import { runInTurn } from "../messages/actions.ts";
-import { type ChatCommand, commandChat, order, requireImessage } from "./command-chat.ts";
+import { type ChatActionRequest, completeAction, requireImessage, runChatAction } from "./chat-action.ts";
 import type { ReadyChat } from "./require-chat.ts";
 import { TYPING_MS_MAX } from "./typing.ts";
 
 /** Chats in which typing is shown at once; beyond it the one in which it began first is ended. */
 const SHOWN_MAX = 10_000;
 
-interface Shown {
+interface ShownIndicator {
   stopTimer(): void;
   /** Ends it at the provider. */
   end(): void;
 }
 
 /** Where the customer is shown as typing. In memory only: phones end it by themselves, too. */
-export class ShownTyping {
-  readonly #shown = new Map<ChatId, Shown>();
+export class TypingIndicators {
+  readonly #shown = new Map<ChatId, ShownIndicator>();
 
   /** It is shown from now on for a minute; then `end` is called. */
   begin({ clock }: Pick<Deps, "clock">, id: ChatId, end: () => void): void {
@@ -49,24 +49,24 @@ export class ShownTyping {
 /** Shows or ends typing in a chat. Throws 400 `CHANNEL_NOT_SUPPORTED` over SMS. Answers the chat's id. */
 export async function showTyping(
   deps: Deps,
-  asked: ChatCommand,
+  asked: ChatActionRequest,
   status: TypingStatus,
 ): Promise<{ repeated: boolean; chatId: ChatId }> {
-  const { repeated, chat } = await commandChat(deps, asked, {
+  const { repeated, chat } = await runChatAction(deps, asked, {
     route: ["POST", "/typing"],
     body: { status },
     async ask(ready) {
       requireImessage(ready, "typing indicator");
       await setTyping(deps, ready, status === "start");
-      if (status === "start") deps.shownTyping.begin(deps, ready.chat.id, () => void endShown(deps, ready));
-      else deps.shownTyping.end(ready.chat.id);
+      if (status === "start") deps.typingIndicators.begin(deps, ready.chat.id, () => void endShown(deps, ready));
+      else deps.typingIndicators.end(ready.chat.id);
     },
   });
   return { repeated, chatId: chat.id };
 }
 
 async function setTyping(deps: Deps, ready: ReadyChat, typing: boolean): Promise<void> {
-  await order(deps, ready, "setTyping", (set, abort) => set(ready.conversation, typing, abort));
+  await completeAction(deps, ready, "setTyping", (set, abort) => set(ready.conversation, typing, abort));
 }
 
 async function endShown(deps: Deps, ready: ReadyChat): Promise<void> {

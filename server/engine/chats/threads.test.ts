@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { commitAll } from "../../../test/support/context.ts";
 import { CORRELATION, chats, openContext, send, TO } from "../../../test/support/sending.ts";
 import { accept } from "../messages/accept.ts";
-import { threadOf } from "./threads.ts";
+import { prepareThread } from "./threads.ts";
 
 describe("one-to-one threads appear by themselves", () => {
   test("the first message to an address makes its thread, later ones belong to it", async (t) => {
@@ -113,11 +113,11 @@ describe("one-to-one threads appear by themselves", () => {
       instanceId: instance.id,
     } as const;
     deps.threadCache.clear();
-    const reading = threadOf(deps, pair);
+    const reading = prepareThread(deps, pair);
     deps.threadCache.clear();
     assert.equal((await reading).chat.id, chatId);
     await commitAll(deps, [{ op: "delete", table: "chats", where: { customerId: customer.id } }]);
-    const { chat, make } = await threadOf(deps, pair);
+    const { chat, make } = await prepareThread(deps, pair);
     assert.notEqual(chat.id, chatId);
     assert.equal(make.length, 1);
   });

@@ -8,7 +8,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { findChatByKey } from "../../store/chats.ts";
 import type { Operation, Store } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
-import { Senders } from "./senders.ts";
+import { SenderCache } from "./sender-cache.ts";
 
 /** Threads kept at hand; beyond it the one that was used longest ago goes. */
 const KEPT_MAX = 10_000;
@@ -20,13 +20,13 @@ const BUSY_RETRY_AFTER_SECONDS = 1;
 export class ThreadCache {
   readonly #chats = new Map<string, Chat>();
   /** Who wrote with whom last. */
-  readonly senders = new Senders();
+  readonly senders = new SenderCache();
   #age = 0;
   /** Ends when nobody works on threads alone any more; null while nobody does. */
   #alone: Promise<void> | null = null;
 
   /** Grows with `clear`: what was read before it must be neither kept nor committed after it. */
-  get age(): number {
+  get generation(): number {
     return this.#age;
   }
 
@@ -36,7 +36,7 @@ export class ThreadCache {
 
   /** The thread at hand, else as it is stored; null when there is none. */
   async find(store: Pick<Store, "db">, key: string): Promise<Chat | null> {
-    if (this.#alone !== null) await this.free();
+    if (this.#alone !== null) await this.waitUntilFree();
     const age = this.#age;
     const chat = this.get(key) ?? (await findChatByKey(store.db, key));
     if (chat !== null && age === this.#age) this.keep(chat);
@@ -48,12 +48,12 @@ export class ThreadCache {
   }
 
   /** Resolves when threads can be read: nobody is deleting some. */
-  async free(): Promise<void> {
+  async waitUntilFree(): Promise<void> {
     while (this.#alone !== null) await this.#alone;
   }
 
   /** Does `work` while nobody reads threads: what was decided on those read before is decided again. One at a time. */
-  async alone(work: () => Promise<void>): Promise<void> {
+  async runExclusively(work: () => Promise<void>): Promise<void> {
     this.clear();
     const working = work();
     const ended = working.catch(() => {});
@@ -75,7 +75,7 @@ export class ThreadCache {
 }
 
 /** Two addresses that write with each other. */
-export interface Pair {
+export interface ThreadPair {
   customerId: CustomerId;
   from: string;
   peer: string;
@@ -84,16 +84,16 @@ export interface Pair {
 }
 
 /** A thread, and what makes it where it is new: goes into the unit of what is said in it. */
-export interface Thread {
+export interface PreparedChat {
   chat: Chat;
   make: Operation[];
 }
 
 /** Somebody else made the same thread at the same moment. */
-class ThreadTaken extends Error {}
+class ThreadDuplicate extends Error {}
 
 /** The thread of a pair as it is, or as it will be once `make` is committed. */
-export async function threadOf(deps: Deps, pair: Pair): Promise<Thread> {
+export async function prepareThread(deps: Deps, pair: ThreadPair): Promise<PreparedChat> {
   const key = threadKey(pair.customerId, pair.from, pair.peer);
   const known = await deps.threadCache.find(deps.store, key);
   if (known !== null) return { chat: known, make: [] };
@@ -118,18 +118,18 @@ export async function threadOf(deps: Deps, pair: Pair): Promise<Thread> {
   return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }] };
 }
 
-/** What a unit is to throw that is answered `taken` for its thread's sake: `withThread` then works again. */
-export function threadTaken(): Error {
-  return new ThreadTaken("somebody else made this thread at the same moment");
+/** What a unit is to throw that is answered `taken` for its thread's sake: `retryDuplicateThread` then works again. */
+export function duplicateThread(): Error {
+  return new ThreadDuplicate("somebody else made this thread at the same moment");
 }
 
 /** Does `work`, which commits a thread that may be new, again where somebody else made the thread in between. */
-export async function withThread<Value>(work: () => Promise<Value>): Promise<Value> {
+export async function retryDuplicateThread<Value>(work: () => Promise<Value>): Promise<Value> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof ThreadTaken)) throw error;
+      if (!(error instanceof ThreadDuplicate)) throw error;
     }
   }
   throw new ApiError("SERVICE_UNAVAILABLE", "The conversation is being made by many at once; try again.", {

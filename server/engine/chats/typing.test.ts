@@ -30,8 +30,8 @@ async function stage(t: NodeTest): Promise<Stage> {
   const provider = new ScriptedProvider();
   made.providers.set(made.instance.id, provider);
   t.after(async () => {
-    await made.deps.typists.stop(made.deps);
-    made.deps.shownTyping.stop();
+    await made.deps.typingContacts.stop(made.deps);
+    made.deps.typingIndicators.stop();
     assert.equal(made.clock.pending, 0, "no timer is left");
     await made.close();
   });
@@ -127,7 +127,7 @@ describe("a contact who types", () => {
     const one = await stage(t);
     await one.type(true);
     await one.type(true, { from: BOB });
-    await one.deps.typists.stop(one.deps);
+    await one.deps.typingContacts.stop(one.deps);
     assert.deepEqual((await one.news()).toSorted(), [`+${ANN}`, `+${BOB}`, `-${ANN}`, `-${BOB}`]);
   });
 
@@ -150,9 +150,9 @@ describe("a contact who types", () => {
     const one = await stage(t);
     const { id: customerId } = one.customer;
     const typist = { chatId: "chat_1", customerId, to: one.number.address, channel: "imessage" } as const;
-    const typing = (who: string) => one.deps.typists.isTyping(who);
+    const typing = (who: string) => one.deps.typingContacts.isTyping(who);
     for (let index = 0; index <= 10_000; index += 1) {
-      one.deps.typists.begin(one.deps, `typing ${index}`, { ...typist, from: `+1555${index}` });
+      one.deps.typingContacts.begin(one.deps, `typing ${index}`, { ...typist, from: `+1555${index}` });
     }
     await one.clock.advance(0);
     assert.deepEqual(await one.news(), ["-+15550"]);

@@ -7,11 +7,11 @@ import { type ChatId, type CustomerId, type InstanceId, newCorrelationId } from 
 import { parseAddress } from "../../core/phone.ts";
 import type { TypingSignal } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
+import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { decide } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { forgetOnly, forgetting } from "../forget.ts";
-import { groupOf } from "./groups.ts";
-import { threadOf, threadTaken, withThread } from "./threads.ts";
+import { prepareGroup } from "./groups.ts";
+import { duplicateThread, prepareThread, retryDuplicateThread } from "./threads.ts";
 
 /** Without news for so long, a contact has stopped typing. Real time, as phones count it. */
 export const TYPING_MS_MAX = 60_000;
@@ -19,7 +19,7 @@ export const TYPING_MS_MAX = 60_000;
 const TYPISTS_MAX = 10_000;
 
 /** A contact who is typing, and where. */
-interface Typist {
+interface TypingContact {
   chatId: ChatId;
   customerId: CustomerId;
   from: string;
@@ -28,8 +28,8 @@ interface Typist {
 }
 
 /** Who is typing to whom. In memory only: a process that dies forgets it. */
-export class Typists {
-  readonly #typing = new Map<string, { typist: Typist; stopTimer: () => void }>();
+export class TypingContacts {
+  readonly #typing = new Map<string, { typist: TypingContact; stopTimer: () => void }>();
   #stopped = false;
 
   isTyping(subject: string): boolean {
@@ -37,7 +37,7 @@ export class Typists {
   }
 
   /** Somebody begins to type, or goes on. */
-  begin(deps: Deps, subject: string, typist: Typist): void {
+  begin(deps: Deps, subject: string, typist: TypingContact): void {
     this.#typing.get(subject)?.stopTimer();
     const stopTimer = this.#stopped ? () => {} : deps.clock.after(TYPING_MS_MAX, () => this.#expire(deps, subject));
     this.#typing.set(subject, { typist, stopTimer });
@@ -56,7 +56,7 @@ export class Typists {
     const open = this.#typing.get(subject);
     if (open !== undefined)
       await decide(deps, () => ({ unit: [told(deps, open.typist, false), ...also], value: null }));
-    else await forgetOnly(deps, also);
+    else await acknowledgeOnly(deps, also);
     open?.stopTimer();
     this.#typing.delete(subject);
   }
@@ -93,38 +93,40 @@ export class Typists {
 }
 
 /** Applies a typing signal of an instance: one event when somebody begins, one when they stop. */
-export async function hearTyping(deps: Deps, instanceId: InstanceId, signal: TypingSignal): Promise<void> {
+export async function receiveTyping(deps: Deps, instanceId: InstanceId, signal: TypingSignal): Promise<void> {
   const number = await deps.configCache.numberAt(signal.to);
-  const forgets = forgetting(instanceId, signal);
+  const forgets = acknowledgementOf(instanceId, signal);
   if (number === null) {
     deps.observer.fault("typing", new Error("somebody types to an address that is no number of this service"));
-    return forgetOnly(deps, forgets);
+    return acknowledgeOnly(deps, forgets);
   }
-  const { typists } = deps;
+  const { typingContacts } = deps;
   const { customerId, address: to } = number;
   const from = parseAddress(signal.from)?.address ?? signal.from;
   const subject = subjectOf({ customerId, from: to, reference: signal.group?.reference ?? null }, from);
   await deps.serial.run(subject, async () => {
-    if (!signal.typing) return typists.end(deps, subject, forgets);
+    if (!signal.typing) return typingContacts.end(deps, subject, forgets);
     const { channel, group } = signal;
     const typist = { customerId, from, to, channel };
-    if (typists.isTyping(subject)) {
-      await forgetOnly(deps, forgets);
-      typists.extend(deps, subject);
+    if (typingContacts.isTyping(subject)) {
+      await acknowledgeOnly(deps, forgets);
+      typingContacts.extend(deps, subject);
       return;
     }
-    const chat = await withThread(async () => {
+    const chat = await retryDuplicateThread(async () => {
       const begun = await decide(deps, async () => {
         const place = { customerId, from: to, channel, instanceId };
         const thread =
-          group === null ? threadOf(deps, { ...place, peer: from }) : groupOf(deps, { ...place, sighting: group });
+          group === null
+            ? prepareThread(deps, { ...place, peer: from })
+            : prepareGroup(deps, { ...place, sighting: group });
         const { chat, make } = await thread;
         return { unit: [...make, told(deps, { ...typist, chatId: chat.id }, true), ...forgets], value: chat };
       });
-      if (begun.taken) throw threadTaken();
+      if (begun.taken) throw duplicateThread();
       return begun.value;
     });
-    typists.begin(deps, subject, { ...typist, chatId: chat.id });
+    typingContacts.begin(deps, subject, { ...typist, chatId: chat.id });
   });
 }
 
@@ -132,21 +134,21 @@ export async function hearTyping(deps: Deps, instanceId: InstanceId, signal: Typ
  * A contact's message has come: who sent it types no more, and that is told of before the message is. Answers at once
  * where they were not typing.
  */
-export function typingEnded(deps: Deps, chat: TypedIn, from: string): Promise<void> | undefined {
-  const { typists } = deps;
+export function endTyping(deps: Deps, chat: TypingChat, from: string): Promise<void> | undefined {
+  const { typingContacts } = deps;
   const subject = subjectOf(chat, from);
-  if (!typists.isTyping(subject) && !deps.serial.isBusy(subject)) return undefined;
-  return deps.serial.run(subject, () => typists.end(deps, subject));
+  if (!typingContacts.isTyping(subject) && !deps.serial.isBusy(subject)) return undefined;
+  return deps.serial.run(subject, () => typingContacts.end(deps, subject));
 }
 
 /** What of a chat tells who types in it. */
-type TypedIn = Pick<Chat, "customerId" | "from" | "reference">;
+type TypingChat = Pick<Chat, "customerId" | "from" | "reference">;
 
-function subjectOf({ customerId, from: to, reference }: TypedIn, from: string): string {
+function subjectOf({ customerId, from: to, reference }: TypingChat, from: string): string {
   return `typing ${JSON.stringify([customerId, to, from, reference])}`;
 }
 
-function told(deps: Deps, typist: Typist, typing: boolean): Operation {
+function told(deps: Deps, typist: TypingContact, typing: boolean): Operation {
   const { chatId, customerId, from, to, channel } = typist;
   const data: TypingEventData = { chatId, chatGuid: chatId, from, to, channel, typing };
   const event = makeEvent(

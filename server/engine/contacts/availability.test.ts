@@ -8,7 +8,7 @@ import { ApiError } from "../../core/error.ts";
 import type { Availability, FocusState } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
 import { accept } from "../messages/accept.ts";
-import { Inquiries } from "./availability.ts";
+import { AvailabilityLookups } from "./availability.ts";
 
 const PEER = "+15550100001";
 const HOUR_MS = 3_600_000;
@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 interface Stage {
   made: TestContext;
   provider: ScriptedProvider;
-  inquiries: Inquiries;
+  inquiries: AvailabilityLookups;
   /** What the provider says from now on. */
   says(availability: Availability | "throws" | "never"): void;
   saysOfFocus(state: FocusState): void;
@@ -32,7 +32,7 @@ async function stage(t: NodeTest): Promise<Stage> {
   let focus: FocusState = { focused: true, focusMode: "sleep" };
   provider.onCommand = ({ name }) => (name === "focus" ? focus : availability);
   return {
-    ...{ made, provider, inquiries: new Inquiries(made.deps) },
+    ...{ made, provider, inquiries: new AvailabilityLookups(made.deps) },
     says(said) {
       availability = said;
     },

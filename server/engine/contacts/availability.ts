@@ -7,7 +7,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import type { CustomerNumber } from "../../core/number.ts";
 import type { Availability, FocusState } from "../../providers/provider.ts";
 import { findDialogueInstance, hasUsedImessage } from "../../store/contacts.ts";
-import { command } from "../command.ts";
+import { runAction } from "../action.ts";
 import type { Deps } from "../deps.ts";
 import { planFrom } from "../routing/route.ts";
 
@@ -21,14 +21,14 @@ const FOCUS_MS = 60_000;
 const KEPT_MAX = 10_000;
 
 /** An answer of a provider: when it gave it (shifted time), and whether it was at hand already. */
-interface Told<Value> {
+interface CachedLookup<Value> {
   value: Value;
   at: number;
   cached: boolean;
 }
 
 /** Answers kept for a while. Who asks for one that somebody else is asking for already waits for the same. */
-class Answers<Value> {
+class LookupCache<Value> {
   readonly #now: () => number;
   readonly #keptMs: (value: Value) => number;
   readonly #known = new Map<string, { value: Value; at: number }>();
@@ -40,7 +40,7 @@ class Answers<Value> {
   }
 
   /** The answer to `key`. Where asking fails, the one that is out of date is better than none; else throws what `ask` threw. */
-  async get(key: string, ask: () => Promise<Value>): Promise<Told<Value>> {
+  async get(key: string, ask: () => Promise<Value>): Promise<CachedLookup<Value>> {
     const known = this.#known.get(key);
     const ageMs = known === undefined ? null : this.#now() - known.at;
     if (known !== undefined && ageMs !== null && ageMs >= 0 && ageMs < this.#keptMs(known.value))
@@ -71,18 +71,18 @@ class Answers<Value> {
 }
 
 /** Asks about addresses, on behalf of customers; remembers what providers said. */
-export class Inquiries {
+export class AvailabilityLookups {
   readonly #deps: Deps;
-  readonly #availability: Answers<Availability>;
-  readonly #focus: Answers<FocusState>;
+  readonly #availability: LookupCache<Availability>;
+  readonly #focus: LookupCache<FocusState>;
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    this.#availability = new Answers(
+    this.#availability = new LookupCache(
       () => deps.clock.now(),
       ({ imessage }) => (imessage === false ? UNAVAILABILITY_MS : AVAILABILITY_MS),
     );
-    this.#focus = new Answers(
+    this.#focus = new LookupCache(
       () => deps.clock.now(),
       () => FOCUS_MS,
     );
@@ -147,11 +147,11 @@ export class Inquiries {
     }
     const { instanceId } = number;
     return await this.#availability.get(keyOf(customerId, instanceId, address), () =>
-      command(deps, instanceId, "availability", (ask, abort) => ask(customerId, address, abort)),
+      runAction(deps, instanceId, "availability", (ask, abort) => ask(customerId, address, abort)),
     );
   }
 
-  async #focused(customerId: CustomerId, address: string): Promise<Told<FocusState>> {
+  async #focused(customerId: CustomerId, address: string): Promise<CachedLookup<FocusState>> {
     const deps = this.#deps;
     const instanceId = await findDialogueInstance(deps.store.db, customerId, address);
     if (instanceId === null) {
@@ -159,7 +159,7 @@ export class Inquiries {
       throw new ApiError("NOT_FOUND", message);
     }
     return await this.#focus.get(keyOf(customerId, instanceId, address), () =>
-      command(deps, instanceId, "focus", (ask, abort) => ask(customerId, address, abort)),
+      runAction(deps, instanceId, "focus", (ask, abort) => ask(customerId, address, abort)),
     );
   }
 }

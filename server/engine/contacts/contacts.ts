@@ -18,14 +18,14 @@ import { findContact, findContactAddresses, findContacts } from "../../store/con
 import type { Operation } from "../../store/store.ts";
 import { change, decide, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
+import { idempotent } from "../idempotency.ts";
 
 /** Times that a bulk is decided again because somebody else took one of its addresses meanwhile. */
 const ROUNDS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
 /** A contact that was asked for; `repeated` when an earlier request with the same idempotency key had made it. */
-export interface Made {
+export interface ContactResult {
   repeated: boolean;
   contact: Contact;
 }
@@ -38,7 +38,7 @@ export async function createContact(
   deps: Deps,
   customerId: CustomerId,
   request: { idempotencyKey: string | null; body: CreateContact },
-): Promise<Made> {
+): Promise<ContactResult> {
   const { idempotencyKey: key, body } = request;
   const { idempotencyKey: _, ...given } = body;
   const fields = requireAddress(changeFields(NO_FIELDS, given));
@@ -49,7 +49,7 @@ export async function createContact(
     const contact = newContact(deps, customerId, fields);
     return { unit: makingOf(contact), value: contact, result: contact.id };
   };
-  const commanded = await once(deps, command, decision, () => duplicate(addressesOf(fields).join(" or "), null));
+  const commanded = await idempotent(deps, command, decision, () => duplicate(addressesOf(fields).join(" or "), null));
   if (!commanded.repeated) return { repeated: false, contact: commanded.value };
   return { repeated: true, contact: await requireContact(deps, customerId, commanded.result) };
 }
@@ -64,10 +64,10 @@ export async function ensureContact(deps: Deps, customerId: CustomerId, address:
 }
 
 /** One entry of a bulk: what it says of a contact, or why it cannot be one. */
-export type Entry = { fields: UpdateContact } | { error: string };
+export type BulkEntry = { fields: UpdateContact } | { error: string };
 
 /** What became of a bulk; `repeated` when an earlier request with the same idempotency key had done it. */
-export interface MadeMany {
+export interface BulkResult {
   repeated: boolean;
   made: CreatedContacts;
 }
@@ -79,14 +79,14 @@ export interface MadeMany {
 export async function createContacts(
   deps: Deps,
   customerId: CustomerId,
-  request: { idempotencyKey: string | null; body: unknown; entries: readonly Entry[] },
-): Promise<MadeMany> {
+  request: { idempotencyKey: string | null; body: unknown; entries: readonly BulkEntry[] },
+): Promise<BulkResult> {
   const { idempotencyKey: key, body, entries } = request;
   const command = { key, customerId, route: "POST /v1/contacts/bulk", body };
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const taken = new Error("somebody else took an address at the same moment");
     try {
-      const commanded = await once(
+      const commanded = await idempotent(
         deps,
         command,
         () => decideMany(deps, customerId, entries),
@@ -103,7 +103,7 @@ export async function createContacts(
   });
 }
 
-async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly Entry[]) {
+async function decideMany(deps: Deps, customerId: CustomerId, entries: readonly BulkEntry[]) {
   const wanted = entries.map((entry) => ("error" in entry ? entry : changeFields(NO_FIELDS, entry.fields)));
   const addresses = wanted.flatMap((fields) => ("error" in fields ? [] : addressesOf(fields)));
   const taken = await findContactAddresses(deps.store.db, customerId, addresses);

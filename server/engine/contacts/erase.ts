@@ -36,7 +36,7 @@ import { change, difference } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { transactionOf } from "../messages/change-message.ts";
 import { paymentContext } from "../payments/payments.ts";
-import { orUnreadable } from "../quarantine.ts";
+import { nullIfUnreadable } from "../quarantine.ts";
 import { deletionOf } from "./contacts.ts";
 
 /** Erasures that are looked at in one go. */
@@ -78,7 +78,7 @@ export async function eraseContacts(deps: Deps): Promise<boolean> {
   let more = false;
   for (const erasure of await listOpenErasures(deps.store.db, ERASURES_AT_ONCE)) {
     // One that comes upon a row which cannot be read waits until the row is mended.
-    if (await orUnreadable(deps, "erase", () => goOn(deps, erasure))) more = true;
+    if (await nullIfUnreadable(deps, "erase", () => goOn(deps, erasure))) more = true;
   }
   return more;
 }
@@ -163,7 +163,7 @@ async function eraseCalls(deps: Deps, erasure: Erasure): Promise<boolean> {
 
 /** Threads name the person. Those in which something new was written stay. */
 async function deleteThreads(deps: Deps, erasure: Erasure): Promise<void> {
-  await deps.threadCache.alone(async () => {
+  await deps.threadCache.runExclusively(async () => {
     // Whatever was decided on a thread before this is on disk once this commit is answered.
     await deps.store.commit([]);
     if (await hasMessages(deps.store.db, erasure, null)) return;

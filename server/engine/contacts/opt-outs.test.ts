@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { commitAll, type TestContext, testContext } from "../../../test/support/context.ts";
 import { type Message, NEW_MESSAGE } from "../../core/message.ts";
 import type { Deps } from "../deps.ts";
-import { isOptedOut, keywordOperations, OptOuts, optIn, optOut, optOutsChanged } from "./opt-outs.ts";
+import { invalidateOptOuts, isOptedOut, keywordOperations, OptOutCache, optIn, optOut } from "./opt-outs.ts";
 
 const CONTACT = "+15550100001";
 let made: TestContext;
@@ -50,7 +50,7 @@ function inbound(text: string | null): Message {
 async function hear(text: string): Promise<void> {
   const operations = keywordOperations(deps, inbound(text));
   await commitAll(deps, operations);
-  optOutsChanged(deps, operations);
+  invalidateOptOuts(deps, operations);
 }
 
 test("Sending asks the list once and then answers from memory, without waiting", async () => {
@@ -87,9 +87,9 @@ test("Put there by the API it is there once, and taking it off says whether it w
 });
 
 test("A list that was read while it changed is not kept", async () => {
-  const lists = new OptOuts(deps.store.db);
+  const lists = new OptOutCache(deps.store.db);
   const reading = lists.has(made.number.address, CONTACT);
-  lists.forget(made.number.address);
+  lists.invalidate(made.number.address);
   assert.equal(await reading, false);
   assert.ok(lists.has(made.number.address, CONTACT) instanceof Promise, "it is read anew");
 });
@@ -98,7 +98,7 @@ test("Memory is bounded: a list too long to keep is asked for each contact, and 
   for (const contact of ["+15550100011", "+15550100012", "+15550100013"]) await optOut(deps, pair(contact));
   await optOut(deps, pair("+15550100011", "+15550000201"));
   await optOut(deps, pair("+15550100011", "+15550000202"));
-  const lists = new OptOuts(deps.store.db, 2);
+  const lists = new OptOutCache(deps.store.db, 2);
   const { address } = made.number;
   assert.equal(await lists.has(address, "+15550100012"), true);
   assert.equal(await lists.has(address, "+15550100014"), false);
@@ -111,6 +111,6 @@ test("Memory is bounded: a list too long to keep is asked for each contact, and 
   await lists.has(third, CONTACT);
   assert.ok(lists.has("+15550000201", CONTACT) instanceof Promise, "the oldest made room");
   assert.equal(lists.has("+15550000202", CONTACT), false);
-  lists.forget(address);
+  lists.invalidate(address);
   assert.equal(await lists.has(address, "+15550100012"), true);
 });

@@ -8,9 +8,9 @@ import { parseAddress } from "../../core/phone.ts";
 import type { OptOutSignal } from "../../providers/provider.ts";
 import { findOptOut, listContactsOptedOut } from "../../store/opt-outs.ts";
 import type { Operation, Store, Transaction } from "../../store/store.ts";
+import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { change, type Decision } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { forgetOnly, forgetting } from "../forget.ts";
 
 /** Numbers whose lists are kept at hand; beyond it the one that was read longest ago goes. */
 const NUMBERS_MAX = 10_000;
@@ -18,7 +18,7 @@ const NUMBERS_MAX = 10_000;
 const CONTACTS_MAX = 100_000;
 
 /** Lists of numbers, whole. What is at hand is right: whoever changes a list says so (`forget`). */
-export class OptOuts {
+export class OptOutCache {
   readonly #db: Store["db"];
   readonly #lists = new Map<string, ReadonlySet<string>>();
   readonly #contactsMax: number;
@@ -39,7 +39,7 @@ export class OptOuts {
   }
 
   /** The list of a number has changed, on disk. */
-  forget(number: string): void {
+  invalidate(number: string): void {
     this.#age += 1;
     this.#long.delete(number);
     this.#drop(number);
@@ -76,12 +76,12 @@ export class OptOuts {
 
 /** Whether a contact does not want messages from a number. Answered at once, from memory, but for the first time. */
 export function isOptedOut(deps: Deps, number: string, contact: string): boolean | Promise<boolean> {
-  return deps.optOuts.has(number, contact);
+  return deps.optOutCache.has(number, contact);
 }
 
 /**
  * What an inbound message changes on the list of the number it came to, over whichever channel: nothing, unless the
- * whole of it is a keyword. Goes into the unit of the message; after the commit `optOutsChanged` has to be told. Only
+ * whole of it is a keyword. Goes into the unit of the message; after the commit `invalidateOptOuts` has to be told. Only
  * for one-to-one threads: what is said in a group is said to everybody there.
  */
 export function keywordOperations(deps: Deps, message: Message): Operation[] {
@@ -95,12 +95,12 @@ export function keywordOperations(deps: Deps, message: Message): Operation[] {
 }
 
 /** Takes in what a contact told the provider itself about messages from a number; resolves when it is on disk. */
-export async function hearOptOut(deps: Deps, instanceId: InstanceId, signal: OptOutSignal): Promise<void> {
+export async function receiveOptOut(deps: Deps, instanceId: InstanceId, signal: OptOutSignal): Promise<void> {
   const number = await deps.configCache.numberAt(signal.to);
-  const forgets = forgetting(instanceId, signal);
+  const forgets = acknowledgementOf(instanceId, signal);
   if (number === null) {
     deps.observer.fault("optOut", new Error("an opt-out is about an address that is no number of this service"));
-    await forgetOnly(deps, forgets);
+    await acknowledgeOnly(deps, forgets);
     return;
   }
   const contact = parseAddress(signal.from)?.address ?? signal.from;
@@ -154,15 +154,15 @@ async function changeList<Value>(deps: Deps, decision: () => Promise<Decision<Va
     committed = decided.unit ?? [];
     return decided;
   });
-  optOutsChanged(deps, committed);
+  invalidateOptOuts(deps, committed);
   return value;
 }
 
 /** Operations were committed: of the lists that they changed, what was at hand is out of date. */
-export function optOutsChanged(deps: Pick<Deps, "optOuts">, operations: readonly Operation[]): void {
+export function invalidateOptOuts(deps: Pick<Deps, "optOutCache">, operations: readonly Operation[]): void {
   for (const operation of operations) {
     if (!("table" in operation) || operation.table !== "optOuts") continue;
-    if (operation.op === "delete") deps.optOuts.forget(operation.where.number ?? "");
-    else deps.optOuts.forget(operation.record.number);
+    if (operation.op === "delete") deps.optOutCache.invalidate(operation.where.number ?? "");
+    else deps.optOutCache.invalidate(operation.record.number);
   }
 }

@@ -6,7 +6,7 @@ import { commitAll, testContext, testKey } from "../../../test/support/context.t
 import type { UsageHour } from "../../core/usage.ts";
 import { findKey } from "../../store/keys.ts";
 import { StoreFull } from "../../store/store.ts";
-import { revokeKey } from "./issue.ts";
+import { revokeKey } from "./keys.ts";
 import { UsageCounters } from "./usage.ts";
 
 async function start(t: { after(end: () => Promise<void>): void }) {

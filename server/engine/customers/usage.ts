@@ -24,7 +24,7 @@ const KEYS_MAX = 10_000;
 const KEYS_PER_WRITE = 200;
 
 /** When a key was used last, and which of its uses was written last. Shifted and real time. */
-interface Use {
+interface KeyUse {
   usedAt: number;
   writtenAt: number;
   isWritten: boolean;
@@ -42,7 +42,7 @@ export class UsageCounters {
   readonly #clock: Clock;
   readonly #fault: Observer["fault"];
   #hours = new Map<string, UsageHour>();
-  readonly #uses = new Map<KeyId, Use>();
+  readonly #uses = new Map<KeyId, KeyUse>();
   #cancel: (() => void) | null = null;
   #stopped = false;
   #flushing: Promise<void> = Promise.resolve();
@@ -146,7 +146,7 @@ export class UsageCounters {
    * Only from the version that was just read: a change of the key that comes in between makes this stale, and it is
    * tried again a second later. A decision on the key that this makes stale is made again on the fresh record.
    */
-  async #writeUse(keyId: KeyId, use: Use, now: number): Promise<void> {
+  async #writeUse(keyId: KeyId, use: KeyUse, now: number): Promise<void> {
     const { usedAt } = use;
     const apiKey = await findKey(this.#store.db, keyId);
     if (apiKey === null) {

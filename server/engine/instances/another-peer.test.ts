@@ -7,7 +7,7 @@ import { commitAll } from "../../../test/support/context.ts";
 import { deferred, receipt, ScriptedProvider, SETTLE_AFTER_MS, UNKNOWN } from "../../../test/support/provider.ts";
 import type { Outcome } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
-import { requireInstance, updateInstance } from "./connect.ts";
+import { requireInstance, updateInstance } from "./instances.ts";
 
 const ASK_AGAIN_MS = 15_000;
 const ROUNDS_UNTIL_FAILED = 25;

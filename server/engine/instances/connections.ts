@@ -25,7 +25,7 @@ const PEER_LENGTH = 16;
 export interface Connection {
   provider: Provider;
   /** Null where nobody knows. */
-  peer: string | null;
+  account: string | null;
 }
 
 /** An instance that said of a hand-over that it is down, and has taken nothing since. */
@@ -60,11 +60,11 @@ export class Connections {
   /** How the instance is connected at present; null while it does not run. */
   of(id: InstanceId): Connection | null {
     const provider = this.#providers.get(id);
-    return provider === undefined ? null : { provider, peer: this.#peers.get(id) ?? null };
+    return provider === undefined ? null : { provider, account: this.#peers.get(id) ?? null };
   }
 
   /** Notes the peers of instances that are about to be connected: what the first of them hears another may have taken in. */
-  know(deps: Pick<Deps, "sealer">, instances: readonly Instance[]): void {
+  noteAccounts(deps: Pick<Deps, "sealer">, instances: readonly Instance[]): void {
     for (const instance of instances) {
       try {
         this.#peers.set(instance.id, peerOf(instance, openConfig(deps, instance)));
@@ -75,14 +75,14 @@ export class Connections {
   }
 
   /** The instances that talk, or talked, to the peer of this one, itself first: what one hears, another may have heard. */
-  atPeerOf(id: InstanceId): InstanceId[] {
+  withSameAccount(id: InstanceId): InstanceId[] {
     const peer = this.#peers.get(id);
     const others = [...this.#peers].filter(([other, its]) => its === peer && other !== id);
     return [id, ...others.map(([other]) => other)];
   }
 
   /** A name of the instance's peer: the same for all that talk to it; where nobody knows, the instance's own. */
-  peerKey(id: InstanceId): string {
+  accountKey(id: InstanceId): string {
     return this.#peers.get(id) ?? id;
   }
 

@@ -5,7 +5,7 @@ import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
 import type { HookRequest, HookResponse } from "../../providers/provider.ts";
 import { Links } from "../links.ts";
-import { type AtHook, hookUrl, receiveAtHook } from "./hooks.ts";
+import { hookUrl, type IncomingHook, receiveHook } from "./hooks.ts";
 
 class Hooked extends ScriptedProvider {
   readonly received: HookRequest[] = [];
@@ -21,7 +21,7 @@ async function stage(t: NodeTest) {
   t.after(() => made.close());
   const { deps, instance, providers } = made;
   const token = deps.links.hookToken(instance.id);
-  const asked: AtHook = {
+  const asked: IncomingHook = {
     id: instance.id,
     token,
     rest: "/status/a%20b",
@@ -30,8 +30,8 @@ async function stage(t: NodeTest) {
     headers: {},
     body: new Uint8Array(3),
   };
-  const refusal = async (more: Partial<AtHook>) => {
-    const error = await receiveAtHook(deps, { ...asked, ...more }).then(
+  const refusal = async (more: Partial<IncomingHook>) => {
+    const error = await receiveHook(deps, { ...asked, ...more }).then(
       () => null,
       (thrown: unknown) => thrown,
     );
@@ -45,7 +45,7 @@ test("a provider gets what came to its hook, with the address as its peer was to
   const { deps, instance, providers, asked } = await stage(t);
   const provider = new Hooked();
   providers.set(instance.id, provider);
-  assert.deepEqual(await receiveAtHook(deps, asked), { status: 204 });
+  assert.deepEqual(await receiveHook(deps, asked), { status: 204 });
   const url = `${hookUrl(deps, instance.id)}/status/a%20b?x=1`;
   assert.ok(url.startsWith(`https://tb.example/under/hooks/${instance.id}/`));
   const { method, headers, body } = asked;
@@ -83,7 +83,7 @@ test("an instance that does not run, and a service that is only starting, is a 5
   const provider = new Hooked();
   providers.set(instance.id, provider);
   const starting = { ...deps, links: new Links() };
-  await assert.rejects(receiveAtHook(starting, asked), { code: "SERVICE_UNAVAILABLE" });
-  await assert.rejects(receiveAtHook(starting, { ...asked, id: "inst_1" }), { code: "SERVICE_UNAVAILABLE" });
+  await assert.rejects(receiveHook(starting, asked), { code: "SERVICE_UNAVAILABLE" });
+  await assert.rejects(receiveHook(starting, { ...asked, id: "inst_1" }), { code: "SERVICE_UNAVAILABLE" });
   assert.deepEqual(provider.received, []);
 });

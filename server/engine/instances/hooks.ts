@@ -23,7 +23,7 @@ export function shownHookUrl(deps: Pick<Deps, "links" | "publicUrl">, instance: 
 }
 
 /** A request as it came to a hook. `rest` is what follows the token, with its slash; `query` has its question mark. */
-export interface AtHook extends Pick<HookRequest, "method" | "headers" | "body"> {
+export interface IncomingHook extends Pick<HookRequest, "method" | "headers" | "body"> {
   id: string;
   token: string;
   rest: string;
@@ -34,7 +34,7 @@ export interface AtHook extends Pick<HookRequest, "method" | "headers" | "body">
  * Checks the address alone, so that nothing of a stranger's request need be read. Answers the instance whose hook it
  * is. Throws 404 for an address that is no hook, whatever is wrong with it, and 503 while the instance does not run.
  */
-export async function findHook(deps: Deps, { id, token }: Pick<AtHook, "id" | "token">): Promise<InstanceId> {
+export async function findHook(deps: Deps, { id, token }: Pick<IncomingHook, "id" | "token">): Promise<InstanceId> {
   // Before that nobody can tell a hook's address from another.
   if (!deps.links.isLoaded) throw notNow("The service is starting; try again later.");
   const instance = await deps.configCache.instance(id as InstanceId);
@@ -44,7 +44,7 @@ export async function findHook(deps: Deps, { id, token }: Pick<AtHook, "id" | "t
 }
 
 /** Gives a request to the instance whose hook it came to, and answers what its provider does. Throws as `findHook` does. */
-export async function receiveAtHook(deps: Deps, request: AtHook): Promise<HookResponse> {
+export async function receiveHook(deps: Deps, request: IncomingHook): Promise<HookResponse> {
   const instanceId = await findHook(deps, request);
   const { rest, query, method, headers, body } = request;
   const url = `${hookUrl(deps, instanceId)}${rest}${query}`;

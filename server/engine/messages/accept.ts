@@ -6,10 +6,10 @@ import type { CustomerId, KeyId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { acceptedCarouselRecord, acceptedRecord } from "../../core/message-record.ts";
 import { type Understood, understandCarousel, understandMessage, type Wanted } from "../../core/new-message.ts";
-import { threadTaken, withThread } from "../chats/threads.ts";
+import { duplicateThread, retryDuplicateThread } from "../chats/threads.ts";
 import { ensureContact } from "../contacts/contacts.ts";
 import type { Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
+import { idempotent } from "../idempotency.ts";
 import { reread } from "./change-message.ts";
 import { type Draft, draft } from "./draft.ts";
 import { DEFAULT_PREFERENCE } from "./recipient.ts";
@@ -59,7 +59,7 @@ async function acceptOnce(
     if (wanted.createContact === true) await addContact(deps, drafted);
     return { unit: drafted.operations, value: drafted, result: drafted.message.id };
   };
-  const commanded = await withThread(() => once(deps, command, work, threadTaken));
+  const commanded = await retryDuplicateThread(() => idempotent(deps, command, work, duplicateThread));
   if (!commanded.repeated) {
     commanded.value.committed();
     return { repeated: false, message: commanded.value.message };

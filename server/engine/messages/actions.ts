@@ -9,12 +9,12 @@ import { edit, failEdit } from "../../core/message-revision.ts";
 import { type ParsedReaction, parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
 import type { ActionResult, Target } from "../../providers/provider.ts";
 import { findChat } from "../../store/chats.ts";
+import { runAction } from "../action.ts";
 import { conversationOf } from "../chats/conversation.ts";
-import { threadOf } from "../chats/threads.ts";
-import { command } from "../command.ts";
+import { prepareThread } from "../chats/threads.ts";
 import { commitInTime } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
+import { idempotent } from "../idempotency.ts";
 import { changeMessage, reread, transactionOf } from "./change-message.ts";
 import { requireMessage } from "./revise.ts";
 
@@ -45,7 +45,7 @@ export async function editMessage(
     const message = await requireOrderable(deps, { customerId, id }, "edited");
     const target = await targetOf(deps, message);
     const refused = await editRefusal(() =>
-      command(deps, message.instanceId, "edit", (ask, abort) => ask(target, text, forOldPhones, abort)),
+      runAction(deps, message.instanceId, "edit", (ask, abort) => ask(target, text, forOldPhones, abort)),
     );
     const changed = await commitInTime(deps, deps.clock.real() + RECORD_MS_MAX, () =>
       changeMessage(deps, message, (fresh) => {
@@ -81,11 +81,11 @@ export async function unsendMessage(
   return runInTurn(deps, { customerId, id }, async () => {
     let isDone = false;
     const record = () =>
-      once(deps, { key, customerId, route: `POST /v1/messages/${id}/unsend`, body: {} }, async () => {
+      idempotent(deps, { key, customerId, route: `POST /v1/messages/${id}/unsend`, body: {} }, async () => {
         const message = await requireOrderable(deps, { customerId, id }, "unsent");
         if (!isDone) {
           const target = await targetOf(deps, message);
-          requireDone(await command(deps, message.instanceId, "unsend", (ask, abort) => ask(target, abort)), id);
+          requireDone(await runAction(deps, message.instanceId, "unsend", (ask, abort) => ask(target, abort)), id);
           isDone = true;
         }
         const change = unsend(message, changeContext(deps));
@@ -116,19 +116,23 @@ export async function reactTo(
   await runInTurn(deps, { customerId, id }, async () => {
     let isDone = false;
     const record = () =>
-      once(deps, { key, customerId, route: `POST /v1/messages/${id}/reactions`, body: { reaction } }, async () => {
-        if (!isDone) {
-          const message = await requireOrderable(deps, { customerId, id }, "reacted to");
-          requireSendable(deps, message, parsed);
-          const target = await targetOf(deps, message);
-          requireDone(
-            await command(deps, message.instanceId, "react", (ask, abort) => ask(target, reaction, abort)),
-            id,
-          );
-          isDone = true;
-        }
-        return { unit: null, value: null, result: id };
-      });
+      idempotent(
+        deps,
+        { key, customerId, route: `POST /v1/messages/${id}/reactions`, body: { reaction } },
+        async () => {
+          if (!isDone) {
+            const message = await requireOrderable(deps, { customerId, id }, "reacted to");
+            requireSendable(deps, message, parsed);
+            const target = await targetOf(deps, message);
+            requireDone(
+              await runAction(deps, message.instanceId, "react", (ask, abort) => ask(target, reaction, abort)),
+              id,
+            );
+            isDone = true;
+          }
+          return { unit: null, value: null, result: id };
+        },
+      );
     await recordAction(deps, record, () => isDone);
   });
   return reaction;
@@ -190,7 +194,7 @@ async function chatOf(deps: Deps, message: Message) {
   const chat = chatId === null ? null : await findChat(deps.store.db, customerId, chatId);
   if (chat !== null) return chat;
   const [from, peer] = message.direction === "inbound" ? [message.to, message.from] : [message.from, message.to];
-  return (await threadOf(deps, { customerId, from, peer, channel, instanceId })).chat;
+  return (await prepareThread(deps, { customerId, from, peer, channel, instanceId })).chat;
 }
 
 function requireDone(ordered: ActionResult, id: string): void {

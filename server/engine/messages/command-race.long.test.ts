@@ -11,7 +11,7 @@ import { findChat } from "../../store/chats.ts";
 import { findContactAddresses } from "../../store/contacts.ts";
 import { apply } from "../apply.ts";
 import { addParticipant, leaveGroup, removeParticipant, renameGroup } from "../chats/change-group.ts";
-import { makeGroup } from "../chats/make-group.ts";
+import { createGroup } from "../chats/create-group.ts";
 import { accept } from "./accept.ts";
 import { deleteMessage } from "./revise.ts";
 
@@ -72,7 +72,7 @@ const [ANN, BOB, CAT, DAN] = ["+15005550131", "+15005550132", "+15005550133", "+
 
 async function group({ stage }: Round, participants: string[]): Promise<Chat> {
   const body = { participants };
-  return (await makeGroup(stage.life.deps, { customerId: stage.customer.id, idempotencyKey: null, body })).chat;
+  return (await createGroup(stage.life.deps, { customerId: stage.customer.id, idempotencyKey: null, body })).chat;
 }
 
 function asked({ stage }: Round, id: ChatId) {

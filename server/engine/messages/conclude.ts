@@ -44,7 +44,7 @@ export async function conclude(deps: Deps, provider: Provider, handed: Message, 
   if (isDown) deps.wake.pausedLanes();
   if (rest.outcome === "accepted" || changed.status === "sent") {
     deps.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
-    if (changed.chatId !== null) deps.shownTyping.end(changed.chatId);
+    if (changed.chatId !== null) deps.typingIndicators.end(changed.chatId);
   } else if (rest.outcome === "unknown") deps.observer.unknownOutcome();
   return changed;
 }

@@ -6,7 +6,7 @@ import { becomeDue, beginAttempt } from "../../core/message-lifecycle.ts";
 import { type Outbound, type Outcome, type Provider, restOf } from "../../providers/provider.ts";
 import { findLanesWithDueTimers, findMessage } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
-import { answerOf } from "../answer.ts";
+import { withDeadline } from "../deadline.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
 import { PausedLanes } from "../routing/paused-lanes.ts";
@@ -213,7 +213,7 @@ async function lookAgain(deps: Deps, message: Message, hand: Hand): Promise<RunR
           ? becomeDue(fresh, wayNow(deps, plan, fresh), deps.settings.messageTtlMs, changeContext(deps))
           : null,
       );
-      if (due.status === "queued") deps.threadCache.senders.wrote(due.customerId, due.to, due.from);
+      if (due.status === "queued") deps.threadCache.senders.noteMessage(due.customerId, due.to, due.from);
       return "good";
     }
     case "queued":
@@ -256,12 +256,12 @@ async function handOverReady(deps: Deps, { message, gathered }: Ready, { abort, 
     return "bad";
   }
   // Both as of one moment: what is recorded is whom it goes to.
-  const { provider, peer } = connection;
+  const { provider, account } = connection;
   if (await failsAsStranded(deps, message, connection)) return "bad";
   let begun = false;
-  const { age } = deps.threadCache;
+  const { generation } = deps.threadCache;
   const handed = await changeMessage(deps, message, (fresh) => {
-    const change = hasLease(fresh, message) ? beginAttempt(fresh, peer, changeContext(deps)) : null;
+    const change = hasLease(fresh, message) ? beginAttempt(fresh, account, changeContext(deps)) : null;
     begun = change !== null;
     if (change === null) return releaseLease(fresh, message);
     // It may have waited its turn for long: the lease begins with the hand-over.
@@ -271,7 +271,7 @@ async function handOverReady(deps: Deps, { message, gathered }: Ready, { abort, 
   // Files may have taken long, and STOP holds from the moment that it is on disk.
   if (!begun || (await failsAsUnwanted(deps, handed))) return "bad";
   // A reset that came after the record was written has removed it, and what phones take from now on is of nothing.
-  if (age !== deps.threadCache.age) await requireMessage(deps, handed);
+  if (generation !== deps.threadCache.generation) await requireMessage(deps, handed);
   const outcome = await send(deps, provider, outbound(deps, handed, gathered), abort);
   // The next of its pair begins in the commit that this one is concluded in.
   if (outcome.outcome === "accepted") wasTaken();
@@ -296,7 +296,7 @@ async function send(deps: Deps, provider: Provider, message: Outbound, abort: Ab
   const late: Outcome = { outcome: "unknown", reason: "the provider did not answer in time" };
   try {
     const { sendTimeoutMs } = provider.capabilities;
-    return await answerOf(deps.clock, abort, (signal) => provider.send(message, signal), late, sendTimeoutMs);
+    return await withDeadline(deps.clock, abort, (signal) => provider.send(message, signal), late, sendTimeoutMs);
   } catch (error) {
     deps.observer.fault("provider.send", error);
     return { outcome: "unknown", reason: "the hand-over broke off" };

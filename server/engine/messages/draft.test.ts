@@ -7,7 +7,7 @@ import { commitAll, type TestContext } from "../../../test/support/context.ts";
 import { CORRELATION, chats, groupFor, openContext, send, TO } from "../../../test/support/sending.ts";
 import { listEventsOfMessage } from "../../store/events.ts";
 import { findMessage } from "../../store/messages.ts";
-import { optOutsChanged } from "../contacts/opt-outs.ts";
+import { invalidateOptOuts } from "../contacts/opt-outs.ts";
 import { draft } from "./draft.ts";
 import { deleteMessage } from "./revise.ts";
 
@@ -225,7 +225,7 @@ describe("opt-outs", () => {
     const record = { customerId, number: made.number.address, contact: TO, source: "api", keyword: null } as const;
     const unit = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
     await commitAll(made.deps, unit);
-    optOutsChanged(made.deps, unit);
+    invalidateOptOuts(made.deps, unit);
     await assert.rejects(send(made, { to: TO }), { code: "RECIPIENT_OPTED_OUT" });
     assert.deepEqual(await chats(made), [], "nothing of it is kept");
     assert.equal((await send(made, { to: TO }, other)).status, "queued");

@@ -8,8 +8,8 @@ import { PLAIN_SPELLING, problemsOf, type Spelling, type Understood, type Wanted
 import { parseAddress } from "../../core/phone.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
-import { type Attached, attach, type Owner } from "../attachments/attach.ts";
-import { type Thread, threadOf } from "../chats/threads.ts";
+import { type AttachmentOwner, attach, type PreparedAttachments } from "../attachments/attach.ts";
+import { type PreparedChat, prepareThread } from "../chats/threads.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { chooseOn } from "../routing/route.ts";
@@ -38,7 +38,7 @@ export interface Draft {
   way: string;
   /**
    * The thread, where it is new, then the message, its files, and its first event. A unit with them may be answered
-   * `taken` for the thread's sake: throw `threadTaken()` then, inside of `withThread`.
+   * `taken` for the thread's sake: throw `duplicateThread()` then, inside of `retryDuplicateThread`.
    */
   operations: Operation[];
   /** To be called once they are on disk: what is due is handed over at once. */
@@ -48,7 +48,7 @@ export interface Draft {
 /** Makes a message and what accepts it, and commits nothing. Throws an `ApiError` for what is refused. */
 export async function draft(deps: Deps, sending: Sending): Promise<Draft> {
   const { customerId, wanted, spelling = PLAIN_SPELLING } = sending;
-  const { age } = deps.threadCache;
+  const { generation } = deps.threadCache;
   const told = changeContext(deps);
   const messageId = sending.messageId ?? deps.newId("msg");
   const coded = codedRefusals(wanted, told.now);
@@ -61,7 +61,7 @@ export async function draft(deps: Deps, sending: Sending): Promise<Draft> {
   const chosen = chooseOn(deps, plan, channel);
   if (chosen === null) throw new Error(`${channel} is usable, and no instance has it`);
   const pair = { customerId, from: number.address, peer: to, channel, instanceId: number.instanceId };
-  const thread: Thread = chat === null ? await threadOf(deps, pair) : { chat, make: [] };
+  const thread: PreparedChat = chat === null ? await prepareThread(deps, pair) : { chat, make: [] };
   const way = reasonFor(recipient, wanted, channel, chosen);
   const change = begin(
     {
@@ -89,19 +89,19 @@ export async function draft(deps: Deps, sending: Sending): Promise<Draft> {
   const insert: Operation = { op: "insert", table: "messages", record: message };
   const operations = [...thread.make, insert, ...files.operations];
   for (const event of change.events) operations.push({ op: "event", event, callbackUrl: message.callbackUrl });
-  return { message, recipient, way, operations, committed: () => committed(deps, message, thread, age) };
+  return { message, recipient, way, operations, committed: () => committed(deps, message, thread, generation) };
 }
 
-function committed(deps: Deps, message: Message, { chat, make }: Thread, age: number): void {
-  if (make.length > 0 && age === deps.threadCache.age) deps.threadCache.keep(chat);
+function committed(deps: Deps, message: Message, { chat, make }: PreparedChat, age: number): void {
+  if (make.length > 0 && age === deps.threadCache.generation) deps.threadCache.keep(chat);
   deps.observer.accepted();
   if (message.scheduledAt !== null) return;
-  deps.threadCache.senders.wrote(message.customerId, message.to, message.from);
+  deps.threadCache.senders.noteMessage(message.customerId, message.to, message.from);
   deps.messageCache.keep(message);
   deps.wake.messages([message.instanceId], pairOf(message));
 }
 
-const NO_FILES: Attached = { attachments: [], operations: [] };
+const NO_FILES: PreparedAttachments = { attachments: [], operations: [] };
 
 /** Refusals of the fields that have codes of their own. */
 function codedRefusals({ to, scheduledAt }: Wanted, now: number): ApiError[] {
@@ -118,7 +118,12 @@ function codedRefusals({ to, scheduledAt }: Wanted, now: number): ApiError[] {
 }
 
 /** Throws a 400 that names every field which is wrong by itself; else what the attachments come to. */
-function checkFields(deps: Deps, owner: Owner, understood: Understood, coded: readonly ApiError[]): Attached {
+function checkFields(
+  deps: Deps,
+  owner: AttachmentOwner,
+  understood: Understood,
+  coded: readonly ApiError[],
+): PreparedAttachments {
   const { attachments } = understood.wanted;
   const problems = problemsOf(understood, deps.settings);
   let files = NO_FILES;
@@ -176,7 +181,7 @@ async function requireWilling(deps: Deps, { number, to, isGroup }: Recipient): P
 }
 
 /** The message that is answered: of the same conversation, and not deleted. */
-async function requireReplied(deps: Deps, { chat }: Thread, replyTo: string): Promise<MessageId> {
+async function requireReplied(deps: Deps, { chat }: PreparedChat, replyTo: string): Promise<MessageId> {
   const answered = await findMessageOf(deps.store.db, chat.customerId, replyTo);
   if (answered !== null && answered.deletedAt === null && answered.chatId === chat.id) return answered.id;
   const message = `there is no message ${replyTo.slice(0, 100)} in this conversation`;

@@ -9,7 +9,7 @@ import { groupFor } from "../../../test/support/sending.ts";
 import { PNG } from "../../../test/support/shapes.ts";
 import { understandMessage } from "../../core/new-message.ts";
 import { TABLES } from "../../store/schema.ts";
-import { Inquiries } from "../contacts/availability.ts";
+import { AvailabilityLookups } from "../contacts/availability.ts";
 import { setQuietHours } from "../routing/quiet-hours.ts";
 import { dryRun } from "./dry-run.ts";
 
@@ -20,7 +20,7 @@ async function rehearse(carriers: Carriers, more: Partial<SendMessage> = {}): Pr
   const { deps } = stage.life;
   const owner = { customerId: stage.customer.id, keyId: stage.apiKey.id, correlationId: `cor_${"0".repeat(32)}` };
   const body = { content: { text: "Hello" }, ...(more.chatId === undefined ? { to: TO } : {}), ...more };
-  return dryRun(deps, new Inquiries(deps), owner, understandMessage(body));
+  return dryRun(deps, new AvailabilityLookups(deps), owner, understandMessage(body));
 }
 
 /** A Mac and two carriers that the same route names. */

@@ -6,7 +6,7 @@ import type { Message } from "../../core/message.ts";
 import type { Understood, Wanted } from "../../core/new-message.ts";
 import { type Candidate, type Chosen, wayOf } from "../../core/routing.ts";
 import { segmentsOf } from "../../core/segment.ts";
-import type { Inquiries } from "../contacts/availability.ts";
+import type { AvailabilityLookups } from "../contacts/availability.ts";
 import type { Deps } from "../deps.ts";
 import { quietFor } from "../routing/quiet-hours.ts";
 import { chooseOn } from "../routing/route.ts";
@@ -22,7 +22,7 @@ export type Owner = Pick<Sending, "customerId" | "keyId" | "correlationId">;
  */
 export async function dryRun(
   deps: Deps,
-  inquiries: Inquiries,
+  inquiries: AvailabilityLookups,
   owner: Owner,
   { wanted, spelling }: Understood,
 ): Promise<DryRun> {
@@ -55,7 +55,7 @@ function routeOf({ channel, channelsLeft }: Message): Channel[] {
 }
 
 /** Whether the recipient is not on iMessage as far as its provider knows: then that channel is given up at the hand-over. */
-async function isKnownAbsent(inquiries: Inquiries, { message, recipient }: Draft): Promise<boolean> {
+async function isKnownAbsent(inquiries: AvailabilityLookups, { message, recipient }: Draft): Promise<boolean> {
   if (recipient.isGroup || !routeOf(message).includes("imessage")) return false;
   return (await inquiries.imessage(recipient.number, message.to)) === false;
 }

@@ -16,7 +16,7 @@ import {
 } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { NotAccepted, Outcome } from "../../providers/provider.ts";
-import { deleteInstance, updateInstance } from "../instances/connect.ts";
+import { deleteInstance, updateInstance } from "../instances/instances.ts";
 import { retryMessage } from "./revise.ts";
 
 const TEXT = { reference: "ref-text", what: "the text" };

@@ -9,9 +9,9 @@ import { parseAddress } from "../../core/phone.ts";
 import type { ReactionSignal } from "../../providers/provider.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
+import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { decide } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { forgetOnly, forgetting } from "../forget.ts";
 import { transactionOf } from "./change-message.ts";
 import { findByReference, referenceTurn } from "./references.ts";
 
@@ -24,14 +24,14 @@ export async function receiveReaction(deps: Deps, instanceId: InstanceId, signal
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return take(deps, number, instanceId, signal);
     deps.observer.fault("reaction", new Error("a reaction came to an address that is no number of this service"));
-    return forgetOnly(deps, forgetting(instanceId, signal));
+    return acknowledgeOnly(deps, acknowledgementOf(instanceId, signal));
   });
 }
 
 async function take(deps: Deps, number: CustomerNumber, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
-  const forgets = forgetting(instanceId, signal);
+  const forgets = acknowledgementOf(instanceId, signal);
   const reference = `reaction ${signal.reference}`;
-  if (await findArrival(deps.store.db, instanceId, reference)) return forgetOnly(deps, forgets);
+  if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
   const decided = await decide(deps, async () => {
     const arrival: Operation = {
       op: "insertUnique",
@@ -42,7 +42,7 @@ async function take(deps: Deps, number: CustomerNumber, instanceId: InstanceId, 
     return { unit: [arrival, ...operations, ...forgets], value: message };
   });
   // Told twice at once: the other one has it.
-  if (decided.taken) return forgetOnly(deps, forgets);
+  if (decided.taken) return acknowledgeOnly(deps, forgets);
   if (decided.value !== null) deps.messageCache.keep(decided.value);
 }
 

@@ -7,7 +7,7 @@ import { ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { Fetched } from "../../outgoing/fetch.ts";
-import { optOutsChanged } from "../contacts/opt-outs.ts";
+import { invalidateOptOuts } from "../contacts/opt-outs.ts";
 import type { Deps } from "../deps.ts";
 
 const GIF = Buffer.from("GIF89a\0\0");
@@ -217,7 +217,7 @@ describe("opt-outs when a message is due", () => {
     const record = { customerId: stage.customer.id, number, contact, source: "keyword", keyword: "STOP" } as const;
     const unit = [{ op: "put", table: "optOuts", record: { ...record, createdAt: 1 } }] as const;
     await stage.deps.store.commit(unit);
-    optOutsChanged(stage.life.deps, unit);
+    invalidateOptOuts(stage.life.deps, unit);
   };
 
   test("one to somebody who said STOP since it was accepted fails with RECIPIENT_OPTED_OUT, unsent", async (t) => {

@@ -96,7 +96,7 @@ export const STRANDED = "only the account that sent the one can send the other, 
 
 /** Whether a part of the message was sent by another peer than that of `connection`. */
 export function isStranded({ sentPart, peer }: Message, connection: Connection): boolean {
-  return sentPart !== null && peer !== null && peer !== connection.peer;
+  return sentPart !== null && peer !== null && peer !== connection.account;
 }
 
 async function gather(deps: Deps, claimed: Message, hand: Hand): Promise<Ready | null> {

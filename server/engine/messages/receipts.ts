@@ -6,8 +6,8 @@ import { climb, note, sendFailedCode } from "../../core/message-lifecycle.ts";
 import type { Applied, ReceiptSignal } from "../../providers/provider.ts";
 import { findMessage, findProviderReference } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
+import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { forgetOnly, forgetting } from "../forget.ts";
 import { planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision, MessageGone } from "./change-message.ts";
 import { giveUp } from "./give-up.ts";
@@ -20,9 +20,9 @@ export async function receiveReceipt(deps: Deps, instanceId: InstanceId, signal:
 
 async function take(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
   const subject = await findSubject(deps, instanceId, signal);
-  const forgets = forgetting(instanceId, signal);
+  const forgets = acknowledgementOf(instanceId, signal);
   if (subject === null) {
-    await forgetOnly(deps, forgets);
+    await acknowledgeOnly(deps, forgets);
     return "unknown";
   }
   const { message, isRecorded } = subject;
@@ -37,7 +37,7 @@ async function take(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): 
     await changeMessage(deps, message, decide);
   } catch (error) {
     if (!(error instanceof MessageGone)) throw error;
-    await forgetOnly(deps, forgets);
+    await acknowledgeOnly(deps, forgets);
   }
   return "applied";
 }

@@ -16,7 +16,7 @@ import { decode } from "../../store/rows.ts";
 import { apply } from "../apply.ts";
 import type { Deps } from "../deps.ts";
 import { Engine } from "../engine.ts";
-import { updateInstance } from "../instances/connect.ts";
+import { updateInstance } from "../instances/instances.ts";
 
 async function messagesOf({ deps }: TestContext): Promise<Message[]> {
   const rows = await deps.store.db.selectFrom("messages").selectAll().orderBy("id").execute();

@@ -7,14 +7,14 @@ import type { CustomerNumber } from "../../core/number.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { InboundSignal } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
+import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { keepInbound } from "../attachments/attach.ts";
-import { groupOf } from "../chats/groups.ts";
-import { type Thread, threadOf, threadTaken, withThread } from "../chats/threads.ts";
-import { typingEnded } from "../chats/typing.ts";
+import { prepareGroup } from "../chats/groups.ts";
+import { duplicateThread, type PreparedChat, prepareThread, retryDuplicateThread } from "../chats/threads.ts";
+import { endTyping } from "../chats/typing.ts";
 import { decide } from "../commit.ts";
-import { keywordOperations, optOutsChanged } from "../contacts/opt-outs.ts";
+import { invalidateOptOuts, keywordOperations } from "../contacts/opt-outs.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { forgetOnly, forgetting } from "../forget.ts";
 import { paidBy } from "../payments/payments.ts";
 import { findByReference, isKnown, referenceTurn } from "./references.ts";
 
@@ -26,9 +26,9 @@ import { findByReference, isKnown, referenceTurn } from "./references.ts";
 export async function receiveMessage(deps: Deps, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
   await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), async () => {
     const number = await deps.configCache.numberAt(signal.to);
-    if (number !== null) return withThread(() => receive(deps, number, instanceId, signal));
+    if (number !== null) return retryDuplicateThread(() => receive(deps, number, instanceId, signal));
     deps.observer.fault("inbound", new Error("a message came to an address that is no number of this service"));
-    return forgetOnly(deps, forgetting(instanceId, signal));
+    return acknowledgeOnly(deps, acknowledgementOf(instanceId, signal));
   });
 }
 
@@ -38,24 +38,24 @@ async function receive(
   instanceId: InstanceId,
   signal: InboundSignal,
 ): Promise<void> {
-  const forgets = forgetting(instanceId, signal);
+  const forgets = acknowledgementOf(instanceId, signal);
   const decided = await decide(deps, async () => {
     if (await isKnown(deps, instanceId, signal.reference)) {
       return { unit: forgets.length === 0 ? null : forgets, value: null };
     }
     const from = addressOf(signal.from);
     const { customerId, address } = number;
-    await typingEnded(deps, { customerId, from: address, reference: signal.group?.reference ?? null }, from);
+    await endTyping(deps, { customerId, from: address, reference: signal.group?.reference ?? null }, from);
     const { message, operations } = await arrival(deps, number, instanceId, signal);
     return { unit: [...operations, ...forgets], value: { message, operations } };
   });
   // It was told twice at once, or somebody else made its chat: looking again tells which.
-  if (decided.taken) throw threadTaken();
+  if (decided.taken) throw duplicateThread();
   if (decided.value === null) return;
   const { message, operations } = decided.value;
   deps.messageCache.keep(message);
-  if (signal.group === null) deps.threadCache.senders.wrote(message.customerId, message.from, message.to);
-  optOutsChanged(deps, operations);
+  if (signal.group === null) deps.threadCache.senders.noteMessage(message.customerId, message.from, message.to);
+  invalidateOptOuts(deps, operations);
   deps.observer.received(message.customerId);
 }
 
@@ -71,10 +71,10 @@ async function arrival(
   const messageId = deps.newId("msg");
   const from = addressOf(signal.from);
   const place = { customerId, from: address, channel };
-  const { chat, make }: Thread =
+  const { chat, make }: PreparedChat =
     group === null
-      ? await threadOf(deps, { ...place, peer: from, instanceId: number.instanceId })
-      : await groupOf(deps, { ...place, sighting: group, instanceId });
+      ? await prepareThread(deps, { ...place, peer: from, instanceId: number.instanceId })
+      : await prepareGroup(deps, { ...place, sighting: group, instanceId });
   const kept = keepInbound(deps, { customerId, messageId, instanceId }, signal.attachments);
   const told = changeContext(deps);
   const base: Message = {

@@ -53,7 +53,7 @@ async function stickyRecipient(
   const [first] = numbers;
   // With one number there is nothing to choose, and nothing to read.
   if (first === undefined || numbers.length === 1) return null;
-  for (const address of await deps.threadCache.senders.to(deps.store, first.customerId, to)) {
+  for (const address of await deps.threadCache.senders.find(deps.store, first.customerId, to)) {
     const number = numbers.find((one) => one.address === address);
     if (number === undefined) continue;
     const recipient = await addressRecipient(deps, number, to, null);

@@ -5,7 +5,7 @@ import { becomeUnknown, defer, fail } from "../../core/message-lifecycle.ts";
 import { withPart } from "../../core/message-parts.ts";
 import { placeOf } from "../../core/message-routing.ts";
 import { type Outbound, type Outcome, restOf, type SentPart } from "../../providers/provider.ts";
-import { answerOf } from "../answer.ts";
+import { withDeadline } from "../deadline.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import type { RunResult } from "../lanes.ts";
 import { changeMessage } from "./change-message.ts";
@@ -22,9 +22,10 @@ const ASK_AGAIN_MS_MAX = 15_000;
 export async function reconcile(deps: Deps, message: Message, abort: AbortController): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) return wait(deps, message, "its instance is not running");
-  const { provider, peer } = connection;
+  const { provider, account } = connection;
   // Another one would truthfully say that it never had it.
-  if (message.peer !== null && message.peer !== peer) return wait(deps, message, "its instance has another peer now");
+  if (message.peer !== null && message.peer !== account)
+    return wait(deps, message, "its instance has another peer now");
   // A lease that ran out: what died with it may have been in the middle of the hand-over, so the peer gets its time.
   if (message.unknownSince === null) {
     return wait(deps, message, "the hand-over was interrupted", provider.capabilities.reconcileAfterMs);
@@ -63,7 +64,7 @@ async function ask(
   const late: Outcome = { outcome: "unknown", reason: "the provider did not say in time" };
   try {
     const asked = await askedAbout(deps, message);
-    return await answerOf<Outcome | "absent">(deps.clock, abort, () => question(asked), late);
+    return await withDeadline<Outcome | "absent">(deps.clock, abort, () => question(asked), late);
   } catch (error) {
     deps.observer.fault("provider.settle", error);
     return { outcome: "unknown", reason: "the provider could not be asked" };

@@ -21,7 +21,7 @@ export async function isKnown(
   instanceId: InstanceId,
   reference: string,
 ): Promise<boolean> {
-  for (const id of connections.atPeerOf(instanceId)) {
+  for (const id of connections.withSameAccount(instanceId)) {
     if ((await findProviderReference(store.db, id, reference)) !== null) return true;
   }
   return false;
@@ -36,5 +36,5 @@ export function referenceTurn(
   instanceId: InstanceId,
   reference: string,
 ): string {
-  return `${connections.peerKey(instanceId)} ${reference}`;
+  return `${connections.accountKey(instanceId)} ${reference}`;
 }

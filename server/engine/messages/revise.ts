@@ -7,7 +7,7 @@ import { cancel, erase, retry } from "../../core/message-lifecycle.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
+import { idempotent } from "../idempotency.ts";
 import { planOf, wayNow } from "../routing/route.ts";
 import { changeMessage, reread, transactionOf } from "./change-message.ts";
 import { isStranded } from "./ready.ts";
@@ -47,7 +47,7 @@ export interface Retrying {
 export async function retryMessage(deps: Deps, retrying: Retrying): Promise<{ repeated: boolean; message: Message }> {
   const { customerId, id, mayDuplicate, idempotencyKey: key } = retrying;
   const command = { key, customerId, route: `POST /v1/messages/${id}/retry`, body: { mayDuplicate } };
-  const commanded = await once(deps, command, async () => {
+  const commanded = await idempotent(deps, command, async () => {
     const message = await requireMessage(deps, customerId, id);
     if (message.errorCode === "OUTCOME_UNKNOWN" && !mayDuplicate) {
       throw new ApiError(

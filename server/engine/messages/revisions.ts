@@ -6,9 +6,9 @@ import { edit, keepAudio } from "../../core/message-revision.ts";
 import type { AudioKeptSignal, RevisionSignal } from "../../providers/provider.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
+import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { decide } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { forgetOnly, forgetting } from "../forget.ts";
 import { changeMessage, transactionOf } from "./change-message.ts";
 import { findByReference, referenceTurn } from "./references.ts";
 
@@ -23,12 +23,12 @@ export async function receiveRevision(deps: Deps, instanceId: InstanceId, signal
 
 async function revise(deps: Deps, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
   const text = signal.text === "" ? null : signal.text;
-  const forgets = forgetting(instanceId, signal);
+  const forgets = acknowledgementOf(instanceId, signal);
   const message = await findByReference(deps, instanceId, signal.reference);
   // What became of our own messages is known from the commands that did it.
   if (message?.direction !== "inbound") {
     if (message === null) deps.observer.fault("revision", new Error("a revision names no message of this service"));
-    return forgetOnly(deps, forgets);
+    return acknowledgeOnly(deps, forgets);
   }
   await changeMessage(deps, message, (fresh) => {
     const told = changeContext(deps);
@@ -45,9 +45,9 @@ export async function receiveAudioKept(deps: Deps, instanceId: InstanceId, signa
 }
 
 async function keepOnce(deps: Deps, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
-  const forgets = forgetting(instanceId, signal);
+  const forgets = acknowledgementOf(instanceId, signal);
   const reference = `audioKept ${signal.reference}`;
-  if (await findArrival(deps.store.db, instanceId, reference)) return forgetOnly(deps, forgets);
+  if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
   const decided = await decide(deps, async () => {
     const message = await findByReference(deps, instanceId, signal.reference);
     if (message === null) return { unit: forgets.length === 0 ? null : forgets, value: null };
@@ -57,7 +57,7 @@ async function keepOnce(deps: Deps, instanceId: InstanceId, signal: AudioKeptSig
     const kept = { ...change.message, version: message.version + 1 };
     return { unit: [arrival, ...transactionOf(message, change), ...forgets], value: kept };
   });
-  if (decided.taken) return forgetOnly(deps, forgets);
+  if (decided.taken) return acknowledgeOnly(deps, forgets);
   if (decided.value === null) {
     deps.observer.fault("audio", new Error("an audio message was kept that is none of this service"));
   } else deps.messageCache.keep(decided.value);

@@ -9,9 +9,9 @@ import { findPayment, findPaymentOf, listDuePayments } from "../../store/payment
 import type { Transaction } from "../../store/store.ts";
 import { change } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { type Command, type Commanded, once } from "../idempotency.ts";
+import { type IdempotentRequest, type IdempotentResult, idempotent } from "../idempotency.ts";
 import { transactionOf } from "../messages/change-message.ts";
-import { orUnreadable } from "../quarantine.ts";
+import { nullIfUnreadable } from "../quarantine.ts";
 import { paymentContext, paymentOperations } from "./payments.ts";
 
 /** A customer's payment request; throws 404 `NOT_FOUND`. */
@@ -27,11 +27,11 @@ export async function requirePayment(deps: Deps, customerId: CustomerId, id: str
  */
 export async function cancelRequest(
   deps: Deps,
-  command: Command,
+  command: IdempotentRequest,
   customerId: CustomerId,
   id: string,
-): Promise<Commanded<Payment>> {
-  return once(deps, command, async () => {
+): Promise<IdempotentResult<Payment>> {
+  return idempotent(deps, command, async () => {
     const payment = await requirePayment(deps, customerId, id);
     const changed = cancelPayment(payment, "cancel", paymentContext(deps));
     if (changed !== null) {
@@ -47,7 +47,7 @@ const EXPIRED_AT_ONCE = 100;
 /** Expires requests whose time is up. Answers whether there may be more of them. */
 export async function expirePayments(deps: Deps): Promise<boolean> {
   const due = await listDuePayments(deps.store.db, deps.clock.now(), EXPIRED_AT_ONCE);
-  await Promise.all(due.map(({ id }) => orUnreadable(deps, "payments", () => expireRequest(deps, id))));
+  await Promise.all(due.map(({ id }) => nullIfUnreadable(deps, "payments", () => expireRequest(deps, id))));
   return due.length === EXPIRED_AT_ONCE;
 }
 
@@ -65,7 +65,7 @@ async function expireRequest(deps: Deps, id: PaymentId): Promise<void> {
 async function endingOf(deps: Deps, before: Payment, changed: PaymentChange): Promise<Transaction> {
   const operations = paymentOperations(before, changed);
   // A message that cannot be read is in quarantine: it is not sent, and the request ends without it.
-  const message = await orUnreadable(deps, "payments", () => findMessage(deps.store.db, before.messageId));
+  const message = await nullIfUnreadable(deps, "payments", () => findMessage(deps.store.db, before.messageId));
   if (message?.status !== "queued") return operations;
   const text = `The payment request ${before.id} was ${changed.payment.status} before this message could be sent.`;
   const failed = fail(message, { code: "EXPIRED", message: text }, changeContext(deps));

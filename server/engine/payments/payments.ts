@@ -33,7 +33,7 @@ export function paymentOperations(before: Payment, { payment, event }: PaymentCh
 }
 
 /** A payment that a message carries or tells of. */
-interface Carried {
+interface CarriedPayment {
   amountCents: number;
   evidence: "apple_cash" | "text";
 }
@@ -55,7 +55,7 @@ export async function paidBy(deps: Deps, message: Message, signal: InboundSignal
 }
 
 /** In a group it is not certain whom a payment is for: it counts as none. */
-function carriedBy(deps: Deps, message: Message, { payment, group }: InboundSignal): Carried | null {
+function carriedBy(deps: Deps, message: Message, { payment, group }: InboundSignal): CarriedPayment | null {
   if (group !== null) return null;
   if (payment !== null) return payment.isRequest ? null : { amountCents: payment.amountCents, evidence: "apple_cash" };
   if (message.text === null || !countsText(deps, message)) return null;

@@ -13,9 +13,9 @@ import {
   requestText,
 } from "../../core/payment.ts";
 import type { Operation } from "../../store/store.ts";
-import { threadTaken, withThread } from "../chats/threads.ts";
+import { duplicateThread, retryDuplicateThread } from "../chats/threads.ts";
 import type { Deps } from "../deps.ts";
-import { type Commanded, once } from "../idempotency.ts";
+import { type IdempotentResult, idempotent } from "../idempotency.ts";
 import { type Draft, draft } from "../messages/draft.ts";
 import { requireRecipient } from "../messages/recipient.ts";
 import { paymentContext } from "./payments.ts";
@@ -24,7 +24,7 @@ import { paymentContext } from "./payments.ts";
 const EXPIRES_IN_SECONDS = 30 * 86_400;
 
 /** A request for a payment, and on whose behalf. */
-export interface Asking {
+export interface PaymentRequest {
   customerId: CustomerId;
   keyId: KeyId;
   correlationId: string;
@@ -33,7 +33,7 @@ export interface Asking {
 }
 
 /** What a body asks for, defaults filled in. */
-type Asked = Omit<RequestPayment, "idempotencyKey" | "amount" | "expiresInSeconds"> & {
+type PaymentTerms = Omit<RequestPayment, "idempotencyKey" | "amount" | "expiresInSeconds"> & {
   amount: string;
   expiresInSeconds: number;
 };
@@ -42,21 +42,21 @@ type Asked = Omit<RequestPayment, "idempotencyKey" | "amount" | "expiresInSecond
  * Asks for a payment. When it resolves, request, message and both events are on disk; a repeat of an idempotency key is
  * answered with the request's id. Throws the refusals of a message, and 400 for what is no amount.
  */
-export async function requestPayment(deps: Deps, asking: Asking): Promise<Commanded<Payment>> {
+export async function requestPayment(deps: Deps, asking: PaymentRequest): Promise<IdempotentResult<Payment>> {
   const { customerId, idempotencyKey: key } = asking;
   const { amountCents, asked } = understandRequest(asking.body);
   const command = { key, customerId, route: "POST /v1/payments/request", body: asked };
   const work = () =>
-    once<{ drafted: Draft; payment: Payment }>(
+    idempotent<{ drafted: Draft; payment: Payment }>(
       deps,
       command,
       async () => {
         const made = await draftRequest(deps, asking, asked, amountCents);
         return { unit: made.operations, value: made, result: made.payment.id };
       },
-      threadTaken,
+      duplicateThread,
     );
-  const commanded = await withThread(work);
+  const commanded = await retryDuplicateThread(work);
   if (commanded.repeated) return commanded;
   const { drafted, payment } = commanded.value;
   drafted.committed();
@@ -65,7 +65,7 @@ export async function requestPayment(deps: Deps, asking: Asking): Promise<Comman
 
 function understandRequest({ idempotencyKey: _, amount, note, ...rest }: RequestPayment): {
   amountCents: number;
-  asked: Asked;
+  asked: PaymentTerms;
 } {
   const amountCents = parseAmount(amount);
   if (amountCents === null) throw invalidField("amount", `${AMOUNT_EXPECTED}; got ${String(amount).slice(0, 50)}`);
@@ -74,7 +74,7 @@ function understandRequest({ idempotencyKey: _, amount, note, ...rest }: Request
   return { amountCents, asked: { ...defaults, ...rest, ...noted, amount: formatAmount(amountCents) } };
 }
 
-async function draftRequest(deps: Deps, asking: Asking, asked: Asked, amountCents: number) {
+async function draftRequest(deps: Deps, asking: PaymentRequest, asked: PaymentTerms, amountCents: number) {
   const { customerId, keyId, correlationId } = asking;
   const { to, from, note = null, callbackUrl, metadata } = asked;
   const id = deps.newId("pay");

@@ -8,7 +8,7 @@ import { listLeasedPairs, listWaiting, positionAfter, type QueuePosition } from 
 import { changeContext, type Deps } from "../deps.ts";
 import { changeMessage, type MessageDecision, MessageGone } from "../messages/change-message.ts";
 import { expiryOf, STRANDED } from "../messages/ready.ts";
-import { orUnreadable } from "../quarantine.ts";
+import { nullIfUnreadable } from "../quarantine.ts";
 import { moveInstead, planOf, type RoutePlan } from "./route.ts";
 
 /** How often the oldest messages of lanes that are held are looked at, in real milliseconds. */
@@ -147,7 +147,7 @@ export class PausedLanes {
   async #goOn(message: Message): Promise<boolean> {
     const deps = this.#deps;
     // What is wrong with a customer's record keeps no message of others where it is.
-    const plan = await orUnreadable(deps, "outages", () => planOf(deps, message));
+    const plan = await nullIfUnreadable(deps, "outages", () => planOf(deps, message));
     if (plan === null) return false;
     const isGone = message.sentPart !== null && !(await hasInstance(deps.store.db, message.instanceId));
     if (verdictOn(deps, plan, message, isGone) === null) return false;

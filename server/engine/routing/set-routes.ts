@@ -6,7 +6,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
-import { INSTANCES_TURN } from "../instances/connect.ts";
+import { INSTANCES_QUEUE } from "../instances/instances.ts";
 import { offered } from "./route.ts";
 
 /** The customer's routes, in its order. Throws 404 for an unknown one. */
@@ -21,7 +21,7 @@ export async function findRoutes(deps: Deps, customerId: CustomerId): Promise<Ro
  */
 export async function setRoutes(deps: Deps, customerId: CustomerId, routes: readonly Route[]): Promise<void> {
   // An instance that is named here must not be removed before that is on disk.
-  await deps.serial.run(INSTANCES_TURN, () =>
+  await deps.serial.run(INSTANCES_QUEUE, () =>
     change(deps, async () => {
       const { id, version } = await requireCustomer(deps, customerId);
       await requireUsable(deps, routes);

@@ -7,10 +7,10 @@ import { hasRealInstance } from "../../store/instances.ts";
 import { findSetting } from "../../store/settings.ts";
 import type { Operation } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
-import { type Command, once } from "../idempotency.ts";
+import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 
 /** Name of the shift in the settings table; none is there while the clock is on real time. */
-export const SETTING = "clock-shift";
+export const CLOCK_SHIFT = "clock-shift";
 /** Farthest ahead of the real time: ten years. */
 export const SHIFT_MS_MAX = 3_650 * 86_400_000;
 /** One move of the clock at a time. */
@@ -23,7 +23,7 @@ export function clockRecord({ clock, shift }: Pick<Deps, "clock" | "shift">): Sa
 
 /** Sets the clock as the last process left it. Before anything is written, so that nothing is older than what is there. */
 export async function restoreClock({ store, shift }: Deps): Promise<void> {
-  const shiftMs = Number(await findSetting(store.db, SETTING));
+  const shiftMs = Number(await findSetting(store.db, CLOCK_SHIFT));
   if (shiftMs > 0 && shiftMs <= SHIFT_MS_MAX) shift.ms = shiftMs;
 }
 
@@ -32,9 +32,9 @@ export async function restoreClock({ store, shift }: Deps): Promise<void> {
  * customer's key while there are several customers, 409 `CLOCK_LOCKED` while there is an instance that is no sandbox, and
  * a 400 for more than ten years ahead.
  */
-export async function moveClock(deps: Deps, command: Command, advanceMs: number | "reset"): Promise<void> {
+export async function moveClock(deps: Deps, command: IdempotentRequest, advanceMs: number | "reset"): Promise<void> {
   await deps.serial.run(TURN, async () => {
-    const moved = await once(deps, command, async () => {
+    const moved = await idempotent(deps, command, async () => {
       await requireMover(deps, command.customerId);
       if (advanceMs !== "reset") await requireSandboxes(deps);
       const value = advanceMs === "reset" ? 0 : deps.shift.ms + advanceMs;
@@ -57,12 +57,12 @@ export async function resetClock(deps: Deps): Promise<void> {
 
 async function putBack({ store, shift }: Deps): Promise<void> {
   shift.ms = 0;
-  if ((await findSetting(store.db, SETTING)) !== null) await store.commit([keep(0)]);
+  if ((await findSetting(store.db, CLOCK_SHIFT)) !== null) await store.commit([keep(0)]);
 }
 
 function keep(shiftMs: number): Operation {
-  if (shiftMs === 0) return { op: "delete", table: "settings", where: { name: SETTING } };
-  return { op: "put", table: "settings", record: { name: SETTING, value: String(shiftMs) } };
+  if (shiftMs === 0) return { op: "delete", table: "settings", where: { name: CLOCK_SHIFT } };
+  return { op: "put", table: "settings", record: { name: CLOCK_SHIFT, value: String(shiftMs) } };
 }
 
 async function hasReal({ store }: Deps): Promise<boolean> {

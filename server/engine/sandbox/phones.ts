@@ -25,7 +25,7 @@ import { findChat, findChatByKey } from "../../store/chats.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import { findPaymentOf } from "../../store/payments.ts";
 import type { Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
+import { idempotent } from "../idempotency.ts";
 import { chooseNumber } from "../messages/recipient.ts";
 import { findByReference } from "../messages/references.ts";
 import { requireMessage } from "../messages/revise.ts";
@@ -42,7 +42,7 @@ export interface PhoneAction<Body> {
 }
 
 /** The contact's phone, the customer's number that it turns to, and who keeps it. */
-interface Line {
+interface PhoneLine {
   phone: Phone;
   number: CustomerNumber;
   phones: Phones;
@@ -194,7 +194,7 @@ async function act<Body extends { idempotencyKey?: string }, Value extends { id:
   const { idempotencyKey: _, ...said } = body;
   const route = `POST /v1/sandbox/phones/${number}/${what}`;
   const name = key === null ? deps.newId("act") : nameOf(customerId, route, key);
-  const commanded = await once(deps, { key, customerId, route, body: said }, async () => {
+  const commanded = await idempotent(deps, { key, customerId, route, body: said }, async () => {
     const value = await work(name);
     return { unit: null, value, result: value.id };
   });
@@ -205,7 +205,7 @@ function nameOf(...parts: string[]): string {
   return `key_${createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 32)}`;
 }
 
-async function lineTo(deps: Deps, customerId: CustomerId, contact: string, to: string | undefined): Promise<Line> {
+async function lineTo(deps: Deps, customerId: CustomerId, contact: string, to: string | undefined): Promise<PhoneLine> {
   const number = chooseNumber(await deps.configCache.numbers(customerId), to, "to");
   if (number.address === contact) throw invalidField("to", `is the phone itself; ${contact} cannot turn to itself`);
   const phones = deps.providers.get(number.instanceId)?.phones;
@@ -216,7 +216,7 @@ async function lineTo(deps: Deps, customerId: CustomerId, contact: string, to: s
 }
 
 /** The channel asked for, else the one that the phone takes first. Throws where the phone or the number has not got it. */
-function channelFrom({ phone, number, phones }: Line, wanted: Channel | undefined): Channel {
+function channelFrom({ phone, number, phones }: PhoneLine, wanted: Channel | undefined): Channel {
   const { imessage } = phones.settings(phone.customerId, phone.number);
   const channel = wanted ?? (imessage ? "imessage" : "sms");
   const ends = [number.address, phone.number];
@@ -277,7 +277,7 @@ async function requireRequest(deps: Deps, { customerId, number }: PhoneAction<un
 }
 
 /** The message that the service made of what a phone sent. */
-async function heard(deps: Deps, { number }: Line, reference: string): Promise<Message> {
+async function heard(deps: Deps, { number }: PhoneLine, reference: string): Promise<Message> {
   const message = await findByReference(deps, number.instanceId, reference);
   if (message !== null) return message;
   throw new Error(`what the phone called ${reference} was not taken in`);

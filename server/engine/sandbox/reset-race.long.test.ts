@@ -8,7 +8,7 @@ import type { MessageId } from "../../core/id.ts";
 import type { Signal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
 import { addParticipant, renameGroup } from "../chats/change-group.ts";
-import { makeGroup } from "../chats/make-group.ts";
+import { createGroup } from "../chats/create-group.ts";
 import { showTyping } from "../chats/show-typing.ts";
 import { createContact, updateContact } from "../contacts/contacts.ts";
 import { accept } from "../messages/accept.ts";
@@ -35,7 +35,7 @@ async function make(round: Round) {
   const [sent, waiting] = [(await send()).record, (await send({ scheduledAt })).record];
   const asked = await requestPayment(deps, { ...keyed, body: { to: contact, amount: 25, expiresInSeconds: 1 } });
   await stage.run();
-  const { chat: group } = await makeGroup(deps, {
+  const { chat: group } = await createGroup(deps, {
     customerId,
     idempotencyKey: null,
     body: { participants: [contact, "+15005550131", "+15005550132"] },

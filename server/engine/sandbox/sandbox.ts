@@ -4,7 +4,7 @@ import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { hasRealNumber } from "../../store/numbers.ts";
 import type { Deps } from "../deps.ts";
-import { type Command, once } from "../idempotency.ts";
+import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 
 /** Records of each kind that one commit removes: a few milliseconds, so that others need not wait. */
 const REMOVED_AT_ONCE = 500;
@@ -32,15 +32,15 @@ export async function requireSandbox(
  * Removes what the customer sent, heard and knows, and what phones owe it; keys, numbers, endpoints, the inbox and usage
  * stay. What is in flight meanwhile ends quietly. A repeat of an idempotency key removes nothing more.
  */
-export async function resetSandbox(deps: Deps, command: Command & { customerId: CustomerId }): Promise<void> {
+export async function resetSandbox(deps: Deps, command: IdempotentRequest & { customerId: CustomerId }): Promise<void> {
   const { customerId } = command;
   await requireSandbox(deps, customerId);
   await deps.serial.run(`reset ${customerId}`, () =>
-    once(deps, command, async () => {
+    idempotent(deps, command, async () => {
       await removeAll(deps, customerId);
       // What a phone took while the records went is owed to nobody, and what it told meanwhile goes as well.
       await removeAll(deps, customerId);
-      return { unit: null, value: null, result: "", age: deps.threadCache.age };
+      return { unit: null, value: null, result: "", generation: deps.threadCache.generation };
     }),
   );
 }
@@ -62,6 +62,6 @@ async function resetPhones({ configCache, providers }: Deps, customerId: Custome
 async function forget(deps: Deps, customerId: CustomerId): Promise<void> {
   deps.messageCache.clear();
   deps.threadCache.clear();
-  deps.typists.forget(customerId);
-  for (const { address } of await deps.configCache.numbers(customerId)) deps.optOuts.forget(address);
+  deps.typingContacts.forget(customerId);
+  for (const { address } of await deps.configCache.numbers(customerId)) deps.optOutCache.invalidate(address);
 }

@@ -12,7 +12,7 @@ import type { Operation } from "../../store/store.ts";
 import { listWebhooks } from "../../store/webhooks.ts";
 import { change, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { type Command, once } from "../idempotency.ts";
+import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { cancelDeliveriesOf } from "./cancel-deliveries.ts";
 import { type EndpointRef, missing } from "./endpoints.ts";
@@ -69,9 +69,9 @@ export async function setWebhook(deps: Deps, customerId: CustomerId, wanted: Set
  * Makes a further endpoint with a secret of its own: the caller's, or one that is generated and answered. A repeat is
  * answered with the id of the first. Throws 400 on `url` and beyond 100 endpoints, 409 `WEBHOOK_DUPLICATE`.
  */
-export function createWebhook(deps: Deps, command: Command, customerId: CustomerId, wanted: CreateWebhook) {
+export function createWebhook(deps: Deps, command: IdempotentRequest, customerId: CustomerId, wanted: CreateWebhook) {
   requireAddress(deps, wanted.url);
-  return once<Configured>(deps, command, async () => {
+  return idempotent<Configured>(deps, command, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     if (endpoints.filter(({ kind }) => kind === "extra").length >= FURTHER_ENDPOINTS_MAX) {
       const message = `There are ${FURTHER_ENDPOINTS_MAX} endpoints beside the configuration, the most there can be; delete one first.`;
@@ -155,11 +155,11 @@ export async function deleteWebhook(deps: Deps, customerId: CustomerId, target: 
  */
 export function rotateSecret(
   deps: Deps,
-  command: Command,
+  command: IdempotentRequest,
   customerId: CustomerId,
   { target, graceSeconds }: { target: EndpointRef; graceSeconds: number },
 ) {
-  return once<Configured>(deps, command, async () => {
+  return idempotent<Configured>(deps, command, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     const before = oneOf(endpoints, target);
     const now = deps.clock.now();

@@ -11,7 +11,7 @@ import { change, commitInTime, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
 import type { AttemptOutcome } from "../observer.ts";
-import { orUnreadable } from "../quarantine.ts";
+import { nullIfUnreadable } from "../quarantine.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
 /** Length of a lease in real milliseconds (design: 45 s): more than an attempt can take. */
@@ -129,7 +129,7 @@ async function shownResponse(deps: Deps, { endpoint }: ClaimedDelivery, posted: 
 async function wasClosed({ observer, store }: Deps, { delivery, endpoint }: ClaimedDelivery): Promise<boolean> {
   if (endpoint === null || endpoint.kind === "inbox") return false;
   const read = async () => ({ fresh: await findWebhook(store.db, delivery.customerId, endpoint.id) });
-  const found = await orUnreadable({ observer }, "deliver", read);
+  const found = await nullIfUnreadable({ observer }, "deliver", read);
   return found !== null && found.fresh?.active !== true;
 }
 

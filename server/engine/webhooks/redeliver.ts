@@ -9,7 +9,7 @@ import { findDeliveryOf } from "../../store/deliveries.ts";
 import type { Operation } from "../../store/store.ts";
 import { findInbox, findWebhook } from "../../store/webhooks.ts";
 import type { Deps } from "../deps.ts";
-import { type Command, type Commanded, once } from "../idempotency.ts";
+import { type IdempotentRequest, type IdempotentResult, idempotent } from "../idempotency.ts";
 import { type EndpointRef, requireActive } from "./endpoints.ts";
 
 const TEST_MESSAGE = "A test event: if you read this, your endpoint receives what is sent to it.";
@@ -20,11 +20,11 @@ const TEST_MESSAGE = "A test event: if you read this, your endpoint receives wha
  */
 export async function retryDelivery(
   deps: Deps,
-  command: Command,
+  command: IdempotentRequest,
   customerId: CustomerId,
   id: string,
-): Promise<Commanded<Delivery>> {
-  const commanded = await once<Delivery>(deps, command, async () => {
+): Promise<IdempotentResult<Delivery>> {
+  const commanded = await idempotent<Delivery>(deps, command, async () => {
     const delivery = await requireDelivery(deps, customerId, id);
     await requireReceiver(deps, delivery);
     const set = retryByHand(delivery, deps.clock.now());
@@ -66,12 +66,12 @@ async function requireReceiver({ store }: Deps, { id, customerId, endpointId }: 
  */
 export async function testWebhook(
   deps: Deps,
-  command: Command,
+  command: IdempotentRequest,
   customerId: CustomerId,
   { target, correlationId }: { target: EndpointRef; correlationId: string },
-): Promise<Commanded<Delivery>> {
+): Promise<IdempotentResult<Delivery>> {
   const lanes: string[] = [];
-  const commanded = await once<Delivery>(deps, command, async () => {
+  const commanded = await idempotent<Delivery>(deps, command, async () => {
     const endpoint = await requireActive(deps, customerId, target);
     const inbox = await findInbox(deps.store.db, customerId);
     const now = deps.clock.now();

@@ -13,7 +13,7 @@ import type { Operation } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import { decide } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { type Command, once } from "../idempotency.ts";
+import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 import { requireActive } from "./endpoints.ts";
 
 /** Events looked at for one unit: a larger one would hold up the commits of others. */
@@ -53,11 +53,11 @@ interface ReplayPlan {
  */
 export async function replay(
   deps: Deps,
-  command: Command,
+  command: IdempotentRequest,
   customerId: CustomerId,
   wish: ReplayRequest,
 ): Promise<{ repeated: boolean; deliveries: number }> {
-  const begun = await once<ReplayPlan>(deps, command, async () => {
+  const begun = await idempotent<ReplayPlan>(deps, command, async () => {
     const plan = await planOf(deps, customerId, wish);
     return { unit: null, value: plan, result: JSON.stringify(plan) };
   });

@@ -6,10 +6,10 @@ import type { Actions } from "../providers/provider.ts";
 import type { Deps } from "./deps.ts";
 
 /** A provider has this long for a command, in real milliseconds: a caller waits for the answer. */
-const COMMAND_MS_MAX = 20_000;
+const ACTION_MS_MAX = 20_000;
 
 /** A command of a provider that has it. */
-type Asked<Name extends keyof Actions, Answer> = (
+type ActionCall<Name extends keyof Actions, Answer> = (
   command: (...parameters: Parameters<Actions[Name]>) => ReturnType<Actions[Name]>,
   abort: AbortSignal,
 ) => Promise<Answer>;
@@ -18,11 +18,11 @@ type Asked<Name extends keyof Actions, Answer> = (
  * What the instance's provider answers to the command `name`. Throws 400 `CHANNEL_NOT_SUPPORTED` where it has no such
  * command, 503 where the instance is not running, 502 `PROVIDER_ERROR` for what it throws, 504 `PROVIDER_TIMEOUT` after 20 s.
  */
-export async function command<Name extends keyof Actions, Answer>(
+export async function runAction<Name extends keyof Actions, Answer>(
   deps: Deps,
   instanceId: InstanceId,
   name: Name,
-  ask: Asked<Name, Answer>,
+  ask: ActionCall<Name, Answer>,
 ): Promise<Answer> {
   const provider = deps.providers.get(instanceId);
   if (provider === undefined) {
@@ -44,7 +44,7 @@ export async function command<Name extends keyof Actions, Answer>(
 async function inTime<Answer>(deps: Deps, abort: AbortController, ask: () => Promise<Answer>): Promise<Answer> {
   let stop = () => {};
   const late = new Promise<never>((_, reject) => {
-    stop = deps.clock.after(COMMAND_MS_MAX, () => {
+    stop = deps.clock.after(ACTION_MS_MAX, () => {
       abort.abort();
       reject(
         new ApiError("PROVIDER_TIMEOUT", "The provider did not answer in time; whether it was done is not known."),

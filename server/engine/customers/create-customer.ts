@@ -8,7 +8,7 @@ import type { Endpoint } from "../../core/webhook.ts";
 import { findCustomer } from "../../store/customers.ts";
 import type { Transaction } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
+import { idempotent } from "../idempotency.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
 /** Path of an inbox on this server, before its token. Stored without a host, so that it follows address and port. */
@@ -17,19 +17,19 @@ export const INBOX_PATH = "/sandbox/inbox/";
 const TOKEN_BYTES = 16;
 
 /** What was admitted; `repeated` when an earlier request with the same idempotency key had done it. */
-export interface Admitted {
+export interface CreatedCustomer {
   repeated: boolean;
   customer: Customer;
 }
 
 /** Admits a customer. A repeat of an idempotency key answers the customer of the first time as it now is. */
-export async function admit(
+export async function createCustomer(
   deps: Deps,
   request: { idempotencyKey: string | null; body: CreateCustomer },
-): Promise<Admitted> {
+): Promise<CreatedCustomer> {
   const { idempotencyKey: key, body } = request;
   const command = { key, customerId: null, route: "POST /v1/admin/customers", body };
-  const commanded = await once(deps, command, async () => {
+  const commanded = await idempotent(deps, command, async () => {
     const { customer, unit } = newCustomer(deps, body);
     return { unit, value: customer, result: customer.id };
   });

@@ -8,12 +8,12 @@ import type { Store } from "../../store/store.ts";
 /** Recipients kept at hand; beyond it the one that was used longest ago goes. */
 const KEPT_MAX = 10_000;
 
-export class Senders {
+export class SenderCache {
   /** By customer and recipient. An entry is a promise, so that a message which is committed during its read counts. */
   readonly #newestFirst = new Map<string, Promise<readonly string[]>>();
 
   /** Own addresses with a conversation with `peer`, the one of the newest message first. Some may be numbers no more. */
-  async to(store: Pick<Store, "db">, customerId: CustomerId, peer: string): Promise<readonly string[]> {
+  async find(store: Pick<Store, "db">, customerId: CustomerId, peer: string): Promise<readonly string[]> {
     const key = keyOf(customerId, peer);
     const found = this.#newestFirst.get(key) ?? listSendersTo(store.db, customerId, peer);
     setBounded(this.#newestFirst, key, found, KEPT_MAX);
@@ -26,7 +26,7 @@ export class Senders {
   }
 
   /** A message between the two was committed. Costs nothing where the recipient is not at hand. */
-  wrote(customerId: CustomerId, peer: string, from: string): void {
+  noteMessage(customerId: CustomerId, peer: string, from: string): void {
     const key = keyOf(customerId, peer);
     const known = this.#newestFirst.get(key);
     if (known === undefined) return;

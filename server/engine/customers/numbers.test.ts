@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { commitAll, testContext } from "../../../test/support/context.ts";
 import { ApiError } from "../../core/error.ts";
 import { findNumbers } from "../../store/numbers.ts";
-import { newCustomer } from "./admit.ts";
-import { addNumber, makeDefault, removeNumber } from "./assign.ts";
+import { newCustomer } from "./create-customer.ts";
+import { addNumber, makeDefault, removeNumber } from "./numbers.ts";
 
 test("whoever loses a race for a number is told NUMBER_TAKEN, with an idempotency key or without", async (t) => {
   const { deps, customer, close } = await testContext();

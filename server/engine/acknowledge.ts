@@ -6,11 +6,11 @@ import type { Operation } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
 
 /** The operations that end the key of the instance's memory which a signal names; none where it names none. */
-export function forgetting(instanceId: InstanceId, { forget }: Pick<Signal, "forget">): Operation[] {
+export function acknowledgementOf(instanceId: InstanceId, { forget }: Pick<Signal, "forget">): Operation[] {
   return forget === undefined ? [] : [{ op: "delete", table: "memory", where: { instanceId, key: forget } }];
 }
 
 /** Commits them alone: the signal itself changes nothing. */
-export async function forgetOnly({ store }: Pick<Deps, "store">, forgets: readonly Operation[]): Promise<void> {
+export async function acknowledgeOnly({ store }: Pick<Deps, "store">, forgets: readonly Operation[]): Promise<void> {
   if (forgets.length > 0) await store.commit(forgets);
 }

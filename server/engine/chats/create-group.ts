@@ -8,26 +8,26 @@ import type { CustomerNumber } from "../../core/number.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { capabilitiesOf } from "../../providers/registry.ts";
 import { findChat, findChatByKey, findGroupOfPeople } from "../../store/chats.ts";
-import { command } from "../command.ts";
+import { runAction } from "../action.ts";
 import type { Decision } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
+import { idempotent } from "../idempotency.ts";
 import { recordAction, runInTurn } from "../messages/actions.ts";
 import { chooseNumber, offeredBy } from "../messages/recipient.ts";
 import { refuseOptedOut } from "./change-group.ts";
-import type { Commanded } from "./command-chat.ts";
+import type { ChatActionResult } from "./chat-action.ts";
 import { changedChat, newGroup } from "./groups.ts";
-import { threadTaken, withThread } from "./threads.ts";
+import { duplicateThread, retryDuplicateThread } from "./threads.ts";
 
 /** A request to make a group, and on whose behalf. */
-export interface Making {
+export interface GroupRequest {
   customerId: CustomerId;
   idempotencyKey: string | null;
   body: CreateGroup;
 }
 
 /** A group as it is to be. */
-interface Wanted {
+interface NewGroup {
   customerId: CustomerId;
   number: CustomerNumber;
   name: string | null;
@@ -39,13 +39,13 @@ interface Wanted {
  * group of these people and it is there already: then it stays as it is. Throws 400
  * `GROUP_SMS_UNSUPPORTED` for a number without iMessage, and the refusals about addresses.
  */
-export async function makeGroup(deps: Deps, making: Making): Promise<Commanded> {
+export async function createGroup(deps: Deps, making: GroupRequest): Promise<ChatActionResult> {
   const { customerId, idempotencyKey: key } = making;
   const { idempotencyKey: _, ...body } = making.body;
-  let made: { wanted: Wanted; reference: string | null } | null = null;
+  let made: { wanted: NewGroup; reference: string | null } | null = null;
   let isThere = false;
   const record = () =>
-    once(
+    idempotent(
       deps,
       { key, customerId, route: "POST /v1/chats/groups", body },
       async () => {
@@ -58,14 +58,14 @@ export async function makeGroup(deps: Deps, making: Making): Promise<Commanded> 
         }
         return await arrange(deps, made.wanted, made.reference);
       },
-      threadTaken,
+      duplicateThread,
     );
   // Two at once with one key, or of the same people, are to ask the provider once.
   const subjects = [`groups ${key ?? deps.newId("req")}`, `groups ${peopleOf(body)}`];
   const work = () =>
     recordAction(
       deps,
-      () => withThread(record),
+      () => retryDuplicateThread(record),
       () => made !== null,
     );
   const [byKey = "", byPeople = ""] = subjects;
@@ -78,7 +78,7 @@ export async function makeGroup(deps: Deps, making: Making): Promise<Commanded> 
   return { repeated: true, chat: first };
 }
 
-async function check(deps: Deps, customerId: CustomerId, body: CreateGroup): Promise<Wanted> {
+async function check(deps: Deps, customerId: CustomerId, body: CreateGroup): Promise<NewGroup> {
   const number = chooseNumber(await deps.configCache.numbers(customerId), body.from);
   const participants = checkParticipants(number, body.participants);
   if (!offeredBy(deps, number).includes("imessage")) {
@@ -92,7 +92,7 @@ async function check(deps: Deps, customerId: CustomerId, body: CreateGroup): Pro
 }
 
 /** The group of these people that there is, where the phone would take a second one for it; null where there is none. */
-async function findSame(deps: Deps, { customerId, number, participants }: Wanted): Promise<Chat | null> {
+async function findSame(deps: Deps, { customerId, number, participants }: NewGroup): Promise<Chat | null> {
   const { address: from, instanceId } = number;
   const provider = deps.providers.get(instanceId);
   const capabilities = provider?.capabilities ?? capabilitiesOf(number.provider);
@@ -129,17 +129,17 @@ function checkParticipants(number: CustomerNumber, given: readonly string[]): st
 }
 
 /** Makes the group there. `reference` null: the provider names it with its first message. */
-async function makeAtProvider(deps: Deps, wanted: Wanted) {
+async function makeAtProvider(deps: Deps, wanted: NewGroup) {
   const { customerId, number, name, participants } = wanted;
   const group = { customerId, from: number.address, name, participants };
-  const made = await command(deps, number.instanceId, "createGroup", (create, abort) => create(group, abort));
+  const made = await runAction(deps, number.instanceId, "createGroup", (create, abort) => create(group, abort));
   if (!made.done) throw new ApiError("PROVIDER_ERROR", `The provider did not make the group: ${made.reason}.`);
   return { wanted, reference: made.reference };
 }
 
 async function arrange(
   deps: Deps,
-  { customerId, number, name, participants }: Wanted,
+  { customerId, number, name, participants }: NewGroup,
   reference: string | null,
 ): Promise<Decision<Chat> & { result: ChatId }> {
   const { address: from, instanceId } = number;

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SimulatedClock } from "../../test/support/clock.ts";
-import { answerOf } from "./answer.ts";
+import { withDeadline } from "./deadline.ts";
 
 const LATE = "late";
 
 /** What is answered to one who says, when called off, how far it came. */
 function telling(clock: SimulatedClock, abort: AbortController): Promise<string> {
-  return answerOf(
+  return withDeadline(
     clock,
     abort,
     (signal) => new Promise((resolve) => signal.addEventListener("abort", async () => resolve(await "not sent"))),
@@ -32,11 +32,11 @@ test("a provider has 40 seconds, and may say how far it came then too", async ()
 
 test("one that says nothing is late: after 40 seconds, and at once where it was called off before", async () => {
   const clock = new SimulatedClock();
-  const silent = answerOf(clock, new AbortController(), () => new Promise<string>(() => {}), LATE);
+  const silent = withDeadline(clock, new AbortController(), () => new Promise<string>(() => {}), LATE);
   await clock.advance(40_000);
   assert.equal(await silent, LATE);
   const abort = new AbortController();
   abort.abort();
-  assert.equal(await answerOf(clock, abort, () => new Promise<string>(() => {}), LATE), LATE);
+  assert.equal(await withDeadline(clock, abort, () => new Promise<string>(() => {}), LATE), LATE);
   assert.equal(clock.pending, 0);
 });

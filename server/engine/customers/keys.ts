@@ -15,23 +15,23 @@ import { findCustomer, findCustomersByEmail } from "../../store/customers.ts";
 import { findKey } from "../../store/keys.ts";
 import { change } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { type Command, once } from "../idempotency.ts";
+import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 
 /** How long a key that was rotated works on, unless something else is asked for: a day. */
 const GRACE_SECONDS = 86_400;
 
 /** A key and, in the answer that made it alone, the key itself. */
-export interface Issued {
+export interface IssuedKey {
   repeated: boolean;
   apiKey: ApiKey;
   key?: string;
 }
 
 /** What a new key opens. */
-export type Grant = Pick<ApiKey, "name" | "customerId" | "scope" | "permissions" | "rateLimit" | "expiresAt">;
+export type KeyGrant = Pick<ApiKey, "name" | "customerId" | "scope" | "permissions" | "rateLimit" | "expiresAt">;
 
 /** The record of a key with this grant, not stored yet. */
-export function keyFor(deps: Deps, grant: Grant, key: string): ApiKey {
+export function keyFor(deps: Deps, grant: KeyGrant, key: string): ApiKey {
   return {
     ...grant,
     id: deps.newId("key"),
@@ -52,7 +52,7 @@ export function keyFor(deps: Deps, grant: Grant, key: string): ApiKey {
 export async function createKey(
   deps: Deps,
   request: { idempotencyKey: string | null; body: CreateKey },
-): Promise<Issued> {
+): Promise<IssuedKey> {
   const body = { scope: "messages" as const, ...request.body };
   const command = { key: request.idempotencyKey, customerId: null, route: "POST /v1/admin/keys", body };
   return issueOnce(deps, command, async () => {
@@ -75,7 +75,7 @@ export async function rotateKey(
   deps: Deps,
   id: string,
   request: { idempotencyKey: string | null; body: RotateKey },
-): Promise<Issued> {
+): Promise<IssuedKey> {
   const body = { gracePeriodSeconds: GRACE_SECONDS, ...request.body };
   const command = { key: request.idempotencyKey, customerId: null, route: `POST /v1/admin/keys/${id}/rotate`, body };
   return issueOnce(deps, command, async () => {
@@ -111,10 +111,10 @@ export async function revokeKey(deps: Deps, id: string): Promise<ApiKey> {
   return revoked;
 }
 
-type Decision = Parameters<typeof once<{ apiKey: ApiKey; key: string }>>[2];
+type KeyDecision = Parameters<typeof idempotent<{ apiKey: ApiKey; key: string }>>[2];
 
-async function issueOnce(deps: Deps, command: Command, decision: Decision): Promise<Issued> {
-  const commanded = await once(deps, command, decision);
+async function issueOnce(deps: Deps, command: IdempotentRequest, decision: KeyDecision): Promise<IssuedKey> {
+  const commanded = await idempotent(deps, command, decision);
   if (commanded.repeated) return { repeated: true, apiKey: await findExisting(deps, commanded.result) };
   deps.configCache.clear();
   return { repeated: false, ...commanded.value };

@@ -9,12 +9,12 @@ import { findInstance } from "../../store/instances.ts";
 import { findNumbersOn } from "../../store/numbers.ts";
 import { change, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
+import { idempotent } from "../idempotency.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
 import { openConfig } from "./connections.ts";
 
 /** An instance that was asked for; `repeated` when an earlier request with the same idempotency key had made it. */
-export interface Connected {
+export interface InstanceResult {
   repeated: boolean;
   instance: Instance;
 }
@@ -23,12 +23,12 @@ export interface Connected {
 export async function createInstance(
   deps: Deps,
   request: { idempotencyKey: string | null; body: CreateInstance },
-): Promise<Connected> {
+): Promise<InstanceResult> {
   const { idempotencyKey: key, body } = request;
   // Before it counts: from then on nothing may be open that only a sandbox may have open.
   if (isReal(body)) await deps.leaveSandbox();
   const command = { key, customerId: null, route: "POST /v1/admin/instances", body };
-  const commanded = await once(deps, command, async () => {
+  const commanded = await idempotent(deps, command, async () => {
     const id = deps.newId("inst");
     const now = deps.clock.now();
     const { name, provider } = body;
@@ -72,11 +72,11 @@ export async function updateInstance(
 }
 
 /** Key of the turns in which numbers are put on instances, and instances removed that have none. */
-export const INSTANCES_TURN = "instances";
+export const INSTANCES_QUEUE = "instances";
 
 /** Takes an instance down and removes it. Throws 404, and 400 `INVALID_STATUS` while a number is on it or a route names it. */
 export async function deleteInstance(deps: Deps, id: string): Promise<void> {
-  const removed = await deps.serial.run(INSTANCES_TURN, async () => {
+  const removed = await deps.serial.run(INSTANCES_QUEUE, async () => {
     const instance = await requireInstance(deps, id);
     const [number] = await findNumbersOn(deps.store.db, instance.id);
     if (number !== undefined) {

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { openContext } from "../../../test/support/sending.ts";
 import { findInstance } from "../../store/instances.ts";
 import { findNumbers } from "../../store/numbers.ts";
-import { addNumber } from "../customers/assign.ts";
+import { addNumber } from "../customers/numbers.ts";
 import { findRoutes, setRoutes } from "../routing/set-routes.ts";
-import { createInstance, deleteInstance } from "./connect.ts";
+import { createInstance, deleteInstance } from "./instances.ts";
 import { memoryOf } from "./memory.ts";
 
 test("an instance is never removed under a number that is put on it at the same moment", async (t) => {

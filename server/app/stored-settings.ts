@@ -5,7 +5,7 @@ import type { CustomerId } from "../core/id.ts";
 import { LINK_KEY_BYTES } from "../core/link.ts";
 import type { Deps } from "../engine/deps.ts";
 import { LINK_KEY } from "../engine/links.ts";
-import { SETTING as CLOCK_SHIFT, SHIFT_MS_MAX } from "../engine/sandbox/clock.ts";
+import { CLOCK_SHIFT, SHIFT_MS_MAX } from "../engine/sandbox/clock.ts";
 import { settingSecretPlace } from "../engine/secret-places.ts";
 import { hasCustomer } from "../store/customers.ts";
 import { findSetting } from "../store/settings.ts";
@@ -18,7 +18,7 @@ export const READY_ADMIN_KEY = "ready-admin-key";
 /** Settings whose value is sealed. */
 export const SEALED_SETTINGS: readonly string[] = [LINK_KEY];
 
-interface Fact {
+interface StoredSetting {
   name: string;
   /** Null when the value can be used; else why it cannot. */
   fault(deps: Deps, value: string): string | null | Promise<string | null>;
@@ -29,7 +29,7 @@ interface Fact {
 const isKeyId = (_: Deps, value: string) => (/^key_[^ ]+$/.test(value) ? null : "it is not the id of a key");
 const DELETE_KEY = "makes the next start generate another key";
 
-const FACTS: readonly Fact[] = [
+const FACTS: readonly StoredSetting[] = [
   {
     name: LINK_KEY,
     fault: openLinkKey,

@@ -4,7 +4,7 @@ import type { CustomerId } from "../core/id.ts";
 import type { Transaction } from "../store/store.ts";
 
 /** Listeners by customer. Being told promises nothing: a listener reads the events it has not seen. */
-export class Feeds {
+export class EventNotifier {
   readonly #listeners = new Map<CustomerId, Set<() => void>>();
 
   /** Calls `listener` after commits that made events of the customer, until the answer is called. It must not throw. */
@@ -19,7 +19,7 @@ export class Feeds {
   }
 
   /** A unit was committed. */
-  tell(unit: Transaction): void {
+  notify(unit: Transaction): void {
     if (this.#listeners.size === 0) return;
     const customers = new Set(unit.flatMap((one) => (one.op === "event" ? [one.event.customerId] : [])));
     for (const customerId of customers) {

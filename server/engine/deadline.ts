@@ -11,7 +11,7 @@ const LAST_WORD_TURNS = 100;
  * What `question` comes to, or `late` where it does not come within `withinMs` (40 s) or `abort` is aborted before; the question's
  * signal tells the provider so, whose answer still counts where it comes at once. Throws what the question throws in time.
  */
-export async function answerOf<Answer>(
+export async function withDeadline<Answer>(
   clock: Clock,
   abort: AbortController,
   question: (signal: AbortSignal) => Promise<Answer>,

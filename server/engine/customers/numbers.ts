@@ -12,13 +12,13 @@ import { findNumberByAddress, findNumbers } from "../../store/numbers.ts";
 import type { Operation } from "../../store/store.ts";
 import { change } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
-import { INSTANCES_TURN } from "../instances/connect.ts";
+import { idempotent } from "../idempotency.ts";
+import { INSTANCES_QUEUE } from "../instances/instances.ts";
 import { reachOf } from "../routing/route.ts";
 import { requireCustomer } from "./require-customer.ts";
 
 /** A number that was asked for; `repeated` when an earlier request with the same idempotency key had added it. */
-export interface Assigned {
+export interface AddedNumber {
   repeated: boolean;
   number: CustomerNumber;
 }
@@ -31,7 +31,7 @@ export async function addNumber(
   deps: Deps,
   customerId: CustomerId,
   request: { idempotencyKey: string | null; body: AddNumber },
-): Promise<Assigned> {
+): Promise<AddedNumber> {
   const { idempotencyKey: key, body } = request;
   const address = addressOf(body);
   requireCarried(body, address);
@@ -52,8 +52,8 @@ export async function addNumber(
     return { unit: [claim, touch(deps, customer)], value: number, result: number.id };
   };
   // An instance that is chosen here must not be removed before its number is on it.
-  const commanded = await deps.serial.run(INSTANCES_TURN, () =>
-    once(deps, command, decision, () => numberTaken(address)),
+  const commanded = await deps.serial.run(INSTANCES_QUEUE, () =>
+    idempotent(deps, command, decision, () => numberTaken(address)),
   );
   if (!commanded.repeated) {
     deps.configCache.clear();

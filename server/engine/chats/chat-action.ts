@@ -5,21 +5,21 @@ import { ApiError } from "../../core/error.ts";
 import type { GroupChange, GroupContext } from "../../core/group.ts";
 import type { ActionResult, Actions } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
-import { command } from "../command.ts";
+import { runAction } from "../action.ts";
 import type { Deps } from "../deps.ts";
-import { once } from "../idempotency.ts";
+import { idempotent } from "../idempotency.ts";
 import { recordAction, runInTurn } from "../messages/actions.ts";
 import { changedChat, regroupContext } from "./groups.ts";
 import { type ChatName, type ReadyChat, readyChat, requireChat } from "./require-chat.ts";
 
 /** A command of a chat, and what it goes with. */
-export interface ChatCommand extends ChatName {
+export interface ChatActionRequest extends ChatName {
   idempotencyKey: string | null;
   correlationId: string;
 }
 
 /** What a command does: `ask` asks the provider, or answers without, or refuses; `change` makes of the chat what it then is. */
-export interface ChatWork {
+export interface ChatAction {
   /** Method, and the path behind the chat's. */
   route: [method: "POST" | "PUT" | "DELETE", path: string];
   body: unknown;
@@ -28,7 +28,7 @@ export interface ChatWork {
 }
 
 /** The chat as it is after a command; `repeated` when its idempotency key had done it before. */
-export interface Commanded {
+export interface ChatActionResult {
   repeated: boolean;
   chat: Chat;
 }
@@ -37,7 +37,7 @@ export interface Commanded {
  * Does a command. The provider is asked once, however often the record changes meanwhile: also by what the provider
  * itself tells of the change, which then is the one that is told of. Throws what `requireChat`, `readyChat` and `ask` throw.
  */
-export async function commandChat(deps: Deps, asked: ChatCommand, work: ChatWork): Promise<Commanded> {
+export async function runChatAction(deps: Deps, asked: ChatActionRequest, work: ChatAction): Promise<ChatActionResult> {
   const { customerId, idempotencyKey: key, correlationId } = asked;
   const { id } = await requireChat(deps, asked);
   const [method, path] = work.route;
@@ -45,7 +45,7 @@ export async function commandChat(deps: Deps, asked: ChatCommand, work: ChatWork
     let isDone = false;
     const command = { key, customerId, route: `${method} /v1/chats/${id}${path}`, body: work.body };
     const record = () =>
-      once(deps, command, async () => {
+      idempotent(deps, command, async () => {
         const chat = await requireChat(deps, { customerId, id });
         if (!isDone) await work.ask(await readyChat(deps, chat));
         isDone = true;
@@ -62,12 +62,12 @@ export async function commandChat(deps: Deps, asked: ChatCommand, work: ChatWork
 }
 
 /** Commands that say whether they were done, by name. */
-type OrderName = {
+type ActionName = {
   [Name in keyof Actions]: ReturnType<Actions[Name]> extends Promise<ActionResult> ? Name : never;
 }[keyof Actions];
 
 /** Has the provider of a chat do something; 502 `PROVIDER_ERROR` with its reason where it refuses. */
-export async function order<Name extends OrderName>(
+export async function completeAction<Name extends ActionName>(
   deps: Deps,
   { instanceId }: Pick<ReadyChat, "instanceId">,
   name: Name,
@@ -76,7 +76,7 @@ export async function order<Name extends OrderName>(
     abort: AbortSignal,
   ) => Promise<ActionResult>,
 ): Promise<void> {
-  const ordered = await command(deps, instanceId, name, ask);
+  const ordered = await runAction(deps, instanceId, name, ask);
   if (!ordered.done) throw new ApiError("PROVIDER_ERROR", `The provider refused: ${ordered.reason}.`);
 }
 
