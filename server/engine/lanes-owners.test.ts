@@ -6,7 +6,7 @@ import { Queue } from "../../test/support/lane-queue.ts";
 import type { RunResult } from "./lanes.ts";
 
 /** As of webhooks: 2,048 permits, and four times those that are free. */
-const POOL = { slotsMax: 2_048, shareOfFree: 4, slotsPerLane: () => 64 };
+const POOL = { permitsMax: 2_048, shareOfFree: 4, permitsPerLane: () => 64 };
 const ENDPOINTS = 98;
 
 /** Lets every lane of the owners earn permits by good answers, then leaves all that is begun from then on running. */

@@ -56,17 +56,17 @@ test("one that said of a hand-over that it is down is left alone: 1 to 60 s, or 
     [7_000, 7_000],
     [3_600_000, 60_000],
   ] as const) {
-    connections.rest(deps, instance.id, provider, wished);
+    connections.reportDown(deps, instance.id, provider, wished);
     assert.deepEqual(woken, [], "what it was given is not back in its place yet");
     clock.shift(restMs - 1);
     assert.equal(isUp(), false);
     clock.shift(1);
     assert.equal(isUp(), true);
   }
-  connections.rest(deps, instance.id, provider, 60_000);
+  connections.reportDown(deps, instance.id, provider, 60_000);
   changed();
   assert.equal(isUp(), true);
-  connections.rest(deps, instance.id, provider, 60_000);
+  connections.reportDown(deps, instance.id, provider, 60_000);
   await connections.connect(deps, instance);
   assert.equal(isUp(), true, "with other settings it is another one");
 });
@@ -107,7 +107,7 @@ test("one that rested is given one message of others, another one a minute later
   const admits = (...ids: MessageId[]) => ids.map((id) => connections.admits(deps, instance.id, id));
   await connections.connect(deps, instance);
   assert.deepEqual(admits("msg_1", "msg_2"), [true, true], "it is not in doubt");
-  connections.rest(deps, instance.id, provider, 1_000);
+  connections.reportDown(deps, instance.id, provider, 1_000);
   assert.deepEqual(admits("msg_1"), [false], "while it rests");
   clock.shift(1_000);
   assert.deepEqual(admits("msg_1", "msg_2", "msg_1"), [true, false, true], "the same one, whoever asks again");
@@ -115,11 +115,11 @@ test("one that rested is given one message of others, another one a minute later
   assert.deepEqual(admits("msg_2"), [false]);
   clock.shift(1);
   assert.deepEqual(admits("msg_2", "msg_1"), [true, false]);
-  connections.rest(deps, instance.id, provider, 1_000);
+  connections.reportDown(deps, instance.id, provider, 1_000);
   clock.shift(1_000);
   assert.deepEqual(admits("msg_1", "msg_2"), [true, false], "it said so again: whoever comes first tries it then");
-  connections.works(deps, instance.id, new ScriptedProvider());
+  connections.reportUp(deps, instance.id, new ScriptedProvider());
   assert.deepEqual(admits("msg_2"), [false], "what the connection before it took says nothing of this one");
-  connections.works(deps, instance.id, provider);
+  connections.reportUp(deps, instance.id, provider);
   assert.deepEqual(admits("msg_1", "msg_3"), [true, true]);
 });

@@ -6,16 +6,12 @@ import type { Instance } from "../../core/instance.ts";
 import type { Health, Provider } from "../../providers/provider.ts";
 import { accountSettingsOf, type createProvider } from "../../providers/registry.ts";
 import { apply } from "../apply.ts";
+import { CircuitBreaker } from "../breaker.ts";
 import type { Deps } from "../deps.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
 import { hookUrl } from "./hooks.ts";
 import { memoryOf } from "./memory.ts";
 
-/** An instance that said of a hand-over that it is down is left alone for as long as it wished, within these bounds. */
-const REST_MS_MIN = 1_000;
-const REST_MS_MAX = 60_000;
-/** One that rested and has taken nothing since lets one message in from elsewhere within this, by shifted time. */
-const TRIAL_MS = 60_000;
 /** How long a provider may take to say how it is, in real milliseconds; beyond it nobody knows. */
 const HEALTH_WITHIN_MS = 2_000;
 /** Characters of a peer's name: two of one instance are never taken for the same. */
@@ -28,14 +24,6 @@ export interface Connection {
   account: string | null;
 }
 
-/** An instance that said of a hand-over that it is down, and has taken nothing since. */
-interface Rest {
-  /** Until when it is left alone, by shifted time. */
-  untilAt: number;
-  /** The message that was let in from elsewhere to try it, and until when no other one is. */
-  trial: { messageId: MessageId; untilAt: number } | null;
-}
-
 export class Connections {
   readonly #createProvider: typeof createProvider;
   readonly #providers: Map<InstanceId, Provider>;
@@ -43,7 +31,7 @@ export class Connections {
   readonly #problems = new Map<InstanceId, string>();
   /** Of an instance that was taken down the last one: what it heard there is known yet. */
   readonly #peers = new Map<InstanceId, string>();
-  readonly #rests = new Map<InstanceId, Rest>();
+  readonly #breakers = new Map<InstanceId, CircuitBreaker>();
   /** What is being done to an instance: one thing after the other. */
   readonly #turns = new Map<InstanceId, Promise<void>>();
 
@@ -86,43 +74,33 @@ export class Connections {
     return this.#peers.get(id) ?? id;
   }
 
-  /** Whether anything can be handed to the instance at present: it runs, and neither says nor has just said that it is down. */
+  /** Whether messages can be sent to the instance at present: it runs, does not report that it is down, and its breaker is not open. */
   isUp({ clock }: Pick<Deps, "clock">, id: InstanceId): boolean {
     const provider = this.#providers.get(id);
-    return provider !== undefined && provider.isUp !== false && (this.#rests.get(id)?.untilAt ?? 0) <= clock.now();
+    return provider !== undefined && provider.isUp !== false && this.breaker(id).state(clock.now()) !== "open";
   }
 
-  /** Whether it rested and has taken nothing since: it may be down yet, and is tried with one message at a time. */
-  isInDoubt(id: InstanceId): boolean {
-    return this.#rests.has(id);
-  }
-
-  /**
-   * Whether a message that waits elsewhere may come to the instance. One that is in doubt is tried with one message of
-   * others, and not given all of them: whoever is let in is that one for a while.
-   */
+  /** Whether a message that waits in the lane of another instance may move to this one. */
   admits(deps: Pick<Deps, "clock">, id: InstanceId, messageId: MessageId): boolean {
-    if (!this.isUp(deps, id)) return false;
-    const rest = this.#rests.get(id);
-    if (rest === undefined || rest.trial?.messageId === messageId) return true;
-    const now = deps.clock.now();
-    if (rest.trial !== null && rest.trial.untilAt > now) return false;
-    rest.trial = { messageId, untilAt: now + TRIAL_MS };
-    return true;
+    return this.isUp(deps, id) && this.breaker(id).admits(messageId, deps.clock.now());
   }
 
-  /**
-   * Leaves an instance alone whose provider said of a hand-over that it is down: for `ms`, within bounds, or until it says
-   * otherwise. The word of a provider that is not the instance's any more counts for nothing.
-   */
-  rest({ clock }: Pick<Deps, "clock">, id: InstanceId, from: Provider, ms: number): void {
-    if (this.#providers.get(id) !== from) return;
-    this.#rests.set(id, { untilAt: clock.now() + Math.min(Math.max(ms, REST_MS_MIN), REST_MS_MAX), trial: null });
+  /** The circuit breaker of the instance. */
+  breaker(id: InstanceId): CircuitBreaker {
+    const breaker = this.#breakers.get(id) ?? new CircuitBreaker();
+    this.#breakers.set(id, breaker);
+    return breaker;
   }
 
-  /** Its provider took a message: whatever it said of itself before, it is up. */
-  works(deps: Deps, id: InstanceId, from: Provider): void {
-    if (this.#rests.has(id) && this.#providers.get(id) === from) this.#changed(deps, id);
+  /** Opens the instance's breaker for `waitMs`, unless `from` is no longer its provider. */
+  reportDown({ clock }: Pick<Deps, "clock">, id: InstanceId, from: Provider, waitMs: number): void {
+    if (this.#providers.get(id) === from) this.breaker(id).trip(waitMs, clock.now());
+  }
+
+  /** Closes the instance's breaker after it accepted a message, unless `from` is no longer its provider. */
+  reportUp(deps: Deps, id: InstanceId, from: Provider): void {
+    const isClosed = this.breaker(id).state(deps.clock.now()) === "closed";
+    if (!isClosed && this.#providers.get(id) === from) this.#changed(deps, id);
   }
 
   /** Makes the instance's provider from its settings and starts it, in place of the one it had. Never throws: `health` tells. */
@@ -215,7 +193,7 @@ export class Connections {
 
   /** It came up or went down: what waits for it goes on, or goes elsewhere. */
   #changed(deps: Deps, id: InstanceId): void {
-    this.#rests.delete(id);
+    this.breaker(id).reset();
     deps.wake.messages([id]);
     deps.wake.pausedLanes();
   }
@@ -224,7 +202,7 @@ export class Connections {
     const provider = this.#providers.get(id);
     this.#providers.delete(id);
     this.#problems.delete(id);
-    this.#rests.delete(id);
+    this.#breakers.delete(id);
     try {
       await provider?.stop();
     } catch (error) {

@@ -59,7 +59,7 @@ test("an edit reaches the phone, then the record, with message.edited of the new
   assert.partialDeepStrictEqual((target as Target).chat, {
     customerId: stage.customer.id,
     from: "+15550000001",
-    peer: "+15550100001",
+    contact: "+15550100001",
     channel: "imessage",
   });
   assert.deepEqual([commanded?.name, text, forOldPhones], ["edit", "Hello again", "Edited to “Hello again”"]);

@@ -30,7 +30,7 @@ export async function conclude(deps: Deps, provider: Provider, handed: Message, 
   const waitMs = rest.outcome === "deferred" ? (rest.retryAfterMs ?? pauseMs(deps, handed)) : 0;
   const isDown = rest.outcome === "deferred" && rest.isDown === true;
   // Before its messages are due again, so that they wait for it and are not handed to it one by one.
-  if (isDown) deps.connections.rest(deps, instanceId, provider, waitMs);
+  if (isDown) deps.connections.reportDown(deps, instanceId, provider, waitMs);
   const write = () =>
     commitInTime(deps, handed.claimedUntil, async () => {
       const plan = await planOf(deps, handed);

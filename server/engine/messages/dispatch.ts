@@ -3,7 +3,7 @@
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
 import { becomeDue, beginAttempt } from "../../core/message-lifecycle.ts";
-import { type Outbound, type Outcome, type Provider, restOf } from "../../providers/provider.ts";
+import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
 import { findLanesWithDueTimers, findMessage } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 import { withDeadline } from "../deadline.ts";
@@ -23,12 +23,12 @@ import { reconcile } from "./reconcile.ts";
 /** Messages at once that have a permit, all instances together. */
 const HAND_OVERS_AT_ONCE_MAX = 256;
 /** Messages at once of an instance that does not run: nothing is handed over, only what is due beside is looked at. */
-const SLOTS_WITHOUT_PROVIDER = 16;
+const PERMITS_WITHOUT_PROVIDER = 16;
 /**
  * What takes longer has no permit of its lane any more, in real milliseconds: a hand-over may take minutes, and so may the
  * waiting for its turn of what goes to the same recipient, and neither stops what goes to others.
  */
-const SLOT_MS = 40_000;
+const PERMIT_MS = 40_000;
 
 /** A message is looked at again after this when a record that it rests on cannot be decoded, in milliseconds. */
 const PUT_OFF_MS = 60_000;
@@ -56,7 +56,7 @@ export class Dispatch {
   readonly #handOvers = new Set<AbortController>();
   readonly #gathering = new Set<MessageId>();
   /** Those that gave their permit up for as long as their files came: they go on without. */
-  readonly #withoutSlot = new Set<Message>();
+  readonly #withoutPermit = new Set<Message>();
   readonly #interrupted: Interrupted;
   #stopped = false;
 
@@ -140,7 +140,7 @@ export class Dispatch {
     const tail: Tail = { lane: message.instanceId, passed, isLate: false };
     this.#tails.set(pair, tail);
     // Behind one that is late the waiting may take minutes, and would keep a permit from others, in other lanes too.
-    const stopTimer = this.#deps.clock.after(before.isLate ? 0 : SLOT_MS, () => {
+    const stopTimer = this.#deps.clock.after(before.isLate ? 0 : PERMIT_MS, () => {
       tail.isLate = true;
       free("bad");
     });
@@ -169,7 +169,7 @@ export class Dispatch {
       throw error;
     } finally {
       this.#handOvers.delete(abort);
-      this.#withoutSlot.delete(message);
+      this.#withoutPermit.delete(message);
     }
   }
 
@@ -180,14 +180,18 @@ export class Dispatch {
   #waitForFiles(message: Message, free: Free): void {
     const { instanceId } = message;
     const isInItsHands = (other: Message) => other.instanceId === instanceId && !this.#gathering.has(other.id);
-    const others = [...this.#withoutSlot].filter(isInItsHands).length;
-    if (this.#deps.connections.isInDoubt(instanceId) || others >= this.#permitsOf(instanceId)) return;
-    this.#withoutSlot.add(message);
+    const others = [...this.#withoutPermit].filter(isInItsHands).length;
+    const { clock, connections } = this.#deps;
+    const isClosed = connections.breaker(instanceId).state(clock.now()) === "closed";
+    if (!isClosed || others >= this.#permitsOf(instanceId)) return;
+    this.#withoutPermit.add(message);
     free("bad");
   }
 
   #permitsOf(instanceId: InstanceId): number {
-    return this.#deps.providers.get(instanceId)?.capabilities.concurrency ?? SLOTS_WITHOUT_PROVIDER;
+    const { clock, connections, providers } = this.#deps;
+    const permitsMax = providers.get(instanceId)?.capabilities.concurrency ?? PERMITS_WITHOUT_PROVIDER;
+    return connections.breaker(instanceId).permits(permitsMax, clock.now());
   }
 }
 
@@ -277,12 +281,10 @@ async function handOverReady(deps: Deps, { message, gathered }: Ready, { abort, 
   if (outcome.outcome === "accepted") wasTaken();
   await conclude(deps, provider, handed, outcome);
   if (outcome.outcome === "accepted") {
-    deps.connections.works(deps, handed.instanceId, provider);
+    deps.connections.reportUp(deps, handed.instanceId, provider);
     return "good";
   }
-  // One at a time tries whether it is there again.
-  const rest = restOf(outcome);
-  return rest.outcome === "deferred" && rest.isDown === true ? "slow" : "bad";
+  return "bad";
 }
 
 /** Throws `MessageGone` for a message that a reset of the sandbox removed. */
