@@ -40,7 +40,7 @@ test("api refuses what cannot be asked before it asks, and shows a refusal as ev
   const { env, requests } = await serverWith(t, {});
   for (const [line, reason] of [
     ["fetch /v1/messages", /fetch is no method: .*get, post/],
-    ["get https://other.example/v1/messages", /is no path: the server is named by --url/],
+    ["get https://other.example/v1/messages", /is no path: name the server with --url/],
     ["post messages -d {to", /--data is not JSON/],
     ["post messages -d @/nonexistent/body.json", /cannot be read \(ENOENT\)/],
     ["get messages -q status", /key=value/],

@@ -3,7 +3,7 @@
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { CustomerWithNumbers, Instance, Route } from "../sdk/wire.ts";
-import { broken, type Finding, ok, warning } from "./finding.ts";
+import { broken, type CheckResult, ok, warning } from "./check-result.ts";
 
 /** Customers looked at: doctor is for a first look, and ends in seconds. */
 const CUSTOMERS_MAX = 20;
@@ -13,7 +13,7 @@ const CARRIERS: readonly Instance["provider"][] = ["smpp", "twilio"];
 const SECRET_ADVICE = "tightbeam webhooks rotate-secret draws a new one, with a grace period for its receivers.";
 
 /** Every instance with what it says of itself, then customers' routes and numbers; `advice` is for a key that is refused. */
-export async function channelFindings(admin: Tightbeam, advice: string): Promise<Finding[]> {
+export async function channelFindings(admin: Tightbeam, advice: string): Promise<CheckResult[]> {
   try {
     return await examineChannels(admin);
   } catch (error) {
@@ -22,7 +22,7 @@ export async function channelFindings(admin: Tightbeam, advice: string): Promise
   }
 }
 
-async function examineChannels(admin: Tightbeam): Promise<Finding[]> {
+async function examineChannels(admin: Tightbeam): Promise<CheckResult[]> {
   const instances: Instance[] = [];
   for await (const instance of admin.admin.instances.listAll({ limit: 100 })) instances.push(instance);
   const findings = instances.flatMap(instanceFindings);
@@ -32,7 +32,7 @@ async function examineChannels(admin: Tightbeam): Promise<Finding[]> {
 }
 
 /** An instance with all that it warns of: each warning says itself what to do. */
-function instanceFindings({ id, name, provider, health, warnings }: Instance): Finding[] {
+function instanceFindings({ id, name, provider, health, warnings }: Instance): CheckResult[] {
   const page = provider === "sandbox" ? "docs/sandbox.md" : `docs/providers/${provider}.md`;
   const advice = `${page} says more; tightbeam instances get ${id} shows its settings.`;
   const found = `${name} (${provider}) is ${health}`;
@@ -42,7 +42,7 @@ function instanceFindings({ id, name, provider, health, warnings }: Instance): F
   return [...states, ...warnings.map((text) => warning("instances", `${name}: ${text}`, advice))];
 }
 
-async function customerFindings(admin: Tightbeam, id: string, instances: readonly Instance[]): Promise<Finding[]> {
+async function customerFindings(admin: Tightbeam, id: string, instances: readonly Instance[]): Promise<CheckResult[]> {
   const [customer, routes] = await Promise.all([admin.admin.customers.get(id), admin.admin.customers.routes(id)]);
   const whose = `of ${customer.name} (${id})`;
   const warned = customer.warnings.map((text) =>
@@ -53,7 +53,7 @@ async function customerFindings(admin: Tightbeam, id: string, instances: readonl
 }
 
 /** Whether what names no sender reaches people. */
-function senderFindings({ id, numbers }: CustomerWithNumbers, whose: string): Finding[] {
+function senderFindings({ id, numbers }: CustomerWithNumbers, whose: string): CheckResult[] {
   const onDefault = numbers.find(({ isDefault }) => isDefault);
   const real = numbers.find(({ provider }) => provider !== "sandbox");
   if (onDefault?.provider !== "sandbox" || real === undefined) return [];
@@ -66,7 +66,7 @@ function routeFindings(
   customer: CustomerWithNumbers,
   whose: string,
   { routes, instances }: { routes: readonly Route[]; instances: readonly Instance[] },
-): Finding[] {
+): CheckResult[] {
   const carrier = instances.find(({ provider }) => CARRIERS.includes(provider));
   const onMacs = numbersOnMacs(customer);
   if (onMacs.length > 0 && routes.length === 0 && carrier !== undefined) {

@@ -4,8 +4,8 @@ import { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { Health } from "../sdk/wire.ts";
 import { channelFindings } from "./channel-checks.ts";
+import { broken, type CheckResult, ok, warning } from "./check-result.ts";
 import type { Connection, Server } from "./connection.ts";
-import { broken, type Finding, ok, warning } from "./finding.ts";
 import { webhookFindings } from "./webhook-checks.ts";
 
 /** What there is to look at. Null: no such key was found. */
@@ -21,7 +21,7 @@ export interface Examined {
 const TIMEOUT_MS = 5_000;
 
 /** Goes through all checks, as far as they make sense. Never rejects because of what it finds. */
-export async function examineAll(examined: Examined): Promise<Finding[]> {
+export async function examineAll(examined: Examined): Promise<CheckResult[]> {
   const { server, messages, admin } = examined;
   const health = await get(server, "/health");
   if (!(health instanceof Response)) {
@@ -63,7 +63,7 @@ async function get({ baseUrl }: Server, path: string): Promise<Response | string
   }
 }
 
-async function versionFinding({ server, version }: Examined): Promise<Finding> {
+async function versionFinding({ server, version }: Examined): Promise<CheckResult> {
   const answer = await get(server, "/openapi.json");
   const document: unknown = answer instanceof Response && answer.ok ? await answer.json().catch(() => null) : null;
   const found = field(field(document, "info"), "version");
@@ -85,7 +85,7 @@ function field(value: unknown, name: string): unknown {
 const SKEW_SECONDS_MAX = 300;
 const SKEW_SECONDS_WORTH_A_LOOK = 30;
 
-function clockFinding(answer: Response): Finding {
+function clockFinding(answer: Response): CheckResult {
   const theirs = Date.parse(answer.headers.get("Date") ?? "");
   if (Number.isNaN(theirs))
     return warning("clock", "the server does not say what time it is", "Is a proxy in between?");
@@ -99,7 +99,7 @@ function clockFinding(answer: Response): Finding {
 }
 
 /** What `/health` says; of instances only where nothing else tells of them by name. */
-function healthFindings(checks: Health["checks"], isToldBelow: boolean): Finding[] {
+function healthFindings(checks: Health["checks"], isToldBelow: boolean): CheckResult[] {
   const parts = Object.entries(checks).filter(([name]) => !(isToldBelow && name === "channels"));
   const ill = parts.filter(([, { status }]) => status !== "ok");
   const named = parts.length === 1 ? `${parts[0]?.[0]} is well` : `${parts.length} parts of the server, all well`;
@@ -135,12 +135,12 @@ function recording({ baseUrl, apiKey }: Connection): { client: Tightbeam; last()
 }
 
 /** What the API refuses, as a finding; whatever else goes wrong is a bug and thrown. */
-function refusal(check: string, error: unknown, advice: string): Finding {
+function refusal(check: string, error: unknown, advice: string): CheckResult {
   if (error instanceof TightbeamError) return broken(check, `${error.code} ${error.message}`, advice);
   throw error;
 }
 
-async function keyFindings(connection: Connection | null, admin: Tightbeam | null): Promise<Finding[]> {
+async function keyFindings(connection: Connection | null, admin: Tightbeam | null): Promise<CheckResult[]> {
   if (connection === null) {
     const advice = "Pass --key, or set TIGHTBEAM_API_KEY. With the admin key, tightbeam keys create <name> makes one.";
     return [broken("key", "there is none for this server", advice)];
@@ -187,7 +187,7 @@ async function customerOf(admin: Tightbeam, keyId: string): Promise<string> {
 
 const REMAINING_WORTH_A_LOOK = 0.1;
 
-function limitFinding(head: Headers | null): Finding {
+function limitFinding(head: Headers | null): CheckResult {
   const [limit, remaining, reset] = ["Limit", "Remaining", "Reset"].map((name) => {
     const value = head?.get(`X-RateLimit-${name}`) ?? null;
     return value === null ? null : Number(value);
@@ -203,14 +203,14 @@ function numberFinding({
   email,
   healthStatus,
   instanceName,
-}: Awaited<ReturnType<Tightbeam["numbers"]>>[0]): Finding {
+}: Awaited<ReturnType<Tightbeam["numbers"]>>[0]): CheckResult {
   const found = `${phoneNumber ?? email} is ${healthStatus} (${instanceName})`;
   if (healthStatus === "healthy") return ok("numbers", found);
   const advice = "Messages from it wait until it is well. An administrator sees why: tightbeam instances list";
   return healthStatus === "unhealthy" ? broken("numbers", found, advice) : warning("numbers", found, advice);
 }
 
-async function instanceFindings(connection: Connection | null, admin: Tightbeam | null): Promise<Finding[]> {
+async function instanceFindings(connection: Connection | null, admin: Tightbeam | null): Promise<CheckResult[]> {
   if (connection === null || admin === null) {
     return [warning("instances", "not looked at: there is no admin key", "Set TIGHTBEAM_ADMIN_KEY to see them too.")];
   }

@@ -1,20 +1,20 @@
-/** The scripts that complete a command line, made of what commander knows of it. Pure. */
+/** Makes the scripts that complete a command line from commander's commands. Pure. */
 
 import type { Command, Option } from "commander";
 
-/** A word that can stand at a place, and what it means. */
+/** A word that is offered, with its meaning. */
 interface Word {
   word: string;
   meaning: string;
 }
 
-/** One command as far as completing it goes. */
+/** One command, as completion needs it. */
 export interface Shape {
   /** Its words: `webhooks set`; empty for the program itself. */
   path: string;
   commands: Word[];
   options: (Word & { short: string | null; takesValue: boolean; choices: readonly string[] })[];
-  /** What each argument can be; nothing where it can be anything. */
+  /** Values of each argument; empty if any text is allowed. */
   arguments: (readonly string[])[];
 }
 
@@ -68,12 +68,12 @@ function valued(shapes: readonly Shape[]): string[] {
   return [...new Set(words)].sort();
 }
 
-/** Every command as it is met on the line: the path before it, a space, and its own word. */
+/** Every command as it stands on the line: the path before it, a space, and its own word. */
 function steps(shapes: readonly Shape[]): string[] {
   return shapes.filter(({ path }) => path !== "").map(({ path }) => (path.includes(" ") ? path : ` ${path}`));
 }
 
-/** A text that no shell reads anything into. */
+/** The text quoted for bash and zsh. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -137,7 +137,7 @@ ${places.join("\n")}
 complete -o default -F _tightbeam tightbeam`;
 }
 
-/** The script for zsh, with what each word means. */
+/** The script for zsh, with the meaning of each word. */
 export function zshScript(shapes: readonly Shape[]): string {
   const items = (words: readonly (Word | string)[]) =>
     words
@@ -192,7 +192,7 @@ ${places.join("\n")}
 if [[ $funcstack[1] == _tightbeam ]]; then _tightbeam "$@"; else compdef _tightbeam tightbeam; fi`;
 }
 
-/** The script for fish 3, with what each word means. */
+/** The script for fish 3, with the meaning of each word. */
 export function fishScript(shapes: readonly Shape[]): string {
   const lines = shapes.flatMap(({ path, commands, options, arguments: all }) => {
     const at = (place: number | "any") => `complete -c tightbeam -n ${fishQuoted(`__tightbeam_at '${path}' ${place}`)}`;

@@ -1,14 +1,15 @@
-/** `tightbeam contacts`: the people behind the addresses. */
+/** `tightbeam contacts` and `tightbeam opt-outs`: the rows of their commands; `contacts import` is in import-contacts.ts. */
 
-import type { Command } from "commander";
-import type { ContactQuery } from "../sdk/contacts.ts";
-import type { Contact, CreateContact, CreatedContacts } from "../sdk/wire.ts";
-import { type Cli, examples, gather } from "./command.ts";
-import { Failure, UsageError } from "./failure.ts";
-import { readJson } from "./files.ts";
+import type { Contact, CreateContact, OptOut } from "../sdk/wire.ts";
+import type { Cli } from "./cli.ts";
+import { type CommandRow, list, request, type Value } from "./command.ts";
+import { UsageError } from "./failure.ts";
+import { importContacts } from "./import-contacts.ts";
 import { listing, type Paint } from "./output.ts";
-import { type Column, table } from "./table.ts";
+import type { Column } from "./table.ts";
 import { pair, wholeNumber, words } from "./values.ts";
+
+const CONTACT = { "<id>": "contact id (con_…)" };
 
 const COLUMNS: readonly Column<Contact>[] = [
   { title: "ID", value: (contact) => contact.id },
@@ -20,250 +21,249 @@ const COLUMNS: readonly Column<Contact>[] = [
   { title: "COMPANY", value: (contact) => contact.company },
 ];
 
-/** Adds `contacts` and what is under it. */
-export function addContacts(program: Command, cli: Cli): void {
-  const contacts = program
-    .command("contacts")
-    .description("Keep names, tags and more with the addresses that you write with.")
-    .addHelpText(
-      "after",
-      examples({
-        'tightbeam contacts create --phone +15005550100 --first-name "Ada"': "make one",
-        'tightbeam contacts search "ada"': "by name, address or company",
-        "tightbeam contacts list --tag vip": "all with a tag",
-        "tightbeam contacts import people.json": "many at once",
-      }),
-    );
-  addLists(contacts, cli);
-  addChanges(contacts, cli);
-  addImport(contacts, cli);
-  addAvailability(contacts, cli);
-}
-
-interface ListOptions extends ContactQuery {
-  all?: boolean;
-}
-
-function addLists(contacts: Command, cli: Cli): void {
-  const paged = (command: Command) =>
-    command
-      .option("--tag <tag>", "only those with this tag")
-      .option("--limit <n>", "how many, 1 to 100 (default: 50)", wholeNumber(1))
-      .option("--offset <n>", "leave out so many first", wholeNumber(0))
-      .option("--all", "every page, not only the first");
-  paged(contacts.command("list").description("List contacts."))
-    .option("--search <text>", "only those with this in their name, address or company")
-    .addHelpText("after", examples({ "tightbeam contacts list --tag vip --all | jq length": "how many have a tag" }))
-    .action((options: ListOptions) => list(cli, options));
-  paged(contacts.command("search").description("Find contacts by a part of their name, address or company."))
-    .argument("<text>", "what to look for")
-    .addHelpText("after", examples({ "tightbeam contacts search ada | jq -r '.[].phoneNumber'": "just the numbers" }))
-    .action((search: string, options: ListOptions) => list(cli, { ...options, search }));
-  contacts
-    .command("get")
-    .description("Show one contact.")
-    .argument("<id>", "contact id (con_…)")
-    .addHelpText("after", examples({ "tightbeam contacts get <id> | jq .metadata": "what you keep with it" }))
-    .action(async (id: string) => cli.output().show(await cli.client("messages").contacts.get(id), detail));
-}
-
-async function list(cli: Cli, { all, ...query }: ListOptions): Promise<void> {
-  const routes = cli.client("messages").contacts;
-  const output = cli.output();
-  let next: string | null = null;
-  const items = await gather(
-    all,
-    () => routes.listAll({ limit: 100, ...query }),
-    () => routes.list(query),
-    ({ contacts, pagination: { offset, total, hasMore } }) => {
-      if (hasMore) next = `${total} in all. More with --offset ${offset + contacts.length}, or --all.`;
-      return contacts;
+/** Two commands are this list: by filters, and by a text to search for. */
+function contactList(row: Pick<CommandRow, "name" | "help" | "arguments" | "options" | "examples">): CommandRow {
+  return list({
+    ...row,
+    options: { "--tag <tag>": "only contacts with this tag", ...row.options },
+    pages: ({ contacts: routes }, ...[search]: unknown[]) => {
+      const text = typeof search === "string" ? { search } : {};
+      return {
+        list: (query: object) => routes.list({ ...query, ...text }),
+        listAll: (query: object) => routes.listAll({ ...query, ...text }),
+      };
     },
-  );
-  output.show(items, (rows, paint, width) => table(rows, COLUMNS, paint, width, "No contacts."));
-  if (next !== null && !output.json) output.note(next);
+    items: (page) => page.contacts,
+    columns: COLUMNS,
+    empty: "No contacts.",
+    paging: {
+      "--limit <n>": { help: "how many, 1 to 100 (default: 50)", parse: wholeNumber(1) },
+      "--offset <n>": { help: "skip so many first", parse: wholeNumber(0) },
+      "--all": "every page, not only the first",
+    },
+    more: ({ contacts: { length }, pagination: { offset, total, hasMore } }) =>
+      hasMore ? `${total} in all. More with --offset ${offset + length}, or --all.` : null,
+  });
 }
 
-interface Fields {
+interface Fields extends Omit<CreateContact, "phoneNumber"> {
   phone?: string;
-  email?: string;
-  firstName?: string;
-  lastName?: string;
-  company?: string;
-  tags?: string[];
-  metadata?: Record<string, string>;
-  idempotencyKey?: string;
 }
 
-function withFields(command: Command): Command {
-  return command
-    .option("--phone <number>", "phone number (+15005550100)")
-    .option("--email <address>", "e-mail address")
-    .option("--first-name <name>", "first name")
-    .option("--last-name <name>", "last name")
-    .option("--company <name>", "company")
-    .option("--tags <list>", "tags, with commas between", words)
-    .option("--metadata <key=value>", "kept with it; may be repeated", pair);
-}
+const FIELDS: Readonly<Record<string, Value>> = {
+  "--phone <number>": "phone number (+15005550100)",
+  "--email <address>": "e-mail address",
+  "--first-name <name>": "first name",
+  "--last-name <name>": "last name",
+  "--company <name>": "company",
+  "--tags <list>": { help: "tags, with commas between", parse: words },
+  "--metadata <key=value>": { help: "your own data, kept with the contact; may be repeated", parse: pair },
+};
 
-function contactOf({ phone, idempotencyKey: _, ...fields }: Fields): CreateContact {
+function contactOf({ phone, ...fields }: Fields): CreateContact {
   return { ...(phone === undefined ? {} : { phoneNumber: phone }), ...fields };
 }
 
-function addChanges(contacts: Command, cli: Cli): void {
-  withFields(contacts.command("create").description("Make a contact: a phone number or e-mail address at least."))
-    .option("--idempotency-key <key>", "the same key again makes no second contact")
-    .addHelpText(
-      "after",
-      examples({
+/** Commands about contacts. */
+export const contacts: CommandRow = {
+  name: "contacts",
+  help: "Keep names, tags and more with the addresses that you write to.",
+  examples: {
+    'tightbeam contacts create --phone +15005550100 --first-name "Ada"': "create one",
+    'tightbeam contacts search "ada"': "by name, address or company",
+    "tightbeam contacts list --tag vip": "all with a tag",
+    "tightbeam contacts import people.json": "many at once",
+  },
+  commands: [
+    contactList({
+      name: "list",
+      help: "List contacts.",
+      options: { "--search <text>": "only contacts with this in their name, address or company" },
+      examples: { "tightbeam contacts list --tag vip --all | jq length": "how many have a tag" },
+    }),
+    contactList({
+      name: "search",
+      help: "Find contacts by a part of their name, address or company.",
+      arguments: { "<text>": "the text to search for" },
+      examples: { "tightbeam contacts search ada | jq -r '.[].phoneNumber'": "just the numbers" },
+    }),
+    request({
+      name: "get",
+      help: "Show one contact.",
+      arguments: CONTACT,
+      examples: { "tightbeam contacts get <id> | jq .metadata": "your own data" },
+      call: (client, id: string) => client.contacts.get(id),
+      show: contactDetail,
+    }),
+    request({
+      name: "create",
+      help: "Create a contact with a phone number, an e-mail address, or both.",
+      options: { ...FIELDS, "--idempotency-key <key>": "the same key again creates no second contact" },
+      examples: {
         'tightbeam contacts create --phone +15005550100 --first-name "Ada" --tags vip,london': "",
         "tightbeam contacts create --email ada@example.com | jq -r .id": "just the id",
-      }),
-    )
-    .action(async (fields: Fields) => {
-      const { idempotencyKey } = fields;
-      const made = await cli.client("messages").contacts.create(contactOf(fields), { idempotencyKey });
-      cli.output().show(made, detail);
-    });
-  withFields(
-    contacts
-      .command("update")
-      .description('Change what is named, and leave the rest; "" takes a value away.')
-      .argument("<id>", "contact id (con_…)"),
-  )
-    .addHelpText(
-      "after",
-      examples({
+      },
+      call: (client, { idempotencyKey, ...fields }: Fields & { idempotencyKey?: string }) =>
+        client.contacts.create(contactOf(fields), { idempotencyKey }),
+      show: contactDetail,
+    }),
+    request({
+      name: "update",
+      help: 'Change the fields that are given, and no others; "" clears a field.',
+      arguments: CONTACT,
+      options: FIELDS,
+      examples: {
         'tightbeam contacts update <id> --company "Analytical Engines"': "",
-        'tightbeam contacts update <id> --tags ""': "no tags any more",
-      }),
-    )
-    .action(async (id: string, fields: Fields) => {
-      const changes = contactOf(fields);
-      if (Object.keys(changes).length === 0) throw new UsageError("name what is to be changed, such as --company.");
-      cli.output().show(await cli.client("messages").contacts.update(id, changes), detail);
-    });
-  contacts
-    .command("delete")
-    .description("Delete contacts. What was written with them stays, unless --erase is given.")
-    .argument("<id...>", "contact ids (con_…)")
-    .option("--erase", "also erase what was written with them: texts, files and events; there is no way back")
-    .addHelpText(
-      "after",
-      examples({
+        'tightbeam contacts update <id> --tags ""': "remove its tags",
+      },
+      call: async (client, id: string, fields: Fields) => {
+        const changes = contactOf(fields);
+        if (Object.keys(changes).length === 0) throw new UsageError("name what is to be changed, such as --company.");
+        return await client.contacts.update(id, changes);
+      },
+      show: contactDetail,
+    }),
+    {
+      name: "delete",
+      help: "Delete contacts. Messages with them stay, unless --erase is given.",
+      arguments: { "<id...>": "contact ids (con_…)" },
+      options: {
+        "--erase": "also erase the messages with them: texts, files and events; this cannot be undone",
+      },
+      examples: {
         "tightbeam contacts delete <id> <id>": "one or more",
-        "tightbeam contacts delete <id> --erase": "again: see whether all is erased",
-      }),
-    )
-    .action(async (ids: string[], { erase }: { erase?: boolean }) => {
-      const routes = cli.client("messages").contacts;
-      if (erase === true) {
-        const erased = [];
-        for (const id of ids) erased.push(await routes.erase(id));
-        cli
-          .output()
-          .show(erased, (all) =>
-            all
-              .map(({ id, erasedAt }) => `${id} ${erasedAt ? `erased ${erasedAt}` : "deleted, being erased"}`)
-              .join("\n"),
-          );
-        return;
-      }
-      const [only, ...others] = ids;
-      const deleted =
-        only !== undefined && others.length === 0
-          ? { deleted: Number((await routes.delete(only)).deleted) }
-          : await routes.deleteMany(ids);
-      cli.output().show(deleted, ({ deleted: count }) => `${count} of ${ids.length} deleted`);
-    });
-}
-
-/** The most in one request. */
-const IMPORT_AT_ONCE = 100;
-
-function addImport(contacts: Command, cli: Cli): void {
-  contacts
-    .command("import")
-    .description("Make many contacts from a file with a JSON list; a bad one is told of and stops no other.")
-    .argument("<file>", "the file, or - for what is piped in")
-    .addHelpText(
-      "after",
-      `${examples({
+        "tightbeam contacts delete <id> --erase": "run it again to see whether all is erased",
+      },
+      run: (cli, ids: string[], { erase }: { erase?: boolean }) => (erase ? eraseContacts(cli, ids) : remove(cli, ids)),
+    },
+    {
+      name: "import",
+      help: "Create many contacts from a file with a JSON list. A bad entry is reported and stops no other.",
+      arguments: { "<file>": "the file, or - for standard input" },
+      examples: {
         "tightbeam contacts import people.json": "",
         "tightbeam contacts list --all | tightbeam contacts import - --key <key>": "from one customer to another",
-      })}\n\nA list of objects with phoneNumber or email, firstName, lastName, company, tags, metadata; other fields are left out.`,
-    )
-    .action(async (file: string) => {
-      const rows = readJson(file);
-      if (!Array.isArray(rows)) throw new UsageError(`${file} is no JSON list.`);
-      const routes = cli.client("messages").contacts;
-      const all: CreatedContacts = { created: 0, failed: 0, errors: [] };
-      for (let at = 0; at < rows.length; at += IMPORT_AT_ONCE) {
-        const made = await routes.createMany(rows.slice(at, at + IMPORT_AT_ONCE).map(known));
-        all.created += made.created;
-        all.failed += made.failed;
-        all.errors.push(...made.errors.map(({ index, error }) => ({ index: at + index, error })));
-      }
-      cli.output().show(all, ({ created, failed, errors }) => {
-        const lines = errors.map(({ index, error }) => `  entry ${index + 1}: ${error}`);
-        return [`${created} made, ${failed} not`, ...lines].join("\n");
-      });
-      if (all.failed > 0) throw new Failure(null, `${all.failed} of ${rows.length} contacts were not made.`);
-    });
+      },
+      notes:
+        "A list of objects with phoneNumber or email, firstName, lastName, company, tags, metadata; other fields are ignored.",
+      run: importContacts,
+    },
+    request({
+      name: "focus",
+      help: "Show whether a contact has silenced notifications.",
+      arguments: { "<phone>": "phone number of a contact that you have exchanged messages with" },
+      examples: { "tightbeam contacts focus +15005550110 | jq .focused": "" },
+      call: (client, phone: string) => client.contacts.focus(phone),
+      show: ({ phoneNumber, focused, focusMode }, paint) => listing({ phoneNumber, focused, focusMode }, paint),
+    }),
+    request({
+      name: "facetime",
+      help: "Show whether a phone can be called by FaceTime.",
+      arguments: { "<phone>": "phone number" },
+      examples: { "tightbeam contacts facetime +15005550100 | jq .available": "" },
+      call: (client, phone: string) => client.contacts.facetime(phone),
+      show: ({ phoneNumber, available }, paint) => listing({ phoneNumber, available }, paint),
+    }),
+  ],
+};
+
+async function eraseContacts(cli: Cli, ids: readonly string[]): Promise<void> {
+  const { contacts: routes } = cli.client();
+  const erased = [];
+  for (const id of ids) erased.push(await routes.erase(id));
+  cli
+    .output()
+    .show(erased, (all) =>
+      all.map(({ id, erasedAt }) => `${id} ${erasedAt ? `erased ${erasedAt}` : "deleted, being erased"}`).join("\n"),
+    );
 }
 
-const FIELDS = ["phoneNumber", "email", "firstName", "lastName", "company", "tags", "metadata"] as const;
-
-/** The fields of a contact in an entry; whether their values are right, the service says for each. */
-function known(entry: unknown): CreateContact {
-  const given = new Map(Object.entries(Object(entry)));
-  return Object.fromEntries(FIELDS.flatMap((name) => (given.has(name) ? [[name, given.get(name)]] : [])));
-}
-
-function addAvailability(contacts: Command, cli: Cli): void {
-  contacts
-    .command("focus")
-    .description("Show whether a person has notifications silenced.")
-    .argument("<phone>", "phone number; only of people one has written with both ways")
-    .addHelpText("after", examples({ "tightbeam contacts focus +15005550110 | jq .focused": "" }))
-    .action(async (phone: string) =>
-      cli
-        .output()
-        .show(await cli.client("messages").contacts.focus(phone), ({ phoneNumber, focused, focusMode }, paint) =>
-          listing({ phoneNumber, focused, focusMode }, paint),
-        ),
-    );
-  contacts
-    .command("facetime")
-    .description("Show whether a phone can be called by FaceTime.")
-    .argument("<phone>", "phone number")
-    .addHelpText("after", examples({ "tightbeam contacts facetime +15005550100 | jq .available": "" }))
-    .action(async (phone: string) =>
-      cli
-        .output()
-        .show(await cli.client("messages").contacts.facetime(phone), ({ phoneNumber, available }, paint) =>
-          listing({ phoneNumber, available }, paint),
-        ),
-    );
+async function remove(cli: Cli, ids: string[]): Promise<void> {
+  const { contacts: routes } = cli.client();
+  const [only, ...others] = ids;
+  const isOne = only !== undefined && others.length === 0;
+  const deleted = isOne ? { deleted: Number((await routes.delete(only)).deleted) } : await routes.deleteMany(ids);
+  cli.output().show(deleted, ({ deleted: count }) => `${count} of ${ids.length} deleted`);
 }
 
 function nameOf({ firstName, lastName }: Contact): string | null {
   return [firstName, lastName].filter((name) => name !== null).join(" ") || null;
 }
 
-function detail(contact: Contact, paint: Paint): string {
+function contactDetail(contact: Contact, paint: Paint): string {
+  const { id, phoneNumber, email, company, tags, metadata, lastContactedAt, createdAt } = contact;
   return listing(
     {
-      id: contact.id,
+      id,
       name: nameOf(contact),
-      phoneNumber: contact.phoneNumber,
-      email: contact.email,
-      company: contact.company,
-      tags: contact.tags.join(", ") || null,
-      metadata: contact.metadata === null ? null : JSON.stringify(contact.metadata),
-      lastContactedAt: contact.lastContactedAt,
-      createdAt: contact.createdAt,
+      phoneNumber,
+      email,
+      company,
+      tags: tags.join(", ") || null,
+      metadata: metadata === null ? null : JSON.stringify(metadata),
+      lastContactedAt,
+      createdAt,
     },
     paint,
   );
+}
+
+const PAIR = { "<number>": "your number", "<contact>": "the address that opted out of its messages" };
+const BOTH = "+15005550001 +15005550100";
+
+/** Commands about opt-outs. */
+export const optOuts: CommandRow = {
+  name: "opt-outs",
+  help: "List who answered STOP, and opt contacts out or in again.",
+  examples: {
+    "tightbeam opt-outs list": "who opted out",
+    [`tightbeam opt-outs add ${BOTH}`]: "send no more messages there",
+    [`tightbeam opt-outs remove ${BOTH}`]: "the contact wants your messages again",
+  },
+  commands: [
+    list({
+      name: "list",
+      help: "List who opted out of messages from your numbers.",
+      options: { "--number <number>": "only for this number of yours" },
+      examples: { "tightbeam opt-outs list --all | jq -r '.[].contact'": "just the addresses" },
+      pages: (client) => client.optOuts,
+      items: (page) => page.optOuts,
+      columns: [
+        { title: "NUMBER", value: (optOut) => optOut.number },
+        { title: "CONTACT", value: (optOut) => optOut.contact },
+        { title: "BY", value: (optOut) => optOut.source },
+        { title: "SINCE", value: (optOut) => optOut.createdAt },
+        { title: "KEYWORD", value: (optOut) => optOut.keyword },
+      ],
+      empty: "Nobody opted out.",
+    }),
+    request({
+      name: "get",
+      help: "Show since when a contact is opted out, and by which keyword.",
+      arguments: PAIR,
+      examples: { [`tightbeam opt-outs get ${BOTH}`]: "exit code 1 if the contact is not opted out" },
+      call: (client, number: string, contact: string) => client.optOuts.get(number, contact),
+      show: optOutDetail,
+    }),
+    request({
+      name: "add",
+      help: "Opt a contact out of messages from one of your numbers.",
+      arguments: PAIR,
+      examples: { [`tightbeam opt-outs add ${BOTH}`]: "a send to the contact is refused" },
+      call: (client, number: string, contact: string) => client.optOuts.add(number, contact),
+      show: optOutDetail,
+    }),
+    request({
+      name: "remove",
+      help: "Opt a contact in again: your number may send to it.",
+      arguments: PAIR,
+      examples: { [`tightbeam opt-outs remove ${BOTH}`]: "only if the contact asked for it" },
+      call: (client, number: string, contact: string) => client.optOuts.remove(number, contact),
+      show: (_deleted, _paint, _width, number: string, contact: string) => `${number} may write to ${contact}`,
+    }),
+  ],
+};
+
+function optOutDetail({ number, contact, source, keyword, createdAt }: OptOut, paint: Paint): string {
+  return listing({ number, contact, by: source, keyword, since: createdAt }, paint);
 }

@@ -1,85 +1,71 @@
-/** `tightbeam webhooks deliveries` and `retry`: the delivery log, and one attempt by hand. */
+/** Deliveries of webhooks: `webhooks deliveries` and `webhooks retry`, and how an attempt is awaited and shown. */
 
-import { type Command, Option } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
-import type { DeliveryQuery } from "../sdk/webhooks.ts";
 import { type Attempt, DELIVERY_STATUSES, type Delivery } from "../sdk/wire.ts";
-import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
+import type { Cli } from "./cli.ts";
+import { type CommandRow, list } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { listing, type Paint, statusStyle, type Terminal } from "./output.ts";
-import { type Column, table } from "./table.ts";
+import { table } from "./table.ts";
 
-interface ListOptions extends Paging {
-  status?: NonNullable<DeliveryQuery["status"]>;
-  webhook?: string;
-  event?: string;
-  message?: string;
-}
+const deliveryList = list({
+  name: "deliveries",
+  help: "List deliveries, the newest first; with an id, show that one with all its attempts.",
+  arguments: { "[id]": "delivery id (dlv_…)" },
+  options: {
+    "--status <status>": { help: "only deliveries in this status", choices: DELIVERY_STATUSES },
+    "--webhook <id>": { help: "only deliveries to this endpoint (wh_…)", as: "webhookId" },
+    "--event <id>": { help: "only deliveries of this event (evt_…)", as: "eventId" },
+    "--message <id>": { help: "only deliveries about this message (msg_…)", as: "messageId" },
+  },
+  examples: {
+    "tightbeam webhooks deliveries --status exhausted": "what was never delivered",
+    "tightbeam webhooks deliveries --message <id>": "every delivery about one message",
+    "tightbeam webhooks deliveries <id>": "the receiver's response to each attempt",
+  },
+  pages: (client) => client.webhooks.deliveries,
+  items: (page) => page.deliveries,
+  columns: [
+    { title: "ID", value: (delivery) => delivery.id },
+    { title: "STATUS", value: (delivery) => delivery.status, style: (delivery) => statusStyle(delivery.status) },
+    { title: "EVENT", value: (delivery) => delivery.eventType },
+    { title: "TRIES", value: (delivery) => delivery.attempts.length, optional: true },
+    { title: "LAST", value: (delivery) => resultOf(delivery.attempts.at(-1)) },
+    { title: "NEXT", value: (delivery) => delivery.nextAttemptAt, optional: true },
+    { title: "URL", value: (delivery) => delivery.url },
+  ],
+  empty: "No deliveries.",
+});
 
-const COLUMNS: readonly Column<Delivery>[] = [
-  { title: "ID", value: (delivery) => delivery.id },
-  { title: "STATUS", value: (delivery) => delivery.status, style: (delivery) => statusStyle(delivery.status) },
-  { title: "EVENT", value: (delivery) => delivery.eventType },
-  { title: "TRIES", value: (delivery) => delivery.attempts.length, optional: true },
-  { title: "LAST", value: (delivery) => resultOf(delivery.attempts.at(-1)) },
-  { title: "NEXT", value: (delivery) => delivery.nextAttemptAt, optional: true },
-  { title: "URL", value: (delivery) => delivery.url },
+/** The commands under `webhooks` about deliveries. */
+export const deliveryCommands: readonly CommandRow[] = [
+  {
+    ...deliveryList,
+    run: async (cli, id: string | undefined, ...options: never[]) => {
+      if (id === undefined) return await deliveryList.run?.(cli, ...options);
+      cli.output().show(await cli.client().webhooks.deliveries.get(id), detail);
+    },
+  },
+  {
+    name: "retry",
+    help: "Make one extra attempt at a delivery now, and wait for the receiver's response.",
+    arguments: { "<id>": "delivery id (dlv_…)" },
+    examples: { "tightbeam webhooks retry <id>": "its schedule stays as it is" },
+    run: async (cli, id: string) => {
+      const { deliveries } = cli.client().webhooks;
+      const before = await deliveries.get(id);
+      const retried = await deliveries.retry(id);
+      showAttempt(cli, await untilAttempted(deliveries, cli.terminal, retried, before.attempts.length));
+    },
+  },
 ];
 
-/** Adds `deliveries` and `retry` under `webhooks`. */
-export function addDeliveries(webhooks: Command, cli: Cli): void {
-  addPaging(
-    webhooks
-      .command("deliveries")
-      .description("List deliveries, the newest first; with an id, one with all its attempts.")
-      .argument("[id]", "delivery id (dlv_…)")
-      .addOption(new Option("--status <status>", "only those in this status").choices(DELIVERY_STATUSES))
-      .option("--webhook <id>", "only those to this endpoint (wh_…)")
-      .option("--event <id>", "only those of this event (evt_…)")
-      .option("--message <id>", "only those about this message (msg_…)"),
-  )
-    .addHelpText(
-      "after",
-      examples({
-        "tightbeam webhooks deliveries --status exhausted": "what never arrived",
-        "tightbeam webhooks deliveries --message <id>": "who was told about one message",
-        "tightbeam webhooks deliveries <id>": "what the receiver answered, each time",
-      }),
-    )
-    .action((id: string | undefined, options: ListOptions) => (id === undefined ? list(cli, options) : show(cli, id)));
-  webhooks
-    .command("retry")
-    .description("Make one extra attempt at a delivery now, and wait for what the receiver answers.")
-    .argument("<id>", "delivery id (dlv_…)")
-    .addHelpText("after", examples({ "tightbeam webhooks retry <id>": "its schedule stays as it is" }))
-    .action(async (id: string) => {
-      const { deliveries } = cli.client("messages").webhooks;
-      const before = await deliveries.get(id);
-      const asked = await deliveries.retry(id);
-      showAttempt(cli, await untilAttempted(deliveries, cli.terminal, asked, before.attempts.length));
-    });
-}
-
-async function list(cli: Cli, options: ListOptions): Promise<void> {
-  const { list, listAll } = cli.client("messages").webhooks.deliveries;
-  const { webhook, event, message, ...rest } = options;
-  await showList(
-    cli,
-    { list, listAll, itemsOf: (page) => page.deliveries, columns: COLUMNS, empty: "No deliveries." },
-    { ...rest, webhookId: webhook, eventId: event, messageId: message },
-  );
-}
-
-async function show(cli: Cli, id: string): Promise<void> {
-  cli.output().show(await cli.client("messages").webhooks.deliveries.get(id), detail);
-}
-
-/** An attempt ends within 31 s (30 s, and a second for the answer's body); this is a little more. */
+/** An attempt ends within 31 s (30 s, and a second for the response's body); this is a little more. */
 const ATTEMPT_MS_MAX = 35_000;
 const POLL_MS_FIRST = 50;
 const POLL_MS_MAX = 2_000;
 
-/** The delivery once it has more than `attempts` attempts, or as it is when none came in time. */
+/** The delivery once it has more than `attempts` attempts, or as it is if none came in time. */
 export async function untilAttempted(
   routes: Tightbeam["webhooks"]["deliveries"],
   terminal: Terminal,
@@ -96,7 +82,7 @@ export async function untilAttempted(
   return current;
 }
 
-/** Prints the delivery; throws `Failure` when its last attempt was not taken with a 2xx. */
+/** Prints the delivery. Throws `Failure` if its last attempt got no 2xx. */
 export function showAttempt(cli: Cli, delivery: Delivery): void {
   cli.output().show(delivery, detail);
   const last = delivery.attempts.at(-1);
@@ -107,30 +93,21 @@ export function showAttempt(cli: Cli, delivery: Delivery): void {
   }
 }
 
-/** Whether the receiver took it: a 2xx, and nothing else. */
+/** Whether the receiver accepted the event: only a 2xx does. */
 export function isAccepted(attempt: Pick<Attempt, "status"> | undefined): boolean {
   return typeof attempt?.status === "number" && attempt.status >= 200 && attempt.status <= 299;
 }
 
-/** The status of an answer, or why there was none; null before the first attempt. */
+/** The status of the response, or why there was none; null before the first attempt. */
 export function resultOf(attempt: Pick<Attempt, "status" | "error"> | undefined): string | null {
   if (attempt === undefined) return null;
   return attempt.status === null ? (attempt.error ?? "no answer") : String(attempt.status);
 }
 
 function detail(delivery: Delivery, paint: Paint, width: number): string {
-  const facts = listing(
-    {
-      id: delivery.id,
-      status: delivery.status,
-      event: `${delivery.eventType} ${delivery.eventId}`,
-      messageId: delivery.messageId,
-      webhookId: delivery.webhookId,
-      url: delivery.url,
-      nextAttemptAt: delivery.nextAttemptAt,
-    },
-    paint,
-  );
+  const { id, status, eventType, eventId, messageId, webhookId, url, nextAttemptAt } = delivery;
+  const event = `${eventType} ${eventId}`;
+  const facts = listing({ id, status, event, messageId, webhookId, url, nextAttemptAt }, paint);
   const attempts = table(
     delivery.attempts,
     [

@@ -5,11 +5,11 @@ import { envFor, KEY, pagination, runCli, runOnTerminal, serverWith } from "../t
 import { startReceiver } from "../test/support/receiver.ts";
 import { startTestService } from "../test/support/service.ts";
 import { until } from "../test/support/wait.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check-result.ts";
 
 async function examined(env: Record<string, string>, ...args: string[]) {
   const { code, stdout, stderr } = await runCli(["doctor", ...args], { env });
-  const findings = JSON.parse(stdout) as Finding[];
+  const findings = JSON.parse(stdout) as CheckResult[];
   return { code, stderr, of: (check: string) => findings.filter((finding) => finding.check === check) };
 }
 

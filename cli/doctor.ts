@@ -1,26 +1,23 @@
-/** `tightbeam doctor`: whether everything between here and your receivers works, and what to do where it does not. */
+/** `tightbeam doctor`: checks everything between here and your receivers, and advises what to do. */
 
-import type { Command } from "commander";
-import { type Cli, examples } from "./command.ts";
+import type { CheckResult, State } from "./check-result.ts";
+import type { Cli } from "./cli.ts";
+import type { CommandRow } from "./command.ts";
 import { Failure, UsageError } from "./failure.ts";
-import type { Finding, State } from "./finding.ts";
 import { type Paint, printable } from "./output.ts";
 
-/** Adds `doctor`. The checks are loaded only when it runs. */
-export function addDoctor(program: Command, cli: Cli): void {
-  program
-    .command("doctor")
-    .description("Check server, key, clock, channels, webhooks and their deliveries, and say what to do.")
-    .addHelpText(
-      "after",
-      `${examples({
-        "tightbeam doctor": "a line for each check: ✔ well, ! worth a look, ✖ broken",
-        "tightbeam doctor | jq '.[] | select(.state != \"ok\")'": "only what is not well",
-      })}\n\nWith the admin key at hand (TIGHTBEAM_ADMIN_KEY, or credentials.json) it also looks at instances and whose the key is.
+/** Checks everything between here and the receivers. The checks are loaded only when it runs. */
+export const doctor: CommandRow = {
+  name: "doctor",
+  help: "Check server, key, clock, channels, webhooks and their deliveries, and advise what to do.",
+  examples: {
+    "tightbeam doctor": "a line for each check: ✔ well, ! worth a look, ✖ broken",
+    "tightbeam doctor | jq '.[] | select(.state != \"ok\")'": "only what is not well",
+  },
+  notes: `With an admin key (TIGHTBEAM_ADMIN_KEY, or credentials.json) it also checks instances and names the key's customer.
 Exit codes: 0 nothing is broken; 1 something is.`,
-    )
-    .action(() => examine(cli));
-}
+  run: examine,
+};
 
 async function examine(cli: Cli): Promise<void> {
   const { examineAll } = await import("./checks.ts");
@@ -28,7 +25,7 @@ async function examine(cli: Cli): Promise<void> {
     try {
       return cli.connection(kind);
     } catch (error) {
-      // That there is none is one of the findings.
+      // A missing key is one of the results.
       if (error instanceof UsageError) return null;
       throw error;
     }
@@ -55,7 +52,7 @@ const MARKS: Readonly<Record<State, { mark: string; style: Parameters<Paint>[0] 
 
 const CHECK_WIDTH = 14;
 
-function lineOf({ check, state, found, advice }: Finding, paint: Paint): string {
+function lineOf({ check, state, found, advice }: CheckResult, paint: Paint): string {
   const { mark, style } = MARKS[state];
   const line = `${paint(style, mark)} ${check.padEnd(CHECK_WIDTH)}  ${printable(found)}`;
   if (advice === null) return line;

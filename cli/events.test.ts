@@ -53,7 +53,7 @@ test("events resend makes one attempt more at each endpoint that is there, and e
   await api.ask("PATCH", `/v1/webhooks/${goodId}`, { body: { active: false } });
   const refused = await runOnTerminal(["events", "resend", id], env);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, new RegExp(`DELIVERY_FAILED ${id} was not taken by ${bad.url}`));
+  assert.match(refused.stderr, new RegExp(`DELIVERY_FAILED ${id} was not accepted by ${bad.url}`));
   assert.deepEqual([good.received.length, bad.received.length, gone.received.length], [2, 2, 1]);
 });
 

@@ -1,4 +1,4 @@
-/** Forwards events to a receiver of your own as the service delivers them: the same bytes, signed, in order, repeated. */
+/** Forwards events to your own receiver as the service delivers them: the same bytes, signed, in order, with retries. */
 
 import { setMaxListeners } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
@@ -9,15 +9,15 @@ import type { Event, EventType } from "../sdk/wire.ts";
 import { isAccepted } from "./deliveries.ts";
 import { UsageError } from "./failure.ts";
 
-/** Where events are forwarded to, and with what they are signed. */
+/** The receiver, and the secret that its events are signed with. */
 export interface Target {
   url: URL;
   secret: string;
-  /** Of this program: it is in `User-Agent`. */
+  /** Version of this program, for `User-Agent`. */
   version: string;
 }
 
-/** One sending of one event. Exactly one of `status` and `error` is null. */
+/** One attempt to forward an event. Exactly one of `status` and `error` is null. */
 export interface Forward {
   eventId: string;
   eventType: EventType;
@@ -25,23 +25,23 @@ export interface Forward {
   /** 1 for the first. */
   attempt: number;
   status: number | null;
-  /** Why there was no answer, in the words of the service's own delivery log. */
+  /** Why there was no response, with the codes of the service's delivery log. */
   error: string | null;
   durationMs: number;
-  /** When it is tried again; null when it is not. */
+  /** Time until the next attempt; null if there is none. */
   retryInMs: number | null;
-  /** Whether it was asked for by hand. */
+  /** Whether `events resend` requested it. */
   resent: boolean;
 }
 
-/** A whole attempt, as with the service. */
+/** Longest attempt, the same as the service's. */
 const ATTEMPT_MS_MAX = 30_000;
-/** The status decides; what the answer says after that is not waited for. */
+/** The status decides: the body is read for this long and no longer. */
 const BODY_MS_MAX = 1_000;
 
-/** Sends an event once. Rejects with the signal's reason when that ends it. */
+/** Sends an event once. Rejects with the signal's reason if the signal ends it. */
 export async function forward(event: Event, target: Target, signal?: AbortSignal): Promise<Forward> {
-  // The event's bytes are compact JSON.stringify of it: this makes the same ones again.
+  // The service sends compact JSON.stringify of the event: this produces the same bytes.
   const body = Buffer.from(JSON.stringify(event));
   const signature = await constructSignature({ body, secret: target.secret, eventId: event.id });
   const { correlationId } = event.data;
@@ -52,30 +52,30 @@ export async function forward(event: Event, target: Target, signal?: AbortSignal
     ...(typeof correlationId === "string" ? { "X-Correlation-Id": correlationId } : {}),
   };
   const startedAt = performance.now();
-  const answered = await post(target.url, headers, body, signal).catch((error: unknown) => {
+  const result = await post(target.url, headers, body, signal).catch((error: unknown) => {
     signal?.throwIfAborted();
-    return wordFor(error);
+    return codeFor(error);
   });
   return {
     eventId: event.id,
     eventType: event.type,
     url: target.url.href,
     attempt: 1,
-    status: typeof answered === "number" ? answered : null,
-    error: typeof answered === "number" ? null : answered,
+    status: typeof result === "number" ? result : null,
+    error: typeof result === "number" ? null : result,
     durationMs: Math.round(performance.now() - startedAt),
     retryInMs: null,
     resent: false,
   };
 }
 
-/** The status of the answer. Redirects are not followed. */
+/** The status of the response. Redirects are not followed. */
 function post(url: URL, headers: Record<string, string>, body: Buffer, stop: AbortSignal | undefined): Promise<number> {
   const deadline = AbortSignal.timeout(ATTEMPT_MS_MAX);
   const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
   return new Promise((resolve, reject) => {
     const isTls = url.protocol === "https:";
-    // A connection for each: a receiver that is started anew in between has no old one that is dead.
+    // A connection for each attempt: none is left over from a receiver that was restarted in between.
     const agent = isTls ? new TlsAgent({ keepAlive: false }) : new Agent({ keepAlive: false });
     const sent = (isTls ? httpsRequest : httpRequest)(url, { method: "POST", headers, agent, signal });
     sent.on("error", reject);
@@ -89,7 +89,7 @@ function post(url: URL, headers: Record<string, string>, body: Buffer, stop: Abo
   });
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const CODES: Readonly<Record<string, string>> = {
   ECONNREFUSED: "CONNECTION_REFUSED",
   ECONNRESET: "CONNECTION_RESET",
   ENOTFOUND: "DNS_FAILED",
@@ -97,13 +97,13 @@ const WORDS: Readonly<Record<string, string>> = {
   ABORT_ERR: "TIMEOUT",
 };
 
-function wordFor(error: unknown): string {
+function codeFor(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (/^(CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|UNABLE_TO_|SELF_SIGNED|EPROTO)/.test(code)) return "TLS_FAILED";
-  return WORDS[code] ?? (code.startsWith("HPE_") ? "PROTOCOL_ERROR" : "CONNECTION_FAILED");
+  return CODES[code] ?? (code.startsWith("HPE_") ? "PROTOCOL_ERROR" : "CONNECTION_FAILED");
 }
 
-/** An address to forward to: a whole one, one without `http://`, or a port of this machine. Throws `UsageError`. */
+/** Parses an address with or without `http://`, or a port of this machine. Throws `UsageError`. */
 export function parseTarget(text: string): URL {
   const address = addressOf(text);
   if (address !== null && URL.canParse(address) && new URL(address).port !== "0") return new URL(address);
@@ -112,7 +112,7 @@ export function parseTarget(text: string): URL {
   );
 }
 
-/** `localhost`, or a host with a dot or a port: what cannot be a mistyped word. */
+/** `localhost`, or a host with a dot or a port: a mistyped word matches none of these. */
 const HOST = /^(localhost|\[[^\]]+\]|[^/?#@:]+\.[^/?#@:.]+|[^/?#@:]+(?=:\d))(:\d+)?([/?#]|$)/i;
 
 function addressOf(text: string): string | null {
@@ -121,29 +121,29 @@ function addressOf(text: string): string | null {
   return HOST.test(text) ? `http://${text}` : null;
 }
 
-/** Waits before each repeat of what failed, in milliseconds: short, since somebody is looking on. */
+/** Waits before each retry in milliseconds: short, since somebody is watching. */
 const RETRIES_MS: readonly number[] = [1_000, 5_000, 15_000, 30_000, 60_000];
-/** Attempts at once, as many as the service makes to one endpoint. */
-const AT_ONCE = 16;
+/** First attempts in flight, as many as the service makes to one endpoint by default. */
+const IN_FLIGHT_MAX = 16;
 
-/** How it stands. */
+/** Counts of a forwarder. */
 export interface Tally {
   events: number;
-  taken: number;
-  /** Ids of those that were not taken, whether they were given up or the end came first. */
+  accepted: number;
+  /** Ids of events that were not accepted: their retries ran out, or the forwarder ended first. */
   missed: string[];
 }
 
-/** Forwards a stream of events, until `finish`. Tells of every attempt. */
+/** Forwards a stream of events until `finish`. Calls `onForward` for every attempt. */
 export class Forwarder {
   readonly #target: Target;
   readonly #onForward: (forward: Forward) => void;
   readonly #stop = new AbortController();
-  /** First attempts under way or in line: a stream is not read faster than that. */
+  /** First attempts in flight or waiting: the stream is not read faster than they end. */
   readonly #first = new Set<Promise<void>>();
-  /** The last first attempt of each message: the next event of it waits for that. */
-  readonly #lines = new Map<string, Promise<void>>();
-  /** Attempts under way. */
+  /** The latest first attempt of each message: the next event of the message waits for it. */
+  readonly #tails = new Map<string, Promise<void>>();
+  /** Attempts in flight. */
   readonly #open = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
   readonly #end = new Promise<void>((resolve) => this.#closed.signal.addEventListener("abort", () => resolve()));
@@ -153,66 +153,67 @@ export class Forwarder {
   constructor(target: Target, onForward: (forward: Forward) => void) {
     this.#target = target;
     this.#onForward = onForward;
-    // As many listen to them as events are under way, which is no leak.
+    // One listener for each event in flight is no leak.
     setMaxListeners(0, this.#stop.signal, this.#closed.signal);
   }
 
-  /** Takes an event up to be forwarded; resolves when the next one can be taken. */
+  /** Starts to forward an event; resolves when there is room for the next one. */
   async take(event: Event): Promise<void> {
     this.#events += 1;
     this.#missed.add(event.id);
     const { messageId } = event.data;
-    const line = typeof messageId === "string" ? messageId : event.id;
-    const first = (this.#lines.get(line) ?? Promise.resolve()).then(() => this.#begin(event));
-    this.#lines.set(line, first);
+    const key = typeof messageId === "string" ? messageId : event.id;
+    const first = (this.#tails.get(key) ?? Promise.resolve()).then(() => this.#begin(event));
+    this.#tails.set(key, first);
     this.#first.add(first);
     void first.then(() => {
       this.#first.delete(first);
-      if (this.#lines.get(line) === first) this.#lines.delete(line);
+      if (this.#tails.get(key) === first) this.#tails.delete(key);
     });
-    while (this.#first.size >= AT_ONCE && !this.#closed.signal.aborted) await Promise.race([...this.#first, this.#end]);
+    while (this.#first.size >= IN_FLIGHT_MAX && !this.#closed.signal.aborted)
+      await Promise.race([...this.#first, this.#end]);
   }
 
-  /** Sends an event once more, because somebody asks for it. */
+  /** Sends an event again because `events resend` requested it. */
   async resend(event: Event): Promise<Forward> {
     const done = { ...(await this.#attempt(event)), resent: true };
     this.#onForward(done);
     return done;
   }
 
-  /** Begins nothing new from now on, and repeats nothing. */
+  /** Starts no new attempt and no retry from now on. */
   close(): void {
     this.#closed.abort();
   }
 
-  /** Closes it, gives what is under way `graceMs` to end, and says how it went. */
+  /** Closes the forwarder, gives attempts in flight `graceMs` to end, and returns the counts. */
   async finish(graceMs: number): Promise<Tally> {
     this.close();
     const cut = setTimeout(() => this.#stop.abort(), graceMs);
     while (this.#open.size > 0) await Promise.allSettled(this.#open);
     clearTimeout(cut);
-    return { events: this.#events, taken: this.#events - this.#missed.size, missed: [...this.#missed] };
+    return { events: this.#events, accepted: this.#events - this.#missed.size, missed: [...this.#missed] };
   }
 
-  /** Ends what is under way at once. */
+  /** Aborts attempts in flight. */
   cut(): void {
     this.#stop.abort();
   }
 
-  /** The first attempt; repeats go on by themselves. Never rejects. */
+  /** Makes the first attempt and schedules retries. Never rejects. */
   async #begin(event: Event): Promise<void> {
     if (this.#closed.signal.aborted) return;
-    if (!(await this.#try(event, 1))) void this.#repeat(event);
+    if (!(await this.#try(event, 1))) void this.#retry(event);
   }
 
-  async #repeat(event: Event): Promise<void> {
+  async #retry(event: Event): Promise<void> {
     for (const [index, delayMs] of RETRIES_MS.entries()) {
       await pause(delayMs, undefined, { signal: this.#closed.signal }).catch(() => {});
       if (this.#closed.signal.aborted || (await this.#try(event, index + 2))) return;
     }
   }
 
-  /** One attempt, told of; whether nothing is left to be done. */
+  /** Makes one attempt and reports it. Returns whether the event is finished. */
   async #try(event: Event, attempt: number): Promise<boolean> {
     try {
       const done = await this.#attempt(event);

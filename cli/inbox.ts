@@ -1,10 +1,10 @@
 /** `tightbeam inbox`: the webhooks that the sandbox's built-in receiver got. */
 
-import type { Command } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { Inbox, InboxRequest } from "../sdk/wire.ts";
-import { type Cli, examples } from "./command.ts";
+import type { Cli } from "./cli.ts";
+import { type CommandRow, request } from "./command.ts";
 import { type Paint, printable, statusStyle } from "./output.ts";
 import { type Column, cut, shortId, table } from "./table.ts";
 
@@ -17,42 +17,41 @@ const COLUMNS: readonly Column<InboxRequest>[] = [
   { title: "ABOUT", value: (request) => eventOf(request).about },
 ];
 
-/** Adds `inbox` and `inbox clear`. */
-export function addInbox(program: Command, cli: Cli): void {
-  const inbox = program
-    .command("inbox")
-    .description("Show the webhooks that the sandbox's built-in receiver got, the newest first.")
-    .option("--bodies", "with the body of each, byte for byte")
-    .option("-f, --follow", "show them as they arrive, the oldest first, until Ctrl-C")
-    .addHelpText(
-      "after",
-      examples({
-        "tightbeam inbox": "what arrived, and whether it was signed rightly",
-        "tightbeam inbox --follow": "in another terminal: watch them arrive",
-        "tightbeam inbox | jq -r '.requests[0].body' | jq .": "the last event",
-        "tightbeam inbox clear": "start afresh",
-      }),
-    )
-    .action(async ({ bodies, follow: isFollowed }: { bodies?: boolean; follow?: boolean }) => {
-      const client = cli.client("messages");
-      if (isFollowed) return await follow(cli, client, bodies === true);
-      cli
-        .output()
-        .show(await client.sandbox.inbox.get(), (found, paint, width) => detail(found, bodies === true, paint, width));
-    });
-  inbox
-    .command("clear")
-    .description("Forget what arrived.")
-    .addHelpText("after", examples({ "tightbeam inbox clear": "the address stays the same" }))
-    .action(async () =>
-      cli.output().show(await cli.client("messages").sandbox.inbox.clear(), () => "The inbox is empty."),
-    );
-}
+/** Shows and clears the sandbox's inbox. */
+export const inbox: CommandRow = {
+  name: "inbox",
+  help: "Show the webhooks that the sandbox's built-in receiver got, the newest first.",
+  options: {
+    "--bodies": "with the body of each, byte for byte",
+    "-f, --follow": "show them as they arrive, the oldest first, until Ctrl-C",
+  },
+  examples: {
+    "tightbeam inbox": "what arrived, and whether its signature was valid",
+    "tightbeam inbox --follow": "in another terminal: watch them arrive",
+    "tightbeam inbox | jq -r '.requests[0].body' | jq .": "the last event",
+    "tightbeam inbox clear": "start with an empty inbox",
+  },
+  run: async (cli, { bodies = false, follow: isFollowed }: { bodies?: boolean; follow?: boolean }) => {
+    const client = cli.client();
+    if (isFollowed) return await follow(cli, client, bodies);
+    const found = await client.sandbox.inbox.get();
+    cli.output().show(found, (shown, paint, width) => detail(shown, bodies, paint, width));
+  },
+  commands: [
+    request({
+      name: "clear",
+      help: "Delete what arrived.",
+      examples: { "tightbeam inbox clear": "the address stays the same" },
+      call: (client) => client.sandbox.inbox.clear(),
+      show: () => "The inbox is empty.",
+    }),
+  ],
+};
 
-/** Between two looks: 30 a minute, of the 100 requests that a key has by default. */
-const LOOK_MS = 2_000;
+/** Time between two polls: 30 a minute, of the 100 requests that a key has by default. */
+const POLL_MS = 2_000;
 
-/** Prints what arrives, until Ctrl-C: a line for each, of JSON without a terminal. A server that restarts is waited for. */
+/** Prints one line for each request that arrives, JSON without a terminal, until Ctrl-C. Waits for a server that restarts. */
 async function follow(cli: Cli, client: Tightbeam, bodies: boolean): Promise<void> {
   const output = cli.output();
   const stop = new AbortController();
@@ -61,7 +60,7 @@ async function follow(cli: Cli, client: Tightbeam, bodies: boolean): Promise<voi
   output.note(`Watching the inbox of ${cli.server().baseUrl}. Ctrl-C ends it.`);
   try {
     while (!stop.signal.aborted) {
-      await cli.terminal.sleep(LOOK_MS, stop.signal);
+      await cli.terminal.sleep(POLL_MS, stop.signal);
       const found = await client.sandbox.inbox.get({ signal: stop.signal }).catch((error: unknown) => {
         if (stop.signal.aborted || (error instanceof TightbeamError && error.status === 0)) return null;
         throw error;
@@ -79,7 +78,7 @@ async function follow(cli: Cli, client: Tightbeam, bodies: boolean): Promise<voi
   }
 }
 
-/** The requests before the newest one that was seen; all of them if that one is gone, since the inbox was cleared or overflowed. */
+/** The requests newer than the newest seen; all if that one is gone, because the inbox was cleared or overflowed. */
 function newOf(requests: readonly InboxRequest[], seen: readonly InboxRequest[]): readonly InboxRequest[] {
   const newest = JSON.stringify(seen[0]);
   const at = requests.findIndex((request) => JSON.stringify(request) === newest);
@@ -94,9 +93,9 @@ function requestLine(request: InboxRequest, bodies: boolean, paint: Paint, width
   const what = (id: string | null) =>
     printable([type ?? "no event", status, id].filter((part) => part !== null).join("  "));
   const whole = what(about);
-  const told = lead + whole.length <= width ? whole : cut(what(shortId(about ?? "")), Math.max(20, width - lead));
+  const shown = lead + whole.length <= width ? whole : cut(what(shortId(about ?? "")), Math.max(20, width - lead));
   const answer = paint(statusStyle(String(request.status)), String(request.status));
-  const line = `${paint("dim", time)}  ${answer}  ${paint(signedStyle(request), signed)}  ${told}`;
+  const line = `${paint("dim", time)}  ${answer}  ${paint(signedStyle(request), signed)}  ${shown}`;
   return bodies ? `${line}\n${printable(request.body)}` : line;
 }
 
@@ -104,7 +103,7 @@ function signedStyle(request: InboxRequest): "green" | "red" {
   return request.verified ? "green" : "red";
 }
 
-/** What a row says of the event in the body: anybody may post to the inbox, so it may be no event at all. */
+/** Fields of the event in the body. The body may be no event, since anybody may post to the inbox. */
 function eventOf(request: InboxRequest): { type: string | null; status: string | null; about: string | null } {
   const event = parse(request.body);
   const data = field(event, "data");

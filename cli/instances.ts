@@ -1,142 +1,138 @@
-/** `tightbeam instances`: the accounts and machines that messages go out by. Needs the admin key; shows no secret. */
+/** `tightbeam instances`: the rows of its commands. They need the admin key, and show no secret. */
 
-import { type Command, Option } from "commander";
 import { type Instance, PROVIDERS, type ProviderName } from "../sdk/wire.ts";
-import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
+import type { Cli } from "./cli.ts";
+import { type CommandRow, list, present, request, type Value } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { parseJson, readJson } from "./files.ts";
 import { listing, type Paint, printable, statusStyle } from "./output.ts";
-import type { Column } from "./table.ts";
 
-const COLUMNS: readonly Column<Instance>[] = [
-  { title: "ID", value: (instance) => instance.id },
-  { title: "PROVIDER", value: (instance) => instance.provider },
-  { title: "HEALTH", value: (instance) => instance.health, style: (instance) => statusStyle(instance.health) },
-  { title: "WARNINGS", value: (instance) => instance.warnings.length },
-  { title: "NAME", value: (instance) => instance.name },
-];
+const INSTANCE = { "<id>": "instance id (inst_…)" };
 
 interface ConfigOptions {
   config?: string;
   configFile?: string;
 }
 
-/** Adds `instances` and what is under it. */
-export function addInstances(program: Command, cli: Cli): void {
-  const instances = program
-    .command("instances")
-    .description("Connect accounts and machines that messages go out by. Needs the admin key.")
-    .addHelpText(
-      "after",
-      examples({
-        "tightbeam instances list": "what is connected, and whether it is well",
-        "tightbeam instances create Mac --provider bluebubbles --config-file mac.json": "connect one",
-        "tightbeam instances get <id>": "one with its warnings",
-      }),
-    );
-  addPaging(instances.command("list").description("List instances and their health, the newest first."))
-    .addHelpText(
-      "after",
-      examples({ "tightbeam instances list | jq -r '.[].warnings[]'": "what to do something about" }),
-    )
-    .action((options: Paging) => {
-      const { list, listAll } = cli.client("admin").admin.instances;
-      return showList(
-        cli,
-        { list, listAll, itemsOf: (page) => page.instances, columns: COLUMNS, empty: "No instances." },
-        options,
-      );
-    });
-  instances
-    .command("get")
-    .description("Show one instance: its settings without their secrets, its health and its warnings.")
-    .argument("<id>", "instance id (inst_…)")
-    .addHelpText("after", examples({ "tightbeam instances get <id> | jq -r .health": "one field of it" }))
-    .action(async (id: string) => cli.output().show(await cli.client("admin").admin.instances.get(id), detail));
-  addChanges(instances, cli);
-}
+const CONFIG_OPTIONS: Readonly<Record<string, Value>> = {
+  "--config <json>": "its settings, as JSON",
+  "--config-file <path>": { help: "a file with its settings, or - for standard input", conflicts: "config" },
+};
 
-/** What a provider needs. */
-const CONFIGS = `Settings by provider:
+const CONFIG_NOTES = `Settings by provider:
   sandbox      {}
   bluebubbles  {"url", "password", "ingest": "webhook" or "socket"}
   smpp         {"host", "port", "systemId", "password", "bindMode": "transceiver" or "pair", …}
   twilio       {"accountSid", "authToken", "messagingServiceSid"?, "baseUrl"?}
 
-Secrets in --config can be seen by other users of this machine while the command runs, and stay in the shell's history:
-put them into a file that only you can read.`;
+Other users of this machine can see secrets in --config while the command runs, and the shell's history keeps them:
+put secrets into a file that only you can read.`;
 
-function withConfig(command: Command): Command {
-  return command
-    .option("--config <json>", "its settings, as JSON")
-    .addOption(new Option("--config-file <path>", "a file with them, or - for what is piped in").conflicts("config"));
-}
-
-function addChanges(instances: Command, cli: Cli): void {
-  const { create, update } = {
-    create: instances.command("create").description("Connect an instance.").argument("<name>", "how you call it"),
-    update: instances
-      .command("update")
-      .description("Change an instance's name or settings: what is named, and the rest stays. It reconnects.")
-      .argument("<id>", "instance id (inst_…)"),
-  };
-  withConfig(create.addOption(new Option("--provider <provider>", "by what").choices(PROVIDERS).makeOptionMandatory()))
-    .option("--idempotency-key <key>", "the same key again makes no second instance")
-    .addHelpText(
-      "after",
-      `${examples({
+/** Commands about the accounts and machines that carry messages. */
+export const instances: CommandRow = {
+  name: "instances",
+  key: "admin",
+  help: "Connect the accounts and machines that carry messages. Needs the admin key.",
+  examples: {
+    "tightbeam instances list": "what is connected, with its health",
+    "tightbeam instances create Mac --provider bluebubbles --config-file mac.json": "connect one",
+    "tightbeam instances get <id>": "one with its warnings",
+  },
+  commands: [
+    list({
+      name: "list",
+      help: "List instances and their health, the newest first.",
+      examples: { "tightbeam instances list | jq -r '.[].warnings[]'": "all warnings" },
+      pages: (client) => client.admin.instances,
+      items: (page) => page.instances,
+      columns: [
+        { title: "ID", value: (instance) => instance.id },
+        { title: "PROVIDER", value: (instance) => instance.provider },
+        { title: "HEALTH", value: (instance) => instance.health, style: (instance) => statusStyle(instance.health) },
+        { title: "WARNINGS", value: (instance) => instance.warnings.length },
+        { title: "NAME", value: (instance) => instance.name },
+      ],
+      empty: "No instances.",
+    }),
+    request({
+      name: "get",
+      help: "Show one instance: its settings without secrets, its health and its warnings.",
+      arguments: INSTANCE,
+      examples: { "tightbeam instances get <id> | jq -r .health": "one field of it" },
+      call: (client, id: string) => client.admin.instances.get(id),
+      show: detail,
+    }),
+    {
+      name: "create",
+      help: "Connect an instance.",
+      arguments: { "<name>": "display name" },
+      options: {
+        "--provider <provider>": { help: "its provider", choices: PROVIDERS, required: true },
+        ...CONFIG_OPTIONS,
+        "--idempotency-key <key>": "the same key again creates no second instance",
+      },
+      examples: {
         "tightbeam instances create Mac --provider bluebubbles --config-file mac.json": "",
         "tightbeam instances create Playground --provider sandbox": "needs no settings",
-      })}\n\n${CONFIGS}`,
-    )
-    .action(async (name: string, given: ConfigOptions & { provider: ProviderName; idempotencyKey?: string }) => {
-      const { provider, idempotencyKey } = given;
-      const config = configOf(given) ?? {};
-      const routes = cli.client("admin").admin.instances;
-      const keysBefore = cli.storedKeys();
-      cli.output().show(await routes.create({ name, provider, config }, { idempotencyKey }), detail);
-      tellOfKeys(cli, keysBefore);
-    });
-  withConfig(update.option("--name <name>", "how you call it from now on"))
-    .addHelpText(
-      "after",
-      `${examples({
+      },
+      notes: CONFIG_NOTES,
+      run: create,
+    },
+    request({
+      name: "update",
+      help: "Change an instance's name, or the settings that are given, and no others. It reconnects.",
+      arguments: INSTANCE,
+      options: { "--name <name>": "the new display name", ...CONFIG_OPTIONS },
+      examples: {
         'tightbeam instances update <id> --name "Mac in the office"': "",
-        "tightbeam instances update <id> --config-file new-password.json": "a new password, everything else as it was",
-      })}\n\n${CONFIGS}`,
-    )
-    .action(async (id: string, given: ConfigOptions & { name?: string }) => {
-      const config = configOf(given);
-      const changes = {
-        ...(given.name === undefined ? {} : { name: given.name }),
-        ...(config === undefined ? {} : { config }),
-      };
-      if (Object.keys(changes).length === 0) throw new UsageError("name what is to be changed: --name, --config-file.");
-      cli.output().show(await cli.client("admin").admin.instances.update(id, changes), detail);
-    });
-  instances
-    .command("delete")
-    .description("Disconnect an instance, for good. Refused while numbers belong to it or routes name it.")
-    .argument("<id>", "instance id (inst_…)")
-    .addHelpText("after", examples({ "tightbeam instances delete <id>": "" }))
-    .action(async (id: string) =>
-      cli.output().show(await cli.client("admin").admin.instances.delete(id), (deleted) => `${deleted.id} deleted`),
-    );
+        "tightbeam instances update <id> --config-file new-password.json": "a new password, all else as it was",
+      },
+      notes: CONFIG_NOTES,
+      call: async (client, id: string, { name, ...given }: ConfigOptions & { name?: string }) => {
+        const changes = present({ name, config: configOf(given) });
+        if (Object.keys(changes).length === 0) {
+          throw new UsageError("name what is to be changed: --name, --config-file.");
+        }
+        return await client.admin.instances.update(id, changes);
+      },
+      show: detail,
+    }),
+    request({
+      name: "delete",
+      help: "Delete an instance. Refused while it has numbers or a route names it.",
+      arguments: INSTANCE,
+      examples: { "tightbeam instances delete <id>": "" },
+      call: (client, id: string) => client.admin.instances.delete(id),
+      show: ({ id }) => `${id} deleted`,
+    }),
+  ],
+};
+
+async function create(
+  cli: Cli,
+  name: string,
+  { provider, idempotencyKey, ...given }: ConfigOptions & { provider: ProviderName; idempotencyKey?: string },
+): Promise<void> {
+  const config = configOf(given) ?? {};
+  const { instances: api } = cli.client().admin;
+  const keysBefore = cli.storedKeys();
+  cli.output().show(await api.create({ name, provider, config }, { idempotencyKey }), detail);
+  noteRemovedKeys(cli, keysBefore);
 }
 
-/** Says that keys have left `credentials.json`, as they do with the first instance that reaches people. */
-function tellOfKeys({ terminal, storedKeys, output }: Cli, before: Record<string, string>): void {
+/** Reports the keys that the service removed from `credentials.json`, as it does with the first real instance. */
+function noteRemovedKeys({ terminal, storedKeys, output }: Cli, before: Record<string, string>): void {
   const kept = storedKeys();
   const gone = Object.entries(before).filter(([name]) => kept[name] === undefined && !terminal.env[name]);
   if (gone.length === 0) return;
   const why = "credentials.json holds no keys any more: this is the first instance that is not a sandbox.";
   const isSeen = terminal.stderr.isTTY === true;
   const lines = gone.map(([name, key]) => `  export ${name}=${isSeen ? key : "tb_…"}`);
-  const what = isSeen ? "They are shown this once more. Keep them:" : "Set those that the first start printed:";
+  const what = isSeen ? "They are shown for the last time. Store them:" : "Set those that the first start printed:";
   output().note(`${why}\n${what}\n${lines.join("\n")}`);
 }
 
-/** The settings that are given. Throws `UsageError` where they are no JSON object, with nothing of what they say. */
+/** The given settings. Throws `UsageError`, quoting nothing of them, if they are no JSON object. */
 function configOf({ config, configFile }: ConfigOptions): Record<string, unknown> | undefined {
   if (config === undefined && configFile === undefined) return undefined;
   const value = config === undefined ? readJson(configFile ?? "-") : parseJson(config, "--config");

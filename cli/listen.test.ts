@@ -74,7 +74,7 @@ test("listen --forward-to posts what the service posts: the same bytes and heade
     assert.deepEqual(await verifyWebhook({ ...other, secret: listener.secret }), one.event);
   }
   assert.deepEqual(await listener.end("SIGINT"), { code: 0, signal: null });
-  assert.match(listener.output.stderr, /4 events, 4 taken by the receiver\.\n$/);
+  assert.match(listener.output.stderr, /4 events, 4 accepted by the receiver\.\n$/);
 });
 
 /** A way to a server that can be cut, and comes again at once. */
@@ -126,7 +126,7 @@ test("listen takes a lost connection up where it broke, before the first event t
     events.map(({ id }) => id).reverse(),
   );
   assert.deepEqual(await listener.end("SIGTERM"), { code: 0, signal: null });
-  assert.match(listener.output.stderr, /CONNECTION_FAILED .*Again in 1 s\.[\s\S]*18 events\.\n$/);
+  assert.match(listener.output.stderr, /CONNECTION_FAILED .*Trying again in 1 s\.[\s\S]*18 events\.\n$/);
 });
 
 test("what a receiver does not take is tried again, and events resend reaches a listener that runs", async (t) => {
@@ -180,7 +180,10 @@ test("Ctrl-C says what was not taken, and does not wait for a receiver that hang
   listener.child.kill("SIGINT");
   assert.deepEqual(await listener.end("SIGINT"), { code: 0, signal: null });
   const id = receiver.received[0]?.event.id;
-  assert.match(listener.output.stderr, new RegExp(`1 event, 0 taken by the receiver. Not taken:\n.*resend ${id} `));
+  assert.match(
+    listener.output.stderr,
+    new RegExp(`1 event, 0 accepted by the receiver. Not accepted:\n.*resend ${id} `),
+  );
 });
 
 test("the secret of listen stays the same, is its user's alone, and can be printed", async (t) => {

@@ -1,11 +1,10 @@
-/** `tightbeam listen`: events as they happen, on the screen and, signed, at a receiver of your own. No tunnel, no endpoint. */
+/** `tightbeam listen`: prints events as they happen and forwards them, signed, to your own receiver. No tunnel, no endpoint. */
 
-import type { Command } from "commander";
-import { Option } from "commander";
 import { TightbeamError } from "../sdk/errors.ts";
 import { BEFORE_ALL_EVENTS } from "../sdk/events.ts";
 import { EVENT_TYPES, type Event, type EventType } from "../sdk/wire.ts";
-import { type Cli, examples } from "./command.ts";
+import type { Cli } from "./cli.ts";
+import type { CommandRow } from "./command.ts";
 import { listenSecret, ownDirectory } from "./directory.ts";
 import { eventLine } from "./events.ts";
 import type { Forward, Forwarder, Tally } from "./forward.ts";
@@ -23,63 +22,59 @@ interface ListenOptions {
   printSecret?: boolean;
 }
 
-/** What is under way when the end comes is given so long. */
+/** Attempts under way may take this long after Ctrl-C. */
 const GRACE_MS = 3_000;
 
-/** Adds `listen`. */
-export function addListen(program: Command, cli: Cli): void {
-  program
-    .command("listen")
-    .description("Show events as they happen, and forward them, signed, to a receiver that you work on.")
-    .option("--forward-to <url>", "POST each event there as a webhook: an address, or a port of this machine")
-    .option(
-      "--events <list>",
-      "only these types, with commas between; may be repeated (default: all)",
-      oneOrMore(EVENT_TYPES),
-    )
-    .option("--message <id>", "only those about this message (msg_…)")
-    .addOption(
-      new Option("--print <form>", "a line for people, or JSON lines (default: JSON without a terminal)").choices([
-        "short",
-        "json",
-      ]),
-    )
-    .option("--secret <secret>", "sign with this secret, not with the one that is kept for you")
-    .option("--print-secret", "print the secret that is kept for you, and end")
-    .addHelpText(
-      "after",
-      `${examples({
-        "tightbeam listen": "every event of your customer, until Ctrl-C",
-        "tightbeam listen --forward-to http://localhost:3000/hook": "also to your own receiver, signed",
-        "tightbeam listen --forward-to 3000 --events message.inbound,message.failed": "two types, to port 3000",
-        'export WEBHOOK_SECRET="$(tightbeam listen --print-secret)"': "what your receiver verifies with",
-        "tightbeam listen | jq -r .type": "JSON, a line for each event",
-      })}\n\n${GUIDE}`,
-    )
-    .action((options: ListenOptions) => (options.printSecret ? showSecret(cli) : listen(cli, options)));
-}
-
-const GUIDE = `Forwarding needs no public address and no webhook: the events come over the API, and this program posts them with the
+const NOTES = `Forwarding needs no public address and no webhook: the events come over the API, and this program posts them with the
 same bytes and headers as the service. An answer other than 2xx is tried again after 1, 5, 15, 30 and 60 s, and
-\`tightbeam events resend <id>\` sends one again at any time. A connection that is lost is taken up where it broke.`;
+\`tightbeam events resend <id>\` sends an event again at any time. After a lost connection it continues with the next event.`;
+
+/** Prints events as they happen, and forwards them. */
+export const listen: CommandRow = {
+  name: "listen",
+  help: "Show events as they happen, and forward them, signed, to a receiver that you work on.",
+  options: {
+    "--forward-to <url>": "POST each event there as a webhook: an address, or a port of this machine",
+    "--events <list>": {
+      help: "only these types, with commas between; may be repeated (default: all)",
+      parse: oneOrMore(EVENT_TYPES),
+    },
+    "--message <id>": "only events about this message (msg_…)",
+    "--print <form>": {
+      help: "a line for people, or JSON lines (default: JSON without a terminal)",
+      choices: ["short", "json"],
+    },
+    "--secret <secret>": "sign with this secret instead of the one that is stored for you",
+    "--print-secret": "print the secret that is stored for you, and end",
+  },
+  examples: {
+    "tightbeam listen": "every event of your customer, until Ctrl-C",
+    "tightbeam listen --forward-to http://localhost:3000/hook": "also to your own receiver, signed",
+    "tightbeam listen --forward-to 3000 --events message.inbound,message.failed": "two types, to port 3000",
+    'export WEBHOOK_SECRET="$(tightbeam listen --print-secret)"': "the secret for your receiver",
+    "tightbeam listen | jq -r .type": "JSON, a line for each event",
+  },
+  notes: NOTES,
+  run: (cli, options: ListenOptions) => (options.printSecret ? showSecret(cli) : printEvents(cli, options)),
+};
 
 function showSecret(cli: Cli): void {
   const secret = listenSecret(ownDirectory(cli.terminal.env));
   cli.output().line(() => secret);
 }
 
-async function listen(cli: Cli, options: ListenOptions): Promise<void> {
+async function printEvents(cli: Cli, options: ListenOptions): Promise<void> {
   const output = cli.output();
   const isJson = options.print === undefined ? output.json : options.print === "json";
   const print = (data: object, render: (paint: Paint, width: number) => string) =>
     output.line(isJson ? () => JSON.stringify(data) : render);
   const url = options.forwardTo === undefined ? null : (await import("./forward.ts")).parseTarget(options.forwardTo);
-  // Refused at once when the server is down or the key is none; from then on a lost connection is waited for.
-  const newest = (await cli.client("messages").events.list({ limit: 1 })).events[0]?.id;
+  // Fails at once if the server is down or the key is wrong; later a lost connection is waited for.
+  const newest = (await cli.client().events.list({ limit: 1 })).events[0]?.id;
   const forwarder = await forwarderFor(cli, url, options.secret, (forward) =>
     print({ forward }, (paint, width) => forwardLine(forward, paint, width)),
   );
-  const stopHearing = forwarder === null ? null : await hear(cli, forwarder);
+  const stopResends = forwarder === null ? null : await acceptResends(cli, forwarder);
   const stop = new AbortController();
   const release = cli.terminal.onInterrupt(() => {
     if (stop.signal.aborted) forwarder?.cut();
@@ -94,13 +89,13 @@ async function listen(cli: Cli, options: ListenOptions): Promise<void> {
     });
     if (forwarder === null) output.note(`${counted(count)}.`);
   } finally {
-    stopHearing?.();
+    stopResends?.();
     if (forwarder !== null) output.note(summary(await forwarder.finish(GRACE_MS)));
     release();
   }
 }
 
-/** Gives each event to `take`, in order, until the signal; answers how many there were. */
+/** Gives each event to `take`, in order, until the signal. Returns the number of events. */
 async function follow(
   cli: Cli,
   { events, message }: ListenOptions,
@@ -108,7 +103,7 @@ async function follow(
   take: (event: Event) => Promise<void>,
 ): Promise<number> {
   let count = 0;
-  const onGap = () => cli.output().note("Events were missed: the last one seen is no longer kept.");
+  const onGap = () => cli.output().note("Events were missed: the service no longer keeps the last one seen.");
   const lastEventId = from ?? BEFORE_ALL_EVENTS;
   const stream = cli
     .client("messages", "waits")
@@ -124,7 +119,7 @@ async function follow(
   return count;
 }
 
-/** What forwards, after saying what it signs with; null when nothing is to be forwarded. */
+/** The forwarder, after printing its signing secret; null if nothing is forwarded. */
 async function forwarderFor(
   cli: Cli,
   url: URL | null,
@@ -140,10 +135,10 @@ async function forwarderFor(
   return new Forwarder({ url, secret, version: cli.version }, onForward);
 }
 
-/** Lets `events resend` reach it. Answers how to end that; null where it cannot be. */
-async function hear(cli: Cli, forwarder: Forwarder): Promise<(() => void) | null> {
-  const { hearResends } = await import("./listeners.ts");
-  const { events } = cli.client("messages");
+/** Accepts requests of `events resend`. Returns the function that ends this, or null if there can be no socket. */
+async function acceptResends(cli: Cli, forwarder: Forwarder): Promise<(() => void) | null> {
+  const { serveResends } = await import("./resend-socket.ts");
+  const { events } = cli.client();
   const resend = async (id: string): Promise<Forward | null> => {
     const event = await events.get(id).catch((error: unknown) => {
       if (error instanceof TightbeamError && error.status === 404) return null;
@@ -151,12 +146,12 @@ async function hear(cli: Cli, forwarder: Forwarder): Promise<(() => void) | null
     });
     return event === null ? null : await forwarder.resend(event);
   };
-  const stop = await hearResends(ownDirectory(cli.terminal.env), resend).catch(() => null);
-  if (stop === null) cli.output().note("`tightbeam events resend` does not reach it here: give it --forward-to.");
+  const stop = await serveResends(ownDirectory(cli.terminal.env), resend).catch(() => null);
+  if (stop === null) cli.output().note("`tightbeam events resend` cannot reach this `listen`: give it --forward-to.");
   return stop;
 }
 
-/** As wide as the time before an event, so that types and ids stand under each other. */
+/** Width of the time before an event, so that types and ids are aligned. */
 const RESULT_WIDTH = "12:00:00.000".length;
 
 function forwardLine(forward: Forward, paint: Paint, width: number): string {
@@ -178,13 +173,13 @@ function counted(events: number): string {
   return events === 1 ? "1 event" : `${events} events`;
 }
 
-/** More of them would scroll the rest away. */
+/** More lines would scroll the rest away. */
 const MISSED_SHOWN_MAX = 20;
 
-function summary({ events, taken, missed }: Tally): string {
-  const first = `${counted(events)}, ${taken} taken by the receiver.`;
+function summary({ events, accepted, missed }: Tally): string {
+  const first = `${counted(events)}, ${accepted} accepted by the receiver.`;
   if (missed.length === 0) return first;
   const shown = missed.slice(0, MISSED_SHOWN_MAX).map((id) => `  tightbeam events resend ${id} --forward-to <url>`);
   const others = missed.length - shown.length;
-  return [`${first} Not taken:`, ...shown, ...(others > 0 ? [`  and ${others} more`] : [])].join("\n");
+  return [`${first} Not accepted:`, ...shown, ...(others > 0 ? [`  and ${others} more`] : [])].join("\n");
 }

@@ -1,24 +1,11 @@
-/** `tightbeam messages`: what was sent and received, and what can still be done about it. */
+/** `tightbeam messages`: the rows of its commands, and how a message is shown. */
 
-import { type Command, Option } from "commander";
-import type { MessageQuery } from "../sdk/messages.ts";
-import { CHANNELS, DIRECTIONS, MESSAGE_STATUSES, type Message } from "../sdk/wire.ts";
-import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
+import { CHANNELS, DIRECTIONS, MESSAGE_STATUSES, type Message, REACTION_COMMANDS } from "../sdk/wire.ts";
+import { type CommandRow, list, present, request } from "./command.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
 import { type Column, table } from "./table.ts";
 
-interface ListOptions extends Paging {
-  status?: NonNullable<MessageQuery["status"]>;
-  to?: string;
-  from?: string;
-  direction?: NonNullable<MessageQuery["direction"]>;
-  externalId?: string;
-  after?: string;
-  before?: string;
-  channel?: NonNullable<MessageQuery["channel"]>;
-  chat?: string;
-  search?: string;
-}
+const MESSAGE = { "<id>": "message id (msg_…)" };
 
 /** The columns of every list of messages. */
 export const MESSAGE_COLUMNS: readonly Column<Message>[] = [
@@ -31,115 +18,132 @@ export const MESSAGE_COLUMNS: readonly Column<Message>[] = [
   { title: "TEXT", value: (message) => message.content.text },
 ];
 
-/** Adds `messages` and what is under it, and answers it. */
-export function addMessages(program: Command, cli: Cli): Command {
-  const messages = program
-    .command("messages")
-    .description("List messages, look at one, cancel, retry, edit, unsend or delete it.")
-    .addHelpText(
-      "after",
-      examples({
-        "tightbeam messages list --status failed": "what went wrong",
-        "tightbeam messages get <id>": "one message with its timeline",
-        "tightbeam messages cancel <id>": "stop one that is scheduled",
-        "tightbeam messages retry <id>": "send a failed one again",
-      }),
-    );
-  addList(messages, cli);
-  messages
-    .command("get")
-    .description("Show one message with its timeline.")
-    .argument("<id>", "message id (msg_…)")
-    .addHelpText("after", examples({ "tightbeam messages get <id> | jq -r .status": "one field of it" }))
-    .action(async (id: string) => cli.output().show(await cli.client("messages").messages.get(id), messageDetail));
-  messages
-    .command("cancel")
-    .description("Cancel a scheduled message; once it is being sent, that is refused.")
-    .argument("<id>", "message id (msg_…)")
-    .addHelpText("after", examples({ "tightbeam messages list --status scheduled": "what can be cancelled" }))
-    .action(async (id: string) => cli.output().show(await cli.client("messages").messages.cancel(id), messageDetail));
-  addUpdate(messages, cli);
-  addRetry(messages, cli);
-  messages
-    .command("delete")
-    .description("Delete a message: it leaves the lists, and its text is erased. A scheduled one is cancelled first.")
-    .argument("<id>", "message id (msg_…)")
-    .addHelpText("after", examples({ "tightbeam messages delete <id>": "there is no way back" }))
-    .action(async (id: string) =>
-      cli.output().show(await cli.client("messages").messages.delete(id), (deleted) => `${deleted.id} deleted`),
-    );
-  return messages;
-}
-
-function addList(messages: Command, cli: Cli): void {
-  addPaging(
-    messages
-      .command("list")
-      .description("List messages, the newest first.")
-      .addOption(new Option("--status <status>", "only those in this status").choices(MESSAGE_STATUSES))
-      .addOption(new Option("--direction <direction>", "only those sent, or received").choices(DIRECTIONS))
-      .option("--to <address>", "only those to this address")
-      .option("--from <address>", "only those from this address")
-      .option("--external-id <id>", "only those with your own identifier")
-      .option("--after <time>", "only those created after this time (ISO 8601)")
-      .option("--before <time>", "only those created before this time (ISO 8601)")
-      .addOption(new Option("--channel <channel>", "only those by this channel").choices(CHANNELS))
-      .option("--chat <id>", "only those of this conversation: its id, or an address")
-      .option("--search <words>", "only those with all of these words in their text"),
-  )
-    .addHelpText(
-      "after",
-      examples({
+/** Commands about messages that are in the service already. */
+export const messages: CommandRow = {
+  name: "messages",
+  help: "List messages, look at one, cancel, retry, edit, unsend or delete it.",
+  examples: {
+    "tightbeam messages list --status failed": "what went wrong",
+    "tightbeam messages get <id>": "one message with its timeline",
+    "tightbeam messages cancel <id>": "stop a scheduled message",
+    "tightbeam messages retry <id>": "send a failed message again",
+  },
+  commands: [
+    list({
+      name: "list",
+      help: "List messages, the newest first.",
+      options: {
+        "--status <status>": { help: "only messages in this status", choices: MESSAGE_STATUSES },
+        "--direction <direction>": { help: "only messages sent, or received", choices: DIRECTIONS },
+        "--to <address>": "only messages to this address",
+        "--from <address>": "only messages from this address",
+        "--external-id <id>": { help: "only messages with this identifier of your own", as: "externalMessageId" },
+        "--after <time>": { help: "only messages created after this time (ISO 8601)", as: "createdAfter" },
+        "--before <time>": { help: "only messages created before this time (ISO 8601)", as: "createdBefore" },
+        "--channel <channel>": { help: "only messages by this channel", choices: CHANNELS },
+        "--chat <id>": { help: "only messages of this conversation: its id, or an address", as: "chatId" },
+        "--search <words>": { help: "only messages with all of these words in their text", as: "q" },
+      },
+      examples: {
         "tightbeam messages list --status failed": "what went wrong",
         "tightbeam messages list --to +15005550100 --limit 5": "the last five to one recipient",
         'tightbeam messages list --search "table ready"': "by words of the text",
         "tightbeam messages list --all | jq length": "how many there are",
-      }),
-    )
-    .action((options: ListOptions) => list(cli, options));
-}
-
-async function list(cli: Cli, options: ListOptions): Promise<void> {
-  const { list, listAll } = cli.client("messages").messages;
-  const { externalId, after, before, chat, search, ...rest } = options;
-  const times = { createdAfter: after, createdBefore: before };
-  const query = { ...rest, ...times, externalMessageId: externalId, chatId: chat, q: search };
-  await showList(
-    cli,
-    { list, listAll, itemsOf: (page) => page.messages, columns: MESSAGE_COLUMNS, empty: "No messages." },
-    query,
-  );
-}
-
-function addUpdate(messages: Command, cli: Cli): void {
-  messages
-    .command("update")
-    .description("Change a scheduled message; once it is being sent, that is refused.")
-    .argument("<id>", "message id (msg_…)")
-    .option("--text <text>", "what to say instead")
-    .option("--at <time>", "when to send it instead: ISO 8601 with Z or an offset")
-    .addHelpText("after", examples({ "tightbeam messages update <id> --at 2031-05-01T09:00:00Z": "later, as it is" }))
-    .action(async (id: string, { text, at }: { text?: string; at?: string }) => {
-      const update = {
-        ...(text === undefined ? {} : { content: { text } }),
-        ...(at === undefined ? {} : { scheduledAt: at }),
-      };
-      cli.output().show(await cli.client("messages").messages.update(id, update), messageDetail);
-    });
-}
-
-function addRetry(messages: Command, cli: Cli): void {
-  messages
-    .command("retry")
-    .description("Send a failed message again.")
-    .argument("<id>", "message id (msg_…)")
-    .option("--may-duplicate", "also when it is not known whether it was sent: the recipient may get it twice")
-    .addHelpText("after", examples({ "tightbeam messages list --status failed": "what can be sent again" }))
-    .action(async (id: string, options: { mayDuplicate?: boolean }) => {
-      const body = options.mayDuplicate ? { mayDuplicate: true } : undefined;
-      cli.output().show(await cli.client("messages").messages.retry(id, body), messageDetail);
-    });
-}
+      },
+      pages: (client) => client.messages,
+      items: (page) => page.messages,
+      columns: MESSAGE_COLUMNS,
+      empty: "No messages.",
+    }),
+    request({
+      name: "get",
+      help: "Show one message with its timeline.",
+      arguments: MESSAGE,
+      examples: { "tightbeam messages get <id> | jq -r .status": "one field of it" },
+      call: (client, id: string) => client.messages.get(id),
+      show: messageDetail,
+    }),
+    request({
+      name: "cancel",
+      help: "Cancel a scheduled message. Refused once the message is being sent.",
+      arguments: MESSAGE,
+      examples: { "tightbeam messages list --status scheduled": "what can be cancelled" },
+      call: (client, id: string) => client.messages.cancel(id),
+      show: messageDetail,
+    }),
+    request({
+      name: "update",
+      help: "Change a scheduled message. Refused once the message is being sent.",
+      arguments: MESSAGE,
+      options: {
+        "--text <text>": "the new text",
+        "--at <time>": "the new time to send it: ISO 8601 with Z or an offset",
+      },
+      examples: { "tightbeam messages update <id> --at 2031-05-01T09:00:00Z": "later, with the same text" },
+      call: (client, id: string, { text, at }: { text?: string; at?: string }) =>
+        client.messages.update(id, present({ content: text === undefined ? undefined : { text }, scheduledAt: at })),
+      show: messageDetail,
+    }),
+    request({
+      name: "retry",
+      help: "Send a failed message again.",
+      arguments: MESSAGE,
+      options: {
+        "--may-duplicate": "also if it is not known whether the message was sent: the recipient may get it twice",
+      },
+      examples: { "tightbeam messages list --status failed": "what can be sent again" },
+      call: (client, id: string, { mayDuplicate }: { mayDuplicate?: boolean }) =>
+        client.messages.retry(id, mayDuplicate ? { mayDuplicate } : undefined),
+      show: messageDetail,
+    }),
+    request({
+      name: "delete",
+      help: "Delete a message: it leaves the lists, and its text is erased. A scheduled message is cancelled first.",
+      arguments: MESSAGE,
+      examples: { "tightbeam messages delete <id>": "cannot be undone" },
+      call: (client, id: string) => client.messages.delete(id),
+      show: ({ id }) => `${id} deleted`,
+    }),
+    request({
+      name: "edit",
+      help: "Change the text of a sent message, on the recipient's phone too (iMessage).",
+      arguments: { ...MESSAGE, "<text>": "the new text; a text that starts with - goes after --" },
+      options: { "--for-old-phones <text>": "shown by phones that do not support edits" },
+      examples: { 'tightbeam messages edit <id> "See you at 9"': "" },
+      call: (client, id: string, text: string, { forOldPhones }: { forOldPhones?: string }) =>
+        client.messages.edit(id, { text, ...present({ backwardsCompatibilityMessage: forOldPhones }) }),
+      show: messageDetail,
+    }),
+    request({
+      name: "unsend",
+      help: "Unsend a message, from the recipient's phone too (iMessage).",
+      arguments: MESSAGE,
+      examples: { "tightbeam messages unsend <id>": "its record stays" },
+      call: (client, id: string) => client.messages.unsend(id),
+      show: messageDetail,
+    }),
+    request({
+      name: "react",
+      help: "React to a message, or remove a reaction with a minus (iMessage).",
+      arguments: {
+        ...MESSAGE,
+        // Help and completion offer the six; the service decides whether another text is an emoji.
+        "<reaction>": {
+          help: "or one emoji; a minus goes after --",
+          choices: REACTION_COMMANDS,
+          parse: (text) => text,
+        },
+      },
+      examples: {
+        "tightbeam messages react <id> love": "",
+        "tightbeam messages react <id> 🎉": "any emoji, if the channel can send it",
+        "tightbeam messages react <id> -- -love": "remove it",
+      },
+      call: (client, id: string, reaction: string) => client.messages.react(id, reaction),
+      show: ({ reaction, messageId }) => `${reaction} on ${messageId}`,
+    }),
+  ],
+};
 
 /** One message with its timeline. */
 export function messageDetail(message: Message, paint: Paint, width: number): string {

@@ -1,21 +1,12 @@
-/** `tightbeam payments`: asking contacts for money, and what became of it. */
+/** `tightbeam payments` and `tightbeam calls`: the rows of their commands, and how a payment request and a call are shown. */
 
-import { type Command, Option } from "commander";
-import type { PaymentQuery } from "../sdk/payments.ts";
-import { PAYMENT_STATUSES, type PaymentRequest } from "../sdk/wire.ts";
-import { addPaging, type Cli, examples, type Paging, showList } from "./command.ts";
+import { CALL_STATUSES, type Call, PAYMENT_STATUSES, type PaymentRequest } from "../sdk/wire.ts";
+import { type CommandRow, list, present, request } from "./command.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
-import type { Column } from "./table.ts";
+import { table } from "./table.ts";
 import { pair, seconds } from "./values.ts";
 
-const COLUMNS: readonly Column<PaymentRequest>[] = [
-  { title: "ID", value: (payment) => payment.id },
-  { title: "STATUS", value: (payment) => payment.status, style: (payment) => statusStyle(payment.status) },
-  { title: "AMOUNT", value: (payment) => `$${payment.amount}` },
-  { title: "TO", value: (payment) => payment.to },
-  { title: "CREATED", value: (payment) => payment.createdAt },
-  { title: "NOTE", value: (payment) => payment.note },
-];
+const PAYMENT = { "<id>": "payment request id (pay_…)" };
 
 interface RequestOptions {
   note?: string;
@@ -26,80 +17,87 @@ interface RequestOptions {
   idempotencyKey?: string;
 }
 
-/** Adds `payments` and what is under it. */
-export function addPayments(program: Command, cli: Cli): void {
-  const payments = program
-    .command("payments")
-    .description("Ask contacts for money with Apple Cash, and see who paid.")
-    .addHelpText(
-      "after",
-      examples({
-        "tightbeam payments request +15005550112 25.00 --note Lunch": "somebody who pays at once",
-        "tightbeam payments list --status pending": "what is still open",
-        "tightbeam payments cancel <id>": "ask no longer",
-      }),
-    );
-  addRequest(payments, cli);
-  addPaging(
-    payments
-      .command("list")
-      .description("List payment requests, the newest first.")
-      .addOption(new Option("--status <status>", "only those in this status").choices(PAYMENT_STATUSES))
-      .option("--from <date>", "only those made from this day or time on (ISO 8601)")
-      .option("--to <date>", "only those made up to this day, that day included (ISO 8601)"),
-  )
-    .addHelpText("after", examples({ "tightbeam payments list --status paid --from 2031-05-01": "paid since then" }))
-    .action((options: Paging & PaymentQuery) => {
-      const { list, listAll } = cli.client("messages").payments;
-      return showList(
-        cli,
-        { list, listAll, itemsOf: (page) => page.requests, columns: COLUMNS, empty: "No payment requests." },
-        options,
-      );
-    });
-  payments
-    .command("get")
-    .description("Show one payment request.")
-    .argument("<id>", "payment request id (pay_…)")
-    .addHelpText("after", examples({ "tightbeam payments get <id> | jq -r .status": "one field of it" }))
-    .action(async (id: string) => cli.output().show(await cli.client("messages").payments.get(id), detail));
-  payments
-    .command("cancel")
-    .description("Cancel a pending request; once it is paid, that is refused.")
-    .argument("<id>", "payment request id (pay_…)")
-    .addHelpText("after", examples({ "tightbeam payments list --status pending": "what can be cancelled" }))
-    .action(async (id: string) => cli.output().show(await cli.client("messages").payments.cancel(id), detail));
-}
-
-function addRequest(payments: Command, cli: Cli): void {
-  payments
-    .command("request")
-    .description("Ask a contact for money, by a message.")
-    .argument("<to>", "phone number or iMessage e-mail address")
-    .argument("<amount>", "US dollars, with two decimals at most: 25 or 25.00")
-    .option("--note <text>", "what it is for")
-    .option("--from <address>", "one of your numbers; by default the one that last wrote with them")
-    .option("--expires-in <time>", "how long it can be paid, such as 90s, 2h or 30d (default: 30d)", seconds)
-    .option("--callback-url <url>", "also send every event of this request there")
-    .option("--metadata <key=value>", "given back in its events; may be repeated", pair)
-    .option("--idempotency-key <key>", "the same key again asks for nothing twice")
-    .addHelpText(
-      "after",
-      examples({
+/** Commands about payment requests. */
+export const payments: CommandRow = {
+  name: "payments",
+  help: "Ask contacts for money with Apple Cash, and see who paid.",
+  examples: {
+    "tightbeam payments request +15005550112 25.00 --note Lunch": "a contact that pays at once",
+    "tightbeam payments list --status pending": "what is still open",
+    "tightbeam payments cancel <id>": "withdraw a request",
+  },
+  commands: [
+    request({
+      name: "request",
+      help: "Ask a contact for money, by a message.",
+      arguments: {
+        "<to>": "phone number or iMessage e-mail address",
+        "<amount>": "US dollars, with at most two decimals: 25 or 25.00",
+      },
+      options: {
+        "--note <text>": "what it is for",
+        "--from <address>": "one of your numbers (default: the last one that wrote to this contact)",
+        "--expires-in <time>": {
+          help: "how long it can be paid, such as 90s, 2h or 30d (default: 30d)",
+          parse: seconds,
+        },
+        "--callback-url <url>": "also send every event of this request there",
+        "--metadata <key=value>": { help: "your own data, returned in its events; may be repeated", parse: pair },
+        "--idempotency-key <key>": "the same key again makes no second request",
+      },
+      examples: {
         "tightbeam payments request +15005550112 25.00 --note Lunch": "",
         "tightbeam payments request +15005550113 5 --expires-in 10s": "nobody pays: it expires",
         "tightbeam payments request +15005550112 25.00 | jq -r .id": "just the id",
-      }),
-    )
-    // The amount stays text all the way: as a number it could not be exact.
-    .action(async (to: string, amount: string, { expiresIn, idempotencyKey, ...given }: RequestOptions) => {
-      const expires = expiresIn === undefined ? {} : { expiresInSeconds: expiresIn };
-      const { payments: routes } = cli.client("messages");
-      cli.output().show(await routes.request({ to, amount, ...given, ...expires }, { idempotencyKey }), detail);
-    });
-}
+      },
+      // The amount stays text: a floating-point number would not be exact.
+      call: (client, to: string, amount: string, { expiresIn, idempotencyKey, ...given }: RequestOptions) => {
+        const expires = present({ expiresInSeconds: expiresIn });
+        return client.payments.request({ to, amount, ...given, ...expires }, { idempotencyKey });
+      },
+      show: paymentDetail,
+    }),
+    list({
+      name: "list",
+      help: "List payment requests, the newest first.",
+      options: {
+        "--status <status>": { help: "only requests in this status", choices: PAYMENT_STATUSES },
+        "--from <date>": "only requests created on or after this day or time (ISO 8601)",
+        "--to <date>": "only requests created up to the end of this day (ISO 8601)",
+      },
+      examples: { "tightbeam payments list --status paid --from 2031-05-01": "paid since then" },
+      pages: (client) => client.payments,
+      items: (page) => page.requests,
+      columns: [
+        { title: "ID", value: (payment) => payment.id },
+        { title: "STATUS", value: (payment) => payment.status, style: (payment) => statusStyle(payment.status) },
+        { title: "AMOUNT", value: (payment) => `$${payment.amount}` },
+        { title: "TO", value: (payment) => payment.to },
+        { title: "CREATED", value: (payment) => payment.createdAt },
+        { title: "NOTE", value: (payment) => payment.note },
+      ],
+      empty: "No payment requests.",
+    }),
+    request({
+      name: "get",
+      help: "Show one payment request.",
+      arguments: PAYMENT,
+      examples: { "tightbeam payments get <id> | jq -r .status": "one field of it" },
+      call: (client, id: string) => client.payments.get(id),
+      show: paymentDetail,
+    }),
+    request({
+      name: "cancel",
+      help: "Cancel a pending request. Refused once it is paid.",
+      arguments: PAYMENT,
+      examples: { "tightbeam payments list --status pending": "what can be cancelled" },
+      call: (client, id: string) => client.payments.cancel(id),
+      show: paymentDetail,
+    }),
+  ],
+};
 
-function detail(payment: PaymentRequest, paint: Paint): string {
+function paymentDetail(payment: PaymentRequest, paint: Paint): string {
   const { paidBy, metadata } = payment;
   return listing(
     {
@@ -119,4 +117,60 @@ function detail(payment: PaymentRequest, paint: Paint): string {
     },
     paint,
   );
+}
+
+/** Commands about FaceTime calls. */
+export const calls: CommandRow = {
+  name: "calls",
+  help: "List the FaceTime calls that were detected, and how they ended.",
+  examples: {
+    "tightbeam calls list --status missed": "missed calls",
+    "tightbeam calls get <id>": "one call with its history",
+  },
+  commands: [
+    list({
+      name: "list",
+      help: "List calls, the newest first.",
+      options: { "--status <status>": { help: "only calls in this status", choices: CALL_STATUSES } },
+      examples: { "tightbeam calls list --limit 5": "the last five" },
+      pages: (client) => client.calls,
+      items: (page) => page.calls,
+      columns: [
+        { title: "ID", value: (call) => call.id },
+        { title: "STATUS", value: (call) => call.status, style: (call) => statusStyle(call.status) },
+        { title: "KIND", value: kindOf },
+        { title: "CALLER", value: (call) => call.caller },
+        { title: "TO", value: (call) => call.to },
+        { title: "CREATED", value: (call) => call.createdAt },
+      ],
+      empty: "No calls.",
+    }),
+    request({
+      name: "get",
+      help: "Show one call with its history.",
+      arguments: { "<id>": "call id (call_…)" },
+      examples: { "tightbeam calls get <id> | jq -r .status": "one field of it" },
+      call: (client, id: string) => client.calls.get(id),
+      show: callDetail,
+    }),
+  ],
+};
+
+function kindOf({ isVideo }: Call): string {
+  return isVideo ? "video" : "audio";
+}
+
+function callDetail(call: Call, paint: Paint, width: number): string {
+  const { id, status, caller, to, history } = call;
+  const steps = table(
+    history,
+    [
+      { title: "AT", value: (step) => step.at },
+      { title: "STATUS", value: (step) => step.status, style: (step) => statusStyle(step.status) },
+    ],
+    paint,
+    width,
+    "",
+  );
+  return `${listing({ id, status, kind: kindOf(call), caller, to }, paint)}\n\n${steps}`;
 }

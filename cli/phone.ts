@@ -1,6 +1,5 @@
-/** `tightbeam sandbox phone`: what a contact does with a phone of the sandbox. */
+/** `tightbeam sandbox phone`: acts as a contact on a phone of the sandbox. */
 
-import { Argument, type Command, Option } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
 import {
   CALL_ACTIONS,
@@ -10,7 +9,8 @@ import {
   type PhoneSettings,
   REACTION_COMMANDS,
 } from "../sdk/wire.ts";
-import { type Cli, examples } from "./command.ts";
+import type { Cli } from "./cli.ts";
+import { type CommandRow, present } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { messageDetail } from "./messages.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
@@ -33,64 +33,59 @@ interface PhoneOptions {
   loss?: number;
 }
 
-/** Adds `phone` under `sandbox`. */
-export function addPhone(sandbox: Command, cli: Cli): void {
-  sandbox
-    .command("phone")
-    .description("Do what a contact would with its phone: write, type, react, keep, pay, call, or set it.")
-    .argument("<number>", "whose phone, such as +15005550199")
-    .addArgument(new Argument("<action>", "what to do").choices(ACTIONS))
-    .argument("[words...]", "what to say, react to or pay: see the examples")
-    .option("--to <address>", "which of your numbers; your default number when left out")
-    .addOption(new Option("--channel <channel>", "say: by which channel").choices(CHANNELS))
-    .option("--reply-to <id>", "say: which message it answers (msg_…)")
-    .option("--request <id>", "pay: this payment request (pay_…), with its amount unless another is given")
-    .option("--video", "ring: a video call")
-    .option("--online <on|off>", "settings: whether messages reach it; what waits comes when it is on again", onOrOff)
-    .option("--imessage <on|off>", "settings: whether it has iMessage", onOrOff)
-    .option("--read-receipts <on|off>", "settings: whether it tells what was read", onOrOff)
-    .option("--edits <on|off>", "settings: whether messages on it can be edited", onOrOff)
-    .option("--latency <time>", "settings: time before each receipt, up to 10m", seconds)
-    .option("--loss <percent>", "settings: how many of a hundred messages it loses", wholeNumber(0))
-    .addHelpText(
-      "after",
-      examples({
-        'tightbeam sandbox phone +15005550199 say "Hello"': "",
-        "tightbeam sandbox phone +15005550199 type": "shows that somebody writes; type stop ends it",
-        "tightbeam sandbox phone +15005550199 react <msg> love": "or one emoji; with a minus after --: takes it back",
-        "tightbeam sandbox phone +15005550199 keep <msg>": "an audio message of yours",
-        "tightbeam sandbox phone +15005550199 photo <chat>": "gives a group another photo",
-        "tightbeam sandbox phone +15005550199 pay 25.00": "or: pay --request <pay>",
-        "tightbeam sandbox phone +15005550199 ring --video": "then: answer, hangup or miss",
-        "tightbeam sandbox phone +15005550199 settings": "how it is set",
-        "tightbeam sandbox phone +15005550199 settings --online off": "switch it off",
-      }),
-    )
-    .action(async (number: string, action: Action, words: string[], options: PhoneOptions) => {
-      const phone = cli.client("messages").sandbox.phone(number);
-      if (action === "settings") return await showSettings(cli, phone, words, options);
-      await DEEDS[action](cli, phone, words, options);
-    });
-}
+/** Acts as a contact. */
+export const phone: CommandRow = {
+  name: "phone",
+  help: "Act on a contact's phone: write, type, react, keep, pay, call, or change its settings.",
+  arguments: {
+    "<number>": "the contact's number, such as +15005550199",
+    "<action>": { help: "what the contact does", choices: ACTIONS },
+    "[words...]": "the text, message or amount: see the examples",
+  },
+  options: {
+    "--to <address>": "one of your numbers (default: your default number)",
+    "--channel <channel>": { help: "say: by which channel", choices: CHANNELS },
+    "--reply-to <id>": "say: in reply to this message (msg_…)",
+    "--request <id>": "pay: this payment request (pay_…), with its amount unless another is given",
+    "--video": "ring: a video call",
+    "--online <on|off>": {
+      help: "settings: whether it can be reached; waiting messages arrive when it is on again",
+      parse: onOrOff,
+    },
+    "--imessage <on|off>": { help: "settings: whether it has iMessage", parse: onOrOff },
+    "--read-receipts <on|off>": { help: "settings: whether it sends read receipts", parse: onOrOff },
+    "--edits <on|off>": { help: "settings: whether messages on it can be edited", parse: onOrOff },
+    "--latency <time>": { help: "settings: time before each receipt, up to 10m", parse: seconds },
+    "--loss <percent>": { help: "settings: percentage of messages that it loses", parse: wholeNumber(0) },
+  },
+  examples: {
+    'tightbeam sandbox phone +15005550199 say "Hello"': "",
+    "tightbeam sandbox phone +15005550199 type": "start to type; type stop ends it",
+    "tightbeam sandbox phone +15005550199 react <msg> love": "or one emoji; a minus after -- removes it",
+    "tightbeam sandbox phone +15005550199 keep <msg>": "an audio message of yours",
+    "tightbeam sandbox phone +15005550199 photo <chat>": "change the photo of a group",
+    "tightbeam sandbox phone +15005550199 pay 25.00": "or: pay --request <pay>",
+    "tightbeam sandbox phone +15005550199 ring --video": "then: answer, hangup or miss",
+    "tightbeam sandbox phone +15005550199 settings": "show its settings",
+    "tightbeam sandbox phone +15005550199 settings --online off": "switch it off",
+  },
+  run: async (cli, number: string, action: Action, words: string[], options: PhoneOptions) =>
+    await ACTS[action](cli, cli.client().sandbox.phone(number), words, options),
+};
 
 type Phone = ReturnType<Tightbeam["sandbox"]["phone"]>;
-type Deed = (cli: Cli, phone: Phone, words: string[], options: PhoneOptions) => Promise<void>;
+type Act = (cli: Cli, phone: Phone, words: string[], options: PhoneOptions) => Promise<void>;
 
-const DEEDS: Readonly<Record<Exclude<Action, "settings">, Deed>> = {
+const ACTS: Readonly<Record<Action, Act>> = {
   async say(cli, phone, words, { to, channel, replyTo }) {
     const text = words.join(" ");
     if (text === "") throw new UsageError('say what? Such as: say "Hello"');
-    const message = await phone.write({
-      text,
-      ...(to === undefined ? {} : { to }),
-      ...(channel === undefined ? {} : { channel }),
-      ...(replyTo === undefined ? {} : { replyTo }),
-    });
+    const message = await phone.write({ text, ...present({ to, channel, replyTo }) });
     cli.output().show(message, messageDetail);
   },
   async type(cli, phone, [status = "start", ...more], { to }) {
     if (more.length > 0 || !["start", "stop"].includes(status)) throw new UsageError("type, or type stop.");
-    const typing = await phone.type({ typing: status === "start", ...(to === undefined ? {} : { to }) });
+    const typing = await phone.type({ typing: status === "start", ...present({ to }) });
     cli.output().show(typing, ({ chatId }) => `typing ${typing.status} in ${chatId}`);
   },
   async react(cli, phone, [messageId, type, ...more]) {
@@ -105,33 +100,26 @@ const DEEDS: Readonly<Record<Exclude<Action, "settings">, Deed>> = {
   },
   async photo(cli, phone, [chatId, ...more]) {
     if (chatId === undefined || more.length > 0) throw new UsageError("photo <chat>, a group that the contact is in.");
-    cli.output().show(await phone.changePhoto({ chatId }), ({ id }) => `another photo in ${id}`);
+    cli.output().show(await phone.changePhoto({ chatId }), ({ id }) => `new photo in ${id}`);
   },
   async pay(cli, phone, [amount, ...more], { to, request }) {
     if (more.length > 0 || (amount === undefined && request === undefined)) {
       throw new UsageError("pay <amount>, such as 25.00, or pay --request <pay>.");
     }
-    const message = await phone.pay({
-      ...(amount === undefined ? {} : { amount }),
-      ...(request === undefined ? {} : { requestId: request }),
-      ...(to === undefined ? {} : { to }),
-    });
+    const message = await phone.pay(present({ amount, requestId: request, to }));
     cli.output().show(message, messageDetail);
   },
   ring: call("ring"),
   answer: call("answer"),
   hangup: call("hangup"),
   miss: call("miss"),
+  settings: showSettings,
 };
 
-function call(action: CallAction): Deed {
+function call(action: CallAction): Act {
   return async (cli, phone, words, { to, video }) => {
-    if (words.length > 0) throw new UsageError(`${action} takes nothing more.`);
-    const made = await phone.call({
-      action,
-      ...(video === undefined ? {} : { video }),
-      ...(to === undefined ? {} : { to }),
-    });
+    if (words.length > 0) throw new UsageError(`${action} takes no further words.`);
+    const made = await phone.call({ action, ...present({ video, to }) });
     cli
       .output()
       .show(made, ({ id, status, caller, to: called }, paint) =>
@@ -143,14 +131,8 @@ function call(action: CallAction): Deed {
 async function showSettings(cli: Cli, phone: Phone, words: string[], options: PhoneOptions): Promise<void> {
   if (words.length > 0) throw new UsageError("settings are options, such as --online off.");
   const { online, imessage, readReceipts, edits, latency, loss } = options;
-  const changes: Partial<PhoneSettings> = {
-    ...(online === undefined ? {} : { online }),
-    ...(imessage === undefined ? {} : { imessage }),
-    ...(readReceipts === undefined ? {} : { readReceipts }),
-    ...(edits === undefined ? {} : { edits }),
-    ...(latency === undefined ? {} : { latencyMs: latency * 1000 }),
-    ...(loss === undefined ? {} : { lossPercent: loss }),
-  };
+  const latencyMs = latency === undefined ? undefined : latency * 1000;
+  const changes = present({ online, imessage, readReceipts, edits, latencyMs, lossPercent: loss });
   const settings = Object.keys(changes).length === 0 ? await phone.settings() : await phone.change(changes);
   cli.output().show(settings, settingsDetail);
 }

@@ -1,8 +1,8 @@
-/** `tightbeam quarantine`: rows of the database that the service cannot read, and how to mend them. */
+/** `tightbeam quarantine`: lists and repairs rows of the database that the service cannot decode. */
 
-import type { Command } from "commander";
-import type { Config } from "../server/config.ts";
-import { type Cli, examples } from "./command.ts";
+import type { Cli } from "./cli.ts";
+import type { CommandRow } from "./command.ts";
+import { onDataDirectory } from "./data-directory.ts";
 import { Failure } from "./failure.ts";
 import { printable } from "./output.ts";
 
@@ -11,68 +11,55 @@ interface Options {
   null?: boolean;
 }
 
-/** Adds `quarantine`. The server's code is loaded only when it runs. */
-export function addQuarantine(program: Command, cli: Cli): void {
-  const quarantine = program
-    .command("quarantine")
-    .description("List rows of the database that the service cannot read and has set aside; show and mend them.")
-    .option("--tb-data-dir <path>", "the data directory (TB_DATA_DIR, default: ./data)")
-    .addHelpText(
-      "after",
-      `${examples({
-        "tightbeam quarantine": "list what is set aside, and why",
-        "tightbeam quarantine show endpoints wh_01…": "see what the row holds",
-        "tightbeam quarantine set endpoints wh_01… events '[\"*\"]'": "mend one column, while the service is stopped",
-      })}\n\nOnly on the machine of the service. To list and to show, it may run; to set and to delete, it must not.`,
-    )
-    .action(() => list(cli, quarantine.opts()));
-  quarantine
-    .command("show")
-    .argument("<table>")
-    .argument("<id>")
-    .description("Show a row as it is stored.")
-    .addHelpText(
-      "after",
-      examples({ "tightbeam quarantine show endpoints wh_01…": "see every column, and which is wrong" }),
-    )
-    .action((table: string, id: string) => show(cli, quarantine.opts(), { table, id }));
-  quarantine
-    .command("set")
-    .argument("<table>")
-    .argument("<id>")
-    .argument("<column>")
-    .argument("[value]", "the new value; left out with --null")
-    .option("--null", "make the column null")
-    .description("Set one column of a row. Stop the service first.")
-    .addHelpText(
-      "after",
-      examples({ "tightbeam quarantine set customers cust_01… routes '[]'": "give a customer no routes" }),
-    )
-    .action((table: string, id: string, column: string, value: string | undefined, options: Options) =>
-      set(cli, quarantine.opts(), { table, id }, column, options.null === true ? null : value),
-    );
-  quarantine
-    .command("delete")
-    .argument("<table>")
-    .argument("<id>")
-    .description("Delete a row, and nothing that refers to it. Stop the service first.")
-    .addHelpText("after", examples({ "tightbeam quarantine delete settings link-key": "have another key made" }))
-    .action((table: string, id: string) => remove(cli, quarantine.opts(), { table, id }));
+interface RowName {
+  table: string;
+  id: string;
 }
 
-/** Does `work` with the settings of the data directory; what it cannot do is told in one line. */
-async function onData<Result>(cli: Cli, options: Options, work: (config: Config) => Promise<Result>): Promise<Result> {
-  const { ConfigError, readConfig } = await import("../server/config.ts");
-  const flags: Record<string, string> = options.tbDataDir === undefined ? {} : { "--tb-data-dir": options.tbDataDir };
-  try {
-    return await work(readConfig(cli.terminal.env, flags));
-  } catch (error) {
-    throw error instanceof ConfigError ? new Failure(null, error.message) : error;
-  }
-}
+const ROW = { "<table>": "", "<id>": "" };
+
+/** Shows and repairs rows. The server's code is loaded only when it runs. */
+export const quarantine: CommandRow = {
+  name: "quarantine",
+  help: "List rows of the database that the service cannot read and has quarantined; show and repair them.",
+  options: { "--tb-data-dir <path>": "the data directory (TB_DATA_DIR, default: ./data)" },
+  examples: {
+    "tightbeam quarantine": "list the rows, with the reason for each",
+    "tightbeam quarantine show endpoints wh_01…": "show the row's columns",
+    "tightbeam quarantine set endpoints wh_01… events '[\"*\"]'": "repair one column, while the service is stopped",
+  },
+  notes:
+    "Only on the service's machine. The service may run while you list and show, but not while you set and delete.",
+  run: list,
+  commands: [
+    {
+      name: "show",
+      arguments: ROW,
+      help: "Show a row as it is stored.",
+      examples: { "tightbeam quarantine show endpoints wh_01…": "every column, and which is wrong" },
+      run: (cli, table: string, id: string, options: Options) => show(cli, options, { table, id }),
+    },
+    {
+      name: "set",
+      arguments: { ...ROW, "<column>": "", "[value]": "the new value; left out with --null" },
+      options: { "--null": "set the column to null" },
+      help: "Set one column of a row. Stop the service first.",
+      examples: { "tightbeam quarantine set customers cust_01… routes '[]'": "remove a customer's routes" },
+      run: (cli, table: string, id: string, column: string, value: string | undefined, options: Options) =>
+        set(cli, options, { table, id }, column, options.null === true ? null : value),
+    },
+    {
+      name: "delete",
+      arguments: ROW,
+      help: "Delete a row, and nothing that refers to it. Stop the service first.",
+      examples: { "tightbeam quarantine delete settings link-key": "the service makes another key" },
+      run: (cli, table: string, id: string, options: Options) => remove(cli, options, { table, id }),
+    },
+  ],
+};
 
 async function list(cli: Cli, options: Options): Promise<void> {
-  const rows = await onData(cli, options, async (config) => {
+  const rows = await onDataDirectory(cli, options.tbDataDir, async (config) => {
     const { listRows } = await import("../server/app/mend.ts");
     return listRows(config);
   });
@@ -80,20 +67,15 @@ async function list(cli: Cli, options: Options): Promise<void> {
     .output()
     .show(rows, (found) =>
       found.length === 0
-        ? "Nothing is set aside: the service can read every row that it has met."
+        ? "Nothing is quarantined: the service could read every row so far."
         : found
             .map(({ table, id, reason, since }) => `${table} ${printable(id)}  ${reason}  (since ${since})`)
             .join("\n"),
     );
 }
 
-interface RowName {
-  table: string;
-  id: string;
-}
-
 async function show(cli: Cli, options: Options, name: RowName): Promise<void> {
-  const row = await onData(cli, options, async (config) => {
+  const row = await onDataDirectory(cli, options.tbDataDir, async (config) => {
     const { showRow } = await import("../server/app/mend.ts");
     return showRow(config, name);
   });
@@ -108,7 +90,7 @@ async function show(cli: Cli, options: Options, name: RowName): Promise<void> {
 
 async function set(cli: Cli, options: Options, name: RowName, column: string, value: string | null | undefined) {
   if (value === undefined) throw new Failure(null, "Give the new value, or --null.");
-  const row = await onData(cli, options, async (config) => {
+  const row = await onDataDirectory(cli, options.tbDataDir, async (config) => {
     const { setColumn } = await import("../server/app/mend.ts");
     return setColumn(config, name, column, value);
   });
@@ -116,7 +98,7 @@ async function set(cli: Cli, options: Options, name: RowName, column: string, va
 }
 
 async function remove(cli: Cli, options: Options, name: RowName): Promise<void> {
-  const row = await onData(cli, options, async (config) => {
+  const row = await onDataDirectory(cli, options.tbDataDir, async (config) => {
     const { deleteRow } = await import("../server/app/mend.ts");
     return deleteRow(config, name);
   });
@@ -125,6 +107,6 @@ async function remove(cli: Cli, options: Options, name: RowName): Promise<void> 
 
 function sayState(reason: string | null): string {
   return reason === null
-    ? "The row can be read: the service takes it up when it starts."
+    ? "The row can be read: the service uses it again after its next start."
     : `It cannot be read: ${reason}.`;
 }

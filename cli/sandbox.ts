@@ -1,68 +1,106 @@
-/** `tightbeam sandbox`: the clock, waiting for events, starting anew; and the phones of contacts. */
+/** `tightbeam sandbox`: the rows of its commands: the clock, waiting for events, the reset, and the phones of contacts. */
 
-import { type Command, Option } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import { EVENT_TYPES, type EventType, type SandboxClock } from "../sdk/wire.ts";
-import { type Cli, examples } from "./command.ts";
+import type { Cli } from "./cli.ts";
+import { type CommandRow, request } from "./command.ts";
 import { eventLine } from "./events.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { listing, type Paint } from "./output.ts";
-import { addPhone } from "./phone.ts";
+import { phone } from "./phone.ts";
 import { oneOf, seconds } from "./values.ts";
 
-/** Adds `sandbox` and what is under it. */
-export function addSandbox(program: Command, cli: Cli): void {
-  const sandbox = program
-    .command("sandbox")
-    .description("Be the contact, move the clock, wait for events, start anew: for customers without a real channel.")
-    .addHelpText(
-      "after",
-      examples({
-        'tightbeam sandbox phone +15005550199 say "Hello"': "a contact writes to you",
-        "tightbeam sandbox clock advance 2h": "what is due by then happens now",
-        "tightbeam sandbox wait --type message.inbound": "until the next one, or the first there is",
-        "tightbeam inbox": "the built-in receiver of webhooks",
-      }),
-    );
-  addPhone(sandbox, cli);
-  addClock(sandbox, cli);
-  addWait(sandbox, cli);
-  addReset(sandbox, cli);
+interface WaitOptions {
+  type?: EventType;
+  message?: string;
+  after?: string;
+  timeout?: number;
 }
 
-function addClock(sandbox: Command, cli: Cli): void {
-  const clock = sandbox
-    .command("clock")
-    .description("Show the sandbox's clock, which drives schedules, expiries and repeats; it only goes forward.")
-    .addHelpText(
-      "after",
-      examples({
-        "tightbeam sandbox clock": "what time it is there",
-        "tightbeam sandbox clock advance 30d": "payment requests expire",
-        "tightbeam sandbox clock reset": "back to the real time",
-      }),
-    )
-    .action(async () => cli.output().show(await cli.client("messages").sandbox.clock.get(), clockDetail));
-  clock
-    .command("advance")
-    .description("Move it on. It is the clock of everybody on this server.")
-    .argument("<time>", "by how much, such as 30s, 5m, 2h or 1d")
-    .addHelpText("after", examples({ "tightbeam sandbox clock advance 5m": "the second repeat of a webhook is due" }))
-    .action(async (by: string) => cli.output().show(await move(cli, (clock) => clock.advance(by)), clockDetail));
-  clock
-    .command("reset")
-    .description("Put it back to the real time.")
-    .addHelpText("after", examples({ "tightbeam sandbox clock reset": "what happened stays" }))
-    .action(async () => cli.output().show(await move(cli, (clock) => clock.reset()), clockDetail));
-}
+const clock: CommandRow = {
+  ...request({
+    name: "clock",
+    help: "Show the sandbox's clock, which drives schedules, expiries and retries. It only moves forward.",
+    examples: {
+      "tightbeam sandbox clock": "its time",
+      "tightbeam sandbox clock advance 30d": "payment requests expire",
+      "tightbeam sandbox clock reset": "back to the real time",
+    },
+    call: (client) => client.sandbox.clock.get(),
+    show: clockDetail,
+  }),
+  commands: [
+    {
+      name: "advance",
+      help: "Advance the clock. All customers of this server share it.",
+      arguments: { "<time>": "by how much, such as 30s, 5m, 2h or 1d" },
+      examples: { "tightbeam sandbox clock advance 5m": "the second retry of a webhook is due" },
+      run: async (cli, by: string) => cli.output().show(await move(cli, (api) => api.advance(by)), clockDetail),
+    },
+    {
+      name: "reset",
+      help: "Set the clock back to the real time.",
+      examples: { "tightbeam sandbox clock reset": "messages and events stay" },
+      run: async (cli) => cli.output().show(await move(cli, (api) => api.reset()), clockDetail),
+    },
+  ],
+};
+
+/** Commands about the sandbox. */
+export const sandbox: CommandRow = {
+  name: "sandbox",
+  help: "Act as a contact, move the clock, wait for events, reset: for customers whose numbers are all on the sandbox.",
+  examples: {
+    'tightbeam sandbox phone +15005550199 say "Hello"': "a contact writes to you",
+    "tightbeam sandbox clock advance 2h": "what is due by then happens now",
+    "tightbeam sandbox wait --type message.inbound": "wait for the first inbound message",
+    "tightbeam inbox": "the built-in receiver of webhooks",
+  },
+  commands: [
+    phone,
+    clock,
+    {
+      name: "wait",
+      help: "Wait for the first event that matches, past events included, and print it.",
+      options: {
+        "--type <type>": { help: "only this type", choices: EVENT_TYPES, parse: oneOf(EVENT_TYPES) },
+        "--message <id>": "only events about this message (msg_…)",
+        "--after <id>": "only events after this one (evt_…)",
+        "--timeout <time>": { help: "for how long, up to 30s (default: 30s)", parse: seconds },
+      },
+      examples: {
+        "tightbeam sandbox wait --message <id> --type message.delivered": "until one message is delivered",
+        "tightbeam sandbox wait --type message.inbound --after <evt> | jq -r .data.text": "the text of a reply",
+      },
+      run: async (cli, { type, message, after, timeout }: WaitOptions) => {
+        const query = { type, messageId: message, after, timeoutSeconds: timeout };
+        const event = await cli.client().sandbox.wait(query);
+        if (event === null) throw new Failure("NOT_YET", "No such event came in time.");
+        cli.output().show(event, (found, paint) => eventLine(found, paint));
+      },
+    },
+    {
+      name: "reset",
+      help: "Delete this customer's messages, chats, contacts, payments, events and deliveries.",
+      options: { "-y, --yes": "do not ask first; required without a terminal" },
+      examples: { "tightbeam sandbox reset --yes": "keys, numbers and endpoints stay" },
+      run: async (cli, { yes }: { yes?: boolean }) => {
+        // Found before the question: the key decides which customer it is.
+        const { baseUrl } = cli.connection("messages");
+        if (!yes) await confirm(cli, `Delete everything of this customer at ${baseUrl}? [y/N] `);
+        cli.output().show(await cli.client().sandbox.reset(), () => "Everything is deleted.");
+      },
+    },
+  ],
+};
 
 type Clock = Tightbeam["sandbox"]["clock"];
 
-/** Moves the clock with the customer's key, and with the admin key where the server has several customers. */
+/** Moves the clock with the customer's key, or with the admin key if the server has several customers. */
 async function move(cli: Cli, by: (clock: Clock) => Promise<SandboxClock>): Promise<SandboxClock> {
   try {
-    return await by(cli.client("messages").sandbox.clock);
+    return await by(cli.client().sandbox.clock);
   } catch (error) {
     if (!(error instanceof TightbeamError) || error.code !== "FORBIDDEN") throw error;
     return await by(cli.client("admin").sandbox.clock);
@@ -73,52 +111,8 @@ function clockDetail({ now, offsetMs }: SandboxClock, paint: Paint): string {
   return listing({ now, ahead: offsetMs === 0 ? "not at all" : `${offsetMs / 1000} s` }, paint);
 }
 
-interface WaitOptions {
-  type?: EventType;
-  message?: string;
-  after?: string;
-  timeout?: number;
-}
-
-function addWait(sandbox: Command, cli: Cli): void {
-  sandbox
-    .command("wait")
-    .description("Wait for the first event that matches, past ones included, and print it.")
-    .addOption(new Option("--type <type>", "only this type").choices(EVENT_TYPES).argParser(oneOf(EVENT_TYPES)))
-    .option("--message <id>", "only about this message (msg_…)")
-    .option("--after <id>", "only after this event (evt_…)")
-    .option("--timeout <time>", "for how long, up to 30s (default: 30s)", seconds)
-    .addHelpText(
-      "after",
-      examples({
-        "tightbeam sandbox wait --message <id> --type message.delivered": "until one message is there",
-        "tightbeam sandbox wait --type message.inbound --after <evt> | jq -r .data.text": "what somebody answers",
-      }),
-    )
-    .action(async ({ type, message, after, timeout }: WaitOptions) => {
-      const query = { type, messageId: message, after, timeoutSeconds: timeout };
-      const event = await cli.client("messages").sandbox.wait(query);
-      if (event === null) throw new Failure("NOT_YET", "No such event came in time.");
-      cli.output().show(event, (told, paint) => eventLine(told, paint));
-    });
-}
-
-function addReset(sandbox: Command, cli: Cli): void {
-  sandbox
-    .command("reset")
-    .description("Delete this customer's messages, chats, contacts, payments, events and deliveries.")
-    .option("-y, --yes", "do not ask first; has to be given where there is no terminal")
-    .addHelpText("after", examples({ "tightbeam sandbox reset --yes": "keys, numbers and endpoints stay" }))
-    .action(async ({ yes }: { yes?: boolean }) => {
-      // Before it is asked: which customer it is depends on the key.
-      const { baseUrl } = cli.connection("messages");
-      if (!yes) await confirm(cli, `Delete everything of this customer at ${baseUrl}? [y/N] `);
-      cli.output().show(await cli.client("messages").sandbox.reset(), () => "Everything is deleted.");
-    });
-}
-
 async function confirm({ terminal }: Cli, question: string): Promise<void> {
-  if (terminal.ask === null) throw new UsageError("this deletes everything of the customer: say so with --yes.");
+  if (terminal.ask === null) throw new UsageError("this deletes everything of the customer: confirm it with --yes.");
   const answer = await terminal.ask(question);
   if (!/^y(es)?$/i.test(answer.trim())) throw new Failure(null, "Nothing was deleted.");
 }

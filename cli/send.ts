@@ -1,6 +1,5 @@
-/** `tightbeam send`: a message out, followed to its end. */
+/** `tightbeam send`: sends a message and follows it until it ends. */
 
-import type { Command } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type {
@@ -14,7 +13,8 @@ import type {
   TimelineEntry,
 } from "../sdk/wire.ts";
 import { CHANNELS } from "../sdk/wire.ts";
-import { type Cli, examples } from "./command.ts";
+import type { Cli } from "./cli.ts";
+import { type CommandRow, present } from "./command.ts";
 import { Failure, wasNeverReached } from "./failure.ts";
 import { listing, type Paint, printable, statusStyle, type Terminal } from "./output.ts";
 import { type Column, table, wrapped } from "./table.ts";
@@ -37,49 +37,55 @@ interface SendOptions {
   timeout: number;
 }
 
-/** Adds `send`. */
-export function addSend(program: Command, cli: Cli): void {
-  program
-    .command("send")
-    .description("Send a message and follow it until it is delivered, or has failed.")
-    .argument("<to>", "phone number (+15005550100) or iMessage e-mail address")
-    .argument("<text>", "what to say; a text that starts with - goes after --")
-    .option("--from <address>", "one of your numbers; by default the one that last wrote with them")
-    .option("--channel <list>", "channels to try, in this order: imessage, sms", oneOrMore(CHANNELS))
-    .option("--no-fallback", "never try a second channel")
-    .option("--at <time>", "send then: ISO 8601 with Z or an offset, at most 30 days ahead; not followed")
-    .option("--callback-url <url>", "also send every event of this message there")
-    .option("--external-id <id>", "your own identifier of it, in its events and as a filter")
-    .option("--metadata <key=value>", "given back in its events; may be repeated", pair)
-    .option("--idempotency-key <key>", "the same key again sends nothing twice")
-    .option("--dry-run", "say what would become of it, and send nothing")
-    .option("--no-follow", "print what was accepted and end")
-    .option("--until <status>", "follow until it is sent, delivered or read", awaitable, "delivered")
-    .option("--timeout <time>", "follow for this long", seconds, 60)
-    .addHelpText(
-      "after",
-      `${examples({
-        'tightbeam send +15005550100 "Hello"': "iMessage, by SMS where there is none",
-        'tightbeam send +15005550102 "Hello" --channel sms': "SMS only",
-        'tightbeam send +15005550101 "Hello" --until read': "wait for the read receipt",
-        [`tightbeam send +15005550100 "Later" --at ${tomorrow()}`]: "schedule it, at most 30 days ahead",
-        'tightbeam send +15005550102 "Hello" --dry-run': "which channel, and how many SMS",
-        'tightbeam send +15005550100 "Hello" --no-follow | jq -r .id': "just the id",
-      })}\n\nExit codes: 0 it got as far as --until, or was accepted and not followed; 1 it was refused, failed, or the` +
-        " time was\nup first (it goes on: see `tightbeam messages get <id>`); 2 wrong usage.",
-    )
-    .action((to: string, text: string, options: SendOptions) => send(cli, to, text, options));
-}
+/** Sends a message. */
+export const send: CommandRow = {
+  name: "send",
+  help: "Send a message and follow it until it is delivered or has failed.",
+  arguments: {
+    "<to>": "phone number (+15005550100) or iMessage e-mail address",
+    "<text>": "the text; a text that starts with - goes after --",
+  },
+  options: {
+    "--from <address>": "one of your numbers (default: the last one that wrote to this recipient)",
+    "--channel <list>": { help: "channels to try, in this order: imessage, sms", parse: oneOrMore(CHANNELS) },
+    "--no-fallback": "never try a second channel",
+    "--at <time>": "send it later: ISO 8601 with Z or an offset, at most 30 days ahead; not followed",
+    "--callback-url <url>": "also send every event of this message there",
+    "--external-id <id>": "your own identifier of it, in its events and as a filter",
+    "--metadata <key=value>": { help: "your own data, returned in its events; may be repeated", parse: pair },
+    "--idempotency-key <key>": "the same key again sends nothing twice",
+    "--dry-run": "show what would happen, and send nothing",
+    "--no-follow": "print what was accepted, and end",
+    "--until <status>": {
+      help: "follow until it is sent, delivered or read",
+      parse: awaitable,
+      default: "delivered",
+    },
+    "--timeout <time>": { help: "follow for this long", parse: seconds, default: 60 },
+  },
+  examples: {
+    'tightbeam send +15005550100 "Hello"': "iMessage, with SMS as fallback",
+    'tightbeam send +15005550102 "Hello" --channel sms': "SMS only",
+    'tightbeam send +15005550101 "Hello" --until read': "wait for the read receipt",
+    [`tightbeam send +15005550100 "Later" --at ${tomorrow()}`]: "schedule it, at most 30 days ahead",
+    'tightbeam send +15005550102 "Hello" --dry-run': "which channel, and how many SMS segments",
+    'tightbeam send +15005550100 "Hello" --no-follow | jq -r .id': "just the id",
+  },
+  notes:
+    "Exit codes: 0 it reached --until, or was accepted and not followed; 1 it was refused or failed, or the time was\n" +
+    "up first (it continues: see `tightbeam messages get <id>`); 2 wrong usage.",
+  run: sendAndFollow,
+};
 
 function awaitable(text: string): SendOptions["until"] {
   return oneOrMore(AWAITABLE)(text, undefined)[0] ?? "delivered";
 }
 
-async function send(cli: Cli, to: string, text: string, options: SendOptions): Promise<void> {
-  const client = cli.client("messages");
+async function sendAndFollow(cli: Cli, to: string, text: string, options: SendOptions): Promise<void> {
+  const client = cli.client();
   const output = cli.output();
   if (options.dryRun === true)
-    return output.show(await client.messages.dryRun(messageOf(to, text, options)), rehearsal);
+    return output.show(await client.messages.dryRun(messageOf(to, text, options)), dryRunDetail);
   const accepted = await accept(client, messageOf(to, text, options), options.idempotencyKey ?? crypto.randomUUID());
   const isFollowed = options.follow && accepted.status !== "scheduled";
   if (!isFollowed) {
@@ -99,11 +105,11 @@ async function send(cli: Cli, to: string, text: string, options: SendOptions): P
     }),
   );
   if (output.json) output.show(message, () => "");
-  complainUnlessDone(message, options);
+  requireReached(message, options);
 }
 
-/** What would become of it: the outcome, then every way considered. */
-function rehearsal(run: DryRun, paint: Paint, width: number): string {
+/** Outcome of a dry run, then every route that was considered. */
+function dryRunDetail(run: DryRun, paint: Paint, width: number): string {
   const { to, from, channel, instanceId, reason, segments, encoding, scheduledAt, quietUntil } = run;
   const facts = {
     to,
@@ -116,7 +122,7 @@ function rehearsal(run: DryRun, paint: Paint, width: number): string {
     scheduledAt,
     quietUntil,
   };
-  const hops = table(run.hops, HOP_COLUMNS, paint, width, "Nothing was considered.");
+  const hops = table(run.hops, HOP_COLUMNS, paint, width, "No route was considered.");
   return `${listing(facts, paint)}\n\n${hops}\n\nNothing was sent.`;
 }
 
@@ -127,19 +133,13 @@ const HOP_COLUMNS: readonly Column<PlannedHop>[] = [
 ];
 
 function messageOf(to: string, text: string, options: SendOptions): SendMessage {
-  const routing = {
-    ...(options.channel === undefined ? {} : { preference: options.channel }),
-    ...(options.fallback ? {} : { fallback: false }),
-  };
+  const { from, at, callbackUrl, externalId, metadata } = options;
+  const routing = present({ preference: options.channel, fallback: options.fallback ? undefined : false });
   return {
     to,
     content: { text },
-    ...(options.from === undefined ? {} : { from: options.from }),
+    ...present({ from, scheduledAt: at, callbackUrl, externalMessageId: externalId, metadata }),
     ...(Object.keys(routing).length === 0 ? {} : { routing }),
-    ...(options.at === undefined ? {} : { scheduledAt: options.at }),
-    ...(options.callbackUrl === undefined ? {} : { callbackUrl: options.callbackUrl }),
-    ...(options.externalId === undefined ? {} : { externalMessageId: options.externalId }),
-    ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
   };
 }
 
@@ -149,13 +149,13 @@ async function accept(client: Tightbeam, message: SendMessage, idempotencyKey: s
   } catch (error) {
     if (!(error instanceof TightbeamError) || error.status !== 0 || wasNeverReached(error)) throw error;
     throw new Failure(error.code, error.message, [
-      "Whether it was accepted is not known. To be sure and not send it twice, run the same command again with:",
+      "It is unknown whether the message was accepted. To make sure without sending it twice, run the same command with:",
       `--idempotency-key ${idempotencyKey}`,
     ]);
   }
 }
 
-/** One line, or two where the terminal is too narrow for it. */
+/** One line, or two if the terminal is too narrow. */
 function summary({ id, to, from, channel }: AcceptedMessage, width: number): string {
   const way = printable(`to ${to}  from ${from}  by ${channel}`);
   return `${id}${id.length + 2 + way.length > width ? "\n" : "  "}${way}`;
@@ -168,10 +168,10 @@ function endOf(message: AcceptedMessage): string {
 const ENDED: readonly MessageStatus[] = ["failed", "cancelled", "unsent"];
 const PROGRESS: readonly MessageStatus[] = ["sent", "delivered", "read"];
 const POLL_MS_FIRST = 100;
-/** Doubled up to this, so that a minute of following costs about a third of the default rate limit of 100. */
+/** The poll interval doubles up to this: a minute of following costs about a third of the default rate limit of 100. */
 const POLL_MS_MAX = 2_000;
 
-/** Looks at the message until it ended, has reached `until` or the time is up; a server that restarts is waited for. */
+/** Polls the message until it ends, reaches `until` or the time is up. Waits for a server that restarts. */
 async function follow(
   client: Tightbeam,
   terminal: Terminal,
@@ -202,7 +202,7 @@ function hasReached(status: MessageStatus, until: MessageStatus): boolean {
   return PROGRESS.indexOf(status) >= PROGRESS.indexOf(until);
 }
 
-function complainUnlessDone(message: Message, options: SendOptions): void {
+function requireReached(message: Message, options: SendOptions): void {
   if (hasReached(message.status, options.until)) return;
   if (message.status === "failed") {
     const provider = message.providerErrorCode === null ? [] : [`providerErrorCode: ${message.providerErrorCode}`];
@@ -210,7 +210,7 @@ function complainUnlessDone(message: Message, options: SendOptions): void {
   }
   if (ENDED.includes(message.status))
     throw new Failure(message.status.toUpperCase(), `The message was ${message.status}.`);
-  throw new Failure("NOT_YET", `The message is ${message.status} after ${options.timeout} s, and goes on.`, [
+  throw new Failure("NOT_YET", `The message is ${message.status} after ${options.timeout} s, and continues.`, [
     `Look again with: tightbeam messages get ${message.id}`,
   ]);
 }

@@ -1,42 +1,40 @@
-/** `tightbeam trigger`: makes an event happen, really, through the sandbox, and waits for it. */
+/** `tightbeam trigger`: makes an event happen through the sandbox, and waits for it. */
 
-import { Argument, type Command } from "commander";
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import { EVENT_TYPES, type Event, type EventType } from "../sdk/wire.ts";
-import { type Cli, examples } from "./command.ts";
+import type { Cli } from "./cli.ts";
+import type { CommandRow } from "./command.ts";
 import { eventLine } from "./events.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { table } from "./table.ts";
 import { oneOf } from "./values.ts";
 
-/** The most that the service waits at once, and more than any of the steps takes. */
+/** The longest wait that the service accepts; every trigger takes less. */
 const EVENT_SECONDS_MAX = 30;
 
-/** Adds `trigger`. */
-export function addTrigger(program: Command, cli: Cli): void {
-  program
-    .command("trigger")
-    .description("Make an event happen in the sandbox, by the steps that really lead to it, and wait for it.")
-    .addArgument(
-      new Argument("[event]", "its type, such as message.read").choices(EVENT_TYPES).argParser(oneOf(EVENT_TYPES)),
-    )
-    .option("--list", "list every type, and what makes it happen")
-    .addHelpText(
-      "after",
-      `${examples({
-        "tightbeam trigger message.failed": "send to somebody who cannot be reached",
-        "tightbeam trigger payment.request.paid": "ask somebody for money who pays",
-        "tightbeam trigger --list": "what there is, by which steps",
-        "tightbeam listen --forward-to 3000": "in another terminal: have it forwarded to your receiver",
-      })}\n\nIt works for customers of the sandbox only, and sends to its numbers. What it makes stays: \`tightbeam sandbox reset\`.`,
-    )
-    .action(async (type: EventType | undefined, { list }: { list?: boolean }) => {
-      if (list) await showAll(cli);
-      else if (type === undefined) throw new UsageError("which event? tightbeam trigger --list shows them.");
-      else await trigger(cli, type);
-    });
-}
+/** Makes an event happen in the sandbox. */
+export const trigger: CommandRow = {
+  name: "trigger",
+  help: "Make an event happen in the sandbox, by the steps that really lead to it, and wait for it.",
+  arguments: {
+    "[event]": { help: "its type, such as message.read", choices: EVENT_TYPES, parse: oneOf(EVENT_TYPES) },
+  },
+  options: { "--list": "list every type, and its steps" },
+  examples: {
+    "tightbeam trigger message.failed": "send to a number that cannot be reached",
+    "tightbeam trigger payment.request.paid": "request money from a contact that pays",
+    "tightbeam trigger --list": "every type, and its steps",
+    "tightbeam listen --forward-to 3000": "in another terminal: forward it to your receiver",
+  },
+  notes:
+    "Only for customers of the sandbox; it sends to the sandbox's numbers. Its messages stay until `tightbeam sandbox reset`.",
+  run: async (cli, type: EventType | undefined, options: { list?: boolean }) => {
+    if (options.list) return await showAll(cli);
+    if (type === undefined) throw new UsageError("which event? tightbeam trigger --list shows them.");
+    await triggerEvent(cli, type);
+  },
+};
 
 async function showAll(cli: Cli): Promise<void> {
   const { TRIGGERS } = await import("./triggers.ts");
@@ -55,15 +53,15 @@ async function showAll(cli: Cli): Promise<void> {
   );
 }
 
-async function trigger(cli: Cli, type: EventType): Promise<void> {
+async function triggerEvent(cli: Cli, type: EventType): Promise<void> {
   const { TRIGGERS } = await import("./triggers.ts");
-  const found = TRIGGERS[type];
-  const client = cli.client("messages");
+  const { steps, run } = TRIGGERS[type];
+  const client = cli.client();
   await requireSandbox(client);
   const output = cli.output();
-  output.progress((paint) => paint("dim", found.steps));
+  output.progress((paint) => paint("dim", steps));
   const after = (await client.events.list({ limit: 1 })).events[0]?.id;
-  const { messageId } = await found.run(client);
+  const { messageId } = await run(client);
   const event: Event | null = await client.sandbox.wait({
     type,
     after,
@@ -71,10 +69,10 @@ async function trigger(cli: Cli, type: EventType): Promise<void> {
     timeoutSeconds: EVENT_SECONDS_MAX,
   });
   if (event === null) throw new Failure("NOT_YET", `No ${type} came within ${EVENT_SECONDS_MAX} s.`);
-  output.show(event, (told, paint) => eventLine(told, paint));
+  output.show(event, (found, paint) => eventLine(found, paint));
 }
 
-/** The steps send to made-up numbers: with a real channel that would cost money, or reach somebody. */
+/** The steps send to made-up numbers: through a real instance that would cost money, or reach somebody. */
 async function requireSandbox(client: Tightbeam): Promise<void> {
   try {
     await client.sandbox.clock.get();

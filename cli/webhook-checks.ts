@@ -3,11 +3,11 @@
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { Delivery, Webhook } from "../sdk/wire.ts";
+import { broken, type CheckResult, ok, warning } from "./check-result.ts";
 import { isAccepted, resultOf } from "./deliveries.ts";
-import { broken, type Finding, ok, warning } from "./finding.ts";
 
 /** Endpoints, their last deliveries, and the address of the server that is in them. Rejects as the client does. */
-export async function webhookFindings(client: Tightbeam): Promise<Finding[]> {
+export async function webhookFindings(client: Tightbeam): Promise<CheckResult[]> {
   const endpoints = await client.webhooks.endpoints.list();
   return [
     ...endpointFindings(endpoints),
@@ -16,7 +16,7 @@ export async function webhookFindings(client: Tightbeam): Promise<Finding[]> {
   ];
 }
 
-function endpointFindings(endpoints: Webhook[]): Finding[] {
+function endpointFindings(endpoints: Webhook[]): CheckResult[] {
   if (endpoints.length === 0) {
     return [
       warning(
@@ -36,7 +36,7 @@ function endpointFindings(endpoints: Webhook[]): Finding[] {
 /** How many of the last deliveries are looked at. */
 const LAST = 100;
 
-async function deliveryFindings({ webhooks }: Tightbeam, endpoints: Webhook[]): Promise<Finding[]> {
+async function deliveryFindings({ webhooks }: Tightbeam, endpoints: Webhook[]): Promise<CheckResult[]> {
   const { deliveries } = await webhooks.deliveries.list({ limit: LAST });
   const kept = new Set(endpoints.filter(({ active }) => active).map(({ id }) => id));
   const tried = deliveries.filter(
@@ -47,7 +47,7 @@ async function deliveryFindings({ webhooks }: Tightbeam, endpoints: Webhook[]): 
   return [...byUrl].map(([url, ofUrl]) => deliveryFinding(url, ofUrl));
 }
 
-function deliveryFinding(url: string, deliveries: Delivery[]): Finding {
+function deliveryFinding(url: string, deliveries: Delivery[]): CheckResult {
   const attempts = deliveries
     .flatMap((delivery) => delivery.attempts.map((attempt) => ({ delivery, attempt })))
     .sort((one, other) => other.attempt.at.localeCompare(one.attempt.at));
@@ -91,7 +91,7 @@ function remedyFor({ status, error }: Delivery["attempts"][0]): string {
 const LOOPBACK = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/i;
 
 /** Links of attachments begin with the server's public address: a receiver elsewhere cannot open one of loopback. */
-async function publicAddressFindings({ sandbox, messages }: Tightbeam, endpoints: Webhook[]): Promise<Finding[]> {
+async function publicAddressFindings({ sandbox, messages }: Tightbeam, endpoints: Webhook[]): Promise<CheckResult[]> {
   const links = await Promise.all([
     sandbox.inbox.get().then(({ url }) => [url], none),
     messages.list({ limit: 100 }).then((page) => page.messages.flatMap((message) => linksOf(message.attachments))),

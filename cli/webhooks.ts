@@ -1,184 +1,159 @@
-/** `tightbeam webhooks`: where events go, and whether they got there. */
+/** `tightbeam webhooks`: the rows of its commands, and how an endpoint is shown. */
 
-import type { Command } from "commander";
 import { EVENT_TYPES, type EventType, type Webhook } from "../sdk/wire.ts";
-import { type Cli, examples } from "./command.ts";
-import { addDeliveries, showAttempt, untilAttempted } from "./deliveries.ts";
+import { type CommandRow, present, request } from "./command.ts";
+import { deliveryCommands, showAttempt, untilAttempted } from "./deliveries.ts";
 import { UsageError } from "./failure.ts";
 import { listing, type Paint, statusStyle } from "./output.ts";
 import { table } from "./table.ts";
 import { oneOrMore, seconds, wholeNumber } from "./values.ts";
 
+const ENDPOINT = { "[id]": "endpoint id (wh_…); default: the primary endpoint" };
 const EVENT_CHOICES = ["*", ...EVENT_TYPES] as const;
+const NOT_CONFIGURED = "No webhook is configured: tightbeam webhooks set <url>";
 
-/** Adds `webhooks` and what is under it. */
-export function addWebhooks(program: Command, cli: Cli): void {
-  const webhooks = program
-    .command("webhooks")
-    .description("Say where events go, try it, and see what was delivered.")
-    .addHelpText(
-      "after",
-      examples({
-        "tightbeam webhooks set https://example.com/hook": "send every event there",
-        "tightbeam webhooks test": "send one event now and wait for the answer",
-        "tightbeam webhooks deliveries --status exhausted": "what never arrived",
-        "tightbeam webhooks replay --since 2031-05-01T09:00:00Z": "send the events since then again",
-      }),
-    );
-  addConfiguration(webhooks, cli);
-  addSet(webhooks, cli);
-  addTest(webhooks, cli);
-  addDeliveries(webhooks, cli);
-  addReplay(webhooks, cli);
-  addRotateSecret(webhooks, cli);
+interface SetOptions {
+  events?: (EventType | "*")[];
+  secret?: string;
+  maxInFlight?: number;
 }
 
-function addConfiguration(webhooks: Command, cli: Cli): void {
-  webhooks
-    .command("get")
-    .description("Show the configuration, or another endpoint.")
-    .argument("[id]", "endpoint id (wh_…)")
-    .addHelpText("after", examples({ "tightbeam webhooks get | jq -r .url": "just the address" }))
-    .action(async (id: string | undefined) => {
-      const routes = cli.client("messages").webhooks;
-      const webhook = id === undefined ? await routes.get() : await routes.endpoints.get(id);
-      cli.output().show(webhook, (found, paint) => (found === null ? NOT_CONFIGURED : detail(found, paint)));
-    });
-  webhooks
-    .command("list")
-    .description("List every endpoint, the configuration first.")
-    .addHelpText("after", examples({ "tightbeam webhooks list | jq -r '.[].id'": "just the ids" }))
-    .action(async () => {
-      const all = await cli.client("messages").webhooks.endpoints.list();
-      cli.output().show(all, (rows, paint, width) =>
+interface ReplayOptions {
+  since: string;
+  until?: string;
+  types?: EventType[];
+}
+
+/** Commands about endpoints and their deliveries. */
+export const webhooks: CommandRow = {
+  name: "webhooks",
+  help: "Set where events are sent, test it, and see what was delivered.",
+  examples: {
+    "tightbeam webhooks set https://example.com/hook": "send every event there",
+    "tightbeam webhooks test": "send one event now and wait for the response",
+    "tightbeam webhooks deliveries --status exhausted": "what was never delivered",
+    "tightbeam webhooks replay --since 2031-05-01T09:00:00Z": "send the events since then again",
+  },
+  commands: [
+    request({
+      name: "get",
+      help: "Show the primary endpoint, or another one.",
+      arguments: ENDPOINT,
+      examples: { "tightbeam webhooks get | jq -r .url": "just the address" },
+      call: ({ webhooks: api }, id: string | undefined): PromiseLike<Webhook | null> =>
+        id === undefined ? api.get() : api.endpoints.get(id),
+      show: (found, paint) => (found === null ? NOT_CONFIGURED : detail(found, paint)),
+    }),
+    request({
+      name: "list",
+      help: "List every endpoint, the primary endpoint first.",
+      examples: { "tightbeam webhooks list | jq -r '.[].id'": "just the ids" },
+      call: (client) => client.webhooks.endpoints.list(),
+      show: (all, paint, width) =>
         table(
-          rows,
+          all,
           [
-            { title: "ID", value: (row) => row.id },
-            { title: "STATE", value: stateOf, style: (row) => statusStyle(stateOf(row)) },
-            { title: "EVENTS", value: (row) => (row.events.includes("*") ? "all" : row.events.length) },
-            { title: "NAME", value: (row) => row.name },
-            { title: "URL", value: (row) => row.url },
+            { title: "ID", value: (webhook) => webhook.id },
+            { title: "STATE", value: stateOf, style: (webhook) => statusStyle(stateOf(webhook)) },
+            { title: "EVENTS", value: ({ events }) => (events.includes("*") ? "all" : events.length) },
+            { title: "NAME", value: (webhook) => webhook.name },
+            { title: "URL", value: (webhook) => webhook.url },
           ],
           paint,
           width,
           NOT_CONFIGURED,
         ),
-      );
-    });
-  webhooks
-    .command("delete")
-    .description("Remove the configuration, or another endpoint. Its waiting deliveries are cancelled.")
-    .argument("[id]", "endpoint id (wh_…)")
-    .addHelpText("after", examples({ "tightbeam webhooks delete": "the signing secret stays for the next one" }))
-    .action(async (id: string | undefined) =>
-      cli.output().show(await cli.client("messages").webhooks.delete(id), (deleted) => `${deleted.id} deleted`),
-    );
-}
-
-const NOT_CONFIGURED = "No webhook is configured: tightbeam webhooks set <url>";
-
-function addSet(webhooks: Command, cli: Cli): void {
-  webhooks
-    .command("set")
-    .description("Make the configuration, or change it: every event of these types is sent to this address, signed.")
-    .argument("<url>", "HTTPS address of your receiver; http://localhost works with a server for trying things out")
-    .option(
-      "--events <list>",
-      "event types with commas between; may be repeated (default: all)",
-      oneOrMore(EVENT_CHOICES),
-    )
-    .option("--secret <secret>", "sign with this secret; left out, the one there is stays, or one is made and shown")
-    .option("--max-in-flight <n>", "at most so many at once, 1 to 256; left out, it stays as it is", wholeNumber(1))
-    .addHelpText(
-      "after",
-      `${examples({
+    }),
+    request({
+      name: "delete",
+      help: "Delete the primary endpoint, or another one. Its waiting deliveries are cancelled.",
+      arguments: ENDPOINT,
+      examples: { "tightbeam webhooks delete": "the next primary endpoint keeps the signing secret" },
+      call: (client, id: string | undefined) => client.webhooks.delete(id),
+      show: ({ id }) => `${id} deleted`,
+    }),
+    request({
+      name: "set",
+      help: "Set your primary webhook endpoint, or change it. Events of these types are sent there, signed.",
+      arguments: {
+        "<url>": "HTTPS address of your receiver; http://localhost works with a server for trying things out",
+      },
+      options: {
+        "--events <list>": {
+          help: "event types with commas between; may be repeated (default: all)",
+          parse: oneOrMore(EVENT_CHOICES),
+        },
+        "--secret <secret>": "signing secret (default: the present one, or a new one that is shown)",
+        "--max-in-flight <n>": {
+          help: "deliveries at a time, 1 to 256 (default: unchanged)",
+          parse: wholeNumber(1),
+        },
+      },
+      examples: {
         "tightbeam webhooks set https://example.com/hook": "every event",
         "tightbeam webhooks set https://example.com/hook --events message.delivered,message.failed": "two types",
         "tightbeam webhooks set http://localhost:3000/hook": "your own machine",
-      })}\n\nEvent types: ${EVENT_TYPES.join(" ")}`,
-    )
-    .action(async (url: string, options: { events?: (EventType | "*")[]; secret?: string; maxInFlight?: number }) => {
-      const webhook = await cli.client("messages").webhooks.set({
-        url,
-        events: options.events ?? ["*"],
-        ...(options.secret === undefined ? {} : { secret: options.secret }),
-        ...(options.maxInFlight === undefined ? {} : { maxInFlight: options.maxInFlight }),
-      });
-      cli.output().show(webhook, detail);
-    });
-}
-
-function addTest(webhooks: Command, cli: Cli): void {
-  webhooks
-    .command("test")
-    .description("Send a webhook.test event now, and wait for what the receiver answers.")
-    .argument("[id]", "endpoint id (wh_…); the configuration when left out")
-    .addHelpText(
-      "after",
-      `${examples({ "tightbeam webhooks test && echo works": "exit code 1 when it was not taken" })}`,
-    )
-    .action(async (id: string | undefined) => {
-      const routes = cli.client("messages").webhooks;
-      const delivery = await routes.test(id);
-      showAttempt(cli, await untilAttempted(routes.deliveries, cli.terminal, delivery, 0));
-    });
-}
-
-function addReplay(webhooks: Command, cli: Cli): void {
-  webhooks
-    .command("replay")
-    .description("Send the events of a time again, those that were missed while an endpoint was away included.")
-    .argument("[id]", "endpoint id (wh_…); the configuration when left out")
-    .requiredOption("--since <time>", "from this time on (ISO 8601)")
-    .option("--until <time>", "and before this time (ISO 8601)")
-    .option("--types <list>", "only these event types, with commas between", oneOrMore(EVENT_TYPES))
-    .addHelpText(
-      "after",
-      examples({
-        "tightbeam webhooks replay --since 2031-05-01T09:00:00Z": "to the configuration",
+      },
+      notes: `Event types: ${EVENT_TYPES.join(" ")}`,
+      call: (client, url: string, { events = ["*"], secret, maxInFlight }: SetOptions) =>
+        client.webhooks.set({ url, events, ...present({ secret, maxInFlight }) }),
+      show: detail,
+    }),
+    {
+      name: "test",
+      help: "Send a webhook.test event now, and wait for the receiver's response.",
+      arguments: ENDPOINT,
+      examples: { "tightbeam webhooks test && echo works": "exit code 1 unless the response is a 2xx" },
+      run: async (cli, id: string | undefined) => {
+        const { test, deliveries } = cli.client().webhooks;
+        showAttempt(cli, await untilAttempted(deliveries, cli.terminal, await test(id), 0));
+      },
+    },
+    ...deliveryCommands,
+    {
+      name: "replay",
+      help: "Send the events of a period again, including those missed while the endpoint was away.",
+      arguments: ENDPOINT,
+      options: {
+        "--since <time>": { help: "start of the period (ISO 8601)", required: true },
+        "--until <time>": "end of the period (ISO 8601)",
+        "--types <list>": { help: "only these event types, with commas between", parse: oneOrMore(EVENT_TYPES) },
+      },
+      examples: {
+        "tightbeam webhooks replay --since 2031-05-01T09:00:00Z": "to the primary endpoint",
         "tightbeam webhooks replay <id> --since 2031-05-01T09:00:00Z --types message.inbound": "one type",
-      }),
-    )
-    .action(async (id: string | undefined, options: { since: string; until?: string; types?: EventType[] }) => {
-      const routes = cli.client("messages").webhooks;
-      const target = id ?? (await routes.get())?.id;
-      if (target === undefined) throw new UsageError("no webhook is configured, and no endpoint was named.");
-      const replayed = await routes.replay(target, options);
-      cli.output().show(replayed, ({ deliveries }) => `${deliveries} deliveries under way to ${target}`);
-    });
-}
+      },
+      run: async (cli, id: string | undefined, options: ReplayOptions) => {
+        const { webhooks: api } = cli.client();
+        const target = id ?? (await api.get())?.id;
+        if (target === undefined) throw new UsageError("no webhook is configured, and no endpoint was named.");
+        const replayed = await api.replay(target, options);
+        cli.output().show(replayed, ({ deliveries }) => `${deliveries} deliveries under way to ${target}`);
+      },
+    },
+    request({
+      name: "rotate-secret",
+      help: "Create a new signing secret and show it once.",
+      arguments: ENDPOINT,
+      options: {
+        "--grace <time>": { help: "how long the old secret signs too, up to 7d (default: 0)", parse: seconds },
+      },
+      examples: { "tightbeam webhooks rotate-secret --grace 1d": "time to change the receiver" },
+      call: (client, id: string | undefined, { grace }: { grace?: number }) =>
+        client.webhooks.rotateSecret(id, grace === undefined ? undefined : { gracePeriodSeconds: grace }),
+      show: detail,
+    }),
+  ],
+};
 
-function addRotateSecret(webhooks: Command, cli: Cli): void {
-  webhooks
-    .command("rotate-secret")
-    .description("Make a new signing secret and show it once.")
-    .argument("[id]", "endpoint id (wh_…); the configuration when left out")
-    .option("--grace <time>", "how long the old secret signs too, up to 7d (default: 0)", seconds)
-    .addHelpText("after", examples({ "tightbeam webhooks rotate-secret --grace 1d": "time to change the receiver" }))
-    .action(async (id: string | undefined, { grace }: { grace?: number }) => {
-      const body = grace === undefined ? undefined : { gracePeriodSeconds: grace };
-      cli.output().show(await cli.client("messages").webhooks.rotateSecret(id, body), detail);
-    });
-}
-
-function stateOf(webhook: Webhook): string {
-  return webhook.active ? "active" : "paused";
+function stateOf({ active }: Webhook): string {
+  return active ? "active" : "paused";
 }
 
 function detail(webhook: Webhook, paint: Paint): string {
-  const facts = listing(
-    {
-      id: webhook.id,
-      name: webhook.name,
-      url: webhook.url,
-      events: webhook.events.join(", "),
-      state: stateOf(webhook),
-      "at once": webhook.maxInFlight,
-      secret: webhook.secret,
-    },
-    paint,
-  );
-  if (webhook.secret === undefined) return facts;
+  const { id, name, url, events, maxInFlight, secret } = webhook;
+  const state = stateOf(webhook);
+  const facts = listing({ id, name, url, events: events.join(", "), state, "at once": maxInFlight, secret }, paint);
+  if (secret === undefined) return facts;
   return `${facts}\n\n${paint("yellow", "This is the only time that the secret is shown.")}`;
 }

@@ -1,4 +1,4 @@
-/** How `events resend` reaches a `listen` that runs: a socket of its user's own, in a directory only that user can enter. */
+/** The socket by which `events resend` reaches a running `listen`, in a directory that only its user can enter. */
 
 import { randomBytes } from "node:crypto";
 import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
@@ -6,22 +6,22 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Forward } from "./forward.ts";
 
-/** A line of either side is shorter. */
+/** Longest line of either side. */
 const LINE_LENGTH_MAX = 16_384;
 /** An attempt ends within 30 s; this is a little more. */
-const ANSWER_MS_MAX = 35_000;
-/** Longest path that every system takes for a socket, in bytes. */
+const RESPONSE_MS_MAX = 35_000;
+/** Longest path of a socket that every system accepts, in bytes. */
 const PATH_LENGTH_MAX = 100;
 const NAME = /^listen-[0-9a-f]{8}\.sock$/;
 
-/** What a listener answers: the attempt it made; null when the event is not one of its customer's. */
+/** Forwards an event again; null if the event does not belong to the listener's customer. */
 export type Resend = (eventId: string) => Promise<Forward | null>;
 
 /**
- * Lets `tellListeners` ask this process, until what it answers is called. Null where there can be no such socket: on
- * Windows, or where the directory's path is too long for one.
+ * Serves `requestResends` of other processes until the returned function is called. Returns null if there can be no
+ * such socket: on Windows, or if the directory's path is too long.
  */
-export async function hearResends(directory: string, resend: Resend): Promise<(() => void) | null> {
+export async function serveResends(directory: string, resend: Resend): Promise<(() => void) | null> {
   const path = join(directory, `listen-${randomBytes(4).toString("hex")}.sock`);
   if (process.platform === "win32" || Buffer.byteLength(path) > PATH_LENGTH_MAX) return null;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -44,28 +44,28 @@ export async function hearResends(directory: string, resend: Resend): Promise<((
   };
 }
 
-/** Asks every `listen` of this user to forward the event once more; answers what those of its customer did. */
-export async function tellListeners(directory: string, eventId: string): Promise<Forward[]> {
+/** Requests another forward of the event from every running `listen` of this user. Returns those that were made. */
+export async function requestResends(directory: string, eventId: string): Promise<Forward[]> {
   let names: string[];
   try {
     names = readdirSync(directory).filter((name) => NAME.test(name));
   } catch {
     return [];
   }
-  const answers = await Promise.all(names.map((name) => ask(join(directory, name), eventId)));
-  return answers.filter((answer) => answer !== null);
+  const forwards = await Promise.all(names.map((name) => requestResend(join(directory, name), eventId)));
+  return forwards.filter((forward) => forward !== null);
 }
 
-async function ask(path: string, eventId: string): Promise<Forward | null> {
+async function requestResend(path: string, eventId: string): Promise<Forward | null> {
   const socket = connect(path);
-  const deadline = setTimeout(() => socket.destroy(), ANSWER_MS_MAX);
+  const deadline = setTimeout(() => socket.destroy(), RESPONSE_MS_MAX);
   try {
     await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
     socket.on("error", () => {});
     socket.write(`${eventId}\n`);
     return JSON.parse(await lineFrom(socket)) as Forward | null;
   } catch (error) {
-    // Nobody is behind it any more: it was killed before it could take it away.
+    // Its process was killed before it could remove the socket.
     if (error instanceof Error && "code" in error && error.code === "ECONNREFUSED") rmSync(path, { force: true });
     return null;
   } finally {
@@ -74,7 +74,7 @@ async function ask(path: string, eventId: string): Promise<Forward | null> {
   }
 }
 
-/** The first line that comes. Rejects when the other end closes before, or says too much. */
+/** The first line. Rejects if the other end closes before, or if the line is too long. */
 function lineFrom(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
@@ -85,6 +85,6 @@ function lineFrom(socket: Socket): Promise<string> {
       if (end >= 0) resolve(text.slice(0, end));
       else if (text.length > LINE_LENGTH_MAX) socket.destroy();
     });
-    socket.on("close", () => reject(new Error("it closed")));
+    socket.on("close", () => reject(new Error("the socket closed")));
   });
 }
