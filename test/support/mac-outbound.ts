@@ -2,15 +2,15 @@
 
 import type { TestContext } from "node:test";
 import type { MessageId } from "../../server/core/id.ts";
-import { Chats } from "../../server/providers/bluebubbles/chats.ts";
+import { createActions } from "../../server/providers/bluebubbles/actions.ts";
+import { ChatGuids } from "../../server/providers/bluebubbles/chat-guids.ts";
 import { MacClient } from "../../server/providers/bluebubbles/client.ts";
-import { createCommands } from "../../server/providers/bluebubbles/commands.ts";
 import { MacHealth } from "../../server/providers/bluebubbles/health.ts";
 import type { Mac } from "../../server/providers/bluebubbles/mac.ts";
 import { NewGroups } from "../../server/providers/bluebubbles/new-groups.ts";
-import { NewChats, Pace } from "../../server/providers/bluebubbles/pace.ts";
-import { Sender } from "../../server/providers/bluebubbles/send.ts";
-import { macosMajor } from "../../server/providers/bluebubbles/standing.ts";
+import { NewChatLimit, PrivateApiRateLimiter } from "../../server/providers/bluebubbles/rate-limiter.ts";
+import { MacSender } from "../../server/providers/bluebubbles/send.ts";
+import { macosMajor } from "../../server/providers/bluebubbles/status.ts";
 import type { Memory, Outbound, Outcome, OwnAddress, Signal } from "../../server/providers/provider.ts";
 import { SimulatedClock } from "./clock.ts";
 import { type Mac as FakeMac, type MacOptions, startMac } from "./mac/mac.ts";
@@ -77,7 +77,7 @@ export async function stageMac(t: TestContext, options: StageOptions = {}) {
       process = await begin();
       if (dies) t.after(() => dead.stop());
     },
-    /** A message of its own id, to a phone that has iMessage unless told otherwise. */
+    /** A message of its own id, to a phone that has iMessage unless signals otherwise. */
     message(more: Partial<Outbound> = {}): Outbound {
       messages += 1;
       const messageId = `msg_${String(messages).padStart(4, "0")}` as MessageId;
@@ -87,7 +87,8 @@ export async function stageMac(t: TestContext, options: StageOptions = {}) {
       driven(fake, clock, process.sender.send(message, abort)),
     sendAll: (messages: readonly Outbound[]): Promise<Outcome[]> =>
       driven(fake, clock, Promise.all(messages.map((message) => process.sender.send(message, NEVER)))),
-    settle: (message: Outbound): Promise<Outcome | "absent"> => driven(fake, clock, process.sender.settle(message)),
+    reconcile: (message: Outbound): Promise<Outcome | "absent"> =>
+      driven(fake, clock, process.sender.reconcile(message)),
     driven: <Value>(work: Promise<Value>): Promise<Value> => driven(fake, clock, work),
   };
 }
@@ -104,8 +105,8 @@ interface Parts {
 
 /** One process: what it holds in memory dies with it. */
 async function beginProcess({ fake, clock, entries, disk, password, newChatsPerHour, numbers }: Parts) {
-  const told: Signal[] = [];
-  const watched: string[] = [];
+  const signals: Signal[] = [];
+  const polled: string[] = [];
   const faults: unknown[] = [];
   const changes = { count: 0 };
   const own: OwnAddress[] = numbers.map((address, index) => ({
@@ -125,32 +126,32 @@ async function beginProcess({ fake, clock, entries, disk, password, newChatsPerH
   });
   const settings = { url: fake.url, password, ingest: "webhook", newChatsPerHour } as const;
   const client = new MacClient({ ...settings, clock });
-  const pace = new Pace(clock);
-  const health = new MacHealth({ client, pace, clock, numbers: context.numbers, changed: context.changed });
-  const chats = new Chats({ client, macosMajor: () => macosMajor(health.info) });
-  const mac: Mac = { context, settings, client, pace, chats, health };
-  const tell = async (signal: Signal) => {
-    told.push(signal);
+  const rateLimiter = new PrivateApiRateLimiter(clock);
+  const health = new MacHealth({ client, rateLimiter, clock, numbers: context.numbers, changed: context.changed });
+  const chatGuids = new ChatGuids({ client, macosMajor: () => macosMajor(health.info) });
+  const mac: Mac = { context, settings, client, rateLimiter, chatGuids, health };
+  const report = async (signal: Signal) => {
+    signals.push(signal);
     return "applied" as const;
   };
-  const newGroups = new NewGroups(mac, tell);
-  const sender = new Sender(mac, new NewChats(clock, memory, newChatsPerHour), {
-    watch: (guid) => void watched.push(guid),
-    groupMade: (message, guid) => newGroups.made(message, guid),
-    tell,
+  const newGroups = new NewGroups(mac, report);
+  const sender = new MacSender(mac, new NewChatLimit(clock, memory, newChatsPerHour), {
+    pollReceipts: (guid) => void polled.push(guid),
+    groupCreated: (message, guid) => newGroups.groupCreated(message, guid),
+    report,
   });
   await Promise.all([sender.load(), newGroups.load()]);
   return {
     mac,
     sender,
     newGroups,
-    commands: createCommands(mac, newGroups),
-    told,
-    watched,
+    commands: createActions(mac, newGroups),
+    signals,
+    polled,
     faults,
     changes,
     async stop(): Promise<void> {
-      pace.stop();
+      rateLimiter.stop();
       health.stop();
       await client.close();
       await sender.stop();

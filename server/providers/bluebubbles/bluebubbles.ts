@@ -20,17 +20,17 @@ import type {
   ProviderContext,
   Signal,
 } from "../provider.ts";
-import { Chats } from "./chats.ts";
+import { createActions } from "./actions.ts";
+import { ChatGuids } from "./chat-guids.ts";
 import { MacClient } from "./client.ts";
-import { createCommands } from "./commands.ts";
 import { MacHealth } from "./health.ts";
 import { Ingest } from "./ingest.ts";
 import type { Mac, MacSettings } from "./mac.ts";
 import { NewGroups } from "./new-groups.ts";
 import { down } from "./outcomes.ts";
-import { NewChats, Pace } from "./pace.ts";
-import { Sender } from "./send.ts";
-import { macosMajor } from "./standing.ts";
+import { NewChatLimit, PrivateApiRateLimiter } from "./rate-limiter.ts";
+import { MacSender } from "./send.ts";
+import { macosMajor } from "./status.ts";
 
 /**
  * `concurrency` is twice what the Mac does in a second; it tells of a payment with what is in it. A hand-over is at its
@@ -60,7 +60,7 @@ class Bluebubbles implements Provider {
   readonly actions: Partial<Actions>;
   readonly #mac: Mac;
   readonly #ingest: Ingest;
-  readonly #sender: Sender;
+  readonly #sender: MacSender;
   readonly #newGroups: NewGroups;
   #isStopped = false;
   #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the Mac is not connected yet"));
@@ -70,13 +70,13 @@ class Bluebubbles implements Provider {
     this.#ingest = new Ingest(this.#mac);
     this.#newGroups = new NewGroups(this.#mac, (signal) => this.#signals(signal));
     const { clock, memory } = context;
-    const newChats = new NewChats(clock, memory, this.#mac.settings.newChatsPerHour);
-    this.#sender = new Sender(this.#mac, newChats, {
-      watch: (guid, channel) => this.#ingest.watch(guid, channel),
-      groupMade: (message, guid) => this.#newGroups.made(message, guid),
-      tell: (signal) => this.#signals(signal),
+    const newChats = new NewChatLimit(clock, memory, this.#mac.settings.newChatsPerHour);
+    this.#sender = new MacSender(this.#mac, newChats, {
+      pollReceipts: (guid, channel) => this.#ingest.pollReceipts(guid, channel),
+      groupCreated: (message, guid) => this.#newGroups.groupCreated(message, guid),
+      report: (signal) => this.#signals(signal),
     });
-    this.actions = createCommands(this.#mac, this.#newGroups);
+    this.actions = createActions(this.#mac, this.#newGroups);
   }
 
   /** SMS is left out once the Mac has said that it forwards none. */
@@ -91,7 +91,7 @@ class Bluebubbles implements Provider {
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
     this.#signals = signals;
     await Promise.all([this.#sender.load(), this.#newGroups.load()]);
-    this.#mac.health.start(() => this.#ingest.catchUpNow());
+    this.#mac.health.start(() => this.#ingest.backfillNow());
     await this.#ingest.start(signals);
   }
 
@@ -100,7 +100,7 @@ class Bluebubbles implements Provider {
   }
 
   reconcile(message: Outbound): Promise<Outcome | "absent"> {
-    return this.#sender.settle(message);
+    return this.#sender.reconcile(message);
   }
 
   receive(request: HookRequest): Promise<HookResponse> {
@@ -118,8 +118,8 @@ class Bluebubbles implements Provider {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    const { pace, health, client } = this.#mac;
-    pace.stop();
+    const { rateLimiter, health, client } = this.#mac;
+    rateLimiter.stop();
     health.stop();
     await this.#ingest.stop();
     // What has no answer yet is lost with its connection, and asked about after the next start.
@@ -132,10 +132,10 @@ function macOf(context: ProviderContext): Mac {
   const { clock, numbers, changed } = context;
   const settings = settingsOf(context.config);
   const client = new MacClient({ url: settings.url, password: settings.password, clock });
-  const pace = new Pace(clock);
-  const health = new MacHealth({ client, pace, clock, numbers, changed });
-  const chats = new Chats({ client, macosMajor: () => macosMajor(health.info) });
-  return { context, settings, client, pace, chats, health };
+  const rateLimiter = new PrivateApiRateLimiter(clock);
+  const health = new MacHealth({ client, rateLimiter, clock, numbers, changed });
+  const chatGuids = new ChatGuids({ client, macosMajor: () => macosMajor(health.info) });
+  return { context, settings, client, rateLimiter, chatGuids, health };
 }
 
 /** The settings were judged when they were stored. */

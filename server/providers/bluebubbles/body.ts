@@ -5,7 +5,7 @@ import type { Outbound, OutboundAttachment } from "../provider.ts";
 import { effectId } from "./effects.ts";
 
 /** A piece of a message: those with the same `partIndex` are shown as one bubble. */
-export interface Part {
+export interface MessagePart {
   partIndex: number;
   text?: string;
   /** Whom the piece names. */
@@ -35,7 +35,7 @@ export function newChatBody(message: Outbound, addresses: readonly string[]): ob
 }
 
 /** `POST /message/multipart`: one message of several parts. */
-export function partsBody(message: Outbound, chatGuid: string, parts: readonly Part[]): object {
+export function partsBody(message: Outbound, chatGuid: string, parts: readonly MessagePart[]): object {
   return { ...common(message), chatGuid, parts };
 }
 
@@ -46,8 +46,8 @@ export function audioFields(message: Outbound, chatGuid: string, filename: strin
 }
 
 /** A text with the people it names marked, as the parts of one bubble; mentions that lie outside of it are left out. */
-export function textParts(text: string, mentions: readonly Mention[]): Part[] {
-  const parts: Part[] = [];
+export function textParts(text: string, mentions: readonly Mention[]): MessagePart[] {
+  const parts: MessagePart[] = [];
   let at = 0;
   for (const { address, start, length } of mentions.toSorted((one, other) => one.start - other.start)) {
     if (start < at || length < 1 || start + length > text.length) continue;
@@ -60,7 +60,7 @@ export function textParts(text: string, mentions: readonly Mention[]): Part[] {
 }
 
 /** The uploaded files as parts that follow a text, or that begin a message without one. */
-export function fileParts(files: readonly { path: string; name: string }[], afterText: boolean): Part[] {
+export function fileParts(files: readonly { path: string; name: string }[], afterText: boolean): MessagePart[] {
   const first = afterText ? 1 : 0;
   return files.map(({ path, name }, index) => ({ partIndex: first + index, attachment: path, name }));
 }

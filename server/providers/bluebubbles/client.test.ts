@@ -8,7 +8,7 @@ import { SimulatedClock } from "../../../test/support/clock.ts";
 import { startMac } from "../../../test/support/mac/mac.ts";
 import { until } from "../../../test/support/wait.ts";
 import { systemClock } from "../../clock.ts";
-import { type Answer, MacClient, segment, wordsOf } from "./client.ts";
+import { describeFailure, MacClient, type MacResponse, pathSegment } from "./client.ts";
 
 const PASSWORD = "pa ss&word=1/?#";
 
@@ -44,13 +44,13 @@ test("an answer is its data; the password goes with every request, whatever is i
   assert.deepEqual(mac.requests, ["GET /api/v1/ping"]);
   const queried = await client.query("/message/query", { limit: 1 });
   assert.deepEqual(queried, { kind: "ok", data: [] });
-  assert.notEqual(client.answeredAt, null);
+  assert.notEqual(client.respondedAt, null);
 });
 
 test("a guid in a path and a plus in a query arrive as they are", async (t) => {
   const { url, requests } = await serve(t, (_request, response) => response.end('{"status":200,"data":1}'));
   const client = clientOf(t, url, "p");
-  await client.get(`/chat/${segment("iMessage;-;+15551234567")}`, { address: "+15551234567", none: null });
+  await client.get(`/chat/${pathSegment("iMessage;-;+15551234567")}`, { address: "+15551234567", none: null });
   assert.deepEqual(requests, ["GET /api/v1/chat/iMessage%3B-%3B%2B15551234567?address=%2B15551234567&password=p"]);
 });
 
@@ -182,14 +182,14 @@ test("no failure says the password or the address", async (t) => {
   });
   const url = await listen(t, rude);
   const closed = await serve(t, (request) => void request.socket.destroy());
-  const answers: Answer[] = [
+  const answers: MacResponse[] = [
     await clientOf(t, url).get("/ping"),
     await clientOf(t, closed.url).get("/ping"),
     await clientOf(t, "http://no-such-mac.invalid").get("/ping"),
   ];
   for (const answer of answers) {
     assert.notEqual(answer.kind, "ok");
-    const words = answer.kind === "ok" ? "" : wordsOf(answer);
+    const words = answer.kind === "ok" ? "" : describeFailure(answer);
     assert.doesNotMatch(`${words} ${JSON.stringify(answer)}`, /pa.{1,3}ss|127\.0|no-such-mac|password/);
   }
 });
@@ -199,11 +199,11 @@ test("what stands before a Mac is no Mac that is awake", async (t) => {
   const { url } = await serve(t, (_request, response) => response.writeHead(answer.status).end(answer.body));
   const client = clientOf(t, url);
   await client.get("/ping");
-  const { answeredAt, awakeSince } = client;
-  assert.ok(answeredAt !== null && awakeSince !== null);
+  const { respondedAt, awakeSince } = client;
+  assert.ok(respondedAt !== null && awakeSince !== null);
   answer = { status: 502, body: "<h1>Bad Gateway</h1>" };
   await client.get("/ping");
-  assert.deepEqual([client.answeredAt, client.awakeSince], [answeredAt, null]);
+  assert.deepEqual([client.respondedAt, client.awakeSince], [respondedAt, null]);
   answer = { status: 500, body: '{"status":500,"error":{"type":"iMessage Error","message":"no"}}' };
   await client.get("/ping");
   assert.notEqual(client.awakeSince, null);
@@ -219,6 +219,6 @@ test("a refusal that repeats what it was asked says no password", async (t) => {
     const answer = await clientOf(t, url, password).get("/chat/x", { address: "a" });
     assert.ok(answer.kind === "answered");
     assert.doesNotMatch(answer.message, /word|hunter|ss[&%+ ]/);
-    assert.match(wordsOf(answer), /Cannot GET/);
+    assert.match(describeFailure(answer), /Cannot GET/);
   }
 });

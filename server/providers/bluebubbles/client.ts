@@ -14,13 +14,13 @@ export type Failure =
   | { kind: "lost"; reason: string };
 
 /** What an answer with a 2xx carries. */
-export type Answer = { kind: "ok"; data: unknown } | Failure;
+export type MacResponse = { kind: "ok"; data: unknown } | Failure;
 
 /** A file's bytes, as the Mac has them. */
-export type Downloaded = { kind: "ok"; bytes: Uint8Array; mimeType: string | null } | Failure;
+export type DownloadResult = { kind: "ok"; bytes: Uint8Array; mimeType: string | null } | Failure;
 
 /** Values of a query; null and undefined ones are left out. */
-export type Query = Readonly<Record<string, string | number | null | undefined>>;
+export type QueryParams = Readonly<Record<string, string | number | null | undefined>>;
 
 export interface Limits {
   /** Real milliseconds from the call to the whole answer. */
@@ -30,7 +30,7 @@ export interface Limits {
 }
 
 /** A file to upload: fields of the form come before it. */
-export interface Upload {
+export interface FileUpload {
   fields: Readonly<Record<string, string>>;
   filename: string;
   mimeType: string;
@@ -61,16 +61,16 @@ const REASON_LENGTH_MAX = 200;
 const WORDS_LENGTH_MAX = 2_000;
 
 /** One request as it goes out. */
-interface Asked {
+interface ClientRequest {
   method: "GET" | "POST" | "PUT" | "DELETE";
   path: string;
-  query?: Query | undefined;
+  query?: QueryParams | undefined;
   body?: string | FormData | undefined;
   bytesMax: number;
   agent: Agent;
 }
 
-interface Whole {
+interface RawResponse {
   kind: "whole";
   status: number;
   mimeType: string | null;
@@ -85,7 +85,7 @@ export class MacClient {
   /** What may be asked twice goes over connections that stay; what may not gets one of its own that was never idle. */
   readonly #reads: Agent;
   readonly #writes: Agent;
-  #answeredAt: number | null = null;
+  #respondedAt: number | null = null;
   #awakeSince: number | null = null;
   #brokeAt: number | null = null;
   #restartedAt: number | null = null;
@@ -99,8 +99,8 @@ export class MacClient {
   }
 
   /** When BlueBubbles last answered, by the real clock; null before. */
-  get answeredAt(): number | null {
-    return this.#answeredAt;
+  get respondedAt(): number | null {
+    return this.#respondedAt;
   }
 
   /** Since when it has answered whatever was to be answered soon, by the real clock; null before, and while it does not. */
@@ -114,51 +114,55 @@ export class MacClient {
   }
 
   /** Something says that BlueBubbles has just started. Nobody signs that, so it counts only if a connection broke before it. */
-  saysHello(): void {
+  noteRestart(): void {
     const now = this.#clock.real();
     if (this.#brokeAt !== null && now - this.#brokeAt <= RESTART_MS_MAX) this.#restartedAt = now;
   }
 
   /** Reads; asked once more when the connection broke under it. 15 s unless told otherwise. */
-  async get(path: string, query: Query = {}, limits: Limits = {}): Promise<Answer> {
+  async get(path: string, query: QueryParams = {}, limits: Limits = {}): Promise<MacResponse> {
     return this.#repeatable({ method: "GET", path, query }, limits);
   }
 
   /** Reads by a POST, as the Mac's queries are made; else as `get`. */
-  async query(path: string, body: unknown, limits: Limits = {}): Promise<Answer> {
+  async query(path: string, body: unknown, limits: Limits = {}): Promise<MacResponse> {
     return this.#repeatable({ method: "POST", path, body: JSON.stringify(body) }, limits);
   }
 
   /** Does something, once. 190 s unless told otherwise. */
-  async post(path: string, body?: unknown, limits: Limits = {}): Promise<Answer> {
+  async post(path: string, body?: unknown, limits: Limits = {}): Promise<MacResponse> {
     return this.#once("POST", path, body, limits);
   }
 
-  async put(path: string, body: unknown, limits: Limits = {}): Promise<Answer> {
+  async put(path: string, body: unknown, limits: Limits = {}): Promise<MacResponse> {
     return this.#once("PUT", path, body, limits);
   }
 
-  async delete(path: string, body?: unknown, limits: Limits = {}): Promise<Answer> {
+  async delete(path: string, body?: unknown, limits: Limits = {}): Promise<MacResponse> {
     return this.#once("DELETE", path, body, limits);
   }
 
   /** Posts a form with a file in its field `attachment`, once. 10 min unless told otherwise. */
-  async upload(path: string, file: Upload, { limitMs = UPLOAD_LIMIT_MS, abort }: Limits = {}): Promise<Answer> {
+  async upload(
+    path: string,
+    file: FileUpload,
+    { limitMs = UPLOAD_LIMIT_MS, abort }: Limits = {},
+  ): Promise<MacResponse> {
     const body = new FormData();
     for (const [name, value] of Object.entries(file.fields)) body.append(name, value);
     body.append("attachment", new Blob([Buffer.from(file.bytes)], { type: file.mimeType }), file.filename);
     const asked = { method: "POST", path, body, bytesMax: ANSWER_BYTES_MAX, agent: this.#writes } as const;
-    return this.#answerOf(await this.#ask(asked, limitMs, abort));
+    return this.#parseResponse(await this.#send(asked, limitMs, abort));
   }
 
   /** The bytes at a path. Longer than `bytesMax` counts as lost. 60 s unless told otherwise. */
   async download(
     path: string,
-    query: Query,
+    query: QueryParams,
     bytesMax: number,
     { limitMs = 60_000, abort }: Limits = {},
-  ): Promise<Downloaded> {
-    const whole = await this.#ask({ method: "GET", path, query, bytesMax, agent: this.#reads }, limitMs, abort);
+  ): Promise<DownloadResult> {
+    const whole = await this.#send({ method: "GET", path, query, bytesMax, agent: this.#reads }, limitMs, abort);
     if (whole.kind !== "whole") return whole;
     if (!isGood(whole.status)) return this.#failureOf(whole);
     return { kind: "ok", bytes: whole.bytes, mimeType: whole.mimeType };
@@ -170,28 +174,28 @@ export class MacClient {
   }
 
   async #repeatable(
-    asked: Pick<Asked, "method" | "path" | "query" | "body">,
+    asked: Pick<ClientRequest, "method" | "path" | "query" | "body">,
     { limitMs = READ_LIMIT_MS, abort }: Limits,
-  ): Promise<Answer> {
+  ): Promise<MacResponse> {
     const whole = { ...asked, bytesMax: ANSWER_BYTES_MAX, agent: this.#reads };
-    const first = await this.#ask(whole, limitMs, abort);
+    const first = await this.#send(whole, limitMs, abort);
     const broke = first.kind === "lost" && first.reason !== TIMED_OUT && first.reason !== CALLED_OFF;
-    return this.#answerOf(broke ? await this.#ask(whole, limitMs, abort) : first);
+    return this.#parseResponse(broke ? await this.#send(whole, limitMs, abort) : first);
   }
 
   async #once(
-    method: Asked["method"],
+    method: ClientRequest["method"],
     path: string,
     body: unknown,
     { limitMs = SEND_LIMIT_MS, abort }: Limits,
-  ): Promise<Answer> {
+  ): Promise<MacResponse> {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    return this.#answerOf(
-      await this.#ask({ method, path, body: text, bytesMax: ANSWER_BYTES_MAX, agent: this.#writes }, limitMs, abort),
+    return this.#parseResponse(
+      await this.#send({ method, path, body: text, bytesMax: ANSWER_BYTES_MAX, agent: this.#writes }, limitMs, abort),
     );
   }
 
-  async #ask(asked: Asked, limitMs: number, abort: AbortSignal | undefined): Promise<Whole | Failure> {
+  async #send(asked: ClientRequest, limitMs: number, abort: AbortSignal | undefined): Promise<RawResponse | Failure> {
     const ends = new AbortController();
     let reason = TIMED_OUT;
     const callOff = () => {
@@ -203,7 +207,7 @@ export class MacClient {
     if (abort?.aborted === true) callOff();
     try {
       const whole = await this.#exchange(asked, ends.signal);
-      this.#heard(whole);
+      this.#noteResponse(whole);
       return whole;
     } catch (error) {
       if (error instanceof NoConnection || (ends.signal.aborted && reason === TIMED_OUT && limitMs <= SOON_MS))
@@ -218,13 +222,13 @@ export class MacClient {
   }
 
   /** What stands before a Mac answers in its place while it sleeps. */
-  #heard(whole: Whole): void {
+  #noteResponse(whole: RawResponse): void {
     const isItsOwn = isGood(whole.status) || parseErrorBody(parseJson(whole.bytes)).type !== null;
-    if (isItsOwn) this.#answeredAt = this.#clock.real();
-    this.#awakeSince = isItsOwn ? (this.#awakeSince ?? this.#answeredAt) : null;
+    if (isItsOwn) this.#respondedAt = this.#clock.real();
+    this.#awakeSince = isItsOwn ? (this.#awakeSince ?? this.#respondedAt) : null;
   }
 
-  #answerOf(whole: Whole | Failure): Answer {
+  #parseResponse(whole: RawResponse | Failure): MacResponse {
     if (whole.kind !== "whole") return whole;
     if (!isGood(whole.status)) return this.#failureOf(whole);
     const body = parseJson(whole.bytes);
@@ -236,7 +240,7 @@ export class MacClient {
    * An answer that is no 2xx. Those of unknown paths, and of what stands before the Mac, are no JSON. Some of them repeat
    * what they were asked, and with it the password.
    */
-  #failureOf({ status, bytes }: Whole): Failure {
+  #failureOf({ status, bytes }: RawResponse): Failure {
     const body = parseJson(bytes);
     const { type, message } = parseErrorBody(body);
     const words = message ?? (body === undefined ? "an answer that is not JSON" : "no reason given");
@@ -247,7 +251,10 @@ export class MacClient {
     return { kind: "answered", status, type, message: told.slice(0, REASON_LENGTH_MAX) };
   }
 
-  async #exchange({ method, path, query, body, bytesMax, agent }: Asked, signal: AbortSignal): Promise<Whole> {
+  async #exchange(
+    { method, path, query, body, bytesMax, agent }: ClientRequest,
+    signal: AbortSignal,
+  ): Promise<RawResponse> {
     const answer = await agent.request({
       ...this.#address(path, query),
       method,
@@ -264,7 +271,7 @@ export class MacClient {
     };
   }
 
-  #address(path: string, query: Query = {}): { origin: string; path: string } {
+  #address(path: string, query: QueryParams = {}): { origin: string; path: string } {
     const url = new URL(`${this.#base}${path}`);
     for (const [name, value] of Object.entries(query)) {
       if (value !== null && value !== undefined) url.searchParams.set(name, String(value));
@@ -275,27 +282,27 @@ export class MacClient {
 }
 
 /** A part of a path that may hold anything: the guid of a chat has semicolons and a plus. */
-export function segment(text: string): string {
+export function pathSegment(text: string): string {
   return encodeURIComponent(text);
 }
 
 /** Whether BlueBubbles itself says so, and not what stands before it. */
-export function isOwn(failure: Failure): boolean {
+export function isBlueBubblesError(failure: Failure): boolean {
   return failure.kind === "answered" && failure.type !== null;
 }
 
 /** Whether BlueBubbles itself broke at what it was asked: at something else it may not. */
-export function isBreakdown(failure: Failure): boolean {
-  return isOwn(failure) && failure.kind === "answered" && failure.status === 500;
+export function isServerError(failure: Failure): boolean {
+  return isBlueBubblesError(failure) && failure.kind === "answered" && failure.status === 500;
 }
 
 /** Whether the Mac says that it has no such thing. */
-export function isMissing(answer: Answer | Downloaded): boolean {
-  return answer.kind === "answered" && answer.status === 404 && isOwn(answer);
+export function isNotFound(answer: MacResponse | DownloadResult): boolean {
+  return answer.kind === "answered" && answer.status === 404 && isBlueBubblesError(answer);
 }
 
 /** A failure in words for a timeline or a log: no URL is in it, and of what the peer said no number and no address. */
-export function wordsOf(failure: Failure): string {
+export function describeFailure(failure: Failure): string {
   switch (failure.kind) {
     case "refused":
       return `the Mac cannot be reached: ${failure.reason}`;

@@ -1,12 +1,12 @@
 /** Finds the row of a message of ours whose guid nobody told: by chat, time and text, among those of no other. */
 
-import { type Attempt, isTextOf, UNKNOWN_FILES } from "./attempts.ts";
-import { identifierOf, isSamePeople } from "./chats.ts";
+import { type MacAttempt, matchesText, UNKNOWN_FILES } from "./attempt-journal.ts";
+import { identifierOf, isSamePeople } from "./chat-guids.ts";
 import type { Failure, MacClient } from "./client.ts";
 import { type MacMessage, parseMessages } from "./records.ts";
 
 /** What is known beside the attempt. */
-export interface Hints {
+export interface RowSearch {
   /** The text, where it is at hand: a row of exactly it goes before one that is like it. */
   text: string | null;
   /** Not before this, by the Mac's clock. */
@@ -14,7 +14,7 @@ export interface Hints {
   /** Only rows that failed. */
   failedOnly: boolean;
   /** Whether a row is another message's. */
-  isTaken: (guid: string) => boolean;
+  isKnownRow: (guid: string) => boolean;
 }
 
 /** The Mac answers at most so many rows at once; of more than all of these nobody knows. */
@@ -26,7 +26,11 @@ const PAGES_MAX = 20;
  * wakes, so that there is no latest time. No text is part of the question: the Mac's `where` is SQL, and one with a text
  * goes to a search that takes it apart.
  */
-export async function findRow(client: MacClient, attempt: Attempt, hints: Hints): Promise<MacMessage | null | Failure> {
+export async function findRow(
+  client: MacClient,
+  attempt: MacAttempt,
+  hints: RowSearch,
+): Promise<MacMessage | null | Failure> {
   const identifier = identifierIn(attempt);
   const where: object[] = [{ statement: "message.is_from_me = :fromMe", args: { fromMe: 1 } }];
   if (identifier !== null) where.push({ statement: "chat.chat_identifier = :chat", args: { chat: identifier } });
@@ -47,13 +51,13 @@ export async function findRow(client: MacClient, attempt: Attempt, hints: Hints)
 }
 
 /** The chat as `chat_identifier` names it; null of a group that has no guid yet. */
-function identifierIn({ chatGuid, isGroup, to }: Attempt): string | null {
+function identifierIn({ chatGuid, isGroup, to }: MacAttempt): string | null {
   if (chatGuid !== null) return identifierOf(chatGuid);
   return isGroup ? null : (to[0] ?? null);
 }
 
-function isCandidate(row: MacMessage, attempt: Attempt, { failedOnly, isTaken }: Hints): boolean {
-  if (!row.isFromMe || row.itemType !== 0 || row.associatedMessageGuid !== null || isTaken(row.guid)) return false;
+function isCandidate(row: MacMessage, attempt: MacAttempt, { failedOnly, isKnownRow }: RowSearch): boolean {
+  if (!row.isFromMe || row.itemType !== 0 || row.associatedMessageGuid !== null || isKnownRow(row.guid)) return false;
   if (failedOnly && row.error === 0) return false;
   const hasFiles = row.attachments.length > 0;
   if (attempt.files !== UNKNOWN_FILES && hasFiles !== attempt.files > 0) return false;
@@ -62,6 +66,6 @@ function isCandidate(row: MacMessage, attempt: Attempt, { failedOnly, isTaken }:
   return row.chats.some((chat) => isSamePeople(peopleOf(chat), attempt.to));
 }
 
-function isLike({ text }: MacMessage, attempt: Attempt): boolean {
-  return attempt.step === "files" ? (text ?? "").trim() === "" : isTextOf(attempt, text ?? "");
+function isLike({ text }: MacMessage, attempt: MacAttempt): boolean {
+  return attempt.step === "files" ? (text ?? "").trim() === "" : matchesText(attempt, text ?? "");
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fault } from "../../../test/support/mac/faults.ts";
 import { stageMac } from "../../../test/support/mac-outbound.ts";
-import { healthOf, macosMajor, parseAccount, parseInfo, type Standing, stopsTyping } from "./standing.ts";
+import { healthOf, type MacStatus, macosMajor, parseAccount, parseInfo, stopsTyping } from "./status.ts";
 
 const GREEN = {
   os_version: "15.5.0",
@@ -21,7 +21,7 @@ const ACCOUNT = {
   active_alias: "+15550000001",
 };
 
-function standing(more: Partial<Standing> = {}): Standing {
+function standing(more: Partial<MacStatus> = {}): MacStatus {
   return {
     down: null,
     info: parseInfo(GREEN),
@@ -29,7 +29,7 @@ function standing(more: Partial<Standing> = {}): Standing {
     ownOnImessage: true,
     numbers: ["+15550000001"],
     suspectedLost: [],
-    unheard: { messages: 0, forMs: 0 },
+    unconfirmed: { messages: 0, forMs: 0 },
     ...more,
   };
 }
@@ -41,7 +41,7 @@ test("a Mac with which all is well is healthy, and says what it is", () => {
   assert.equal(healthOf(standing({ suspectedLost: ["+15550000001"] })).status, "healthy");
 });
 
-const TROUBLES: readonly [string, Partial<Standing>, "degraded" | "healthy", RegExp][] = [
+const TROUBLES: readonly [string, Partial<MacStatus>, "degraded" | "healthy", RegExp][] = [
   [
     "signed out",
     { account: parseAccount({ ...ACCOUNT, login_status_message: "Not Signed In" }) },
@@ -56,7 +56,12 @@ const TROUBLES: readonly [string, Partial<Standing>, "degraded" | "healthy", Reg
     /Apple took …0001/,
   ],
   ["of another address", { numbers: ["me@x.example"] }, "degraded", /…0001.*Start new conversations/],
-  ["taken and never heard of", { unheard: { messages: 9, forMs: 7_200_000 } }, "degraded", /9 messages.*120 minutes/],
+  [
+    "taken and never heard of",
+    { unconfirmed: { messages: 9, forMs: 7_200_000 } },
+    "degraded",
+    /9 messages.*120 minutes/,
+  ],
   ["clock off", { info: parseInfo({ ...GREEN, macos_time_sync: -42 }) }, "degraded", /42 seconds/],
   ["macOS 26", { info: parseInfo({ ...GREEN, os_version: "26.0.1" }) }, "healthy", /macOS 26 is not proven/],
   ["quick tunnel", { info: parseInfo({ ...GREEN, proxy_service: "Cloudflare" }) }, "healthy", /Cloudflare/],
@@ -141,7 +146,7 @@ test("messages that are taken with nothing heard of any make it unwell, until so
   const { health } = stage.process.mac;
   await stage.clock.advance(3_700_000);
   assert.match((await stage.driven(health.health())).message ?? "", /took 5 messages/);
-  health.progress();
+  health.activitySeen();
   assert.equal((await stage.driven(health.health())).status, "healthy");
 });
 
@@ -249,7 +254,7 @@ test("a Mac that breaks at its account is believed back: only the word that ther
     path === "/icloud/account"
       ? { kind: "answered", status: 500, type: "Server Error", message }
       : await get(path, query, limits);
-  health.failed({ kind: "answered", status: 500, type: "iMessage Error", message });
+  health.reportDown({ kind: "answered", status: 500, type: "iMessage Error", message });
   await stage.driven(health.ready());
   assert.equal(health.isUp, false);
   message = "An unhandled error has occurred!";

@@ -3,19 +3,19 @@
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
 import type { Health, ProviderContext } from "../provider.ts";
-import { isThere } from "./availability.ts";
-import { type Failure, isOwn, type MacClient } from "./client.ts";
-import { meaningOf } from "./outcomes.ts";
-import type { Pace } from "./pace.ts";
+import { isAvailable } from "./availability.ts";
+import { type Failure, isBlueBubblesError, type MacClient } from "./client.ts";
+import { classifyFailure } from "./outcomes.ts";
+import type { PrivateApiRateLimiter } from "./rate-limiter.ts";
 import {
+  describeDown,
   healthOf,
   type MacAccount,
   type MacInfo,
+  type MacStatus,
   parseAccount,
   parseInfo,
-  type Standing,
-  wordsOfDown,
-} from "./standing.ts";
+} from "./status.ts";
 
 /** A good answer is proof for so long that a hand-over need not ask before. */
 const PROVEN_MS = 10_000;
@@ -34,14 +34,14 @@ const CLOSER_LIMIT_MS = 10_000;
 
 export interface MacHealthOptions extends Pick<ProviderContext, "numbers" | "changed"> {
   client: MacClient;
-  pace: Pace;
+  rateLimiter: PrivateApiRateLimiter;
   clock: Clock;
 }
 
 /** What is known of one Mac, from `start` to `stop`. */
 export class MacHealth {
   readonly #options: MacHealthOptions;
-  #down: Standing["down"] = null;
+  #down: MacStatus["down"] = null;
   #info: MacInfo | null = null;
   #account: MacAccount | null = null;
   #ownOnImessage: boolean | null = null;
@@ -49,13 +49,13 @@ export class MacHealth {
   readonly #suspectedLost = new Set<string>();
   /** A call of the Private API was refused: `server/info` may say otherwise, since any helper will do there. */
   #isDenied = false;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #lookedCloserAt = Number.NEGATIVE_INFINITY;
-  #looking: Promise<void> | null = null;
-  #lookingCloser: Promise<void> | null = null;
-  #misses = 0;
-  #unheardMessages = 0;
-  #unheardSince = 0;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #accountCheckedAt = Number.NEGATIVE_INFINITY;
+  #checking: Promise<void> | null = null;
+  #checkingAccount: Promise<void> | null = null;
+  #failures = 0;
+  #unconfirmedMessages = 0;
+  #unconfirmedSince = 0;
   #stopTimer = () => {};
   #stopped = false;
   #onUp = () => {};
@@ -77,7 +77,7 @@ export class MacHealth {
   /** Begins to ask. `onUp` is called whenever it came back. */
   start(onUp: () => void): void {
     this.#onUp = onUp;
-    void this.#look();
+    void this.#check();
   }
 
   stop(): void {
@@ -86,14 +86,14 @@ export class MacHealth {
   }
 
   /** Something came from outside, through Apple, and the Mac has it: a row of a contact, a receipt. */
-  progress(): void {
-    this.#unheardMessages = 0;
+  activitySeen(): void {
+    this.#unconfirmedMessages = 0;
   }
 
   /** Messages took a message of ours. */
-  handed(): void {
-    if (this.#unheardMessages === 0) this.#unheardSince = this.#options.clock.real();
-    this.#unheardMessages += 1;
+  messageSent(): void {
+    if (this.#unconfirmedMessages === 0) this.#unconfirmedSince = this.#options.clock.real();
+    this.#unconfirmedMessages += 1;
   }
 
   /** Something says that Apple took an address of ours from the account: it counts once the account does not name it. */
@@ -104,13 +104,13 @@ export class MacHealth {
   /** Asks, unless it just answered, whether it can hand over; null when it can, else why not. */
   async ready(): Promise<string | null> {
     const { client, clock } = this.#options;
-    const isProven = client.answeredAt !== null && clock.real() - client.answeredAt < PROVEN_MS;
-    if (this.#down !== null || this.#info === null || !isProven) await this.#look();
-    return this.#down === null ? null : wordsOfDown(this.#down);
+    const isProven = client.respondedAt !== null && clock.real() - client.respondedAt < PROVEN_MS;
+    if (this.#down !== null || this.#info === null || !isProven) await this.#check();
+    return this.#down === null ? null : describeDown(this.#down);
   }
 
   /** A hand-over found that it cannot: it is down until it proves otherwise. */
-  failed(failure: Failure): void {
+  reportDown(failure: Failure): void {
     if (failure.kind === "answered" && failure.status === 500) this.#isDenied = true;
     this.#set(failure);
     this.#plan();
@@ -123,14 +123,14 @@ export class MacHealth {
 
   /** Whether the Mac forwards SMS; null where it does not say. */
   async forwardsSms(): Promise<boolean | null> {
-    if (this.#account === null) await this.#lookCloser();
+    if (this.#account === null) await this.#checkAccount();
     return this.#account?.smsForwarding ?? null;
   }
 
   /** How it is, within 1.5 s; asks where what is known is older than half a minute. */
   async health(): Promise<Health> {
     const { clock, numbers } = this.#options;
-    if (clock.real() - this.#lookedAt > SHOWN_MS) await this.#within(this.#look(), HEALTH_WITHIN_MS);
+    if (clock.real() - this.#checkedAt > SHOWN_MS) await this.#within(this.#check(), HEALTH_WITHIN_MS);
     const own = await numbers();
     return healthOf({
       down: this.#down,
@@ -139,23 +139,23 @@ export class MacHealth {
       ownOnImessage: this.#ownOnImessage,
       numbers: own.map(({ address }) => address),
       suspectedLost: [...this.#suspectedLost],
-      unheard: { messages: this.#unheardMessages, forMs: clock.real() - this.#unheardSince },
+      unconfirmed: { messages: this.#unconfirmedMessages, forMs: clock.real() - this.#unconfirmedSince },
     });
   }
 
-  #look(): Promise<void> {
-    this.#looking ??= this.#ask().finally(() => {
-      this.#looking = null;
+  #check(): Promise<void> {
+    this.#checking ??= this.#requestStatus().finally(() => {
+      this.#checking = null;
       this.#plan();
     });
-    return this.#looking;
+    return this.#checking;
   }
 
-  async #ask(): Promise<void> {
+  async #requestStatus(): Promise<void> {
     if (this.#stopped) return;
     const { client, clock } = this.#options;
     const answer = await client.get("/server/info", {}, { limitMs: LOOK_LIMIT_MS });
-    this.#lookedAt = clock.real();
+    this.#checkedAt = clock.real();
     if (answer.kind !== "ok") return this.#set(answer);
     this.#info = parseInfo(answer.data);
     if (!this.#info.privateApi) return this.#set("privateApiOff");
@@ -164,27 +164,27 @@ export class MacHealth {
       const account = await client.get("/icloud/account", {}, { limitMs: CLOSER_LIMIT_MS });
       // A Mac that breaks at the account has its helper: it says so where there is none.
       if (account.kind === "ok") this.#account = parseAccount(account.data);
-      else if (meaningOf(account) === "notAttempted") return this.#set("helperGone");
-      else if (!isOwn(account)) return this.#set(account);
+      else if (classifyFailure(account) === "notAttempted") return this.#set("helperGone");
+      else if (!isBlueBubblesError(account)) return this.#set(account);
       this.#isDenied = false;
     }
     this.#set(null);
-    if (clock.real() - this.#lookedCloserAt > LOOK_CLOSER_EVERY_MS) void this.#lookCloser();
+    if (clock.real() - this.#accountCheckedAt > LOOK_CLOSER_EVERY_MS) void this.#checkAccount();
   }
 
   /** The account, and whether Apple knows our own address: a Mac may answer everything and reach nobody. */
-  #lookCloser(): Promise<void> {
-    this.#lookingCloser ??= this.#askCloser().finally(() => {
-      this.#lookingCloser = null;
+  #checkAccount(): Promise<void> {
+    this.#checkingAccount ??= this.#requestAccount().finally(() => {
+      this.#checkingAccount = null;
     });
-    return this.#lookingCloser;
+    return this.#checkingAccount;
   }
 
-  async #askCloser(): Promise<void> {
-    const { client, pace, clock, numbers } = this.#options;
-    this.#lookedCloserAt = clock.real();
+  async #requestAccount(): Promise<void> {
+    const { client, rateLimiter, clock, numbers } = this.#options;
+    this.#accountCheckedAt = clock.real();
     try {
-      await pace.turn();
+      await rateLimiter.acquire();
       const answer = await client.get("/icloud/account", {}, { limitMs: CLOSER_LIMIT_MS });
       if (answer.kind !== "ok") return;
       this.#account = parseAccount(answer.data);
@@ -192,17 +192,17 @@ export class MacHealth {
       const address = own?.address ?? this.#account.activeAlias;
       if (address !== undefined && address !== null) {
         const asked = { limitMs: CLOSER_LIMIT_MS };
-        this.#ownOnImessage = await isThere({ client, pace }, "imessage", address, asked);
+        this.#ownOnImessage = await isAvailable({ client, rateLimiter }, "imessage", address, asked);
       }
     } catch {
       // Called off, or the numbers could not be read: what was known stays known.
     }
   }
 
-  #set(down: Standing["down"]): void {
+  #set(down: MacStatus["down"]): void {
     const wasUp = this.#down === null;
     this.#down = down;
-    this.#misses = down === null ? 0 : this.#misses + 1;
+    this.#failures = down === null ? 0 : this.#failures + 1;
     const isUp = down === null;
     if (wasUp === isUp || this.#stopped) return;
     this.#options.changed();
@@ -212,8 +212,8 @@ export class MacHealth {
   #plan(): void {
     this.#stopTimer();
     if (this.#stopped) return;
-    const again = doublingMs(this.#misses, LOOK_AGAIN_MS, LOOK_AGAIN_MS_MAX);
-    this.#stopTimer = this.#options.clock.after(this.isUp ? LOOK_EVERY_MS : again, () => void this.#look());
+    const again = doublingMs(this.#failures, LOOK_AGAIN_MS, LOOK_AGAIN_MS_MAX);
+    this.#stopTimer = this.#options.clock.after(this.isUp ? LOOK_EVERY_MS : again, () => void this.#check());
   }
 
   #within(work: Promise<void>, limitMs: number): Promise<void> {

@@ -2,9 +2,9 @@
 
 import { jsonOf, listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import { type HookRequest, type HookResponse, PeerFault } from "../provider.ts";
-import { type Failure, isMissing, type Limits, wordsOf } from "./client.ts";
-import { ROW_EVENTS } from "./hints.ts";
+import { describeFailure, type Failure, isNotFound, type Limits } from "./client.ts";
 import type { Mac } from "./mac.ts";
+import { ROW_EVENTS } from "./row-notifications.ts";
 
 /** What the Mac is to tell. Never `*`: that tells where people are (Find My), and more. */
 export const HOOK_EVENTS: readonly string[] = [
@@ -24,7 +24,7 @@ const REMOVED_WITHIN_MS = 3_000;
 
 const ANSWER: HookResponse = { status: 200 };
 
-interface Registered {
+interface RegisteredWebhook {
   id: number;
   url: string;
   events: readonly string[];
@@ -66,7 +66,7 @@ export class Hook {
     }
     const failure = await this.#arrange();
     this.#isGone = failure === null && !this.#isWanted;
-    this.#problem = failure === null || !this.#isWanted ? null : wordsOf(failure);
+    this.#problem = failure === null || !this.#isWanted ? null : describeFailure(failure);
   }
 
   /**
@@ -87,7 +87,9 @@ export class Hook {
     this.#isWanted = false;
     const failure = await this.#arrange({ ...this.#limits, limitMs: REMOVED_WITHIN_MS });
     if (failure === null) return;
-    throw new PeerFault(`our webhook may be registered at the Mac yet (${wordsOf(failure)}): remove it in BlueBubbles`);
+    throw new PeerFault(
+      `our webhook may be registered at the Mac yet (${describeFailure(failure)}): remove it in BlueBubbles`,
+    );
   }
 
   async #arrange(limits = this.#limits): Promise<Failure | null> {
@@ -100,7 +102,7 @@ export class Hook {
     // An address that the Mac knows keeps its old events, whatever is asked for: it has to go first.
     for (const { id } of own.filter((one) => one !== right)) {
       const deleted = await client.delete(`/webhook/${id}`, undefined, limits);
-      if (deleted.kind !== "ok" && !isMissing(deleted)) return deleted;
+      if (deleted.kind !== "ok" && !isNotFound(deleted)) return deleted;
     }
     if (!this.#isWanted || right !== undefined) return null;
     const made = await client.post("/webhook", { url, events: HOOK_EVENTS }, limits);
@@ -118,7 +120,7 @@ function isLoopback(url: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
 }
 
-function registered(value: unknown): Registered | null {
+function registered(value: unknown): RegisteredWebhook | null {
   const record = recordOf(value);
   const id = numberOf(record?.id);
   const url = textOf(record?.url);

@@ -25,13 +25,13 @@ import { channelOfService, type MacAttachment, type MacMessage, serviceOfGuid } 
 export type RowKind = "own" | "message" | "reaction" | "audioKept" | "group" | "other";
 
 /** Rows of which there is something to tell that a contact, or somebody in a group, did. */
-export type ContactsKind = Exclude<RowKind, "own" | "other">;
+export type ContactRowKind = Exclude<RowKind, "own" | "other">;
 
 /** What a contact's row may tell: kinds of signals. */
-export type Telling = "inbound" | "revision" | "reaction" | "audioKept" | "group";
+export type RowSignal = "inbound" | "revision" | "reaction" | "audioKept" | "group";
 
 /** What each kind of row tells, when it is heard of for the first time and once it was changed. */
-export const TELLINGS: Readonly<Record<ContactsKind, { first: Telling; changed: Telling | null }>> = {
+export const ROW_SIGNALS: Readonly<Record<ContactRowKind, { first: RowSignal; changed: RowSignal | null }>> = {
   message: { first: "inbound", changed: "revision" },
   reaction: { first: "reaction", changed: null },
   audioKept: { first: "audioKept", changed: null },
@@ -86,7 +86,7 @@ export function receiptOf(row: MacMessage, channel: Channel, isGroup: boolean): 
 }
 
 /** What a contact's row came to, and in what. */
-export interface Place {
+export interface Destination {
   to: string;
   channel: Channel;
   group: GroupSnapshot | null;
@@ -96,7 +96,7 @@ export interface Place {
 export function inboundOf(
   row: MacMessage,
   from: string,
-  { to, channel, group }: Place,
+  { to, channel, group }: Destination,
   cash: AppleCash | null,
 ): InboundSignal {
   const isPayment = cash !== null && cash.kind !== "recurring" && cash.amountCents !== null;
@@ -139,7 +139,7 @@ export function reactionOfRow(
   row: MacMessage,
   tapback: Tapback,
   from: string,
-  { to, channel }: Place,
+  { to, channel }: Destination,
   targetText: string | null,
 ): ReactionSignal {
   const { target, reaction, emoji, isRemoved } = tapback;
@@ -157,7 +157,10 @@ export function reactionOfRow(
 }
 
 /** What a contact did to a message of its own since it wrote it; null where that is nothing. */
-export function revisionOf(row: MacMessage, { to, channel }: Pick<Place, "to" | "channel">): RevisionSignal | null {
+export function revisionOf(
+  row: MacMessage,
+  { to, channel }: Pick<Destination, "to" | "channel">,
+): RevisionSignal | null {
   if (row.dateEdited === null && row.dateRetracted === null) return null;
   return { kind: "revision", reference: row.guid, to, channel, text: isRetracted(row) ? null : (textOfRow(row) ?? "") };
 }
@@ -177,7 +180,7 @@ export function isRetracted(row: MacMessage): boolean {
 }
 
 /** That a contact kept an audio message of ours; null where the row does not say which. */
-export function audioKeptOf(row: MacMessage, { to, channel }: Place): AudioKeptSignal | null {
+export function audioKeptOf(row: MacMessage, { to, channel }: Destination): AudioKeptSignal | null {
   // Where Messages says which, it does so in one of these.
   const named = [withoutPart(row.associatedMessageGuid), row.subject].find((guid) => guid !== null && isGuid(guid));
   return named === undefined || named === null ? null : { kind: "audioKept", reference: named, to, channel };
@@ -186,7 +189,7 @@ export function audioKeptOf(row: MacMessage, { to, channel }: Place): AudioKeptS
 /** What happened to a group. `otherAddress`: of the handle that the row names beside the one who did it. */
 export function groupChangeOf(
   row: MacMessage,
-  { to, channel, group }: Place & { group: GroupSnapshot },
+  { to, channel, group }: Destination & { group: GroupSnapshot },
   otherAddress: string | null,
 ): GroupSignal | null {
   const actor = row.isFromMe ? to : (row.handle?.address ?? null);

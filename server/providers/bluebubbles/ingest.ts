@@ -2,17 +2,17 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import type { Applied, Health, HookRequest, HookResponse, Signal } from "../provider.ts";
-import { CashLedger } from "./cash-ledger.ts";
-import { CatchUp } from "./catch-up.ts";
-import { FileWatch } from "./file-watch.ts";
-import { Happenings } from "./happenings.ts";
-import { Hints, ROW_EVENTS } from "./hints.ts";
+import { MacBackfill } from "./backfill.ts";
+import { ChatCache } from "./chat-cache.ts";
 import { Hook } from "./hook.ts";
+import { LiveEvents } from "./live-events.ts";
 import type { Mac } from "./mac.ts";
-import { Sightings } from "./sightings.ts";
+import { PaymentJournal } from "./payment-journal.ts";
+import { PushMonitor } from "./push-monitor.ts";
+import { ReceiptPoller } from "./receipt-poller.ts";
+import { ROW_EVENTS, RowNotifications } from "./row-notifications.ts";
+import { RowReporter } from "./row-reporter.ts";
 import { MacSocket } from "./socket.ts";
-import { Upsert } from "./upsert.ts";
-import { Watch } from "./watch.ts";
 
 /** A thousand rows take a Mac a second or two. */
 const ASK_WITHIN_MS = 30_000;
@@ -23,15 +23,15 @@ const WATCH_IS_DEAD = "messages come in, and it pushes none of them: restart Blu
 /** Hears one Mac from `start` to `stop`. */
 export class Ingest {
   readonly #mac: Mac;
-  readonly #upsert: Upsert;
-  readonly #hints: Hints;
-  readonly #happenings: Happenings;
-  readonly #catchUp: CatchUp;
-  readonly #watch: Watch;
+  readonly #reporter: RowReporter;
+  readonly #notifications: RowNotifications;
+  readonly #liveEvents: LiveEvents;
+  readonly #backfill: MacBackfill;
+  readonly #poller: ReceiptPoller;
   readonly #hook: Hook;
   readonly #socket: MacSocket | null;
-  readonly #cash: CashLedger;
-  readonly #fileWatch: FileWatch;
+  readonly #payments: PaymentJournal;
+  readonly #pushMonitor: PushMonitor;
   /** Ends whatever is being asked of the Mac. */
   readonly #ends = new AbortController();
   #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the Mac is not listened to yet"));
@@ -39,46 +39,46 @@ export class Ingest {
   constructor(mac: Mac) {
     const { context, settings } = mac;
     const limits = { limitMs: ASK_WITHIN_MS, abort: this.#ends.signal };
-    const tell = (signal: Signal) => this.#signals(signal);
-    const hear = (type: string, data: unknown) => this.#hear(type, data);
-    const sightings = new Sightings(mac.client, context.clock, limits);
+    const report = (signal: Signal) => this.#signals(signal);
+    const onEvent = (type: string, data: unknown) => this.#receiveEvent(type, data);
+    const chatCache = new ChatCache(mac.client, context.clock, limits);
     this.#mac = mac;
-    this.#fileWatch = new FileWatch(context.clock);
-    this.#cash = new CashLedger(context.memory, context.clock);
-    this.#hook = new Hook(mac, limits, hear);
-    this.#upsert = new Upsert({
+    this.#pushMonitor = new PushMonitor(context.clock);
+    this.#payments = new PaymentJournal(context.memory, context.clock);
+    this.#hook = new Hook(mac, limits, onEvent);
+    this.#reporter = new RowReporter({
       mac,
       limits,
-      sightings,
-      cash: this.#cash,
-      tell,
-      freshFrom: () => this.#catchUp.freshFrom(),
-      bornAt: () => this.#catchUp.bornAt,
-      channelOf: (guid) => this.#watch.channelOf(guid),
-      reached: (receipt) => this.#watch.reached(receipt),
+      chatCache,
+      payments: this.#payments,
+      report,
+      freshFrom: () => this.#backfill.freshFrom(),
+      bornAt: () => this.#backfill.bornAt,
+      channelOf: (guid) => this.#poller.channelOf(guid),
+      receiptReported: (receipt) => this.#poller.receiptReported(receipt),
     });
-    this.#hints = new Hints(mac, limits, (row) => this.#upsert.take(row));
-    this.#happenings = new Happenings({ mac, limits, sightings, tell });
-    this.#catchUp = new CatchUp({
+    this.#notifications = new RowNotifications(mac, limits, (row) => this.#reporter.ingest(row));
+    this.#liveEvents = new LiveEvents({ mac, limits, chatCache, report });
+    this.#backfill = new MacBackfill({
       mac,
       limits,
-      take: (row) => {
-        this.#fileWatch.found(row);
-        return this.#upsert.take(row);
+      ingest: (row) => {
+        this.#pushMonitor.rowFound(row);
+        return this.#reporter.ingest(row);
       },
-      alongside: () => this.#hook.ensure(),
+      beforePass: () => this.#hook.ensure(),
     });
-    this.#watch = new Watch(mac, limits, (row) => this.#upsert.take(row));
+    this.#poller = new ReceiptPoller(mac, limits, (row) => this.#reporter.ingest(row));
     this.#socket =
       settings.ingest === "socket"
-        ? new MacSocket({ ...settings, clock: context.clock, hear, connected: () => this.catchUpNow() })
+        ? new MacSocket({ ...settings, clock: context.clock, onEvent, onConnected: () => this.backfillNow() })
         : null;
   }
 
   /** The Mac's health, with why it does not tell what happens. A Mac that is down tells nothing for that reason. */
   withWarnings(health: Health): Health {
     if (!this.#mac.health.isUp) return health;
-    const deaf = this.#socket?.problem ?? this.#hook.problem ?? (this.#fileWatch.isDead ? WATCH_IS_DEAD : null);
+    const deaf = this.#socket?.problem ?? this.#hook.problem ?? (this.#pushMonitor.hasStopped ? WATCH_IS_DEAD : null);
     if (deaf === null) return health;
     const warning = `The Mac does not tell what happens: ${deaf}. Until then it is asked once a minute.`;
     const status = health.status === "healthy" ? "degraded" : health.status;
@@ -88,9 +88,9 @@ export class Ingest {
   /** Reads its memory and begins to listen; waits for no Mac. */
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
     this.#signals = signals;
-    await Promise.all([this.#cash.load(), this.#happenings.start(), this.#watch.start()]);
-    await this.#catchUp.start();
-    this.#fileWatch.hears();
+    await Promise.all([this.#payments.load(), this.#liveEvents.start(), this.#poller.start()]);
+    await this.#backfill.start();
+    this.#pushMonitor.pushReceived();
     this.#socket?.start();
   }
 
@@ -98,13 +98,13 @@ export class Ingest {
   async stop(): Promise<void> {
     this.#ends.abort();
     this.#socket?.stop();
-    const hearers = [this.#hints, this.#watch, this.#catchUp, this.#upsert, this.#happenings];
+    const hearers = [this.#notifications, this.#poller, this.#backfill, this.#reporter, this.#liveEvents];
     await Promise.all(hearers.map((hearer) => hearer.stop()));
   }
 
   /** Takes our webhook away at the Mac. Throws where it may be there yet. */
   async remove(): Promise<void> {
-    await this.#catchUp.stop();
+    await this.#backfill.stop();
     await this.#hook.remove();
   }
 
@@ -114,25 +114,25 @@ export class Ingest {
   }
 
   /** The Mac took a message of ours just now: what becomes of it is asked for. */
-  watch(guid: string, channel: Channel): void {
-    this.#watch.add(guid, channel);
-    this.#upsert.sent(guid);
+  pollReceipts(guid: string, channel: Channel): void {
+    this.#poller.add(guid, channel);
+    this.#reporter.messageSent(guid);
   }
 
   /** The Mac is there again: what happened meanwhile is asked for at once. */
-  catchUpNow(): void {
+  backfillNow(): void {
     // What came to be before that was pushed to nobody.
-    this.#fileWatch.hears();
-    this.#catchUp.run();
+    this.#pushMonitor.pushReceived();
+    this.#backfill.trigger();
   }
 
-  #hear(type: string, data: unknown): void {
+  #receiveEvent(type: string, data: unknown): void {
     if (ROW_EVENTS.includes(type)) {
-      this.#fileWatch.hears();
-      this.#hints.take(data);
+      this.#pushMonitor.pushReceived();
+      this.#notifications.receive(data);
     } else if (type === "hello-world") {
-      this.#mac.client.saysHello();
-      this.catchUpNow();
-    } else this.#happenings.hear(type, data);
+      this.#mac.client.noteRestart();
+      this.backfillNow();
+    } else this.#liveEvents.receive(type, data);
   }
 }

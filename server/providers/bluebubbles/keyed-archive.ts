@@ -17,18 +17,18 @@ const STEPS_MAX = 2_000;
 export function readArchive(value: unknown): Archived | null {
   const archive = recordOf(Array.isArray(value) ? value[0] : value);
   if (archive === null || !Array.isArray(archive.$objects)) return null;
-  const walk: Walk = { objects: archive.$objects, steps: 0 };
+  const walk: ArchiveWalk = { objects: archive.$objects, steps: 0 };
   const root = follow(walk, recordOf(archive.$top)?.root, 0);
   return root === null || typeof root === "string" ? null : root;
 }
 
-interface Walk {
+interface ArchiveWalk {
   objects: readonly unknown[];
   steps: number;
 }
 
 /** What `{"UID": n}` stands for: the n-th object. 0 is `$null`. */
-function follow(walk: Walk, reference: unknown, depth: number): Archived | string | null {
+function follow(walk: ArchiveWalk, reference: unknown, depth: number): Archived | string | null {
   const uid = recordOf(reference)?.UID;
   if (typeof uid !== "number" || !Number.isInteger(uid) || uid < 1 || uid >= walk.objects.length) return null;
   walk.steps += 1;
@@ -41,7 +41,7 @@ function follow(walk: Walk, reference: unknown, depth: number): Archived | strin
   return textOf(record["NS.string"]) ?? follow(walk, record["NS.relative"], depth + 1);
 }
 
-function dictionary(walk: Walk, record: Record<string, unknown>, depth: number): Archived {
+function dictionary(walk: ArchiveWalk, record: Record<string, unknown>, depth: number): Archived {
   const keys = record["NS.keys"] as readonly unknown[];
   const values = Array.isArray(record["NS.objects"]) ? record["NS.objects"] : [];
   const read = new Map<string, Archived | string>();

@@ -1,17 +1,17 @@
 /** One Mac, as everything that works with it is given it. */
 
 import type { ProviderContext } from "../provider.ts";
-import type { Chats } from "./chats.ts";
+import type { ChatGuids } from "./chat-guids.ts";
 import type { MacClient } from "./client.ts";
 import type { MacHealth } from "./health.ts";
-import type { Pace } from "./pace.ts";
+import type { PrivateApiRateLimiter } from "./rate-limiter.ts";
 
 export interface Mac {
   context: ProviderContext;
   settings: MacSettings;
   client: MacClient;
-  pace: Pace;
-  chats: Chats;
+  rateLimiter: PrivateApiRateLimiter;
+  chatGuids: ChatGuids;
   health: MacHealth;
 }
 

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { CustomerId } from "../../core/id.ts";
 import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import { type Applied, type Memory, type Outbound, PeerFault, type Signal } from "../provider.ts";
-import { segment, wordsOf } from "./client.ts";
+import { describeFailure, pathSegment } from "./client.ts";
 import type { Mac } from "./mac.ts";
 import { parseChat } from "./records.ts";
 
@@ -17,13 +17,13 @@ const KEPT_MS = 30 * 86_400_000;
 export class NewGroups {
   readonly #mac: Mac;
   readonly #memory: Memory;
-  readonly #tell: (signal: Signal) => Promise<Applied>;
+  readonly #report: (signal: Signal) => Promise<Applied>;
   readonly #names = new Map<string, string>();
 
   constructor(mac: Mac, tell: (signal: Signal) => Promise<Applied>) {
     this.#mac = mac;
     this.#memory = mac.context.memory;
-    this.#tell = tell;
+    this.#report = tell;
   }
 
   /** Takes up what the last process left. */
@@ -37,7 +37,10 @@ export class NewGroups {
   }
 
   /** A group is to be called so; a group of the same people has one name, the last. */
-  async wish(group: { customerId: CustomerId; participants: readonly string[] }, name: string | null): Promise<void> {
+  async setName(
+    group: { customerId: CustomerId; participants: readonly string[] },
+    name: string | null,
+  ): Promise<void> {
     const key = keyOf(group);
     if (name === null) {
       if (this.#names.delete(key)) await this.#memory.delete(key);
@@ -48,11 +51,11 @@ export class NewGroups {
   }
 
   /** A message went to a group whose guid the service does not know: it is told, and the group is named. */
-  made(message: Outbound, guid: string): void {
+  groupCreated(message: Outbound, guid: string): void {
     const { group } = message;
     if (group === null || group.reference !== null) return;
-    const { context, chats } = this.#mac;
-    chats.learnGroup(group.participants, guid);
+    const { context, chatGuids } = this.#mac;
+    chatGuids.learnGroup(group.participants, guid);
     // Should telling fail, the next message to the group tells it again, and so does the first that comes from there.
     this.#announce(message, group, guid).catch((error: unknown) => context.fault(error));
   }
@@ -63,7 +66,7 @@ export class NewGroups {
     const given = await this.#nameOf(guid);
     // Messages may have had a group of these people: the name that they know it by stays.
     const name = given ?? wished;
-    await this.#tell({
+    await this.#report({
       kind: "group",
       reference: `made ${guid} ${message.messageId}`,
       to: message.from,
@@ -77,8 +80,12 @@ export class NewGroups {
     });
     if (wished === null) return;
     if (given !== null) return this.#forget(key);
-    await this.#mac.pace.turn();
-    const answer = await this.#mac.client.put(`/chat/${segment(guid)}`, { displayName: wished }, { limitMs: 30_000 });
+    await this.#mac.rateLimiter.acquire();
+    const answer = await this.#mac.client.put(
+      `/chat/${pathSegment(guid)}`,
+      { displayName: wished },
+      { limitMs: 30_000 },
+    );
     if (answer.kind === "ok") await this.#forget(key);
   }
 
@@ -89,8 +96,8 @@ export class NewGroups {
 
   /** The name of a group at the phone; null where it has none. Throws where the Mac does not say: the next message asks again. */
   async #nameOf(guid: string): Promise<string | null> {
-    const answer = await this.#mac.client.get(`/chat/${segment(guid)}`);
-    if (answer.kind !== "ok") throw new PeerFault(`the name of a group was not read: ${wordsOf(answer)}`);
+    const answer = await this.#mac.client.get(`/chat/${pathSegment(guid)}`);
+    if (answer.kind !== "ok") throw new PeerFault(`the name of a group was not read: ${describeFailure(answer)}`);
     const name = parseChat(answer.data)?.displayName ?? "";
     return name === "" ? null : name;
   }

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Failure } from "./client.ts";
-import { type Meaning, meaningOf, outcomeOfFailure, outcomeOfRow } from "./outcomes.ts";
+import { classifyFailure, type FailureClass, outcomeOfFailure, outcomeOfRow } from "./outcomes.ts";
 
 function said(status: number, message: string, type: string | null = "iMessage Error"): Failure {
   return { kind: "answered", status, type, message };
 }
 
-const MEANINGS: readonly [Failure, Meaning][] = [
+const MEANINGS: readonly [Failure, FailureClass][] = [
   [{ kind: "refused", reason: "ECONNREFUSED" }, "notAttempted"],
   [{ kind: "lost", reason: "none in time" }, "unknown"],
   [said(401, "Unauthorized", "Authentication Error"), "notAttempted"],
@@ -43,7 +43,7 @@ const MEANINGS: readonly [Failure, Meaning][] = [
 ];
 
 test("every answer means what the facts say; one that nobody knows may have been sent", () => {
-  for (const [failure, meaning] of MEANINGS) assert.equal(meaningOf(failure), meaning, JSON.stringify(failure));
+  for (const [failure, meaning] of MEANINGS) assert.equal(classifyFailure(failure), meaning, JSON.stringify(failure));
 });
 
 test("nothing that may have been sent is put off or refused", () => {

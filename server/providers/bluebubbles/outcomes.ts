@@ -2,7 +2,7 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import type { NotAccepted, Outcome } from "../provider.ts";
-import { type Failure, isOwn, wordsOf } from "./client.ts";
+import { describeFailure, type Failure, isBlueBubblesError } from "./client.ts";
 import type { MacMessage } from "./records.ts";
 
 /**
@@ -10,22 +10,22 @@ import type { MacMessage } from "./records.ts";
  * does not know the chat. `failedRow`: Messages has it, as a row that failed. `refused`: provably not sent, and never
  * will be. `unknown`: it may have been sent.
  */
-export type Meaning = "notAttempted" | "noChat" | "failedRow" | "refused" | "unknown";
+export type FailureClass = "notAttempted" | "noChat" | "failedRow" | "refused" | "unknown";
 
-interface Row {
+interface FailureRule {
   status?: number;
   /** Of `error.message`. */
   says?: RegExp;
   /** Whether BlueBubbles itself says so, or what stands before it. */
   isOwn?: boolean;
-  means: Meaning;
+  means: FailureClass;
 }
 
 /**
  * The first row that fits decides. BlueBubbles answers 500 for what was not tried, for what failed and for what it does
  * not know, so that the words decide there; what nothing is known of may have been sent.
  */
-const ANSWERS: readonly Row[] = [
+const FAILURE_RULES: readonly FailureRule[] = [
   { status: 401, means: "notAttempted" },
   { status: 400, says: /already queued/i, means: "unknown" },
   { status: 400, means: "refused" },
@@ -54,14 +54,14 @@ export const NOT_ON_IMESSAGE_ERROR = 22;
 export const NOT_ON_IMESSAGE = "NOT_ON_IMESSAGE";
 
 /** What a hand-over that got no good answer comes to. */
-export function meaningOf(failure: Failure): Meaning {
+export function classifyFailure(failure: Failure): FailureClass {
   if (failure.kind === "refused") return "notAttempted";
   if (failure.kind === "lost") return "unknown";
   const { status, message } = failure;
-  const own = isOwn(failure);
-  const fits = (row: Row) =>
+  const own = isBlueBubblesError(failure);
+  const fits = (row: FailureRule) =>
     (row.status ?? status) === status && (row.isOwn ?? own) === own && (row.says?.test(message) ?? true);
-  return ANSWERS.find(fits)?.means ?? "unknown";
+  return FAILURE_RULES.find(fits)?.means ?? "unknown";
 }
 
 /** The outcome of a message whose row is known, on the channel it was handed over on. */
@@ -75,8 +75,8 @@ export function outcomeOfRow({ guid, error }: Pick<MacMessage, "guid" | "error">
 }
 
 /** The outcome of a failure that needs nothing looked up. */
-export function outcomeOfFailure(failure: Failure, meaning: Exclude<Meaning, "noChat" | "failedRow">): Outcome {
-  const reason = wordsOf(failure);
+export function outcomeOfFailure(failure: Failure, meaning: Exclude<FailureClass, "noChat" | "failedRow">): Outcome {
+  const reason = describeFailure(failure);
   switch (meaning) {
     case "notAttempted":
       return down(reason);

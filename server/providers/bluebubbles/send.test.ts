@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fault } from "../../../test/support/mac/faults.ts";
-import { file, groupOf, posts, reference } from "../../../test/support/mac-hand-overs.ts";
 import { stageMac } from "../../../test/support/mac-outbound.ts";
+import { file, groupOf, posts, reference } from "../../../test/support/mac-sends.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Outbound } from "../provider.ts";
 
@@ -20,7 +20,7 @@ test("a text goes once, by the Private API, and its reference is the guid of the
   assert.equal(sent?.tempGuid, "msg_0001-1");
   assert.deepEqual(posts(stage), ["POST /api/v1/message/text"]);
   assert.equal(stage.fake.appleScripts, 0);
-  assert.deepEqual(stage.process.watched, [sent?.guid]);
+  assert.deepEqual(stage.process.polled, [sent?.guid]);
 });
 
 test("the chat's guid is asked for once, also where macOS 26 calls it `any`", async (t) => {
@@ -128,10 +128,10 @@ test("a row that fails at first sight is found without its guid, and is not reac
   const message = stage.message({ text: "Same" });
   const outcome = await stage.send(message);
   assert.ok(outcome.outcome === "rejected" && outcome.notReachable === true && outcome.code === "22");
-  assert.deepEqual(await stage.settle(message), outcome);
-  assert.deepEqual(stage.process.watched.length, 1);
+  assert.deepEqual(await stage.reconcile(message), outcome);
+  assert.deepEqual(stage.process.polled.length, 1);
   await stage.restart();
-  assert.deepEqual(await stage.settle(message), outcome);
+  assert.deepEqual(await stage.reconcile(message), outcome);
 });
 
 test("SMS goes through the Mac: to its own chat, or a new one of that service", async (t) => {
@@ -160,7 +160,7 @@ test("a group that there is gets its message by its guid", async (t) => {
   const group = groupOf([TO, "+15551230002"], made.guid);
   reference(await stage.send(stage.message({ to: "chat_1", group })));
   assert.deepEqual(stage.fake.sent[0]?.to, [TO, "+15551230002"]);
-  assert.deepEqual(stage.process.told, []);
+  assert.deepEqual(stage.process.signals, []);
 });
 
 test("a group that Messages does not know is tried again, and then refused", async (t) => {
@@ -208,14 +208,14 @@ test("an answer with the row of another message binds nothing: unknown, and then
   reference(await stage.send(stage.message({ text: "One" })));
   const second = stage.message({ text: "Two" });
   assert.equal((await stage.send(second)).outcome, "unknown");
-  assert.equal(reference(await stage.settle(second)), stage.fake.sent[1]?.guid);
+  assert.equal(reference(await stage.reconcile(second)), stage.fake.sent[1]?.guid);
 });
 
 test("what is called off before its turn was not posted", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message()));
-  void stage.process.mac.pace.turn().catch(() => {});
+  void stage.process.mac.rateLimiter.acquire().catch(() => {});
   const abort = new AbortController();
   const sending = stage.process.sender.send(stage.message(), abort.signal);
   await stage.fake.settled();
@@ -233,7 +233,7 @@ test("where the attempt cannot be recorded nothing is posted", async (t) => {
   assert.equal(posts(stage).length, 0);
   stage.disk.isFull = false;
   await stage.restart();
-  assert.equal(await stage.settle(message), "absent");
+  assert.equal(await stage.reconcile(message), "absent");
 });
 
 test("a Mac that answers nothing is given no more than so many messages", async (t) => {

@@ -19,9 +19,9 @@ export interface MacSocketOptions {
   url: string;
   password: string;
   clock: Clock;
-  hear: (type: string, data: unknown) => void;
+  onEvent: (type: string, data: unknown) => void;
   /** It is connected: what was told before that was told to nobody. */
-  connected: () => void;
+  onConnected: () => void;
 }
 
 /** One connection after the other, from `start` to `stop`. */
@@ -54,7 +54,7 @@ export class MacSocket {
   }
 
   #connect(): void {
-    const { url, password, clock, hear, connected } = this.#options;
+    const { url, password, clock, onEvent, onConnected } = this.#options;
     const { origin, pathname } = new URL(url);
     // A path in the address would be taken for a namespace of the socket's.
     const socket = io(origin, {
@@ -72,7 +72,7 @@ export class MacSocket {
     socket.on("connect", () => {
       this.#connectedAt = clock.real();
       this.#problem = null;
-      connected();
+      onConnected();
     });
     socket.on("connect_error", () => this.#ended(socket, "the Mac's socket cannot be reached"));
     socket.on("disconnect", (reason) => {
@@ -80,7 +80,7 @@ export class MacSocket {
       const password = "the Mac ended the socket at once: its password may be another";
       this.#ended(socket, wasRefused ? password : "the Mac's socket was cut");
     });
-    socket.onAny((type: string, data: unknown) => hear(type, data));
+    socket.onAny((type: string, data: unknown) => onEvent(type, data));
   }
 
   #isYoung(): boolean {

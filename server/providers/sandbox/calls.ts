@@ -9,7 +9,7 @@ import type { Memory } from "../provider.ts";
 const PREFIX = "call/";
 
 /** A call that goes on. */
-export interface Call {
+export interface SandboxCall {
   callUuid: string;
   status: CallStatus;
   isVideo: boolean;
@@ -23,9 +23,9 @@ const NEXT: Readonly<Record<Exclude<CallAction, "ring">, (status: CallStatus) =>
 };
 
 /** The calls that go on, from `load` on. */
-export class Calls {
+export class SandboxCalls {
   readonly #memory: Memory;
-  readonly #calls = new Map<string, Call>();
+  readonly #calls = new Map<string, SandboxCall>();
 
   constructor(memory: Memory) {
     this.#memory = memory;
@@ -47,8 +47,8 @@ export class Calls {
     phone: Phone,
     callUuid: string,
     { action, isVideo }: { action: CallAction; isVideo: boolean },
-    tell: (call: Call, forget: string | null) => Promise<void>,
-  ): Promise<Call | null> {
+    tell: (call: SandboxCall, forget: string | null) => Promise<void>,
+  ): Promise<SandboxCall | null> {
     const key = keyOf(phone);
     const before = this.#calls.get(key);
     const after = action === "ring" ? ring(before, callUuid, isVideo) : next(before, action);
@@ -75,19 +75,19 @@ function keyOf({ customerId, number, to }: Phone): string {
 }
 
 /** Under the name that it has already it is the same call; another one that goes on is in the way. */
-function ring(before: Call | undefined, callUuid: string, isVideo: boolean): Call | null {
+function ring(before: SandboxCall | undefined, callUuid: string, isVideo: boolean): SandboxCall | null {
   if (before === undefined) return { callUuid, status: "incoming", isVideo };
   return before.callUuid === callUuid ? before : null;
 }
 
-function next(before: Call | undefined, action: Exclude<CallAction, "ring">): Call | null {
+function next(before: SandboxCall | undefined, action: Exclude<CallAction, "ring">): SandboxCall | null {
   const status = before === undefined ? null : NEXT[action](before.status);
   return before === undefined || status === null ? null : { ...before, status };
 }
 
-function parse(text: string): Call | null {
+function parse(text: string): SandboxCall | null {
   try {
-    const value = JSON.parse(text) as Partial<Call> | null;
+    const value = JSON.parse(text) as Partial<SandboxCall> | null;
     const { callUuid, status, isVideo } = value ?? {};
     if (typeof callUuid !== "string" || typeof isVideo !== "boolean") return null;
     return status === "incoming" || status === "answered" ? { callUuid, status, isVideo } : null;

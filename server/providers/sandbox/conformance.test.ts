@@ -8,8 +8,8 @@ import { outboundMessage } from "../../../test/support/outbound.ts";
 import { parseReaction } from "../../core/reaction.ts";
 import type { Phone, Phones } from "../phones.ts";
 import type { Provider } from "../provider.ts";
-import { owedKey } from "./owed.ts";
 import { createSandbox } from "./sandbox.ts";
+import { entryKey } from "./signal-journal.ts";
 
 const NUMBER = "+1500555";
 /** Takes every message, and answers none of its own accord. */
@@ -25,7 +25,7 @@ providerConformance("the sandbox", async (disk) => {
       latest = createSandbox(context);
       return latest;
     },
-    taken: ({ messageId, channel }) => disk.created(owedKey(messageId, channel)),
+    taken: ({ messageId, channel }) => disk.created(entryKey(messageId, channel)),
     scenarios: {
       delivers: { to: `${NUMBER}0100`, channel: "imessage", receipts: ["delivered"] },
       jumbles: { to: `${NUMBER}0108`, channel: "imessage", receipts: ["read", "read", "delivered", "delivered"] },

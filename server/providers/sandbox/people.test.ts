@@ -5,7 +5,7 @@ import type { MessageId } from "../../core/id.ts";
 import { parseReaction } from "../../core/reaction.ts";
 import type { Phone } from "../phones.ts";
 import type { Conversation, Outbound, Signal } from "../provider.ts";
-import { owedKey, tokenKey } from "./owed.ts";
+import { entryKey, stepKey } from "./signal-journal.ts";
 
 const CUSTOMER = message("0100").customerId;
 const OTHER = "cust_00000000-0000-7000-8000-000000000002";
@@ -115,8 +115,8 @@ test("what is done after a message has the same names when it is told again", as
 });
 
 test("keys left of a message that was never taken are cleared away", async () => {
-  const key = owedKey("msg_1", "imessage");
-  const entries = new Map([[tokenKey({ key }, 1), ""]]);
+  const key = entryKey("msg_1", "imessage");
+  const entries = new Map([[stepKey({ key }, 1), ""]]);
   const { clock, signals } = await peopled(entries);
   await clock.advance(1_000);
   assert.deepEqual([entries.size, signals.length], [0, 0]);

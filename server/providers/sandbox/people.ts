@@ -4,16 +4,16 @@ import type { PhoneSettings } from "../../../sdk/wire.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Phones } from "../phones.ts";
 import type { Signal } from "../provider.ts";
-import type { Calls } from "./calls.ts";
-import type { Settings } from "./settings.ts";
+import type { SandboxCalls } from "./calls.ts";
+import type { SandboxSettings } from "./settings.ts";
 import { callOf, inboundOf, paymentOf, photoOf, reactionOf, typingOf } from "./signals.ts";
 
 /** What people need of the sandbox. */
-interface Sandbox {
-  settings: Settings;
-  calls: Calls;
+interface PeopleDeps {
+  settings: SandboxSettings;
+  calls: SandboxCalls;
   /** Resolves when the service has it on disk. */
-  tell(signal: Signal): Promise<void>;
+  report(signal: Signal): Promise<void>;
   /** The phones of a customer may have come online. */
   changed(customerId: CustomerId, number: string): void;
   /** Drops what is owed for a customer's messages. */
@@ -26,25 +26,25 @@ function referenceOf(name: string): string {
 }
 
 /** The people of a sandbox. */
-export function createPeople({ settings, calls, tell, changed, drop }: Sandbox): Phones {
+export function createPeople({ settings, calls, report, changed, drop }: PeopleDeps): Phones {
   return {
     async write(phone, name, message) {
       const reference = referenceOf(name);
-      await tell(inboundOf(phone, reference, message));
+      await report(inboundOf(phone, reference, message));
       return { reference };
     },
-    type: (phone, typing) => tell(typingOf(phone, typing)),
-    react: (phone, name, target, reaction) => tell(reactionOf(phone, referenceOf(name), target, reaction)),
-    keepAudio: ({ to }, reference) => tell({ kind: "audioKept", to, channel: "imessage", reference }),
-    changePhoto: (phone, name, group) => tell(photoOf(phone, referenceOf(name), group)),
+    type: (phone, typing) => report(typingOf(phone, typing)),
+    react: (phone, name, target, reaction) => report(reactionOf(phone, referenceOf(name), target, reaction)),
+    keepAudio: ({ to }, reference) => report({ kind: "audioKept", to, channel: "imessage", reference }),
+    changePhoto: (phone, name, group) => report(photoOf(phone, referenceOf(name), group)),
     async pay(phone, name, amountCents) {
       const reference = referenceOf(name);
-      await tell(paymentOf(phone, reference, amountCents));
+      await report(paymentOf(phone, reference, amountCents));
       return { reference };
     },
     async call(phone, name, action, isVideo) {
       const call = await calls.act(phone, referenceOf(name), { action, isVideo }, (after, forget) =>
-        tell({ ...callOf(phone, after.callUuid, after), ...(forget === null ? {} : { forget }) }),
+        report({ ...callOf(phone, after.callUuid, after), ...(forget === null ? {} : { forget }) }),
       );
       return call === null ? null : { callUuid: call.callUuid };
     },

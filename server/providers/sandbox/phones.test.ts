@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
 import { outboundMessage } from "../../../test/support/outbound.ts";
 import type { MessageId } from "../../core/id.ts";
-import { defaultSettings, lineOf as lineAt, type Step, stepsFor } from "./phones.ts";
+import { defaultSettings, lineOf as lineAt, type PhoneStep, stepsFor } from "./phones.ts";
 
 /** The line of a phone that nobody set otherwise. */
 function lineOf(to: string, channel: Channel) {
@@ -12,10 +12,15 @@ function lineOf(to: string, channel: Channel) {
 }
 
 /** What is owed for a message to it. */
-function stepsOf(to: string, channel: Channel, messageId: MessageId, more: { text?: string } = {}): readonly Step[] {
+function stepsOf(
+  to: string,
+  channel: Channel,
+  messageId: MessageId,
+  more: { text?: string } = {},
+): readonly PhoneStep[] {
   const line = lineOf(to, channel);
   const message = outboundMessage({ messageId, to, channel, ...more });
-  return line.takes ? stepsFor(line, message, defaultSettings(to)) : [];
+  return line.accepts ? stepsFor(line, message, defaultSettings(to)) : [];
 }
 
 function idOf(index: number): MessageId {
@@ -44,14 +49,14 @@ test("any other number works on both channels and does not read; an e-mail has i
   }
   assert.deepEqual(lineOf("ada@example.com", "imessage"), lineOf("+15005550100", "imessage"));
   const sms = lineOf("ada@example.com", "sms");
-  assert.ok(!sms.takes && sms.notReachable);
+  assert.ok(!sms.accepts && sms.notReachable);
 });
 
 test("every phone that takes a message owes a receipt, so that nothing taken is forgotten before it is known of", () => {
   for (let number = 100; number < 200; number += 1) {
     for (const channel of CHANNELS) {
       const line = lineOf(`+15005550${number}`, channel);
-      if (line.takes) assert.ok(line.steps.length > 0, `0${number} ${channel}`);
+      if (line.accepts) assert.ok(line.steps.length > 0, `0${number} ${channel}`);
     }
   }
 });
@@ -59,6 +64,6 @@ test("every phone that takes a message owes a receipt, so that nothing taken is 
 test("there are no read receipts on SMS", () => {
   for (let number = 100; number < 200; number += 1) {
     const line = lineOf(`+15005550${number}`, "sms");
-    if (line.takes) assert.ok(line.steps.every(({ receipt }) => receipt !== "read"));
+    if (line.accepts) assert.ok(line.steps.every(({ receipt }) => receipt !== "read"));
   }
 });

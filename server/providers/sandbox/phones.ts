@@ -6,14 +6,14 @@ import { parseAddress } from "../../core/phone.ts";
 import type { Outbound, ReceiptSignal } from "../provider.ts";
 
 /** One receipt that a phone gives. */
-interface Receipt {
+interface PhoneReceipt {
   receipt: ReceiptSignal["receipt"];
   code?: string;
   reason?: string;
 }
 
 /** One thing that a person does with the phone after the message came. */
-export type Deed =
+export type PersonAction =
   | { does: "type"; typing: boolean }
   | { does: "write"; text: string }
   | { does: "react"; type: Reaction; text: string }
@@ -21,39 +21,39 @@ export type Deed =
   | { does: "call"; status: CallStatus };
 
 /** What a phone owes: `afterMs` after what came before it, or after it took the message. */
-export type Step = (Receipt | Deed) & { afterMs: number };
+export type PhoneStep = (PhoneReceipt | PersonAction) & { afterMs: number };
 
-type ReceiptStep = Receipt & { afterMs: number };
+type ReceiptStep = PhoneReceipt & { afterMs: number };
 
 /** A phone that takes messages on a channel. */
-export interface Taking {
-  takes: true;
+export interface AcceptingLine {
+  accepts: true;
   /** Hand-overs that are put off with a transient error before one is taken. */
   deferrals: number;
   /** How long it thinks before it takes a message, and never longer than its latency. */
-  takesAfterMs: number;
+  acceptsAfterMs: number;
   /** `unknown`: it takes the message, and its answer never comes. */
-  answer: "accepted" | "unknown";
+  outcome: "accepted" | "unknown";
   steps: readonly ReceiptStep[];
 }
 
 /** A phone that refuses messages on a channel. */
-export interface Refusing {
-  takes: false;
+export interface RejectingLine {
+  accepts: false;
   code: string;
   reason: string;
   notReachable: boolean;
 }
 
 /** How a phone behaves on one channel. */
-export type Line = Taking | Refusing;
+export type PhoneLine = AcceptingLine | RejectingLine;
 
 /** What a person does once a message was delivered, made into deeds by what the message says. */
 type Habit = "echoes" | "loves" | "pays" | "rings" | "misses";
 
 /** A phone: its two lines, what its person does with a message, and the settings that differ from those of others. */
-interface Phone {
-  lines: Readonly<Record<Channel, Line>>;
+interface PhoneProfile {
+  lines: Readonly<Record<Channel, PhoneLine>>;
   habit?: Habit;
   latencyMs?: number;
   lossPercent?: number;
@@ -70,17 +70,23 @@ const readSoon: ReceiptStep = { receipt: "read", afterMs: DELIVERED_AFTER_MS };
 const read: ReceiptStep = { receipt: "read", afterMs: READ_AFTER_MS };
 
 /** Every phone that takes a message owes a receipt at least: it is the proof that the service knows the outcome. */
-const works: Taking = { takes: true, deferrals: 0, takesAfterMs: 0, answer: "accepted", steps: [delivered] };
+const works: AcceptingLine = {
+  accepts: true,
+  deferrals: 0,
+  acceptsAfterMs: 0,
+  outcome: "accepted",
+  steps: [delivered],
+};
 
-const notHere: Refusing = {
-  takes: false,
+const notHere: RejectingLine = {
+  accepts: false,
   code: "SANDBOX_NOT_REACHABLE",
   reason: "the recipient is not on this channel",
   notReachable: true,
 };
 
-const refuses: Refusing = {
-  takes: false,
+const refuses: RejectingLine = {
+  accepts: false,
   code: "SANDBOX_REFUSED",
   reason: "the recipient's carrier refuses the message",
   notReachable: false,
@@ -94,20 +100,20 @@ const lost: ReceiptStep = {
 };
 
 /** Same on both channels. */
-function both(line: Line): Phone["lines"] {
+function both(line: PhoneLine): PhoneProfile["lines"] {
   return { imessage: line, sms: line };
 }
 
-const anyPhone: Phone = { lines: both(works) };
+const anyPhone: PhoneProfile = { lines: both(works) };
 
 /** Has no number, so no SMS. */
-const anyEmail: Phone = { lines: { imessage: works, sms: notHere } };
+const anyEmail: PhoneProfile = { lines: { imessage: works, sms: notHere } };
 
 /** Contract 7: how slow 0109 is, a step. */
 const SLOW_MS = 5_000;
 
 /** Contract 7's table. SMS has no read receipts, so only iMessage steps have `read`. */
-const PHONES: Readonly<Record<string, Phone>> = {
+const PHONES: Readonly<Record<string, PhoneProfile>> = {
   "+15005550100": anyPhone,
   "+15005550101": { lines: { imessage: { ...works, steps: [delivered, read] }, sms: works } },
   "+15005550102": { lines: { imessage: notHere, sms: works } },
@@ -117,7 +123,7 @@ const PHONES: Readonly<Record<string, Phone>> = {
   "+15005550104": { lines: { imessage: notHere, sms: refuses } },
   "+15005550105": { lines: both(notHere) },
   "+15005550106": { lines: both({ ...works, deferrals: 2 }) },
-  "+15005550107": { lines: both({ ...works, answer: "unknown" }) },
+  "+15005550107": { lines: both({ ...works, outcome: "unknown" }) },
   "+15005550108": {
     lines: {
       imessage: { ...works, steps: [readSoon, readSoon, delivered, delivered] },
@@ -125,7 +131,7 @@ const PHONES: Readonly<Record<string, Phone>> = {
     },
   },
   "+15005550109": {
-    lines: both({ ...works, takesAfterMs: SLOW_MS, steps: [{ receipt: "delivered", afterMs: 0 }] }),
+    lines: both({ ...works, acceptsAfterMs: SLOW_MS, steps: [{ receipt: "delivered", afterMs: 0 }] }),
     latencyMs: SLOW_MS,
   },
   "+15005550110": { lines: both(works), habit: "echoes" },
@@ -139,7 +145,7 @@ const PHONES: Readonly<Record<string, Phone>> = {
 };
 
 /** One that is not in the table works, and an e-mail has no SMS. */
-function phoneAt(address: string): Phone {
+function phoneAt(address: string): PhoneProfile {
   return PHONES[address] ?? (parseAddress(address)?.kind === "email" ? anyEmail : anyPhone);
 }
 
@@ -147,34 +153,34 @@ function phoneAt(address: string): Phone {
 export function defaultSettings(address: string): PhoneSettings {
   const { lines, latencyMs = 0, lossPercent = 0 } = phoneAt(address);
   const { imessage } = lines;
-  const readReceipts = imessage.takes && imessage.steps.some(({ receipt }) => receipt === "read");
-  return { online: true, imessage: imessage.takes, readReceipts, edits: true, latencyMs, lossPercent };
+  const readReceipts = imessage.accepts && imessage.steps.some(({ receipt }) => receipt === "read");
+  return { online: true, imessage: imessage.accepts, readReceipts, edits: true, latencyMs, lossPercent };
 }
 
 /** How the phone at `address`, set like this, behaves on `channel`. */
-export function lineOf(address: string, channel: Channel, settings: PhoneSettings): Line {
+export function lineOf(address: string, channel: Channel, settings: PhoneSettings): PhoneLine {
   const line = phoneAt(address).lines[channel];
-  if (channel === "sms" || settings.imessage === line.takes) return line;
+  if (channel === "sms" || settings.imessage === line.accepts) return line;
   return settings.imessage ? works : notHere;
 }
 
 /** The message as far as it decides what comes of it. */
-type Taken = Pick<Outbound, "messageId" | "to" | "channel" | "text" | "payment" | "group">;
+type AcceptedMessage = Pick<Outbound, "messageId" | "to" | "channel" | "text" | "payment" | "group">;
 
 /**
  * All that is owed for a message that `line` took: receipts, then what the person does. The same for the same message
  * id, on every channel. Nobody answers a group.
  */
-export function stepsFor(line: Taking, message: Taken, settings: PhoneSettings): readonly Step[] {
+export function stepsFor(line: AcceptingLine, message: AcceptedMessage, settings: PhoneSettings): readonly PhoneStep[] {
   if (chanceOf(message.messageId) * 100 < settings.lossPercent) return [lost];
   const receipts = withReading(line.steps, message.channel === "imessage" && settings.readReceipts);
   const habit = message.group === null ? phoneAt(message.to).habit : undefined;
-  return habit === undefined ? receipts : [...receipts, ...deedsOf(habit, message)];
+  return habit === undefined ? receipts : [...receipts, ...actionsOf(habit, message)];
 }
 
 /** The steps with `read` after `delivered`, or without it. Steps that have both in their own way are left alone. */
 function withReading(steps: readonly ReceiptStep[], reads: boolean): readonly ReceiptStep[] {
-  const has = (receipt: Receipt["receipt"]) => steps.some((step) => step.receipt === receipt);
+  const has = (receipt: PhoneReceipt["receipt"]) => steps.some((step) => step.receipt === receipt);
   if (has("read") === reads || !has("delivered")) return steps;
   return reads ? [...steps, read] : steps.filter(({ receipt }) => receipt !== "read");
 }
@@ -186,13 +192,17 @@ const TYPES_MS = 60;
 const RINGS_MS = 500;
 
 /** What comes of a habit. iMessage alone knows typing and reactions. */
-function deedsOf(habit: Habit, { channel, text, payment }: Taken): Step[] {
+function actionsOf(habit: Habit, { channel, text, payment }: AcceptedMessage): PhoneStep[] {
   const isRich = channel === "imessage";
   switch (habit) {
     case "echoes": {
-      const writes: Step = { does: "write", text: text === "" ? "You sent a file" : `You said: ${text}`, afterMs: 10 };
+      const writes: PhoneStep = {
+        does: "write",
+        text: text === "" ? "You sent a file" : `You said: ${text}`,
+        afterMs: 10,
+      };
       if (!isRich) return [writes];
-      const types: Step[] = [
+      const types: PhoneStep[] = [
         { does: "type", typing: true, afterMs: THINKS_MS },
         { does: "type", typing: false, afterMs: TYPES_MS },
       ];

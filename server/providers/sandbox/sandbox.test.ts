@@ -7,7 +7,7 @@ import type { Channel } from "../../../sdk/wire.ts";
 import { ID, message, NEVER, stage } from "../../../test/support/sandbox-provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Outbound, Outcome } from "../provider.ts";
-import { owedKey } from "./owed.ts";
+import { entryKey } from "./signal-journal.ts";
 
 type Row = [to: string, channel: Channel, outcome: string, told: string[]];
 
@@ -104,7 +104,7 @@ test("a failing message of 0116 is taken, then fails with the phone's own code; 
     receipt: "failed",
     code: "SANDBOX_FAILED",
     reason: "the recipient's phone lost the message, as it does with some",
-    forget: owedKey(failing.messageId, "imessage"),
+    forget: entryKey(failing.messageId, "imessage"),
   });
 });
 
@@ -141,7 +141,7 @@ test("what was stored although storing it failed is found by asking, and its rec
   const { clock, sandbox, send, told, writes, entries } = await stage();
   writes.failing = 1;
   assert.equal((await send(message("0100"))).outcome, "unknown");
-  entries.set(owedKey(ID, "imessage"), '{"beginsAt":0,"steps":[{"receipt":"delivered","afterMs":5}]}');
+  entries.set(entryKey(ID, "imessage"), '{"beginsAt":0,"steps":[{"receipt":"delivered","afterMs":5}]}');
   assert.ok((await sandbox.reconcile?.(message("0100"))) !== "absent");
   await clock.advance(1_000);
   assert.equal(told.length, 1);
@@ -225,8 +225,8 @@ test("with receipts of 100,000 messages owed a further one is put off, until som
 
 test("entries of another version still prove that a message was taken, and what is no entry is left alone", async () => {
   const entries = new Map([
-    [owedKey(ID, "sms"), "what is this"],
-    [owedKey(ID, "imessage"), '{"beginsAt":0,"steps":[]}'],
+    [entryKey(ID, "sms"), "what is this"],
+    [entryKey(ID, "imessage"), '{"beginsAt":0,"steps":[]}'],
     ["owed/nonsense", "{}"],
     ["another/key", "kept"],
   ]);
@@ -242,7 +242,7 @@ test("entries of another version still prove that a message was taken, and what 
 test("a restart with much owed tells four a millisecond, not all at once", async () => {
   const entries = new Map<string, string>();
   for (let index = 1_000; index < 3_000; index += 1) {
-    const key = owedKey(`msg_01890000-0000-7000-8000-00000000${index}`, "sms");
+    const key = entryKey(`msg_01890000-0000-7000-8000-00000000${index}`, "sms");
     entries.set(key, '{"beginsAt":0,"steps":[{"receipt":"delivered","afterMs":5}]}');
   }
   const { clock, told } = await stage(entries);

@@ -16,23 +16,23 @@ import type {
   ProviderContext,
   Signal,
 } from "../provider.ts";
-import { Calls } from "./calls.ts";
-import { createCommands } from "./commands.ts";
-import {
-  entryOfToken,
-  newOwed,
-  OWED_PREFIX,
-  type Owed,
-  owedKey,
-  owedText,
-  parseOwed,
-  referenceOf,
-  tokenKey,
-  tokens,
-} from "./owed.ts";
+import { createActions } from "./actions.ts";
+import { SandboxCalls } from "./calls.ts";
 import { createPeople } from "./people.ts";
-import { lineOf, type Step, stepsFor, type Taking } from "./phones.ts";
-import { Settings } from "./settings.ts";
+import { type AcceptingLine, lineOf, type PhoneStep, stepsFor } from "./phones.ts";
+import { SandboxSettings } from "./settings.ts";
+import {
+  entryKey,
+  entryOfStepKey,
+  formatEntry,
+  JOURNAL_PREFIX,
+  newEntry,
+  type PendingSignals,
+  parseEntry,
+  referenceOf,
+  stepKey,
+  stepsWithKey,
+} from "./signal-journal.ts";
 import { signalOf } from "./signals.ts";
 
 /** Both channels, and no rate of its own; `concurrency` bounds what a crash leaves half done. */
@@ -76,9 +76,9 @@ class Sandbox implements Provider {
   readonly phones: Phones;
   readonly #memory: Memory;
   readonly #clock: Clock;
-  readonly #settings: Settings;
-  readonly #calls: Calls;
-  readonly #owed = new Map<string, Owed>();
+  readonly #settings: SandboxSettings;
+  readonly #calls: SandboxCalls;
+  readonly #pending = new Map<string, PendingSignals>();
   /** Ends of the pauses that hand-overs are in. */
   readonly #pauses = new Set<() => void>();
   readonly #inFlight = new Set<Promise<unknown>>();
@@ -90,13 +90,13 @@ class Sandbox implements Provider {
   constructor(memory: Memory, clock: Clock) {
     this.#memory = memory;
     this.#clock = clock;
-    this.#settings = new Settings(memory);
-    this.#calls = new Calls(memory);
-    this.actions = createCommands((customerId, number) => this.#settings.of(customerId, number), clock);
+    this.#settings = new SandboxSettings(memory);
+    this.#calls = new SandboxCalls(memory);
+    this.actions = createActions((customerId, number) => this.#settings.of(customerId, number), clock);
     this.phones = createPeople({
       settings: this.#settings,
       calls: this.#calls,
-      tell: (signal) => this.#tell(signal),
+      report: (signal) => this.#report(signal),
       changed: (customerId, number) => this.#wake(customerId, number),
       drop: (customerId) => this.#drop(customerId),
     });
@@ -105,16 +105,16 @@ class Sandbox implements Provider {
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
     this.#signals = signals;
     await Promise.all([this.#settings.load(), this.#calls.load()]);
-    const entries = await this.#memory.list(OWED_PREFIX);
+    const entries = await this.#memory.list(JOURNAL_PREFIX);
     const unspent = new Set(entries.map(({ key }) => key));
     const now = this.#clock.real();
     for (const [index, { key, value }] of entries.entries()) {
-      const owed = parseOwed(key, value);
-      if (owed === null || this.#owed.has(key)) continue;
+      const owed = parseEntry(key, value);
+      if (owed === null || this.#pending.has(key)) continue;
       owed.beginsAt = Math.max(owed.beginsAt, now + Math.floor(index / RESUMED_PER_MS));
       this.#adopt(owed, unspent);
     }
-    const left = [...unspent].filter((key) => !unspent.has(entryOfToken(key) ?? key));
+    const left = [...unspent].filter((key) => !unspent.has(entryOfStepKey(key) ?? key));
     // Keys of an entry that never came to be: its message is not taken.
     await Promise.all(left.map((key) => this.#memory.delete(key)));
   }
@@ -122,30 +122,30 @@ class Sandbox implements Provider {
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
     const settings = this.#settings.of(message.customerId, message.to);
     const line = lineOf(message.to, message.channel, settings);
-    if (!line.takes) {
+    if (!line.accepts) {
       return { outcome: "rejected", code: line.code, reason: line.reason, notReachable: line.notReachable };
     }
     if (message.attempt <= line.deferrals) return deferred("the recipient's phone is busy for the moment");
     const resets = this.#resets.get(message.customerId);
-    const takesAfterMs = Math.min(line.takesAfterMs, settings.latencyMs);
+    const takesAfterMs = Math.min(line.acceptsAfterMs, settings.latencyMs);
     if (takesAfterMs > 0) await this.#pause(takesAfterMs, abort);
     if (this.#stopped || abort.aborted) return deferred("called off before the recipient's phone took it");
     if (resets !== this.#resets.get(message.customerId)) return deferred(RESET);
-    const known = this.#owed.get(owedKey(message.messageId, message.channel));
-    if (known === undefined) return this.#take(message, line);
+    const known = this.#pending.get(entryKey(message.messageId, message.channel));
+    if (known === undefined) return this.#accept(message, line);
     if (known.isEnding) return deferred("the hand-over before this one is being forgotten", RETRY_AFTER_MS);
     return this.#confirm(known);
   }
 
   async reconcile(message: Outbound): Promise<Outcome | "absent"> {
-    const key = owedKey(message.messageId, message.channel);
-    const known = this.#owed.get(key);
+    const key = entryKey(message.messageId, message.channel);
+    const known = this.#pending.get(key);
     if (known !== undefined && (await known.stored)) return this.#confirm(known);
     const entries = await this.#memory.list(key);
     const entry = entries.find((candidate) => candidate.key === key);
-    const found = this.#owed.get(key) ?? (entry === undefined ? null : parseOwed(key, entry.value));
+    const found = this.#pending.get(key) ?? (entry === undefined ? null : parseEntry(key, entry.value));
     if (found === null) return "absent";
-    if (!this.#owed.has(key)) this.#adopt(found, new Set(entries.map((candidate) => candidate.key)));
+    if (!this.#pending.has(key)) this.#adopt(found, new Set(entries.map((candidate) => candidate.key)));
     return this.#confirm(found);
   }
 
@@ -156,34 +156,35 @@ class Sandbox implements Provider {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const end of this.#pauses) end();
-    for (const owed of this.#owed.values()) owed.stopTimer();
+    for (const owed of this.#pending.values()) owed.stopTimer();
     await Promise.allSettled(this.#inFlight);
   }
 
   /** The phone takes the message: on disk before anyone hears of it, so that what it owes outlives the process. */
-  async #take(message: Outbound, line: Taking): Promise<Outcome> {
-    if (this.#owed.size >= OWED_MAX) return deferred(`receipts of ${OWED_MAX} messages are owed`, FULL_RETRY_AFTER_MS);
-    const answers = line.answer === "accepted";
+  async #accept(message: Outbound, line: AcceptingLine): Promise<Outcome> {
+    if (this.#pending.size >= OWED_MAX)
+      return deferred(`receipts of ${OWED_MAX} messages are owed`, FULL_RETRY_AFTER_MS);
+    const answers = line.outcome === "accepted";
     const now = this.#clock.real();
     const steps = stepsFor(line, message, this.#settings.of(message.customerId, message.to));
-    const owed = newOwed(message, answers ? now : now + ASKED_WITHIN_MS, steps);
-    this.#owed.set(owed.key, owed);
-    owed.stored = this.#track(this.#store(owed, tokens(owed)));
+    const owed = newEntry(message, answers ? now : now + ASKED_WITHIN_MS, steps);
+    this.#pending.set(owed.key, owed);
+    owed.stored = this.#track(this.#store(owed, stepsWithKey(owed)));
     if (!(await owed.stored)) {
-      this.#owed.delete(owed.key);
+      this.#pending.delete(owed.key);
       return { outcome: "unknown", reason: "whether the recipient's phone took it could not be stored" };
     }
-    if (this.#owed.get(owed.key) !== owed) return deferred(RESET);
+    if (this.#pending.get(owed.key) !== owed) return deferred(RESET);
     if (answers) owed.beginsAt = this.#clock.real();
     this.#arm(owed);
     return answers ? accepted(owed) : { outcome: "unknown", reason: "the recipient's phone did not answer in time" };
   }
 
   /** Someone asks about a message that was taken: a phone that waited for that begins with its receipts. */
-  async #confirm(owed: Owed): Promise<Outcome> {
+  async #confirm(owed: PendingSignals): Promise<Outcome> {
     if (!(await owed.stored)) return { outcome: "unknown", reason: "whether it was taken could not be stored" };
     const now = this.#clock.real();
-    if (owed.told === 0 && owed.beginsAt > now) {
+    if (owed.reported === 0 && owed.beginsAt > now) {
       owed.beginsAt = now;
       owed.stopTimer();
       // That it was taken is stored already: should this fail, a restart only waits longer with the receipts.
@@ -194,18 +195,18 @@ class Sandbox implements Provider {
   }
 
   /** Takes up an entry that is in memory; `unspent` are the keys found there. */
-  #adopt(owed: Owed, unspent: ReadonlySet<string>): void {
-    owed.spent = new Set(tokens(owed).filter((index) => !unspent.has(tokenKey(owed, index))));
-    this.#owed.set(owed.key, owed);
+  #adopt(owed: PendingSignals, unspent: ReadonlySet<string>): void {
+    owed.spent = new Set(stepsWithKey(owed).filter((index) => !unspent.has(stepKey(owed, index))));
+    this.#pending.set(owed.key, owed);
     this.#arm(owed);
   }
 
   /** The entry comes last: once it is there, so is what belongs to it. */
-  async #store(owed: Owed, withTokens: readonly number[] = []): Promise<boolean> {
+  async #store(owed: PendingSignals, withTokens: readonly number[] = []): Promise<boolean> {
     try {
-      const keys = withTokens.map((index) => tokenKey(owed, index));
+      const keys = withTokens.map((index) => stepKey(owed, index));
       await Promise.all(keys.map((key) => this.#memory.put(key, "")));
-      await this.#memory.put(owed.key, owedText(owed));
+      await this.#memory.put(owed.key, formatEntry(owed));
       return true;
     } catch {
       return false;
@@ -213,70 +214,70 @@ class Sandbox implements Provider {
   }
 
   /** Sets the time of the next step, unless the phone is not online. The last one also ends the entry in memory. */
-  #arm(owed: Owed): void {
+  #arm(owed: PendingSignals): void {
     owed.stopTimer();
-    while (owed.spent.has(owed.told)) owed.told += 1;
-    const step = owed.steps[owed.told];
-    if (this.#stopped || step === undefined || this.#holds(owed)) return;
+    while (owed.spent.has(owed.reported)) owed.reported += 1;
+    const step = owed.steps[owed.reported];
+    if (this.#stopped || step === undefined || this.#waitsForPhone(owed)) return;
     const next = () => {
-      owed.telling = this.#track(this.#proceed(owed, step));
+      owed.reporting = this.#track(this.#proceed(owed, step));
     };
     owed.stopTimer = this.#clock.after(this.#waitMs(owed, step), next);
   }
 
   /** Whether it has to wait for its phone to be online. */
-  #holds(owed: Owed): boolean {
+  #waitsForPhone(owed: PendingSignals): boolean {
     const { customerId, number } = owed.phone;
-    owed.isHeld = !this.#settings.of(customerId, number).online;
-    return owed.isHeld;
+    owed.isWaitingForPhone = !this.#settings.of(customerId, number).online;
+    return owed.isWaitingForPhone;
   }
 
-  #waitMs(owed: Owed, step: Step): number {
+  #waitMs(owed: PendingSignals, step: PhoneStep): number {
     if (owed.failures > 0) return doublingMs(owed.failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
     const { customerId, number } = owed.phone;
     const latencyMs = "receipt" in step ? this.#settings.of(customerId, number).latencyMs : 0;
     const afterMs = step.afterMs + latencyMs;
-    if (owed.told > 0) return afterMs;
+    if (owed.reported > 0) return afterMs;
     return Math.min(Math.max(0, owed.beginsAt + afterMs - this.#clock.real()), WAIT_MS_MAX);
   }
 
-  async #proceed(owed: Owed, step: Step): Promise<void> {
-    if (this.#holds(owed)) return;
-    owed.isEnding = owed.told === owed.steps.length - 1;
+  async #proceed(owed: PendingSignals, step: PhoneStep): Promise<void> {
+    if (this.#waitsForPhone(owed)) return;
+    owed.isEnding = owed.reported === owed.steps.length - 1;
     try {
-      await this.#signals({ ...signalOf(owed, owed.told, step), ...forgetting(owed) });
-      owed.told += 1;
+      await this.#signals({ ...signalOf(owed, owed.reported, step), ...forgetting(owed) });
+      owed.reported += 1;
       owed.failures = 0;
     } catch {
       owed.failures += 1;
     }
-    if (owed.told === owed.steps.length) this.#owed.delete(owed.key);
-    else if (this.#owed.get(owed.key) === owed) this.#arm(owed);
+    if (owed.reported === owed.steps.length) this.#pending.delete(owed.key);
+    else if (this.#pending.get(owed.key) === owed) this.#arm(owed);
   }
 
   /** A phone was set: what it held while it was not online goes on. */
   #wake(customerId: CustomerId, number: string): void {
-    for (const owed of this.#owed.values()) {
+    for (const owed of this.#pending.values()) {
       const { phone } = owed;
-      if (phone.number === number && phone.customerId === customerId && owed.isHeld) this.#arm(owed);
+      if (phone.number === number && phone.customerId === customerId && owed.isWaitingForPhone) this.#arm(owed);
     }
   }
 
   /** Forgets what is owed for a customer's messages, and what is being handed over: its messages are gone. */
   async #drop(customerId: CustomerId): Promise<void> {
     this.#resets.set(customerId, (this.#resets.get(customerId) ?? 0) + 1);
-    const dropped = [...this.#owed.values()].filter(({ phone }) => phone.customerId === customerId);
+    const dropped = [...this.#pending.values()].filter(({ phone }) => phone.customerId === customerId);
     for (const owed of dropped) {
       owed.stopTimer();
-      this.#owed.delete(owed.key);
+      this.#pending.delete(owed.key);
     }
-    await Promise.all(dropped.flatMap((owed) => [owed.stored, owed.telling]));
-    const keys = dropped.flatMap((owed) => [owed.key, ...tokens(owed).map((index) => tokenKey(owed, index))]);
+    await Promise.all(dropped.flatMap((owed) => [owed.stored, owed.reporting]));
+    const keys = dropped.flatMap((owed) => [owed.key, ...stepsWithKey(owed).map((index) => stepKey(owed, index))]);
     await Promise.all(keys.map((key) => this.#memory.delete(key)));
   }
 
   /** Tells what a person does. */
-  async #tell(signal: Signal): Promise<void> {
+  async #report(signal: Signal): Promise<void> {
     if (this.#stopped) throw new Error("the sandbox is stopped");
     await this.#track(this.#signals(signal));
   }
@@ -306,12 +307,12 @@ class Sandbox implements Provider {
 }
 
 /** The key that ends with the step that is next: the entry with the last one, and before it the step's own. */
-function forgetting(owed: Owed): { forget?: string } {
+function forgetting(owed: PendingSignals): { forget?: string } {
   if (owed.isEnding) return { forget: owed.key };
-  return tokens(owed).includes(owed.told) ? { forget: tokenKey(owed, owed.told) } : {};
+  return stepsWithKey(owed).includes(owed.reported) ? { forget: stepKey(owed, owed.reported) } : {};
 }
 
-function accepted(owed: Owed): Outcome {
+function accepted(owed: PendingSignals): Outcome {
   return { outcome: "accepted", reference: referenceOf(owed) };
 }
 

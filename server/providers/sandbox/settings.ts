@@ -16,7 +16,7 @@ const PREFIX = "phone/";
 const SET_MAX = 10_000;
 
 /** The phones that were set, from `load` on. */
-export class Settings {
+export class SandboxSettings {
   readonly #memory: Memory;
   readonly #set = new Map<string, Partial<PhoneSettings>>();
 

@@ -13,11 +13,11 @@ import type {
   Signal,
   TypingSignal,
 } from "../provider.ts";
-import { type Owed, referenceOf } from "./owed.ts";
-import type { Step } from "./phones.ts";
+import type { PhoneStep } from "./phones.ts";
+import { type PendingSignals, referenceOf } from "./signal-journal.ts";
 
 /** The signal that tells of the step at `index`. Told again it is the same signal, with the same names. */
-export function signalOf(owed: Owed, index: number, step: Step): Signal {
+export function signalOf(owed: PendingSignals, index: number, step: PhoneStep): Signal {
   const { phone, channel } = owed;
   const reference = referenceOf(owed);
   const own = `${reference}_${index}`;
@@ -40,7 +40,7 @@ function seen(type: Reaction) {
   return { type, emoji: emojiOfReaction(type), isRemoved: false };
 }
 
-function receiptOf(owed: Owed, reference: string, step: Extract<Step, { receipt: string }>): Signal {
+function receiptOf(owed: PendingSignals, reference: string, step: Extract<PhoneStep, { receipt: string }>): Signal {
   const { receipt, code, reason } = step;
   return {
     kind: "receipt",
@@ -59,7 +59,7 @@ export function typingOf({ number: from, to }: Phone, typing: boolean): TypingSi
 }
 
 /** What a person writes. */
-interface Written {
+interface WrittenMessage {
   channel: Channel;
   text: string | null;
   attachments?: readonly InboundAttachment[];
@@ -67,7 +67,7 @@ interface Written {
 }
 
 /** A message from `phone` that is called `reference`. */
-export function inboundOf({ number: from, to }: Phone, reference: string, written: Written): InboundSignal {
+export function inboundOf({ number: from, to }: Phone, reference: string, written: WrittenMessage): InboundSignal {
   const { channel, text, attachments = [], replyTo = null } = written;
   const plain = { group: null, payment: null, effect: null };
   return { kind: "inbound", to, channel, reference, from, text, attachments, replyTo, ...plain };

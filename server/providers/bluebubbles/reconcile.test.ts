@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fault } from "../../../test/support/mac/faults.ts";
-import { posts, reference, restOfFiles } from "../../../test/support/mac-hand-overs.ts";
 import { type Stage, stageMac } from "../../../test/support/mac-outbound.ts";
+import { posts, reference, restOfFiles } from "../../../test/support/mac-sends.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { Outbound, Outcome } from "../provider.ts";
 
@@ -17,7 +17,7 @@ const ASKED_FOR_MS = 300_000;
 async function settled(stage: Stage, message: Outbound): Promise<Outcome | "absent"> {
   const endsAt = stage.clock.now() + ASKED_FOR_MS;
   for (;;) {
-    const outcome = await stage.settle(message);
+    const outcome = await stage.reconcile(message);
     if (outcome === "absent" || outcome.outcome !== "unknown" || stage.clock.now() >= endsAt) return outcome;
     await stage.clock.advance(ASK_EVERY_MS);
     await stage.fake.settled();
@@ -39,8 +39,8 @@ test("an answer that gets lost after the message was sent: unknown, then found b
     const found = await settled(stage, message);
     assert.equal(reference(found), stage.fake.sent[1]?.guid, fault);
     assert.equal(stage.fake.sent.length, 2, fault);
-    assert.equal(stage.process.watched.at(-1), stage.fake.sent[1]?.guid, fault);
-    assert.deepEqual(await stage.settle(message), found, fault);
+    assert.equal(stage.process.polled.at(-1), stage.fake.sent[1]?.guid, fault);
+    assert.deepEqual(await stage.reconcile(message), found, fault);
   }
 });
 
@@ -70,11 +70,11 @@ test("while the Mac has not answered nobody is asked, and its answer counts when
   await stage.clock.advance(1_000);
   await until(() => stage.fake.sent.length === 2);
   const asked = stage.fake.requests.length;
-  assert.deepEqual(await stage.settle(message), { outcome: "unknown", reason: "the Mac has not answered yet" });
+  assert.deepEqual(await stage.reconcile(message), { outcome: "unknown", reason: "the Mac has not answered yet" });
   assert.equal(stage.fake.requests.length, asked);
   lift();
   const outcome = await stage.driven(sending);
-  assert.deepEqual(await stage.settle(message), outcome);
+  assert.deepEqual(await stage.reconcile(message), outcome);
   assert.equal(reference(outcome), stage.fake.sent[1]?.guid);
 });
 
@@ -92,7 +92,7 @@ test("a process that dies at any moment of a hand-over sends nothing twice and l
     const stage = await stageMac(t);
     stage.fake.knows(TO);
     await stage.driven(stage.process.mac.health.ready());
-    await stage.driven(stage.process.mac.chats.threadWith(TO, "imessage"));
+    await stage.driven(stage.process.mac.chatGuids.findThread(TO, "imessage"));
     stage.fake.fault(fault);
     const message = stage.message({ text: "Am I there?" });
     void stage.process.sender.send(message, new AbortController().signal);
@@ -113,10 +113,10 @@ test("a process that dies at any moment of a hand-over sends nothing twice and l
 test("a hand-over that died before it was recorded is absent at once", async (t) => {
   const stage = await stageMac(t);
   const message = stage.message();
-  assert.equal(await stage.settle(message), "absent");
+  assert.equal(await stage.reconcile(message), "absent");
   assert.equal(stage.fake.requests.length, 0);
   reference(await stage.send(message));
-  assert.equal(await stage.settle({ ...message, attempt: 2 }), "absent");
+  assert.equal(await stage.reconcile({ ...message, attempt: 2 }), "absent");
 });
 
 test("a hand-over of long ago with no record is asked about, and never called absent by that alone", async (t) => {
@@ -126,14 +126,14 @@ test("a hand-over of long ago with no record is asked about, and never called ab
   reference(await stage.send(message));
   const other = stage.message({ text: "Never" });
   await stage.restart();
-  assert.equal(reference(await stage.settle(message)), stage.fake.sent[0]?.guid);
-  assert.equal(await stage.settle(other), "absent");
+  assert.equal(reference(await stage.reconcile(message)), stage.fake.sent[0]?.guid);
+  assert.equal(await stage.reconcile(other), "absent");
   await stage.clock.advance(7_200_000);
   reference(await stage.send(stage.message({ text: "New" })));
   await stage.fake.settled();
   assert.equal(stage.entries.size, 1);
-  assert.equal(reference(await stage.settle(message)), stage.fake.sent[0]?.guid);
-  const early = await stage.settle(other);
+  assert.equal(reference(await stage.reconcile(message)), stage.fake.sent[0]?.guid);
+  const early = await stage.reconcile(other);
   assert.ok(early !== "absent" && early.outcome === "unknown");
   assert.equal(await settled(stage, other), "absent");
 });
@@ -145,8 +145,8 @@ test("after a long outage what was taken before it is still on record, whoever h
   reference(await stage.send(taken));
   await stage.clock.advance(86_400_000);
   await stage.restart();
-  assert.equal(await stage.settle(never), "absent");
-  assert.equal(reference(await stage.settle(taken)), stage.fake.sent[0]?.guid);
+  assert.equal(await stage.reconcile(never), "absent");
+  assert.equal(reference(await stage.reconcile(taken)), stage.fake.sent[0]?.guid);
 });
 
 test("of equal texts whose answers got lost each is found as its own row", async (t) => {
@@ -167,7 +167,7 @@ test("of equal texts whose answers got lost each is found as its own row", async
       .sort(),
   );
   await stage.restart();
-  for (const message of messages) assert.ok(found.includes(reference(await stage.settle(message))));
+  for (const message of messages) assert.ok(found.includes(reference(await stage.reconcile(message))));
 });
 
 test("a row of another recipient, another text or a contact is never taken for ours", async (t) => {
@@ -240,7 +240,7 @@ test("a first message to a group whose answer got lost is found by who is in it"
   const message = stage.message({ to: "chat_1", group, text: "All of you" });
   assert.equal((await stage.send(message)).outcome, "unknown");
   assert.equal(reference(await settled(stage, message)), stage.fake.sent[0]?.guid);
-  const [told] = stage.process.told;
+  const [told] = stage.process.signals;
   assert.ok(told?.kind === "group" && told.group.reference === stage.fake.chats[0]?.guid);
 });
 
@@ -287,7 +287,7 @@ test("a Mac that sleeps for an hour in the middle of 100 sends: each arrives onc
     for (const [at, message] of batch.entries()) conclude(message, outcomes[at] ?? "absent");
   };
   const ask = async () => {
-    for (const message of unknown.splice(0)) conclude(message, await stage.settle(message));
+    for (const message of unknown.splice(0)) conclude(message, await stage.reconcile(message));
   };
   for (let at = 0; at < 5; at += 1) await handOver(8);
   const sleeping = Promise.all([handOver(8)]);
@@ -313,7 +313,7 @@ test("what is found when nobody asks any more is told: it was sent after all", a
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   await stage.driven(stage.process.mac.health.ready());
-  await stage.driven(stage.process.mac.chats.threadWith(TO, "imessage"));
+  await stage.driven(stage.process.mac.chatGuids.findThread(TO, "imessage"));
   stage.fake.fault("asleep");
   const message = stage.message({ text: "Good night" });
   assert.equal((await stage.send(message)).outcome, "unknown");
@@ -324,14 +324,14 @@ test("what is found when nobody asks any more is told: it was sent after all", a
   await stage.driven(
     until(async () => {
       await stage.fake.settled();
-      return stage.process.told.length > 0;
+      return stage.process.signals.length > 0;
     }),
   );
   const [sent] = stage.fake.sent;
-  assert.deepEqual(stage.process.told, [
+  assert.deepEqual(stage.process.signals, [
     { kind: "receipt", receipt: "sent", reference: sent?.guid, messageId: message.messageId, channel: "imessage" },
   ]);
-  assert.deepEqual(stage.process.watched, [sent?.guid]);
+  assert.deepEqual(stage.process.polled, [sent?.guid]);
   assert.equal(stage.fake.sent.length, 1);
 });
 
@@ -339,7 +339,7 @@ test("a Mac that wakes is not held to have sent nothing before it had its time",
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   await stage.driven(stage.process.mac.health.ready());
-  await stage.driven(stage.process.mac.chats.threadWith(TO, "imessage"));
+  await stage.driven(stage.process.mac.chatGuids.findThread(TO, "imessage"));
   stage.fake.fault("hangs");
   const message = stage.message({ text: "Hello?" });
   const sending = stage.send(message);
@@ -348,10 +348,10 @@ test("a Mac that wakes is not held to have sent nothing before it had its time",
   await stage.clock.advance(600_000);
   stage.fake.lift("asleep");
   await stage.driven(stage.process.mac.health.ready());
-  const early = await stage.settle(message);
+  const early = await stage.reconcile(message);
   assert.ok(early !== "absent" && early.outcome === "unknown", JSON.stringify(early));
   await stage.clock.advance(190_000);
-  assert.equal(await stage.settle(message), "absent");
+  assert.equal(await stage.reconcile(message), "absent");
 });
 
 for (const broke of [true, false]) {
@@ -375,7 +375,7 @@ for (const broke of [true, false]) {
       stage.fake.lift("unreachable");
       await stage.fake.ready();
     }
-    stage.process.mac.client.saysHello();
+    stage.process.mac.client.noteRestart();
     const askedAt = stage.clock.now();
     const outcome = await settled(stage, message);
     assert.equal(outcome, "absent");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type MacOptions, startMac } from "../../../test/support/mac/mac.ts";
 import { systemClock } from "../../clock.ts";
-import { Chats, identifierOf, isSamePeople } from "./chats.ts";
+import { ChatGuids, identifierOf, isSamePeople } from "./chat-guids.ts";
 import { MacClient } from "./client.ts";
 import { parseChat } from "./records.ts";
 
@@ -15,7 +15,7 @@ async function stage(t: TestContext, macosMajor: number | null, options: MacOpti
   t.after(() => mac.stop());
   const client = new MacClient({ url: mac.url, password: mac.password, clock: systemClock() });
   t.after(() => client.close());
-  return { mac, chats: new Chats({ client, macosMajor: () => macosMajor }) };
+  return { mac, chats: new ChatGuids({ client, macosMajor: () => macosMajor }) };
 }
 
 test("a thread is found by what the Mac calls it, whatever its macOS, and asked for once", async (t) => {
@@ -23,9 +23,9 @@ test("a thread is found by what the Mac calls it, whatever its macOS, and asked 
     for (const known of [null, macOs]) {
       const { mac, chats } = await stage(t, known, { release: { macOs } });
       const guid = mac.knows(TO);
-      assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "found", guid });
+      assert.deepEqual(await chats.findThread(TO, "imessage"), { kind: "found", guid });
       const asked = mac.requests.length;
-      assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "found", guid });
+      assert.deepEqual(await chats.findThread(TO, "imessage"), { kind: "found", guid });
       assert.equal(mac.requests.length, asked);
       if (known !== null) assert.equal(asked, 1);
     }
@@ -35,32 +35,32 @@ test("a thread is found by what the Mac calls it, whatever its macOS, and asked 
 test("a thread over SMS is another than that over iMessage", async (t) => {
   const { mac, chats } = await stage(t, 15);
   const guid = mac.knows(TO, "SMS");
-  assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "none" });
-  assert.deepEqual(await chats.threadWith(TO, "sms"), { kind: "found", guid });
+  assert.deepEqual(await chats.findThread(TO, "imessage"), { kind: "none" });
+  assert.deepEqual(await chats.findThread(TO, "sms"), { kind: "found", guid });
 });
 
 test("that there is none is not kept: a conversation may come to be at any time", async (t) => {
   const { mac, chats } = await stage(t, 15);
-  assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "none" });
+  assert.deepEqual(await chats.findThread(TO, "imessage"), { kind: "none" });
   const guid = mac.knows(TO);
-  assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "found", guid });
+  assert.deepEqual(await chats.findThread(TO, "imessage"), { kind: "found", guid });
 });
 
 test("a Mac that does not say leaves it open, and what is no BlueBubbles has no conversations to deny", async (t) => {
   const { mac, chats } = await stage(t, 15);
   mac.password = "another";
-  assert.equal((await chats.threadWith(TO, "imessage")).kind, "answered");
+  assert.equal((await chats.findThread(TO, "imessage")).kind, "answered");
   mac.fault("unreachable");
-  assert.equal((await chats.threadWith(TO, "imessage")).kind, "refused");
+  assert.equal((await chats.findThread(TO, "imessage")).kind, "refused");
 });
 
 test("a guid that the Mac denied is asked for anew", async (t) => {
   const { mac, chats } = await stage(t, 15);
   const guid = mac.knows(TO);
-  await chats.threadWith(TO, "imessage");
+  await chats.findThread(TO, "imessage");
   chats.forget(guid);
   const asked = mac.requests.length;
-  await chats.threadWith(TO, "imessage");
+  await chats.findThread(TO, "imessage");
   assert.ok(mac.requests.length > asked);
 });
 
@@ -72,11 +72,11 @@ test("a chat that was seen need not be asked for; a group is known by who is in 
   assert.ok(thread !== null && group !== null);
   chats.learn(thread, "imessage");
   chats.learn(group, "imessage");
-  assert.deepEqual(await chats.threadWith("A@x.example", "imessage"), { kind: "found", guid: "any;-;a@x.example" });
-  assert.equal(chats.groupOf(["b@X.example", "+1"]), "iMessage;+;chat1");
-  assert.equal(chats.groupOf(["+1"]), null);
+  assert.deepEqual(await chats.findThread("A@x.example", "imessage"), { kind: "found", guid: "any;-;a@x.example" });
+  assert.equal(chats.findGroup(["b@X.example", "+1"]), "iMessage;+;chat1");
+  assert.equal(chats.findGroup(["+1"]), null);
   chats.learnGroup(["+1", "+2"], "iMessage;+;chat2");
-  assert.equal(chats.groupOf(["+2", "+1", "+2"]), "iMessage;+;chat2");
+  assert.equal(chats.findGroup(["+2", "+1", "+2"]), "iMessage;+;chat2");
   assert.equal(mac.requests.length, 0);
 });
 
@@ -96,5 +96,5 @@ test("a thread that was seen is kept for whom and for what its guid says, whatev
     assert.ok(chat !== null);
     chats.learn(chat, "imessage");
   }
-  assert.deepEqual(await chats.threadWith(TO, "imessage"), { kind: "found", guid: own });
+  assert.deepEqual(await chats.findThread(TO, "imessage"), { kind: "found", guid: own });
 });

@@ -4,16 +4,16 @@ import type { Clock } from "../../clock.ts";
 import { setBounded } from "../../core/bounded-map.ts";
 import { listOf, numberOf, recordOf } from "../../core/loose-json.ts";
 import type { GroupSnapshot } from "../provider.ts";
-import { isMissing, type Limits, type MacClient, segment } from "./client.ts";
-import { notYet } from "./lanes.ts";
+import { isNotFound, type Limits, type MacClient, pathSegment } from "./client.ts";
 import { type MacChat, parseChat, parseHandle } from "./records.ts";
+import { retryLater } from "./row-queue.ts";
 
 /** How long what the Mac said of a conversation counts, unless something happens to it. */
 const COUNTS_MS = 600_000;
 const CHATS_MAX = 2_000;
 const HANDLES_MAX = 20_000;
 
-export class Sightings {
+export class ChatCache {
   readonly #client: MacClient;
   readonly #clock: Clock;
   readonly #limits: Limits;
@@ -27,13 +27,13 @@ export class Sightings {
     this.#limits = limits;
   }
 
-  /** The conversation with this guid, from memory or from the Mac; null where the Mac has none. Throws `NotYet`. */
+  /** The conversation with this guid, from memory or from the Mac; null where the Mac has none. Throws `RetryLater`. */
   async chat(guid: string): Promise<MacChat | null> {
     const known = this.#chats.get(guid);
     if (known !== undefined && this.#clock.real() - known.at < COUNTS_MS) return known.chat;
-    const answer = await this.#client.get(`/chat/${segment(guid)}`, { with: "participants" }, this.#limits);
-    if (isMissing(answer)) return null;
-    if (answer.kind !== "ok") throw notYet(answer);
+    const answer = await this.#client.get(`/chat/${pathSegment(guid)}`, { with: "participants" }, this.#limits);
+    if (isNotFound(answer)) return null;
+    if (answer.kind !== "ok") throw retryLater(answer);
     const chat = parseChat(answer.data);
     if (chat === null) return null;
     setBounded(this.#chats, guid, { chat, at: this.#clock.real() }, CHATS_MAX);
@@ -41,7 +41,7 @@ export class Sightings {
     return chat;
   }
 
-  /** A group as it is now, by the chat of a row. Throws `NotYet`. */
+  /** A group as it is now, by the chat of a row. Throws `RetryLater`. */
   async group(seen: MacChat): Promise<GroupSnapshot> {
     const chat = (await this.chat(seen.guid)) ?? seen;
     const name = seen.displayName ?? chat.displayName;
@@ -53,7 +53,7 @@ export class Sightings {
   }
 
   /** Something happened to a conversation: the Mac is asked again. */
-  forget(guid: string): void {
+  invalidate(guid: string): void {
     this.#chats.delete(guid);
   }
 

@@ -22,7 +22,7 @@ const SWEEP_EVERY_MS = 600_000;
 export const UNKNOWN_FILES = -1;
 
 /** A message on a channel, as it was last handed over. It has no text, but can tell whether one is it. */
-export interface Attempt {
+export interface MacAttempt {
   key: string;
   messageId: MessageId;
   channel: Channel;
@@ -50,15 +50,15 @@ export interface Attempt {
 }
 
 /** The attempts of an instance, from `load` on. */
-export class Attempts {
+export class AttemptJournal {
   readonly #memory: Memory;
   readonly #clock: Clock;
-  readonly #attempts = new Map<string, Attempt>();
+  readonly #attempts = new Map<string, MacAttempt>();
   /** Whose row a guid is. */
-  readonly #bound = new Map<string, string>();
+  readonly #keyByGuid = new Map<string, string>();
   #sweptAt: number;
   /** What ended and began before this may be gone. Nothing is swept at a start: what died then is asked about first. */
-  #recordedSince = Number.NEGATIVE_INFINITY;
+  #coversSince = Number.NEGATIVE_INFINITY;
 
   constructor(memory: Memory, clock: Clock) {
     this.#memory = memory;
@@ -70,95 +70,95 @@ export class Attempts {
   async load(): Promise<void> {
     for (const { key, value } of await this.#memory.list(PREFIX)) {
       const attempt = parse(key, value);
-      if (attempt !== null) this.#keep(attempt);
+      if (attempt !== null) this.#remember(attempt);
     }
   }
 
   /** How the message was handed over last on its channel; null where it was not, or that was long ago. */
-  of(message: Pick<Outbound, "messageId" | "channel">): Attempt | null {
+  latest(message: Pick<Outbound, "messageId" | "channel">): MacAttempt | null {
     return this.#attempts.get(keyOf(message)) ?? null;
   }
 
   /** Whether a hand-over of that moment is on record if it ever began. */
-  recorded(startedAt: number): boolean {
-    return startedAt >= this.#recordedSince;
+  covers(startedAt: number): boolean {
+    return startedAt >= this.#coversSince;
   }
 
   /** Those of which nobody knows what became. */
-  get open(): Attempt[] {
+  get unresolved(): MacAttempt[] {
     return [...this.#attempts.values()].filter(({ isOpen }) => isOpen);
   }
 
   /** Whether a row is known as that of a message, or of its text, or of an earlier attempt. */
-  isTaken(guid: string): boolean {
-    return this.#bound.has(guid);
+  isKnownRow(guid: string): boolean {
+    return this.#keyByGuid.has(guid);
   }
 
   /** Records that a request begins. Resolves when it is on disk: only then it may go out. */
-  async begin(message: Outbound, request: Pick<Attempt, "step" | "files" | "chatGuid">): Promise<Attempt> {
-    const begun = { ...attemptOf(message, this.#clock.real()), ...request };
+  async begin(message: Outbound, request: Pick<MacAttempt, "step" | "files" | "chatGuid">): Promise<MacAttempt> {
+    const begun = { ...createAttempt(message, this.#clock.real()), ...request };
     begun.textGuid = this.#attempts.get(begun.key)?.textGuid ?? message.sentPart?.reference ?? null;
     await this.#memory.put(begun.key, textFor(begun));
-    this.#keep(begun);
+    this.#remember(begun);
     // What is left lying takes room and nothing else.
     if (begun.startedAt - this.#sweptAt > SWEEP_EVERY_MS) this.#sweep().catch(() => {});
     return begun;
   }
 
   /** Its request was provably not taken. */
-  async notTaken(attempt: Attempt): Promise<void> {
+  async recordNotSent(attempt: MacAttempt): Promise<void> {
     await this.#end({ ...attempt, isOpen: false });
   }
 
   /** Its row was found: the last one of the message, or that of its text. */
-  async bind(attempt: Attempt, { guid, error }: { guid: string; error: number }): Promise<void> {
+  async recordRow(attempt: MacAttempt, { guid, error }: { guid: string; error: number }): Promise<void> {
     const isPart = attempt.step === "text" && error === 0;
     await this.#end({ ...attempt, isOpen: false, error, ...(isPart ? { textGuid: guid } : { guid }) });
   }
 
   /** The row of its text failed before its files were posted: nothing of it was sent. */
-  async textFailed(message: Outbound, { guid, error }: { guid: string; error: number }): Promise<void> {
-    const attempt = this.of(message) ?? attemptOf(message, this.#clock.real());
+  async recordTextFailed(message: Outbound, { guid, error }: { guid: string; error: number }): Promise<void> {
+    const attempt = this.latest(message) ?? createAttempt(message, this.#clock.real());
     await this.#end({ ...attempt, isOpen: false, textGuid: null, guid, error });
   }
 
   /** In memory at once, so that a disk that fails makes nothing unknown here. A later attempt stays as it is. */
-  async #end(attempt: Attempt): Promise<void> {
+  async #end(attempt: MacAttempt): Promise<void> {
     const now = this.#attempts.get(attempt.key);
     if (now !== undefined && now.startedAt !== attempt.startedAt) {
-      for (const guid of guidsOf(attempt)) this.#bound.set(guid, attempt.key);
+      for (const guid of guidsOf(attempt)) this.#keyByGuid.set(guid, attempt.key);
       return;
     }
-    this.#keep(attempt);
+    this.#remember(attempt);
     await this.#memory.put(attempt.key, textFor(attempt));
   }
 
-  #keep(attempt: Attempt): void {
+  #remember(attempt: MacAttempt): void {
     this.#attempts.set(attempt.key, attempt);
-    for (const guid of guidsOf(attempt)) this.#bound.set(guid, attempt.key);
+    for (const guid of guidsOf(attempt)) this.#keyByGuid.set(guid, attempt.key);
   }
 
   async #sweep(): Promise<void> {
     const now = this.#clock.real();
     this.#sweptAt = now;
-    this.#recordedSince = Math.max(this.#recordedSince, now - ENDED_KEPT_MS);
+    this.#coversSince = Math.max(this.#coversSince, now - ENDED_KEPT_MS);
     const attempts = [...this.#attempts.values()];
     const oldestOpenAt = attempts.reduce((at, one) => (one.isOpen ? Math.min(at, one.startedAt) : at), now);
-    const isOver = (attempt: Attempt) => {
+    const isOver = (attempt: MacAttempt) => {
       const ageMs = now - attempt.startedAt;
-      if (attempt.isOpen || isHalf(attempt)) return ageMs > OPEN_KEPT_MS;
+      if (attempt.isOpen || isTextOnly(attempt)) return ageMs > OPEN_KEPT_MS;
       return ageMs > ENDED_KEPT_MS && attempt.startedAt < oldestOpenAt - ROW_WITHIN_MS;
     };
     for (const attempt of attempts.filter(isOver)) {
       this.#attempts.delete(attempt.key);
       await this.#memory.delete(attempt.key);
     }
-    for (const [guid, key] of this.#bound) if (!this.#attempts.has(key)) this.#bound.delete(guid);
+    for (const [guid, key] of this.#keyByGuid) if (!this.#attempts.has(key)) this.#keyByGuid.delete(guid);
   }
 }
 
 /** A hand-over of a whole message as it begins, or as it is thought to have begun where nothing is on record. */
-export function attemptOf(message: Outbound, startedAt: number): Attempt {
+export function createAttempt(message: Outbound, startedAt: number): MacAttempt {
   const { messageId, channel, attempt, group, to, text } = message;
   return {
     key: keyOf(message),
@@ -180,7 +180,7 @@ export function attemptOf(message: Outbound, startedAt: number): Attempt {
 }
 
 /** Whether a text is that of the message, or was it before Messages made something of it. */
-export function isTextOf({ messageId, digest }: Attempt, text: string): boolean {
+export function matchesText({ messageId, digest }: MacAttempt, text: string): boolean {
   return digestOf(messageId, text) === digest;
 }
 
@@ -202,20 +202,20 @@ function keyOf({ messageId, channel }: { messageId: MessageId; channel: Channel 
 }
 
 /** Its text is sent, and its files are not. */
-function isHalf({ textGuid, guid }: Attempt): boolean {
+function isTextOnly({ textGuid, guid }: MacAttempt): boolean {
   return textGuid !== null && guid === null;
 }
 
-function guidsOf({ guid, textGuid }: Attempt): string[] {
+function guidsOf({ guid, textGuid }: MacAttempt): string[] {
   return [guid, textGuid].filter((one) => one !== null);
 }
 
-function textFor({ key: _key, messageId: _id, channel: _channel, ...attempt }: Attempt): string {
+function textFor({ key: _key, messageId: _id, channel: _channel, ...attempt }: MacAttempt): string {
   return JSON.stringify(attempt);
 }
 
 /** Null for a value that cannot be read (another version wrote it). */
-function parse(key: string, text: string): Attempt | null {
+function parse(key: string, text: string): MacAttempt | null {
   const [messageId = "", channel] = key.slice(PREFIX.length).split("/");
   const record = recordOf(jsonOf(text));
   const attempt = numberOf(record?.attempt);

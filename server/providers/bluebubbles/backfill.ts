@@ -3,11 +3,11 @@
 import { setBounded } from "../../core/bounded-map.ts";
 import { recordOf } from "../../core/loose-json.ts";
 import { PeerFault } from "../provider.ts";
-import { type Failure, isBreakdown, type Limits, wordsOf } from "./client.ts";
+import { describeFailure, type Failure, isServerError, type Limits } from "./client.ts";
+import { ROW_PARTS } from "./fetch-rows.ts";
 import type { Mac } from "./mac.ts";
 import { type MacMessage, parseMessages } from "./records.ts";
-import { ROW_PARTS } from "./rows.ts";
-import { clockOffMs } from "./standing.ts";
+import { clockOffMs } from "./status.ts";
 
 const KEY = "catch-up";
 
@@ -43,7 +43,7 @@ const TOGETHER = 50;
 const APPLE_EPOCH_MS = 978_307_200_000;
 
 /** How far it got. Instants are epoch milliseconds: `passedAt` and `bornAt` by our clock, the others by the Mac's. */
-interface State {
+interface BackfillCursor {
   /** When the instance was first started: what came before is none of its business. */
   bornAt: number;
   /** The newest row of which everything told is on disk, as are all before it. */
@@ -57,16 +57,16 @@ interface State {
 }
 
 /** What came of reading: all that the Mac can give is told of, or not all, or there was no answer. */
-type Read = "whole" | "gaps" | "unread";
+type ReadResult = "whole" | "gaps" | "unread";
 
 /** What a query of rows asks for, beside its page. */
-interface Wanted {
+interface RowQuery {
   after: number;
   where?: readonly { statement: string; args: Readonly<Record<string, number>> }[];
 }
 
 /** Where among them, by date: those from `after` on but for the first `offset`. `last`: the guid read before, if any. */
-interface Place {
+interface PagePosition {
   after: number;
   offset: number;
   limit: number;
@@ -74,30 +74,30 @@ interface Place {
 }
 
 /** What a query answered: `count` with those that are no rows. */
-interface Rows {
+interface RowsResponse {
   kind: "ok";
   rows: readonly MacMessage[];
   count: number;
 }
 
-interface Page {
+interface RowPage {
   rows: readonly MacMessage[];
   isLast: boolean;
-  next: Place;
+  next: PagePosition;
 }
 
-export interface CatchUpOptions {
+export interface MacBackfillOptions {
   mac: Mac;
   /** Of what is asked of the Mac. */
   limits: Limits;
-  take: (row: MacMessage) => Promise<boolean>;
+  ingest: (row: MacMessage) => Promise<boolean>;
   /** Done with each pass, before its rows: the hook is where it should be. */
-  alongside: () => Promise<void>;
+  beforePass: () => Promise<void>;
 }
 
-export class CatchUp {
-  readonly #options: CatchUpOptions;
-  #state: State = { bornAt: 0, rowsAt: 0, receiptsAt: 0, rowId: null, passedAt: 0 };
+export class MacBackfill {
+  readonly #options: MacBackfillOptions;
+  #state: BackfillCursor = { bornAt: 0, rowsAt: 0, receiptsAt: 0, rowId: null, passedAt: 0 };
   #kept = "";
   #keptPassedAt = 0;
   #receiptsReadAt = Number.NEGATIVE_INFINITY;
@@ -110,7 +110,7 @@ export class CatchUp {
   #stopTimer = () => {};
   #stopped = false;
 
-  constructor(options: CatchUpOptions) {
+  constructor(options: MacBackfillOptions) {
     this.#options = options;
   }
 
@@ -136,7 +136,7 @@ export class CatchUp {
   }
 
   /** Begins a pass now, when the one under way ends, or as soon as the last one that was called for is a while ago. */
-  run(): void {
+  trigger(): void {
     if (this.#stopped) return;
     this.#isCalled = true;
     if (this.#running !== null) return;
@@ -151,7 +151,7 @@ export class CatchUp {
     this.#isCalled = false;
     this.#running = this.#passed().finally(() => {
       this.#running = null;
-      if (this.#isCalled) this.run();
+      if (this.#isCalled) this.trigger();
       else this.#plan(EVERY_MS);
     });
   }
@@ -176,11 +176,10 @@ export class CatchUp {
   }
 
   async #pass(): Promise<void> {
-    await this.#options.alongside();
+    await this.#options.beforePass();
     const beganAt = this.#now();
     const rows = await this.#readRows();
     if (rows === "unread") return;
-    // One row that cannot be told keeps nothing else from being looked for.
     if (beganAt - this.#receiptsReadAt >= RECEIPTS_EVERY_MS && (await this.#readReceipts()) !== "unread") {
       this.#receiptsReadAt = beganAt;
     }
@@ -192,7 +191,7 @@ export class CatchUp {
   }
 
   /** Rows since the last one. */
-  async #readRows(): Promise<Read> {
+  async #readRows(): Promise<ReadResult> {
     return this.#read({ after: this.#state.rowsAt - OVERLAP_MS - this.#apartMs() }, async (rows) => {
       // A date in the future would hide all that comes before it.
       const newest = Math.min(
@@ -205,7 +204,7 @@ export class CatchUp {
   }
 
   /** Our own messages of the last week that were delivered or read since the last look. */
-  async #readReceipts(): Promise<Read> {
+  async #readReceipts(): Promise<ReadResult> {
     const where = [
       { statement: "message.is_from_me = :m", args: { m: 1 } },
       {
@@ -226,11 +225,10 @@ export class CatchUp {
   }
 
   /** Rows that came to the Mac since the last look, whatever their date says. */
-  async #readLate(): Promise<Read> {
+  async #readLate(): Promise<ReadResult> {
     const { rowId } = this.#state;
     if (rowId === null) {
       const newest = await this.#ask({ after: 0 }, { limit: 1, offset: 0, sort: "DESC" });
-      // Where it breaks at that one, it is asked again when there may be a newer one.
       if (newest.kind !== "ok") return "unread";
       this.#state.rowId = newest.rows[0]?.rowId ?? 0;
       return "whole";
@@ -252,8 +250,11 @@ export class CatchUp {
    * none left out before them, but for such as the Mac breaks at. Each page begins with the date that the one before it
    * ended with: rows that are deleted meanwhile move no others out of sight.
    */
-  async #read(wanted: Wanted, progressed: (rows: readonly MacMessage[]) => Promise<void> | void): Promise<Read> {
-    let place: Place = { after: wanted.after, offset: 0, limit: this.#rowsMax, last: null };
+  async #read(
+    wanted: RowQuery,
+    progressed: (rows: readonly MacMessage[]) => Promise<void> | void,
+  ): Promise<ReadResult> {
+    let place: PagePosition = { after: wanted.after, offset: 0, limit: this.#rowsMax, last: null };
     let isGapless = true;
     for (let read = 0; read < ROWS_READ_MAX && !this.#stopped; read += place.limit) {
       const page = await this.#page(wanted, place);
@@ -261,7 +262,7 @@ export class CatchUp {
       const told: MacMessage[] = [];
       for (let start = 0; start < page.rows.length; start += TOGETHER) {
         const rows = page.rows.slice(start, start + TOGETHER);
-        const done = await Promise.all(rows.map((row) => this.#options.take(row)));
+        const done = await Promise.all(rows.map((row) => this.#options.ingest(row)));
         const first = done.indexOf(false);
         if (isGapless) told.push(...(first < 0 ? rows : rows.slice(0, first)));
         if (first >= 0) isGapless = false;
@@ -281,7 +282,7 @@ export class CatchUp {
    * by if it breaks at it again after it gave another that comes later: so it is the row, and not the Mac. Where it
    * gives none that does, nothing is passed by, and there are gaps.
    */
-  async #page(wanted: Wanted, place: Place): Promise<Page | "unread" | "gaps"> {
+  async #page(wanted: RowQuery, place: PagePosition): Promise<RowPage | "unread" | "gaps"> {
     const { after } = place;
     let { offset, limit } = place;
     /** The next row that it gave, after such as it broke at. */
@@ -289,7 +290,7 @@ export class CatchUp {
     while (!this.#stopped) {
       const answer = await this.#ask({ ...wanted, after }, { limit, offset, sort: "ASC" });
       if (answer.kind === "ok") return this.#pageOf(answer, { ...place, offset, limit });
-      if (!isBreakdown(answer)) return "unread";
+      if (!isServerError(answer)) return "unread";
       if (limit > 1) {
         limit = Math.floor(limit / 4) || 1;
       } else if (offset < sound.offset) {
@@ -308,7 +309,7 @@ export class CatchUp {
     return "unread";
   }
 
-  #pageOf({ rows, count }: Rows, { after, offset, limit, last }: Place): Page {
+  #pageOf({ rows, count }: RowsResponse, { after, offset, limit, last }: PagePosition): RowPage {
     // Dates are finer on the Mac than they are told.
     const next = newestOf(rows, ({ dateCreated }) => dateCreated) - 1;
     const from = next > after ? { after: next, offset: 0 } : { after, offset: offset + limit };
@@ -317,12 +318,12 @@ export class CatchUp {
   }
 
   /** The first row after the one at `offset` that the Mac gives when it is asked for it alone; null: there is none. */
-  async #soundAfter(wanted: Wanted, offset: number): Promise<{ guid: string; offset: number } | null | "unread"> {
+  async #soundAfter(wanted: RowQuery, offset: number): Promise<{ guid: string; offset: number } | null | "unread"> {
     for (let ahead = 1; ahead <= AHEAD_MAX; ahead += 1) {
       const answer = await this.#ask(wanted, { limit: 1, offset: offset + ahead, sort: "ASC" });
       if (answer.kind === "ok" && answer.count === 0) return null;
       if (answer.kind === "ok") return { guid: answer.rows[0]?.guid ?? "", offset: offset + ahead };
-      if (!isBreakdown(answer)) return "unread";
+      if (!isServerError(answer)) return "unread";
     }
     return null;
   }
@@ -336,13 +337,13 @@ export class CatchUp {
   }
 
   #unread(failure: Failure): void {
-    this.#options.mac.context.fault(new PeerFault(`rows were not read: ${wordsOf(failure)}`));
+    this.#options.mac.context.fault(new PeerFault(`rows were not read: ${describeFailure(failure)}`));
   }
 
   async #ask(
-    { after, where = [] }: Wanted,
+    { after, where = [] }: RowQuery,
     page: { limit: number; offset: number; sort: "ASC" | "DESC" },
-  ): Promise<Rows | Failure> {
+  ): Promise<RowsResponse | Failure> {
     const { mac, limits } = this.#options;
     const body = { ...page, after: Math.max(0, after), with: ROW_PARTS, where };
     const answer = await mac.client.query("/message/query", body, limits);
@@ -353,7 +354,7 @@ export class CatchUp {
     // An answer that is too long, or too slow on its way, would be so each time.
     if (answer.kind === "lost") this.#rowsMax = Math.max(ROWS_MIN, Math.floor(page.limit / 4));
     // A Mac that cannot be reached is no news: its health says so.
-    if (answer.kind === "answered" && !isBreakdown(answer)) this.#unread(answer);
+    if (answer.kind === "answered" && !isServerError(answer)) this.#unread(answer);
     return answer;
   }
 
@@ -375,7 +376,7 @@ export class CatchUp {
   }
 }
 
-function parseState(text: string): State | null {
+function parseState(text: string): BackfillCursor | null {
   const record = recordOf(JSON.parse(text));
   const { bornAt, rowsAt, receiptsAt, rowId, passedAt } = record ?? {};
   if (typeof bornAt !== "number" || typeof rowsAt !== "number" || typeof passedAt !== "number") return null;

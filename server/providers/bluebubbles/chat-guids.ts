@@ -2,7 +2,7 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
-import { type Failure, isMissing, type Limits, type MacClient, segment } from "./client.ts";
+import { type Failure, isNotFound, type Limits, type MacClient, pathSegment } from "./client.ts";
 import { channelOfService, isGroupChat, type MacChat, parseChat, serviceOfGuid } from "./records.ts";
 
 /** Conversations kept at once; the one that was found out first goes. */
@@ -12,43 +12,43 @@ const KEPT_MAX = 20_000;
 const MACOS_WITH_ANY = 26;
 
 /** What came of looking for a conversation: `none` where the Mac has none with that address. */
-export type Found = { kind: "found"; guid: string } | { kind: "none" } | Failure;
+export type ThreadLookup = { kind: "found"; guid: string } | { kind: "none" } | Failure;
 
-export interface ChatsOptions {
+export interface ChatGuidsOptions {
   client: MacClient;
   /** The Mac's major version of macOS, where it is known. */
   macosMajor: () => number | null;
 }
 
 /** Guids by address and channel; of groups by who is in them. */
-export class Chats {
+export class ChatGuids {
   readonly #client: MacClient;
   readonly #macosMajor: () => number | null;
   readonly #guids = new Map<string, string>();
 
-  constructor({ client, macosMajor }: ChatsOptions) {
+  constructor({ client, macosMajor }: ChatGuidsOptions) {
     this.#client = client;
     this.#macosMajor = macosMajor;
   }
 
   /** The guid of the thread with `address`, from memory or from the Mac; costs no call of the Private API. */
-  async threadWith(address: string, channel: Channel, limits: Limits = {}): Promise<Found> {
+  async findThread(address: string, channel: Channel, limits: Limits = {}): Promise<ThreadLookup> {
     const known = this.#guids.get(threadKey(address, channel));
     if (known !== undefined) return { kind: "found", guid: known };
     for (const guid of candidates(address, channel, this.#macosMajor())) {
-      const answer = await this.#client.get(`/chat/${segment(guid)}`, {}, limits);
+      const answer = await this.#client.get(`/chat/${pathSegment(guid)}`, {}, limits);
       if (answer.kind === "ok") {
         const found = parseChat(answer.data)?.guid ?? guid;
-        this.#keep(threadKey(address, channel), found);
+        this.#remember(threadKey(address, channel), found);
         return { kind: "found", guid: found };
       }
-      if (!isMissing(answer)) return answer;
+      if (!isNotFound(answer)) return answer;
     }
     return { kind: "none" };
   }
 
   /** The guid of a group that was begun here and has not been told of yet. */
-  groupOf(participants: readonly string[]): string | null {
+  findGroup(participants: readonly string[]): string | null {
     return this.#guids.get(groupKey(participants)) ?? null;
   }
 
@@ -57,15 +57,15 @@ export class Chats {
     if (!isGroupChat(chat)) {
       // A message that Messages sent on as an SMS names the thread of that: it is none of iMessage's.
       const other = channelOfService(serviceOfGuid(chat.guid)) ?? channel;
-      if (other === channel) this.#keep(threadKey(identifierOf(chat.guid), channel), chat.guid);
+      if (other === channel) this.#remember(threadKey(identifierOf(chat.guid), channel), chat.guid);
     } else if (chat.participants.length > 0) {
-      this.#keep(groupKey(chat.participants.map(({ address }) => address)), chat.guid);
+      this.#remember(groupKey(chat.participants.map(({ address }) => address)), chat.guid);
     }
   }
 
   /** Remembers a group under those it was made of, whatever the Mac made of their addresses. */
   learnGroup(participants: readonly string[], guid: string): void {
-    this.#keep(groupKey(participants), guid);
+    this.#remember(groupKey(participants), guid);
   }
 
   /** The Mac denies this guid. */
@@ -73,7 +73,7 @@ export class Chats {
     for (const [key, kept] of this.#guids) if (kept === guid) this.#guids.delete(key);
   }
 
-  #keep(key: string, guid: string): void {
+  #remember(key: string, guid: string): void {
     setBounded(this.#guids, key, guid, KEPT_MAX);
   }
 }

@@ -2,10 +2,10 @@
 
 import { doublingMs } from "../../core/retry.ts";
 import { PeerFault } from "../provider.ts";
-import { type Failure, isOwn, type Limits, wordsOf } from "./client.ts";
+import { describeFailure, type Failure, isBlueBubblesError, type Limits } from "./client.ts";
+import { fetchRows, GUIDS_MAX } from "./fetch-rows.ts";
 import type { Mac } from "./mac.ts";
 import type { MacMessage } from "./records.ts";
-import { GUIDS_MAX, rowsOf } from "./rows.ts";
 
 /** A question that got no answer is asked again after this, doubling to the most. */
 const AGAIN_AFTER_MS = 1_000;
@@ -17,31 +17,31 @@ const BROKEN_TRIES = 8;
 /** Guids in one question at least, where answers about more get lost on their way. */
 const GUIDS_MIN = 25;
 
-export interface QuestionsOptions {
+export interface RowLookupsOptions {
   mac: Mac;
   /** Of what is asked of the Mac. */
   limits: Limits;
   /** Given each row that the Mac has. */
-  found: (row: MacMessage) => Promise<boolean>;
+  onRow: (row: MacMessage) => Promise<boolean>;
   /** Given guids that are asked for no more, before their rows: there was an answer, or the Mac keeps breaking at one. */
-  over: (guids: readonly string[]) => void;
+  onDone: (guids: readonly string[]) => void;
 }
 
 /**
  * Messages to be asked for, until `stop`; how many is for those who ask to bound. One question is under way at a time,
  * about all that were named since the last one: so rows come in order, and the Mac is asked no faster than it answers.
  */
-export class Questions {
-  readonly #options: QuestionsOptions;
+export class RowLookups {
+  readonly #options: RowLookupsOptions;
   /** How often the Mac broke at each. */
   #waiting = new Map<string, number>();
   #guidsMax = GUIDS_MAX;
   #failures = 0;
-  #asking: Promise<void> | null = null;
+  #running: Promise<void> | null = null;
   #stopTimer: (() => void) | null = null;
   #stopped = false;
 
-  constructor(options: QuestionsOptions) {
+  constructor(options: RowLookupsOptions) {
     this.#options = options;
   }
 
@@ -53,48 +53,48 @@ export class Questions {
   /** Asks for these as soon as it can; one that is being asked for is asked for once more. */
   add(guids: readonly string[]): void {
     for (const guid of guids) this.#waiting.set(guid, this.#waiting.get(guid) ?? 0);
-    if (this.#waiting.size > 0) this.#ask();
+    if (this.#waiting.size > 0) this.#start();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopTimer?.();
-    await this.#asking;
+    await this.#running;
   }
 
-  #ask(): void {
-    if (this.#stopped || this.#asking !== null || this.#stopTimer !== null) return;
-    this.#asking = this.#askAll().finally(() => {
-      this.#asking = null;
+  #start(): void {
+    if (this.#stopped || this.#running !== null || this.#stopTimer !== null) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = null;
       if (this.#waiting.size === 0) return;
-      if (this.#failures > 0) this.#askLater();
-      else this.#ask();
+      if (this.#failures > 0) this.#startLater();
+      else this.#start();
     });
   }
 
-  #askLater(): void {
+  #startLater(): void {
     if (this.#stopped) return;
     const afterMs = doublingMs(this.#failures, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
     this.#stopTimer = this.#options.mac.context.clock.after(afterMs, () => {
       this.#stopTimer = null;
-      this.#ask();
+      this.#start();
     });
   }
 
   /** Asks until there is nothing left to ask for, or no answer. */
-  async #askAll(): Promise<void> {
-    const { mac, limits, found, over } = this.#options;
+  async #run(): Promise<void> {
+    const { mac, limits, onRow, onDone } = this.#options;
     while (this.#waiting.size > 0 && !this.#stopped) {
       const asked = this.#next();
       const guids = [...asked.keys()];
       // One that is named from here on may have changed after it was read: it is asked for once more.
       for (const guid of guids) this.#waiting.delete(guid);
-      const answer = await rowsOf(mac.client, guids, limits);
+      const answer = await fetchRows(mac.client, guids, limits);
       if (answer.kind !== "rows") return this.#failed(asked, answer);
       this.#failures = 0;
       this.#guidsMax = Math.min(GUIDS_MAX, this.#guidsMax * 2);
-      over(guids);
-      for (const row of answer.rows) void found(row);
+      onDone(guids);
+      for (const row of answer.rows) void onRow(row);
     }
   }
 
@@ -106,11 +106,13 @@ export class Questions {
   }
 
   #failed(asked: ReadonlyMap<string, number>, failure: Failure): void {
-    const isBroken = isOwn(failure);
+    const isBroken = isBlueBubblesError(failure);
     this.#failures += 1;
     // A Mac that cannot be reached is no news: its health says so.
     if (isBroken && this.#failures === 1) {
-      this.#options.mac.context.fault(new PeerFault(`messages that were asked for were not read: ${wordsOf(failure)}`));
+      this.#options.mac.context.fault(
+        new PeerFault(`messages that were asked for were not read: ${describeFailure(failure)}`),
+      );
     }
     // An answer that is too long, or too slow on its way, would be so each time.
     if (failure.kind === "lost") this.#guidsMax = Math.max(GUIDS_MIN, Math.floor(asked.size / 4));
@@ -118,6 +120,6 @@ export class Questions {
     const again = [...asked].map(([guid, broken]) => [guid, isBroken ? broken + 1 : broken] as const);
     const left = again.filter(([, broken]) => broken < BROKEN_TRIES);
     this.#waiting = new Map(isBroken ? [...others, ...left] : [...left, ...others]);
-    this.#options.over(again.filter(([, broken]) => broken >= BROKEN_TRIES).map(([guid]) => guid));
+    this.#options.onDone(again.filter(([, broken]) => broken >= BROKEN_TRIES).map(([guid]) => guid));
   }
 }

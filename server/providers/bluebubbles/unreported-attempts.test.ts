@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reference } from "../../../test/support/mac-hand-overs.ts";
 import { stageMac } from "../../../test/support/mac-outbound.ts";
+import { reference } from "../../../test/support/mac-sends.ts";
 
 const TO = "+15551230001";
 
@@ -13,9 +13,9 @@ test("a hand-over whose answer was recorded, and told to nobody, is followed by 
   const message = stage.message();
   const outcome = await stage.send(message);
   await stage.restart({ dies: true });
-  assert.deepEqual(stage.process.watched, []);
-  assert.deepEqual(await stage.settle(message), outcome);
-  assert.deepEqual(stage.process.watched, [reference(outcome)]);
+  assert.deepEqual(stage.process.polled, []);
+  assert.deepEqual(await stage.reconcile(message), outcome);
+  assert.deepEqual(stage.process.polled, [reference(outcome)]);
 });
 
 test("among more rows than the Mac gives at once a hand-over is found, and never called absent for the others", async (t) => {
@@ -34,7 +34,10 @@ test("among more rows than the Mac gives at once a hand-over is found, and never
   const { guid: _guid, ...open } = { ...JSON.parse(entry[1]), isOpen: true };
   stage.entries.set(entry[0], JSON.stringify(open));
   await stage.restart({ dies: true });
-  assert.equal(reference(await stage.settle(message)), stage.fake.sent.find(({ text }) => text === "Among many")?.guid);
+  assert.equal(
+    reference(await stage.reconcile(message)),
+    stage.fake.sent.find(({ text }) => text === "Among many")?.guid,
+  );
 });
 
 test("one hand-over about which the Mac breaks keeps no other from being asked about", async (t) => {
@@ -61,6 +64,6 @@ test("one hand-over about which the Mac breaks keeps no other from being asked a
     await stage.clock.advance(60_000);
     await stage.fake.settled();
   }
-  const told = stage.process.told.map((signal) => (signal.kind === "receipt" ? signal.reference : signal.kind));
+  const told = stage.process.signals.map((signal) => (signal.kind === "receipt" ? signal.reference : signal.kind));
   assert.deepEqual(told, [stage.fake.sent[1]?.guid]);
 });

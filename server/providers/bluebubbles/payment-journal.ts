@@ -10,7 +10,7 @@ const KEPT_MS = 30 * 86_400_000;
 const TRANSACTIONS_MAX = 10_000;
 
 /** Who counted a transaction first, on disk. */
-export class CashLedger {
+export class PaymentJournal {
   readonly #memory: Memory;
   readonly #clock: Clock;
   readonly #counted = new Map<string, { guid: string; at: number }>();

@@ -179,9 +179,9 @@ test("a file of somebody signed out of iCloud, or of a Mac whose helper is gone,
 test("a command that is called off before its turn does nothing", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
-  await stage.driven(stage.process.mac.chats.threadWith(TO, "imessage"));
-  const { pace } = stage.process.mac;
-  await pace.turn();
+  await stage.driven(stage.process.mac.chatGuids.findThread(TO, "imessage"));
+  const { rateLimiter } = stage.process.mac;
+  await rateLimiter.acquire();
   const abort = new AbortController();
   const marking = assert.rejects(stage.process.commands.markRead(thread(), abort.signal));
   await stage.fake.settled();

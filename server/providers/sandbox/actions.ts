@@ -20,7 +20,7 @@ const REFERENCE = /^sbx_/;
  * The commands. Nothing of them has to be kept: what a message says, who reads and who is in a group is on record in
  * the service, and no contact of the sandbox looks at it again.
  */
-export function createCommands(settings: SettingsOf, clock: Clock): Actions {
+export function createActions(settings: SettingsOf, clock: Clock): Actions {
   let groups = 0;
   return {
     react: async (target) => onPhone(target),

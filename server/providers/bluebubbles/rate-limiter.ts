@@ -10,10 +10,10 @@ const CALL_EVERY_MS = 250;
 const WAITING_MAX = 256;
 
 /** A call was turned away, or called off before its turn. Nothing of it was done. */
-export class NoTurn extends Error {}
+export class RateLimited extends Error {}
 
 /** Turns for calls of the Mac's Private API: in the order they were asked for, one every 250 ms. Ends with `stop`. */
-export class Pace {
+export class PrivateApiRateLimiter {
   readonly #clock: Clock;
   readonly #waiting: { go: () => void; drop: () => void }[] = [];
   #freeAt = Number.NEGATIVE_INFINITY;
@@ -29,11 +29,11 @@ export class Pace {
     return this.#waiting.length;
   }
 
-  /** Resolves when it is the caller's turn. Rejects with `NoTurn` when called off, stopped, or when too many wait. */
-  turn(abort?: AbortSignal): Promise<void> {
+  /** Resolves when it is the caller's turn. Rejects with `RateLimited` when called off, stopped, or when too many wait. */
+  acquire(abort?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#stopped || abort?.aborted === true) return reject(new NoTurn("called off before its turn"));
-      if (this.#waiting.length >= WAITING_MAX) return reject(new NoTurn(`${WAITING_MAX} calls wait for the Mac`));
+      if (this.#stopped || abort?.aborted === true) return reject(new RateLimited("called off before its turn"));
+      if (this.#waiting.length >= WAITING_MAX) return reject(new RateLimited(`${WAITING_MAX} calls wait for the Mac`));
       const leave = () => abort?.removeEventListener("abort", callOff);
       const place = {
         go: () => {
@@ -42,7 +42,7 @@ export class Pace {
         },
         drop: () => {
           leave();
-          reject(new NoTurn("called off before its turn"));
+          reject(new RateLimited("called off before its turn"));
         },
       };
       const callOff = () => {
@@ -89,7 +89,7 @@ const NEW_CHATS_WITHIN_MS = 3_600_000;
  * New conversations within any hour: Apple takes note of who begins many. Kept in the instance's memory, so that a
  * restart does not begin to count anew.
  */
-export class NewChats {
+export class NewChatLimit {
   readonly #clock: Clock;
   readonly #memory: Memory;
   readonly #perHour: number;
@@ -108,7 +108,7 @@ export class NewChats {
   }
 
   /** Counts one more, on disk, and answers null; or, where that were too many, after how many milliseconds to ask again. */
-  async take(): Promise<number | null> {
+  async acquire(): Promise<number | null> {
     const now = this.#clock.real();
     // What seems to lie ahead was written before the clock was set back: it counts as of now.
     const recent = this.#begunAt.map((at) => Math.min(at, now)).filter((at) => now - at < NEW_CHATS_WITHIN_MS);

@@ -23,27 +23,27 @@ const AGAIN_AFTER_MS = 5_000;
 const STATUS = { answered: 1, incoming: 4, disconnected: 6 } as const;
 
 /** What a call tells, but for the address of ours that it reaches. */
-export type Ringing = Omit<CallSignal, "to" | "kind" | "channel">;
+export type CallUpdate = Omit<CallSignal, "to" | "kind" | "channel">;
 
-export interface CallsOptions {
+export interface FaceTimeCallsOptions {
   context: Pick<ProviderContext, "clock" | "memory" | "fault">;
   /** Tells; resolves when it is on disk. */
-  tell: (call: Ringing) => Promise<void>;
+  report: (call: CallUpdate) => Promise<void>;
 }
 
-interface Open {
+interface RingingCall {
   callUuid: string;
   stopTimer: () => void;
 }
 
-export class Calls {
-  readonly #options: CallsOptions;
+export class FaceTimeCalls {
+  readonly #options: FaceTimeCallsOptions;
   /** Calls that nobody says the end of, by their caller. */
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, RingingCall>();
   readonly #answered = new Map<string, true>();
   #stopped = false;
 
-  constructor(options: CallsOptions) {
+  constructor(options: FaceTimeCallsOptions) {
     this.#options = options;
   }
 
@@ -76,7 +76,7 @@ export class Calls {
     if (this.#open.size >= RINGING_MAX && first !== undefined) await this.#end(first);
     this.#arm(caller, callUuid, RINGS_MS);
     await this.#options.context.memory.put(`${PREFIX}${caller}`, callUuid);
-    await this.#options.tell(callOf(caller, callUuid, "incoming"));
+    await this.#options.report(callOf(caller, callUuid, "incoming"));
   }
 
   /** Takes an `ft-call-status-changed`. One that ends without having been answered was missed. */
@@ -88,7 +88,7 @@ export class Calls {
     const status = this.#statusOf(numberOf(record.status_id), callUuid, record.is_outgoing === true);
     if (status === null) return;
     const isVideo = record.is_video !== false;
-    await this.#options.tell({ callUuid, caller, isVideo, isOutgoing: record.is_outgoing === true, status });
+    await this.#options.report({ callUuid, caller, isVideo, isOutgoing: record.is_outgoing === true, status });
   }
 
   #statusOf(id: number | null, callUuid: string, isOutgoing: boolean): CallStatus | null {
@@ -119,7 +119,7 @@ export class Calls {
     this.#open.delete(caller);
     const forget = `${PREFIX}${caller}`;
     try {
-      await this.#options.tell({ ...callOf(caller, open.callUuid, "missed"), forget });
+      await this.#options.report({ ...callOf(caller, open.callUuid, "missed"), forget });
     } catch (error) {
       this.#options.context.fault(error);
       if (!this.#open.has(caller)) this.#arm(caller, open.callUuid, AGAIN_AFTER_MS);
@@ -128,7 +128,7 @@ export class Calls {
 }
 
 /** The Mac does not say whether there is a picture: FaceTime calls have one unless somebody turned it off. */
-function callOf(caller: string, callUuid: string, status: CallStatus): Ringing {
+function callOf(caller: string, callUuid: string, status: CallStatus): CallUpdate {
   return { callUuid, caller, isVideo: true, isOutgoing: false, status };
 }
 

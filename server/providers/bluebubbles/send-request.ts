@@ -2,30 +2,39 @@
 
 import { recordOf, textOf } from "../../core/loose-json.ts";
 import type { Outbound, Outcome } from "../provider.ts";
-import type { Attempt } from "./attempts.ts";
-import { audioFields, filenameOf, fileParts, isVoice, type Part, partsBody, textBody, textParts } from "./body.ts";
-import { type Answer, type Failure, SEND_LIMIT_MS, wordsOf } from "./client.ts";
+import type { MacAttempt } from "./attempt-journal.ts";
+import {
+  audioFields,
+  filenameOf,
+  fileParts,
+  isVoice,
+  type MessagePart,
+  partsBody,
+  textBody,
+  textParts,
+} from "./body.ts";
+import { describeFailure, type Failure, type MacResponse, SEND_LIMIT_MS } from "./client.ts";
 import type { Mac } from "./mac.ts";
-import { deferred, meaningOf, outcomeOfFailure } from "./outcomes.ts";
+import { classifyFailure, deferred, outcomeOfFailure } from "./outcomes.ts";
 
 /** All files of a message together: nothing of it is sent before they are there. */
 const UPLOADS_LIMIT_MS = 240_000;
 
 /** What one request carries, and to which chat; null begins one. */
-export interface Request extends Pick<Attempt, "step" | "files" | "chatGuid"> {
-  post: () => Promise<Answer>;
+export interface SendRequest extends Pick<MacAttempt, "step" | "files" | "chatGuid"> {
+  post: () => Promise<MacResponse>;
 }
 
 /**
  * The request of a message, with text and files in one so that it has one guid; or of its files alone, where its text
  * went before. A voice message and a plain text have requests of their own.
  */
-export async function requestInto(
+export async function buildSendRequest(
   mac: Mac,
   message: Outbound,
   chatGuid: string,
   isTextGone: boolean,
-): Promise<Request | Outcome> {
+): Promise<SendRequest | Outcome> {
   const { client } = mac;
   const { attachments, mentions, text } = message;
   const files = attachments.length;
@@ -38,7 +47,7 @@ export async function requestInto(
     const post = () => client.upload("/message/attachment", upload, { limitMs: SEND_LIMIT_MS });
     return { step, files, chatGuid, post };
   }
-  const words: Part[] = isTextGone ? [] : textParts(text, mentions);
+  const words: MessagePart[] = isTextGone ? [] : textParts(text, mentions);
   if (files === 0 && words.every(({ mention }) => mention === undefined)) {
     return { step, files, chatGuid, post: () => client.post("/message/text", textBody(message, chatGuid)) };
   }
@@ -72,8 +81,8 @@ async function upload(
 }
 
 function notUploaded({ health }: Mac, failure: Failure): Outcome {
-  const meaning = meaningOf(failure);
-  if (meaning === "notAttempted") health.failed(failure);
+  const meaning = classifyFailure(failure);
+  if (meaning === "notAttempted") health.reportDown(failure);
   if (meaning === "notAttempted" || meaning === "refused") return outcomeOfFailure(failure, meaning);
-  return deferred(`a file could not be brought to the Mac: ${wordsOf(failure)}`);
+  return deferred(`a file could not be brought to the Mac: ${describeFailure(failure)}`);
 }

@@ -6,7 +6,7 @@ import { SimulatedClock } from "../../../test/support/clock.ts";
 import { mapMemory } from "../../../test/support/mac-outbound.ts";
 import { outboundMessage } from "../../../test/support/outbound.ts";
 import type { MessageId } from "../../core/id.ts";
-import { Attempts, attemptOf, isTextOf } from "./attempts.ts";
+import { AttemptJournal, createAttempt, matchesText } from "./attempt-journal.ts";
 
 const WHOLE = { step: "whole", files: 0, chatGuid: "iMessage;-;+15551230001" } as const;
 const HOUR_MS = 3_600_000;
@@ -25,7 +25,7 @@ async function stage() {
   const entries = new Map<string, string>();
   const disk = { isFull: false };
   const begin = async () => {
-    const attempts = new Attempts(mapMemory(entries, disk), clock);
+    const attempts = new AttemptJournal(mapMemory(entries, disk), clock);
     await attempts.load();
     return attempts;
   };
@@ -37,48 +37,48 @@ test("what began and what ended is the same for the next process", async () => {
   const first = await attempts.begin(message("a"), WHOLE);
   await clock.advance(5);
   const second = await attempts.begin(message("b"), { ...WHOLE, step: "text", files: 0, chatGuid: null });
-  await attempts.bind(second, { guid: "G-1", error: 0 });
+  await attempts.recordRow(second, { guid: "G-1", error: 0 });
   const third = await attempts.begin(message("c"), WHOLE);
-  await attempts.bind(third, { guid: "G-2", error: 22 });
+  await attempts.recordRow(third, { guid: "G-2", error: 22 });
   const later = await begin();
-  for (const id of ["a", "b", "c"]) assert.deepEqual(later.of(message(id)), attempts.of(message(id)), id);
-  assert.deepEqual(later.open, [first]);
+  for (const id of ["a", "b", "c"]) assert.deepEqual(later.latest(message(id)), attempts.latest(message(id)), id);
+  assert.deepEqual(later.unresolved, [first]);
   assert.deepEqual(
-    ["G-1", "G-2", "G-3"].map((guid) => later.isTaken(guid)),
+    ["G-1", "G-2", "G-3"].map((guid) => later.isKnownRow(guid)),
     [true, true, false],
   );
-  assert.equal(later.of(message("b"))?.textGuid, "G-1");
-  assert.deepEqual([later.of(message("c"))?.guid, later.of(message("c"))?.error], ["G-2", 22]);
+  assert.equal(later.latest(message("b"))?.textGuid, "G-1");
+  assert.deepEqual([later.latest(message("c"))?.guid, later.latest(message("c"))?.error], ["G-2", 22]);
 });
 
 test("the text is not on record, but can be told from another, also as Messages may have changed it", async () => {
   const { attempts, entries } = await stage();
   const attempt = await attempts.begin(message("a"), WHOLE);
   assert.doesNotMatch([...entries.values()].join(), /Hello/);
-  assert.ok(isTextOf(attempt, "Hello\n there"));
-  assert.ok(isTextOf(attempt, "\ufffcHello\r\n there "));
-  assert.ok(!isTextOf(attempt, "hello\n there"));
-  assert.notEqual(attempt.digest, attemptOf(message("b"), 0).digest);
+  assert.ok(matchesText(attempt, "Hello\n there"));
+  assert.ok(matchesText(attempt, "\ufffcHello\r\n there "));
+  assert.ok(!matchesText(attempt, "hello\n there"));
+  assert.notEqual(attempt.digest, createAttempt(message("b"), 0).digest);
 });
 
 test("what ended goes after an hour, but not while one that is open may need it, and not at a start", async () => {
   const { attempts, entries, clock, begin } = await stage();
-  await attempts.bind(await attempts.begin(message("a"), WHOLE), { guid: "G-1", error: 0 });
+  await attempts.recordRow(await attempts.begin(message("a"), WHOLE), { guid: "G-1", error: 0 });
   await clock.advance(1_200_000);
   await attempts.begin(message("open"), WHOLE);
-  await attempts.bind(await attempts.begin(message("b"), WHOLE), { guid: "G-2", error: 0 });
+  await attempts.recordRow(await attempts.begin(message("b"), WHOLE), { guid: "G-2", error: 0 });
   await clock.advance(2 * HOUR_MS);
   const later = await begin();
   assert.equal(entries.size, 3);
-  assert.ok(later.recorded(clock.real() - 2 * HOUR_MS));
+  assert.ok(later.covers(clock.real() - 2 * HOUR_MS));
   await clock.advance(600_001);
   await later.begin(message("c"), WHOLE);
   await clock.advance(0);
-  assert.equal(later.of(message("a")), null);
-  assert.equal(later.isTaken("G-1"), false);
-  assert.equal(later.of(message("b"))?.guid, "G-2");
-  assert.ok(!later.recorded(clock.real() - 2 * HOUR_MS));
-  assert.ok(later.recorded(clock.real() - HOUR_MS));
+  assert.equal(later.latest(message("a")), null);
+  assert.equal(later.isKnownRow("G-1"), false);
+  assert.equal(later.latest(message("b"))?.guid, "G-2");
+  assert.ok(!later.covers(clock.real() - 2 * HOUR_MS));
+  assert.ok(later.covers(clock.real() - HOUR_MS));
   assert.deepEqual([...entries.keys()].sort(), [
     "attempt/msg_b/imessage",
     "attempt/msg_c/imessage",
@@ -89,12 +89,12 @@ test("what ended goes after an hour, but not while one that is open may need it,
 test("one that is sent in half stays on record for as long as its message may wait", async () => {
   const { attempts, clock } = await stage();
   const half = await attempts.begin(message("half"), { step: "text", files: 0, chatGuid: null });
-  await attempts.bind(half, { guid: "G-1", error: 0 });
+  await attempts.recordRow(half, { guid: "G-1", error: 0 });
   for (let hour = 0; hour < 73; hour += 1) {
     await clock.advance(HOUR_MS);
-    await attempts.notTaken(await attempts.begin(message("other"), WHOLE));
+    await attempts.recordNotSent(await attempts.begin(message("other"), WHOLE));
   }
-  assert.equal(attempts.of(message("half"))?.textGuid, "G-1");
+  assert.equal(attempts.latest(message("half"))?.textGuid, "G-1");
   const files = await attempts.begin(message("half", 2), { step: "files", files: 1, chatGuid: "iMessage;-;x" });
   assert.equal(files.textGuid, "G-1");
 });
@@ -104,10 +104,10 @@ test("what becomes known of an earlier attempt changes nothing of the one that i
   const first = await attempts.begin(message("a"), WHOLE);
   await clock.advance(1);
   const second = await attempts.begin(message("a", 2), WHOLE);
-  await attempts.bind(first, { guid: "G-1", error: 0 });
-  await attempts.notTaken(first);
-  assert.deepEqual(attempts.of(message("a")), second);
-  assert.ok(attempts.isTaken("G-1"));
+  await attempts.recordRow(first, { guid: "G-1", error: 0 });
+  await attempts.recordNotSent(first);
+  assert.deepEqual(attempts.latest(message("a")), second);
+  assert.ok(attempts.isKnownRow("G-1"));
 });
 
 test("a beginning that could not be stored is none; an end that could not is known all the same", async () => {
@@ -115,9 +115,9 @@ test("a beginning that could not be stored is none; an end that could not is kno
   const begun = await attempts.begin(message("a"), WHOLE);
   disk.isFull = true;
   await assert.rejects(attempts.begin(message("b"), WHOLE), /full/);
-  assert.equal(attempts.of(message("b")), null);
-  await assert.rejects(attempts.bind(begun, { guid: "G-1", error: 0 }), /full/);
-  assert.equal(attempts.of(message("a"))?.guid, "G-1");
+  assert.equal(attempts.latest(message("b")), null);
+  await assert.rejects(attempts.recordRow(begun, { guid: "G-1", error: 0 }), /full/);
+  assert.equal(attempts.latest(message("a"))?.guid, "G-1");
 });
 
 test("a record that another version wrote, or nobody can read, stops nothing", async () => {
@@ -127,7 +127,7 @@ test("a record that another version wrote, or nobody can read, stops nothing", a
   entries.set("attempt/msg_z/sms", JSON.stringify({ attempt: 1, startedAt: 5, step: "future", more: true }));
   const attempts = await begin();
   assert.deepEqual(
-    attempts.open.map(({ messageId, channel, step }) => [messageId, channel, step]),
+    attempts.unresolved.map(({ messageId, channel, step }) => [messageId, channel, step]),
     [["msg_z", "sms", "whole"]],
   );
 });

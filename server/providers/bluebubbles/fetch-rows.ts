@@ -10,7 +10,7 @@ export const GUIDS_MAX = 500;
 export const ROW_PARTS: readonly string[] = ["chat", "attachment"];
 
 /** The rows with these guids, the oldest first; of a guid that the Mac does not have there is none. At most `GUIDS_MAX`. */
-export async function rowsOf(
+export async function fetchRows(
   client: MacClient,
   guids: readonly string[],
   limits: Limits,

@@ -3,8 +3,8 @@
 import { recordOf, textOf } from "../../core/loose-json.ts";
 import type { Limits } from "./client.ts";
 import type { Mac } from "./mac.ts";
-import { Questions } from "./questions.ts";
 import type { MacMessage } from "./records.ts";
+import { RowLookups } from "./row-lookups.ts";
 
 /** Events that tell of a row. What else they say is in the row as well. */
 export const ROW_EVENTS: readonly string[] = [
@@ -25,22 +25,22 @@ const WAITING_MAX = 5_000;
 const GUID_LENGTH_MAX = 100;
 
 /** Messages that are asked for because an event named them, until `stop`. One that the Mac keeps breaking at is left to catching up. */
-export class Hints {
-  readonly #questions: Questions;
+export class RowNotifications {
+  readonly #lookups: RowLookups;
 
   /** `found` is given each row that the Mac has. */
-  constructor(mac: Mac, limits: Limits, found: (row: MacMessage) => Promise<boolean>) {
-    this.#questions = new Questions({ mac, limits, found, over: () => {} });
+  constructor(mac: Mac, limits: Limits, onRow: (row: MacMessage) => Promise<boolean>) {
+    this.#lookups = new RowLookups({ mac, limits, onRow, onDone: () => {} });
   }
 
   /** Takes an event's data: whichever message it names is asked for. Anything else is nothing. */
-  take(data: unknown): void {
+  receive(data: unknown): void {
     const guid = textOf(recordOf(data)?.guid) ?? "";
-    if (guid === "" || guid.length > GUID_LENGTH_MAX || this.#questions.waiting >= WAITING_MAX) return;
-    this.#questions.add([guid]);
+    if (guid === "" || guid.length > GUID_LENGTH_MAX || this.#lookups.waiting >= WAITING_MAX) return;
+    this.#lookups.add([guid]);
   }
 
   stop(): Promise<void> {
-    return this.#questions.stop();
+    return this.#lookups.stop();
   }
 }

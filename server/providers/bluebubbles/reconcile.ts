@@ -2,8 +2,8 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import type { Applied, Outbound, Outcome, Signal } from "../provider.ts";
-import type { Attempt, Attempts } from "./attempts.ts";
-import { type Failure, SEND_LIMIT_MS, wordsOf } from "./client.ts";
+import type { AttemptJournal, MacAttempt } from "./attempt-journal.ts";
+import { describeFailure, type Failure, SEND_LIMIT_MS } from "./client.ts";
 import { findRow } from "./find-row.ts";
 import type { Mac } from "./mac.ts";
 import { outcomeOfRow, unknown } from "./outcomes.ts";
@@ -22,26 +22,26 @@ const RECOVER_EVERY_MS = 60_000;
 const RECOVERED_AT_ONCE = 100;
 
 /** Whom it concerns that a message was taken. */
-export interface Hearers {
+export interface SendListener {
   /** Follows a message that was taken. */
-  watch: (guid: string, channel: Channel) => void;
+  pollReceipts: (guid: string, channel: Channel) => void;
   /** A message went to a group that had no guid before. */
-  groupMade: (message: Outbound, guid: string) => void;
-  tell: (signal: Signal) => Promise<Applied>;
+  groupCreated: (message: Outbound, guid: string) => void;
+  report: (signal: Signal) => Promise<Applied>;
 }
 
 /** Asks about the attempts of one Mac; by itself from `start` to `stop`. */
-export class Settler {
+export class MacReconciler {
   readonly #mac: Mac;
-  readonly #attempts: Attempts;
-  readonly #hearers: Hearers;
+  readonly #journal: AttemptJournal;
+  readonly #listener: SendListener;
   #stopTimer = () => {};
   #isStopped = false;
 
-  constructor(mac: Mac, attempts: Attempts, hearers: Hearers) {
+  constructor(mac: Mac, attempts: AttemptJournal, hearers: SendListener) {
     this.#mac = mac;
-    this.#attempts = attempts;
-    this.#hearers = hearers;
+    this.#journal = attempts;
+    this.#listener = hearers;
   }
 
   start(): void {
@@ -62,37 +62,37 @@ export class Settler {
    * What became of a hand-over that is open. `absent` when the Mac has been awake for as long as it may take to send,
    * and has nothing that could be it.
    */
-  async look(message: Outbound, attempt: Attempt): Promise<Outcome | "absent"> {
+  async reconcile(message: Outbound, attempt: MacAttempt): Promise<Outcome | "absent"> {
     const row = await this.#find(attempt, message.text, CLOCKS_APART_MS);
-    if (row !== null && "kind" in row) return unknown(wordsOf(row));
-    if (row !== null) return this.#found(message, attempt, row);
-    if (!this.#hadItsTime(attempt)) return unknown("the Mac has no such message yet, and may still be at it");
+    if (row !== null && "kind" in row) return unknown(describeFailure(row));
+    if (row !== null) return this.#resolve(message, attempt, row);
+    if (!this.#hadTimeToSend(attempt)) return unknown("the Mac has no such message yet, and may still be at it");
     const doubt = await this.#find(attempt, message.text, DOUBT_MS);
     if (doubt !== null) return unknown("the Mac has one like it, of another time by its clock");
-    await this.#attempts.notTaken(attempt);
+    await this.#journal.recordNotSent(attempt);
     return "absent";
   }
 
   /** The outcome of one that Messages has as a row that failed, where the answer did not say which. */
-  async failedRow(message: Outbound, attempt: Attempt, failure: Failure): Promise<Outcome> {
+  async failedRow(message: Outbound, attempt: MacAttempt, failure: Failure): Promise<Outcome> {
     const row = await this.#find(attempt, message.text, CLOCKS_APART_MS, true);
-    if (row === null || "kind" in row) return unknown(wordsOf(failure));
-    await this.#attempts.bind(attempt, row).catch((error: unknown) => this.#mac.context.fault(error));
+    if (row === null || "kind" in row) return unknown(describeFailure(failure));
+    await this.#journal.recordRow(attempt, row).catch((error: unknown) => this.#mac.context.fault(error));
     return outcomeOfRow(row, message.channel);
   }
 
-  async #found(message: Outbound, attempt: Attempt, row: MacMessage): Promise<Outcome> {
-    await this.#attempts.bind(attempt, row);
+  async #resolve(message: Outbound, attempt: MacAttempt, row: MacMessage): Promise<Outcome> {
+    await this.#journal.recordRow(attempt, row);
     const outcome = outcomeOfRow(row, message.channel);
     if (outcome.outcome !== "accepted") return outcome;
     const chat = row.chats[0];
-    if (chat !== undefined) this.#hearers.groupMade(message, chat.guid);
+    if (chat !== undefined) this.#listener.groupCreated(message, chat.guid);
     if (attempt.step === "text") {
-      this.#hearers.watch(outcome.reference, message.channel);
+      this.#listener.pollReceipts(outcome.reference, message.channel);
       return { outcome: "deferred", retryAfterMs: 0, reason: "the files were not posted" };
     }
-    this.#mac.health.handed();
-    this.#hearers.watch(outcome.reference, message.channel);
+    this.#mac.health.messageSent();
+    this.#listener.pollReceipts(outcome.reference, message.channel);
     return outcome;
   }
 
@@ -101,29 +101,29 @@ export class Settler {
     const { context, health } = this.#mac;
     if (!health.isUp) return;
     const now = context.clock.real();
-    const forsaken = this.#attempts.open.filter(({ startedAt }) => now - startedAt > FORSAKEN_MS);
+    const forsaken = this.#journal.unresolved.filter(({ startedAt }) => now - startedAt > FORSAKEN_MS);
     for (const attempt of forsaken.slice(0, RECOVERED_AT_ONCE)) {
       if (this.#isStopped) return;
       const row = await this.#find(attempt, null, CLOCKS_APART_MS);
       if (row === null) {
-        if (this.#hadItsTime(attempt)) await this.#attempts.notTaken(attempt);
-      } else if (!("kind" in row)) await this.#tellLate(attempt, row);
+        if (this.#hadTimeToSend(attempt)) await this.#journal.recordNotSent(attempt);
+      } else if (!("kind" in row)) await this.#reportLate(attempt, row);
       else if (row.kind !== "answered") return;
     }
   }
 
-  async #tellLate(attempt: Attempt, row: MacMessage): Promise<void> {
+  async #reportLate(attempt: MacAttempt, row: MacMessage): Promise<void> {
     const { messageId, channel, step } = attempt;
     const { guid: reference, error } = row;
     if (error === 0 && step !== "text") {
-      await this.#hearers.tell({ kind: "receipt", receipt: "sent", reference, messageId, channel });
-      this.#hearers.watch(reference, channel);
+      await this.#listener.report({ kind: "receipt", receipt: "sent", reference, messageId, channel });
+      this.#listener.pollReceipts(reference, channel);
     }
-    await this.#attempts.bind(attempt, row);
+    await this.#journal.recordRow(attempt, row);
   }
 
   /** Whether the Mac could have sent it by now: a Mac that slept begins when it wakes, one that restarted knows nothing of it. */
-  #hadItsTime({ startedAt }: Attempt): boolean {
+  #hadTimeToSend({ startedAt }: MacAttempt): boolean {
     const { context, client } = this.#mac;
     const { awakeSince, restartedAt } = client;
     const now = context.clock.real();
@@ -134,14 +134,14 @@ export class Settler {
   }
 
   #find(
-    attempt: Attempt,
+    attempt: MacAttempt,
     text: string | null,
     apartMs: number,
     failedOnly = false,
   ): Promise<MacMessage | null | Failure> {
     const { health, client } = this.#mac;
     const marginMs = apartMs + Math.abs(health.info?.clockOffSeconds ?? 0) * 1_000;
-    const isTaken = (guid: string) => this.#attempts.isTaken(guid);
-    return findRow(client, attempt, { text, afterAt: attempt.startedAt - marginMs, failedOnly, isTaken });
+    const isKnownRow = (guid: string) => this.#journal.isKnownRow(guid);
+    return findRow(client, attempt, { text, afterAt: attempt.startedAt - marginMs, failedOnly, isKnownRow });
   }
 }

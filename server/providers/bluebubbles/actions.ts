@@ -10,14 +10,21 @@ import {
   type FocusState,
   PeerFault,
 } from "../provider.ts";
-import { isThere } from "./availability.ts";
-import { type Answer, type Failure, isMissing, isOwn, segment, wordsOf } from "./client.ts";
+import { isAvailable } from "./availability.ts";
+import {
+  describeFailure,
+  type Failure,
+  isBlueBubblesError,
+  isNotFound,
+  type MacResponse,
+  pathSegment,
+} from "./client.ts";
 import { isRetracted } from "./inbound.ts";
 import type { Mac } from "./mac.ts";
 import type { NewGroups } from "./new-groups.ts";
-import { meaningOf } from "./outcomes.ts";
+import { classifyFailure } from "./outcomes.ts";
 import { type MacMessage, parseMessage } from "./records.ts";
-import { stopsTyping } from "./standing.ts";
+import { stopsTyping } from "./status.ts";
 
 /** The engine gives a command up after 20 s: what is asked here is not waited for much longer. */
 const COMMAND_LIMIT_MS = 30_000;
@@ -30,7 +37,7 @@ const FETCH_LIMIT_MS = 120_000;
 const DONE: ActionResult = { done: true };
 
 /** The commands of a Mac. */
-export function createCommands(mac: Mac, newGroups: NewGroups): Actions {
+export function createActions(mac: Mac, newGroups: NewGroups): Actions {
   const { client, health } = mac;
   return {
     async react({ reference, chat }, reaction, abort) {
@@ -43,56 +50,51 @@ export function createCommands(mac: Mac, newGroups: NewGroups): Actions {
     },
     async edit({ reference, text: before }, text, backwardsCompatibilityMessage, abort) {
       const body = { editedMessage: text, backwardsCompatibilityMessage, partIndex: 0 };
-      const path = `/message/${segment(reference)}/edit`;
+      const path = `/message/${pathSegment(reference)}/edit`;
       // One that was edited before has the date of that: what it says shows whether it was changed now.
       const isDone = (row: MacMessage) => row.dateEdited !== null && (row.text !== before || text === before);
-      return revised(mac, abort, path, body, isDone, "Apple takes an edit for 15 minutes");
+      return revised(mac, abort, path, body, isDone, "Apple allows edits for 15 minutes");
     },
     async unsend({ reference }, abort) {
-      const body = { partIndex: 0 };
-      return revised(
-        mac,
-        abort,
-        `/message/${segment(reference)}/unsend`,
-        body,
-        (row) => isRetracted(row) || (row.dateEdited !== null && (row.text ?? "") === ""),
-        "Apple takes a message back for 2 minutes",
-      );
+      const path = `/message/${pathSegment(reference)}/unsend`;
+      return revised(mac, abort, path, { partIndex: 0 }, isUnsent, "Apple allows unsending for 2 minutes");
     },
     markRead: (chat, abort) =>
-      inChat(mac, chat, abort, (guid) => client.post(`/chat/${segment(guid)}/read`, {}, limits(abort))),
+      inChat(mac, chat, abort, (guid) => client.post(`/chat/${pathSegment(guid)}/read`, {}, limits(abort))),
     markUnread: (chat, abort) =>
-      inChat(mac, chat, abort, (guid) => client.post(`/chat/${segment(guid)}/unread`, {}, limits(abort))),
+      inChat(mac, chat, abort, (guid) => client.post(`/chat/${pathSegment(guid)}/unread`, {}, limits(abort))),
     async setTyping(chat, typing, abort) {
       // Where the call to stop would start it, the next message or Messages itself ends it.
       if (!typing && !stopsTyping(health.info)) return DONE;
       return inChat(mac, chat, abort, (guid) => {
-        const path = `/chat/${segment(guid)}/typing`;
+        const path = `/chat/${pathSegment(guid)}/typing`;
         return typing ? client.post(path, {}, limits(abort)) : client.delete(path, undefined, limits(abort));
       });
     },
     async createGroup({ customerId, name, participants }) {
       // The Mac makes none without a message: it comes to be with the first, and is named then.
-      await newGroups.wish({ customerId, participants }, name);
+      await newGroups.setName({ customerId, participants }, name);
       return { done: true, reference: null };
     },
     renameGroup: (chat, name, abort) =>
-      inChat(mac, chat, abort, (guid) => client.put(`/chat/${segment(guid)}`, { displayName: name }, limits(abort))),
+      inChat(mac, chat, abort, (guid) =>
+        client.put(`/chat/${pathSegment(guid)}`, { displayName: name }, limits(abort)),
+      ),
     addParticipant: (chat, address, abort) =>
       inChat(mac, chat, abort, (guid) =>
-        client.post(`/chat/${segment(guid)}/participant/add`, { address }, limits(abort)),
+        client.post(`/chat/${pathSegment(guid)}/participant/add`, { address }, limits(abort)),
       ),
     removeParticipant: (chat, address, abort) =>
       inChat(mac, chat, abort, (guid) =>
-        client.post(`/chat/${segment(guid)}/participant/remove`, { address }, limits(abort)),
+        client.post(`/chat/${pathSegment(guid)}/participant/remove`, { address }, limits(abort)),
       ),
     leaveGroup: (chat, abort) =>
-      inChat(mac, chat, abort, (guid) => client.post(`/chat/${segment(guid)}/leave`, {}, limits(abort))),
+      inChat(mac, chat, abort, (guid) => client.post(`/chat/${pathSegment(guid)}/leave`, {}, limits(abort))),
     async availability(_customerId, address, abort): Promise<Availability> {
       const limited = { limitMs: READ_LIMIT_MS, abort };
       const [imessage, facetime] = await Promise.all([
-        isThere(mac, "imessage", address, limited),
-        isThere(mac, "facetime", address, limited),
+        isAvailable(mac, "imessage", address, limited),
+        isAvailable(mac, "facetime", address, limited),
       ]);
       return { imessage, facetime };
     },
@@ -101,26 +103,30 @@ export function createCommands(mac: Mac, newGroups: NewGroups): Actions {
   };
 }
 
+function isUnsent(row: MacMessage): boolean {
+  return isRetracted(row) || (row.dateEdited !== null && (row.text ?? "") === "");
+}
+
 /** Does something in a conversation's chat, in the Mac's time. */
 async function inChat(
   mac: Mac,
   chat: Conversation,
   abort: AbortSignal,
-  ask: (guid: string) => Promise<Answer>,
+  ask: (guid: string) => Promise<MacResponse>,
 ): Promise<ActionResult> {
-  const { chats, pace } = mac;
+  const { chatGuids, rateLimiter } = mac;
   const guid = await guidOf(mac, chat);
   if (typeof guid !== "string") return guid;
-  await pace.turn(abort);
+  await rateLimiter.acquire(abort);
   const answer = await ask(guid);
-  if (answer.kind !== "ok" && meaningOf(answer) === "noChat") chats.forget(guid);
+  if (answer.kind !== "ok" && classifyFailure(answer) === "noChat") chatGuids.forget(guid);
   return ordered(mac, answer);
 }
 
 async function guidOf(mac: Mac, { contact, reference, channel }: Conversation): Promise<string | ActionResult> {
   if (reference !== null) return reference;
   if (contact === null) return { done: false, reason: "the Mac makes the group with the first message to it" };
-  const found = await mac.chats.threadWith(contact, channel);
+  const found = await mac.chatGuids.findThread(contact, channel);
   if (found.kind === "found") return found.guid;
   if (found.kind === "none")
     return { done: false, reason: `the Mac has no conversation with ${maskAddress(contact)} yet` };
@@ -136,7 +142,7 @@ async function revised(
   isDone: (row: MacMessage) => boolean,
   limitInWords: string,
 ): Promise<ActionResult> {
-  await mac.pace.turn(abort);
+  await mac.rateLimiter.acquire(abort);
   const answer = await mac.client.post(path, body, limits(abort));
   if (answer.kind !== "ok") return ordered(mac, answer);
   const row = parseMessage(answer.data);
@@ -146,47 +152,47 @@ async function revised(
   return DONE;
 }
 
-function ordered({ health }: Mac, answer: Answer): ActionResult {
+function ordered({ health }: Mac, answer: MacResponse): ActionResult {
   if (answer.kind === "ok") return DONE;
   // What is no error of BlueBubbles may be that of a path which another version has.
   const isRoute = answer.kind === "answered" && answer.type === null;
-  if (meaningOf(answer) === "notAttempted" && !isRoute) health.failed(answer);
+  if (classifyFailure(answer) === "notAttempted" && !isRoute) health.reportDown(answer);
   const doubt = answer.kind === "lost" ? "; it may have been done" : "";
-  return { done: false, reason: `${wordsOf(answer)}${doubt}` };
+  return { done: false, reason: `${describeFailure(answer)}${doubt}` };
 }
 
 /**
  * Whether somebody shares that notifications are silenced; which mode it is Apple does not say. Somebody the Mac has no
  * handle of, or cannot tell of, counts as not silenced. Throws where the Mac does not answer.
  */
-async function focusOf({ client, pace }: Mac, address: string, abort: AbortSignal): Promise<FocusState> {
-  await pace.turn(abort);
-  const answer = await client.get(`/handle/${segment(address)}/focus`, {}, { limitMs: READ_LIMIT_MS, abort });
+async function focusOf({ client, rateLimiter }: Mac, address: string, abort: AbortSignal): Promise<FocusState> {
+  await rateLimiter.acquire(abort);
+  const answer = await client.get(`/handle/${pathSegment(address)}/focus`, {}, { limitMs: READ_LIMIT_MS, abort });
   if (answer.kind === "ok") return { focused: textOf(recordOf(answer.data)?.status) === "silenced" };
-  if (isMissing(answer)) return { focused: false };
-  throw new PeerFault(wordsOf(answer));
+  if (isNotFound(answer)) return { focused: false };
+  throw new PeerFault(describeFailure(answer));
 }
 
 /** The file as it was sent: without `original` the Mac makes another kind of it. */
-async function fetch({ client, pace }: Mac, guid: string, abort: AbortSignal): Promise<Uint8Array | null> {
-  const path = `/attachment/${segment(guid)}/download`;
+async function fetch({ client, rateLimiter }: Mac, guid: string, abort: AbortSignal): Promise<Uint8Array | null> {
+  const path = `/attachment/${pathSegment(guid)}/download`;
   const limited = { limitMs: FETCH_LIMIT_MS, abort };
   const first = await client.download(path, { original: "true", force: "false" }, FILE_BYTES_MAX, limited);
   if (first.kind === "ok") return first.bytes;
   if (!says(first, /does not exist in disk/i)) return gone(first);
-  await pace.turn(abort);
+  await rateLimiter.acquire(abort);
   const forced = await client.download(`${path}/force`, { original: "true" }, FILE_BYTES_MAX, limited);
   return forced.kind === "ok" ? forced.bytes : gone(forced);
 }
 
 /** Null where the Mac no longer has it; throws where it may have. */
 function gone(failure: Failure): null {
-  if (isMissing(failure) || says(failure, /does not exist|of null/i)) return null;
-  throw new Error(wordsOf(failure));
+  if (isNotFound(failure) || says(failure, /does not exist|of null/i)) return null;
+  throw new Error(describeFailure(failure));
 }
 
 function says(failure: Failure, words: RegExp): boolean {
-  return failure.kind === "answered" && isOwn(failure) && words.test(failure.message);
+  return failure.kind === "answered" && isBlueBubblesError(failure) && words.test(failure.message);
 }
 
 function refusal(message: string): Failure {

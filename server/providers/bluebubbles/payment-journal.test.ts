@@ -4,19 +4,19 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import { mapMemory } from "../../../test/support/mac-outbound.ts";
-import { CashLedger } from "./cash-ledger.ts";
+import { PaymentJournal } from "./payment-journal.ts";
 
 const DAY = 86_400_000;
 
 it("forgets what is older than a month, in whatever order the memory gives it back", async () => {
   const clock = new SimulatedClock();
   const entries = new Map<string, string>();
-  const first = new CashLedger(mapMemory(entries), clock);
+  const first = new PaymentJournal(mapMemory(entries), clock);
   assert.equal(await first.claim("old", "GUID-1"), true);
   await clock.advance(20 * DAY);
   assert.equal(await first.claim("young", "GUID-2"), true);
   assert.deepEqual([await first.claim("young", "GUID-2"), await first.claim("young", "GUID-3")], [true, false]);
-  const next = new CashLedger(mapMemory(new Map([...entries].reverse())), clock);
+  const next = new PaymentJournal(mapMemory(new Map([...entries].reverse())), clock);
   await next.load();
   assert.equal(await next.claim("young", "GUID-3"), false);
   await clock.advance(11 * DAY);

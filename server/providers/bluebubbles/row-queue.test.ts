@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { SimulatedClock } from "../../../test/support/clock.ts";
-import { type IsEnough, Lanes, NotYet } from "./lanes.ts";
 import { type MacMessage, parseMessage } from "./records.ts";
+import { RetryLater, RowQueue, type ShouldGiveUp } from "./row-queue.ts";
 
 const DAY = 86_400_000;
 
@@ -16,15 +16,15 @@ function row(guid: string, address: string | null = "+15550100001", text = guid,
 }
 
 /** Lanes that tell as the test says: what was told, in order, and what was a fault. */
-function lanesOf(tells: (row: MacMessage, isEnough: IsEnough) => void) {
+function lanesOf(tells: (row: MacMessage, isEnough: ShouldGiveUp) => void) {
   const clock = new SimulatedClock();
   const told: string[] = [];
   const faults: unknown[] = [];
-  const tell = async (given: MacMessage, isEnough: IsEnough) => {
+  const tell = async (given: MacMessage, isEnough: ShouldGiveUp) => {
     tells(given, isEnough);
     told.push(given.text ?? "");
   };
-  return { clock, told, faults, lanes: new Lanes(clock, tell, (error) => void faults.push(error)) };
+  return { clock, told, faults, lanes: new RowQueue(clock, tell, (error) => void faults.push(error)) };
 }
 
 describe("a lane", () => {
@@ -75,7 +75,7 @@ describe("a lane", () => {
     let tries = 0;
     const { clock, faults, lanes } = lanesOf((given) => {
       tries += 1;
-      throw given.guid === "1" ? new Error("the disk is full") : new NotYet("unasked", "the Mac sleeps");
+      throw given.guid === "1" ? new Error("the disk is full") : new RetryLater("unasked", "the Mac sleeps");
     });
     await lanes.push(row("1"));
     await clock.advance(3_600_000);
@@ -106,7 +106,7 @@ describe("a lane", () => {
       await new Promise<void>((resolve) => ends.push(resolve));
       open -= 1;
     };
-    const lanes = new Lanes(new SimulatedClock(), tell, () => {});
+    const lanes = new RowQueue(new SimulatedClock(), tell, () => {});
     const pushed = Promise.all(Array.from({ length: 1_000 }, (_, index) => lanes.push(row(`${index}`, null))));
     let done = false;
     void pushed.then(() => {
@@ -145,13 +145,13 @@ describe("a lane", () => {
 
 describe("a row that is not to be told yet", () => {
   /** Fails for one reason until that is enough; answers the moments at which it was tried. */
-  function failing(why: NotYet["why"], fails: (tries: number) => Error | null = () => null) {
+  function failing(why: RetryLater["why"], fails: (tries: number) => Error | null = () => null) {
     const at: number[] = [];
     const stage = lanesOf((_given, isEnough) => {
       at.push(stage.clock.real());
       const other = fails(at.length);
       if (other !== null) throw other;
-      if (!isEnough(why)) throw new NotYet(why, "not yet");
+      if (!isEnough(why)) throw new RetryLater(why, "not yet");
     });
     return { ...stage, at };
   }
@@ -188,34 +188,34 @@ describe("a row that is not to be told yet", () => {
   it("keeps nobody waiting where it may be nobody's, gives way to a newer one, and is told at once when it is known", async () => {
     let isKnown = false;
     const { clock, told, lanes } = lanesOf(() => {
-      if (!isKnown) throw new NotYet("nobodys", "a message of ours is not known yet");
+      if (!isKnown) throw new RetryLater("nobodys", "a message of ours is not known yet");
     });
     const own = (text: string) => row("G", "+15550100001", text, true);
     assert.equal(await lanes.push(own("sent")), true);
     await clock.advance(5_000);
     assert.equal(await lanes.push(own("delivered")), true);
     isKnown = true;
-    lanes.known("G");
+    lanes.markKnown("G");
     await clock.advance(1);
     assert.deepEqual(told, ["delivered"]);
     assert.equal(clock.pending, 0);
-    lanes.known("G");
+    lanes.markKnown("G");
   });
 
   it("is tried anew from the moment on that it is known, also where its last try is under way", async () => {
     const enough: boolean[] = [];
     let ask = () => {};
     const clock = new SimulatedClock();
-    const tell = async (_row: MacMessage, isEnough: IsEnough) => {
+    const tell = async (_row: MacMessage, isEnough: ShouldGiveUp) => {
       if (enough.length === 6) await new Promise<void>((resolve) => (ask = resolve));
       enough.push(isEnough("nobodys"));
-      throw new NotYet("nobodys", "a message of ours is not known yet");
+      throw new RetryLater("nobodys", "a message of ours is not known yet");
     };
-    const lanes = new Lanes(clock, tell, () => {});
+    const lanes = new RowQueue(clock, tell, () => {});
     void lanes.push(row("G", null, "sent", true));
     await clock.advance(120_000);
     assert.equal(enough.length, 6);
-    lanes.known("G");
+    lanes.markKnown("G");
     ask();
     await turn();
     assert.deepEqual(enough, Array(7).fill(false));

@@ -3,7 +3,7 @@
 import { numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import { maskAddress } from "../../core/phone.ts";
 import type { Health } from "../provider.ts";
-import { type Failure, wordsOf } from "./client.ts";
+import { describeFailure, type Failure } from "./client.ts";
 
 /** `GET /server/info`, what is used of it. */
 export interface MacInfo {
@@ -28,7 +28,7 @@ export interface MacAccount {
 }
 
 /** Everything that is known of a Mac at a moment. */
-export interface Standing {
+export interface MacStatus {
   /** Why it can hand over nothing; null while it can, or when nobody asked yet. */
   down: Failure | "privateApiOff" | "helperGone" | null;
   info: MacInfo | null;
@@ -40,7 +40,7 @@ export interface Standing {
   /** Those of them of which something said that Apple took them from the account. */
   suspectedLost: readonly string[];
   /** Messages that were taken since anything was heard of Messages, and for how long that has been so. */
-  unheard: { messages: number; forMs: number };
+  unconfirmed: { messages: number; forMs: number };
 }
 
 /** Messages taken with nothing heard of any: so many, and for so long, is no accident. */
@@ -98,10 +98,10 @@ export function stopsTyping(info: MacInfo | null): boolean {
 }
 
 /** The whole standing as the admin routes tell it: what is wrong, and what to do about it. */
-export function healthOf(standing: Standing): Health {
+export function healthOf(standing: MacStatus): Health {
   const { down, info } = standing;
   if (down !== null) {
-    const message = wordsOfDown(down);
+    const message = describeDown(down);
     return { status: "unhealthy", message, warnings: [message, ...warningsOf(standing)] };
   }
   if (info === null) return { status: "unknown", message: "The Mac has not answered yet." };
@@ -115,7 +115,7 @@ export function healthOf(standing: Standing): Health {
 }
 
 /** Why nothing can be handed over, and what to do. */
-export function wordsOfDown(down: NonNullable<Standing["down"]>): string {
+export function describeDown(down: NonNullable<MacStatus["down"]>): string {
   if (down === "privateApiOff") {
     return "The Private API is off: switch it on in BlueBubbles' settings, on a Mac with System Integrity Protection disabled.";
   }
@@ -128,12 +128,12 @@ export function wordsOfDown(down: NonNullable<Standing["down"]>): string {
   if (down.kind === "answered" && down.type === null) {
     return `What answers at this address is not BlueBubbles (${down.status}): check the instance's url.`;
   }
-  if (down.kind === "answered") return `BlueBubbles is not well: ${wordsOf(down)}. Restart it, or see its log.`;
-  return `${capital(wordsOf(down))}. Is it awake, is BlueBubbles running, and does the instance's url still lead to it?`;
+  if (down.kind === "answered") return `BlueBubbles is not well: ${describeFailure(down)}. Restart it, or see its log.`;
+  return `${capital(describeFailure(down))}. Is it awake, is BlueBubbles running, and does the instance's url still lead to it?`;
 }
 
 /** What stops messages although everything answers. */
-function troublesOf({ account, info, ownOnImessage, unheard, numbers, suspectedLost }: Standing): string[] {
+function troublesOf({ account, info, ownOnImessage, unconfirmed, numbers, suspectedLost }: MacStatus): string[] {
   const troubles: string[] = [];
   const login = account?.loginStatus ?? null;
   if (login !== null && !/^(connected|signed in|online|active)/i.test(login)) {
@@ -162,10 +162,10 @@ function troublesOf({ account, info, ownOnImessage, unheard, numbers, suspectedL
       `Apple took ${maskAddress(address)} from the account of this Mac: sign in with it again in Messages.`,
     );
   }
-  if (unheard.messages >= UNHEARD_MESSAGES && unheard.forMs >= UNHEARD_MS) {
-    const minutes = Math.floor(unheard.forMs / 60_000);
+  if (unconfirmed.messages >= UNHEARD_MESSAGES && unconfirmed.forMs >= UNHEARD_MS) {
+    const minutes = Math.floor(unconfirmed.forMs / 60_000);
     troubles.push(
-      `Messages took ${unheard.messages} messages, and nothing has been heard of any for ${minutes} minutes: look at Messages on the Mac.`,
+      `Messages took ${unconfirmed.messages} messages, and nothing has been heard of any for ${minutes} minutes: look at Messages on the Mac.`,
     );
   }
   const off = Math.abs(info?.clockOffSeconds ?? 0);
@@ -176,7 +176,7 @@ function troublesOf({ account, info, ownOnImessage, unheard, numbers, suspectedL
 }
 
 /** What is better known before it matters. */
-function warningsOf({ info, account }: Standing): string[] {
+function warningsOf({ info, account }: MacStatus): string[] {
   const warnings: string[] = [];
   const major = macosMajor(info);
   if (major !== null && major >= MACOS_UNPROVEN) {

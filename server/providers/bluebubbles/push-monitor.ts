@@ -10,7 +10,7 @@ const ROWS_MIN = 3;
 const ROWS_KEPT_MAX = 100;
 
 /** What was pushed and what was only found, since this process could hear pushes. */
-export class FileWatch {
+export class PushMonitor {
   readonly #clock: Clock;
   /** Guids of rows that were found and should have been pushed. */
   readonly #found = new Set<string>();
@@ -21,18 +21,18 @@ export class FileWatch {
   }
 
   /** Whether rows come to be on the Mac and none of them is pushed. */
-  get isDead(): boolean {
+  get hasStopped(): boolean {
     return this.#found.size >= ROWS_MIN;
   }
 
   /** Pushes can be heard from now on, or one was heard: the watch is alive as far as anybody knows. */
-  hears(): void {
+  pushReceived(): void {
     this.#hearsSince = this.#clock.real();
     this.#found.clear();
   }
 
   /** Catching up found a row. */
-  found({ guid, dateCreated }: Pick<MacMessage, "guid" | "dateCreated">): void {
+  rowFound({ guid, dateCreated }: Pick<MacMessage, "guid" | "dateCreated">): void {
     if (dateCreated === null || this.#found.size >= ROWS_KEPT_MAX) return;
     const isDue = this.#clock.real() - dateCreated > PUSHED_WITHIN_MS;
     if (isDue && dateCreated > this.#hearsSince + PUSHED_WITHIN_MS) this.#found.add(guid);

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { file, groupOf, posts, reference, restOfFiles } from "../../../test/support/mac-hand-overs.ts";
 import { stageMac } from "../../../test/support/mac-outbound.ts";
+import { file, groupOf, posts, reference, restOfFiles } from "../../../test/support/mac-sends.ts";
 import { restOf } from "../provider.ts";
 
 const TO = "+15551230001";
@@ -70,7 +70,7 @@ test("a conversation whose beginning is called off does not count either", async
   const message = stage.message();
   const sending = stage.process.sender.send(message, abort.signal);
   await stage.fake.settled();
-  assert.equal(stage.process.mac.pace.waiting, 1);
+  assert.equal(stage.process.mac.rateLimiter.waiting, 1);
   abort.abort();
   assert.equal((await sending).outcome, "deferred");
   assert.deepEqual(posts(stage), []);
@@ -102,11 +102,11 @@ test("a group comes to be with its first message: it is named, its guid is told,
   assert.deepEqual(made, { done: true, reference: null });
   await stage.restart();
   reference(await stage.send(stage.message({ to: "chat_1", group, text: "Hi all" })));
-  await stage.driven(stage.process.mac.pace.turn());
+  await stage.driven(stage.process.mac.rateLimiter.acquire());
   await stage.fake.settled();
   const [chat] = stage.fake.chats;
   assert.deepEqual([chat?.displayName, chat?.style], ["Trip", 43]);
-  const [told] = stage.process.told;
+  const [told] = stage.process.signals;
   assert.ok(told?.kind === "group");
   assert.deepEqual(told.group, { reference: chat?.guid, name: "Trip", participants: group.participants });
   reference(await stage.send(stage.message({ to: "chat_1", group, text: "Again" })));
@@ -129,7 +129,7 @@ test("a first message with files: the text begins the conversation, the files fo
     what: "the text",
   });
   assert.deepEqual(
-    stage.process.watched,
+    stage.process.polled,
     stage.fake.sent.map(({ guid }) => guid),
   );
 });
@@ -178,10 +178,10 @@ for (const fault of ["fileErrorAtOnce", "fileHangs", "fileAnswerLost"] as const)
     assert.equal(rest.outcome, fault === "fileErrorAtOnce" ? "rejected" : "unknown");
     // What is known of the text outlives the process.
     await stage.restart({ dies: true });
-    let settled = await stage.settle(message);
+    let settled = await stage.reconcile(message);
     for (let asked = 0; asked < 20 && settled !== "absent" && restOf(settled).outcome === "unknown"; asked += 1) {
       await stage.clock.advance(15_000);
-      settled = await stage.settle(message);
+      settled = await stage.reconcile(message);
     }
     if (fault === "fileErrorAtOnce") assert.equal(restOfFiles(settled).outcome, "rejected");
     if (fault === "fileAnswerLost") assert.equal(reference(settled), stage.fake.sent[1]?.guid);

@@ -2,11 +2,11 @@
 
 import { jsonOf, listOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { Applied, Signal } from "../provider.ts";
-import { Calls, type Ringing } from "./calls.ts";
+import type { ChatCache } from "./chat-cache.ts";
 import type { Limits } from "./client.ts";
+import { type CallUpdate, FaceTimeCalls } from "./facetime-calls.ts";
 import type { Mac } from "./mac.ts";
 import { ownAddress } from "./own-address.ts";
-import type { Sightings } from "./sightings.ts";
 import { type Typing, typingOf } from "./typing.ts";
 
 const TYPING = "typing-indicator";
@@ -19,29 +19,29 @@ const TYPING_COUNTS_MS = 5_000;
 const IN_A_MINUTE_MAX = 600;
 const MINUTE_MS = 60_000;
 
-export interface HappeningsOptions {
+export interface LiveEventsOptions {
   mac: Mac;
   /** Of what is asked of the Mac. */
   limits: Limits;
-  sightings: Sightings;
-  tell: (signal: Signal) => Promise<Applied>;
+  chatCache: ChatCache;
+  report: (signal: Signal) => Promise<Applied>;
 }
 
 /** Told as they came, typing by itself and the rest by itself, from `start` to `stop`. */
-export class Happenings {
-  readonly #options: HappeningsOptions;
-  readonly #calls: Calls;
+export class LiveEvents {
+  readonly #options: LiveEventsOptions;
+  readonly #calls: FaceTimeCalls;
   /** What is being told. A call is not kept waiting by a question about somebody who types. */
   #typing = Promise.resolve();
-  #happening = Promise.resolve();
+  #others = Promise.resolve();
   #waiting = 0;
   #stopped = false;
   #minute = { endsAt: Number.NEGATIVE_INFINITY, heard: 0 };
 
-  constructor(options: HappeningsOptions) {
+  constructor(options: LiveEventsOptions) {
     const { context } = options.mac;
     this.#options = options;
-    this.#calls = new Calls({ context, tell: (call) => this.#tellCall(call) });
+    this.#calls = new FaceTimeCalls({ context, report: (call) => this.#reportCall(call) });
   }
 
   /** Goes on with the calls that rang when the process ended. */
@@ -53,16 +53,16 @@ export class Happenings {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#calls.stop();
-    await Promise.all([this.#typing, this.#happening]);
+    await Promise.all([this.#typing, this.#others]);
   }
 
   /** Takes an event; one that is not used is nothing. */
-  hear(type: string, data: unknown): void {
+  receive(type: string, data: unknown): void {
     if (this.#stopped) return;
-    const tell = this.#tellingOf(type, data);
+    const tell = this.#handlerOf(type, data);
     if (tell === null || this.#waiting >= WAITING_MAX || !this.#isWithinRate()) return;
     if (type === TYPING) this.#typing = this.#inTurn(this.#typing, tell);
-    else this.#happening = this.#inTurn(this.#happening, tell);
+    else this.#others = this.#inTurn(this.#others, tell);
   }
 
   async #inTurn(before: Promise<void>, tell: () => Promise<void>): Promise<void> {
@@ -84,12 +84,12 @@ export class Happenings {
     return this.#minute.heard <= IN_A_MINUTE_MAX;
   }
 
-  #tellingOf(type: string, data: unknown): (() => Promise<void>) | null {
+  #handlerOf(type: string, data: unknown): (() => Promise<void>) | null {
     switch (type) {
       case TYPING: {
         const typing = typingOf(data);
         const until = this.#options.mac.context.clock.real() + TYPING_COUNTS_MS;
-        return typing === null ? null : () => this.#tellTyping(typing, until);
+        return typing === null ? null : () => this.#reportTyping(typing, until);
       }
       case "incoming-facetime":
         return () => this.#calls.incoming(parsed(data));
@@ -108,28 +108,28 @@ export class Happenings {
    * Typing is told now or not at all: where the conversation cannot be asked for, it is past when it can. In one that the
    * Mac does not have nobody types.
    */
-  async #tellTyping({ from, chatGuid, typing }: Typing, until: number): Promise<void> {
-    const { mac, sightings, tell } = this.#options;
+  async #reportTyping({ from, chatGuid, typing }: Typing, until: number): Promise<void> {
+    const { mac, chatCache, report } = this.#options;
     const isPast = () => mac.context.clock.real() >= until || !mac.health.isUp;
-    const chat = isPast() ? null : await sightings.chat(chatGuid).catch(() => null);
+    const chat = isPast() ? null : await chatCache.chat(chatGuid).catch(() => null);
     const to = chat === null || isPast() ? null : await ownAddress(mac.context, chat.lastAddressedHandle);
-    if (to !== null) await tell({ kind: "typing", to, channel: "imessage", from, group: null, typing });
+    if (to !== null) await report({ kind: "typing", to, channel: "imessage", from, group: null, typing });
   }
 
-  async #tellCall(call: Ringing): Promise<void> {
-    const { mac, tell } = this.#options;
+  async #reportCall(call: CallUpdate): Promise<void> {
+    const { mac, report } = this.#options;
     const to = await this.#addressCalled(call.caller);
-    if (to !== null) await tell({ kind: "call", to, channel: "imessage", ...call });
+    if (to !== null) await report({ kind: "call", to, channel: "imessage", ...call });
     else if (call.forget !== undefined) await mac.context.memory.delete(call.forget);
   }
 
   /** Which of our addresses somebody calls: that of the conversation with them, asked for only where there is a choice. */
   async #addressCalled(caller: string): Promise<string | null> {
-    const { mac, limits, sightings } = this.#options;
-    const { context, chats } = mac;
+    const { mac, limits, chatCache } = this.#options;
+    const { context, chatGuids } = mac;
     if ((await context.numbers()).length <= 1) return ownAddress(context, null);
-    const found = await chats.threadWith(caller, "imessage", limits);
-    const chat = found.kind === "found" ? await sightings.chat(found.guid).catch(() => null) : null;
+    const found = await chatGuids.findThread(caller, "imessage", limits);
+    const chat = found.kind === "found" ? await chatCache.chat(found.guid).catch(() => null) : null;
     return ownAddress(context, chat?.lastAddressedHandle ?? null);
   }
 

@@ -5,8 +5,8 @@ import { setBounded } from "../../core/bounded-map.ts";
 import type { ReceiptSignal } from "../provider.ts";
 import type { Limits } from "./client.ts";
 import type { Mac } from "./mac.ts";
-import { Questions } from "./questions.ts";
 import type { MacMessage } from "./records.ts";
+import { RowLookups } from "./row-lookups.ts";
 
 const PREFIX = "watch/";
 
@@ -20,24 +20,24 @@ const TOGETHER_MS = 1_000;
 const MESSAGES_MAX = 10_000;
 const WAIT_MS_MAX = 3_600_000;
 
-interface Followed {
+interface PolledMessage {
   channel: Channel;
   sentAt: number;
   /** Null: it is being asked for. */
   dueAt: number | null;
 }
 
-export class Watch {
+export class ReceiptPoller {
   readonly #mac: Mac;
-  readonly #questions: Questions;
-  readonly #followed = new Map<string, Followed>();
+  readonly #lookups: RowLookups;
+  readonly #polled = new Map<string, PolledMessage>();
   #stopTimer = () => {};
   #stopped = false;
 
   /** `take` is given each row that was looked at. */
   constructor(mac: Mac, limits: Limits, take: (row: MacMessage) => Promise<boolean>) {
     this.#mac = mac;
-    this.#questions = new Questions({ mac, limits, found: take, over: (guids) => this.#looked(guids) });
+    this.#lookups = new RowLookups({ mac, limits, onRow: take, onDone: (guids) => this.#rowsReceived(guids) });
   }
 
   /** Goes on with what was followed before. */
@@ -48,7 +48,7 @@ export class Watch {
       const sentAt = Number(sent);
       if ((channel !== "imessage" && channel !== "sms") || !Number.isFinite(sentAt)) continue;
       // It may have been long ago: each is looked at once more at least.
-      this.#followed.set(key.slice(PREFIX.length), { channel, sentAt, dueAt: now });
+      this.#polled.set(key.slice(PREFIX.length), { channel, sentAt, dueAt: now });
     }
     this.#arm();
   }
@@ -57,11 +57,11 @@ export class Watch {
   add(guid: string, channel: Channel): void {
     const { clock, fault, memory } = this.#mac.context;
     const sentAt = clock.real();
-    for (const oldest of this.#followed.keys()) {
-      if (this.#followed.size < MESSAGES_MAX) break;
+    for (const oldest of this.#polled.keys()) {
+      if (this.#polled.size < MESSAGES_MAX) break;
       this.#end(oldest);
     }
-    setBounded(this.#followed, guid, { channel, sentAt, dueAt: sentAt + (FIRST_LOOKS_MS[0] ?? 0) }, MESSAGES_MAX);
+    setBounded(this.#polled, guid, { channel, sentAt, dueAt: sentAt + (FIRST_LOOKS_MS[0] ?? 0) }, MESSAGES_MAX);
     // Should it not get there, only a restart forgets to look: what the Mac tells is taken all the same.
     memory.put(`${PREFIX}${guid}`, `${channel} ${sentAt}`).catch(fault);
     this.#arm();
@@ -69,22 +69,22 @@ export class Watch {
 
   /** The channel that a followed message went out on. */
   channelOf(guid: string): Channel | null {
-    return this.#followed.get(guid)?.channel ?? null;
+    return this.#polled.get(guid)?.channel ?? null;
   }
 
   /** A message is known to be so far. One that was delivered may be read a week later: catching up asks for that. */
-  reached({ reference, receipt }: ReceiptSignal): void {
+  receiptReported({ reference, receipt }: ReceiptSignal): void {
     if (receipt !== "sent") this.#end(reference);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopTimer();
-    await this.#questions.stop();
+    await this.#lookups.stop();
   }
 
   #end(guid: string): void {
-    if (!this.#followed.delete(guid)) return;
+    if (!this.#polled.delete(guid)) return;
     this.#mac.context.memory.delete(`${PREFIX}${guid}`).catch(this.#mac.context.fault);
   }
 
@@ -92,29 +92,29 @@ export class Watch {
     if (this.#stopped) return;
     this.#stopTimer();
     let dueAt = Number.POSITIVE_INFINITY;
-    for (const followed of this.#followed.values()) dueAt = Math.min(dueAt, followed.dueAt ?? dueAt);
+    for (const followed of this.#polled.values()) dueAt = Math.min(dueAt, followed.dueAt ?? dueAt);
     if (!Number.isFinite(dueAt)) return;
     const { clock } = this.#mac.context;
     const waitMs = Math.max(dueAt - clock.real(), 1);
-    this.#stopTimer = clock.after(Math.min(waitMs, WAIT_MS_MAX), () => this.#look());
+    this.#stopTimer = clock.after(Math.min(waitMs, WAIT_MS_MAX), () => this.#poll());
   }
 
-  #look(): void {
+  #poll(): void {
     const until = this.#mac.context.clock.real() + TOGETHER_MS;
-    const due = [...this.#followed].filter(([, { dueAt }]) => dueAt !== null && dueAt <= until);
+    const due = [...this.#polled].filter(([, { dueAt }]) => dueAt !== null && dueAt <= until);
     for (const [, followed] of due) followed.dueAt = null;
-    this.#questions.add(due.map(([guid]) => guid));
+    this.#lookups.add(due.map(([guid]) => guid));
     this.#arm();
   }
 
   /** One that the Mac breaks at is looked at again like any other: it may be able to give it by then. */
-  #looked(guids: readonly string[]): void {
+  #rowsReceived(guids: readonly string[]): void {
     for (const guid of guids) this.#planNext(guid);
     this.#arm();
   }
 
   #planNext(guid: string): void {
-    const followed = this.#followed.get(guid);
+    const followed = this.#polled.get(guid);
     if (followed === undefined) return;
     const now = this.#mac.context.clock.real();
     const age = now - followed.sentAt;

@@ -3,7 +3,7 @@
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
 import { PeerFault } from "../provider.ts";
-import { type Failure, isOwn, wordsOf } from "./client.ts";
+import { describeFailure, type Failure, isBlueBubblesError } from "./client.ts";
 import type { MacMessage } from "./records.ts";
 
 /** Rows that wait at once; beyond it further ones are left to the next catch-up. */
@@ -21,37 +21,37 @@ const GIVEN_UP_AFTER_MS = 86_400_000;
  * `empty`: it has not all of it yet. `nobodys`: it tells of a message of ours that nobody here knows, yet or ever.
  * `fault`: what it told could not be kept.
  */
-type Why = "unasked" | "broken" | "empty" | "nobodys" | "fault";
+type RetryReason = "unasked" | "broken" | "empty" | "nobodys" | "fault";
 
 /** After so many tries that ended so it is told as it is. What is not here is tried for a day. */
-const TRIES_MAX: Readonly<Partial<Record<Why, number>>> = { broken: 8, empty: 3, nobodys: 6 };
+const TRIES_MAX: Readonly<Partial<Record<RetryReason, number>>> = { broken: 8, empty: 3, nobodys: 6 };
 
 /** Not now, and nobody's fault. */
-export class NotYet extends Error {
-  readonly why: Exclude<Why, "fault">;
+export class RetryLater extends Error {
+  readonly why: Exclude<RetryReason, "fault">;
 
-  constructor(why: Exclude<Why, "fault">, words: string) {
+  constructor(why: Exclude<RetryReason, "fault">, words: string) {
     super(words);
     this.why = why;
   }
 }
 
 /** Why a question of ours has no good answer, to be asked again. */
-export function notYet(failure: Failure): NotYet {
-  return new NotYet(isOwn(failure) ? "broken" : "unasked", wordsOf(failure));
+export function retryLater(failure: Failure): RetryLater {
+  return new RetryLater(isBlueBubblesError(failure) ? "broken" : "unasked", describeFailure(failure));
 }
 
 /** Whether a row need not wait any longer where that is why. */
-export type IsEnough = (why: Why) => boolean;
+export type ShouldGiveUp = (why: RetryReason) => boolean;
 
 /** Tells what a row says; a throw: not yet. */
-type TellRow = (row: MacMessage, isEnough: IsEnough) => Promise<void>;
+type HandleRow = (row: MacMessage, isEnough: ShouldGiveUp) => Promise<void>;
 
-interface Task {
+interface RowTask {
   row: MacMessage;
   /** Why it was not told the last time, and how often each was why. */
-  why: Why | null;
-  tries: Map<Why, number>;
+  why: RetryReason | null;
+  tries: Map<RetryReason, number>;
   /** How often it was not told, and since when. */
   failures: number;
   failedAt: number | null;
@@ -59,27 +59,27 @@ interface Task {
   waiting: ((done: boolean) => void)[];
 }
 
-interface Lane {
-  tasks: Task[];
+interface KeyQueue {
+  tasks: RowTask[];
   isBusy: boolean;
   stopTimer: (() => void) | null;
 }
 
 /** Rows by lane, until `stop`. A lane whose first row failed waits for it: nothing is told out of its order. */
-export class Lanes {
+export class RowQueue {
   readonly #clock: Clock;
-  readonly #tell: TellRow;
+  readonly #handle: HandleRow;
   readonly #fault: (error: unknown) => void;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #queues = new Map<string, KeyQueue>();
   readonly #running = new Set<Promise<void>>();
   #waiting = 0;
-  #telling = 0;
-  readonly #forPlace: (() => void)[] = [];
+  #permitsInUse = 0;
+  readonly #waitingForPermit: (() => void)[] = [];
   #stopped = false;
 
-  constructor(clock: Clock, tell: TellRow, fault: (error: unknown) => void) {
+  constructor(clock: Clock, tell: HandleRow, fault: (error: unknown) => void) {
     this.#clock = clock;
-    this.#tell = tell;
+    this.#handle = tell;
     this.#fault = fault;
   }
 
@@ -89,27 +89,27 @@ export class Lanes {
    */
   push(row: MacMessage): Promise<boolean> {
     return new Promise((resolve) => {
-      const key = laneOf(row);
-      const lane = this.#lanes.get(key) ?? { tasks: [], isBusy: false, stopTimer: null };
+      const key = queueKeyOf(row);
+      const lane = this.#queues.get(key) ?? { tasks: [], isBusy: false, stopTimer: null };
       const waits = lane.tasks.find((task, index) => task.row.guid === row.guid && !(lane.isBusy && index === 0));
       if (this.#stopped || (waits === undefined && this.#waiting >= ROWS_MAX)) return resolve(false);
       if (waits !== undefined) {
         // What catching up read may wait for its turn, and be older than what was asked for since.
-        if (lastOf(row) >= lastOf(waits.row)) waits.row = row;
+        if (lastChangeOf(row) >= lastChangeOf(waits.row)) waits.row = row;
         waits.waiting.push(resolve);
       } else {
         lane.tasks.push({ row, why: null, tries: new Map(), failures: 0, failedAt: null, waiting: [resolve] });
         this.#waiting += 1;
       }
-      this.#lanes.set(key, lane);
+      this.#queues.set(key, lane);
       if (lane.stopTimer !== null) answer(lane);
       else if (!lane.isBusy) this.#start(key, lane);
     });
   }
 
   /** A message of ours is somebody's: a row of it that waits for that is told now. */
-  known(guid: string): void {
-    const lane = this.#lanes.get(guid);
+  markKnown(guid: string): void {
+    const lane = this.#queues.get(guid);
     const [task] = lane?.tasks ?? [];
     if (lane === undefined || task === undefined) return;
     task.tries.clear();
@@ -122,25 +122,25 @@ export class Lanes {
   /** Tells no more; resolves when what is being told is told. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const lane of this.#lanes.values()) {
+    for (const lane of this.#queues.values()) {
       lane.stopTimer?.();
       answer(lane);
     }
     await Promise.all(this.#running);
   }
 
-  #start(key: string, lane: Lane): void {
+  #start(key: string, lane: KeyQueue): void {
     const run = this.#run(key, lane);
     this.#running.add(run);
     void run.then(() => this.#running.delete(run));
   }
 
-  async #run(key: string, lane: Lane): Promise<void> {
+  async #run(key: string, lane: KeyQueue): Promise<void> {
     lane.isBusy = true;
     lane.stopTimer = null;
     for (let task = lane.tasks[0]; task !== undefined && !this.#stopped; task = lane.tasks[0]) {
       try {
-        await this.#inPlace(task);
+        await this.#handleWithPermit(task);
       } catch (error) {
         if (!this.#isGivenUp(task, error)) return this.#pause(key, lane, task);
       }
@@ -149,26 +149,26 @@ export class Lanes {
       for (const resolve of task.waiting) resolve(true);
     }
     lane.isBusy = false;
-    if (lane.tasks.length === 0) this.#lanes.delete(key);
+    if (lane.tasks.length === 0) this.#queues.delete(key);
     else answer(lane);
   }
 
-  async #inPlace(task: Task): Promise<void> {
-    if (this.#telling >= AT_ONCE_MAX) await new Promise<void>((resolve) => this.#forPlace.push(resolve));
-    else this.#telling += 1;
+  async #handleWithPermit(task: RowTask): Promise<void> {
+    if (this.#permitsInUse >= AT_ONCE_MAX) await new Promise<void>((resolve) => this.#waitingForPermit.push(resolve));
+    else this.#permitsInUse += 1;
     try {
-      if (this.#stopped) throw new NotYet("unasked", "it ends");
-      await this.#tell(task.row, (why) => (task.tries.get(why) ?? 0) >= (TRIES_MAX[why] ?? Number.POSITIVE_INFINITY));
+      if (this.#stopped) throw new RetryLater("unasked", "it ends");
+      await this.#handle(task.row, (why) => (task.tries.get(why) ?? 0) >= (TRIES_MAX[why] ?? Number.POSITIVE_INFINITY));
     } finally {
       // The place goes to who waits longest.
-      const next = this.#forPlace.shift();
-      if (next === undefined) this.#telling -= 1;
+      const next = this.#waitingForPermit.shift();
+      if (next === undefined) this.#permitsInUse -= 1;
       else next();
     }
   }
 
-  #isGivenUp(task: Task, error: unknown): boolean {
-    const why = error instanceof NotYet ? error.why : "fault";
+  #isGivenUp(task: RowTask, error: unknown): boolean {
+    const why = error instanceof RetryLater ? error.why : "fault";
     const tries = (task.tries.get(why) ?? 0) + 1;
     task.why = why;
     task.tries.set(why, tries);
@@ -180,7 +180,7 @@ export class Lanes {
     return true;
   }
 
-  #pause(key: string, lane: Lane, task: Task): void {
+  #pause(key: string, lane: KeyQueue, task: RowTask): void {
     lane.isBusy = false;
     answer(lane);
     if (this.#stopped) return;
@@ -190,17 +190,17 @@ export class Lanes {
 }
 
 /** What has to keep its order: a contact's rows, whichever form they come in; of our own, those of one message. */
-function laneOf(row: MacMessage): string {
+function queueKeyOf(row: MacMessage): string {
   return row.isFromMe || row.handle === null ? row.guid : row.handle.address;
 }
 
 /** When something last happened to a row, by the Mac's clock. */
-function lastOf({ dateCreated, dateDelivered, dateRead, dateEdited, dateRetracted }: MacMessage): number {
+function lastChangeOf({ dateCreated, dateDelivered, dateRead, dateEdited, dateRetracted }: MacMessage): number {
   return Math.max(...[dateCreated, dateDelivered, dateRead, dateEdited, dateRetracted].map((at) => at ?? 0));
 }
 
 /** Answers those who wait for a lane that does: nothing is owed by one whose message may be nobody's. */
-function answer(lane: Lane): void {
+function answer(lane: KeyQueue): void {
   const isOwed = lane.tasks[0]?.why !== "nobodys";
   for (const task of lane.tasks) for (const resolve of task.waiting.splice(0)) resolve(!isOwed);
 }

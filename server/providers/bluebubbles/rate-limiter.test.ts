@@ -1,16 +1,16 @@
-/** How fast a Mac is used: the pace of the Private API, and how many conversations are begun. */
+/** How fast a Mac is used: the limiter of the Private API, and how many conversations are begun. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import { mapMemory } from "../../../test/support/mac-outbound.ts";
-import { NewChats, NoTurn, Pace } from "./pace.ts";
+import { NewChatLimit, PrivateApiRateLimiter, RateLimited } from "./rate-limiter.ts";
 
 test("turns come one every 250 ms, in the order they were asked for, and at once after a pause", async () => {
   const clock = new SimulatedClock(0);
-  const pace = new Pace(clock);
+  const limiter = new PrivateApiRateLimiter(clock);
   const turns: string[] = [];
-  const take = (name: string) => void pace.turn().then(() => turns.push(`${name}@${clock.real()}`));
+  const take = (name: string) => void limiter.acquire().then(() => turns.push(`${name}@${clock.real()}`));
   for (const name of ["a", "b", "c"]) take(name);
   await clock.advance(1_000);
   take("d");
@@ -21,33 +21,33 @@ test("turns come one every 250 ms, in the order they were asked for, and at once
 
 test("who is called off leaves the queue and takes nobody's turn", async () => {
   const clock = new SimulatedClock(0);
-  const pace = new Pace(clock);
+  const limiter = new PrivateApiRateLimiter(clock);
   const abort = new AbortController();
-  await pace.turn();
-  const called = assert.rejects(pace.turn(abort.signal), NoTurn);
+  await limiter.acquire();
+  const called = assert.rejects(limiter.acquire(abort.signal), RateLimited);
   let wasAt = 0;
-  const other = pace.turn().then(() => {
+  const other = limiter.acquire().then(() => {
     wasAt = clock.real();
   });
   abort.abort();
   await called;
-  assert.equal(pace.waiting, 1);
+  assert.equal(limiter.waiting, 1);
   await clock.advance(250);
   await other;
   assert.equal(wasAt, 250);
-  await assert.rejects(pace.turn(abort.signal), NoTurn);
+  await assert.rejects(limiter.acquire(abort.signal), RateLimited);
 });
 
 test("a queue that is full turns the newest away, and stop everybody", async () => {
   const clock = new SimulatedClock(0);
-  const pace = new Pace(clock);
-  await pace.turn();
-  const waiting = Array.from({ length: 256 }, () => pace.turn());
-  await assert.rejects(pace.turn(), NoTurn);
-  pace.stop();
+  const limiter = new PrivateApiRateLimiter(clock);
+  await limiter.acquire();
+  const waiting = Array.from({ length: 256 }, () => limiter.acquire());
+  await assert.rejects(limiter.acquire(), RateLimited);
+  limiter.stop();
   const ends = await Promise.allSettled(waiting);
   assert.ok(ends.every(({ status }) => status === "rejected"));
-  await assert.rejects(pace.turn(), NoTurn);
+  await assert.rejects(limiter.acquire(), RateLimited);
   assert.equal(clock.pending, 0);
 });
 
@@ -55,29 +55,29 @@ test("no more conversations are begun within any hour than allowed, also across 
   const clock = new SimulatedClock();
   const entries = new Map<string, string>();
   const begin = async () => {
-    const newChats = new NewChats(clock, mapMemory(entries), 3);
+    const newChats = new NewChatLimit(clock, mapMemory(entries), 3);
     await newChats.load();
     return newChats;
   };
   const first = await begin();
-  assert.equal(await first.take(), null);
+  assert.equal(await first.acquire(), null);
   await clock.advance(600_000);
-  assert.equal(await first.take(), null);
+  assert.equal(await first.acquire(), null);
   const second = await begin();
-  assert.equal(await second.take(), null);
-  assert.equal(await second.take(), 3_000_000);
+  assert.equal(await second.acquire(), null);
+  assert.equal(await second.acquire(), 3_000_000);
   await second.release();
-  assert.equal(await second.take(), null);
+  assert.equal(await second.acquire(), null);
   await clock.advance(3_000_000);
-  assert.equal(await second.take(), null);
-  assert.equal(await second.take(), 600_000);
+  assert.equal(await second.acquire(), null);
+  assert.equal(await second.acquire(), 600_000);
 });
 
 test("a count that cannot be read begins anew", async () => {
   for (const value of ["", "{", "null", '{"a":1}', '["x"]']) {
-    const newChats = new NewChats(new SimulatedClock(), mapMemory(new Map([["new-chats", value]])), 1);
+    const newChats = new NewChatLimit(new SimulatedClock(), mapMemory(new Map([["new-chats", value]])), 1);
     await newChats.load();
-    assert.equal(await newChats.take(), null, value);
-    assert.notEqual(await newChats.take(), null, value);
+    assert.equal(await newChats.acquire(), null, value);
+    assert.notEqual(await newChats.acquire(), null, value);
   }
 });
