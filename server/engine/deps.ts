@@ -6,7 +6,7 @@ import type { LinkBuilder } from "../core/attachment.ts";
 import type { EventId, InstanceId, NewId, Random } from "../core/id.ts";
 import type { ChangeContext } from "../core/message-lifecycle.ts";
 import type { SerialQueue } from "../core/serial-queue.ts";
-import type { Fetching } from "../outgoing/fetch.ts";
+import type { FileFetcher } from "../outgoing/fetch.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Sealer } from "../secrets.ts";
 import type { Store } from "../store/store.ts";
@@ -77,7 +77,7 @@ export interface Deps {
   /** Makes and opens those tokens. */
   readonly links: Links;
   /** Fetches files that callers name. */
-  readonly fetcher: Fetching;
+  readonly fetcher: FileFetcher;
   readonly connections: Connections;
   readonly providers: ReadonlyMap<InstanceId, Provider>;
   /** Called before the first instance that is no sandbox counts: what only sandboxes may leave open is closed then. */

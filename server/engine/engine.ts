@@ -4,7 +4,7 @@ import type { Clock, ClockShift } from "../clock.ts";
 import type { LinkBuilder } from "../core/attachment.ts";
 import { createIdSource, type NewId, type Random } from "../core/id.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
-import type { Fetching } from "../outgoing/fetch.ts";
+import type { FileFetcher } from "../outgoing/fetch.ts";
 import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
@@ -39,7 +39,7 @@ export interface EngineParts {
   observer: Observer;
   publicUrl: () => string;
   link: LinkBuilder;
-  fetcher: Fetching;
+  fetcher: FileFetcher;
   leaveSandbox: Deps["leaveSandbox"];
   /** Makes the providers of instances: the registry, unless something else is wanted. */
   createProvider?: typeof createProvider;

@@ -8,8 +8,8 @@ import { type TestContext, test } from "node:test";
 import { EXPIRED_CERTIFICATE, TLS_CERTIFICATE, TLS_KEY } from "../../test/support/certificate.ts";
 import { until } from "../../test/support/wait.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
-import type { Resolve } from "./names.ts";
-import { type Posted, Poster, type PosterOptions } from "./post.ts";
+import type { Resolve } from "./dns.ts";
+import { Poster, type PosterOptions, type PostResult } from "./post.ts";
 
 interface Receiver {
   port: number;
@@ -49,7 +49,7 @@ function poster(t: TestContext, allow: string, options: Partial<PosterOptions> =
   return made;
 }
 
-function send(by: Poster, url: string, trusted = false): Promise<Posted> {
+function send(by: Poster, url: string, trusted = false): Promise<PostResult> {
   return by.post({ url, body: "{}", headers: {}, trusted });
 }
 
@@ -63,7 +63,7 @@ function namesThatLeadTo(...answers: string[][]): Resolve {
   };
 }
 
-function refused(posted: Posted): void {
+function refused(posted: PostResult): void {
   const { status, response, error, timedOut, opened } = posted;
   const expected = { status: null, response: null, error: "ADDRESS_REFUSED", timedOut: false, opened: false };
   assert.deepEqual({ status, response, error, timedOut, opened }, expected);

@@ -10,8 +10,8 @@ import { EXPIRED_CERTIFICATE, TLS_CERTIFICATE, TLS_KEY } from "../../test/suppor
 import { nameServer } from "../../test/support/name-server.ts";
 import { until } from "../../test/support/wait.ts";
 import { parseAllowList } from "../core/address.ts";
+import { dnsResolver } from "./dns.ts";
 import { Fetcher, type FetcherOptions } from "./fetch.ts";
-import { nameServers } from "./names.ts";
 
 const BYTES_MAX = 1_000_000;
 
@@ -210,7 +210,7 @@ test("what is not public is not fetched from, by whatever name, and nothing ther
   };
   const dns = await nameServer(zone);
   t.after(() => dns.close());
-  const by = fetcher(t, { open: "", resolve: nameServers([dns.address]) });
+  const by = fetcher(t, { open: "", resolve: dnsResolver([dns.address]) });
   const refused = { refused: "leads to an address that this service does not fetch from" };
   const hosts = ["127.0.0.1", "localhost", "2130706433", "[::1]", "[::ffff:127.0.0.1]", ...Object.keys(zone)];
   for (const host of hosts) {

@@ -4,13 +4,13 @@ import type { Agent, Dispatcher } from "undici";
 import type { AllowList } from "../core/address.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import { ConnectError, guardedAgent, type Line, type OnLine } from "./connection.ts";
-import { cachedNames, nameServers, type Resolve, systemNames } from "./names.ts";
+import { cachedResolver, dnsResolver, type Resolve, systemResolver } from "./dns.ts";
 
 /**
  * How a fetch ended, in words to put behind the address. `refused`: asking again is no use. `deferred`: it may work
  * later. `bytes` count against the memory for files until `release` is called.
  */
-export type Fetched = { bytes: Buffer; release: Release } | { refused: string } | { deferred: string };
+export type FetchResult = { bytes: Buffer; release: Release } | { refused: string } | { deferred: string };
 
 export interface FetchOptions {
   /** The customer that the fetch is for: customers share the fetches at once and the memory for files. */
@@ -37,7 +37,7 @@ export interface FetcherOptions {
 }
 
 /** What the engine needs of a fetcher. */
-export type Fetching = Pick<Fetcher, "fetch" | "hold">;
+export type FileFetcher = Pick<Fetcher, "fetch" | "hold">;
 
 const DEADLINE_MS = 30_000;
 /** Fetches at once; others wait in turns by customer. */
@@ -50,8 +50,8 @@ const HELD_BYTES_MAX = 256 * 1_048_576;
 const FIRST_BYTES = 65_536;
 const INTERIM_ANSWERS_MAX = 16;
 
-const STOPPED: Fetched = { deferred: "was not fetched: the service stopped" };
-const NOT_OURS: Fetched = { refused: "leads to an address that this service does not fetch from" };
+const STOPPED: FetchResult = { deferred: "was not fetched: the service stopped" };
+const NOT_OURS: FetchResult = { refused: "leads to an address that this service does not fetch from" };
 
 /** Fetches files. Holds no connection longer than the fetch that it is for. */
 export class Fetcher {
@@ -67,8 +67,8 @@ export class Fetcher {
     const now = options.now ?? (() => performance.now());
     this.#agent = guardedAgent({
       allow: options.allow,
-      names: cachedNames(options.resolve ?? nameServers(), now),
-      listedNames: cachedNames(options.resolve ?? systemNames, now),
+      names: cachedResolver(options.resolve ?? dnsResolver(), now),
+      listedNames: cachedResolver(options.resolve ?? systemResolver, now),
       ...(options.tlsCa === undefined ? {} : { tlsCa: options.tlsCa }),
       keepAlive: false,
     });
@@ -91,7 +91,7 @@ export class Fetcher {
   }
 
   /** Fetches one file, after waiting for the customer's turn while too many are being fetched. Never rejects. */
-  async fetch(url: string, options: FetchOptions): Promise<Fetched> {
+  async fetch(url: string, options: FetchOptions): Promise<FetchResult> {
     const target = URL.parse(url);
     if (target === null || (target.protocol !== "https:" && target.protocol !== "http:")) return NOT_OURS;
     const release = await this.#fetches.acquire(options.owner, 1, options.abort).catch(() => null);
@@ -110,7 +110,7 @@ export class Fetcher {
     await this.#agent.destroy();
   }
 
-  #run({ origin, pathname, search }: URL, options: FetchOptions): Promise<Fetched> {
+  #run({ origin, pathname, search }: URL, options: FetchOptions): Promise<FetchResult> {
     const { abort } = options;
     return new Promise((resolve) => {
       const fetch = new Fetch(this, options, (fetched) => {
@@ -133,7 +133,7 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
   readonly #memory: Pick<Fetcher, "hold">;
   readonly #releases: Release[] = [];
   readonly #options: FetchOptions;
-  readonly #ended: (fetched: Fetched) => void;
+  readonly #ended: (fetched: FetchResult) => void;
   #controller: Dispatcher.DispatchController | null = null;
   #deadline: NodeJS.Timeout | undefined;
   #deadlineMs = 0;
@@ -142,7 +142,7 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
   #buffer = Buffer.alloc(0);
   #length = 0;
 
-  constructor(memory: Pick<Fetcher, "hold">, options: FetchOptions, ended: (fetched: Fetched) => void) {
+  constructor(memory: Pick<Fetcher, "hold">, options: FetchOptions, ended: (fetched: FetchResult) => void) {
     this.#memory = memory;
     this.#options = options;
     this.#ended = ended;
@@ -155,7 +155,7 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
   }
 
   /** Ends the fetch. What is still open of it is cut, what came of it is forgotten. */
-  end(fetched: Fetched): void {
+  end(fetched: FetchResult): void {
     if (this.#done) return;
     this.#done = true;
     clearTimeout(this.#deadline);
@@ -235,7 +235,7 @@ function problemOf(
   status: number,
   headers: Record<string, string | string[] | undefined>,
   { bytesMax, tooLarge }: FetchOptions,
-): Fetched | null {
+): FetchResult | null {
   if (status >= 500 || LATER.has(status)) return { deferred: `answers ${status}` };
   if (status >= 400) return { refused: `answers ${status}` };
   if (status >= 300) return { refused: `answers ${status}; redirects are not followed, give the address of the file` };
@@ -248,7 +248,7 @@ function problemOf(
 /** Codes of certificates that will be no better in a minute. */
 const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_)/;
 
-function outcomeOf(error: Error, deadlineMs: number): Fetched {
+function outcomeOf(error: Error, deadlineMs: number): FetchResult {
   if (!(error instanceof ConnectError)) return { deferred: "broke off before all of it had come" };
   switch (error.code) {
     case "ADDRESS_REFUSED":

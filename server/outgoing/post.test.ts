@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { until } from "../../test/support/wait.ts";
 import { parseAllowList } from "../core/address.ts";
-import { type Posted, Poster, type PosterOptions } from "./post.ts";
+import { Poster, type PosterOptions, type PostResult } from "./post.ts";
 
 interface Receiver {
   url: string;
@@ -55,7 +55,7 @@ function poster(t: TestContext, options: Partial<PosterOptions> = {}): Poster {
   return made;
 }
 
-function send(by: Poster, url: string): Promise<Posted> {
+function send(by: Poster, url: string): Promise<PostResult> {
   return by.post({ url, body: "{}", headers: {} });
 }
 
@@ -64,13 +64,13 @@ async function rest(): Promise<void> {
 }
 
 /** Sends one and lets the connection be put back, so that the next request finds it. */
-async function sendAndRest(by: Poster, url: string): Promise<Posted> {
+async function sendAndRest(by: Poster, url: string): Promise<PostResult> {
   const posted = await send(by, url);
   await rest();
   return posted;
 }
 
-function failed(posted: Posted, error: string): void {
+function failed(posted: PostResult, error: string): void {
   const { status, response, timedOut } = posted;
   const expected = { status: null, response: null, error, timedOut: error === "TIMEOUT" };
   assert.deepEqual({ status, response, error: posted.error, timedOut }, expected);

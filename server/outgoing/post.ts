@@ -10,7 +10,7 @@ import {
   type Line,
   type OnLine,
 } from "./connection.ts";
-import { cachedNames, nameServers, type Resolve, systemNames } from "./names.ts";
+import { cachedResolver, dnsResolver, type Resolve, systemResolver } from "./dns.ts";
 import { responseText } from "./response.ts";
 
 /**
@@ -35,7 +35,7 @@ import { responseText } from "./response.ts";
 export type PostError = ConnectFailure | "PROTOCOL_ERROR" | "SEND_FAILED" | "SECRET_UNREADABLE" | "STOPPED";
 
 /** How an attempt ended. Exactly one of `status` and `error` is null. */
-export interface Posted {
+export interface PostResult {
   /** HTTP status of the answer; only 200 to 299 is success. Redirects are not followed. */
   status: number | null;
   durationMs: number;
@@ -95,8 +95,8 @@ export class Poster {
   constructor(options: PosterOptions) {
     const now = options.now ?? (() => performance.now());
     const connector = {
-      names: cachedNames(options.resolve ?? nameServers(), now),
-      listedNames: cachedNames(options.resolve ?? systemNames, now),
+      names: cachedResolver(options.resolve ?? dnsResolver(), now),
+      listedNames: cachedResolver(options.resolve ?? systemResolver, now),
       ...(options.tlsCa === undefined ? {} : { tlsCa: options.tlsCa }),
       ...(options.open === undefined ? {} : { open: options.open }),
     };
@@ -114,7 +114,7 @@ export class Poster {
    * Sends one request and resolves when it ended, at the latest at the deadline; never rejects. Sends it a second time
    * only when a kept connection turns out to have been closed before any byte of an answer came.
    */
-  post(request: PostRequest): Promise<Posted> {
+  post(request: PostRequest): Promise<PostResult> {
     return new Promise((resolve) => {
       const attempt = new Attempt(this.#now, (posted) => {
         this.#open.delete(attempt);
@@ -152,7 +152,7 @@ export class Poster {
 class Attempt implements Dispatcher.DispatchHandler, OnLine {
   line: Line | null = null;
   readonly #now: () => number;
-  readonly #ended: (posted: Posted) => void;
+  readonly #ended: (posted: PostResult) => void;
   readonly #startedAt: number;
   #options: Dispatcher.DispatchOptions | null = null;
   /** Where a second try goes; null when there is none left. */
@@ -170,7 +170,7 @@ class Attempt implements Dispatcher.DispatchHandler, OnLine {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(now: () => number, ended: (posted: Posted) => void) {
+  constructor(now: () => number, ended: (posted: PostResult) => void) {
     this.#now = now;
     this.#ended = ended;
     this.#startedAt = now();

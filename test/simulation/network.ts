@@ -1,7 +1,7 @@
 /** The network between the service and its receivers: late, lossy, and with receivers of every kind. Keeps what it saw. */
 
 import type { Clock } from "../../server/clock.ts";
-import type { PostError, Posted, Poster, PostRequest } from "../../server/outgoing/post.ts";
+import type { PostError, Poster, PostRequest, PostResult } from "../../server/outgoing/post.ts";
 import type { Chance } from "./chance.ts";
 import type { Life } from "./life.ts";
 
@@ -21,7 +21,7 @@ export interface Sending {
   /** Status that the receiver answered, whether or not the answer got through. */
   answered: number | null;
   /** How it ended for the service; null when the service died before. */
-  posted: Posted | null;
+  posted: PostResult | null;
   /** Shifted time and place of that end. */
   endedAt: number | null;
   endedOrder: number | null;
@@ -80,11 +80,11 @@ export class Network {
     const open = new Set<() => void>();
     let closed = false;
     return {
-      post: (request: PostRequest): Promise<Posted> => {
+      post: (request: PostRequest): Promise<PostResult> => {
         if (closed) return Promise.resolve(failed("STOPPED", 0));
         return new Promise((resolve) => {
           const sending = this.#begin(life, request);
-          const end = (posted: Posted) => {
+          const end = (posted: PostResult) => {
             if (!open.delete(stop) || !life.alive) return;
             sending.posted = posted;
             sending.endedAt = this.#parts.clock.now();
@@ -130,7 +130,7 @@ export class Network {
     sending: Sending,
     request: PostRequest,
     inbox: (request: PostRequest) => Promise<{ status: number; body: string }>,
-  ): Promise<Posted> {
+  ): Promise<PostResult> {
     try {
       if (request.trusted === true) return await this.#toInbox(life, sending, request, inbox);
       const fate = this.#fateOf(request.url);
@@ -153,7 +153,7 @@ export class Network {
     sending: Sending,
     request: PostRequest,
     inbox: (request: PostRequest) => Promise<{ status: number; body: string }>,
-  ): Promise<Posted> {
+  ): Promise<PostResult> {
     const dead = life.death.then(() => null);
     const answer = await Promise.race([inbox(request), dead]);
     if (answer === null) return failed("CONNECTION_RESET", this.#since(sending));
@@ -203,10 +203,10 @@ function refused(afterMs: number): Fate {
   return { error: "CONNECTION_REFUSED", arrives: false, afterMs };
 }
 
-function failed(error: PostError, durationMs: number): Posted {
+function failed(error: PostError, durationMs: number): PostResult {
   return { status: null, durationMs, response: null, error, timedOut: error === "TIMEOUT", opened: false };
 }
 
-function answered(status: number, response: string, durationMs: number): Posted {
+function answered(status: number, response: string, durationMs: number): PostResult {
   return { status, durationMs, response, error: null, timedOut: false, opened: false };
 }

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from "fastify";
 import { allRoutes } from "../../server/api/all-routes.ts";
-import { Inboxes, registerInbox } from "../../server/api/sandbox.ts";
+import { Inboxes, registerInbox } from "../../server/api/inbox.ts";
 import { buildServer } from "../../server/api/server.ts";
 import { bootstrap } from "../../server/app/bootstrap.ts";
 import { createObserver } from "../../server/app/observe.ts";
@@ -13,7 +13,7 @@ import { UsageCounters } from "../../server/engine/customers/usage.ts";
 import { Engine, type EngineParts } from "../../server/engine/engine.ts";
 import type { Log } from "../../server/log.ts";
 import { createMetrics, type Metrics } from "../../server/metrics.ts";
-import type { Posted, PostRequest } from "../../server/outgoing/post.ts";
+import type { PostRequest, PostResult } from "../../server/outgoing/post.ts";
 import { createSealer, fingerprint } from "../../server/secrets.ts";
 import type { Store } from "../../server/store/store.ts";
 import { NO_FETCHER } from "../support/context.ts";
@@ -47,7 +47,7 @@ export interface ServiceParts {
   random: Random;
   chance: () => number;
   createProvider: NonNullable<EngineParts["createProvider"]>;
-  poster: { post(request: PostRequest): Promise<Posted>; close(): void };
+  poster: { post(request: PostRequest): Promise<PostResult>; close(): void };
   /** Told of whatever the service itself calls a fault. */
   fault(where: string, error: unknown): void;
 }

@@ -26,7 +26,7 @@ import { customerSecretPlace } from "../../server/engine/secret-places.ts";
 import { AttemptFeed } from "../../server/engine/webhooks/attempt-feed.ts";
 import { ReceiverCache } from "../../server/engine/webhooks/receiver-cache.ts";
 import type { OwnLimit } from "../../server/outgoing/connection.ts";
-import type { Fetching } from "../../server/outgoing/fetch.ts";
+import type { FileFetcher } from "../../server/outgoing/fetch.ts";
 import type { Provider } from "../../server/providers/provider.ts";
 import { createProvider } from "../../server/providers/registry.ts";
 import { createSealer } from "../../server/secrets.ts";
@@ -82,7 +82,7 @@ export interface TestContextOptions {
 const HOUR_MS = 3_600_000;
 
 /** Fetches nothing: each address is deferred. A test that fetches puts another one in its place. */
-export const NO_FETCHER: Fetching = {
+export const NO_FETCHER: FileFetcher = {
   fetch: async () => ({ deferred: "was not fetched: there is no network in this test" }),
   hold: () => () => {},
 };

@@ -8,7 +8,7 @@ import type { EngineSettings } from "../../server/engine/deps.ts";
 import type { Lanes } from "../../server/engine/lanes.ts";
 import { setWebhook } from "../../server/engine/webhooks/configure.ts";
 import { createDeliver } from "../../server/engine/webhooks/deliver.ts";
-import type { Posted, PostRequest } from "../../server/outgoing/post.ts";
+import type { PostRequest, PostResult } from "../../server/outgoing/post.ts";
 import { findAttempts } from "../../server/store/deliveries.ts";
 import { decode } from "../../server/store/rows.ts";
 import type { ClaimedDelivery } from "../../server/store/store.ts";
@@ -19,16 +19,16 @@ import { URL_A } from "./webhooks.ts";
 export interface Sent extends PostRequest {
   /** Shifted time at which it began. */
   at: number;
-  end(posted: Posted): void;
+  end(posted: PostResult): void;
 }
 
 /** Answered with a status. */
-export function answered(status: number, more: Partial<Posted> = {}): Posted {
+export function answered(status: number, more: Partial<PostResult> = {}): PostResult {
   return { status, durationMs: 1, response: "", error: null, timedOut: false, opened: false, ...more };
 }
 
 /** Not answered. */
-export function unanswered(error: Posted["error"], more: Partial<Posted> = {}): Posted {
+export function unanswered(error: PostResult["error"], more: Partial<PostResult> = {}): PostResult {
   return { ...answered(0, more), status: null, response: null, error };
 }
 
@@ -40,8 +40,8 @@ export interface DeliverStage extends TestContext {
   /** Every sending so far. */
   sent: Sent[];
   /** What the next sendings come to; then `answer` decides. Null leaves it to the test. */
-  answers: (Posted | null)[];
-  answer: (request: PostRequest) => Posted | null;
+  answers: (PostResult | null)[];
+  answer: (request: PostRequest) => PostResult | null;
   lanes: Lanes<ClaimedDelivery>;
   /** Lets be sent what is due, while no time passes. */
   run(): Promise<void>;
@@ -81,9 +81,9 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
   });
   const { clock, deps } = made;
   const sent: Sent[] = [];
-  const answers: (Posted | null)[] = [];
+  const answers: (PostResult | null)[] = [];
   const post = (request: PostRequest) =>
-    new Promise<Posted>((resolve) => {
+    new Promise<PostResult>((resolve) => {
       sent.push({ ...request, at: clock.now(), end: resolve });
       const answer = answers.length > 0 ? answers.shift() : stage.answer(request);
       if (answer !== null && answer !== undefined) resolve(answer);

@@ -1,8 +1,8 @@
 /** Every route of the service under `/v1`, as it is declared; for tests that go through all of them. */
 
 import { allRoutes } from "../../server/api/all-routes.ts";
+import { Inboxes } from "../../server/api/inbox.ts";
 import type { Route } from "../../server/api/route.ts";
-import { Inboxes } from "../../server/api/sandbox.ts";
 import { testContext } from "./context.ts";
 
 /** The list that the service itself is built from. Their handlers are not to be called: nothing is behind them. */

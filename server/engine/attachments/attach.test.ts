@@ -8,7 +8,7 @@ import type { MessageAttachment } from "../../core/attachment.ts";
 import type { Release } from "../../core/fair-semaphore.ts";
 import type { Message } from "../../core/message.ts";
 import { NEW_MESSAGE } from "../../core/message.ts";
-import type { Fetched, Fetching } from "../../outgoing/fetch.ts";
+import type { FetchResult, FileFetcher } from "../../outgoing/fetch.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
 import type { Deps } from "../deps.ts";
 import { LINK_KEY, Links, linkUnder } from "../links.ts";
@@ -21,17 +21,17 @@ const MP3 = Buffer.from("ID3\x04\0\0\0\0", "latin1");
 const MIB = 1_048_576;
 
 /** Answers each address with what it is told to, and counts what it was asked for and what is held. */
-class FakeFetcher implements Fetching {
+class FakeFetcher implements FileFetcher {
   readonly asked: { url: string; bytesMax: number }[] = [];
   held = 0;
   room = Number.POSITIVE_INFINITY;
-  readonly #answers: Record<string, Buffer | Exclude<Fetched, { bytes: Buffer }>>;
+  readonly #answers: Record<string, Buffer | Exclude<FetchResult, { bytes: Buffer }>>;
 
-  constructor(answers: Record<string, Buffer | Exclude<Fetched, { bytes: Buffer }>>) {
+  constructor(answers: Record<string, Buffer | Exclude<FetchResult, { bytes: Buffer }>>) {
     this.#answers = answers;
   }
 
-  async fetch(...[url, { bytesMax, tooLarge, abort }]: Parameters<Fetching["fetch"]>): Promise<Fetched> {
+  async fetch(...[url, { bytesMax, tooLarge, abort }]: Parameters<FileFetcher["fetch"]>): Promise<FetchResult> {
     this.asked.push({ url, bytesMax });
     if (url.endsWith("/never")) {
       await new Promise((resolve) => abort.addEventListener("abort", resolve));

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { inbound } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
-import type { Fetching } from "../../outgoing/fetch.ts";
+import type { FileFetcher } from "../../outgoing/fetch.ts";
 import type { GroupSnapshot } from "../../providers/provider.ts";
 
 const HOUR_MS = 3_600_000;
@@ -59,7 +59,7 @@ test("a contact that wrote START before it was due gets what was scheduled", asy
 test("STOP that comes while the files of a message are fetched is heard before it is handed over", async (t) => {
   const bytes = Buffer.from("GIF89a\0\0");
   let fetched = () => {};
-  const fetch: Fetching["fetch"] = () =>
+  const fetch: FileFetcher["fetch"] = () =>
     new Promise((resolve) => {
       fetched = () => resolve({ bytes, release() {} });
     });

@@ -6,7 +6,7 @@ import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { ScriptedProvider, UNKNOWN } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
-import type { Fetched } from "../../outgoing/fetch.ts";
+import type { FetchResult } from "../../outgoing/fetch.ts";
 import { invalidateOptOuts } from "../contacts/opt-outs.ts";
 import type { Deps } from "../deps.ts";
 
@@ -16,7 +16,7 @@ const B = "https://example.com/b.gif";
 const SECOND_MS = 1_000;
 const FETCHED_AT_ONCE = 16;
 
-type Answer = Fetched | Promise<Fetched> | "never";
+type Answer = FetchResult | Promise<FetchResult> | "never";
 
 /** A stage whose files come from `answer`, by their address. */
 async function stageWith(t: NodeTest, answer: (url: string) => Answer, provider = new ScriptedProvider()) {
@@ -32,7 +32,7 @@ async function stageWith(t: NodeTest, answer: (url: string) => Answer, provider 
     async fetch(url, { abort }) {
       fetched.push(url);
       const answered = answer(url);
-      const calledOff = new Promise<Fetched>((resolve) =>
+      const calledOff = new Promise<FetchResult>((resolve) =>
         abort.addEventListener("abort", () => resolve({ deferred: "was called off" })),
       );
       const got = await (answered === "never" ? calledOff : Promise.race([answered, calledOff]));
@@ -44,7 +44,7 @@ async function stageWith(t: NodeTest, answer: (url: string) => Answer, provider 
   return { ...stage, stage, fetched, memory, life: stage.life };
 }
 
-const picture = (): Fetched => ({ bytes: GIF, release() {} });
+const picture = (): FetchResult => ({ bytes: GIF, release() {} });
 const MEDIA = { content: { mediaUrls: [A] } };
 
 const handedOf = ({ provider }: EngineStage, id: MessageId) =>
@@ -113,7 +113,7 @@ describe("files are fetched at the hand-over", () => {
   });
 
   test("and handed over when it can be", async (t) => {
-    const answers: Fetched[] = [{ deferred: "answered 503" }, picture()];
+    const answers: FetchResult[] = [{ deferred: "answered 503" }, picture()];
     const made = await stageWith(t, () => answers.shift() ?? picture());
     const id = await made.send(MEDIA);
     await made.run();
@@ -150,8 +150,8 @@ describe("files are fetched at the hand-over", () => {
 
 describe("a message whose files are slow", () => {
   test("holds up no other, but those after it to the same recipient", async (t) => {
-    let come: (got: Fetched) => void = () => {};
-    const slow = new Promise<Fetched>((resolve) => {
+    let come: (got: FetchResult) => void = () => {};
+    const slow = new Promise<FetchResult>((resolve) => {
       come = resolve;
     });
     const made = await stageWith(t, () => slow);
@@ -180,7 +180,7 @@ describe("a message whose files are slow", () => {
   test("keeps its lease: two of 30 s in a row are each handed over once", async (t) => {
     const made = await stageWith(
       t,
-      () => new Promise<Fetched>((resolve) => made.clock.after(30 * SECOND_MS, () => resolve(picture()))),
+      () => new Promise<FetchResult>((resolve) => made.clock.after(30 * SECOND_MS, () => resolve(picture()))),
     );
     const ids = [await made.send(MEDIA), await made.send(MEDIA)];
     for (let second = 0; second < 70; second += 1) {

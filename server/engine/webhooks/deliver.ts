@@ -3,7 +3,7 @@
 import { type Attempt, afterAttempt, type Delivery } from "../../core/delivery.ts";
 import { signatureHeaders } from "../../core/signature.ts";
 import type { OwnLimit } from "../../outgoing/connection.ts";
-import type { Posted, Poster } from "../../outgoing/post.ts";
+import type { Poster, PostResult } from "../../outgoing/post.ts";
 import { findAnyDelivery } from "../../store/deliveries.ts";
 import type { ClaimedDelivery, Transaction } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
@@ -120,7 +120,7 @@ async function giveBack(
 }
 
 /** A private address answers its own customer alone: with several, its answers are not kept. */
-async function shownResponse(deps: Deps, { endpoint }: ClaimedDelivery, posted: Posted): Promise<string | null> {
+async function shownResponse(deps: Deps, { endpoint }: ClaimedDelivery, posted: PostResult): Promise<string | null> {
   if (!posted.opened || endpoint?.kind === "inbox") return posted.response;
   return (await deps.configCache.hasSeveralCustomers()) ? null : posted.response;
 }
@@ -139,14 +139,14 @@ function cancelled(delivery: Delivery): Delivery {
   return { ...delivery, status, dueAt: null, claimedUntil: null, byHand: false, resumeAt: null, owed: false };
 }
 
-function outcomeOf(posted: Posted, succeeded: boolean): AttemptOutcome {
+function outcomeOf(posted: PostResult, succeeded: boolean): AttemptOutcome {
   if (succeeded) return "succeeded";
   if (posted.timedOut) return "timeout";
   return posted.error === "ADDRESS_REFUSED" ? "refused" : "failed";
 }
 
 /** An attempt that was not made, since nothing can be signed: its receiver would refuse it. */
-const UNSIGNED: Posted = {
+const UNSIGNED: PostResult = {
   status: null,
   durationMs: 0,
   response: null,
@@ -155,7 +155,7 @@ const UNSIGNED: Posted = {
   opened: false,
 };
 
-async function post(deps: Deps, sender: WebhookSender, claimed: ClaimedDelivery, url: string): Promise<Posted> {
+async function post(deps: Deps, sender: WebhookSender, claimed: ClaimedDelivery, url: string): Promise<PostResult> {
   const { delivery, bytes, correlationId } = claimed;
   const secrets = openSecrets(deps, claimed);
   if (secrets === null) return UNSIGNED;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nameServer } from "../../test/support/name-server.ts";
-import { cachedNames, nameServers, type Resolution, systemNames } from "./names.ts";
+import { cachedResolver, dnsResolver, type Resolution, systemResolver } from "./dns.ts";
 
 test("a name leads to all its addresses, IPv4 first, for the shortest time to live", async (t) => {
   const v6 = Buffer.from("20010db8000000000000000000000001", "hex");
@@ -13,7 +13,7 @@ test("a name leads to all its addresses, IPv4 first, for the shortest time to li
     "six.test": { a: [], aaaa: [v6], ttlSeconds: 0 },
   });
   t.after(server.close);
-  const resolve = nameServers([server.address]);
+  const resolve = dnsResolver([server.address]);
   const both = await resolve("both.test");
   assert.deepEqual(both.addresses.slice().sort(), ["10.0.0.1", "2001:db8::1", "203.0.113.1"]);
   assert.equal(both.addresses.at(-1), "2001:db8::1");
@@ -26,7 +26,7 @@ test("a name leads to all its addresses, IPv4 first, for the shortest time to li
 test("a name server that does not answer costs 2 seconds, and nobody else any", async (t) => {
   const server = await nameServer({ "four.test": { a: ["203.0.113.2"], aaaa: [], ttlSeconds: 7 } });
   t.after(server.close);
-  const addressesOf = cachedNames(nameServers([server.address]), () => performance.now());
+  const addressesOf = cachedResolver(dnsResolver([server.address]), () => performance.now());
   const startedAt = performance.now();
   const mute = Promise.allSettled(Array.from({ length: 20 }, (_, at) => addressesOf(`mute${at}.test`)));
   assert.deepEqual(await addressesOf("four.test"), ["203.0.113.2"]);
@@ -40,7 +40,7 @@ test("a name server that does not answer costs 2 seconds, and nobody else any", 
 
 test("a lookup without end is given up after 2 seconds", async () => {
   const startedAt = performance.now();
-  const addressesOf = cachedNames(
+  const addressesOf = cachedResolver(
     () => new Promise<Resolution>(() => {}),
     () => performance.now(),
   );
@@ -51,7 +51,7 @@ test("a lookup without end is given up after 2 seconds", async () => {
 test("a name is asked once while it is believed, by those who wait as well, and again after that", async () => {
   let now = 0;
   let asked = 0;
-  const addressesOf = cachedNames(
+  const addressesOf = cachedResolver(
     async () => {
       asked += 1;
       return { addresses: [`203.0.113.${asked}`], ttlSeconds: 600 };
@@ -68,7 +68,7 @@ test("a name is asked once while it is believed, by those who wait as well, and 
 
 test("neither a failure nor an answer without time to live is kept", async () => {
   let asked = 0;
-  const addressesOf = cachedNames(
+  const addressesOf = cachedResolver(
     async (host) => {
       asked += 1;
       if (host === "bad.test") throw new Error("no such name");
@@ -85,7 +85,7 @@ test("neither a failure nor an answer without time to live is kept", async () =>
 
 test("at most 1,000 names are kept, the oldest goes first", async () => {
   let asked = 0;
-  const addressesOf = cachedNames(
+  const addressesOf = cachedResolver(
     async () => {
       asked += 1;
       return { addresses: ["203.0.113.1"], ttlSeconds: 60 };
@@ -101,6 +101,6 @@ test("at most 1,000 names are kept, the oldest goes first", async () => {
 });
 
 test("the operator's names are found as other programs of the machine find them", async () => {
-  const { addresses } = await systemNames("localhost");
+  const { addresses } = await systemResolver("localhost");
   assert.ok(addresses.includes("127.0.0.1") || addresses.includes("::1"), addresses.join());
 });

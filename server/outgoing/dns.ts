@@ -27,7 +27,7 @@ const QUERY_TRIES = 2;
  * Resolves by the system's name servers, or by `servers` ("127.0.0.1:5353"), without a thread per lookup: a slow name
  * server of one receiver does not hold up another's. Knows neither /etc/hosts nor search domains.
  */
-export function nameServers(servers?: readonly string[]): Resolve {
+export function dnsResolver(servers?: readonly string[]): Resolve {
   let resolver = newResolver(servers);
   return async (host) => {
     const asked = resolver;
@@ -46,7 +46,7 @@ export function nameServers(servers?: readonly string[]): Resolve {
 }
 
 /** Resolves as other programs of this machine do, /etc/hosts included. Two at a time: for the operator's own names only. */
-export async function systemNames(host: string): Promise<Resolution> {
+export async function systemResolver(host: string): Promise<Resolution> {
   const found = await lookup(host, { all: true, order: "ipv4first" });
   return { addresses: found.map((each) => each.address), ttlSeconds: SYSTEM_TTL_SECONDS };
 }
@@ -61,7 +61,7 @@ interface Entry {
  * Keeps what `resolve` finds for its time to live, at most a minute and at most 1,000 names. The promise rejects when
  * the name has no address or none was found within 2 s; a failure is not kept. `now` is in milliseconds.
  */
-export function cachedNames(resolve: Resolve, now: () => number): (host: string) => Promise<string[]> {
+export function cachedResolver(resolve: Resolve, now: () => number): (host: string) => Promise<string[]> {
   const entries = new Map<string, Entry>();
   return (host) => {
     const known = entries.get(host);
