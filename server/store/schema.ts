@@ -53,7 +53,10 @@ export type ColumnKind = "text" | "number" | "flag" | "json" | "bytes";
 type Columns<Record_> = { readonly [Property in keyof Record_]-?: ColumnKind };
 
 /** Columns with a name of their own in SQL, by table and property. Any other column is its property in snake case. */
-export const SQL_NAMES = {} as const satisfies { [Name in TableName]?: { [Property in keyof Records[Name]]?: string } };
+export const SQL_NAMES = {
+  messages: { handOvers: "hand_overs", peer: "peer" },
+  chats: { peer: "peer" },
+} as const satisfies { [Name in TableName]?: { [Property in keyof Records[Name]]?: string } };
 
 /** The SQL names of a table's columns that have one of their own. */
 export type SqlNames<Name extends TableName> = Name extends keyof typeof SQL_NAMES ? (typeof SQL_NAMES)[Name] : object;
