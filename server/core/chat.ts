@@ -21,7 +21,7 @@ export interface Chat {
   /** The customer's own address in it. */
   from: string;
   /** The other end of a one-to-one thread; null for a group. */
-  peer: string | null;
+  contact: string | null;
   /** The instance that the chat lives on. */
   instanceId: InstanceId;
   /** The provider's own name of a group; null while the provider has none, and for a one-to-one thread. */
@@ -43,7 +43,7 @@ export function isGroupId(to: string): to is ChatId {
 }
 
 /** How a request names a conversation: by its id, or a one-to-one thread by the address of the other end. */
-export type ConversationName = { kind: "id"; id: string } | { kind: "thread"; peer: string };
+export type ConversationName = { kind: "id"; id: string } | { kind: "thread"; contact: string };
 
 /** A thread in the form of Apple's Messages: a service, `-` for one-to-one, and the address of the other end. */
 const THREAD_GUID = /^(?:imessage|sms);-;(.*)$/is;
@@ -53,8 +53,8 @@ const THREAD_GUID = /^(?:imessage|sms);-;(.*)$/is;
  * chooses nothing: two addresses have one thread, over whichever channel. What is no address counts as an id.
  */
 export function parseConversation(text: string): ConversationName {
-  const peer = parseAddress(THREAD_GUID.exec(text)?.[1] ?? text)?.address;
-  return peer === undefined ? { kind: "id", id: text } : { kind: "thread", peer };
+  const contact = parseAddress(THREAD_GUID.exec(text)?.[1] ?? text)?.address;
+  return contact === undefined ? { kind: "id", id: text } : { kind: "thread", contact };
 }
 
 /** Whether the recipient of a message is written as a conversation and not as an address; there need be none. */
@@ -63,8 +63,8 @@ export function isConversation(to: string): boolean {
 }
 
 /** Key of the one-to-one thread of a customer's address with another one. */
-export function threadKey(customerId: CustomerId, from: string, peer: string): string {
-  return `${customerId} ${from} ${peer}`;
+export function threadKey(customerId: CustomerId, from: string, contact: string): string {
+  return `${customerId} ${from} ${contact}`;
 }
 
 /** Key of a group: the provider's name of it on the instance, for one customer's address. */

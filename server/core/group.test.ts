@@ -16,7 +16,7 @@ function group(participants: string[], name: string | null = null): Chat {
     key: groupKey("cust_1", OWN, "g"),
     isGroup: true,
     from: OWN,
-    peer: null,
+    contact: null,
     instanceId: "inst_1",
     reference: "g",
     channel: "imessage",

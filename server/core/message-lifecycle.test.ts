@@ -253,7 +253,7 @@ test("a message that is sent is looked at again when its channel is to be given 
 test("a fallback names the channel it left and why, and begins anew on the next", () => {
   for (const reason of FALLBACK_REASONS) {
     const tried = { instancesTried: ["inst_0"] } satisfies Partial<Message>;
-    const before = { ...messageIn("sent"), ...tried, providerMessageId: "p-1", handOvers: 3, unknownSince: NOW };
+    const before = { ...messageIn("sent"), ...tried, providerMessageId: "p-1", sendAttempts: 3, unknownSince: NOW };
     const change = fallBack(before, SMS, reason, TTL_MS, at());
     assert.partialDeepStrictEqual(change?.message, {
       status: "queued",
@@ -264,7 +264,7 @@ test("a fallback names the channel it left and why, and begins anew on the next"
       fallbackTriggered: true,
       dueAt: NOW,
       expiresAt: NOW + TTL_MS,
-      handOvers: 0,
+      sendAttempts: 0,
       unknownSince: null,
       providerMessageId: null,
       sentAt: null,
@@ -295,10 +295,10 @@ test("a failure carries its code and its words, and says where it may have been 
 });
 
 test("a retry by hand begins anew, and is counted", () => {
-  const failed = { ...messageIn("failed"), sentAt: NOW - 1, handOvers: 2, retryCount: 1, providerMessageId: "p-1" };
+  const failed = { ...messageIn("failed"), sentAt: NOW - 1, sendAttempts: 2, retryCount: 1, providerMessageId: "p-1" };
   const change = retry(failed, { instanceId: "inst_2", way: "inst_2, as a test says" }, TTL_MS, at());
   const fresh = {
-    handOvers: 0,
+    sendAttempts: 0,
     instanceId: "inst_2",
     instancesTried: [],
     retryCount: 2,

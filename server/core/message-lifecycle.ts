@@ -180,10 +180,10 @@ export function cancel(message: Message, context: ChangeContext): Change | null 
 }
 
 /** A hand-over to `peer` begins. No event; recorded before the provider hears of it. Null when it is not queued. */
-export function beginAttempt(message: Message, peer: string | null, context: ChangeContext): Change | null {
+export function beginAttempt(message: Message, account: string | null, context: ChangeContext): Change | null {
   const status = transition(message.status, "beginAttempt");
   if (status === null) return null;
-  const next = { ...message, handOvers: message.handOvers + 1, peer, unknownSince: null };
+  const next = { ...message, sendAttempts: message.sendAttempts + 1, account, unknownSince: null };
   return enter({ message: next, events: [] }, status, context);
 }
 

@@ -79,9 +79,9 @@ export interface Message {
   /** Waiting in `queued` longer than this fails it. */
   expiresAt: number | null;
   /** Hand-overs on the present channel, transient failures included. */
-  handOvers: number;
+  sendAttempts: number;
   /** The peer that its last hand-over went to (`Connection.peer`); null before one, and where that is not on record. */
-  peer: string | null;
+  account: string | null;
   /**
    * The part that went out by itself, by a send attempt at the present instance; null while there is none. From then on
    * the message stays with that instance, its peer and its channel.
@@ -125,7 +125,7 @@ export function messageTypeOf(mediaUrls: readonly unknown[], attachments: readon
 /** State of a hand-over that has not happened yet. */
 export const FRESH = {
   claimedUntil: null,
-  handOvers: 0,
+  sendAttempts: 0,
   unknownSince: null,
   providerMessageId: null,
   errorCode: null,
@@ -160,7 +160,7 @@ export const NEW_MESSAGE = {
   deletedAt: null,
   erasedAt: null,
   instancesTried: [] as InstanceId[],
-  peer: null,
+  account: null,
   sentPart: null,
   timeline: [] as TimelineEntry[],
 } as const satisfies Partial<Message>;

@@ -65,14 +65,14 @@ export async function findGroupOfPeople(
 export async function findThreadByContact(
   db: Kysely<Database>,
   customerId: CustomerId,
-  peer: string,
+  contact: string,
   from: string | null,
 ): Promise<Chat | null> {
   let query = db
     .selectFrom("chats")
     .selectAll()
     .where("customer_id", "=", customerId)
-    .where("peer", "=", peer)
+    .where("peer", "=", contact)
     .orderBy("id", "desc")
     .limit(1);
   if (from !== null) query = query.where("from", "=", from);
@@ -92,7 +92,7 @@ const SENDERS_MAX = 100;
 export async function listSendersTo(
   db: Kysely<Database>,
   customerId: CustomerId,
-  peer: string,
+  contact: string,
 ): Promise<readonly string[]> {
   // As it is written, like `findChatByKey`: a message to somebody new asks for this.
   const { rows } = await sql<{ from: string }>`
@@ -100,7 +100,7 @@ export async function listSendersTo(
       select c."from", (
         select m.id from (select id, status from messages where chat_id = c.id order by id desc limit ${LOOKED_AT}) m
         where m.status not in ('scheduled', 'cancelled') order by m.id desc limit 1) as newest
-      from chats c where c.customer_id = ${customerId} and c.peer = ${peer} order by c.id desc limit ${SENDERS_MAX})
+      from chats c where c.customer_id = ${customerId} and c.peer = ${contact} order by c.id desc limit ${SENDERS_MAX})
     where newest is not null order by newest desc`.execute(db);
   return rows.map(({ from }) => from);
 }

@@ -123,7 +123,7 @@ const LOOKED_AT = 1_000;
 export async function findDialogueInstance(
   db: Kysely<Database>,
   customerId: CustomerId,
-  peer: string,
+  contact: string,
 ): Promise<InstanceId | null> {
   const theirs = sql`m.customer_id = chats.customer_id and m."to" = chats.peer`;
   const said = sql<boolean>`exists (select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
@@ -133,7 +133,7 @@ export async function findDialogueInstance(
     .selectFrom("chats")
     .select("instance_id")
     .where("customer_id", "=", customerId)
-    .where("peer", "=", peer)
+    .where("peer", "=", contact)
     .where(said)
     .where(heard)
     .orderBy("id", "desc")
@@ -142,13 +142,13 @@ export async function findDialogueInstance(
 }
 
 /** Whether `peer` and the customer have written over iMessage: then it is known to be there. */
-export async function hasUsedImessage(db: Kysely<Database>, customerId: CustomerId, peer: string): Promise<boolean> {
-  const theirs = sql`m.customer_id = ${customerId} and m."to" = ${peer}`;
+export async function hasUsedImessage(db: Kysely<Database>, customerId: CustomerId, contact: string): Promise<boolean> {
+  const theirs = sql`m.customer_id = ${customerId} and m."to" = ${contact}`;
   const { rows } = await sql`select 1 from messages m where ${theirs} and ${amongNewest(LOOKED_AT, theirs)}
     and m.channel = 'imessage' and +m.status in ('delivered', 'read') limit 1`.execute(db);
   if (rows.length > 0) return true;
   const heard = heardIn(sql`m.direction = 'inbound' and m.channel = 'imessage'`);
-  const chats = db.selectFrom("chats").select("id").where("customer_id", "=", customerId).where("peer", "=", peer);
+  const chats = db.selectFrom("chats").select("id").where("customer_id", "=", customerId).where("peer", "=", contact);
   return (await chats.where(heard).executeTakeFirst()) !== undefined;
 }
 

@@ -31,7 +31,7 @@ export async function findProviderReference(
     .where("instance_id", "=", instanceId)
     .where("reference", "=", reference);
   const row = await query.executeTakeFirst();
-  return row === undefined ? null : decode("handOvers", row);
+  return row === undefined ? null : decode("providerReferences", row);
 }
 
 /** Deleted messages whose text still stands in stored events that no delivery waits for any more. */

@@ -207,7 +207,7 @@ export interface Database {
   keys: TableRow<"keys">;
   instances: TableRow<"instances">;
   messages: TableRow<"messages">;
-  hand_overs: TableRow<"handOvers">;
+  hand_overs: TableRow<"providerReferences">;
   events: TableRow<"events"> & { position: number };
   endpoints: TableRow<"endpoints">;
   deliveries: TableRow<"deliveries">;

@@ -25,7 +25,7 @@ export interface Records {
   keys: ApiKey;
   instances: Instance;
   messages: Message;
-  handOvers: ProviderReference;
+  providerReferences: ProviderReference;
   events: Event;
   endpoints: Endpoint;
   deliveries: Delivery;
@@ -54,8 +54,8 @@ type Columns<Record_> = { readonly [Property in keyof Record_]-?: ColumnKind };
 
 /** Columns with a name of their own in SQL, by table and property. Any other column is its property in snake case. */
 export const SQL_NAMES = {
-  messages: { handOvers: "hand_overs", peer: "peer" },
-  chats: { peer: "peer" },
+  messages: { sendAttempts: "hand_overs", account: "peer" },
+  chats: { contact: "peer" },
 } as const satisfies { [Name in TableName]?: { [Property in keyof Records[Name]]?: string } };
 
 /** The SQL names of a table's columns that have one of their own. */
@@ -154,8 +154,8 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     dueAt: "number",
     claimedUntil: "number",
     expiresAt: "number",
-    handOvers: "number",
-    peer: "text",
+    sendAttempts: "number",
+    account: "text",
     sentPart: "json",
     unknownSince: "number",
     sequence: "number",
@@ -176,7 +176,7 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     erasedAt: "number",
     timeline: "json",
   }),
-  handOvers: table("hand_overs", ["instanceId", "reference"], ["instanceId", "reference"], {
+  providerReferences: table("hand_overs", ["instanceId", "reference"], ["instanceId", "reference"], {
     instanceId: "text",
     reference: "text",
     messageId: "text",
@@ -268,7 +268,7 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     key: "text",
     isGroup: "flag",
     from: "text",
-    peer: "text",
+    contact: "text",
     instanceId: "text",
     reference: "text",
     channel: "text",

@@ -126,7 +126,7 @@ export const SHAPES: { readonly [Name in TableName]: Shape<Records[Name]> } = {
       dueAt: true,
       claimedUntil: true,
       expiresAt: true,
-      peer: true,
+      account: true,
       sentPart: true,
       unknownSince: true,
       providerMessageId: true,
@@ -163,7 +163,7 @@ export const SHAPES: { readonly [Name in TableName]: Shape<Records[Name]> } = {
       encoding: ENCODINGS,
     },
   },
-  handOvers: { nullable: {}, json: {}, words: { channel: CHANNELS } },
+  providerReferences: { nullable: {}, json: {}, words: { channel: CHANNELS } },
   events: { nullable: { messageId: true }, json: {}, words: { type: EVENT_TYPES } },
   endpoints: {
     nullable: { name: true, maxInFlight: true, secret: true, ...SECRETS_NULLABLE },
@@ -181,7 +181,7 @@ export const SHAPES: { readonly [Name in TableName]: Shape<Records[Name]> } = {
   memory: { nullable: {}, json: {}, words: {} },
   settings: { nullable: {}, json: {}, words: {} },
   chats: {
-    nullable: { peer: true, reference: true, name: true, leftAt: true },
+    nullable: { contact: true, reference: true, name: true, leftAt: true },
     json: { participants: TEXTS },
     words: { channel: CHANNELS },
   },

@@ -333,7 +333,7 @@ export function leases(promise: Promises): void {
   promise("a lease that ran out is given back, due at once, and its old holder can complete nothing", async (stage) => {
     const customer = await stage.addCustomer();
     const status = "pending" as const;
-    await stage.addMessage(customer, { status, dueAt: NOW, handOvers: 1 });
+    await stage.addMessage(customer, { status, dueAt: NOW, sendAttempts: 1 });
     await addDeliveries(stage, customer, [{ lane: "a", byHand: true, resumeAt: NOW + 9, owed: true }]);
     const [message] = await stage.claimMessages(stage.instanceId, 1);
     const [delivery] = await stage.claimDeliveries("a", 1);

@@ -129,13 +129,13 @@ function pruning(promise: Promises): void {
       channel: "sms",
       createdAt: 0,
     };
-    await stage.ok([{ op: "insert", table: "handOvers", record: handOver }]);
+    await stage.ok([{ op: "insert", table: "providerReferences", record: handOver }]);
     const keys = [NOW - 1, NOW, NOW + 1].map((createdAt, index) => idempotencyOf(`key ${index}`, { createdAt }));
     await stage.ok(keys.map((record) => ({ op: "insertUnique", table: "idempotency", record })));
     assert.equal(await stage.store.prune(NOW, 100), 1);
     assert.deepEqual(await stage.all("idempotency"), keys.slice(1));
     assert.deepEqual(await stage.all("messages"), [message]);
-    assert.deepEqual(await stage.all("handOvers"), [handOver]);
+    assert.deepEqual(await stage.all("providerReferences"), [handOver]);
   });
 
   promise("a file stays as long as an event of its message, or until the message was sent", async (stage) => {

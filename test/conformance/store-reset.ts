@@ -34,7 +34,7 @@ export function resetting(promise: Promises): void {
       await stage.ok([handOver(stage, late.id, `late ${round}`)]);
       while ((await stage.store.reset(customer.id, 1)) > 0);
       assert.deepEqual(await stage.all("messages"), []);
-      assert.deepEqual(await stage.all("handOvers"), []);
+      assert.deepEqual(await stage.all("providerReferences"), []);
     }
   });
 }
@@ -59,7 +59,7 @@ async function everything(stage: Stage): Promise<{ [Name in TableName]?: Records
 
 function handOver(stage: Stage, messageId: string, reference: string) {
   const record = { instanceId: stage.instanceId, reference, messageId, channel: "imessage", createdAt: NOW };
-  return { op: "insert", table: "handOvers", record } as const;
+  return { op: "insert", table: "providerReferences", record } as const;
 }
 
 /** Records of every kind of a customer: three messages of which one was handed over on two channels, and all beside them. */

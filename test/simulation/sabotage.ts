@@ -216,7 +216,7 @@ export const WRONGS: readonly Wrong[] = [
     name: "a store that forgets which names it has heard",
     rule: "what people do is told once",
     sabotage: () =>
-      without((step) => step[0] === "insertUnique" && (step[1] === "handOvers" || step[1] === "arrivals")),
+      without((step) => step[0] === "insertUnique" && (step[1] === "providerReferences" || step[1] === "arrivals")),
   },
   {
     name: "a store that forgets who wrote STOP",

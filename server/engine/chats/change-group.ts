@@ -99,7 +99,7 @@ function requireGroup({ chat }: ReadyChat, what: string): void {
   if (!chat.isGroup) {
     throw new ApiError(
       "INVALID_STATUS",
-      `${chat.id} is a conversation with ${chat.peer} alone; only a group can be ${what}.`,
+      `${chat.id} is a conversation with ${chat.contact} alone; only a group can be ${what}.`,
     );
   }
   if (chat.channel === "imessage") return;

@@ -101,7 +101,7 @@ export function newGroup(
     key: reference === null ? unnamedGroupKey(customerId, from, id) : groupKey(customerId, from, reference),
     isGroup: true,
     from,
-    peer: null,
+    contact: null,
     instanceId: group.instanceId,
     reference,
     channel: group.channel,

@@ -27,7 +27,7 @@ export async function requireChat({ store, threadCache }: Deps, { customerId, id
   const chat =
     name.kind === "id"
       ? await findChat(store.db, customerId, name.id)
-      : await findThreadByContact(store.db, customerId, name.peer, own);
+      : await findThreadByContact(store.db, customerId, name.contact, own);
   if (chat !== null && (own === null || chat.from === own)) return chat;
   const where = own === null ? "" : ` of ${own.slice(0, 100)}`;
   throw new ApiError("CONVERSATION_NOT_FOUND", `There is no conversation ${id.slice(0, 100)}${where}.`);

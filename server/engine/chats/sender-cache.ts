@@ -12,10 +12,10 @@ export class SenderCache {
   /** By customer and recipient. An entry is a promise, so that a message which is committed during its read counts. */
   readonly #newestFirst = new Map<string, Promise<readonly string[]>>();
 
-  /** Own addresses with a conversation with `peer`, the one of the newest message first. Some may be numbers no more. */
-  async find(store: Pick<Store, "db">, customerId: CustomerId, peer: string): Promise<readonly string[]> {
-    const key = keyOf(customerId, peer);
-    const found = this.#newestFirst.get(key) ?? listSendersTo(store.db, customerId, peer);
+  /** Own addresses with a conversation with `contact`, the one of the newest message first. Some may be numbers no more. */
+  async find(store: Pick<Store, "db">, customerId: CustomerId, contact: string): Promise<readonly string[]> {
+    const key = keyOf(customerId, contact);
+    const found = this.#newestFirst.get(key) ?? listSendersTo(store.db, customerId, contact);
     setBounded(this.#newestFirst, key, found, KEPT_MAX);
     try {
       return await found;
@@ -26,8 +26,8 @@ export class SenderCache {
   }
 
   /** A message between the two was committed. Costs nothing where the recipient is not at hand. */
-  noteMessage(customerId: CustomerId, peer: string, from: string): void {
-    const key = keyOf(customerId, peer);
+  noteMessage(customerId: CustomerId, contact: string, from: string): void {
+    const key = keyOf(customerId, contact);
     const known = this.#newestFirst.get(key);
     if (known === undefined) return;
     const next = known.then((addresses) => [from, ...addresses.filter((address) => address !== from)]);
@@ -41,6 +41,6 @@ export class SenderCache {
   }
 }
 
-function keyOf(customerId: CustomerId, peer: string): string {
-  return `${customerId} ${peer}`;
+function keyOf(customerId: CustomerId, contact: string): string {
+  return `${customerId} ${contact}`;
 }

@@ -108,7 +108,7 @@ describe("one-to-one threads appear by themselves", () => {
     const pair = {
       customerId: customer.id,
       from: number.address,
-      peer: TO,
+      contact: TO,
       channel: "imessage",
       instanceId: instance.id,
     } as const;

@@ -78,7 +78,7 @@ export class ThreadCache {
 export interface ThreadPair {
   customerId: CustomerId;
   from: string;
-  peer: string;
+  contact: string;
   channel: Channel;
   instanceId: InstanceId;
 }
@@ -94,7 +94,7 @@ class ThreadDuplicate extends Error {}
 
 /** The thread of a pair as it is, or as it will be once `make` is committed. */
 export async function prepareThread(deps: Deps, pair: ThreadPair): Promise<PreparedChat> {
-  const key = threadKey(pair.customerId, pair.from, pair.peer);
+  const key = threadKey(pair.customerId, pair.from, pair.contact);
   const known = await deps.threadCache.find(deps.store, key);
   if (known !== null) return { chat: known, make: [] };
   const now = deps.clock.now();
@@ -105,12 +105,12 @@ export async function prepareThread(deps: Deps, pair: ThreadPair): Promise<Prepa
     key,
     isGroup: false,
     from: pair.from,
-    peer: pair.peer,
+    contact: pair.contact,
     instanceId: pair.instanceId,
     reference: null,
     channel: pair.channel,
     name: null,
-    participants: [pair.peer],
+    participants: [pair.contact],
     leftAt: null,
     createdAt: now,
     updatedAt: now,

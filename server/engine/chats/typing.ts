@@ -118,7 +118,7 @@ export async function receiveTyping(deps: Deps, instanceId: InstanceId, signal: 
         const place = { customerId, from: to, channel, instanceId };
         const thread =
           group === null
-            ? prepareThread(deps, { ...place, peer: from })
+            ? prepareThread(deps, { ...place, contact: from })
             : prepareGroup(deps, { ...place, sighting: group });
         const { chat, make } = await thread;
         return { unit: [...make, told(deps, { ...typist, chatId: chat.id }, true), ...forgets], value: chat };

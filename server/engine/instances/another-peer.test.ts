@@ -99,7 +99,7 @@ describe("when an instance comes to have another peer", () => {
     const id = await stage.send(SMS_ONLY);
     await stage.run();
     const { version } = await stage.message(id);
-    await commitAll(stage.deps, [{ op: "update", table: "messages", id, version, set: { peer: null } }]);
+    await commitAll(stage.deps, [{ op: "update", table: "messages", id, version, set: { account: null } }]);
     await stage.pass(SETTLE_AFTER_MS);
     assert.deepEqual([first.asked.length, first.handed.length], [1, 2]);
   });

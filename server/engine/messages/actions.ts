@@ -193,8 +193,8 @@ async function chatOf(deps: Deps, message: Message) {
   const { customerId, chatId, channel, instanceId } = message;
   const chat = chatId === null ? null : await findChat(deps.store.db, customerId, chatId);
   if (chat !== null) return chat;
-  const [from, peer] = message.direction === "inbound" ? [message.to, message.from] : [message.from, message.to];
-  return (await prepareThread(deps, { customerId, from, peer, channel, instanceId })).chat;
+  const [from, contact] = message.direction === "inbound" ? [message.to, message.from] : [message.from, message.to];
+  return (await prepareThread(deps, { customerId, from, contact, channel, instanceId })).chat;
 }
 
 function requireDone(ordered: ActionResult, id: string): void {

@@ -55,8 +55,8 @@ function referenceOf(outcome: Outcome): string | null {
   return outcome.outcome === "partly" ? outcome.part.reference : null;
 }
 
-function pauseMs(deps: Deps, { handOvers }: Message): number {
-  return backoffMs(handOvers, deps.chance());
+function pauseMs(deps: Deps, { sendAttempts }: Message): number {
+  return backoffMs(sendAttempts, deps.chance());
 }
 
 /** A hand-over that has ended: by whom, of which message as it then was, and how long it is to wait where it is deferred. */
@@ -70,7 +70,7 @@ interface Ended {
 function afterOutcome(deps: Deps, plan: RoutePlan, fresh: Message, ended: Ended): MessageDecision {
   const { handed, outcome } = ended;
   // A receipt may have been faster, and may have ended this hand-over already.
-  if (fresh.handOvers !== handed.handOvers || fresh.channel !== handed.channel) return null;
+  if (fresh.sendAttempts !== handed.sendAttempts || fresh.channel !== handed.channel) return null;
   if (fresh.instanceId !== handed.instanceId) return null;
   if (fresh.status !== "pending" && outcome.outcome !== "accepted") return null;
   const part = "part" in outcome ? outcome.part : undefined;
@@ -116,7 +116,7 @@ function afterRest(
 
 /** What receipts find a message by. */
 function recordOf({ id: messageId, instanceId, channel }: Message, reference: string, createdAt: number): Operation {
-  return { op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt } };
+  return { op: "put", table: "providerReferences", record: { instanceId, reference, messageId, channel, createdAt } };
 }
 
 /** The provider took it: `sent`, its reference is where receipts will find it, and what it says of segments counts. */

@@ -60,7 +60,7 @@ export async function draft(deps: Deps, sending: Sending): Promise<Draft> {
   const { number, to, chat, plan } = recipient;
   const chosen = chooseOn(deps, plan, channel);
   if (chosen === null) throw new Error(`${channel} is usable, and no instance has it`);
-  const pair = { customerId, from: number.address, peer: to, channel, instanceId: number.instanceId };
+  const pair = { customerId, from: number.address, contact: to, channel, instanceId: number.instanceId };
   const thread: PreparedChat = chat === null ? await prepareThread(deps, pair) : { chat, make: [] };
   const way = reasonFor(recipient, wanted, channel, chosen);
   const change = begin(

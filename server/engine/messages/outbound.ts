@@ -38,7 +38,7 @@ export function outbound(deps: Deps, message: Message, gathered: Gathered = NOTH
     mentions: isRich ? message.mentions : [],
     sentPart: message.sentPart === null ? null : { reference: message.sentPart.reference, what: message.sentPart.what },
     payment: message.payment,
-    attempt: message.handOvers,
+    attempt: message.sendAttempts,
     attemptedAt: attemptedAt(message),
   };
 }

@@ -95,8 +95,8 @@ export async function failsAsStranded(deps: Deps, message: Message, connection: 
 export const STRANDED = "only the account that sent the one can send the other, and its instance has it no more";
 
 /** Whether a part of the message was sent by another peer than that of `connection`. */
-export function isStranded({ sentPart, peer }: Message, connection: Connection): boolean {
-  return sentPart !== null && peer !== null && peer !== connection.account;
+export function isStranded({ sentPart, account }: Message, connection: Connection): boolean {
+  return sentPart !== null && account !== null && account !== connection.account;
 }
 
 async function gather(deps: Deps, claimed: Message, hand: Hand): Promise<Ready | null> {

@@ -78,7 +78,13 @@ function receiptOf(
   const { id: messageId, channel } = message;
   const also: Operation[] = isRecorded
     ? []
-    : [{ op: "put", table: "handOvers", record: { instanceId, reference, messageId, channel, createdAt: told.now } }];
+    : [
+        {
+          op: "put",
+          table: "providerReferences",
+          record: { instanceId, reference, messageId, channel, createdAt: told.now },
+        },
+      ];
   const referenced = { ...message, providerMessageId: reference };
   const change =
     signal.receipt === "failed" ? refused(deps, plan, referenced, signal) : climb(referenced, signal.receipt, told);
@@ -111,7 +117,7 @@ function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSign
   if (message.instanceId !== instanceId || message.channel !== signal.channel) return false;
   if (message.providerMessageId !== null) return message.providerMessageId === signal.reference;
   // Its outcome is not known yet, or never was: the receipt is the proof.
-  return message.handOvers > 0 && (message.status === "pending" || message.status === "failed");
+  return message.sendAttempts > 0 && (message.status === "pending" || message.status === "failed");
 }
 
 /** It had been taken, so that no other instance of the channel may be given it: the channel is given up. */

@@ -73,7 +73,7 @@ async function arrival(
   const place = { customerId, from: address, channel };
   const { chat, make }: PreparedChat =
     group === null
-      ? await prepareThread(deps, { ...place, peer: from, instanceId: number.instanceId })
+      ? await prepareThread(deps, { ...place, contact: from, instanceId: number.instanceId })
       : await prepareGroup(deps, { ...place, sighting: group, instanceId });
   const kept = keepInbound(deps, { customerId, messageId, instanceId }, signal.attachments);
   const told = changeContext(deps);
@@ -110,7 +110,7 @@ async function arrival(
   const { message, events } = arrive(base, group !== null, told);
   const handOver = { instanceId, reference, messageId, channel, createdAt: told.now };
   const operations: Operation[] = [
-    { op: "insertUnique", table: "handOvers", record: handOver },
+    { op: "insertUnique", table: "providerReferences", record: handOver },
     ...make,
     { op: "insert", table: "messages", record: message },
     ...kept.operations,

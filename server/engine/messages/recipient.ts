@@ -84,7 +84,7 @@ async function chatRecipient(deps: Deps, customerId: CustomerId, wanted: Wanted,
   const from = parseConversation(chatId).kind === "id" ? undefined : wanted.from;
   const chat = await requireChat(deps, { customerId, id: chatId, from });
   const number = numberOfChat(await deps.configCache.numbers(customerId), chat, wanted.from);
-  if (chat.peer !== null) return addressRecipient(deps, number, chat.peer, chat);
+  if (chat.contact !== null) return addressRecipient(deps, number, chat.contact, chat);
   if (chat.leftAt !== null) {
     throw new ApiError("INVALID_STATUS", `${chat.id}: ${chat.from} has left this group; nothing can be sent to it.`);
   }

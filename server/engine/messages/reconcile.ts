@@ -24,7 +24,7 @@ export async function reconcile(deps: Deps, message: Message, abort: AbortContro
   if (connection === null) return wait(deps, message, "its instance is not running");
   const { provider, account } = connection;
   // Another one would truthfully say that it never had it.
-  if (message.peer !== null && message.peer !== account)
+  if (message.account !== null && message.account !== account)
     return wait(deps, message, "its instance has another peer now");
   // A lease that ran out: what died with it may have been in the middle of the hand-over, so the peer gets its time.
   if (message.unknownSince === null) {
@@ -38,7 +38,7 @@ export async function reconcile(deps: Deps, message: Message, abort: AbortContro
       const now = deps.clock.now();
       // At its place: what was accepted after it goes after it.
       const dueAt = placeOf(fresh, deps.settings.messageTtlMs, now);
-      const deferred = fresh.handOvers === message.handOvers ? defer(fresh, sendAgain, dueAt, now) : null;
+      const deferred = fresh.sendAttempts === message.sendAttempts ? defer(fresh, sendAgain, dueAt, now) : null;
       return deferred === null ? null : { message: deferred, events: [] };
     });
     return "good";

@@ -352,8 +352,8 @@ test("what waits for two instances, each of which is up for moments only, has ea
   b.provider.onSend = () => DOWN;
   const ids = await sendMany(stage, 40);
   for (let seconds = 0; seconds < 600; seconds += 1) await stage.clock.advance(SECOND_MS);
-  const { handOvers, timeline } = await stage.message(ids.at(-1) ?? "msg_");
-  assert.ok(timeline.length <= 3 + 4 * handOvers, `${timeline.length} entries after ${handOvers} hand-overs`);
+  const { sendAttempts, timeline } = await stage.message(ids.at(-1) ?? "msg_");
+  assert.ok(timeline.length <= 3 + 4 * sendAttempts, `${timeline.length} entries after ${sendAttempts} send attempts`);
 });
 
 test("while the store cannot be read, what waits is looked for once a second and not in a loop", async (t) => {

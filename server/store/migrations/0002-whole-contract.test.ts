@@ -60,7 +60,7 @@ test("messages of an older version are in the threads of their two addresses, on
   });
   const chats = (await listChats(db, CUSTOMER, null, 10)).map(({ chat }) => chat);
   assert.deepEqual(
-    chats.map(({ id, peer, from, participants, createdAt }) => [id, peer, from, participants, createdAt]),
+    chats.map(({ id, contact, from, participants, createdAt }) => [id, contact, from, participants, createdAt]),
     [
       ["chat_4", "+15005550100", "+15005550002", ["+15005550100"], 4],
       ["chat_2", "jo@example.com", "+15005550001", ["jo@example.com"], 2],

@@ -41,8 +41,8 @@ test("a message whose hand-over was open, or unknown, is after the upgrade as it
   for (const row of rows) {
     const message = await findMessage(db, row.id as "msg_1");
     assert.ok(message !== null);
-    const { id, status, peer, handOvers, claimedUntil, dueAt, unknownSince } = message;
+    const { id, status, account, sendAttempts, claimedUntil, dueAt, unknownSince } = message;
     const then = { id, claimed_until: claimedUntil, due_at: dueAt, unknown_since: unknownSince };
-    assert.deepEqual([then, status, handOvers, peer], [row, "pending", 1, null]);
+    assert.deepEqual([then, status, sendAttempts, account], [row, "pending", 1, null]);
   }
 });

@@ -43,6 +43,6 @@ test("a message that waits or is pending at the upgrade is as it was, with no pa
   await migrate(names.filter((name) => name >= "0009"));
   for (const id of ["msg_1", "msg_2"] as const) {
     const message = await findMessage(db, id);
-    assert.deepEqual([message?.sentPart, message?.handOvers], [null, 1]);
+    assert.deepEqual([message?.sentPart, message?.sendAttempts], [null, 1]);
   }
 });

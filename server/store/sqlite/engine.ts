@@ -277,7 +277,7 @@ export class SqliteEngine {
     }
     for (const [id = "", instanceId = "", reference = ""] of messages) {
       this.#statements.delete("contents", "messageId").run(id);
-      this.#statements.delete("handOvers", "instanceId,reference").run(instanceId, reference);
+      this.#statements.delete("providerReferences", "instanceId,reference").run(instanceId, reference);
       this.#statements.delete("messages", "id").run(id);
     }
     return messages.length;
