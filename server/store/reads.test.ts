@@ -86,7 +86,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "chats.findGroupOfPeople": (db) =>
     chats.findGroupOfPeople(db, { customerId: "cust_1", from: "+1", instanceId: "inst_1" }, ["+2", "+3"]),
   "chats.findLastMessage": (db) => chats.findLastMessage(db, "chat_1"),
-  "chats.findThreadWith": (db) => chats.findThreadByContact(db, "cust_1", "+1", "+2"),
+  "chats.findThreadByContact": (db) => chats.findThreadByContact(db, "cust_1", "+1", "+2"),
   "chats.findUnnamedGroups": (db) => chats.findUnnamedGroups(db, "cust_1", "+1"),
   "chats.listChats": (db) => chats.listChats(db, "cust_1", "chat_9", 50),
   "chats.listSendersTo": (db) => chats.listSendersTo(db, "cust_1", "+1"),
@@ -98,9 +98,9 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "contacts.findContact": (db) => contacts.findContact(db, "cust_1", "con_1"),
   "contacts.findContactAddresses": (db) => contacts.findContactAddresses(db, "cust_1", ["+1", "+2"]),
   "contacts.findContacts": (db) => contacts.findContacts(db, "cust_1", ["con_1", "con_2"]),
-  "contacts.findDialogue": (db) => contacts.findDialogueInstance(db, "cust_1", "+1"),
+  "contacts.findDialogueInstance": (db) => contacts.findDialogueInstance(db, "cust_1", "+1"),
   "contacts.findLastContacts": (db) => contacts.findLastContacts(db, [CONTACT]),
-  "contacts.hasBeenOnImessage": (db) => contacts.hasUsedImessage(db, "cust_1", "+1"),
+  "contacts.hasUsedImessage": (db) => contacts.hasUsedImessage(db, "cust_1", "+1"),
   "contents.findContentHead": (db) => findContentHead(db, "att_1"),
   "contents.readContent": (db) => readContent(db, "att_1"),
   "customers.findCustomer": (db) => customers.findCustomer(db, "cust_1"),
@@ -125,17 +125,17 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
       await listDeliveries(db, "cust_1", filter as never, BEHIND, 50);
     }
   },
-  "erasures.awaitsEvents": (db) => erasures.hasUnerasedEvents(db, "cust_1"),
+  "erasures.hasUnerasedEvents": (db) => erasures.hasUnerasedEvents(db, "cust_1"),
   "erasures.findErasure": (db) => erasures.findErasure(db, "cust_1", "con_1"),
   "erasures.hasMessages": (db) => erasures.hasMessages(db, ERASURE, "msg_9"),
   "erasures.listCallsWith": (db) => erasures.listCallsWith(db, ERASURE, 50),
   "erasures.listErasable": (db) => erasures.listErasable(db, ERASURE, 50),
-  "erasures.listLooseEvents": (db) => erasures.listStandaloneEvents(db, ERASURE, 50),
+  "erasures.listStandaloneEvents": (db) => erasures.listStandaloneEvents(db, ERASURE, 50),
   "erasures.listOpenErasures": (db) => erasures.listOpenErasures(db, 50),
-  "erasures.listThreadsWith": (db) => erasures.listThreadIds(db, ERASURE, 50),
+  "erasures.listThreadIds": (db) => erasures.listThreadIds(db, ERASURE, 50),
   "events.findEvent": (db) => events.findEvent(db, "cust_1", "evt_1"),
   "events.listEventBytes": (db) => events.listEventBytes(db, "msg_1"),
-  "events.listEventMarks": (db) => events.listEventSummaries(db, "cust_1", 7, 1_000),
+  "events.listEventSummaries": (db) => events.listEventSummaries(db, "cust_1", 7, 1_000),
   "events.listEvents": async (db) => {
     for (const filter of combinations({ messageId: "msg_1" })) {
       for (const order of ["newest", "oldest"] as const) {
@@ -179,13 +179,13 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
   "message-lists.listMessagesOfChat": (db) => listMessagesOfChat(db, "chat_1", BEHIND, 50),
   "message-lists.listOldest": (db) => listOldest(db, "cust_1", { beforeId: "msg_9", changedSince: 1 }, BEHIND, 50),
   "message-lists.listScheduled": (db) => listScheduled(db, "cust_1", { scheduledAt: NOW, id: "msg_1" }, 50),
-  "messages.findHandOver": (db) => findProviderReference(db, "inst_1", "r"),
+  "messages.findProviderReference": (db) => findProviderReference(db, "inst_1", "r"),
   "messages.findMessage": (db) => findMessage(db, "msg_1"),
   "messages.findMessageOf": (db) => findMessageOf(db, "cust_1", "msg_1"),
-  "messages.lanesDueBeside": (db) => findLanesWithDueTimers(db, ["inst_1"], NOW),
+  "messages.findLanesWithDueTimers": (db) => findLanesWithDueTimers(db, ["inst_1"], NOW),
   "messages.listInterrupted": (db) => listInterrupted(db, "inst_1", { now: NOW, withinMs: 60_000 }),
   "messages.listLeasedPairs": (db) => listLeasedPairs(db, "inst_1"),
-  "messages.listPutOff": (db) =>
+  "messages.listDeferred": (db) =>
     listDeferred(
       db,
       { customerId: "cust_1", instanceId: "inst_1" },
@@ -193,7 +193,7 @@ const READS: Record<string, (db: Db) => Promise<unknown>> = {
       { dueAt: 1, id: "msg_1" },
       50,
     ),
-  "messages.listToErase": (db) => listAwaitingErasure(db, 50),
+  "messages.listAwaitingErasure": (db) => listAwaitingErasure(db, 50),
   "messages.listWaiting": (db) => listWaiting(db, "inst_1", NOW, { dueAt: 1, id: "msg_1" }, 50),
   "numbers.findNumberByAddress": (db) => numbers.findNumberByAddress(db, "+1"),
   "numbers.findNumbers": (db) => numbers.findNumbers(db, "cust_1"),
