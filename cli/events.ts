@@ -1,7 +1,7 @@
 /** `tightbeam events`: the rows of its commands, the resend of an event, and an event in one line. */
 
 import type { Tightbeam } from "../sdk/client.ts";
-import { type Delivery, EVENT_TYPES, type Event } from "../sdk/wire.ts";
+import { type AnyEvent, type Delivery, EVENT_TYPES } from "../sdk/wire.ts";
 import type { Cli } from "./cli.ts";
 import { type CommandRow, list, request } from "./command.ts";
 import { isAccepted, resultOf, untilAttempted } from "./deliveries.ts";
@@ -172,7 +172,7 @@ function detail({ deliveries, forwards }: Resent, paint: Paint, width: number): 
 }
 
 /** An event in one line: time of day in UTC, type, id, and its subject, cut to `width`. */
-export function eventLine(event: Event, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+export function eventLine(event: AnyEvent, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { timestamp, type, id } = event;
   const about = aboutEvent(event);
   const lead = (shown: string) => TIME_WIDTH + TYPE_WIDTH + shown.length + 6;
@@ -202,7 +202,7 @@ const SUBJECT_FIELDS = [
 ];
 
 /** Subject of an event: sender and recipient, then the telling fields of its data. */
-function aboutEvent({ type, data: given }: Event): string {
+function aboutEvent({ type, data: given }: AnyEvent): string {
   const data: Readonly<Record<string, unknown>> = { ...given };
   const ends = [data.from ?? data.actor, data.to].filter((end) => typeof end === "string");
   const texts = SUBJECT_FIELDS.map((name) => data[name]).filter(

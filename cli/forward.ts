@@ -5,7 +5,7 @@ import { Agent, request as httpRequest } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
 import { constructSignature } from "../sdk/webhook.ts";
-import type { Event, EventType } from "../sdk/wire.ts";
+import type { AnyEvent, EventType } from "../sdk/wire.ts";
 import { isAccepted } from "./deliveries.ts";
 import { UsageError } from "./failure.ts";
 
@@ -40,7 +40,7 @@ const ATTEMPT_MS_MAX = 30_000;
 const BODY_MS_MAX = 1_000;
 
 /** Sends an event once. Rejects with the signal's reason if the signal ends it. */
-export async function forward(event: Event, target: Target, signal?: AbortSignal): Promise<Forward> {
+export async function forward(event: AnyEvent, target: Target, signal?: AbortSignal): Promise<Forward> {
   // The service sends compact JSON.stringify of the event: this produces the same bytes.
   const body = Buffer.from(JSON.stringify(event));
   const signature = await constructSignature({ body, secret: target.secret, eventId: event.id });
@@ -158,7 +158,7 @@ export class Forwarder {
   }
 
   /** Starts to forward an event; resolves when there is room for the next one. */
-  async take(event: Event): Promise<void> {
+  async take(event: AnyEvent): Promise<void> {
     this.#events += 1;
     this.#missed.add(event.id);
     const { messageId } = event.data;
@@ -175,7 +175,7 @@ export class Forwarder {
   }
 
   /** Sends an event again because `events resend` requested it. */
-  async resend(event: Event): Promise<Forward> {
+  async resend(event: AnyEvent): Promise<Forward> {
     const done = { ...(await this.#attempt(event)), resent: true };
     this.#onForward(done);
     return done;
@@ -201,12 +201,12 @@ export class Forwarder {
   }
 
   /** Makes the first attempt and schedules retries. Never rejects. */
-  async #begin(event: Event): Promise<void> {
+  async #begin(event: AnyEvent): Promise<void> {
     if (this.#closed.signal.aborted) return;
     if (!(await this.#try(event, 1))) void this.#retry(event);
   }
 
-  async #retry(event: Event): Promise<void> {
+  async #retry(event: AnyEvent): Promise<void> {
     for (const [index, delayMs] of RETRIES_MS.entries()) {
       await pause(delayMs, undefined, { signal: this.#closed.signal }).catch(() => {});
       if (this.#closed.signal.aborted || (await this.#try(event, index + 2))) return;
@@ -214,7 +214,7 @@ export class Forwarder {
   }
 
   /** Makes one attempt and reports it. Returns whether the event is finished. */
-  async #try(event: Event, attempt: number): Promise<boolean> {
+  async #try(event: AnyEvent, attempt: number): Promise<boolean> {
     try {
       const done = await this.#attempt(event);
       const retryInMs = isAccepted(done) || this.#closed.signal.aborted ? null : (RETRIES_MS[attempt - 1] ?? null);
@@ -226,7 +226,7 @@ export class Forwarder {
     }
   }
 
-  async #attempt(event: Event): Promise<Forward> {
+  async #attempt(event: AnyEvent): Promise<Forward> {
     const attempt = forward(event, this.#target, this.#stop.signal);
     this.#open.add(attempt);
     try {

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { verifyWebhook } from "../sdk/webhook.ts";
-import type { Event } from "../sdk/wire.ts";
+import type { AnyEvent } from "../sdk/wire.ts";
 import { closedAddress } from "../test/support/api.ts";
 import { COMMAND, emptyDirectory, envFor, KEY, runCli } from "../test/support/cli.ts";
 import { spawnCommand } from "../test/support/process.ts";
@@ -14,7 +14,7 @@ import { until } from "../test/support/wait.ts";
 import type { Forward } from "./forward.ts";
 
 /** A line of `listen` without a terminal: an event as it is, or how forwarding one went. */
-type Line = Event | { forward: Forward };
+type Line = AnyEvent | { forward: Forward };
 
 async function started(t: TestContext, env: Record<string, string> = {}): Promise<TestService> {
   const api = await startTestService(env);
@@ -120,7 +120,7 @@ test("listen takes a lost connection up where it broke, before the first event t
     await until(() => listener.events().length > round * 6);
   }
   await until(() => listener.events().length === 18);
-  const { events } = (await api.ask("GET", "/v1/events?limit=100")).data as { events: Event[] };
+  const { events } = (await api.ask("GET", "/v1/events?limit=100")).data as { events: AnyEvent[] };
   assert.deepEqual(
     listener.events().map(({ id }) => id),
     events.map(({ id }) => id).reverse(),

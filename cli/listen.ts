@@ -2,7 +2,7 @@
 
 import { TightbeamError } from "../sdk/errors.ts";
 import { BEFORE_ALL_EVENTS } from "../sdk/events.ts";
-import { EVENT_TYPES, type Event, type EventType } from "../sdk/wire.ts";
+import { type AnyEvent, EVENT_TYPES, type EventType } from "../sdk/wire.ts";
 import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
 import { listenSecret, ownDirectory } from "./directory.ts";
@@ -100,7 +100,7 @@ async function follow(
   cli: Cli,
   { events, message }: ListenOptions,
   { from, signal }: { from: string | undefined; signal: AbortSignal },
-  take: (event: Event) => Promise<void>,
+  take: (event: AnyEvent) => Promise<void>,
 ): Promise<number> {
   let count = 0;
   const onGap = () => cli.output().note("Events were missed: the service no longer keeps the last one seen.");

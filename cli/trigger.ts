@@ -2,7 +2,7 @@
 
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
-import { EVENT_TYPES, type Event, type EventType } from "../sdk/wire.ts";
+import { type AnyEvent, EVENT_TYPES, type EventType } from "../sdk/wire.ts";
 import type { Cli } from "./cli.ts";
 import type { CommandRow } from "./command.ts";
 import { eventLine } from "./events.ts";
@@ -62,7 +62,7 @@ async function triggerEvent(cli: Cli, type: EventType): Promise<void> {
   output.progress((paint) => paint("dim", steps));
   const after = (await client.events.list({ limit: 1 })).events[0]?.id;
   const { messageId } = await run(client);
-  const event: Event | null = await client.sandbox.wait({
+  const event: AnyEvent | null = await client.sandbox.wait({
     type,
     after,
     messageId,

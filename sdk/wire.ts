@@ -1,6 +1,15 @@
-/** Every shape, code and event name that crosses the wire, once. Imports nothing; server, CLI and console read it. */
+/** Every shape, code and event name of the API. Generated from contract/ by `npm run wire`: change it there. */
 
-/** Event types a customer may subscribe to. */
+/** A JSON object of the caller's own. */
+export type Metadata = Record<string, unknown>;
+
+/** Envelope of every success. */
+export interface Success<Data> {
+  success: true;
+  data: Data;
+  requestId: string;
+}
+
 export const EVENT_TYPES = [
   "message.queued",
   "message.sent",
@@ -30,9 +39,42 @@ export const EVENT_TYPES = [
   "chat.photo.changed",
   "webhook.test",
 ] as const;
+
+/** An event type, or `*` for every type. */
+export type EventFilter =
+  | "message.queued"
+  | "message.sent"
+  | "message.delivered"
+  | "message.read"
+  | "message.failed"
+  | "message.fallback"
+  | "message.inbound"
+  | "message.scheduled"
+  | "message.schedule_cancelled"
+  | "typing.indicator"
+  | "payment.request.created"
+  | "payment.request.paid"
+  | "payment.request.cancelled"
+  | "payment.request.expired"
+  | "facetime.incoming"
+  | "facetime.status_changed"
+  | "message.reaction"
+  | "message.edited"
+  | "message.edit_failed"
+  | "message.unsent"
+  | "message.deleted"
+  | "message.audio_kept"
+  | "chat.participant.added"
+  | "chat.participant.left"
+  | "chat.title.changed"
+  | "chat.photo.changed"
+  | "webhook.test"
+  | "*";
+
+/** Type of an event. */
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Error codes with the HTTP status each answers. */
+/** Error codes with the HTTP status of each. */
 export const ERROR_STATUS = {
   VALIDATION_ERROR: 400,
   INVALID_JSON: 400,
@@ -78,76 +120,167 @@ export const ERROR_STATUS = {
   SERVICE_UNAVAILABLE: 503,
   PROVIDER_TIMEOUT: 504,
 } as const;
+
+/** Decide by this code: its meaning never changes. */
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** One bad field of a request: where it is, and what to do about it. */
+/** One invalid field of a request. */
 export interface ErrorDetail {
+  /** The field, such as `content.text`. */
   path: string;
+  /** What the field must be. */
   message: string;
 }
 
-export interface Success<Data> {
-  success: true;
-  data: Data;
-  requestId: string;
-}
-
+/** Envelope of every error. */
 export interface Failure {
+  /** Always false. */
   success: false;
-  error: { code: ErrorCode; message: string; details?: ErrorDetail[] };
+  /** What is wrong. */
+  error: {
+    /** Decide by this code: its meaning never changes. */
+    code: ErrorCode;
+    /** Explanation for people; its wording may change. */
+    message: string;
+    /** Every invalid field, at most 100. */
+    details?: ErrorDetail[];
+  };
+  /** Id of the request in the log of the service. */
   requestId: string;
-}
-
-export interface Pagination {
-  hasMore: boolean;
-  nextCursor: string | null;
 }
 
 export const CHANNELS = ["imessage", "sms"] as const;
+
+/** A channel that carries messages. */
 export type Channel = (typeof CHANNELS)[number];
 
-/** Statuses of an outbound message. `pending`: handed to a provider, answer not known. */
-export const OUTBOUND_STATUSES = [
-  "scheduled",
-  "queued",
-  "pending",
-  "sent",
-  "delivered",
-  "read",
-  "failed",
-  "cancelled",
-  "unsent",
-] as const;
-export type OutboundStatus = (typeof OUTBOUND_STATUSES)[number];
+/** Response of a deletion. */
+export interface Deleted {
+  /** Id of the deleted record. */
+  id: string;
+  /** Always true. */
+  deleted: true;
+}
 
-/** Statuses of all messages: an inbound message is `received`, and `unsent` once its contact took it back. */
-export const MESSAGE_STATUSES = [...OUTBOUND_STATUSES, "received"] as const;
-export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+/** Body of an action that has no parameters. */
+export interface IdempotentRequest {
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
 
-export const DIRECTIONS = ["outbound", "inbound"] as const;
-export type Direction = (typeof DIRECTIONS)[number];
+/** Position of a page in its list. */
+export interface Pagination {
+  /** Whether there is another page. */
+  hasMore: boolean;
+  /** The `cursor` of the next page; null on the last page. */
+  nextCursor: string | null;
+}
 
-/** `errorCode` of a failed message; `ATTACHMENT_FAILED` also of one that was sent without its files. */
-export const MESSAGE_ERROR_CODES = [
-  "NO_CHANNEL_AVAILABLE",
-  "REJECTED",
-  "IMESSAGE_SEND_FAILED",
-  "SMS_SEND_FAILED",
-  "EXPIRED",
-  "RECIPIENT_OPTED_OUT",
-  "OUTCOME_UNKNOWN",
-  "ATTACHMENT_FAILED",
-] as const;
-export type MessageErrorCode = (typeof MESSAGE_ERROR_CODES)[number];
+/** Attachments that one message can have. */
+export const ATTACHMENTS_MAX = 20;
 
-/** Why a channel was given up. */
-export const FALLBACK_REASONS = ["NOT_REACHABLE", "REJECTED", "NO_DELIVERY"] as const;
-export type FallbackReason = (typeof FALLBACK_REASONS)[number];
+export const ATTACHMENT_SOURCES = ["url", "base64"] as const;
 
-/** JSON objects of the caller's own: kept and given back as they came. */
-export type Metadata = Record<string, unknown>;
+/** A file of a message. */
+export interface Attachment {
+  /** Id of the file. */
+  guid: string;
+  /** MIME type of the file. */
+  mimeType: string | null;
+  /** Name of the file. */
+  filename: string | null;
+  /** Size of the file in bytes. */
+  totalBytes: number | null;
+  /** Where to download the file, without a key; null if the service does not keep it. */
+  downloadUrl: string | null;
+}
 
-/** Effects of iMessage that a message can be sent with; ignored on SMS. */
+/** A file to send (iMessage): its HTTPS URL, or its bytes as base64. */
+export interface AttachmentInput {
+  /** `url`: the service fetches the file. `base64`: the request holds it. */
+  type: "url" | "base64";
+  /** HTTPS URL of the file, fetched when the message is sent; required with `url`. */
+  url?: string;
+  /** The bytes of the file; required with `base64`. */
+  data?: string;
+  /** MIME type of the file; its content decides if the two differ. */
+  mimeType?: string;
+  /** Name of the file. */
+  filename?: string;
+  /** Whether the file is a voice message. */
+  isAudioMessage?: boolean;
+}
+
+/** Response of `POST /v1/messages/carousel`. */
+export interface AcceptedCarousel {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Status of the message. */
+  status: OutboundStatus;
+  /** Address of the recipient. */
+  to: string;
+  /** Address of the sender. */
+  from: string;
+  /** Channel that was used, or the planned one until one is used. */
+  channel: Channel;
+  /** When the message is, or was, to be sent; null if it was not scheduled. */
+  scheduledAt: string | null;
+  /** Your own identifier of the message. */
+  externalMessageId: string | null;
+  /** When the message was accepted. */
+  createdAt: string;
+  /** Kind of the message. */
+  messageType: MessageType;
+  /** Number of images. */
+  imageCount: number;
+}
+
+/** Response of `POST /v1/messages`. */
+export interface AcceptedMessage {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Status of the message. */
+  status: OutboundStatus;
+  /** Address of the recipient. */
+  to: string;
+  /** Address of the sender. */
+  from: string;
+  /** Channel that was used, or the planned one until one is used. */
+  channel: Channel;
+  /** When the message is, or was, to be sent; null if it was not scheduled. */
+  scheduledAt: string | null;
+  /** Your own identifier of the message. */
+  externalMessageId: string | null;
+  /** When the message was accepted. */
+  createdAt: string;
+}
+
+/** Response of `POST /v1/messages?dryRun=true`: the plan of the message. Nothing is stored or sent. */
+export interface DryRun {
+  /** Always true. */
+  dryRun: true;
+  /** Address of the recipient. */
+  to: string;
+  /** Address of the sender. */
+  from: string;
+  /** The channel that would be tried first; null if none can be. */
+  channel: Channel | null;
+  /** The provider instance that would send it first; null if none can. */
+  instanceId: string | null;
+  /** Why this channel and this instance. */
+  reason: string;
+  /** Every way considered, in the order in which they would be tried. */
+  hops: PlannedHop[];
+  /** Number of SMS segments of its text; null if no SMS can be sent, or without a text. */
+  segments: number | null;
+  /** Encoding of the SMS; null if no SMS can be sent. */
+  encoding: Encoding | null;
+  /** When the message would be sent, if it is scheduled. */
+  scheduledAt: string | null;
+  /** When the quiet hours that hold the message end; null if none hold it. */
+  quietUntil: string | null;
+}
+
 export const EFFECTS = [
   "slam",
   "loud",
@@ -161,15 +294,321 @@ export const EFFECTS = [
   "lasers",
   "fireworks",
 ] as const;
+
+export const ENCODINGS = ["GSM-7", "Latin-1", "UCS-2"] as const;
+
+/** Longest identifier of the caller's own, in characters. */
+export const EXTERNAL_ID_LENGTH_MAX = 255;
+
+/** Effect of an iMessage; ignored on SMS. */
 export type Effect = (typeof EFFECTS)[number];
 
-/** Reactions of iMessage. */
-export const REACTIONS = ["love", "like", "dislike", "laugh", "emphasize", "question"] as const;
-export type Reaction = (typeof REACTIONS)[number];
+/** Encoding of an SMS: seven bits of GSM 03.38, ISO 8859-1, or UTF-16. */
+export type Encoding = (typeof ENCODINGS)[number];
 
-/** The six reactions, and with a minus the removal of each. */
+/** Media that one message can have. */
+export const MEDIA_URLS_MAX = 20;
+
+export const MESSAGE_TYPES = ["text", "media", "carousel"] as const;
+
+/** A part of the text that names somebody in the conversation. */
+export interface Mention {
+  /** Phone number or e-mail address of the person. */
+  address: string;
+  /** Start of the part, in UTF-16 units. */
+  start: number;
+  /** Length of the part, in UTF-16 units. */
+  length: number;
+}
+
+/** Kind of a message. */
+export type MessageType = (typeof MESSAGE_TYPES)[number];
+
+export const OUTBOUND_STATUSES = [
+  "scheduled",
+  "queued",
+  "pending",
+  "sent",
+  "delivered",
+  "read",
+  "failed",
+  "cancelled",
+  "unsent",
+] as const;
+
+/** Status of an outbound message. `pending`: a provider was asked to send it and has not answered yet. */
+export type OutboundStatus = (typeof OUTBOUND_STATUSES)[number];
+
+/** One channel and instance that routing considers for a message. */
+export interface PlannedHop {
+  /** The channel. */
+  channel: Channel;
+  /** The provider instance; null if the channel has none. */
+  instanceId: string | null;
+  /** Whether the message would be tried this way. */
+  usable: boolean;
+  /** Why, or why not. */
+  reason: string;
+}
+
+/** Which channels to try, and when to give one up. */
+export interface Routing {
+  /** Channels in the order in which they are tried. */
+  preference?: Channel[];
+  /** Whether to try the next channel when one is given up. Default: true. */
+  fallback?: boolean;
+  /** Gives a channel up after this time without a delivery. Default: never, or as configured. */
+  fallbackAfterSeconds?: number;
+}
+
+/** Body of `POST /v1/messages/carousel`: exactly one of `to` and `chatId`. */
+export interface SendCarousel {
+  /** The recipient: a phone number, an iMessage e-mail, or a chat id. */
+  to?: string;
+  /** The chat to send to, in place of `to`. */
+  chatId?: string;
+  /** Alias of `chatId`, accepted in requests only. */
+  conversationId?: string;
+  /** One of your numbers. Default: the number of the newest conversation with the recipient, else your default number. */
+  from?: string;
+  /** Files to send (iMessage). */
+  attachments?: AttachmentInput[];
+  /** Id of the message that this one replies to. */
+  replyTo?: string;
+  /** Effect on the recipient's iPhone; ignored on SMS. */
+  effect?: Effect;
+  /** Parts of the text that name people in the conversation. */
+  mentions?: Mention[];
+  /** Whether to create a contact for the recipient if none exists. */
+  createContact?: boolean;
+  /** Which channels to try, and when to give one up. */
+  routing?: Routing;
+  /** When to send the message: ISO 8601 with an offset or `Z`, at most 30 days ahead. */
+  scheduledAt?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+  /** Your own identifier of the message: in events, and a filter. Need not be unique. */
+  externalMessageId?: string;
+  /** URL that receives every event of this message, whatever webhooks subscribe to. */
+  callbackUrl?: string;
+  /** Your own JSON object, returned unchanged: at most 50 keys and 16 KiB. */
+  metadata?: Metadata;
+  /** HTTPS URLs of 2 to 20 images. */
+  mediaUrls: string[];
+  /** Text to send with the images. */
+  text?: string;
+}
+
+/** Body of `POST /v1/messages`: exactly one of `to` and `chatId`, and a text, media or attachments. */
+export interface SendMessage {
+  /** The recipient: a phone number, an iMessage e-mail, or a chat id. */
+  to?: string;
+  /** The chat to send to, in place of `to`. */
+  chatId?: string;
+  /** Alias of `chatId`, accepted in requests only. */
+  conversationId?: string;
+  /** One of your numbers. Default: the number of the newest conversation with the recipient, else your default number. */
+  from?: string;
+  /** Files to send (iMessage). */
+  attachments?: AttachmentInput[];
+  /** Id of the message that this one replies to. */
+  replyTo?: string;
+  /** Effect on the recipient's iPhone; ignored on SMS. */
+  effect?: Effect;
+  /** Parts of the text that name people in the conversation. */
+  mentions?: Mention[];
+  /** Whether to create a contact for the recipient if none exists. */
+  createContact?: boolean;
+  /** Which channels to try, and when to give one up. */
+  routing?: Routing;
+  /** When to send the message: ISO 8601 with an offset or `Z`, at most 30 days ahead. */
+  scheduledAt?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+  /** Your own identifier of the message: in events, and a filter. Need not be unique. */
+  externalMessageId?: string;
+  /** URL that receives every event of this message, whatever webhooks subscribe to. */
+  callbackUrl?: string;
+  /** Your own JSON object, returned unchanged: at most 50 keys and 16 KiB. */
+  metadata?: Metadata;
+  /** Text and media. */
+  content?: {
+    /** 1 to 10,000 characters; optional if the message has media or attachments. */
+    text?: string;
+    /** HTTPS URLs of images; two or more make a carousel. */
+    mediaUrls?: string[];
+    /** Alias of `content.mediaUrls`, accepted in requests only. */
+    mediaUrl?: string;
+  };
+}
+
+/** Options of every request that sends a message. */
+export interface SendOptions {
+  /** One of your numbers. Default: the number of the newest conversation with the recipient, else your default number. */
+  from?: string;
+  /** Files to send (iMessage). */
+  attachments?: AttachmentInput[];
+  /** Id of the message that this one replies to. */
+  replyTo?: string;
+  /** Effect on the recipient's iPhone; ignored on SMS. */
+  effect?: Effect;
+  /** Parts of the text that name people in the conversation. */
+  mentions?: Mention[];
+  /** Whether to create a contact for the recipient if none exists. */
+  createContact?: boolean;
+  /** Which channels to try, and when to give one up. */
+  routing?: Routing;
+  /** When to send the message: ISO 8601 with an offset or `Z`, at most 30 days ahead. */
+  scheduledAt?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+  /** Your own identifier of the message: in events, and a filter. Need not be unique. */
+  externalMessageId?: string;
+  /** URL that receives every event of this message, whatever webhooks subscribe to. */
+  callbackUrl?: string;
+  /** Your own JSON object, returned unchanged: at most 50 keys and 16 KiB. */
+  metadata?: Metadata;
+}
+
+/** Longest text of a message, in characters. */
+export const TEXT_LENGTH_MAX = 10000;
+
+export const DIRECTIONS = ["outbound", "inbound"] as const;
+
+/** Direction of a message, as seen from your number. */
+export type Direction = (typeof DIRECTIONS)[number];
+
+/** Body of `PUT /v1/messages/:id`. */
+export interface EditMessage {
+  /** The new text. */
+  text?: string;
+  /** Alias of `text`, accepted in requests only. */
+  content?: {
+    /** Alias of `text`, accepted in requests only. */
+    text: string;
+  };
+  /** Text for phones that do not support edits. */
+  backwardsCompatibilityMessage?: string;
+}
+
+export const MESSAGE_ERROR_CODES = [
+  "NO_CHANNEL_AVAILABLE",
+  "REJECTED",
+  "IMESSAGE_SEND_FAILED",
+  "SMS_SEND_FAILED",
+  "EXPIRED",
+  "RECIPIENT_OPTED_OUT",
+  "OUTCOME_UNKNOWN",
+  "ATTACHMENT_FAILED",
+] as const;
+
+export const MESSAGE_STATUSES = [
+  "scheduled",
+  "queued",
+  "pending",
+  "sent",
+  "delivered",
+  "read",
+  "failed",
+  "cancelled",
+  "unsent",
+  "received",
+] as const;
+
+/** A message, as `GET /v1/messages/:id` returns it. */
+export interface Message {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Status of the message. */
+  status: MessageStatus;
+  /** Address of the recipient. */
+  to: string;
+  /** Address of the sender. */
+  from: string;
+  /** Channel that was used, or the planned one until one is used. */
+  channel: Channel;
+  /** When the message is, or was, to be sent; null if it was not scheduled. */
+  scheduledAt: string | null;
+  /** Your own identifier of the message. */
+  externalMessageId: string | null;
+  /** When the message was accepted. */
+  createdAt: string;
+  /** Whether you sent or received the message. */
+  direction: Direction;
+  /** The chat that the message belongs to. */
+  chatId: string | null;
+  /** Kind of the message. */
+  messageType: MessageType;
+  /** Text and media. */
+  content: {
+    /** The text; null if there is none. */
+    text: string | null;
+    /** HTTPS URLs of its images. */
+    mediaUrls: string[];
+  };
+  /** Files of the message. */
+  attachments: Attachment[];
+  /** Your own JSON object, as you sent it. */
+  metadata: Metadata | null;
+  /** Effect on the recipient's iPhone. */
+  effect: Effect | null;
+  /** Id of the message that this one replies to. */
+  replyTo: string | null;
+  /** Id of the message that this one replies to, if it is known here. */
+  parentMessageId: string | null;
+  /** Whether a channel was given up. */
+  fallbackTriggered: boolean;
+  /** The provider's id of the message. */
+  providerMessageId: string | null;
+  /** Why the message failed, or was sent without its files. */
+  errorCode: MessageErrorCode | null;
+  /** The same as `errorCode`, in words. */
+  errorMessage: string | null;
+  /** The provider's own error code. */
+  providerErrorCode: string | null;
+  /** Number of SMS segments; null on other channels. */
+  segments: number | null;
+  /** Encoding of the SMS; null on other channels. */
+  encoding: Encoding | null;
+  /** When a provider accepted the message. */
+  sentAt: string | null;
+  /** When the message reached the recipient's device. */
+  deliveredAt: string | null;
+  /** When the recipient opened the message. */
+  readAt: string | null;
+  /** When the record was last changed. */
+  updatedAt: string;
+  /** How often the message was retried by hand. */
+  retryCount: number;
+  /** Every status and channel that the message has had. */
+  timeline: TimelineEntry[];
+}
+
+/** Why a message failed. `ATTACHMENT_FAILED` also occurs on a message that was sent without its files. */
+export type MessageErrorCode = (typeof MESSAGE_ERROR_CODES)[number];
+
+/** A page of messages. */
+export interface MessageList {
+  /** The messages of this page. */
+  messages: Message[];
+  /** With `updatedAfter` only: ids of changed messages that are deleted. */
+  deleted?: string[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+/** Status of a message. An inbound message is `received`, and `unsent` once its sender unsent it. */
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+
+export const REACTIONS = ["love", "like", "dislike", "laugh", "emphasize", "question"] as const;
+
 export const REACTION_COMMANDS = [
-  ...REACTIONS,
+  "love",
+  "like",
+  "dislike",
+  "laugh",
+  "emphasize",
+  "question",
   "-love",
   "-like",
   "-dislike",
@@ -177,938 +616,1551 @@ export const REACTION_COMMANDS = [
   "-emphasize",
   "-question",
 ] as const;
-/** A reaction as `POST /v1/messages/:id/reactions` accepts it: one of the six or one emoji, with a minus to take it back. */
-export type ReactionCommand = (typeof REACTION_COMMANDS)[number] | (string & Record<never, never>);
 
-export const ATTACHMENT_SOURCES = ["url", "base64"] as const;
-
-/** A file to send (iMessage): by its HTTPS address, or its bytes as base64. */
-export interface AttachmentInput {
-  type: (typeof ATTACHMENT_SOURCES)[number];
-  url?: string;
-  data?: string;
-  mimeType?: string;
-  filename?: string;
-  isAudioMessage?: boolean;
-}
-
-/** A file of a message. `downloadUrl` needs no key; null where the file is not, or no longer, kept here. */
-export interface Attachment {
-  guid: string;
-  mimeType: string | null;
-  filename: string | null;
-  totalBytes: number | null;
-  downloadUrl: string | null;
-}
-
-/** A part of the text, in UTF-16 units, that names somebody in the conversation. */
-export interface Mention {
-  address: string;
-  start: number;
-  length: number;
-}
-
-/** What every request to send may say beside what it sends and to whom. */
-export interface SendOptions {
-  from?: string;
-  routing?: { preference?: Channel[]; fallback?: boolean; fallbackAfterSeconds?: number };
-  attachments?: AttachmentInput[];
-  /** The message that this one answers. */
-  replyTo?: string;
-  effect?: Effect;
-  mentions?: Mention[];
-  /** Makes a contact of the recipient, unless there is one. */
-  createContact?: boolean;
-  scheduledAt?: string;
-  idempotencyKey?: string;
-  externalMessageId?: string;
-  callbackUrl?: string;
-  metadata?: Metadata;
-}
-
-/** Body of `POST /v1/messages`: exactly one of `to` and `chatId`. `conversationId` and `mediaUrl` are synonyms. */
-export interface SendMessage extends SendOptions {
-  to?: string;
-  chatId?: string;
-  conversationId?: string;
-  content?: { text?: string; mediaUrls?: string[]; mediaUrl?: string };
-}
-
-/** Body of `POST /v1/messages/carousel`. */
-export interface SendCarousel extends SendOptions {
-  to?: string;
-  chatId?: string;
-  conversationId?: string;
-  mediaUrls: string[];
-  text?: string;
-}
-
-/** Body of `PUT /v1/messages/:id`. `content.text` is a synonym of `text`. */
-export interface EditMessage {
-  text?: string;
-  content?: { text: string };
-  backwardsCompatibilityMessage?: string;
-}
-
-/** Body of `PATCH /v1/messages/:id`, of a scheduled one: what is left out stays. `mediaUrls: []` takes the media out. */
-export interface UpdateMessage {
-  content?: { text?: string; mediaUrls?: string[]; mediaUrl?: string };
-  scheduledAt?: string;
-  metadata?: Metadata | null;
-}
-
-/** Body of `POST /v1/messages/:id/reactions`. `reaction` is a synonym of `type`. */
+/** Body of `POST /v1/messages/:id/reactions`. */
 export interface React {
+  /** One of the six reactions or one emoji; with a minus it removes the reaction. */
   type?: ReactionCommand;
+  /** Alias of `type`, accepted in requests only. */
   reaction?: ReactionCommand;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
   idempotencyKey?: string;
 }
 
+/** Response of `POST /v1/messages/:id/reactions`. */
 export interface Reacted {
+  /** The message. */
   messageId: string;
+  /** The reaction as requested; an emoji in its full form. */
   reaction: ReactionCommand;
 }
 
-/** Body of `POST /v1/messages/:id/retry`. `mayDuplicate` is asked for where the first hand-over may have worked. */
+/** A reaction of iMessage. */
+export type Reaction = (typeof REACTIONS)[number];
+
+/** One of the six reactions or one emoji; with a minus it removes the reaction. */
+export type ReactionCommand = (typeof REACTION_COMMANDS)[number] | (string & Record<never, never>);
+
+/** Body of `POST /v1/messages/:id/retry`. */
 export interface RetryMessage {
+  /** Accepts that the message may be sent twice; required after `OUTCOME_UNKNOWN`. */
   mayDuplicate?: boolean;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
   idempotencyKey?: string;
 }
 
-/** Answer of `POST /v1/messages`. */
-export interface AcceptedMessage {
-  id: string;
-  status: OutboundStatus;
-  to: string;
-  from: string;
-  channel: Channel;
-  scheduledAt: string | null;
-  externalMessageId: string | null;
-  createdAt: string;
-}
-
-/** How the text of an SMS is encoded: GSM 03.38's seven bits, ISO 8859-1, or UTF-16 (what SMS calls UCS-2). */
-export const ENCODINGS = ["GSM-7", "Latin-1", "UCS-2"] as const;
-export type Encoding = (typeof ENCODINGS)[number];
-
-/** One way that a message could take, as routing sees it: `usable` tells whether it would be tried, `reason` why. */
-export interface PlannedHop {
-  channel: Channel;
-  instanceId: string | null;
-  usable: boolean;
-  reason: string;
-}
-
-/** Answer of `POST /v1/messages?dryRun=true`: what would become of the message. Nothing is kept, and nothing sent. */
-export interface DryRun {
-  dryRun: true;
-  to: string;
-  from: string;
-  /** The channel that would be tried first; null where none can be. */
-  channel: Channel | null;
-  instanceId: string | null;
-  /** Why that channel and that instance. */
-  reason: string;
-  /** Every way considered, in the order they would be tried. */
-  hops: PlannedHop[];
-  /** Of the text as an SMS; null where no SMS could be sent. */
-  segments: number | null;
-  encoding: Encoding | null;
-  scheduledAt: string | null;
-  /** Until when quiet hours hold it back; null where they do not. */
-  quietUntil: string | null;
-}
-
-export const MESSAGE_TYPES = ["text", "media", "carousel"] as const;
-export type MessageType = (typeof MESSAGE_TYPES)[number];
-
-/** Answer of `POST /v1/messages/carousel`. */
-export interface AcceptedCarousel extends AcceptedMessage {
-  messageType: MessageType;
-  imageCount: number;
-}
-
+/** One step in the life of a message. */
 export interface TimelineEntry {
+  /** Status that the message reached. */
   status: MessageStatus;
+  /** When the message reached it. */
   at: string;
+  /** Channel that was used or planned. */
   channel: Channel;
+  /** Why, if there is a reason. */
   reason?: string;
+  /** The provider instance. */
   instanceId?: string;
 }
 
-export interface Message extends Omit<AcceptedMessage, "status"> {
-  direction: Direction;
-  /** An inbound message is `received`, which an outbound one never is. */
-  status: MessageStatus;
-  chatId: string | null;
-  messageType: MessageType;
-  content: { text: string | null; mediaUrls: string[] };
-  attachments: Attachment[];
-  metadata: Metadata | null;
-  effect: Effect | null;
-  replyTo: string | null;
-  parentMessageId: string | null;
-  fallbackTriggered: boolean;
-  providerMessageId: string | null;
-  errorCode: MessageErrorCode | null;
-  errorMessage: string | null;
-  providerErrorCode: string | null;
-  /** Segments and encoding of what went, or will go, out as an SMS; null on other channels. */
-  segments: number | null;
-  encoding: Encoding | null;
-  sentAt: string | null;
-  deliveredAt: string | null;
-  readAt: string | null;
-  updatedAt: string;
-  retryCount: number;
-  timeline: TimelineEntry[];
+/** Body of `PATCH /v1/messages/:id`, for a scheduled message: an absent field stays as it is. */
+export interface UpdateMessage {
+  /** Text and media. `mediaUrls: []` removes the media. */
+  content?: {
+    /** 1 to 10,000 characters; optional if the message has media or attachments. */
+    text?: string;
+    /** HTTPS URLs of images; two or more make a carousel. */
+    mediaUrls?: string[];
+    /** Alias of `content.mediaUrls`, accepted in requests only. */
+    mediaUrl?: string;
+  };
+  /** When to send the message: ISO 8601 with an offset or `Z`, at most 30 days ahead. */
+  scheduledAt?: string;
+  /** Your own JSON object, which replaces the present one; null removes it. */
+  metadata?: Metadata | null;
 }
 
-export interface MessageList {
-  messages: Message[];
-  /** With `updatedAfter` only: ids of changed messages that are deleted. */
-  deleted?: string[];
+export const FALLBACK_REASONS = ["NOT_REACHABLE", "REJECTED", "NO_DELIVERY"] as const;
+
+/** Why a channel was given up. */
+export type FallbackReason = (typeof FALLBACK_REASONS)[number];
+
+/** `data` of `message.inbound`. */
+export type InboundEventData = {
+  /** The message. */
+  messageId: string;
+  /** Address of the sender. */
+  from: string;
+  /** Address of the recipient. */
+  to: string;
+  /** The text; null if there is none. */
+  text: string | null;
+  /** Channel that was used, or the planned one until one is used. */
+  channel: Channel;
+  /** Number of the event within its message, from 1: order events by it. */
+  sequence: number;
+  /** Correlation id of the request that led to the event. */
+  correlationId: string;
+  /** When the message is, or was, to be sent. */
+  scheduledAt?: string;
+  /** When the message reached the recipient's device. */
+  deliveredAt?: string;
+  /** When the recipient opened the message. */
+  readAt?: string;
+  /** Why the message failed, or was sent without its files. */
+  errorCode?: MessageErrorCode;
+  /** Why the message failed, with a sentence for people. */
+  error?: {
+    /** The same as `errorCode`. */
+    code: MessageErrorCode;
+    /** Explanation for people; its wording may change. */
+    message: string;
+  };
+  /** Whether the message may have been sent although it failed. */
+  mayHaveBeenSent?: boolean;
+  /** The channel that was given up. */
+  fallbackFrom?: Channel;
+  /** Why. */
+  reason?: string;
+  /** When the message was last edited. */
+  editedAt?: string;
+  /** Id of the message that this one replies to. */
+  parentMessageId: string | null;
+  /** Files of the message. */
+  attachments: Attachment[];
+  /** The group that received the message; absent for a one-to-one thread. */
+  chatId?: string;
+};
+
+/** `data` of every `message.*` event of an outbound message. */
+export type MessageEventData = {
+  /** The message. */
+  messageId: string;
+  /** Address of the sender. */
+  from: string;
+  /** Address of the recipient. */
+  to: string;
+  /** The text; null if there is none. */
+  text: string | null;
+  /** Channel that was used, or the planned one until one is used. */
+  channel: Channel;
+  /** Number of the event within its message, from 1: order events by it. */
+  sequence: number;
+  /** Correlation id of the request that led to the event. */
+  correlationId: string;
+  /** When the message is, or was, to be sent. */
+  scheduledAt?: string;
+  /** When the message reached the recipient's device. */
+  deliveredAt?: string;
+  /** When the recipient opened the message. */
+  readAt?: string;
+  /** Why the message failed, or was sent without its files. */
+  errorCode?: MessageErrorCode;
+  /** Why the message failed, with a sentence for people. */
+  error?: {
+    /** The same as `errorCode`. */
+    code: MessageErrorCode;
+    /** Explanation for people; its wording may change. */
+    message: string;
+  };
+  /** Whether the message may have been sent although it failed. */
+  mayHaveBeenSent?: boolean;
+  /** The channel that was given up. */
+  fallbackFrom?: Channel;
+  /** Why. */
+  reason?: string;
+  /** When the message was last edited. */
+  editedAt?: string;
+  /** Id of the message that this one replies to. */
+  parentMessageId?: string;
+  /** Files of the message. */
+  attachments?: Attachment[];
+  /** Your own identifier of the message. */
+  externalMessageId?: string;
+  /** The provider's id; absent until the provider has accepted the message. */
+  providerMessageId?: string;
+  /** Your own JSON object, as you sent it. */
+  metadata?: Metadata;
+  /** Status of the message. */
+  status: OutboundStatus;
+};
+
+/** `data` of `message.reaction`. */
+export type ReactionEventData = {
+  /** The message that was reacted to; null if it is not known here. */
+  messageId: string | null;
+  /** The reaction. */
+  reaction: {
+    /** The reaction; `remove` when the contact removed it. */
+    type: "love" | "like" | "dislike" | "laugh" | "emphasize" | "question" | "remove";
+    /** The emoji, if it is not one of the six reactions. */
+    emoji?: string;
+    /** The same as `messageId`. */
+    targetMessageId: string | null;
+    /** The line that phones without support for reactions show. */
+    content: string;
+  };
+  /** Address of the sender. */
+  from: string;
+  /** Address of the recipient. */
+  to: string;
+  /** Channel that was used, or the planned one until one is used. */
+  channel: Channel;
+  /** Number of the event within its message, from 1: order events by it. */
+  sequence: number;
+  /** Correlation id of the request that led to the event. */
+  correlationId: string;
+  /** Your own identifier of the message. */
+  externalMessageId?: string;
+  /** The provider's id of the message, if the message is outbound. */
+  providerMessageId?: string;
+  /** Your own JSON object, as you sent it. */
+  metadata?: Metadata;
+};
+
+/** `data` of `message.edited`, `message.unsent` and `message.deleted`. */
+export type RevisionEventData = {
+  /** The message. */
+  messageId: string;
+  /** Address of the sender. */
+  from: string;
+  /** Address of the recipient. */
+  to: string;
+  /** The text; null if there is none. */
+  text: string | null;
+  /** Channel that was used, or the planned one until one is used. */
+  channel: Channel;
+  /** Number of the event within its message, from 1: order events by it. */
+  sequence: number;
+  /** Correlation id of the request that led to the event. */
+  correlationId: string;
+  /** When the message is, or was, to be sent. */
+  scheduledAt?: string;
+  /** When the message reached the recipient's device. */
+  deliveredAt?: string;
+  /** When the recipient opened the message. */
+  readAt?: string;
+  /** Why the message failed, or was sent without its files. */
+  errorCode?: MessageErrorCode;
+  /** Why the message failed, with a sentence for people. */
+  error?: {
+    /** The same as `errorCode`. */
+    code: MessageErrorCode;
+    /** Explanation for people; its wording may change. */
+    message: string;
+  };
+  /** Whether the message may have been sent although it failed. */
+  mayHaveBeenSent?: boolean;
+  /** The channel that was given up. */
+  fallbackFrom?: Channel;
+  /** Why. */
+  reason?: string;
+  /** When the message was last edited. */
+  editedAt?: string;
+  /** Id of the message that this one replies to. */
+  parentMessageId?: string;
+  /** Files of the message. */
+  attachments?: Attachment[];
+  /** Your own identifier of the message. */
+  externalMessageId?: string;
+  /** The provider's id; absent until the provider has accepted the message. */
+  providerMessageId?: string;
+  /** Your own JSON object, as you sent it. */
+  metadata?: Metadata;
+  /** Status of an outbound message; absent for an inbound one. */
+  status?: OutboundStatus;
+};
+
+/** Body of `POST /v1/chats/:id/participants`. */
+export interface AddParticipant {
+  /** Phone number or iMessage e-mail of the participant. */
+  participant?: string;
+  /** Alias of `participant`, accepted in requests only. */
+  phoneNumber?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** A conversation. `guid`, `chatId` and `conversationId` equal `id`. */
+export interface Chat {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** The same as `id`. */
+  guid: string;
+  /** The same as `id`. */
+  chatId: string;
+  /** The same as `id`. */
+  conversationId: string;
+  /** Name of the group; null for a one-to-one thread. */
+  name: string | null;
+  /** Addresses of everybody in the chat except you. */
+  participants: string[];
+  /** Whether the chat is a group. */
+  isGroup: boolean;
+  /** Your number in the chat. */
+  from: string;
+  /** Channel of the chat. */
+  channel: Channel;
+  /** When the last message was sent or received. */
+  lastMessageAt: string | null;
+  /** When the record was created. */
+  createdAt: string;
+  /** When the record was last changed. */
+  updatedAt: string;
+}
+
+/** `data` of `chat.*` events. */
+export type ChatEventData = {
+  /** The group. */
+  chatId: string;
+  /** Address of the participant who was added, left or was removed. */
+  participant?: string;
+  /** The new name; null when the name was removed. */
+  title?: string | null;
+  /** Address of the person who made the change; null if it is not known. */
+  actor: string | null;
+  /** Your number in the group. */
+  to: string;
+  /** Channel of the group. */
+  channel: Channel;
+};
+
+/** A page of chats. */
+export interface ChatList {
+  /** The chats of this page. */
+  chats: Chat[];
+  /** Where the list continues. */
   pagination: Pagination;
 }
 
-/** What a receiver gets, what the event list answers: `id` is the key to deduplicate by. */
-export interface Event<Data = Record<string, unknown>> {
+/** Body of `POST /v1/chats/groups`. */
+export interface CreateGroup {
+  /** Name of the group. */
+  name?: string;
+  /** 2 to 32 phone numbers or iMessage e-mails. */
+  participants: string[];
+  /** One of your numbers. Default: your default number. */
+  from?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+export const GROUP_MAX = 32;
+
+/** Participants of a group beside your own number. */
+export const GROUP_MIN = 2;
+
+/** Longest name of a group, in characters. */
+export const GROUP_NAME_LENGTH_MAX = 200;
+
+/** Body of `PUT /v1/chats/:id/name`. */
+export interface RenameChat {
+  /** The new name. */
+  name: string;
+}
+
+/** Body of `POST /v1/chats/:id/typing`; without a body: `start`. */
+export interface SetTyping {
+  /** Whether you start or stop typing. Default: `start`. */
+  status?: TypingStatus;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+export const TYPING_STATUSES = ["start", "stop"] as const;
+
+/** Response of `POST /v1/chats/:id/typing`. */
+export interface Typing {
+  /** The chat. */
+  chatId: string;
+  /** Whether you are typing. */
+  status: TypingStatus;
+}
+
+/** `data` of `typing.indicator`. */
+export type TypingEventData = {
+  /** The chat. */
+  chatId: string;
+  /** The same as `chatId`. */
+  chatGuid: string;
+  /** Address of the contact who types. */
+  from: string;
+  /** Your number. */
+  to: string;
+  /** Channel of the chat. */
+  channel: Channel;
+  /** Whether the contact is typing. */
+  typing: boolean;
+};
+
+/** Whether typing starts or stops. */
+export type TypingStatus = (typeof TYPING_STATUSES)[number];
+
+/** A contact. */
+export interface Contact {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Given name. */
+  firstName: string | null;
+  /** Family name. */
+  lastName: string | null;
+  /** Phone number in E.164 form. */
+  phoneNumber: string | null;
+  /** E-mail address that iMessage knows. */
+  email: string | null;
+  /** Company. */
+  company: string | null;
+  /** Your own words to find the contact by. */
+  tags: string[];
+  /** Your own JSON object, as you sent it. */
+  metadata: Metadata | null;
+  /** When a message was last sent to or received from one of its addresses. */
+  lastContactedAt: string | null;
+  /** When the record was created. */
+  createdAt: string;
+  /** When the record was last changed. */
+  updatedAt: string;
+}
+
+/** A page of contacts. */
+export interface ContactList {
+  /** The contacts of this page. */
+  contacts: Contact[];
+  /** Position of the page in the list. */
+  pagination: {
+    /** Number of contacts that match. */
+    total: number;
+    /** The most contacts on a page. */
+    limit: number;
+    /** Number of contacts that were skipped. */
+    offset: number;
+    /** Whether there is another page. */
+    hasMore: boolean;
+  };
+}
+
+/** Body of `POST /v1/contacts`: at least one of `phoneNumber` and `email`. */
+export interface CreateContact {
+  /** Given name. */
+  firstName?: string | null;
+  /** Family name. */
+  lastName?: string | null;
+  /** Phone number in E.164 form. */
+  phoneNumber?: string | null;
+  /** E-mail address that iMessage knows. */
+  email?: string | null;
+  /** Company. */
+  company?: string | null;
+  /** Your own words to find the contact by. */
+  tags?: string[];
+  /** Your own JSON object, returned unchanged: at most 50 keys and 16 KiB. */
+  metadata?: Metadata | null;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/contacts/bulk`. */
+export interface CreateContacts {
+  /** 1 to 100 contacts, without an `idempotencyKey` of their own. */
+  contacts: UpdateContact[];
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Response of `POST /v1/contacts/bulk`. */
+export interface CreatedContacts {
+  /** Number of contacts that were created. */
+  created: number;
+  /** Number of contacts that were not. */
+  failed: number;
+  /** The contacts that were not created, and why. */
+  errors: {
+    /** Position of the contact in the request, from 0. */
+    index: number;
+    /** What is wrong. */
+    error: string;
+  }[];
+}
+
+/** Body of `DELETE /v1/contacts/bulk`. */
+export interface DeleteContacts {
+  /** 1 to 100 ids of contacts. */
+  ids: string[];
+}
+
+/** Response of `DELETE /v1/contacts/:id`. */
+export interface DeletedContact {
+  /** Id of the deleted record. */
+  id: string;
+  /** Always true. */
+  deleted: true;
+  /** With `erase=true` only: when everything was erased; null until then. */
+  erasedAt?: string | null;
+}
+
+/** Response of `DELETE /v1/contacts/bulk`. */
+export interface DeletedContacts {
+  /** Number of contacts that were deleted. */
+  deleted: number;
+}
+
+/** Response of `GET /v1/contacts/:phone/facetime`. */
+export interface FacetimeAvailability {
+  /** The address, as requested. */
+  phoneNumber: string;
+  /** Whether the contact can be called by FaceTime. */
+  available: boolean;
+  /** Whether the response comes from a cache. */
+  cached: boolean;
+}
+
+/** Response of `GET /v1/contacts/:phone/focus`. */
+export interface Focus {
+  /** The address, as requested. */
+  phoneNumber: string;
+  /** Whether the contact silences notifications; false if that is not known. */
+  focused: boolean;
+  /** The same as `focused`. */
+  focusActive: boolean;
+  /** Name of the focus mode, if it is known. */
+  focusMode?: string;
+  /** Whether the response comes from a cache. */
+  cached: boolean;
+}
+
+/** Response of `GET /v1/capabilities/:phone`. */
+export interface PhoneCapabilities {
+  /** The address, as requested. */
+  phoneNumber: string;
+  /** Which services reach the address. */
+  capabilities: {
+    /** Whether iMessage reaches the address. */
+    imessage: boolean;
+    /** Whether SMS reaches the address. */
+    sms: boolean;
+    /** Whether FaceTime reaches the address. */
+    facetime: boolean;
+  };
+  /** The same as `capabilities.imessage`. */
+  iMessage: boolean;
+  /** The channel to send by; null if no channel reaches the address. */
+  recommendedChannel: Channel | null;
+  /** When a provider was last asked. */
+  lastChecked: string;
+  /** Whether the response comes from a cache. */
+  cached: boolean;
+  /** Whether the contact silences notifications; false if that is not known. */
+  focused: boolean;
+  /** Name of the focus mode, if it is known. */
+  focusMode?: string;
+}
+
+/** Body of `PUT /v1/contacts/:id`: an absent field stays as it is, null removes the value. */
+export interface UpdateContact {
+  /** Given name. */
+  firstName?: string | null;
+  /** Family name. */
+  lastName?: string | null;
+  /** Phone number in E.164 form. */
+  phoneNumber?: string | null;
+  /** E-mail address that iMessage knows. */
+  email?: string | null;
+  /** Company. */
+  company?: string | null;
+  /** Your own words to find the contact by. */
+  tags?: string[];
+  /** Your own JSON object, returned unchanged: at most 50 keys and 16 KiB. */
+  metadata?: Metadata | null;
+}
+
+export const OPT_OUT_SOURCES = ["keyword", "api"] as const;
+
+/** A contact that has opted out of messages from a number. */
+export interface OptOut {
+  /** The customer's number. */
+  number: string;
+  /** Address of the contact. */
+  contact: string;
+  /** `keyword`: the contact wrote it. `api`: it was added here. */
+  source: "keyword" | "api";
+  /** The word that the contact wrote; null if the opt-out was added here. */
+  keyword: string | null;
+  /** When the record was created. */
+  createdAt: string;
+}
+
+/** A page of opt-outs. */
+export interface OptOutList {
+  /** The opt-outs of this page. */
+  optOuts: OptOut[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+export const AMOUNT_MAX = 999999.99;
+
+/** Bounds of an amount, in dollars. */
+export const AMOUNT_MIN = 0.01;
+
+export const PAYMENT_EVIDENCE = ["apple_cash", "text"] as const;
+
+export const PAYMENT_STATUSES = ["pending", "paid", "cancelled", "expired"] as const;
+
+/** Proof of a payment: a payment that the phone saw, or a sentence about one. */
+export type PaymentEvidence = (typeof PAYMENT_EVIDENCE)[number];
+
+/** A request for a payment. */
+export type PaymentRequest = {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** The message that asks for the payment. */
+  messageId: string;
+  /** Address of the contact who is to pay. */
+  to: string;
+  /** Your number. */
+  from: string;
+  /** Dollars with two decimals. */
+  amount: string;
+  /** US dollars. */
+  currency: "USD";
+  /** What the payment is for. */
+  note: string | null;
+  /** Status of the payment request. */
+  status: PaymentStatus;
+  /** Your own JSON object, as you sent it. */
+  metadata: Metadata | null;
+  /** The message that paid the request, and the kind of proof; null until then. */
+  paidBy: {
+    /** The message that carries the payment. */
+    messageId: string;
+    /** Kind of proof. */
+    evidence: PaymentEvidence;
+  } | null;
+  /** Why the request was cancelled, if there is a reason. */
+  reason: string | null;
+  /** When the request expires. */
+  expiresAt: string;
+  /** When the request was paid. */
+  paidAt: string | null;
+  /** When the request was cancelled. */
+  cancelledAt: string | null;
+  /** When the record was created. */
+  createdAt: string;
+  /** When the record was last changed. */
+  updatedAt: string;
+};
+
+/** A page of payment requests. */
+export interface PaymentRequestList {
+  /** The payment requests of this page. */
+  requests: PaymentRequest[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+/** Status of a payment request. */
+export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
+
+/** Body of `POST /v1/payments/request`. */
+export interface RequestPayment {
+  /** The contact who is to pay: a phone number or iMessage e-mail. */
+  to: string;
+  /** One of your numbers. Default: your default number. */
+  from?: string;
+  /** Dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string. */
+  amount: number | string;
+  /** US dollars. */
+  currency?: "USD";
+  /** What the payment is for. */
+  note?: string;
+  /** URL that receives every event of this payment request, whatever webhooks subscribe to. */
+  callbackUrl?: string;
+  /** Your own JSON object, returned unchanged: at most 50 keys and 16 KiB. */
+  metadata?: Metadata;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+  /** How long the request stays open. Default: 30 days. */
+  expiresInSeconds?: number;
+}
+
+export const CALL_STATUSES = ["incoming", "answered", "disconnected", "missed", "rejected", "failed"] as const;
+
+/** A FaceTime call that was detected on one of your numbers. */
+export interface Call {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** The phone's own id of the call. */
+  callUuid: string;
+  /** Address of the person who calls. */
+  from: string;
+  /** Address of the other end. */
+  caller: string;
+  /** Address of the other end. */
+  address: string;
+  /** Your number. */
+  to: string;
+  /** Whether the call is without video. */
+  isAudio: boolean;
+  /** Whether the call is with video. */
+  isVideo: boolean;
+  /** Whether you are calling. */
+  isOutgoing: boolean;
+  /** Status of the call. */
+  status: CallStatus;
+  /** Every status that the call has had. */
+  history: {
+    /** Status that the call reached. */
+    status: CallStatus;
+    /** When it reached it. */
+    at: string;
+  }[];
+  /** When the record was created. */
+  createdAt: string;
+  /** When the record was last changed. */
+  updatedAt: string;
+}
+
+/** `data` of `facetime.*` events. */
+export type CallEventData = {
+  /** The call. */
+  callId: string;
+  /** The phone's own id of the call. */
+  callUuid: string;
+  /** Address of the person who calls. */
+  from: string;
+  /** Address of the other end. */
+  caller: string;
+  /** Address of the other end. */
+  address: string;
+  /** Your number. */
+  to: string;
+  /** Whether the call is without video. */
+  isAudio: boolean;
+  /** Whether the call is with video. */
+  isVideo: boolean;
+  /** Whether you are calling. */
+  isOutgoing: boolean;
+  /** Status of the call. */
+  status: CallStatus;
+};
+
+/** A page of calls. */
+export interface CallList {
+  /** The calls of this page. */
+  calls: Call[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+/** Status of a FaceTime call. */
+export type CallStatus = (typeof CALL_STATUSES)[number];
+
+/** One attempt to deliver an event. */
+export interface Attempt {
+  /** When the attempt was made. */
+  at: string;
+  /** HTTP status of the receiver's response; null without a response. */
+  status: number | null;
+  /** Duration of the attempt in milliseconds. */
+  durationMs: number;
+  /** First 1 KiB of the receiver's response body. */
+  response: string | null;
+  /** Why there was no response; null if there was one. */
+  error: string | null;
+}
+
+/** Body of `POST /v1/webhooks`. */
+export interface CreateWebhook {
+  /** URL that receives the events: HTTPS, and a public address. */
+  url: string;
+  /** Event types to deliver; `*` is every type. */
+  events: EventFilter[];
+  /** Signing secret, 1 to 256 characters of printable ASCII. Default: a generated one. */
+  secret?: string;
+  /** Display name. */
+  name?: string;
+  /** Most attempts in flight at once, 1 to 256. Default: `TB_WEBHOOK_CONCURRENCY` (64). */
+  maxInFlight?: number;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+export const DELIVERY_STATUSES = ["pending", "succeeded", "exhausted", "cancelled"] as const;
+
+/** The delivery of one event to one URL. */
+export interface Delivery {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** The event. */
+  eventId: string;
+  /** Type of the event. */
+  eventType: EventType;
+  /** The message that the event is about; null if it is about none. */
+  messageId: string | null;
+  /** The endpoint; null for a `callbackUrl`. */
+  webhookId: string | null;
+  /** URL that receives the event. */
+  url: string;
+  /** Status of the delivery. */
+  status: DeliveryStatus;
+  /** Every attempt so far. */
+  attempts: Attempt[];
+  /** When the next attempt is due; null if there will be none. */
+  nextAttemptAt: string | null;
+  /** When the record was created. */
+  createdAt: string;
+}
+
+/** A page of deliveries. */
+export interface DeliveryList {
+  /** The deliveries of this page. */
+  deliveries: Delivery[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+/** Status of a delivery. */
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** Body of `POST /v1/webhooks/:id/replay`. */
+export interface Replay {
+  /** Start of the period. */
+  since: string;
+  /** End of the period, exclusive. Default: now. */
+  until?: string;
+  /** Only events of these types. Default: every type. */
+  types?: EventType[];
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Response of `POST /v1/webhooks/:id/replay`. */
+export interface Replayed {
+  /** Number of deliveries that were created. */
+  deliveries: number;
+}
+
+/** Body of the routes that rotate a signing secret. */
+export interface RotateSecret {
+  /** How long the old secret keeps signing. Default: 0; at most 7 days. */
+  gracePeriodSeconds?: number;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `PUT /v1/webhooks`. */
+export interface SetWebhook {
+  /** URL that receives the events: HTTPS, and a public address. */
+  url: string;
+  /** Event types to deliver; `*` is every type. */
+  events: EventFilter[];
+  /** Signing secret, 1 to 256 characters of printable ASCII. Default: the present one, or a generated one. */
+  secret?: string;
+  /** Most attempts in flight at once, 1 to 256. Default: unchanged, or `TB_WEBHOOK_CONCURRENCY` (64) for a new endpoint. */
+  maxInFlight?: number;
+}
+
+/** Response of a webhook test: the delivery after its first attempt, or after 5 s without one. */
+export interface TestedDelivery {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** The event. */
+  eventId: string;
+  /** Type of the event. */
+  eventType: EventType;
+  /** The message that the event is about; null if it is about none. */
+  messageId: string | null;
+  /** The endpoint; null for a `callbackUrl`. */
+  webhookId: string | null;
+  /** URL that receives the event. */
+  url: string;
+  /** Status of the delivery. */
+  status: DeliveryStatus;
+  /** Every attempt so far. */
+  attempts: Attempt[];
+  /** When the next attempt is due; null if there will be none. */
+  nextAttemptAt: string | null;
+  /** When the record was created. */
+  createdAt: string;
+  /** Whether the receiver responded with a 2xx status. */
+  delivered: boolean;
+  /** HTTP status of the receiver's response; null if there is none yet. */
+  responseStatus: number | null;
+}
+
+/** Body of `PATCH /v1/webhooks/:id`: an absent field stays as it is. */
+export interface UpdateWebhook {
+  /** URL that receives the events: HTTPS, and a public address. */
+  url?: string;
+  /** Event types to deliver; `*` is every type. */
+  events?: EventFilter[];
+  /** Display name; null removes it. */
+  name?: string | null;
+  /** New signing secret, from the next attempt on. */
+  secret?: string;
+  /** Whether events are delivered; false pauses the endpoint. */
+  active?: boolean;
+  /** Most attempts in flight at once, 1 to 256, from the next attempt on. */
+  maxInFlight?: number;
+}
+
+/** An endpoint that receives events. */
+export interface Webhook {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Display name. */
+  name: string | null;
+  /** URL that receives the events. */
+  url: string;
+  /** Event types that are delivered; `*` is every type. */
+  events: EventFilter[];
+  /** Whether events are delivered. */
+  active: boolean;
+  /** Whether this is the primary endpoint, the one of `PUT /v1/webhooks`. */
+  primary: boolean;
+  /** Most attempts in flight at once. Delivery starts with 4 and adds more while the endpoint responds within 5 s. */
+  maxInFlight: number;
+  /** When the record was created. */
+  createdAt: string;
+  /** When the record was last changed. */
+  updatedAt: string;
+  /** Signing secret; only in the response that generated it. */
+  secret?: string;
+}
+
+/** `data` of `webhook.test`. */
+export type WebhookTestData = {
+  /** A sentence that says that this is a test. */
+  message: string;
+  /** The endpoint. */
+  webhookId: string;
+  /** The customer. */
+  customerId: string;
+};
+
+/** Body of `POST /v1/admin/customers/:id/numbers`: exactly one of `phoneNumber` and `email`. */
+export interface AddNumber {
+  /** Phone number in E.164 form. */
+  phoneNumber?: string;
+  /** E-mail address that iMessage knows. */
+  email?: string;
+  /** Provider that carries the number. */
+  provider: ProviderName;
+  /** The provider instance. Default: the only instance of the provider. */
+  instanceId?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/admin/customers`. */
+export interface CreateCustomer {
+  /** Display name. */
+  name: string;
+  /** E-mail address of the customer. */
+  email?: string;
+  /** Company. */
+  company?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** A customer. */
+export interface Customer {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Display name. */
+  name: string;
+  /** E-mail address of the customer. */
+  email: string | null;
+  /** Company. */
+  company: string | null;
+  /** When the record was created. */
+  createdAt: string;
+}
+
+/** A page of customers. */
+export interface CustomerList {
+  /** The customers of this page. */
+  customers: Customer[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+/** A number of a customer, as admin routes return it. */
+export interface CustomerNumber {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Phone number in E.164 form. */
+  phoneNumber: string | null;
+  /** E-mail address that iMessage knows. */
+  email: string | null;
+  /** Provider that carries the number. */
+  provider: ProviderName;
+  /** The provider instance. */
+  instanceId: string;
+  /** Channels of the number. */
+  capabilities: {
+    /** Whether the number sends iMessages. */
+    imessage: boolean;
+    /** Whether the number sends SMS. */
+    sms: boolean;
+  };
+  /** Whether the number is used when a request has no `from`. */
+  isDefault: boolean;
+  /** When the record was created. */
+  createdAt: string;
+}
+
+/** A customer with its numbers. */
+export interface CustomerWithNumbers {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Display name. */
+  name: string;
+  /** E-mail address of the customer. */
+  email: string | null;
+  /** Company. */
+  company: string | null;
+  /** When the record was created. */
+  createdAt: string;
+  /** The customer's numbers. */
+  numbers: CustomerNumber[];
+  /** Problems for the operator to fix, such as a signing secret under 16 characters. */
+  warnings: string[];
+}
+
+/** A number, as its customer sees it. */
+export interface OwnNumber {
+  /** Phone number in E.164 form. */
+  phoneNumber: string | null;
+  /** E-mail address that iMessage knows. */
+  email: string | null;
+  /** Name of the provider instance. */
+  instanceName: string;
+  /** Whether the number is used when a request has no `from`. */
+  isDefault: boolean;
+  /** Health of the provider instance. */
+  healthStatus: HealthStatus;
+}
+
+/** When a customer's messages wait, by the clock of each recipient. */
+export interface QuietHours {
+  /** When the quiet hours start, as `HH:MM`. */
+  start: string;
+  /** When the quiet hours end; before `start` it is on the next day. */
+  end: string;
+  /** Time zone of recipients whose number does not tell theirs; null is UTC. */
+  timeZone: string | null;
+}
+
+/** The instance that carries SMS to numbers with a prefix. */
+export interface Route {
+  /** Start of the recipient's number; `+` is every number. */
+  prefix: string;
+  /** The provider instance that carries the SMS. */
+  instanceId: string;
+}
+
+/** Body of `PUT /v1/admin/customers/:id/quiet-hours`. */
+export interface SetQuietHours {
+  /** When the quiet hours start, as `HH:MM`. */
+  start: string;
+  /** When the quiet hours end, as `HH:MM`; before `start` it is on the next day. */
+  end: string;
+  /** IANA time zone of recipients whose number does not tell theirs. Default: UTC. If a country has several zones and this is none of them, messages wait while it is quiet in any. */
+  timeZone?: string;
+}
+
+/** Body of `POST /v1/admin/keys`. A `messages` key needs `customerId` or `customerEmail`. */
+export interface CreateKey {
+  /** Display name. */
+  name: string;
+  /** The customer; or give `customerEmail`. */
+  customerId?: string;
+  /** The customer, by e-mail address. */
+  customerEmail?: string;
+  /** `messages` for a customer, or `admin`. Default: `messages`. */
+  scope?: KeyScope;
+  /** Permissions of a `messages` key. Default: all of them. */
+  permissions?: KeyPermission[];
+  /** Rate limit of the key. Default: that of the service. */
+  rateLimit?: RateLimit;
+  /** When the key expires. Default: never. */
+  expiresAt?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+export const KEY_PERMISSIONS = ["read", "send", "webhooks"] as const;
+
+export const KEY_SCOPES = ["messages", "admin"] as const;
+
+/** An API key. */
+export interface Key {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Display name. */
+  name: string;
+  /** The customer; null for an admin key. */
+  customerId: string | null;
+  /** `messages` for a customer, or `admin`. */
+  scope: KeyScope;
+  /** Permissions of the key; empty for an admin key. */
+  permissions: KeyPermission[];
+  /** Last four characters of the key. */
+  last4: string;
+  /** Rate limit of the key; null if it has that of the service. */
+  rateLimit: RateLimit | null;
+  /** When the record was created. */
+  createdAt: string;
+  /** When the key was last used; null if it never was. */
+  lastUsedAt: string | null;
+  /** When the key expires; null if it never does. */
+  expiresAt: string | null;
+  /** When the key was revoked; null while it is not. */
+  revokedAt: string | null;
+  /** Id of the key that replaces this one. */
+  replacedBy: string | null;
+  /** The key itself; only in the response that created it. */
+  key?: string;
+}
+
+/** A page of keys. */
+export interface KeyList {
+  /** The keys of this page. */
+  keys: Key[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+/** Permission of a customer's key: read, change messages and records, configure webhooks. */
+export type KeyPermission = (typeof KEY_PERMISSIONS)[number];
+
+/** Scope of a key: a customer's routes, or `/v1/admin`. */
+export type KeyScope = (typeof KEY_SCOPES)[number];
+
+/** A rate limit: so many requests in each window. */
+export interface RateLimit {
+  /** Requests in one window. */
+  limit: number;
+  /** Length of a window in seconds. */
+  windowSeconds: number;
+}
+
+/** Body of `POST /v1/admin/keys/:id/rotate`. */
+export interface RotateKey {
+  /** How long the old key keeps working. Default: one day. */
+  gracePeriodSeconds?: number;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/admin/instances`. */
+export interface CreateInstance {
+  /** Display name. */
+  name: string;
+  /** The provider. */
+  provider: ProviderName;
+  /** Settings of the provider. */
+  config: Record<string, unknown>;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+export const HEALTH_STATUSES = ["healthy", "degraded", "unhealthy", "unknown"] as const;
+
+/** Health of a provider instance. */
+export type HealthStatus = (typeof HEALTH_STATUSES)[number];
+
+/** A provider instance. `config` is without its secrets. */
+export interface Instance {
+  /** Opaque id; ids sort by creation. */
+  id: string;
+  /** Display name. */
+  name: string;
+  /** The provider. */
+  provider: ProviderName;
+  /** Settings of the provider, without its secrets. */
+  config: Record<string, unknown>;
+  /** Health of the instance. */
+  health: HealthStatus;
+  /** Problems for the operator to fix, in words. */
+  warnings: string[];
+  /** URL to configure at the provider, which calls it with what happens; null if it needs none. */
+  hookUrl: string | null;
+  /** When the record was created. */
+  createdAt: string;
+  /** When the record was last changed. */
+  updatedAt: string;
+}
+
+/** A page of instances. */
+export interface InstanceList {
+  /** The instances of this page. */
+  instances: Instance[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+export const PROVIDERS = ["sandbox", "bluebubbles", "smpp", "twilio"] as const;
+
+/** A provider. */
+export type ProviderName = (typeof PROVIDERS)[number];
+
+/** Body of `PATCH /v1/admin/instances/:id`: what `config` names is changed, the rest stays. */
+export interface UpdateInstance {
+  /** Display name. */
+  name?: string;
+  /** Settings of the provider. */
+  config?: Record<string, unknown>;
+}
+
+/** Response of `GET /v1/admin/usage`. */
+export interface Usage {
+  /** The key that the usage is of; null if it is of several. */
+  key: {
+    /** Id of the key. */
+    id: string;
+    /** Display name. */
+    name: string;
+  } | null;
+  /** Start and end. */
+  period: {
+    /** Start of the period. */
+    from: string;
+    /** End of the period, exclusive. */
+    to: string;
+  };
+  /** Usage of the whole period. */
+  totals: UsageCounts;
+  /** Usage by day or hour, including those without any. */
+  series: UsagePoint[];
+}
+
+/** Counts of usage. */
+export interface UsageCounts {
+  /** Requests that got a response. */
+  requests: number;
+  /** Requests that were refused by the rate limit. */
+  rateLimited: number;
+  /** Messages that a provider accepted. */
+  messagesSent: number;
+  /** SMS segments that were sent. */
+  segments: number;
+  /** Messages that were received. */
+  messagesReceived: number;
+  /** Webhook attempts that succeeded. */
+  webhooksDelivered: number;
+  /** Webhook attempts that failed. */
+  webhooksFailed: number;
+}
+
+/** Usage of one day or hour. */
+export interface UsagePoint {
+  /** Start of the day or hour. */
+  at: string;
+  /** Requests that got a response. */
+  requests: number;
+  /** Requests that were refused by the rate limit. */
+  rateLimited: number;
+  /** Messages that a provider accepted. */
+  messagesSent: number;
+  /** SMS segments that were sent. */
+  segments: number;
+  /** Messages that were received. */
+  messagesReceived: number;
+  /** Webhook attempts that succeeded. */
+  webhooksDelivered: number;
+  /** Webhook attempts that failed. */
+  webhooksFailed: number;
+}
+
+export const CALL_ACTIONS = ["ring", "answer", "hangup", "miss"] as const;
+
+/** An action of a phone in a FaceTime call. */
+export type CallAction = (typeof CALL_ACTIONS)[number];
+
+/** The inbox: the built-in receiver of webhooks. */
+export interface Inbox {
+  /** URL of the inbox. */
+  url: string;
+  /** Signing secret of the inbox, to try signature verification with. */
+  secret: string;
+  /** How the inbox responds. */
+  behaviour: InboxBehaviour;
+  /** The last 500 requests, newest first. */
+  requests: InboxRequest[];
+}
+
+/** How the inbox responds. */
+export interface InboxBehaviour {
+  /** HTTP status of the response. */
+  status: number;
+  /** Delay of the response in milliseconds. */
+  delayMs: number;
+  /** Number of requests that get 503 first. */
+  failFirst: number;
+}
+
+/** A request that the inbox received. */
+export interface InboxRequest {
+  /** When the request was received. */
+  receivedAt: string;
+  /** Whether its signature was valid; if not, the inbox responded with 401. */
+  verified: boolean;
+  /** HTTP status of the response. */
+  status: number;
+  /** Headers of the request. */
+  headers: Record<string, string>;
+  /** Raw body of the request. */
+  body: string;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/calls`. */
+export interface PhoneCall {
+  /** What the contact does. */
+  action: CallAction;
+  /** Whether to call with video. */
+  video?: boolean;
+  /** One of your numbers. Default: your default number. */
+  to?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/group-photo`. */
+export interface PhoneGroupPhoto {
+  /** Id of a group that the contact is in. */
+  chatId: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/audio-kept`. */
+export interface PhoneKeptAudio {
+  /** Id of an audio message on this phone. */
+  messageId: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/messages`. */
+export interface PhoneMessage {
+  /** Text of the message. */
+  text?: string;
+  /** Files of the message. */
+  attachments?: AttachmentInput[];
+  /** Id of the message that this one replies to. */
+  replyTo?: string;
+  /** One of your numbers. Default: your default number. */
+  to?: string;
+  /** Channel of the message. Default: iMessage if the phone has it. */
+  channel?: Channel;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/payments`. */
+export interface PhonePayment {
+  /** Dollars. Default: the amount of the request. */
+  amount?: number | string;
+  /** Id of the payment request to pay. */
+  requestId?: string;
+  /** One of your numbers. Default: your default number. */
+  to?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/reactions`. */
+export interface PhoneReaction {
+  /** Id of a message on this phone. */
+  messageId: string;
+  /** One of the six reactions or one emoji; with a minus it removes the reaction. */
+  type: ReactionCommand;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** How a phone of the sandbox behaves, for one customer. */
+export interface PhoneSettings {
+  /** Whether the phone receives messages now; if not, they are delivered when it is online again. */
+  online: boolean;
+  /** Whether the phone has iMessage. */
+  imessage: boolean;
+  /** Whether the phone sends read receipts. */
+  readReceipts: boolean;
+  /** Whether messages on the phone can be edited; if not, an edit fails. */
+  edits: boolean;
+  /** Delay of each receipt in milliseconds. */
+  latencyMs: number;
+  /** Share of messages that are lost, 0 to 100. */
+  lossPercent: number;
+}
+
+/** Body of `POST /v1/sandbox/phones/:number/typing`. */
+export interface PhoneTyping {
+  /** Whether the contact starts or stops typing. */
+  typing: boolean;
+  /** One of your numbers. Default: your default number. */
+  to?: string;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** The clock of a sandbox. */
+export interface SandboxClock {
+  /** Time of the service. */
+  now: string;
+  /** How far the clock is ahead of real time, in milliseconds. */
+  offsetMs: number;
+}
+
+/** Response of `POST /v1/sandbox/reset`. */
+export interface SandboxReset {
+  /** Always true. */
+  reset: true;
+}
+
+/** Body of `POST /v1/sandbox/clock`: one of the two. */
+export interface SetClock {
+  /** A duration to move the clock forward by, such as `30s`, `5m`, `2h` or `1d`. */
+  advance?: string;
+  /** Returns to real time; must be true. */
+  reset?: boolean;
+  /** Makes a repeat of the request safe; the header `Idempotency-Key` does the same. */
+  idempotencyKey?: string;
+}
+
+/** Body of `PUT /v1/sandbox/inbox/behaviour`: an absent field is reset. */
+export interface SetInboxBehaviour {
+  /** HTTP status of the response. Default: 200. */
+  status?: number;
+  /** Delay of the response in milliseconds. Default: 0. */
+  delayMs?: number;
+  /** Number of requests that get 503 first. Default: 0. */
+  failFirst?: number;
+}
+
+/** Body of `PUT /v1/sandbox/phones/:number/settings`: an absent field stays as it is. */
+export interface SetPhoneSettings {
+  /** Whether the phone receives messages now; if not, they are delivered when it is online again. */
+  online?: boolean;
+  /** Whether the phone has iMessage. */
+  imessage?: boolean;
+  /** Whether the phone sends read receipts. */
+  readReceipts?: boolean;
+  /** Whether messages on the phone can be edited; if not, an edit fails. */
+  edits?: boolean;
+  /** Delay of each receipt in milliseconds. */
+  latencyMs?: number;
+  /** Share of messages that are lost, 0 to 100. */
+  lossPercent?: number;
+}
+
+/** Response of `GET /health`. */
+export interface Health {
+  /** Health of the service. */
+  status: "ok" | "degraded";
+  /** Time of the service. */
+  timestamp: string;
+  /** Health of each part, by name. */
+  checks: Record<
+    string,
+    {
+      /** Health of the part. */
+      status: "ok" | "degraded";
+      /** What is wrong. */
+      message?: string;
+    }
+  >;
+}
+
+/** A page of events. */
+export interface EventList {
+  /** The events of this page. */
+  events: Event[];
+  /** Where the list continues. */
+  pagination: Pagination;
+}
+
+/** The data of each event, by its type. */
+export interface EventData {
+  /** A message was accepted, became due, or is being retried by hand. */
+  "message.queued": MessageEventData;
+  /** A provider has accepted the message. */
+  "message.sent": MessageEventData;
+  /** The message has reached the recipient's device. */
+  "message.delivered": MessageEventData;
+  /** The recipient has opened the message (iMessage only). */
+  "message.read": MessageEventData;
+  /** The message will not be delivered; `errorCode` says why. */
+  "message.failed": MessageEventData;
+  /** A channel was given up, and the next one is tried. */
+  "message.fallback": MessageEventData;
+  /** A contact has sent a message. */
+  "message.inbound": InboundEventData;
+  /** A message was scheduled, or changed before its time. */
+  "message.scheduled": MessageEventData;
+  /** A scheduled message was cancelled. */
+  "message.schedule_cancelled": MessageEventData;
+  /** A contact has started or stopped typing. */
+  "typing.indicator": TypingEventData;
+  /** A payment request was accepted. */
+  "payment.request.created": PaymentRequest;
+  /** A payment request was paid. */
+  "payment.request.paid": PaymentRequest;
+  /** A payment request was cancelled, or its message could not be sent. */
+  "payment.request.cancelled": PaymentRequest;
+  /** A payment request was not paid in time. */
+  "payment.request.expired": PaymentRequest;
+  /** A FaceTime call is coming in. */
+  "facetime.incoming": CallEventData;
+  /** A FaceTime call was answered, ended, missed or rejected. */
+  "facetime.status_changed": CallEventData;
+  /** A contact has reacted to a message, or removed a reaction. */
+  "message.reaction": ReactionEventData;
+  /** The text of a message was edited on the recipient's phone. */
+  "message.edited": RevisionEventData;
+  /** A message could not be edited and is unchanged. */
+  "message.edit_failed": MessageEventData;
+  /** A message was unsent: removed from the recipient's phone. */
+  "message.unsent": RevisionEventData;
+  /** A message and its text were deleted in the service. */
+  "message.deleted": RevisionEventData;
+  /** The recipient has kept an audio message. */
+  "message.audio_kept": MessageEventData;
+  /** A participant was added to a group. */
+  "chat.participant.added": ChatEventData;
+  /** A participant has left a group, or was removed from it. */
+  "chat.participant.left": ChatEventData;
+  /** A group was renamed. */
+  "chat.title.changed": ChatEventData;
+  /** The photo of a group was changed. */
+  "chat.photo.changed": ChatEventData;
+  /** You requested a test; sent whatever the endpoint subscribes to. */
+  "webhook.test": WebhookTestData;
+}
+
+/** The event of one type. */
+export interface EventOf<Type extends EventType> {
+  /** Id of the event: deduplicate by it. */
+  id: string;
+  /** Type of the event. */
+  type: Type;
+  /** When the event occurred. */
+  timestamp: string;
+  /** What the event is about. */
+  data: EventData[Type];
+}
+
+/** An event whose data is not narrowed by its type: any field may be read. */
+export interface AnyEvent<Data = Record<string, unknown>> {
   id: string;
   type: EventType;
   timestamp: string;
   data: Data;
 }
 
-export interface EventList {
-  events: Event[];
-  pagination: Pagination;
-}
-
-/** `data` of every `message.*` event that this service sends of an outbound message. */
-export interface MessageEventData {
-  messageId: string;
-  externalMessageId?: string;
-  from: string;
-  to: string;
-  text: string | null;
-  channel: Channel;
-  metadata?: Metadata;
-  status: OutboundStatus;
-  /** The provider's own name of the message; absent until the provider has taken the message. */
-  providerMessageId?: string;
-  sequence: number;
-  correlationId: string;
-  scheduledAt?: string;
-  deliveredAt?: string;
-  readAt?: string;
-  errorCode?: MessageErrorCode;
-  error?: { code: MessageErrorCode; message: string };
-  mayHaveBeenSent?: boolean;
-  fallbackFrom?: Channel;
-  reason?: string;
-  parentMessageId?: string;
-  attachments?: Attachment[];
-  editedAt?: string;
-}
-
-/** `data` of `message.edited`, `message.unsent` and `message.deleted`; `status` is absent for an inbound message. */
-export type RevisionEventData = Omit<MessageEventData, "status"> & { status?: OutboundStatus };
-
-/** `data` of `message.inbound`; `chatId` only where the message came to a group. */
-export type InboundEventData = Omit<
-  MessageEventData,
-  "status" | "providerMessageId" | "externalMessageId" | "metadata" | "attachments" | "parentMessageId"
-> & {
-  /** The message that it answers. */
-  parentMessageId: string | null;
-  attachments: Attachment[];
-  chatId?: string;
-};
-
-/** `data` of `message.reaction`. `messageId` is the message reacted to, null where that is not known here. */
-export interface ReactionEventData {
-  messageId: string | null;
-  reaction: { type: Reaction | "remove"; emoji?: string; targetMessageId: string | null; content: string };
-  from: string;
-  to: string;
-  channel: Channel;
-  sequence: number;
-  correlationId: string;
-  externalMessageId?: string;
-  /** The provider's id of the message reacted to, if that is an outbound one. */
-  providerMessageId?: string;
-  metadata?: Metadata;
-}
-
-/** `data` of `chat.*` events: `actor` is who did it, null where that is not known. */
-export interface ChatEventData {
-  chatId: string;
-  participant?: string;
-  title?: string | null;
-  actor: string | null;
-  to: string;
-  channel: Channel;
-}
-
-/** `data` of `typing.indicator`. */
-export interface TypingEventData {
-  chatId: string;
-  chatGuid: string;
-  from: string;
-  to: string;
-  channel: Channel;
-  typing: boolean;
-}
-
-/** `data` of `facetime.*` events. */
-export interface CallEventData {
-  callId: string;
-  callUuid: string;
-  from: string;
-  caller: string;
-  address: string;
-  to: string;
-  isAudio: boolean;
-  isVideo: boolean;
-  isOutgoing: boolean;
-  status: CallStatus;
-}
-
-export interface WebhookTestData {
-  message: string;
-  webhookId: string;
-  customerId: string;
-}
-
-/** Body of `PUT /v1/webhooks`. */
-export interface SetWebhook {
-  url: string;
-  events: (EventType | "*")[];
-  secret?: string;
-  /** Attempts at once, 1 to 256. Left out, a new endpoint has the server's default, and another keeps its own. */
-  maxInFlight?: number;
-}
-
-/** Body of `POST /v1/webhooks`. */
-export interface CreateWebhook extends SetWebhook {
-  name?: string;
-  idempotencyKey?: string;
-}
-
-/** Body of `PATCH /v1/webhooks/:id`. */
-export interface UpdateWebhook {
-  url?: string;
-  events?: (EventType | "*")[];
-  name?: string | null;
-  secret?: string;
-  active?: boolean;
-  /** Attempts at once, 1 to 256. */
-  maxInFlight?: number;
-}
-
-/** Body of `POST /v1/webhooks/rotate-secret` and `/v1/webhooks/:id/rotate-secret`. */
-export interface RotateSecret {
-  gracePeriodSeconds?: number;
-  idempotencyKey?: string;
-}
-
-export interface Webhook {
-  id: string;
-  name: string | null;
-  url: string;
-  events: (EventType | "*")[];
-  active: boolean;
-  primary: boolean;
-  /** Attempts at once. */
-  maxInFlight: number;
-  createdAt: string;
-  updatedAt: string;
-  /** Only in the answer that generated it. */
-  secret?: string;
-}
-
-export const DELIVERY_STATUSES = ["pending", "succeeded", "exhausted", "cancelled"] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
-
-/** One sending of one event to one address. `status` is the HTTP status, null when there was no answer. */
-export interface Attempt {
-  at: string;
-  status: number | null;
-  durationMs: number;
-  response: string | null;
-  error: string | null;
-}
-
-export interface Delivery {
-  id: string;
-  eventId: string;
-  eventType: EventType;
-  messageId: string | null;
-  /** Null for a delivery to a `callbackUrl`. */
-  webhookId: string | null;
-  url: string;
-  status: DeliveryStatus;
-  attempts: Attempt[];
-  nextAttemptAt: string | null;
-  createdAt: string;
-}
-
-/** Answer of a webhook test: the delivery as it is after its first attempt, or after 5 s without one. */
-export interface TestedDelivery extends Delivery {
-  /** Whether the receiver took it with a 2xx. */
-  delivered: boolean;
-  /** The status that it answered; null where there was none, or none yet. */
-  responseStatus: number | null;
-}
-
-export interface DeliveryList {
-  deliveries: Delivery[];
-  pagination: Pagination;
-}
-
-/** Body of `POST /v1/webhooks/:id/replay`: ISO 8601 instants, `until` exclusive. */
-export interface Replay {
-  since: string;
-  until?: string;
-  types?: EventType[];
-  idempotencyKey?: string;
-}
-
-export interface Replayed {
-  deliveries: number;
-}
-
-export interface Deleted {
-  id: string;
-  deleted: true;
-}
-
-export const PROVIDERS = ["sandbox", "bluebubbles", "smpp", "twilio"] as const;
-export type ProviderName = (typeof PROVIDERS)[number];
-
-/** A number of a customer as admin routes answer it. */
-export interface CustomerNumber {
-  id: string;
-  phoneNumber: string | null;
-  email: string | null;
-  provider: ProviderName;
-  instanceId: string;
-  capabilities: { imessage: boolean; sms: boolean };
-  isDefault: boolean;
-  createdAt: string;
-}
-
-export interface AddNumber {
-  phoneNumber?: string;
-  email?: string;
-  provider: ProviderName;
-  instanceId?: string;
-  idempotencyKey?: string;
-}
-
-export interface CreateCustomer {
-  name: string;
-  email?: string;
-  company?: string;
-  idempotencyKey?: string;
-}
-
-export interface Customer {
-  id: string;
-  name: string;
-  email: string | null;
-  company: string | null;
-  createdAt: string;
-}
-
-export interface CustomerWithNumbers extends Customer {
-  numbers: CustomerNumber[];
-  /** Problems that the operator should mend, in sentences. */
-  warnings: string[];
-}
-
-/** Which instance takes a customer's SMS to numbers that begin with `prefix`: the longest one wins. `+` is every number. */
-export interface Route {
-  prefix: string;
-  instanceId: string;
-}
-
-/** Body of `PUT /v1/admin/customers/:id/quiet-hours`: local times `HH:MM`; from `start` until `end`, which may be the next day. */
-export interface SetQuietHours {
-  start: string;
-  end: string;
-  /** IANA name of the zone of recipients whose own is not told by their number. */
-  timeZone?: string;
-}
-
-/** When a customer's messages wait, by the clock of each recipient. */
-export interface QuietHours {
-  start: string;
-  end: string;
-  timeZone: string | null;
-}
-
-export interface CustomerList {
-  customers: Customer[];
-  pagination: Pagination;
-}
-
-export const HEALTH_STATUSES = ["healthy", "degraded", "unhealthy", "unknown"] as const;
-export type HealthStatus = (typeof HEALTH_STATUSES)[number];
-
-/** A number as its customer sees it (`GET /v1/numbers`). */
-export interface OwnNumber {
-  phoneNumber: string | null;
-  email: string | null;
-  instanceName: string;
-  isDefault: boolean;
-  healthStatus: HealthStatus;
-}
-
-/** Body of `POST /v1/admin/instances`. `config` is that of the provider. */
-export interface CreateInstance {
-  name: string;
-  provider: ProviderName;
-  config: Record<string, unknown>;
-  idempotencyKey?: string;
-}
-
-/** Body of `PATCH /v1/admin/instances/:id`. What `config` names is changed, the rest stays. */
-export interface UpdateInstance {
-  name?: string;
-  config?: Record<string, unknown>;
-}
-
-/** A provider instance. `config` without its secrets, which are never answered. */
-export interface Instance {
-  id: string;
-  name: string;
-  provider: ProviderName;
-  config: Record<string, unknown>;
-  health: HealthStatus;
-  /** What an operator should do something about, in words. */
-  warnings: string[];
-  /** The address at which its peer tells of what happens, to be set up there; null where its provider needs none. */
-  hookUrl: string | null;
-  createdAt: string;
-  updatedAt: string;
-}
-
-export interface InstanceList {
-  instances: Instance[];
-  pagination: Pagination;
-}
-
-/** A conversation. `guid`, `chatId` and `conversationId` are `id`. */
-export interface Chat {
-  id: string;
-  guid: string;
-  chatId: string;
-  conversationId: string;
-  name: string | null;
-  participants: string[];
-  isGroup: boolean;
-  from: string;
-  channel: Channel;
-  lastMessageAt: string | null;
-  createdAt: string;
-  updatedAt: string;
-}
-
-export interface ChatList {
-  chats: Chat[];
-  pagination: Pagination;
-}
-
-/** Body of `POST /v1/chats/groups`. */
-export interface CreateGroup {
-  name?: string;
-  participants: string[];
-  from?: string;
-  idempotencyKey?: string;
-}
-
-/** Body of `PUT /v1/chats/:id/name`. */
-export interface RenameChat {
-  name: string;
-}
-
-/** Body of `POST /v1/chats/:id/participants`. `phoneNumber` is a synonym of `participant`. */
-export interface AddParticipant {
-  participant?: string;
-  phoneNumber?: string;
-  idempotencyKey?: string;
-}
-
-export const TYPING_STATUSES = ["start", "stop"] as const;
-export type TypingStatus = (typeof TYPING_STATUSES)[number];
-
-/** Body of `POST /v1/chats/:id/typing`; without one: start. */
-export interface SetTyping {
-  status?: TypingStatus;
-  idempotencyKey?: string;
-}
-
-export interface Typing {
-  chatId: string;
-  status: TypingStatus;
-}
-
-/** Body of `POST /v1/contacts`: `phoneNumber` or `email` at least. */
-export interface CreateContact {
-  firstName?: string | null;
-  lastName?: string | null;
-  phoneNumber?: string | null;
-  email?: string | null;
-  company?: string | null;
-  tags?: string[];
-  metadata?: Metadata | null;
-  idempotencyKey?: string;
-}
-
-/** Body of `PUT /v1/contacts/:id`: what it names is changed. */
-export type UpdateContact = Omit<CreateContact, "idempotencyKey">;
-
-export interface Contact {
-  id: string;
-  firstName: string | null;
-  lastName: string | null;
-  phoneNumber: string | null;
-  email: string | null;
-  company: string | null;
-  tags: string[];
-  metadata: Metadata | null;
-  lastContactedAt: string | null;
-  createdAt: string;
-  updatedAt: string;
-}
-
-export interface ContactList {
-  contacts: Contact[];
-  pagination: { total: number; limit: number; offset: number; hasMore: boolean };
-}
-
-/** Body of `POST /v1/contacts/bulk`. */
-export interface CreateContacts {
-  contacts: UpdateContact[];
-  idempotencyKey?: string;
-}
-
-export interface CreatedContacts {
-  created: number;
-  failed: number;
-  errors: { index: number; error: string }[];
-}
-
-/** Body of `DELETE /v1/contacts/bulk`. */
-export interface DeleteContacts {
-  ids: string[];
-}
-
-/** Answer of `DELETE /v1/contacts/:id`. */
-export interface DeletedContact extends Deleted {
-  /** With `erase=true` alone: when all that was written with the contact had been erased; null until then. */
-  erasedAt?: string | null;
-}
-
-export interface DeletedContacts {
-  deleted: number;
-}
-
-/** Answer of `GET /v1/contacts/:phone/focus`. `focusActive` is `focused`. */
-export interface Focus {
-  phoneNumber: string;
-  focused: boolean;
-  focusActive: boolean;
-  focusMode?: string;
-  cached: boolean;
-}
-
-/** Answer of `GET /v1/contacts/:phone/facetime`. */
-export interface FacetimeAvailability {
-  phoneNumber: string;
-  available: boolean;
-  cached: boolean;
-}
-
-/** Answer of `GET /v1/capabilities/:phone`. */
-export interface PhoneCapabilities {
-  phoneNumber: string;
-  capabilities: { imessage: boolean; sms: boolean; facetime: boolean };
-  iMessage: boolean;
-  recommendedChannel: Channel | null;
-  lastChecked: string;
-  cached: boolean;
-  focused: boolean;
-  focusMode?: string;
-}
-
-export const PAYMENT_STATUSES = ["pending", "paid", "cancelled", "expired"] as const;
-export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
-
-export const PAYMENT_EVIDENCE = ["apple_cash", "text"] as const;
-export type PaymentEvidence = (typeof PAYMENT_EVIDENCE)[number];
-
-/** Body of `POST /v1/payments/request`. `amount` in dollars, two decimals at most: a number or a decimal string. */
-export interface RequestPayment {
-  to: string;
-  from?: string;
-  amount: number | string;
-  currency?: "USD";
-  note?: string;
-  callbackUrl?: string;
-  metadata?: Metadata;
-  idempotencyKey?: string;
-  expiresInSeconds?: number;
-}
-
-export interface PaymentRequest {
-  id: string;
-  messageId: string;
-  to: string;
-  from: string;
-  amount: string;
-  currency: "USD";
-  note: string | null;
-  status: PaymentStatus;
-  metadata: Metadata | null;
-  paidBy: { messageId: string; evidence: PaymentEvidence } | null;
-  /** Why it was cancelled; null while it was not. */
-  reason: string | null;
-  expiresAt: string;
-  paidAt: string | null;
-  cancelledAt: string | null;
-  createdAt: string;
-  updatedAt: string;
-}
-
-export interface PaymentRequestList {
-  requests: PaymentRequest[];
-  pagination: Pagination;
-}
-
-export const CALL_STATUSES = ["incoming", "answered", "disconnected", "missed", "rejected", "failed"] as const;
-export type CallStatus = (typeof CALL_STATUSES)[number];
-
-/** A detected FaceTime call. `caller` and `address` are the other end, `to` is the number that was called. */
-export interface Call {
-  id: string;
-  callUuid: string;
-  from: string;
-  caller: string;
-  address: string;
-  to: string;
-  isAudio: boolean;
-  isVideo: boolean;
-  isOutgoing: boolean;
-  status: CallStatus;
-  history: { status: CallStatus; at: string }[];
-  createdAt: string;
-  updatedAt: string;
-}
-
-export interface CallList {
-  calls: Call[];
-  pagination: Pagination;
-}
-
-export const OPT_OUT_SOURCES = ["keyword", "api"] as const;
-
-/** A contact that does not want messages from a number. */
-export interface OptOut {
-  number: string;
-  contact: string;
-  source: (typeof OPT_OUT_SOURCES)[number];
-  /** What the contact wrote, with `keyword`. */
-  keyword: string | null;
-  createdAt: string;
-}
-
-export interface OptOutList {
-  optOuts: OptOut[];
-  pagination: Pagination;
-}
-
-export const KEY_SCOPES = ["messages", "admin"] as const;
-export type KeyScope = (typeof KEY_SCOPES)[number];
-
-/** The permissions of a customer's key: read, change messages and records, configure webhooks. */
-export const KEY_PERMISSIONS = ["read", "send", "webhooks"] as const;
-export type KeyPermission = (typeof KEY_PERMISSIONS)[number];
-
-export interface RateLimit {
-  limit: number;
-  windowSeconds: number;
-}
-
-export interface CreateKey {
-  name: string;
-  customerId?: string;
-  customerEmail?: string;
-  scope?: KeyScope;
-  /** Permissions of a `messages` key; all of them unless given. */
-  permissions?: KeyPermission[];
-  rateLimit?: RateLimit;
-  expiresAt?: string;
-  idempotencyKey?: string;
-}
-
-export interface Key {
-  id: string;
-  name: string;
-  customerId: string | null;
-  scope: KeyScope;
-  /** Empty for an admin key. */
-  permissions: KeyPermission[];
-  last4: string;
-  rateLimit: RateLimit | null;
-  createdAt: string;
-  lastUsedAt: string | null;
-  expiresAt: string | null;
-  revokedAt: string | null;
-  replacedBy: string | null;
-  /** The key itself: only in the answer that made it. */
-  key?: string;
-}
-
-export interface KeyList {
-  keys: Key[];
-  pagination: Pagination;
-}
-
-export interface RotateKey {
-  gracePeriodSeconds?: number;
-  idempotencyKey?: string;
-}
-
-export interface UsageCounts {
-  requests: number;
-  rateLimited: number;
-  messagesSent: number;
-  segments: number;
-  messagesReceived: number;
-  webhooksDelivered: number;
-  webhooksFailed: number;
-}
-
-export interface Usage {
-  key: { id: string; name: string } | null;
-  period: { from: string; to: string };
-  totals: UsageCounts;
-  series: (UsageCounts & { at: string })[];
-}
-
-/** A request that the sandbox's inbox received: `body` is the raw body, byte for byte, as text. */
-export interface InboxRequest {
-  receivedAt: string;
-  /** Whether the signature was right; what is not signed is answered 401 and kept all the same. */
-  verified: boolean;
-  status: number;
-  headers: Record<string, string>;
-  body: string;
-}
-
-export interface Inbox {
-  url: string;
-  /** Signs what comes to the inbox, so that code which verifies can be tried on it. */
-  secret: string;
-  behaviour: InboxBehaviour;
-  requests: InboxRequest[];
-}
-
-/** How the inbox answers: with `status`, after `delayMs`, the first `failFirst` requests with 503. */
-export interface InboxBehaviour {
-  status: number;
-  delayMs: number;
-  failFirst: number;
-}
-
-/** Body of `POST /v1/sandbox/phones/:number/messages`. `to` is one of the customer's numbers; the default one otherwise. */
-export interface PhoneMessage {
-  text?: string;
-  attachments?: AttachmentInput[];
-  /** A message of the customer's, or one of this phone's, that it answers. */
-  replyTo?: string;
-  to?: string;
-  channel?: Channel;
-  idempotencyKey?: string;
-}
-
-export interface PhoneTyping {
-  typing: boolean;
-  to?: string;
-  idempotencyKey?: string;
-}
-
-export interface PhoneReaction {
-  messageId: string;
-  type: ReactionCommand;
-  idempotencyKey?: string;
-}
-
-/** Body of `POST /v1/sandbox/phones/:number/audio-kept`: an audio message that is on the phone. */
-export interface PhoneKeptAudio {
-  messageId: string;
-  idempotencyKey?: string;
-}
-
-/** Body of `POST /v1/sandbox/phones/:number/group-photo`: a group that the contact is in. */
-export interface PhoneGroupPhoto {
-  chatId: string;
-  idempotencyKey?: string;
-}
-
-/** Body of `POST /v1/sandbox/phones/:number/payments`: `requestId` pays that request's amount when none is given. */
-export interface PhonePayment {
-  amount?: number | string;
-  requestId?: string;
-  to?: string;
-  idempotencyKey?: string;
-}
-
-export const CALL_ACTIONS = ["ring", "answer", "hangup", "miss"] as const;
-export type CallAction = (typeof CALL_ACTIONS)[number];
-
-export interface PhoneCall {
-  action: CallAction;
-  video?: boolean;
-  to?: string;
-  idempotencyKey?: string;
-}
-
-/** How a phone of the sandbox behaves, for one customer. */
-export interface PhoneSettings {
-  /** While it is not, messages to it are taken and not delivered; they are when it is again. */
-  online: boolean;
-  imessage: boolean;
-  readReceipts: boolean;
-  /** While it is not, a message stays as it is when it is edited, and the edit fails. */
-  edits: boolean;
-  /** Time before each receipt, in milliseconds. */
-  latencyMs: number;
-  /** Share of messages that are lost, 0 to 100. */
-  lossPercent: number;
-}
-
-/** The clock of a sandbox: `offsetMs` ahead of the real one. */
-export interface SandboxClock {
-  now: string;
-  offsetMs: number;
-}
-
-/** Body of `POST /v1/sandbox/clock`: one of the two. `advance` is a duration such as `30s`, `5m`, `2h`, `1d`. */
-export interface SetClock {
-  advance?: string;
-  reset?: boolean;
-  idempotencyKey?: string;
-}
-
-export interface SandboxReset {
-  reset: true;
-}
-
-export interface Health {
-  status: "ok" | "degraded";
-  timestamp: string;
-  checks: Record<string, { status: "ok" | "degraded"; message?: string }>;
-}
+/** An event of one of these types, of any type unless given: what a webhook, the stream and the event list carry. */
+export type Event<Type extends EventType = EventType> = { [Each in Type]: EventOf<Each> }[Type];

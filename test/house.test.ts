@@ -35,6 +35,7 @@ const BESIDE_APP = "server/(clock|log|metrics)";
 
 const LAYERS: readonly Layer[] = [
   layer("sdk", "sdk/", "sdk/", "", "node:fs"),
+  layer("contract", "contract/", "contract/", "typebox", "node:fs"),
   layer("core", "server/core/", CORE, `node:(crypto|net|zlib)|${NUMBERS_AND_ZONES}`, "../clock.ts"),
   layer("store", "server/store/", `server/store/|${CORE}`, `${NODE}|kysely(/.+)?`, "../engine/commit.ts"),
   layer("registry", "server/providers/registry.ts", `server/providers/|server/clock|${CORE}`, "", "../store/store.ts"),
@@ -54,7 +55,7 @@ const LAYERS: readonly Layer[] = [
   layer(
     "api",
     "server/api/",
-    `server/(api|engine)/|server/store/[^/]+$|${BESIDE_APP}|${CORE}`,
+    `server/(api|engine)/|server/store/[^/]+$|contract/|${BESIDE_APP}|${CORE}`,
     `${NODE}|(ajv|fastify|typebox)(/.+)?`,
     "../config.ts",
   ),
@@ -91,7 +92,7 @@ function ownProvider(name: string): string {
   return `server/providers/${name}/|${INTERFACE}|server/clock|${CORE}`;
 }
 
-const SOURCES = globSync("{sdk,server,cli,bench,test}/**/*.{ts,js}", { cwd: ROOT }).filter(
+const SOURCES = globSync("{contract,sdk,server,cli,bench,test}/**/*.{ts,js}", { cwd: ROOT }).filter(
   (path) => !/(^|\/)(node_modules|dist)\//.test(path),
 );
 const PRODUCT = SOURCES.filter((path) => !/\.test\.ts$|^(bench|test)\//.test(path));
@@ -162,6 +163,7 @@ const LINES_61 = "  void 0;\n".repeat(61);
 
 const EXAMPLES: readonly Example[] = [
   ...LAYERS.map((own) => ({ path: fileOf(own), source: `import "${own.refused}";\n`, rule: "noRestrictedImports" })),
+  { path: "contract/sibling.ts", source: 'import "./schema.ts";\nimport "typebox";\n', rule: null },
   { path: "sdk/sibling.ts", source: 'import "./wire.ts";\n', rule: null },
   { path: "server/core/down.ts", source: 'import "../../sdk/wire.ts";\nimport "node:crypto";\n', rule: null },
   { path: "server/core/clock.ts", source: 'import "node:fs";\n', rule: "noRestrictedImports" },

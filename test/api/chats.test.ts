@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Chat, Event } from "../../sdk/wire.ts";
+import type { AnyEvent, Chat } from "../../sdk/wire.ts";
 import { type Answered, startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
 
@@ -38,9 +38,9 @@ async function makeGroup(body: object = {}): Promise<Chat> {
 }
 
 /** Events of a chat so far, oldest first. */
-async function eventsOf(chatId: string): Promise<Event[]> {
+async function eventsOf(chatId: string): Promise<AnyEvent[]> {
   const { data } = await ask("GET", "/v1/events?limit=100");
-  return data.events.filter((event: Event) => event.data.chatId === chatId).toReversed();
+  return data.events.filter((event: AnyEvent) => event.data.chatId === chatId).toReversed();
 }
 
 async function send(to: object, text = "Hello"): Promise<string> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Tightbeam } from "../../sdk/client.ts";
 import { TightbeamError } from "../../sdk/errors.ts";
-import type { Event } from "../../sdk/wire.ts";
+import type { AnyEvent } from "../../sdk/wire.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
 /** One pixel. */
@@ -58,7 +58,7 @@ describe("the client against a service that runs", () => {
   });
   after(() => service.stop());
 
-  const happened = async (type: Event["type"], messageId: string): Promise<Event> => {
+  const happened = async (type: AnyEvent["type"], messageId: string): Promise<AnyEvent> => {
     const event = await tb.sandbox.wait({ type, messageId, timeoutSeconds: 10 });
     assert.ok(event, `no ${type} of ${messageId}`);
     return event;
@@ -121,7 +121,8 @@ describe("the client against a service that runs", () => {
     const echo = await tb.messages.send({ to: "+15005550110", content: { text: "Hi" } });
     await happened("message.delivered", echo.id);
     const answer = await tb.sandbox.wait({ type: "message.inbound", timeoutSeconds: 10 });
-    assert.equal(answer?.data.text, "You said: Hi");
+    assert.ok(answer?.type === "message.inbound");
+    assert.equal(answer.data.text, "You said: Hi");
     assert.equal((await tb.contacts.focus("+15005550110")).focused, false);
     assert.equal((await tb.capabilities("+15005550110")).iMessage, true);
     assert.equal((await tb.contacts.deleteMany(found.map(({ id }) => id))).deleted, 2);

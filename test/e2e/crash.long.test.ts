@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Delivery, Event, Message, PaymentRequest, TimelineEntry } from "../../sdk/wire.ts";
+import type { AnyEvent, Delivery, Message, PaymentRequest, TimelineEntry } from "../../sdk/wire.ts";
 import { emptyDirectory } from "../support/cli.ts";
 import { Load, type Order, PaymentLoad, type PaymentOrder, seeded } from "../support/load.ts";
 import { allPages, KEY, type Running, spawnService, startProcess } from "../support/process.ts";
@@ -161,7 +161,7 @@ async function quiet(service: Running, orders: readonly Order[], asked: readonly
   const settled = async () =>
     (await service.ask("GET", "/v1/webhooks/deliveries?status=pending&limit=1")).data.deliveries.length === 0;
   await until(settled, { limitMs: 30_000, what: "every delivery to end" });
-  const events = await allPages<Event>(service, "/v1/events", "events");
+  const events = await allPages<AnyEvent>(service, "/v1/events", "events");
   const deliveries = await allPages<Delivery>(service, "/v1/webhooks/deliveries", "deliveries");
   const payments = await allPages<PaymentRequest>(service, "/v1/payments/requests", "requests");
   const outbound = messages.filter(({ direction }) => direction === "outbound");
@@ -177,7 +177,7 @@ async function quiet(service: Running, orders: readonly Order[], asked: readonly
 }
 
 /** What was ordered with this event's message, or null for one that nobody ordered. */
-function orderBehind(orders: readonly Order[], { data }: Event): Order | null {
+function orderBehind(orders: readonly Order[], { data }: AnyEvent): Order | null {
   const { externalMessageId } = data;
   return typeof externalMessageId === "string" ? orderOf(orders, { externalMessageId }) : null;
 }
@@ -260,7 +260,7 @@ function checkHandOvers(entries: readonly TimelineEntry[], order: Order, shown: 
 /** I3, I7: every message's events are the ones of its recipient, each once, numbered from 1 without a gap. */
 function checkEvents({ messages, asking, inbound, events }: Found, orders: readonly Order[]): void {
   const ids = [...messages.keys(), ...asking.keys(), ...inbound.map(({ id }) => id)];
-  const byMessage = new Map<string, Event[]>(ids.map((id) => [id, []]));
+  const byMessage = new Map<string, AnyEvent[]>(ids.map((id) => [id, []]));
   for (const { event } of events.values()) {
     // Typing is told of no message, and is forgotten by a process that dies.
     if (event.type === "typing.indicator" || event.type.startsWith("payment.")) continue;

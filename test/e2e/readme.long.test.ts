@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Delivery, Event, Inbox, InboxRequest, Message } from "../../sdk/wire.ts";
+import type { AnyEvent, Delivery, Inbox, InboxRequest, Message } from "../../sdk/wire.ts";
 import { startTestService } from "../support/service.ts";
 import { until } from "../support/wait.ts";
 
@@ -86,7 +86,7 @@ class Shell {
   }
 
   /** Events that the receiver took to be genuine and printed. */
-  received(): Event[] {
+  received(): AnyEvent[] {
     const lines = this.output.match(/\{"id":"evt_[^\n]*\}(?=\r?\n)/g) ?? [];
     return lines.map((line) => JSON.parse(line));
   }
@@ -370,7 +370,7 @@ test("every recipient of the README's table does what the table says", async (t)
       const { id } = accepted.data;
       const typesOf = async () => {
         const { data } = await service.ask("GET", `/v1/events?messageId=${id}`);
-        const types = (data.events as Event[]).map(({ type }) => type.slice("message.".length)).reverse();
+        const types = (data.events as AnyEvent[]).map(({ type }) => type.slice("message.".length)).reverse();
         return types.filter((type) => own.includes(type));
       };
       const isAsTold = async () => coursesOf(to).includes((await typesOf()).slice(1).join());

@@ -1,7 +1,7 @@
 /** Judges what reached the receivers: every event, signed, whole, in order, and tried exactly as the schedule says. */
 
 import { createHmac } from "node:crypto";
-import type { Attempt, Delivery, Event } from "../../sdk/wire.ts";
+import type { AnyEvent, Attempt, Delivery } from "../../sdk/wire.ts";
 import type { Customer } from "./client.ts";
 import type { Sending } from "./network.ts";
 import { NOTHING, type Rest } from "./rest.ts";
@@ -27,7 +27,7 @@ function mailOf({ run }: Judge): Mail[] {
 }
 
 function eventIdOf({ body }: Sending): string {
-  return (JSON.parse(body) as Event).id;
+  return (JSON.parse(body) as AnyEvent).id;
 }
 
 export function judgeDeliveries(judge: Judge): void {
@@ -59,7 +59,7 @@ function judgeCompleteness(judge: Judge, { customer, rest }: Mail): void {
   }
 }
 
-function judgeCallback(judge: Judge, customer: Customer, event: Event, there: readonly Delivery[]): void {
+function judgeCallback(judge: Judge, customer: Customer, event: AnyEvent, there: readonly Delivery[]): void {
   const wish = judge.stories.find(({ id }) => id === event.data.messageId)?.wish;
   const callbackUrl = wish?.body.callbackUrl;
   if (callbackUrl === undefined) return;
@@ -128,7 +128,7 @@ export function judgeSendings(judge: Judge): void {
   for (const mail of mailOf(judge)) {
     const events = new Map(mail.rest.events.map((event) => [event.id, event]));
     for (const sending of mail.sendings) {
-      const parsed = JSON.parse(sending.body) as Event;
+      const parsed = JSON.parse(sending.body) as AnyEvent;
       const event = events.get(parsed.id);
       const wrong = event === undefined ? "nobody's event" : whatIsWrong(judge, mail, sending, event);
       if (wrong !== null) judge.report("what is sent is signed and whole", `${parsed.id} to ${sending.url}: ${wrong}`);
@@ -138,7 +138,7 @@ export function judgeSendings(judge: Judge): void {
   }
 }
 
-function whatIsWrong({ run, stories }: Judge, { customer }: Mail, sending: Sending, event: Event): string | null {
+function whatIsWrong({ run, stories }: Judge, { customer }: Mail, sending: Sending, event: AnyEvent): string | null {
   const { headers, body, real, url, abreast } = sending;
   const isErased = stories.find(({ id }) => id === event.data.messageId)?.message === null;
   if (!isErased && body !== JSON.stringify(event)) return `is ${body}, but the event is ${JSON.stringify(event)}`;
@@ -176,12 +176,12 @@ function judgeFirstAttempts(judge: Judge, { customer, sendings }: Mail): void {
   const steady = customer.endpoints.filter(({ id, isStatic }) => isStatic && !isReplayed(judge, id));
   for (const { url } of steady) {
     const there = sendings.filter((sending) => sending.url === url);
-    const byMessage = Map.groupBy(there, ({ body }) => String((JSON.parse(body) as Event).data.messageId));
+    const byMessage = Map.groupBy(there, ({ body }) => String((JSON.parse(body) as AnyEvent).data.messageId));
     for (const [messageId, all] of byMessage) {
       const first = new Map<number, Sending>();
       const ended = new Map<number, number>();
       for (const sending of all) {
-        const sequence = Number((JSON.parse(sending.body) as Event).data.sequence);
+        const sequence = Number((JSON.parse(sending.body) as AnyEvent).data.sequence);
         if (!first.has(sequence)) first.set(sequence, sending);
         if (sending.endedOrder !== null && !ended.has(sequence)) ended.set(sequence, sending.endedOrder);
       }

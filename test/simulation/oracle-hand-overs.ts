@@ -1,6 +1,6 @@
 /** Judges what reached the carriers: nothing twice, nothing early, nothing out of order, and no word of theirs lost. */
 
-import type { Event, MessageEventData } from "../../sdk/wire.ts";
+import type { AnyEvent, MessageEventData } from "../../sdk/wire.ts";
 import type { HandOver } from "./carrier.ts";
 import { fallbackAfterMs, type Judge, mayBeDone, type Story, textsOf } from "./story.ts";
 
@@ -103,7 +103,7 @@ export function judgeCauses(judge: Judge): void {
   }
 }
 
-type Told = Event<MessageEventData>;
+type Told = AnyEvent<MessageEventData>;
 
 function hasFallbackCause(judge: Judge, story: Story, { data, timestamp }: Told): boolean {
   const channel = data.fallbackFrom;

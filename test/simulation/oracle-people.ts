@@ -1,6 +1,6 @@
 /** Judges what people do of their own accord, and what comes of payment requests: each once, with its event, and to its end. */
 
-import type { Event, Message, PaymentRequest } from "../../sdk/wire.ts";
+import type { AnyEvent, Message, PaymentRequest } from "../../sdk/wire.ts";
 import type { InboundSignal, ReactionSignal } from "../../server/providers/provider.ts";
 import type { Customer } from "./client.ts";
 import { NOTHING, type Rest } from "./rest.ts";
@@ -54,7 +54,12 @@ function judgeInbound(judge: Judge, { numbers }: Customer, { messages, events }:
   }
 }
 
-function judgeMessage(judge: Judge, signal: InboundSignal, { id, from, to }: Message, events: readonly Event[]): void {
+function judgeMessage(
+  judge: Judge,
+  signal: InboundSignal,
+  { id, from, to }: Message,
+  events: readonly AnyEvent[],
+): void {
   const report = (what: string) => judge.report("what people do is told once", what);
   const told = events.filter(({ type, data }) => type === "message.inbound" && data.messageId === id);
   if (told.length !== 1) report(`${id} was told of ${told.length} times`);
@@ -132,7 +137,7 @@ export function judgePayments(judge: Judge): void {
   }
 }
 
-function judgePayment(judge: Judge, payment: PaymentRequest, events: readonly Event[]): void {
+function judgePayment(judge: Judge, payment: PaymentRequest, events: readonly AnyEvent[]): void {
   const { id, status } = payment;
   const own = events.filter(({ type, data }) => type.startsWith("payment.") && data.id === id);
   const told = own.map(({ type }) => type.replace("payment.request.", "")).join(" ");

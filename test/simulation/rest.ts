@@ -1,12 +1,12 @@
 /** What customers can read when a world has come to rest. */
 
-import type { Contact, Delivery, Event, Message, PaymentRequest, Webhook } from "../../sdk/wire.ts";
+import type { AnyEvent, Contact, Delivery, Message, PaymentRequest, Webhook } from "../../sdk/wire.ts";
 import type { Clients, Customer } from "./client.ts";
 
 /** All of one customer, oldest first. */
 export interface Rest {
   messages: Message[];
-  events: Event[];
+  events: AnyEvent[];
   deliveries: Delivery[];
   endpoints: Webhook[];
   payments: PaymentRequest[];
@@ -39,7 +39,7 @@ export async function readRest(clients: Clients, customer: Customer, until: Unti
   };
   return {
     messages: await all<Message>("/v1/messages", "messages"),
-    events: await all<Event>("/v1/events", "events"),
+    events: await all<AnyEvent>("/v1/events", "events"),
     deliveries: await all<Delivery>("/v1/webhooks/deliveries", "deliveries"),
     endpoints: await ask<Webhook[]>("/v1/webhooks/list"),
     payments: await all<PaymentRequest>("/v1/payments/requests", "requests"),

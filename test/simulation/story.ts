@@ -1,6 +1,6 @@
 /** What an oracle judges by: the rules by name, and the story of one message from every side. */
 
-import type { Event, Message, MessageEventData } from "../../sdk/wire.ts";
+import type { AnyEvent, Message, MessageEventData } from "../../sdk/wire.ts";
 import type { Call, Wish } from "./client.ts";
 import type { Observed } from "./world.ts";
 
@@ -44,7 +44,7 @@ export interface Story {
   wish: Wish;
   /** As it can be read at rest; null when it was deleted. */
   message: Message | null;
-  events: Event<MessageEventData>[];
+  events: AnyEvent<MessageEventData>[];
   /** Calls about it, by what they asked for: `GET`, `PUT`, `DELETE`, `schedule`, `retry`, `unsend`. */
   calls(kind: "GET" | "PUT" | "DELETE" | "schedule" | "retry" | "unsend"): Call[];
 }

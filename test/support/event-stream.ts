@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type IncomingMessage, request } from "node:http";
-import type { Event } from "../../sdk/wire.ts";
+import type { AnyEvent } from "../../sdk/wire.ts";
 
 /** One frame as it came. */
 export interface Frame {
@@ -10,7 +10,7 @@ export interface Frame {
   type: string;
   /** The envelope as text, and parsed. */
   bytes: string;
-  event: Event;
+  event: AnyEvent;
 }
 
 /** How to open a stream. */
@@ -103,7 +103,7 @@ function take(stream: EventStream, part: string): void {
   }
   const [, id = "", type = "", bytes = ""] = FRAME.exec(part) ?? [];
   assert.ok(id !== "", `not a frame: ${JSON.stringify(part)}`);
-  const event = JSON.parse(bytes) as Event;
+  const event = JSON.parse(bytes) as AnyEvent;
   assert.deepEqual([event.id, event.type], [id, type]);
   stream.frames.push({ id, type, bytes, event });
 }

@@ -1,7 +1,7 @@
 /** What the crash test finds when all is quiet, and what contacts must have made of it: each word and each payment once. */
 
 import assert from "node:assert/strict";
-import type { Delivery, Event, Message, PaymentRequest } from "../../sdk/wire.ts";
+import type { AnyEvent, Delivery, Message, PaymentRequest } from "../../sdk/wire.ts";
 import type { Order, PaymentOrder } from "./load.ts";
 
 /** Answers each message with what it said. */
@@ -18,7 +18,7 @@ export interface Found {
   /** What asks for payments. */
   asking: Map<string, Message>;
   payments: PaymentRequest[];
-  events: Map<string, { event: Event; page: string }>;
+  events: Map<string, { event: AnyEvent; page: string }>;
   deliveries: Delivery[];
 }
 

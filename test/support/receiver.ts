@@ -3,7 +3,7 @@
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Event } from "../../sdk/wire.ts";
+import type { AnyEvent } from "../../sdk/wire.ts";
 
 /** A webhook as it arrived. */
 export interface Received {
@@ -11,7 +11,7 @@ export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  event: Event;
+  event: AnyEvent;
 }
 
 export interface Receiver {
@@ -53,7 +53,13 @@ async function take(request: IncomingMessage): Promise<Received> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const body = Buffer.concat(chunks).toString();
-  return { at: Date.now(), path: request.url ?? "", headers: request.headers, body, event: JSON.parse(body) as Event };
+  return {
+    at: Date.now(),
+    path: request.url ?? "",
+    headers: request.headers,
+    body,
+    event: JSON.parse(body) as AnyEvent,
+  };
 }
 
 /** Whether a webhook carries the signature (docs/security.md) made with `secret`. */

@@ -16,6 +16,7 @@ import {
   type KeyList as WireKeyList,
   type Usage as WireUsage,
   type UsageCounts as WireUsageCounts,
+  type UsagePoint as WireUsagePoint,
 } from "../../../sdk/wire.ts";
 import { wire } from "../schemas/common.ts";
 import { CONFIGS } from "../schemas/instances.ts";
@@ -120,7 +121,7 @@ const Usage = wire<WireUsage>()(
     key: orNull(Type.Object({ id: Type.String(), name: Type.String() })),
     period: Type.Object({ from: At, to: At }),
     totals: wire<WireUsageCounts>()(component("UsageCounts", counts)),
-    series: Type.Array(Type.Unsafe<WireUsageCounts & { at: string }>(component("UsagePoint", { at: At, ...counts }))),
+    series: Type.Array(Type.Unsafe<WireUsagePoint>(component("UsagePoint", { at: At, ...counts }))),
   }),
 );
 

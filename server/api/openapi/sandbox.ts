@@ -66,7 +66,7 @@ const event = {
     from: CONTACT,
     to: OWN,
     text: "On my way",
-    channel: "imessage",
+    channel: "imessage" as const,
     sequence: 1,
     correlationId: CORRELATION_ID,
     parentMessageId: null,

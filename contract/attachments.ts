@@ -1,0 +1,42 @@
+/** Attachments: files to send, and files of messages. */
+
+import { Type } from "typebox";
+import { choice, flag, id, optional, orNull, record, request, says, shows, stringOrNull, text } from "./schema.ts";
+import { HttpsUrl } from "./values.ts";
+
+/** Attachments that one message can have. */
+export const ATTACHMENTS_MAX = 20;
+
+export const ATTACHMENT_SOURCES = ["url", "base64"] as const;
+const Source = choice("AttachmentSource", ATTACHMENT_SOURCES, "Where the bytes of a file to send come from.");
+
+export const AttachmentInput = request(
+  "AttachmentInput",
+  "A file to send (iMessage): its HTTPS URL, or its bytes as base64.",
+  {
+    type: says(Source, "`url`: the service fetches the file. `base64`: the request holds it."),
+    url: optional(says(HttpsUrl, "HTTPS URL of the file, fetched when the message is sent; required with `url`.")),
+    data: optional(
+      shows(Type.String({ description: "The bytes of the file; required with `base64`." }), {
+        contentEncoding: "base64",
+      }),
+    ),
+    mimeType: optional(text(1, 255, "MIME type of the file; its content decides if the two differ.")),
+    filename: optional(text(1, 255, "Name of the file.")),
+    isAudioMessage: optional(flag("Whether the file is a voice message.")),
+  },
+  {
+    oneOf: [
+      { properties: { type: { const: "url" } }, required: ["url"], not: { required: ["data"] } },
+      { properties: { type: { const: "base64" } }, required: ["data"], not: { required: ["url"] } },
+    ],
+  },
+);
+
+export const Attachment = record("Attachment", "A file of a message.", {
+  guid: id("att", "Id of the file."),
+  mimeType: stringOrNull("MIME type of the file."),
+  filename: stringOrNull("Name of the file."),
+  totalBytes: orNull(Type.Integer({ minimum: 0 }), "Size of the file in bytes."),
+  downloadUrl: stringOrNull("Where to download the file, without a key; null if the service does not keep it."),
+});

@@ -1,0 +1,49 @@
+/** The whole contract, noun by noun: what `sdk/wire.ts` is generated from. */
+
+import * as attachments from "./attachments.ts";
+import * as calls from "./calls.ts";
+import * as chats from "./chats.ts";
+import * as contacts from "./contacts.ts";
+import * as customers from "./customers.ts";
+import * as errors from "./errors.ts";
+import * as eventTypes from "./event-types.ts";
+import * as events from "./events.ts";
+import * as instances from "./instances.ts";
+import * as keys from "./keys.ts";
+import * as messageEvents from "./message-events.ts";
+import * as messages from "./messages.ts";
+import * as optOuts from "./opt-outs.ts";
+import * as payments from "./payments.ts";
+import * as sandbox from "./sandbox.ts";
+import * as sending from "./sending.ts";
+import * as service from "./service.ts";
+import * as usage from "./usage.ts";
+import * as values from "./values.ts";
+import * as webhooks from "./webhooks.ts";
+
+/**
+ * Exports of each file, by its name. By their names: `PascalCase` is a schema, `UPPER_CASE` a constant, and `camelCase` an
+ * example or a list of events.
+ */
+export const NOUNS: readonly (readonly [file: string, exports: Readonly<Record<string, unknown>>])[] = [
+  ["event-types", eventTypes],
+  ["errors", errors],
+  ["values", values],
+  ["attachments", attachments],
+  ["sending", sending],
+  ["messages", messages],
+  ["message-events", messageEvents],
+  ["chats", chats],
+  ["contacts", contacts],
+  ["opt-outs", optOuts],
+  ["payments", payments],
+  ["calls", calls],
+  ["webhooks", webhooks],
+  ["customers", customers],
+  ["keys", keys],
+  ["instances", instances],
+  ["usage", usage],
+  ["sandbox", sandbox],
+  ["service", service],
+  ["events", events],
+];

@@ -1,0 +1,231 @@
+/** Webhooks: endpoints, their secrets and replays, and the log of deliveries. */
+
+import { type Static, Type } from "typebox";
+import { event } from "./event.ts";
+import { EventFilter, EventType } from "./event-types.ts";
+import { at, IDS } from "./samples.ts";
+import {
+  atOrNull,
+  choice,
+  closed,
+  count,
+  flag,
+  id,
+  at as instant,
+  list,
+  optional,
+  orNull,
+  record,
+  request,
+  says,
+  string,
+  stringOrNull,
+  text,
+} from "./schema.ts";
+import { changed, created, HttpsUrl, IdempotencyKey, Instant, Pagination, page, size } from "./values.ts";
+
+/** Items of a list of event types: more than there are types, since duplicates are removed later. */
+const EVENTS_MAX = 100;
+const NAME_LENGTH_MAX = 255;
+/** Longest id of a filter, as in a path. */
+const ID_LENGTH_MAX = 512;
+/** Most attempts in flight at once at one endpoint. */
+const IN_FLIGHT = { minimum: 1, maximum: 256 };
+/** Longest grace period of a rotation: 7 days. */
+const GRACE_SECONDS_MAX = 604_800;
+
+const events = list(EventFilter, "Event types to deliver; `*` is every type.", { minItems: 1, maxItems: EVENTS_MAX });
+const url = says(HttpsUrl, "URL that receives the events: HTTPS, and a public address.");
+const name = text(1, NAME_LENGTH_MAX, "Display name.");
+
+/** At most 256 characters of printable ASCII; an empty secret counts as left out. */
+const secret = (sentence: string) => Type.String({ maxLength: 256, pattern: "^[ -~]*$", description: sentence });
+
+const inFlight = (sentence: string) => optional(count(sentence, IN_FLIGHT));
+
+export const SetWebhook = request("SetWebhook", "Body of `PUT /v1/webhooks`.", {
+  url,
+  events,
+  secret: optional(
+    secret("Signing secret, 1 to 256 characters of printable ASCII. Default: the present one, or a generated one."),
+  ),
+  maxInFlight: inFlight(
+    "Most attempts in flight at once, 1 to 256. Default: unchanged, or `TB_WEBHOOK_CONCURRENCY` (64) for a new endpoint.",
+  ),
+});
+
+export const CreateWebhook = request("CreateWebhook", "Body of `POST /v1/webhooks`.", {
+  url,
+  events,
+  secret: optional(secret("Signing secret, 1 to 256 characters of printable ASCII. Default: a generated one.")),
+  name: optional(name),
+  maxInFlight: inFlight("Most attempts in flight at once, 1 to 256. Default: `TB_WEBHOOK_CONCURRENCY` (64)."),
+  idempotencyKey: optional(IdempotencyKey),
+});
+
+export const UpdateWebhook = request(
+  "UpdateWebhook",
+  "Body of `PATCH /v1/webhooks/:id`: an absent field stays as it is.",
+  {
+    url: optional(url),
+    events: optional(events),
+    name: optional(orNull(name, "Display name; null removes it.")),
+    secret: optional(secret("New signing secret, from the next attempt on.")),
+    active: optional(flag("Whether events are delivered; false pauses the endpoint.")),
+    maxInFlight: inFlight("Most attempts in flight at once, 1 to 256, from the next attempt on."),
+  },
+);
+
+export const RotateSecret = request("RotateSecret", "Body of the routes that rotate a signing secret.", {
+  gracePeriodSeconds: optional(
+    count("How long the old secret keeps signing. Default: 0; at most 7 days.", {
+      minimum: 0,
+      maximum: GRACE_SECONDS_MAX,
+    }),
+  ),
+  idempotencyKey: optional(IdempotencyKey),
+});
+
+export const Replay = request("Replay", "Body of `POST /v1/webhooks/:id/replay`.", {
+  since: says(Instant, "Start of the period."),
+  until: optional(says(Instant, "End of the period, exclusive. Default: now.")),
+  types: optional(
+    list(EventType, "Only events of these types. Default: every type.", { minItems: 1, maxItems: EVENTS_MAX }),
+  ),
+  idempotencyKey: optional(IdempotencyKey),
+});
+
+export const Replayed = record("Replayed", "Response of `POST /v1/webhooks/:id/replay`.", {
+  deliveries: size("Number of deliveries that were created."),
+});
+
+export const Webhook = record("Webhook", "An endpoint that receives events.", {
+  id: id("wh"),
+  name: stringOrNull("Display name."),
+  url: string("URL that receives the events."),
+  events: list(EventFilter, "Event types that are delivered; `*` is every type.", { minItems: 1 }),
+  active: flag("Whether events are delivered."),
+  primary: flag("Whether this is the primary endpoint, the one of `PUT /v1/webhooks`."),
+  maxInFlight: count(
+    "Most attempts in flight at once. Delivery starts with 4 and adds more while the endpoint responds within 5 s.",
+    IN_FLIGHT,
+  ),
+  ...changed,
+  secret: optional(string("Signing secret; only in the response that generated it.")),
+});
+
+export const DELIVERY_STATUSES = ["pending", "succeeded", "exhausted", "cancelled"] as const;
+export const DeliveryStatus = choice("DeliveryStatus", DELIVERY_STATUSES, "Status of a delivery.");
+
+const httpStatus = Type.Integer({ minimum: 100, maximum: 999 });
+
+export const Attempt = record("Attempt", "One attempt to deliver an event.", {
+  at: instant("When the attempt was made."),
+  status: orNull(httpStatus, "HTTP status of the receiver's response; null without a response."),
+  durationMs: Type.Number({ minimum: 0, description: "Duration of the attempt in milliseconds." }),
+  response: stringOrNull("First 1 KiB of the receiver's response body."),
+  error: stringOrNull("Why there was no response; null if there was one."),
+});
+
+export const Delivery = record("Delivery", "The delivery of one event to one URL.", {
+  id: id("dlv"),
+  eventId: id("evt", "The event."),
+  eventType: says(EventType, "Type of the event."),
+  messageId: orNull(id("msg"), "The message that the event is about; null if it is about none."),
+  webhookId: orNull(id("wh"), "The endpoint; null for a `callbackUrl`."),
+  url: string("URL that receives the event."),
+  status: says(DeliveryStatus, "Status of the delivery."),
+  attempts: list(Attempt, "Every attempt so far."),
+  nextAttemptAt: atOrNull("When the next attempt is due; null if there will be none."),
+  ...created,
+});
+
+export const TestedDelivery = record(
+  "TestedDelivery",
+  "Response of a webhook test: the delivery after its first attempt, or after 5 s without one.",
+  {
+    ...Delivery.properties,
+    delivered: flag("Whether the receiver responded with a 2xx status."),
+    responseStatus: orNull(httpStatus, "HTTP status of the receiver's response; null if there is none yet."),
+  },
+);
+
+export const DeliveryList = record("DeliveryList", "A page of deliveries.", {
+  deliveries: list(Delivery, "The deliveries of this page."),
+  pagination: says(Pagination, "Where the list continues."),
+});
+
+/** Query of `GET /v1/webhooks/deliveries`. */
+export const DeliveriesQuery = closed({
+  ...page,
+  status: optional(says(DeliveryStatus, "Only deliveries with this status.")),
+  webhookId: optional(text(1, ID_LENGTH_MAX, "Only deliveries to this endpoint.")),
+  eventId: optional(text(1, ID_LENGTH_MAX, "Only deliveries of this event.")),
+  messageId: optional(text(1, ID_LENGTH_MAX, "Only deliveries of events of this message.")),
+});
+
+export const WebhookTestData = record("WebhookTestData", "`data` of `webhook.test`.", {
+  message: string("A sentence that says that this is a test."),
+  webhookId: id("wh", "The endpoint."),
+  customerId: id("cust", "The customer."),
+});
+
+const webhook: Static<typeof Webhook> = {
+  id: IDS.webhook,
+  name: null,
+  url: "https://example.com/hooks/tightbeam",
+  events: ["message.delivered", "message.failed", "message.inbound"],
+  active: true,
+  primary: true,
+  maxInFlight: 64,
+  createdAt: at(0),
+  updatedAt: at(0),
+};
+
+const delivery: Static<typeof Delivery> = {
+  id: IDS.delivery,
+  eventId: IDS.event,
+  eventType: "message.delivered",
+  messageId: IDS.message,
+  webhookId: IDS.webhook,
+  url: webhook.url,
+  status: "pending",
+  attempts: [{ at: at(2), status: 503, durationMs: 41, response: "busy", error: null }],
+  nextAttemptAt: at(32),
+  createdAt: at(2),
+};
+
+export const webhookExamples = {
+  primary: webhook,
+  further: {
+    ...webhook,
+    name: "Accounting",
+    url: "https://accounting.example.com/hooks",
+    events: ["payment.request.paid"],
+    primary: false,
+  },
+} satisfies Record<string, Static<typeof Webhook>>;
+
+/** Base64 of 32 bytes, as a generated secret is; this one signs nothing. */
+export const secretExample = `whsec_${"QUJD".repeat(10)}QUI=`;
+
+export const deliveryExample = delivery;
+
+export const testedExample: Static<typeof TestedDelivery> = {
+  ...delivery,
+  eventType: "webhook.test",
+  messageId: null,
+  status: "succeeded",
+  attempts: [{ at: at(0), status: 200, durationMs: 41, response: "ok", error: null }],
+  nextAttemptAt: null,
+  delivered: true,
+  responseStatus: 200,
+};
+
+export const webhookEvents = [
+  event("webhook.test", "You requested a test; sent whatever the endpoint subscribes to.", WebhookTestData, {
+    message: "This is a test event from Tightbeam.",
+    webhookId: IDS.webhook,
+    customerId: IDS.customer,
+  }),
+];
