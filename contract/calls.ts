@@ -1,7 +1,7 @@
 /** FaceTime calls: the record, and its events. */
 
 import { type Static, Type } from "typebox";
-import { event } from "./event.ts";
+import { event } from "./event-type.ts";
 import { at, CONTACT, IDS, OWN } from "./samples.ts";
 import { choice, closed, flag, id, at as instant, list, optional, record, says, string } from "./schema.ts";
 import { changed, Pagination, page } from "./values.ts";

@@ -1,7 +1,7 @@
 /** Chats: one-to-one threads and groups, and the events of both. */
 
 import { type Static, Type } from "typebox";
-import { event } from "./event.ts";
+import { event } from "./event-type.ts";
 import { at, CONTACT, IDS, OTHER_CONTACT, OWN } from "./samples.ts";
 import {
   alias,

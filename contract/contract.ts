@@ -6,7 +6,7 @@ import * as chats from "./chats.ts";
 import * as contacts from "./contacts.ts";
 import * as customers from "./customers.ts";
 import * as errors from "./errors.ts";
-import * as eventTypes from "./event-types.ts";
+import * as eventTypes from "./event-type.ts";
 import * as events from "./events.ts";
 import * as instances from "./instances.ts";
 import * as keys from "./keys.ts";
@@ -26,7 +26,7 @@ import * as webhooks from "./webhooks.ts";
  * example or a list of events.
  */
 export const NOUNS: readonly (readonly [file: string, exports: Readonly<Record<string, unknown>>])[] = [
-  ["event-types", eventTypes],
+  ["event-type", eventTypes],
   ["errors", errors],
   ["values", values],
   ["attachments", attachments],

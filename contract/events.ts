@@ -3,8 +3,7 @@
 import { Type } from "typebox";
 import { callEvents } from "./calls.ts";
 import { chatEvents } from "./chats.ts";
-import type { EventDeclaration } from "./event.ts";
-import { EVENT_TYPES, EventType } from "./event-types.ts";
+import { EVENT_TYPES, type EventDeclaration, EventType } from "./event-type.ts";
 import { messageEvents } from "./message-events.ts";
 import { paymentEvents } from "./payments.ts";
 import { at, CONTACT, CORRELATION_ID, IDS, OWN } from "./samples.ts";

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from "typebox";
 import { Attachment } from "./attachments.ts";
-import { event } from "./event.ts";
+import { event } from "./event-type.ts";
 import { MessageErrorCode, REACTIONS } from "./messages.ts";
 import { at, CONTACT, CORRELATION_ID, IDS, OWN } from "./samples.ts";
 import {

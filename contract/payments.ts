@@ -1,7 +1,7 @@
 /** Payments: requests for money, and their events. */
 
 import { type Static, Type } from "typebox";
-import { event } from "./event.ts";
+import { event } from "./event-type.ts";
 import { at, CONTACT, IDS, OWN } from "./samples.ts";
 import {
   atOrNull,

@@ -1,6 +1,6 @@
 /** Writes the contract as TypeScript: the text of `sdk/wire.ts`, before it is formatted. Pure. */
 
-import type { EventDeclaration } from "./event.ts";
+import type { EventDeclaration } from "./event-type.ts";
 import { ABOUT, type Keywords, NAME, TYPESCRIPT } from "./schema.ts";
 
 /** A schema, as far as its type depends on it. */

@@ -1,8 +1,7 @@
 /** Webhooks: endpoints, their secrets and replays, and the log of deliveries. */
 
 import { type Static, Type } from "typebox";
-import { event } from "./event.ts";
-import { EventFilter, EventType } from "./event-types.ts";
+import { EventFilter, EventType, event } from "./event-type.ts";
 import { at, IDS } from "./samples.ts";
 import {
   atOrNull,

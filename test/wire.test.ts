@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { type Static, type TSchema, Type } from "typebox";
-import { event } from "../contract/event.ts";
-import { EventType } from "../contract/event-types.ts";
+import { EventType, event } from "../contract/event-type.ts";
 import { Message } from "../contract/messages.ts";
 import { choice, id, optional, orNull, record, request, says, string } from "../contract/schema.ts";
 import { SendMessage } from "../contract/sending.ts";
@@ -16,7 +15,7 @@ import type {
   Message as WireMessage,
   SendMessage as WireSendMessage,
 } from "../sdk/wire.ts";
-import { renderWire, WIRE } from "./support/wire-types.ts";
+import { renderWire, WIRE } from "./support/generate-wire.ts";
 
 test("sdk/wire.ts is the one that `npm run wire` writes", () => {
   assert.equal(readFileSync(WIRE, "utf8"), renderWire(), "run `npm run wire`");

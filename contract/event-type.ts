@@ -1,5 +1,6 @@
-/** The types of events: what an endpoint subscribes to, and what a list of events is filtered by. */
+/** The types of events, and how a noun declares the events of its own. */
 
+import type { Static, TSchema } from "typebox";
 import { choice } from "./schema.ts";
 
 export const EVENT_TYPES = [
@@ -36,3 +37,20 @@ export const EventType = choice("EventType", EVENT_TYPES, "Type of an event.");
 
 /** An event type, or `*` for all of them. */
 export const EventFilter = choice("EventFilter", [...EVENT_TYPES, "*"], "An event type, or `*` for every type.");
+/** An event: when it is sent, the shape of its data, and an example of the data. */
+export interface EventDeclaration {
+  type: (typeof EVENT_TYPES)[number];
+  summary: string;
+  data: TSchema;
+  example: unknown;
+}
+
+/** Declares an event whose example has the type of its data. */
+export function event<Schema extends TSchema>(
+  type: EventDeclaration["type"],
+  summary: string,
+  data: Schema,
+  example: Static<Schema>,
+): EventDeclaration {
+  return { type, summary, data, example };
+}
