@@ -1,4 +1,4 @@
-/** What was handed to the Mac and what came of it, kept in the instance's memory: so that nothing is sent blindly twice. */
+/** Journal of send attempts, in the instance's memory. It survives a crash, so that no message is silently sent twice. */
 
 import { createHash } from "node:crypto";
 import type { Channel } from "../../../sdk/wire.ts";
@@ -7,57 +7,57 @@ import type { MessageId } from "../../core/id.ts";
 import { jsonOf, listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { Memory, Outbound } from "../provider.ts";
 
-/** Every key of an attempt begins with it; then come message and channel. */
+/** Prefix of every attempt's key; message id and channel follow. */
 const PREFIX = "attempt/";
 
-/** What has ended is kept so long: rows of that time are not taken for those of other messages. */
+/** Ended attempts are kept for this time, so that their rows are not mistaken for rows of other messages. */
 const ENDED_KEPT_MS = 3_600_000;
-/** What never ended, or is sent in half, is kept so long: longer than a message waits. */
+/** Attempts without a known outcome, and messages sent in part, are kept longer than any message waits. */
 const OPEN_KEPT_MS = 7 * 86_400_000;
-/** A hand-over and its row lie at most so far apart. */
+/** Maximum time between an attempt and its row. */
 const ROW_WITHIN_MS = 900_000;
 const SWEEP_EVERY_MS = 600_000;
 
-/** Nobody knows how many files a message had. */
+/** The number of files is not on record. */
 export const UNKNOWN_FILES = -1;
 
-/** A message on a channel, as it was last handed over. It has no text, but can tell whether one is it. */
+/** Latest send attempt of a message on a channel. Keeps a digest instead of the text. */
 export interface MacAttempt {
   key: string;
   messageId: MessageId;
   channel: Channel;
-  /** To whom: one, or everybody in a group. */
+  /** Address of the recipient, or addresses of all participants of a group. */
   to: readonly string[];
   isGroup: boolean;
   digest: string;
-  /** As `Outbound.attempt`. */
+  /** Number of the attempt, as in `Outbound.attempt`. */
   attempt: number;
-  /** When its last request began, by the real clock. */
+  /** Start of the latest request, by the real clock. */
   startedAt: number;
-  /** What its last request carried: the whole message, or one of the two parts that begin a conversation. */
+  /** Content of the latest request: the whole message, or one of the two halves that begin a conversation. */
   step: "whole" | "text" | "files";
-  /** `UNKNOWN_FILES` where that is not on record. */
+  /** `UNKNOWN_FILES` if the number is not on record. */
   files: number;
-  /** The chat it went to; null for one that it was to begin. */
+  /** Guid of the chat; null if the request begins one. */
   chatGuid: string | null;
-  /** Whether it may have been taken and nobody knows. */
+  /** Whether the outcome is unknown: the Mac may have sent the message. */
   isOpen: boolean;
-  /** The row of its text, where that went before its files. */
+  /** Guid of the text's row, if the text was sent before the files. */
   textGuid: string | null;
-  /** Its row, and the error that row had. */
+  /** Guid of the message's row, and the error of that row. */
   guid: string | null;
   error: number;
 }
 
-/** The attempts of an instance, from `load` on. */
+/** Attempts of one instance. Call `load` first. */
 export class AttemptJournal {
   readonly #memory: Memory;
   readonly #clock: Clock;
   readonly #attempts = new Map<string, MacAttempt>();
-  /** Whose row a guid is. */
+  /** Key of the attempt that each row belongs to. */
   readonly #keyByGuid = new Map<string, string>();
   #sweptAt: number;
-  /** What ended and began before this may be gone. Nothing is swept at a start: what died then is asked about first. */
+  /** Ended attempts from before this instant may be deleted. A start deletes none: open attempts are reconciled first. */
   #coversSince = Number.NEGATIVE_INFINITY;
 
   constructor(memory: Memory, clock: Clock) {
@@ -66,7 +66,7 @@ export class AttemptJournal {
     this.#sweptAt = clock.real();
   }
 
-  /** Takes up what the last process left. */
+  /** Reads the attempts that the previous process recorded. */
   async load(): Promise<void> {
     for (const { key, value } of await this.#memory.list(PREFIX)) {
       const attempt = parse(key, value);
@@ -74,55 +74,55 @@ export class AttemptJournal {
     }
   }
 
-  /** How the message was handed over last on its channel; null where it was not, or that was long ago. */
+  /** Returns the latest attempt of a message on its channel; null if there is none, or it was long ago. */
   latest(message: Pick<Outbound, "messageId" | "channel">): MacAttempt | null {
     return this.#attempts.get(keyOf(message)) ?? null;
   }
 
-  /** Whether a hand-over of that moment is on record if it ever began. */
+  /** Whether an attempt from that instant would be on record if it had begun. */
   covers(startedAt: number): boolean {
     return startedAt >= this.#coversSince;
   }
 
-  /** Those of which nobody knows what became. */
+  /** Attempts whose outcome is unknown. */
   get unresolved(): MacAttempt[] {
     return [...this.#attempts.values()].filter(({ isOpen }) => isOpen);
   }
 
-  /** Whether a row is known as that of a message, or of its text, or of an earlier attempt. */
+  /** Whether a row belongs to a known attempt, as its message or as its text. */
   isKnownRow(guid: string): boolean {
     return this.#keyByGuid.has(guid);
   }
 
-  /** Records that a request begins. Resolves when it is on disk: only then it may go out. */
+  /** Records that a request begins. The request may be posted once this resolves: the record is on disk. */
   async begin(message: Outbound, request: Pick<MacAttempt, "step" | "files" | "chatGuid">): Promise<MacAttempt> {
     const begun = { ...createAttempt(message, this.#clock.real()), ...request };
     begun.textGuid = this.#attempts.get(begun.key)?.textGuid ?? message.sentPart?.reference ?? null;
     await this.#memory.put(begun.key, textFor(begun));
     this.#remember(begun);
-    // What is left lying takes room and nothing else.
+    // A failed sweep costs space only.
     if (begun.startedAt - this.#sweptAt > SWEEP_EVERY_MS) this.#sweep().catch(() => {});
     return begun;
   }
 
-  /** Its request was provably not taken. */
+  /** Records that the Mac provably did not send the request's content. */
   async recordNotSent(attempt: MacAttempt): Promise<void> {
     await this.#end({ ...attempt, isOpen: false });
   }
 
-  /** Its row was found: the last one of the message, or that of its text. */
+  /** Records the row of an attempt: the row of the message, or of its text. */
   async recordRow(attempt: MacAttempt, { guid, error }: { guid: string; error: number }): Promise<void> {
     const isPart = attempt.step === "text" && error === 0;
     await this.#end({ ...attempt, isOpen: false, error, ...(isPart ? { textGuid: guid } : { guid }) });
   }
 
-  /** The row of its text failed before its files were posted: nothing of it was sent. */
+  /** Records that Messages failed to send the text, before the files were posted: nothing was sent. */
   async recordTextFailed(message: Outbound, { guid, error }: { guid: string; error: number }): Promise<void> {
     const attempt = this.latest(message) ?? createAttempt(message, this.#clock.real());
     await this.#end({ ...attempt, isOpen: false, textGuid: null, guid, error });
   }
 
-  /** In memory at once, so that a disk that fails makes nothing unknown here. A later attempt stays as it is. */
+  /** Updates memory first, so that a failing disk makes no outcome unknown here. Never overwrites a later attempt. */
   async #end(attempt: MacAttempt): Promise<void> {
     const now = this.#attempts.get(attempt.key);
     if (now !== undefined && now.startedAt !== attempt.startedAt) {
@@ -157,7 +157,7 @@ export class AttemptJournal {
   }
 }
 
-/** A hand-over of a whole message as it begins, or as it is thought to have begun where nothing is on record. */
+/** Creates the record of an attempt that begins, or that must be assumed because no record exists. */
 export function createAttempt(message: Outbound, startedAt: number): MacAttempt {
   const { messageId, channel, attempt, group, to, text } = message;
   return {
@@ -179,17 +179,17 @@ export function createAttempt(message: Outbound, startedAt: number): MacAttempt 
   };
 }
 
-/** Whether a text is that of the message, or was it before Messages made something of it. */
+/** Whether a text is the message's text, possibly as Messages normalised it. */
 export function matchesText({ messageId, digest }: MacAttempt, text: string): boolean {
   return digestOf(messageId, text) === digest;
 }
 
-/** A text without what Messages itself may change: places of files, kinds of line ends, forms of a letter. */
+/** The text without the parts that Messages may change: placeholders of files, line ends, Unicode forms. */
 function plainText(text: string): string {
   return text.replaceAll("\ufffc", "").replaceAll("\r\n", "\n").normalize("NFC").trim();
 }
 
-/** Of no use to whoever has not the text already: equal texts of two messages have nothing in common. */
+/** The message id salts the digest: equal texts of two messages have different digests. */
 function digestOf(messageId: MessageId, text: string): string {
   return createHash("sha256")
     .update(`${messageId}\n${plainText(text)}`)
@@ -201,7 +201,7 @@ function keyOf({ messageId, channel }: { messageId: MessageId; channel: Channel 
   return `${PREFIX}${messageId}/${channel}`;
 }
 
-/** Its text is sent, and its files are not. */
+/** Whether the text was sent and the files were not. */
 function isTextOnly({ textGuid, guid }: MacAttempt): boolean {
   return textGuid !== null && guid === null;
 }
@@ -214,7 +214,7 @@ function textFor({ key: _key, messageId: _id, channel: _channel, ...attempt }: M
   return JSON.stringify(attempt);
 }
 
-/** Null for a value that cannot be read (another version wrote it). */
+/** Returns null for a value that cannot be parsed (written by another version). */
 function parse(key: string, text: string): MacAttempt | null {
   const [messageId = "", channel] = key.slice(PREFIX.length).split("/");
   const record = recordOf(jsonOf(text));

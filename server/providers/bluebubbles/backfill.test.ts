@@ -302,7 +302,7 @@ describe("a row that the Mac breaks at", () => {
     assert.deepEqual(textsOf(heard), expected);
     assert.deepEqual(
       heard.faults.map((fault) => String(fault)),
-      ["Error: the Mac breaks at a row of its messages, which is not told of"],
+      ["Error: BlueBubbles fails to read one row of its messages; the row is skipped"],
     );
   });
 

@@ -1,11 +1,11 @@
-/** BlueBubbles: iMessage, and SMS where the Mac forwards it, through one Mac. Puts the parts of it together. */
+/** Provider for BlueBubbles: sends iMessage, and SMS if the Mac forwards it, through one Mac. Composes the parts below. */
 
-// Two halves share what `mac.ts` names. Outbound: `send.ts` hands over, `settle.ts` asks what became of it, `attempts.ts`
-// keeps both on record, `commands.ts` does the rest. Inbound, put together by `ingest.ts`: `socket.ts` or `hook.ts` hear that
-// something happened to a message, `hints.ts` asks for its row; `catch-up.ts` and `watch.ts` ask for what nothing told of;
-// `upsert.ts` tells what rows say, each in its turn (`lanes.ts`). `happenings.ts` tells what has no row. A message is named by
-// its guid, a group by that of its chat, a file by its own. In the instance's memory `attempt/…`, `group-name/…` and
-// `new-chats` are outbound's.
+// Outbound: `send.ts` sends messages, `attempt-journal.ts` records each attempt on disk, `reconcile.ts` finds out whether an
+// unanswered attempt was sent, `actions.ts` does everything but send. Inbound, composed by `ingest.ts`: `socket.ts` or
+// `hook.ts` receive events. `row-notifications.ts` looks up the rows that those events name; `backfill.ts` and
+// `receipt-poller.ts` read the rows that no event named. `row-reporter.ts` turns rows into signals, in order per contact
+// (`row-queue.ts`). `live-events.ts` reports events that have no row. A message is identified by its guid, a group by the
+// guid of its chat, a file by its own guid. Outbound owns the memory keys `attempt/…`, `group-name/…` and `new-chats`.
 
 import type {
   Actions,
@@ -33,9 +33,9 @@ import { MacSender } from "./send.ts";
 import { macosMajor } from "./status.ts";
 
 /**
- * `concurrency` is twice what the Mac does in a second; it tells of a payment with what is in it. A hand-over is at its
- * longest a text that begins a conversation (190 s), its files on their way (240 s) and the message with them (190 s).
- * It may be asked at once what became of one: it says by itself for how long a message may still come to be.
+ * `concurrency` is twice the number of sends that a Mac completes in a second. `sendTimeoutMs` covers the longest attempt:
+ * a text that begins a conversation (190 s), the upload of its files (240 s) and the message that carries them (190 s).
+ * Reconciliation may ask soon: it knows by itself how long the Mac may still need to send.
  */
 export const BLUEBUBBLES_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
@@ -50,7 +50,7 @@ const IMESSAGE_ALONE: Capabilities = { ...BLUEBUBBLES_CAPABILITIES, channels: ["
 
 const NEW_CHATS_PER_HOUR = 60;
 
-/** A new connection to the Mac of the instance's settings, not started. */
+/** Creates the provider for the Mac of the instance's settings. The provider connects at `start`. */
 export function createBluebubbles(context: ProviderContext): Provider {
   return new Bluebubbles(context);
 }
@@ -79,7 +79,7 @@ class Bluebubbles implements Provider {
     this.actions = createActions(this.#mac, this.#newGroups);
   }
 
-  /** SMS is left out once the Mac has said that it forwards none. */
+  /** Leaves SMS out once the Mac has reported that it forwards none. */
   get capabilities(): Capabilities {
     return this.#mac.health.isKnownWithoutSms ? IMESSAGE_ALONE : BLUEBUBBLES_CAPABILITIES;
   }
@@ -96,7 +96,7 @@ class Bluebubbles implements Provider {
   }
 
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
-    return this.#isStopped ? down("the connection to the Mac is being ended") : this.#sender.send(message, abort);
+    return this.#isStopped ? down("the connection to the Mac is closing") : this.#sender.send(message, abort);
   }
 
   reconcile(message: Outbound): Promise<Outcome | "absent"> {
@@ -122,7 +122,7 @@ class Bluebubbles implements Provider {
     rateLimiter.stop();
     health.stop();
     await this.#ingest.stop();
-    // What has no answer yet is lost with its connection, and asked about after the next start.
+    // Requests still in flight end with their connections. The next process reconciles them.
     await client.close();
     await this.#sender.stop();
   }
@@ -138,7 +138,7 @@ function macOf(context: ProviderContext): Mac {
   return { context, settings, client, rateLimiter, chatGuids, health };
 }
 
-/** The settings were judged when they were stored. */
+/** Reads the settings, which were validated before they were stored. */
 function settingsOf({ url, password, ingest, newChatsPerHour }: ProviderContext["config"]): MacSettings {
   return {
     url: String(url),

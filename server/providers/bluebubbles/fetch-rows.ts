@@ -1,15 +1,15 @@
-/** Rows of the Mac's messages, asked for by guid: the Mac's own word, whoever named them. */
+/** Fetches rows of the Mac's message table by guid. */
 
 import type { Failure, Limits, MacClient } from "./client.ts";
 import { type MacMessage, parseMessages } from "./records.ts";
 
-/** Guids in one question: the Mac answers 1,000 rows at most (`messageValidator`). */
+/** Maximum guids of one query: the Mac returns at most 1,000 rows (`messageValidator`). */
 export const GUIDS_MAX = 500;
 
-/** What is asked for with each row; where that is too little for one, all of it is asked for alone. */
+/** Relations fetched with each row. If a row needs more, the whole message is fetched by itself. */
 export const ROW_PARTS: readonly string[] = ["chat", "attachment"];
 
-/** The rows with these guids, the oldest first; of a guid that the Mac does not have there is none. At most `GUIDS_MAX`. */
+/** Returns the rows with these guids, the oldest first. A guid unknown to the Mac has no row. Takes at most `GUIDS_MAX`. */
 export async function fetchRows(
   client: MacClient,
   guids: readonly string[],

@@ -1,4 +1,4 @@
-/** One Mac, as everything that works with it is given it. */
+/** One Mac: the connection, settings and caches that all parts of this provider share. */
 
 import type { ProviderContext } from "../provider.ts";
 import type { ChatGuids } from "./chat-guids.ts";
@@ -15,12 +15,12 @@ export interface Mac {
   health: MacHealth;
 }
 
-/** The instance's settings. */
+/** Settings of the instance. */
 export interface MacSettings {
   url: string;
   password: string;
-  /** How what happens on the Mac comes here: the Mac calls our hook, or we listen at its socket. */
+  /** How events arrive: the Mac posts to our webhook, or we connect to its socket. */
   ingest: "webhook" | "socket";
-  /** Conversations begun within any hour. */
+  /** Limit of new conversations in any one hour. */
   newChatsPerHour: number;
 }

@@ -70,7 +70,7 @@ test("while the Mac has not answered nobody is asked, and its answer counts when
   await stage.clock.advance(1_000);
   await until(() => stage.fake.sent.length === 2);
   const asked = stage.fake.requests.length;
-  assert.deepEqual(await stage.reconcile(message), { outcome: "unknown", reason: "the Mac has not answered yet" });
+  assert.deepEqual(await stage.reconcile(message), { outcome: "unknown", reason: "the Mac has not responded yet" });
   assert.equal(stage.fake.requests.length, asked);
   lift();
   const outcome = await stage.driven(sending);

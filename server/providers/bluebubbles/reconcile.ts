@@ -1,4 +1,4 @@
-/** What became of hand-overs that got no answer: asks the Mac for their rows, also when nobody asks any more. */
+/** Reconciles send attempts without a response: queries the Mac for their rows, also after the engine stopped asking. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import type { Applied, Outbound, Outcome, Signal } from "../provider.ts";
@@ -9,28 +9,28 @@ import type { Mac } from "./mac.ts";
 import { outcomeOfRow, unknown } from "./outcomes.ts";
 import type { MacMessage } from "./records.ts";
 
-/** Clocks of the Mac and here may differ so much unnoticed. */
+/** Clock difference between the Mac and the service that may go unnoticed. */
 const CLOCKS_APART_MS = 15_000;
-/** Before a message is called never taken, rows this much older are looked at too: one like it leaves it unknown. */
+/** Before an attempt counts as never sent, rows this much older are checked. A matching row leaves the outcome unknown. */
 const DOUBT_MS = 600_000;
-/** A command that Messages had when BlueBubbles ended is done, and has its row, within this after the next start. */
+/** After a restart of BlueBubbles, Messages completes the commands it already had, and writes their rows, within this time. */
 const AFTER_RESTART_MS = 15_000;
-/** Nobody else asks about a hand-over that is so old: its answer took up to 190 s, and the asking five minutes. */
+/** The engine no longer asks about an attempt this old: a response takes up to 190 s, reconciliation five minutes. */
 const FORSAKEN_MS = 600_000;
 const RECOVER_EVERY_MS = 60_000;
-/** So many are asked about in one go. */
+/** Attempts reconciled in one run. */
 const RECOVERED_AT_ONCE = 100;
 
-/** Whom it concerns that a message was taken. */
+/** Callbacks of a message that the Mac sent. */
 export interface SendListener {
-  /** Follows a message that was taken. */
+  /** Polls for the receipts of a sent message. */
   pollReceipts: (guid: string, channel: Channel) => void;
-  /** A message went to a group that had no guid before. */
+  /** A message was sent to a group whose guid was not known before. */
   groupCreated: (message: Outbound, guid: string) => void;
   report: (signal: Signal) => Promise<Applied>;
 }
 
-/** Asks about the attempts of one Mac; by itself from `start` to `stop`. */
+/** Reconciles the attempts of one Mac. Between `start` and `stop` it also reconciles abandoned attempts by itself. */
 export class MacReconciler {
   readonly #mac: Mac;
   readonly #journal: AttemptJournal;
@@ -59,21 +59,21 @@ export class MacReconciler {
   }
 
   /**
-   * What became of a hand-over that is open. `absent` when the Mac has been awake for as long as it may take to send,
-   * and has nothing that could be it.
+   * Returns the outcome of an open attempt. Returns `absent` if the Mac was awake for as long as sending may take, and has
+   * no row that could be the message.
    */
   async reconcile(message: Outbound, attempt: MacAttempt): Promise<Outcome | "absent"> {
     const row = await this.#find(attempt, message.text, CLOCKS_APART_MS);
     if (row !== null && "kind" in row) return unknown(describeFailure(row));
     if (row !== null) return this.#resolve(message, attempt, row);
-    if (!this.#hadTimeToSend(attempt)) return unknown("the Mac has no such message yet, and may still be at it");
+    if (!this.#hadTimeToSend(attempt)) return unknown("the Mac has no such message yet and may still be sending it");
     const doubt = await this.#find(attempt, message.text, DOUBT_MS);
-    if (doubt !== null) return unknown("the Mac has one like it, of another time by its clock");
+    if (doubt !== null) return unknown("the Mac has a matching message with an earlier date");
     await this.#journal.recordNotSent(attempt);
     return "absent";
   }
 
-  /** The outcome of one that Messages has as a row that failed, where the answer did not say which. */
+  /** Returns the outcome of an attempt whose row failed, if the response did not name the row. */
   async failedRow(message: Outbound, attempt: MacAttempt, failure: Failure): Promise<Outcome> {
     const row = await this.#find(attempt, message.text, CLOCKS_APART_MS, true);
     if (row === null || "kind" in row) return unknown(describeFailure(failure));
@@ -96,7 +96,7 @@ export class MacReconciler {
     return outcome;
   }
 
-  /** What is found after everybody gave up is told by a receipt: it was sent after all. */
+  /** Reconciles attempts that the engine no longer asks about. Reports a receipt for each message that was sent after all. */
   async #recover(): Promise<void> {
     const { context, health } = this.#mac;
     if (!health.isUp) return;
@@ -122,12 +122,12 @@ export class MacReconciler {
     await this.#journal.recordRow(attempt, row);
   }
 
-  /** Whether the Mac could have sent it by now: a Mac that slept begins when it wakes, one that restarted knows nothing of it. */
+  /** Whether the Mac had time to send: a sleeping Mac continues when it wakes, a restarted BlueBubbles has forgotten the request. */
   #hadTimeToSend({ startedAt }: MacAttempt): boolean {
     const { context, client } = this.#mac;
     const { awakeSince, restartedAt } = client;
     const now = context.clock.real();
-    // A server that started anew knows of no request of before; its helper in Messages may have had the command.
+    // A restarted server forgot all earlier requests. Its helper in Messages may still have received the command.
     const isForgotten = restartedAt !== null && startedAt < restartedAt && now - restartedAt >= AFTER_RESTART_MS;
     if (awakeSince !== null && isForgotten) return true;
     return awakeSince !== null && context.clock.real() - Math.max(startedAt, awakeSince) >= SEND_LIMIT_MS;

@@ -204,3 +204,8 @@ function statesOf(record: Readonly<Record<string, unknown>>) {
     isFromMe: record.isFromMe === true,
   };
 }
+
+/** The largest value of `at` over all rows, 0 if there is none. */
+export function newestOf(rows: readonly MacMessage[], at: (row: MacMessage) => number | null): number {
+  return rows.reduce((newest, row) => Math.max(newest, at(row) ?? 0), 0);
+}

@@ -244,7 +244,7 @@ test("a Mac that answers nothing is given no more than so many messages", async 
   for (let at = 0; at < 24; at += 1) void stage.process.sender.send(stage.message(), new AbortController().signal);
   const outcome = await stage.send(stage.message());
   assert.ok(outcome.outcome === "deferred");
-  assert.match(outcome.reason, /24 hand-overs/);
+  assert.match(outcome.reason, /24 messages/);
 });
 
 test("the record of an attempt says nothing of the text", async (t) => {

@@ -1,4 +1,4 @@
-/** Hands messages to one Mac, each once, and says what became of those whose outcome got lost. */
+/** Sends messages through one Mac, each exactly once, and reconciles the attempts whose outcome is unknown. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
@@ -24,25 +24,25 @@ import { parseChat, parseMessage } from "./records.ts";
 import { buildSendRequest, type SendRequest } from "./send-request.ts";
 import { NO_FORWARDING } from "./status.ts";
 
-/** Hand-overs without an answer at once: a Mac that hangs is given no more. */
+/** Limit of sends without a response: a Mac that hangs gets no more. */
 const OPEN_MAX = 24;
 const AVAILABILITY_LIMIT_MS = 10_000;
-/** Outcomes that nobody may have waited for are kept so many. */
+/** Limit of outcomes cached for `reconcile`. */
 const ENDED_KEPT_MAX = 1_000;
-/** What goes out first where a conversation begins with a text and files. */
+/** Name of the part that is sent first if a conversation begins with a text and files. */
 const TEXT = "the text";
 const UNPOSTED = "the files were not posted";
-/** A group that Messages does not know yet is tried so often. */
+/** Attempts to send to a group that Messages does not know yet. */
 const GROUP_TRIES = 3;
 const GROUP_RETRY_MS = 10_000;
 
-/** The chat of a message: a guid, or those it is to be begun with. */
+/** Chat that a message goes to: the guid of an existing chat, or the addresses to begin one with. */
 type TargetChat = { guid: string } | { begin: readonly string[]; isNew: boolean };
 
-/** What a request came to: the outcome of its message, the chat it went on in, or that Messages does not know the chat. */
+/** Result of a request: the outcome and the chat it went to, or `noChat` if Messages does not know the chat. */
 type PostResult = { outcome: Outcome; chatGuid: string | null } | "noChat";
 
-/** The hand-overs of one Mac, from `load` until `stop`. */
+/** Sender of one Mac. Call `load` first, `stop` last. */
 export class MacSender {
   readonly #mac: Mac;
   readonly #newChatLimit: NewChatLimit;
@@ -60,19 +60,19 @@ export class MacSender {
     this.#reconciler = new MacReconciler(mac, this.#journal, hearers);
   }
 
-  /** Takes up what the last process left. */
+  /** Reads the journals that the previous process left. */
   async load(): Promise<void> {
     await Promise.all([this.#journal.load(), this.#newChatLimit.load()]);
     this.#reconciler.start();
   }
 
   /**
-   * Hands a message over. `abort` ends the waiting for a turn, and nothing that was posted: the Mac goes on with that
-   * whoever listens, and its answer is kept for `settle`.
+   * Sends a message. `abort` cancels waiting for the rate limiter. It does not cancel a posted request: the Mac completes the
+   * request, and its outcome is kept for `reconcile`.
    */
   send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
     const name = nameOf(message);
-    if (this.#open.has(name)) return Promise.resolve(unknown("this very hand-over is still under way"));
+    if (this.#open.has(name)) return Promise.resolve(unknown("this attempt is still in progress"));
     const work = this.#attempt(message, abort)
       .catch((error: unknown) => {
         if (error instanceof RateLimited) return deferred(error.message);
@@ -84,38 +84,38 @@ export class MacSender {
     return work;
   }
 
-  /** What became of a hand-over; `absent` only where the Mac provably has no row of it and will make none. */
+  /** Returns the outcome of an attempt. Returns `absent` only if the Mac provably has no row of the message and will create none. */
   async reconcile(message: Outbound): Promise<Outcome | "absent"> {
     const outcome = await this.#reconcileAttempt(message);
     if (outcome !== "absent") return this.#withSentText(message, outcome);
-    // The text that began the conversation may have been sent all the same, before what this is about.
+    // The text that begins a conversation may have been sent before the files that this attempt is about.
     if (this.#sentTextGuid(message) === null) return "absent";
     return this.#withSentText(message, { outcome: "deferred", retryAfterMs: 0, reason: UNPOSTED });
   }
 
   async #reconcileAttempt(message: Outbound): Promise<Outcome | "absent"> {
     const name = nameOf(message);
-    if (this.#open.has(name)) return unknown("the Mac has not answered yet");
+    if (this.#open.has(name)) return unknown("the Mac has not responded yet");
     const ended = this.#ended.get(name);
     if (ended !== undefined && restOf(ended).outcome !== "unknown") return ended;
     const attempt = this.#journal.latest(message);
     if (attempt === null || attempt.attempt < message.attempt) {
       const { clock } = this.#mac.context;
       const startedAt = clock.real() - (clock.now() - message.attemptedAt);
-      // It is on record before anything is posted.
+      // The journal records an attempt before it posts anything. No record means nothing was posted.
       if (this.#journal.covers(startedAt)) return "absent";
       return this.#reconciler.reconcile(message, createAttempt(message, startedAt));
     }
     if (attempt.isOpen) return this.#reconciler.reconcile(message, attempt);
     if (attempt.guid !== null) {
-      // Whoever recorded it may have died before anybody followed it.
+      // The process that recorded the row may have died before it polled for receipts.
       const outcome = outcomeOfRow({ guid: attempt.guid, error: attempt.error }, message.channel);
       return this.#end(name, message.channel, outcome);
     }
     return "absent";
   }
 
-  /** Asks about nothing more, and resolves when nothing is under way any more: that takes a client that is closed. */
+  /** Stops reconciling and resolves when no send is in progress. Close the client first. */
   async stop(): Promise<void> {
     this.#reconciler.stop();
     await Promise.allSettled(this.#open.values());
@@ -133,7 +133,7 @@ export class MacSender {
   }
 
   async #attempt(message: Outbound, abort: AbortSignal): Promise<Outcome> {
-    if (this.#open.size >= OPEN_MAX) return deferred(`${OPEN_MAX} hand-overs wait for an answer of the Mac`);
+    if (this.#open.size >= OPEN_MAX) return deferred(`${OPEN_MAX} messages wait for a response of the Mac`);
     const notReady = await this.#mac.health.ready();
     if (notReady !== null) return down(notReady);
     if (message.channel === "sms" && (await this.#mac.health.forwardsSms()) === false) {
@@ -154,13 +154,13 @@ export class MacSender {
     const found = await this.#mac.chatGuids.findThread(to, channel);
     if (found.kind === "found") return { guid: found.guid };
     if (found.kind === "none") return { begin: [to], isNew: true };
-    // Only asked for: nothing of the message was posted. What the Mac breaks at is this conversation, and no other.
+    // This was a read: nothing of the message was posted. The Mac fails at this conversation only.
     if (isBlueBubblesError(found) && classifyFailure(found) !== "notAttempted") return deferred(describeFailure(found));
     this.#mac.health.reportDown(found);
     return down(describeFailure(found));
   }
 
-  /** One request: the whole message, or its files where its text went before. */
+  /** Sends one request into a chat: the whole message, or the files if the text was sent before. */
   async #intoChat(message: Outbound, chatGuid: string, abort: AbortSignal): Promise<Outcome> {
     const text = this.#sentTextGuid(message);
     const request = await buildSendRequest(this.#mac, message, chatGuid, text !== null);
@@ -179,19 +179,19 @@ export class MacSender {
     return this.#beginChat(message, { begin, isNew: false }, abort);
   }
 
-  /** A conversation begins with a text; files follow it in a request of their own. */
+  /** Begins a conversation with the text; the files follow in a second request. */
   async #beginChat(
     message: Outbound,
     { begin, isNew }: Extract<TargetChat, { begin: unknown }>,
     abort: AbortSignal,
   ): Promise<Outcome> {
     if (message.text === "") {
-      const reason = "the Mac begins a conversation with a text only: send one first, or one with the files";
+      const reason = "the Mac can begin a conversation with a text only: send a text first, or together with the files";
       return { outcome: "rejected", code: "NEW_CHAT_NEEDS_TEXT", reason };
     }
-    // Its files have nowhere to go to, and beginning anew would send its text twice.
+    // The files have no chat to go to. Beginning another conversation would send the text twice.
     if (this.#sentTextGuid(message) !== null)
-      return deferred("Messages does not know the conversation that the text went to");
+      return deferred("Messages does not know the conversation that the text was sent to");
     if (isNew) {
       const no = await this.#refuseNewChat(message, abort);
       if (no !== null) return no;
@@ -208,18 +208,18 @@ export class MacSender {
       if (isNew) await this.#newChatLimit.release();
       throw error;
     });
-    if (posted === "noChat") return deferred("Messages did not find the conversation that it began");
+    if (posted === "noChat") return deferred("Messages did not find the conversation it began");
     const { outcome, chatGuid } = posted;
     if (isNew && outcome.outcome === "deferred") await this.#newChatLimit.release();
     if (outcome.outcome !== "accepted") return outcome;
     if (chatGuid !== null) this.#listener.groupCreated(message, chatGuid);
     if (!hasFiles) return outcome;
     this.#listener.pollReceipts(outcome.reference, message.channel);
-    if (chatGuid === null) return deferred("the Mac did not say which conversation the text began");
+    if (chatGuid === null) return deferred("the Mac did not return the conversation that the text began");
     return this.#intoChat(message, chatGuid, abort);
   }
 
-  /** Whether a conversation may be begun; else what becomes of the message. */
+  /** Returns the outcome that keeps a new conversation from being begun; null if it may be begun. */
   async #refuseNewChat(message: Outbound, abort: AbortSignal): Promise<Outcome | null> {
     const limits = { limitMs: AVAILABILITY_LIMIT_MS, abort };
     const isAsked = message.channel === "imessage" && message.group === null;
@@ -229,7 +229,7 @@ export class MacSender {
     }
     const waitMs = await this.#newChatLimit.acquire();
     if (waitMs === null) return null;
-    const reason = `the Mac has begun as many conversations within the hour as it may`;
+    const reason = "the instance's hourly limit of new conversations is reached";
     return { outcome: "deferred", retryAfterMs: waitMs, reason };
   }
 
@@ -238,7 +238,7 @@ export class MacSender {
     await rateLimiter.acquire(abort);
     const attempt = await this.#journal.begin(message, request);
     const answer = await request.post();
-    // What the disk refuses now is known here all the same, and after a restart is asked of the Mac.
+    // If the disk fails now, memory still holds the outcome. After a restart the Mac is asked.
     const stored = (work: Promise<void>) => work.catch((error: unknown) => context.fault(error));
     if (answer.kind === "ok") return this.#readRow(message, attempt, answer.data, stored);
     const meaning = classifyFailure(answer);
@@ -261,7 +261,7 @@ export class MacSender {
     }
   }
 
-  /** The row in a good answer: of a new chat its first message, else the answer itself. */
+  /** Reads the row in a successful response: the first message of a new chat, or the response itself. */
   async #readRow(
     message: Outbound,
     attempt: MacAttempt,
@@ -273,20 +273,20 @@ export class MacSender {
     const chat = begun ?? row?.chats[0] ?? null;
     const chatGuid = chat?.guid ?? attempt.chatGuid;
     if (chat !== null && message.group === null) this.#mac.chatGuids.learn(chat, message.channel);
-    if (row === null) return { outcome: unknown("the Mac answered without the message"), chatGuid };
+    if (row === null) return { outcome: unknown("the response of the Mac did not contain the message"), chatGuid };
     if (this.#journal.isKnownRow(row.guid)) {
-      return { outcome: unknown("the Mac answered with the row of another message"), chatGuid };
+      return { outcome: unknown("the Mac responded with the row of another message"), chatGuid };
     }
     await stored(this.#journal.recordRow(attempt, row));
     return { outcome: outcomeOfRow(row, message.channel), chatGuid };
   }
 
-  /** The row of the text that began the conversation by itself; null while there is none. */
+  /** Guid of the text's row, if the text was sent before the files; else null. */
   #sentTextGuid(message: Outbound): string | null {
     return this.#journal.latest(message)?.textGuid ?? message.sentPart?.reference ?? null;
   }
 
-  /** The outcome of a message whose text went before its files: of the files alone, where that is no failure of both. */
+  /** Adds the text that was sent before the files to the outcome of the files. */
   #withSentText(message: Outbound, outcome: Outcome): Outcome {
     const guid = this.#sentTextGuid(message);
     if (guid === null || outcome.outcome === "partly") return outcome;
@@ -295,8 +295,8 @@ export class MacSender {
   }
 
   /**
-   * The rejection of a message whose text turned out not to have been sent, before its files are; null where it was. A Mac
-   * answers 200 before it knows.
+   * Checks the row of the text before the files are sent, since a Mac may respond with 200 and fail afterwards. Returns the
+   * rejection if Messages failed to send the text; null otherwise.
    */
   async #checkSentText(message: Outbound, guid: string): Promise<Outcome | null> {
     const answer = await this.#mac.client.get(`/message/${pathSegment(guid)}`, { with: "chats" });
@@ -307,7 +307,7 @@ export class MacSender {
     if (outcome.outcome !== "rejected") return null;
     const { code, reason, notReachable = false } = outcome;
     await this.#journal.recordTextFailed(message, row);
-    // Where the text is on record as sent, the service hears of this before the rejection.
+    // If the text is on record as sent, the engine learns of its failure before the rejection.
     await this.#listener.report({
       kind: "receipt",
       receipt: "failed",
