@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../server/clock.ts";
 import type { Outbound } from "../../server/providers/provider.ts";
-import { type Answer, Api } from "../../server/providers/twilio/api.ts";
+import { Api, type ApiResponse } from "../../server/providers/twilio/api.ts";
 import { readAccountStatus, readMessage, readPage } from "../../server/providers/twilio/records.ts";
-import { judge } from "../../server/providers/twilio/send.ts";
+import { classifyResponse } from "../../server/providers/twilio/send.ts";
 import { readSettings } from "../../server/providers/twilio/settings.ts";
 import { createTwilio } from "../../server/providers/twilio/twilio.ts";
 import { outboundMessage } from "../support/outbound.ts";
@@ -92,9 +92,9 @@ describe("Twilio's description of its API", () => {
     t.after(() => api.close());
     const path = `/2010-04-01/Accounts/${fake.accountSid}/Messages.json`;
     const ask = async (form: Record<string, string>, isForeign: boolean) => {
-      const answer = await api.ask({ method: "POST", path, form: new URLSearchParams(form), isForeign });
-      assert.ok(!("silence" in answer));
-      return [answer.status, judge(answer, 0).verdict];
+      const answer = await api.request({ method: "POST", path, form: new URLSearchParams(form), isForeign });
+      assert.ok(!("noResponse" in answer));
+      return [answer.status, classifyResponse(answer, 0).verdict];
     };
     assert.deepEqual(await ask({ From: "+1", Body: "Hi" }, false), [422, "down"]);
     assert.deepEqual(await ask({ To: "+1", From: "+1", Body: "Hi" }, true), [401, "down"]);
@@ -104,9 +104,9 @@ describe("Twilio's description of its API", () => {
   test("has examples of accounts, messages and lists, and all of them are read", async (t) => {
     const api = new Api(readSettings({ ...fake.config, baseUrl: mock.url }), systemClock(), 1);
     t.after(() => api.close());
-    const get = async (path: string): Promise<Answer> => {
-      const answer = await api.ask({ method: "GET", path: `/2010-04-01/Accounts/${fake.accountSid}${path}` });
-      assert.ok(!("silence" in answer) && answer.status === 200, JSON.stringify(answer));
+    const get = async (path: string): Promise<ApiResponse> => {
+      const answer = await api.request({ method: "GET", path: `/2010-04-01/Accounts/${fake.accountSid}${path}` });
+      assert.ok(!("noResponse" in answer) && answer.status === 200, JSON.stringify(answer));
       return answer;
     };
     assert.equal(readAccountStatus((await get(".json")).body), "active");
@@ -135,13 +135,13 @@ describe("Twilio's description of its API", () => {
     const api = new Api(readSettings({ ...fake.config, baseUrl: proxy.url }), systemClock(), 1);
     t.after(() => api.close());
     for (const { sid } of fake.messages) {
-      const answer = await api.ask({
+      const answer = await api.request({
         method: "GET",
         path: `/2010-04-01/Accounts/${fake.accountSid}/Messages/${sid}.json`,
       });
       assert.ok(
-        !("silence" in answer) && answer.status === 200,
-        "silence" in answer ? answer.reason : String(answer.body),
+        !("noResponse" in answer) && answer.status === 200,
+        "noResponse" in answer ? answer.reason : String(answer.body),
       );
     }
   });

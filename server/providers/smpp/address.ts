@@ -1,13 +1,13 @@
 /** Addresses as SMPP writes them, and E.164: which is which, and how one becomes the other. Pure. */
 
-import type { Address } from "./pdu.ts";
+import type { SmppAddress } from "./pdu.ts";
 
 /** Type of number (SMPP 3.4, 5.2.5) and numbering plan (5.2.6). */
 const TON = { international: 1, national: 2, network: 3, subscriber: 4, alphanumeric: 5 } as const;
 const NPI = { unknown: 0, isdn: 1 } as const;
 
 /** How addresses of one end are to be marked, where a carrier wants it otherwise. */
-export interface Marking {
+export interface AddressMarking {
   ton: number | null;
   npi: number | null;
 }
@@ -23,7 +23,7 @@ const COMMON_DIGITS = 7;
  * An address as it goes out: E.164 without its plus as international and ISDN; short codes as network specific, words as
  * alphanumeric, both of no plan.
  */
-export function outgoingAddress(text: string, { ton, npi }: Marking): Address {
+export function outgoingAddress(text: string, { ton, npi }: AddressMarking): SmppAddress {
   const known = /^\+\d+$/.test(text)
     ? { ton: TON.international, npi: NPI.isdn, address: text.slice(1) }
     : { ton: /^\d+$/.test(text) ? TON.network : TON.alphanumeric, npi: NPI.unknown, address: text };
@@ -34,7 +34,7 @@ export function outgoingAddress(text: string, { ton, npi }: Marking): Address {
  * The E.164 number that an address from an SMSC is; what can be none (a short code, a word) as it is. `countryCode` is
  * that of national numbers; null where there are none.
  */
-export function incomingAddress({ ton, address }: Address, countryCode: string | null): string {
+export function incomingAddress({ ton, address }: SmppAddress, countryCode: string | null): string {
   const text = address.trim();
   if (ton === TON.alphanumeric || !/^\+?[\d\s().-]+$/.test(text)) return text;
   const digits = text.replaceAll(/\D/g, "");
@@ -65,7 +65,7 @@ export function ownAddress(address: string, own: readonly string[]): string | nu
 }
 
 /** The last digits of the two numbers that a message is between, as `lastDigits` says. */
-export interface Ends {
+export interface EndDigits {
   from: string;
   to: string;
 }
@@ -76,6 +76,6 @@ export function lastDigits(address: string): string {
 }
 
 /** Whether a receipt between these numbers can be one of a message between `ends`. Some carriers leave out the recipient. */
-export function canBeBetween(numbers: readonly string[], { from, to }: Ends): boolean {
+export function canBeBetween(numbers: readonly string[], { from, to }: EndDigits): boolean {
   return to === "" || numbers.includes(to) || numbers.every((number) => number === from);
 }

@@ -3,11 +3,11 @@ import test from "node:test";
 import fc from "fast-check";
 import { PDU } from "smpp";
 import { ANY, anyPdu, dataSm, deliverSm, hex, NO_TLVS, type Range, submitSm } from "../../../test/support/smsc/pdus.ts";
-import { decodePdu, encodePdu, headOf, isResponse, refusalOf } from "./codec.ts";
+import { decodePdu, encodePdu, errorResponseTo, headerOf, isResponse } from "./codec.ts";
 import { FRAME_OCTETS_MAX, PduError } from "./octets.ts";
-import type { Address, Pdu } from "./pdu.ts";
+import type { Pdu, SmppAddress } from "./pdu.ts";
 
-const none: Address = { ton: 0, npi: 0, address: "" };
+const none: SmppAddress = { ton: 0, npi: 0, address: "" };
 
 /** Written by hand from the tables of the specification, field by field. */
 const VECTORS: readonly [frame: string, pdu: Pdu][] = [
@@ -140,7 +140,7 @@ test("a request that is cut off anywhere is refused with the field that is missi
       for (let length = 16; length < frame.length; length += 1) {
         const cut = Buffer.from(frame.subarray(0, length));
         cut.writeUInt32BE(length, 0);
-        if (isResponse(headOf(cut).commandId)) assert.equal(decodePdu(cut).sequence, pdu.sequence);
+        if (isResponse(headerOf(cut).commandId)) assert.equal(decodePdu(cut).sequence, pdu.sequence);
         else assert.throws(() => decodePdu(cut), isPduError(0x02));
       }
     }),
@@ -235,9 +235,13 @@ test("an answer keeps its meaning where its writer was sloppy: no NUL at the end
 
 test("a request that cannot be read is refused in the form of its own answer", () => {
   const head = { status: 0, sequence: 7 };
-  assert.equal(refusalOf({ ...head, commandId: 0x05 }, 2).command, "deliver_sm_resp");
-  assert.equal(refusalOf({ ...head, commandId: 0x103 }, 2).command, "data_sm_resp");
-  assert.deepEqual(refusalOf({ ...head, commandId: 0x21 }, 3), { command: "generic_nack", status: 3, sequence: 7 });
+  assert.equal(errorResponseTo({ ...head, commandId: 0x05 }, 2).command, "deliver_sm_resp");
+  assert.equal(errorResponseTo({ ...head, commandId: 0x103 }, 2).command, "data_sm_resp");
+  assert.deepEqual(errorResponseTo({ ...head, commandId: 0x21 }, 3), {
+    command: "generic_nack",
+    status: 3,
+    sequence: 7,
+  });
 });
 
 /** What npm's codec has its own way with is left out: texts, header octets, times, octets above 0x7f. */
@@ -306,13 +310,13 @@ function fieldsOf(pdu: Pdu): Record<string, unknown> {
     if (value instanceof Map) {
       for (const [tag, octets] of value) fields[NPM_TLVS[tag] ?? String(tag)] = Buffer.from(octets);
     } else if (value instanceof Uint8Array) fields[snake] = Buffer.from(value);
-    else if (typeof value === "object") Object.assign(fields, addressFields(name, value as Address));
+    else if (typeof value === "object") Object.assign(fields, addressFields(name, value as SmppAddress));
     else if (name !== "command") fields[snake] = value;
   }
   return fields;
 }
 
-function addressFields(name: string, { ton, npi, address }: Address): Record<string, unknown> {
+function addressFields(name: string, { ton, npi, address }: SmppAddress): Record<string, unknown> {
   if (name === "serves") return { addr_ton: ton, addr_npi: npi, address_range: address };
   if (name === "esme") return { esme_addr_ton: ton, esme_addr_npi: npi, esme_addr: address };
   if (name === "source") return { source_addr_ton: ton, source_addr_npi: npi, source_addr: address };

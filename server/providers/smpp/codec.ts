@@ -2,23 +2,23 @@
 
 import { HEAD_OCTETS, PduError, Reader, Writer } from "./octets.ts";
 import type {
-  Address,
   Bind,
   BindResp,
-  Command,
+  CommandName,
   DataSm,
   DataSmResp,
   DeliverSm,
   DeliverSmResp,
   Pdu,
   QuerySmResp,
+  SmppAddress,
   SubmitSm,
   SubmitSmResp,
 } from "./pdu.ts";
 import { ESME_RINVCMDID } from "./status.ts";
 
 /** The head of a frame (SMPP 3.4, 3.2), which can be read even where the body cannot. */
-export interface Head {
+export interface PduHeader {
   commandId: number;
   status: number;
   sequence: number;
@@ -54,12 +54,12 @@ const SERVES: AddressFields = { ton: "addr_ton", npi: "addr_npi", address: "addr
 interface Layout<Kind extends Pdu> {
   id: number;
   write(to: Writer, pdu: Kind): void;
-  read(from: Reader, head: Head): Kind;
+  read(from: Reader, head: PduHeader): Kind;
 }
 
-type KindOf<Name extends Command> = Extract<Pdu, { command: Name }>;
+type KindOf<Name extends CommandName> = Extract<Pdu, { command: Name }>;
 
-const LAYOUTS: { readonly [Name in Command]: Layout<KindOf<Name>> } = {
+const LAYOUTS: { readonly [Name in CommandName]: Layout<KindOf<Name>> } = {
   generic_nack: bare(0x8000_0000, ({ status, sequence }) => ({ command: "generic_nack", status, sequence })),
   bind_receiver: {
     id: 0x01,
@@ -207,14 +207,14 @@ export function decodePdu(frame: Buffer): Pdu {
   if (frame.length < HEAD_OCTETS || frame.readUInt32BE(0) !== frame.length) {
     throw new PduError("command_length", `is not that of a frame of ${frame.length} octets`);
   }
-  const head = headOf(frame);
+  const head = headerOf(frame);
   const layout = BY_ID.get(head.commandId);
   if (layout === undefined) throw new PduError("command_id", "is none that is spoken here", ESME_RINVCMDID);
   return layout.read(new Reader(frame, !isResponse(head.commandId)), head);
 }
 
 /** The head of a frame of 16 octets or more, whatever its body is. */
-export function headOf(frame: Buffer): Head {
+export function headerOf(frame: Buffer): PduHeader {
   return { commandId: frame.readUInt32BE(4), status: frame.readUInt32BE(8), sequence: frame.readUInt32BE(12) };
 }
 
@@ -224,7 +224,7 @@ export function isResponse(commandId: number): boolean {
 }
 
 /** The answer that refuses a request whose body cannot be read, in the form that its command has for it. */
-export function refusalOf({ commandId, sequence }: Head, status: number): Pdu {
+export function errorResponseTo({ commandId, sequence }: PduHeader, status: number): Pdu {
   const taken = { status, sequence, messageId: "", tlvs: new Map<number, Uint8Array>() };
   if (commandId === LAYOUTS.deliver_sm.id) return { command: "deliver_sm_resp", ...taken };
   if (commandId === LAYOUTS.data_sm.id) return { command: "data_sm_resp", ...taken };
@@ -232,17 +232,17 @@ export function refusalOf({ commandId, sequence }: Head, status: number): Pdu {
 }
 
 /** A command that has no body. */
-function bare<Kind extends Pdu>(id: number, read: (head: Head) => Kind): Layout<Kind> {
+function bare<Kind extends Pdu>(id: number, read: (head: PduHeader) => Kind): Layout<Kind> {
   return { id, write() {}, read: (_from, head) => read(head) };
 }
 
-function writeAddress(to: Writer, fields: AddressFields, address: Address, octetsMax: number): void {
+function writeAddress(to: Writer, fields: AddressFields, address: SmppAddress, octetsMax: number): void {
   to.uint8(fields.ton, address.ton);
   to.uint8(fields.npi, address.npi);
   to.text(fields.address, address.address, octetsMax);
 }
 
-function readAddress(from: Reader, fields: AddressFields): Address {
+function readAddress(from: Reader, fields: AddressFields): SmppAddress {
   return { ton: from.uint8(fields.ton), npi: from.uint8(fields.npi), address: from.text(fields.address) };
 }
 
@@ -254,7 +254,7 @@ function writeBind(to: Writer, pdu: Bind): void {
   writeAddress(to, SERVES, pdu.serves, ADDRESS_RANGE_MAX);
 }
 
-function readBind(from: Reader, { sequence }: Head): Omit<Bind, "command"> {
+function readBind(from: Reader, { sequence }: PduHeader): Omit<Bind, "command"> {
   return {
     sequence,
     systemId: from.text("system_id"),
@@ -272,7 +272,7 @@ function writeBindResp(to: Writer, pdu: BindResp): void {
   to.tlvs(pdu.tlvs);
 }
 
-function readBindResp(from: Reader, { status, sequence }: Head): Omit<BindResp, "command"> {
+function readBindResp(from: Reader, { status, sequence }: PduHeader): Omit<BindResp, "command"> {
   return { status, sequence, systemId: from.text("system_id"), tlvs: from.tlvs() };
 }
 
@@ -317,7 +317,7 @@ function writeTaken(to: Writer, pdu: SubmitSmResp | DeliverSmResp | DataSmResp):
   to.tlvs(pdu.tlvs);
 }
 
-function readTaken(from: Reader, { status, sequence }: Head): Omit<SubmitSmResp, "command"> {
+function readTaken(from: Reader, { status, sequence }: PduHeader): Omit<SubmitSmResp, "command"> {
   return { status, sequence, messageId: from.text("message_id"), tlvs: from.tlvs() };
 }
 
@@ -331,7 +331,7 @@ function writeData(to: Writer, pdu: DataSm): void {
   to.tlvs(pdu.tlvs);
 }
 
-function readData(from: Reader, { sequence }: Head): DataSm {
+function readData(from: Reader, { sequence }: PduHeader): DataSm {
   return {
     command: "data_sm",
     sequence,
@@ -352,7 +352,7 @@ function writeQueryResp(to: Writer, pdu: QuerySmResp): void {
   to.uint8("error_code", pdu.errorCode);
 }
 
-function readQueryResp(from: Reader, { status, sequence }: Head): QuerySmResp {
+function readQueryResp(from: Reader, { status, sequence }: PduHeader): QuerySmResp {
   return {
     command: "query_sm_resp",
     status,

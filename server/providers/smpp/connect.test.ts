@@ -11,7 +11,7 @@ import { Session, type SessionSettings } from "./session.ts";
 /** What came of a session: bound, or the reason why not. */
 async function outcome(t: TestContext, port: number, more: Partial<SessionSettings>): Promise<string> {
   let reason = "";
-  const events = { turned() {}, ended: (why: string) => (reason = why), deliver: async () => 0, fault() {} };
+  const events = { stateChanged() {}, ended: (why: string) => (reason = why), deliver: async () => 0, fault() {} };
   const session = new Session("transceiver", settingsFor(port, { tls: true, ...more }), events, new SimulatedClock());
   t.after(() => session.leave(1_000));
   session.start();

@@ -5,7 +5,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, checkServerIdentity, connect as connectTls } from "node:tls";
 
 /** Where an SMSC is, and how it proves that it is the one. */
-export interface Peer {
+export interface SmscEndpoint {
   host: string;
   port: number;
   tls: boolean;
@@ -40,7 +40,7 @@ const WORDS: Readonly<Record<string, string>> = {
  * Begins to connect; `ready` is called once octets can be written, after the certificate was found good. There is no way
  * from TLS back to plain text, and no environment variable that turns the check off.
  */
-export function openSocket(peer: Peer, ready: () => void): Socket {
+export function openSocket(peer: SmscEndpoint, ready: () => void): Socket {
   const { host, port } = peer;
   const socket = peer.tls
     ? connectTls({ host, port, ...trust(peer), rejectUnauthorized: true }, ready)
@@ -59,7 +59,7 @@ export function describeSocketError(error: Error & { code?: string }): string {
   return code.startsWith("ERR_SSL_") ? `the other end does not speak TLS as we do (${code})` : code;
 }
 
-function trust({ host, tlsCa, tlsServerName }: Peer): ConnectionOptions {
+function trust({ host, tlsCa, tlsServerName }: SmscEndpoint): ConnectionOptions {
   const name = tlsServerName ?? host;
   // Node itself would leave out what it cannot read, and then say that the peer's certificate is not trusted.
   if (tlsCa !== undefined && !isCertificate(tlsCa)) throw new Error("tlsCa is no certificate in PEM");

@@ -6,7 +6,7 @@ import { type Caller, polite, type Script, scriptedSmsc } from "../../../test/su
 import { settingsFor, taken } from "../../../test/support/smsc/session.ts";
 import { until } from "../../../test/support/wait.ts";
 import { encodePdu } from "./codec.ts";
-import { Link, type LinkSettings, type Submitted } from "./link.ts";
+import { type LinkSettings, SmscLink, type SubmitResult } from "./link.ts";
 import type { SubmitSm } from "./pdu.ts";
 
 const MESSAGES = 300;
@@ -16,7 +16,7 @@ const THROTTLED = 0x58;
 type Book = Map<number, string[]>;
 
 /** An SMSC that does something else about nearly each message; `next` gives numbers from 0 to below 1. */
-function unreliable(book: Book, next: () => number): Script {
+function unreliable(journal: Book, next: () => number): Script {
   const misdeeds: Record<string, (pdu: SubmitSm, caller: Caller) => void> = {
     taken: (pdu, caller) => caller.send(taken(pdu.sequence, `id-${numberOf(pdu)}`)),
     twice(pdu, caller) {
@@ -44,7 +44,7 @@ function unreliable(book: Book, next: () => number): Script {
     if (pdu.command !== "submit_sm") return polite(pdu, caller);
     const name = next() < 0.7 ? "taken" : (names[Math.floor(next() * names.length)] ?? "taken");
     const number = numberOf(pdu);
-    book.set(number, [...(book.get(number) ?? []), name]);
+    journal.set(number, [...(journal.get(number) ?? []), name]);
     misdeeds[name]?.(pdu, caller);
   };
 }
@@ -64,9 +64,9 @@ function numbersOf(seed: number): () => number {
 
 for (const seed of [1, 2, 3, 4]) {
   test(`whatever the SMSC does, no message is written twice, and each fate is what happened (seed ${seed})`, async (t) => {
-    const book: Book = new Map();
+    const journal: Book = new Map();
     const next = numbersOf(seed);
-    const smsc = await scriptedSmsc(t, { script: unreliable(book, next) });
+    const smsc = await scriptedSmsc(t, { script: unreliable(journal, next) });
     const clock = new SimulatedClock();
     const settings: LinkSettings = {
       ...settingsFor(smsc.port),
@@ -74,9 +74,9 @@ for (const seed of [1, 2, 3, 4]) {
       windowSize: 8,
       throughputPerSecond: 100,
     };
-    const link = new Link(settings, { deliver: async () => 0, changed() {}, fault() {} }, clock, next);
+    const link = new SmscLink(settings, { deliver: async () => 0, changed() {}, fault() {} }, clock, next);
     link.start();
-    const fates: Submitted[] = [];
+    const fates: SubmitResult[] = [];
     let ended = 0;
     const submit = async (number: number) => {
       const shortMessage = new Uint8Array(Buffer.from(String(number), "latin1"));
@@ -102,7 +102,7 @@ for (const seed of [1, 2, 3, 4]) {
       return ended === MESSAGES;
     });
     for (const [number, fate] of fates.entries()) {
-      const deeds = book.get(number) ?? [];
+      const deeds = journal.get(number) ?? [];
       const told = `message ${number}: ${JSON.stringify(fate)} after ${deeds.join(", ")}`;
       assert.ok(deeds.length <= 1, told);
       if (fate.answer === "ok") {

@@ -13,13 +13,13 @@ import {
 } from "../../../test/support/smsc/scripted.ts";
 import { settingsFor, taken, turnsOfTheLoop } from "../../../test/support/smsc/session.ts";
 import { until } from "../../../test/support/wait.ts";
-import { Link, type LinkSettings, type Submitted } from "./link.ts";
+import { type LinkSettings, SmscLink, type SubmitResult } from "./link.ts";
 import { PduError } from "./octets.ts";
 import type { Bind, Pdu, SubmitSm } from "./pdu.ts";
 
 /** A link to a scripted SMSC under simulated time, and what it says. */
 interface Stage {
-  link: Link;
+  link: SmscLink;
   smsc: ScriptedSmsc;
   clock: SimulatedClock;
   faults: string[];
@@ -44,7 +44,7 @@ async function startLink(t: TestContext, script: Script = polite, more: Partial<
     changed: () => ups.push(link.isUp),
     fault: (error: unknown) => faults.push(error instanceof Error ? error.message : String(error)),
   };
-  const link = new Link(settings, events, clock, () => 0);
+  const link = new SmscLink(settings, events, clock, () => 0);
   link.start();
   t.after(async () => {
     let isStopped = false;
@@ -64,7 +64,7 @@ async function upLink(t: TestContext, script?: Script, more?: Partial<LinkSettin
   return stage;
 }
 
-function submit({ link }: Pick<Stage, "link">): Promise<Submitted> {
+function submit({ link }: Pick<Stage, "link">): Promise<SubmitResult> {
   return link.submit(submitSm());
 }
 
@@ -224,7 +224,7 @@ test("the waits are shorter by a chance, up to a half, so that many links do not
     windowSize: 1,
     throughputPerSecond: null,
   };
-  const link = new Link(settings, { deliver: async () => 0, changed() {}, fault() {} }, clock, () => 0.5);
+  const link = new SmscLink(settings, { deliver: async () => 0, changed() {}, fault() {} }, clock, () => 0.5);
   link.start();
   await until(() => link.state().lastError !== null && smsc.last().isClosed && clock.pending === 1);
   assert.equal((clock.nextAt ?? 0) - clock.real(), 750);
@@ -242,7 +242,7 @@ test("links of different accounts that fail in the same moment wait differently 
       windowSize: 1,
       throughputPerSecond: null,
     };
-    const link = new Link(settings, { deliver: async () => 0, changed() {}, fault() {} }, clock);
+    const link = new SmscLink(settings, { deliver: async () => 0, changed() {}, fault() {} }, clock);
     link.start();
     await until(() => link.state().lastError !== null && smsc.last().isClosed && clock.pending === 1);
     const waitMs = (clock.nextAt ?? 0) - clock.real();

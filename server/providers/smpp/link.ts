@@ -3,19 +3,19 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import { encodePdu } from "./codec.ts";
-import { Line } from "./line.ts";
-import { Pace } from "./pace.ts";
 import type { DataSm, DeliverSm, SubmitSm } from "./pdu.ts";
-import type { Asked, BindKind, Session, SessionSettings } from "./session.ts";
+import { PersistentBind } from "./persistent-bind.ts";
+import { SubmitRateLimiter } from "./rate-limiter.ts";
+import type { BindKind, Session, SessionSettings, SubmitResponse } from "./session.ts";
 import { ESME_ROK } from "./status.ts";
 
 /** What became of a submit_sm. */
-export type Submitted =
+export type SubmitResult =
   /** submit_sm_resp with status 0. `messageId` is as the SMSC wrote it, and may be empty. */
   | { answer: "ok"; messageId: string }
   /** submit_sm_resp or generic_nack with another status: provably not taken. */
   | { answer: "refused"; status: number }
-  /** Not one byte of it was written. `isDown`: no session is bound that could. */
+  /** Not one byte of it was written. `failed`: no session is bound that could. */
   | { answer: "notSent"; reason: string; isDown: boolean }
   /** Written, and not answered: it may have been taken. */
   | { answer: "unknown"; reason: string };
@@ -57,23 +57,23 @@ export interface LinkState {
 const QUEUE_LIMIT_MS = 20_000;
 const CHANCES = 2 ** 32;
 
-interface Queued {
+interface QueuedSubmit {
   frame: Buffer;
   /** Real. */
   until: number;
-  settle: (submitted: Submitted) => void;
+  resolve: (submitted: SubmitResult) => void;
 }
 
 /** See the file's own sentence. Made once for an instance; `stop` is final. */
-export class Link {
+export class SmscLink {
   readonly #settings: LinkSettings;
   readonly #events: LinkEvents;
   readonly #clock: Clock;
-  readonly #pace: Pace;
-  readonly #carrier: Line;
-  readonly #lines: readonly Line[];
+  readonly #rateLimiter: SubmitRateLimiter;
+  readonly #sending: PersistentBind;
+  readonly #binds: readonly PersistentBind[];
   /** In the order they were given. */
-  readonly #queue = new Set<Queued>();
+  readonly #queue = new Set<QueuedSubmit>();
   #wasUp = false;
   #isStopped = false;
   #since: number;
@@ -90,49 +90,49 @@ export class Link {
     this.#settings = settings;
     this.#events = events;
     this.#clock = clock;
-    this.#pace = new Pace(clock, settings.throughputPerSecond);
+    this.#rateLimiter = new SubmitRateLimiter(clock, settings.throughputPerSecond);
     this.#since = clock.real();
     const line = (kind: BindKind) =>
-      new Line(
+      new PersistentBind(
         kind,
         settings,
         {
           deliver: (pdu, session) => events.deliver(pdu, session),
           fault: (error) => events.fault(error),
-          turned: () => this.#turned(),
+          stateChanged: () => this.#stateChanged(),
         },
         clock,
         chance,
       );
     const isPair = settings.bindMode === "pair";
-    this.#carrier = line(isPair ? "transmitter" : "transceiver");
-    this.#lines = isPair ? [this.#carrier, line("receiver")] : [this.#carrier];
+    this.#sending = line(isPair ? "transmitter" : "transceiver");
+    this.#binds = isPair ? [this.#sending, line("receiver")] : [this.#sending];
   }
 
   /** Begins to connect, and goes on until `stop`. */
   start(): void {
     this.#since = this.#clock.real();
-    for (const line of this.#lines) line.start();
+    for (const line of this.#binds) line.start();
   }
 
   /** Takes no more, waits at most `limitMs` for what is open, unbinds, closes. What is still queued is `notSent`. */
   async stop(limitMs: number): Promise<void> {
     this.#isStopped = true;
     this.#empty("the link to the SMSC is being closed");
-    await Promise.all(this.#lines.map((line) => line.stop(limitMs)));
+    await Promise.all(this.#binds.map((line) => line.stop(limitMs)));
   }
 
   /** Whether a message can be handed over: a transceiver or transmitter is bound. */
   get isUp(): boolean {
-    return !this.#isStopped && this.#carrier.session !== null;
+    return !this.#isStopped && this.#sending.session !== null;
   }
 
   state(): LinkState {
-    const bound = this.#lines.filter((line) => line.session !== null).map(({ kind }) => kind);
-    const errors = this.#lines.flatMap(({ kind, lastError }) => (lastError === null ? [] : [`${kind}: ${lastError}`]));
+    const bound = this.#binds.filter((line) => line.session !== null).map(({ kind }) => kind);
+    const errors = this.#binds.flatMap(({ kind, lastError }) => (lastError === null ? [] : [`${kind}: ${lastError}`]));
     return {
       bound,
-      isDegraded: this.isUp && bound.length < this.#lines.length,
+      isDegraded: this.isUp && bound.length < this.#binds.length,
       lastError: errors.length === 0 ? null : errors.join("; "),
       since: this.#since,
     };
@@ -143,14 +143,14 @@ export class Link {
    * a PDU that cannot be encoded (`PduError`). Those given first are written first; one that could not be written within
    * 20 s is `notSent`.
    */
-  async submit(pdu: Omit<SubmitSm, "sequence">): Promise<Submitted> {
+  async submit(pdu: Omit<SubmitSm, "sequence">): Promise<SubmitResult> {
     const frame = encodePdu({ ...pdu, sequence: 0 });
     if (!this.isUp) return { answer: "notSent", reason: this.#whyDown(), isDown: true };
-    return await new Promise<Submitted>((resolve) => {
-      const queued: Queued = {
+    return await new Promise<SubmitResult>((resolve) => {
+      const queued: QueuedSubmit = {
         frame,
         until: this.#clock.real() + QUEUE_LIMIT_MS,
-        settle: (submitted) => {
+        resolve: (submitted) => {
           this.#queue.delete(queued);
           resolve(submitted);
         },
@@ -163,10 +163,10 @@ export class Link {
 
   /** Writes no submit_sm for `ms` from now on, unless a longer pause is set: the SMSC said it is too fast. */
   pause(ms: number): void {
-    this.#pace.pause(ms);
+    this.#rateLimiter.pause(ms);
   }
 
-  #turned(): void {
+  #stateChanged(): void {
     if (this.#isStopped) return;
     const { isUp } = this;
     if (isUp !== this.#wasUp) {
@@ -181,9 +181,9 @@ export class Link {
   #pump(): void {
     this.#stopPace();
     for (const queued of this.#queue) {
-      const { session } = this.#carrier;
+      const { session } = this.#sending;
       if (session === null || session.submitsOpen >= this.#settings.windowSize) return;
-      const waitMs = this.#pace.take();
+      const waitMs = this.#rateLimiter.take();
       if (waitMs > 0) {
         this.#stopPace = this.#clock.after(Math.min(waitMs, QUEUE_LIMIT_MS), () => this.#pump());
         return;
@@ -193,8 +193,8 @@ export class Link {
     }
   }
 
-  async #write(session: Session, queued: Queued): Promise<void> {
-    queued.settle(submittedOf(await session.submit(queued.frame)));
+  async #write(session: Session, queued: QueuedSubmit): Promise<void> {
+    queued.resolve(submittedOf(await session.submit(queued.frame)));
     this.#pump();
   }
 
@@ -207,7 +207,7 @@ export class Link {
       const now = this.#clock.real();
       for (const queued of this.#queue) {
         if (queued.until > now) break;
-        queued.settle({ answer: "notSent", reason: "the window or the pace of the bind left no room", isDown: false });
+        queued.resolve({ answer: "notSent", reason: "the window or the pace of the bind left no room", isDown: false });
       }
       this.#limit();
     });
@@ -216,11 +216,11 @@ export class Link {
   #empty(reason: string): void {
     this.#stopPace();
     this.#stopLimit();
-    for (const queued of this.#queue) queued.settle({ answer: "notSent", reason, isDown: true });
+    for (const queued of this.#queue) queued.resolve({ answer: "notSent", reason, isDown: true });
   }
 
   #whyDown(): string {
-    return this.#carrier.lastError ?? "the SMSC is not bound";
+    return this.#sending.lastError ?? "the SMSC is not bound";
   }
 }
 
@@ -233,7 +233,7 @@ function chanceOf({ host, port, systemId }: LinkSettings, clock: Clock): () => n
 }
 
 /** A generic_nack that names no error says neither that it was taken nor that it was not. */
-function submittedOf(asked: Asked): Submitted {
+function submittedOf(asked: SubmitResponse): SubmitResult {
   const { answer } = asked;
   if (answer === null) return { answer: "unknown", reason: asked.reason };
   if (answer.status !== ESME_ROK) return { answer: "refused", status: answer.status };

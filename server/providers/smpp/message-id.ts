@@ -30,7 +30,7 @@ export function receiptId(id: string, base: MessageIdBase): string | null {
  * A name for something new of this instance: of when it was made, its place among those that this process made, and what
  * it is of, so that those of two processes differ too.
  */
-export function newName(at: number, count: number, of: string): string {
+export function newInboundId(at: number, count: number, of: string): string {
   const digest = createHash("sha256").update(of).digest("hex").slice(0, 16);
   return `${at.toString(36)}-${count.toString(36)}-${digest}`;
 }

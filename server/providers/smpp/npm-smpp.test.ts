@@ -7,7 +7,7 @@ import { submitSm } from "../../../test/support/smsc/pdus.ts";
 import { listening } from "../../../test/support/smsc/scripted.ts";
 import { ENQUIRE_LINK_MS, settingsFor } from "../../../test/support/smsc/session.ts";
 import { until } from "../../../test/support/wait.ts";
-import { Link, type LinkSettings } from "./link.ts";
+import { type LinkSettings, SmscLink } from "./link.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 
 /** An SMSC on npm's smpp: its codec and session are not ours. */
@@ -46,7 +46,7 @@ function linkTo(t: TestContext, port: number, more: Partial<LinkSettings> = {}) 
     ...more,
   };
   const deliver = async (pdu: DeliverSm | DataSm) => delivered.push(pdu) && 0;
-  const link = new Link(settings, { deliver, changed() {}, fault() {} }, clock, () => 0);
+  const link = new SmscLink(settings, { deliver, changed() {}, fault() {} }, clock, () => 0);
   t.after(() => link.stop(5_000));
   link.start();
   return { link, clock, delivered };

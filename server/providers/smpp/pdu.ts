@@ -4,35 +4,35 @@
 export type Tlvs = ReadonlyMap<number, Uint8Array>;
 
 /** An address with its type of number (5.2.5) and numbering plan (5.2.6). */
-export interface Address {
+export interface SmppAddress {
   ton: number;
   npi: number;
   /** At most 20 octets in submit_sm and deliver_sm, 64 in data_sm and alert_notification; each code unit is an octet. */
   address: string;
 }
 
-interface Request {
+interface RequestFields {
   /** Answers carry the number of their request. */
   sequence: number;
 }
 
-interface Response {
+interface ResponseFields {
   sequence: number;
   /** command_status (5.1.3): 0 is ESME_ROK. */
   status: number;
 }
 
-interface BindFields extends Request {
+interface BindFields extends RequestFields {
   systemId: string;
   password: string;
   systemType: string;
   /** 0x34 says 3.4. */
   interfaceVersion: number;
   /** Which addresses of the SMSC's this receiver serves; `address` is a range (5.2.7), at most 40 octets. */
-  serves: Address;
+  serves: SmppAddress;
 }
 
-interface BindRespFields extends Response {
+interface BindRespFields extends ResponseFields {
   systemId: string;
   tlvs: Tlvs;
 }
@@ -68,31 +68,31 @@ export interface BindTransceiverResp extends BindRespFields {
 }
 
 /** 4.1.7 */
-export interface Outbind extends Request {
+export interface Outbind extends RequestFields {
   command: "outbind";
   systemId: string;
   password: string;
 }
 
 /** 4.2.1 */
-export interface Unbind extends Request {
+export interface Unbind extends RequestFields {
   command: "unbind";
 }
 
 /** 4.2.2 */
-export interface UnbindResp extends Response {
+export interface UnbindResp extends ResponseFields {
   command: "unbind_resp";
 }
 
 /** 4.3.1 */
-export interface GenericNack extends Response {
+export interface GenericNack extends ResponseFields {
   command: "generic_nack";
 }
 
-interface MessageFields extends Request {
+interface MessageFields extends RequestFields {
   serviceType: string;
-  source: Address;
-  destination: Address;
+  source: SmppAddress;
+  destination: SmppAddress;
   esmClass: number;
   protocolId: number;
   priority: number;
@@ -115,7 +115,7 @@ export interface SubmitSm extends MessageFields {
 }
 
 /** 4.4.2 */
-export interface SubmitSmResp extends Response {
+export interface SubmitSmResp extends ResponseFields {
   command: "submit_sm_resp";
   messageId: string;
   tlvs: Tlvs;
@@ -127,18 +127,18 @@ export interface DeliverSm extends MessageFields {
 }
 
 /** 4.6.2 */
-export interface DeliverSmResp extends Response {
+export interface DeliverSmResp extends ResponseFields {
   command: "deliver_sm_resp";
   messageId: string;
   tlvs: Tlvs;
 }
 
 /** 4.7.1 */
-export interface DataSm extends Request {
+export interface DataSm extends RequestFields {
   command: "data_sm";
   serviceType: string;
-  source: Address;
-  destination: Address;
+  source: SmppAddress;
+  destination: SmppAddress;
   esmClass: number;
   registeredDelivery: number;
   dataCoding: number;
@@ -147,21 +147,21 @@ export interface DataSm extends Request {
 }
 
 /** 4.7.2 */
-export interface DataSmResp extends Response {
+export interface DataSmResp extends ResponseFields {
   command: "data_sm_resp";
   messageId: string;
   tlvs: Tlvs;
 }
 
 /** 4.8.1 */
-export interface QuerySm extends Request {
+export interface QuerySm extends RequestFields {
   command: "query_sm";
   messageId: string;
-  source: Address;
+  source: SmppAddress;
 }
 
 /** 4.8.2 */
-export interface QuerySmResp extends Response {
+export interface QuerySmResp extends ResponseFields {
   command: "query_sm_resp";
   messageId: string;
   /** Empty while the message is in no final state. Else 16 octets (7.1.1). */
@@ -171,34 +171,34 @@ export interface QuerySmResp extends Response {
 }
 
 /** 4.9.1 */
-export interface CancelSm extends Request {
+export interface CancelSm extends RequestFields {
   command: "cancel_sm";
   serviceType: string;
   messageId: string;
-  source: Address;
-  destination: Address;
+  source: SmppAddress;
+  destination: SmppAddress;
 }
 
 /** 4.9.2 */
-export interface CancelSmResp extends Response {
+export interface CancelSmResp extends ResponseFields {
   command: "cancel_sm_resp";
 }
 
 /** 4.11.1 */
-export interface EnquireLink extends Request {
+export interface EnquireLink extends RequestFields {
   command: "enquire_link";
 }
 
 /** 4.11.2 */
-export interface EnquireLinkResp extends Response {
+export interface EnquireLinkResp extends ResponseFields {
   command: "enquire_link_resp";
 }
 
 /** 4.12.1. Takes no answer. */
-export interface AlertNotification extends Request {
+export interface AlertNotification extends RequestFields {
   command: "alert_notification";
-  source: Address;
-  esme: Address;
+  source: SmppAddress;
+  esme: SmppAddress;
   tlvs: Tlvs;
 }
 
@@ -227,4 +227,4 @@ export type Pdu =
   | EnquireLinkResp
   | AlertNotification;
 
-export type Command = Pdu["command"];
+export type CommandName = Pdu["command"];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SimulatedClock } from "../../../test/support/clock.ts";
 import { Disk } from "../../../test/support/smsc/instance.ts";
-import { type Assembled, Reassembly } from "./reassembly.ts";
+import { type AssembledMessage, Reassembly } from "./reassembly.ts";
 import type { Piece } from "./user-data.ts";
 
 const ENDS = { from: "+15550100001", to: "+15550000001" };
@@ -11,10 +11,10 @@ const MINUTE = 60_000;
 class Stage {
   readonly clock = new SimulatedClock();
   readonly disk: Disk;
-  readonly told: Assembled[] = [];
+  readonly told: AssembledMessage[] = [];
   readonly session = { isBound: true };
   readonly reassembly: Reassembly;
-  tell: (message: Assembled) => Promise<void> = async () => {};
+  tell: (message: AssembledMessage) => Promise<void> = async () => {};
 
   constructor(disk = new Disk()) {
     this.disk = disk;

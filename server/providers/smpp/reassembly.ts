@@ -2,10 +2,10 @@
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
 import type { Memory } from "../provider.ts";
-import { hasArrived, isGivenUp, type Stands } from "./heard.ts";
-import { INBOUND_PREFIX, newName } from "./message-id.ts";
-import { Turns } from "./turns.ts";
+import { hasArrived, isGivenUp, type SessionState } from "./inbound-journal.ts";
+import { INBOUND_PREFIX, newInboundId } from "./message-id.ts";
 import type { Piece } from "./user-data.ts";
 
 /** Octets of one part, and what they are. */
@@ -15,7 +15,7 @@ export interface PartOctets {
 }
 
 /** A longer message: its parts in order, null for one that never came. */
-export interface Assembled {
+export interface AssembledMessage {
   reference: string;
   from: string;
   to: string;
@@ -35,7 +35,7 @@ interface Assembly {
   /** By their place, from 1. Of one that is told only the digests are left. */
   parts: Map<number, PartOctets & { digest: string }>;
   isTold: boolean;
-  session: Stands | null;
+  session: SessionState | null;
   answer: "taken";
   answeredAt: number;
 }
@@ -51,13 +51,13 @@ const ASSEMBLIES_MAX = 10_000;
 export class Reassembly {
   readonly #memory: Memory;
   readonly #clock: Clock;
-  readonly #tell: (message: Assembled) => Promise<void>;
+  readonly #tell: (message: AssembledMessage) => Promise<void>;
   readonly #assemblies = new Map<string, Assembly>();
-  readonly #turns = new Turns();
+  readonly #serial = new SerialQueue();
   #count = 0;
 
   /** `tell` resolves when the message is on disk; told again under its reference it changes nothing. */
-  constructor(memory: Memory, clock: Clock, tell: (message: Assembled) => Promise<void>) {
+  constructor(memory: Memory, clock: Clock, tell: (message: AssembledMessage) => Promise<void>) {
     this.#memory = memory;
     this.#clock = clock;
     this.#tell = tell;
@@ -81,14 +81,14 @@ export class Reassembly {
    * was room for it.
    */
   async add(
-    { from, to }: Pick<Assembled, "from" | "to">,
+    { from, to }: Pick<AssembledMessage, "from" | "to">,
     piece: Piece,
     part: PartOctets,
-    session: Stands,
+    session: SessionState,
   ): Promise<boolean> {
     const name = digestOf([from, to, piece.how, String(piece.reference), String(piece.total)].join("\n"));
     const digest = digestOf(`${part.dataCoding} ${Buffer.from(part.octets).toString("base64")}`);
-    return await this.#turns.take(name, async () => {
+    return await this.#serial.run(name, async () => {
       const known = this.#assemblies.get(name);
       const twin = known?.parts.get(piece.index);
       if (known !== undefined && twin?.digest === digest) return await this.#again(known, session);
@@ -106,7 +106,7 @@ export class Reassembly {
   /** Tells what there is of those that waited long enough, and forgets those that will not come again. */
   async sweep(since: number): Promise<void> {
     for (const assembly of [...this.#assemblies.values()]) {
-      await this.#turns.take(assembly.name, async () => {
+      await this.#serial.run(assembly.name, async () => {
         const now = this.#clock.real();
         const waits = !assembly.isTold && assembly.parts.size < assembly.total;
         if (!assembly.isTold && (!waits || now - assembly.at >= WAIT_MS)) await this.#whole(assembly);
@@ -117,10 +117,14 @@ export class Reassembly {
     }
   }
 
-  #begin(name: string, message: Pick<Assembled, "from" | "to"> & { total: number }, session: Stands): Assembly {
+  #begin(
+    name: string,
+    message: Pick<AssembledMessage, "from" | "to"> & { total: number },
+    session: SessionState,
+  ): Assembly {
     const at = this.#clock.real();
     this.#count += 1;
-    const id = newName(at, this.#count, name);
+    const id = newInboundId(at, this.#count, name);
     const assembly: Assembly = {
       key: PREFIX + id,
       name,
@@ -138,7 +142,7 @@ export class Reassembly {
   }
 
   /** A part that is here already: nothing is new but that it came. */
-  async #again(assembly: Assembly, session: Stands): Promise<boolean> {
+  async #again(assembly: Assembly, session: SessionState): Promise<boolean> {
     assembly.session = session;
     assembly.answeredAt = this.#clock.real();
     if (!assembly.isTold && assembly.parts.size === assembly.total) await this.#whole(assembly);
@@ -146,7 +150,12 @@ export class Reassembly {
   }
 
   /** A part that could not be kept is not here: it comes again. */
-  async #put(assembly: Assembly, index: number, part: PartOctets & { digest: string }, session: Stands): Promise<void> {
+  async #put(
+    assembly: Assembly,
+    index: number,
+    part: PartOctets & { digest: string },
+    session: SessionState,
+  ): Promise<void> {
     assembly.parts.set(index, part);
     try {
       await this.#memory.put(assembly.key, textOf(assembly));

@@ -6,7 +6,7 @@ import type { DataSm, DeliverSm } from "./pdu.ts";
 import { readUserData } from "./user-data.ts";
 
 /** What a receipt says of a message, or of one part of one. */
-export interface Receipt {
+export interface SmppReceipt {
   /** What it may be called in the response, likeliest first; none where it does not say. */
   ids: readonly string[];
   /** The user_message_reference of the submit_sm, where the SMSC gives it back; else null. */
@@ -52,7 +52,7 @@ const STATE_WORDS = [
 ] as const;
 
 /** By the first letters of a state, as texts abridge it (Appendix B); all others say nothing of the end. */
-const ENDS: readonly (readonly [string, Receipt["state"]])[] = [
+const ENDS: readonly (readonly [string, SmppReceipt["state"]])[] = [
   ["DELIV", "delivered"],
   ["EXPIR", "failed"],
   ["DELET", "failed"],
@@ -69,7 +69,7 @@ const APPENDIX_B = /^id:\S+ sub:\d+ dlvrd:\d+ submit date:\d{10,12} done date:\d
  * The receipt that a deliver_sm or data_sm is. Null: it is none, but a message. `unreadable`: it says that it is one, and
  * names neither a message nor a state.
  */
-export function readReceipt(pdu: DeliverSm | DataSm, settings: ReceiptSettings): Receipt | "unreadable" | null {
+export function readReceipt(pdu: DeliverSm | DataSm, settings: ReceiptSettings): SmppReceipt | "unreadable" | null {
   const hasParameters = pdu.tlvs.has(RECEIPTED_MESSAGE_ID) && pdu.tlvs.has(MESSAGE_STATE);
   const isMarked = hasParameters || RECEIPT_TYPES.has(pdu.esmClass & TYPE_MASK);
   if (!isMarked && !settings.unflaggedReceipts) return null;
@@ -89,7 +89,7 @@ export function readReceipt(pdu: DeliverSm | DataSm, settings: ReceiptSettings):
   };
 }
 
-interface Fields {
+interface ReceiptFields {
   id: string | null;
   state: string | null;
   error: string | null;
@@ -98,7 +98,7 @@ interface Fields {
 }
 
 /** Each by its key, in any case and any order, but not out of the text of the message itself, which comes last. */
-function fieldsOf(text: string): Fields {
+function fieldsOf(text: string): ReceiptFields {
   const [head = ""] = text.split(/\btext:/i);
   const field = (pattern: RegExp) => pattern.exec(head)?.[1] ?? null;
   return {
@@ -122,7 +122,7 @@ function idsOf(written: readonly (string | null)[], base: MessageIdBase): string
   return [...new Set(ids.filter((id) => id !== null))];
 }
 
-function stateOf(word: string): Receipt["state"] {
+function stateOf(word: string): SmppReceipt["state"] {
   return ENDS.find(([letters]) => word.startsWith(letters))?.[1] ?? "underway";
 }
 

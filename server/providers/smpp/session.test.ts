@@ -82,7 +82,12 @@ test("a host where nobody listens, a port that is none and a host without an add
   ];
   for (const [more, expected] of cases) {
     const ended: string[] = [];
-    const events = { turned() {}, ended: (reason: string) => ended.push(reason), deliver: async () => 0, fault() {} };
+    const events = {
+      stateChanged() {},
+      ended: (reason: string) => ended.push(reason),
+      deliver: async () => 0,
+      fault() {},
+    };
     const session = new Session("transceiver", settingsFor(1, more), events, new SimulatedClock());
     session.start();
     await until(() => ended.length > 0);
@@ -94,7 +99,12 @@ test("a host where nobody listens, a port that is none and a host without an add
 test("a password that cannot be written ends the bind with the field's name, and never its value", async (t) => {
   const smsc = await scriptedSmsc(t);
   const ended: string[] = [];
-  const events = { turned() {}, ended: (reason: string) => ended.push(reason), deliver: async () => 0, fault() {} };
+  const events = {
+    stateChanged() {},
+    ended: (reason: string) => ended.push(reason),
+    deliver: async () => 0,
+    fault() {},
+  };
   const password = `${"geheim".repeat(20)}`;
   new Session("transceiver", settingsFor(smsc.port, { password }), events, new SimulatedClock()).start();
   await until(() => ended.length > 0);

@@ -3,18 +3,18 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 import { PeerFault } from "../provider.ts";
-import { decodePdu, encodePdu, headOf, isResponse, refusalOf } from "./codec.ts";
-import { describeSocketError, openSocket, type Peer } from "./connect.ts";
+import { decodePdu, encodePdu, errorResponseTo, headerOf, isResponse } from "./codec.ts";
+import { describeSocketError, openSocket, type SmscEndpoint } from "./connect.ts";
 import { Frames } from "./frames.ts";
 import { PduError } from "./octets.ts";
 import type { DataSm, DeliverSm, Pdu } from "./pdu.ts";
-import { type Answer, Requests } from "./requests.ts";
+import { PendingRequests, type ResponsePdu } from "./pending-requests.ts";
 import { describeStatus, ESME_RINVCMDID, ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
 
 export type BindKind = "transceiver" | "transmitter" | "receiver";
 
 /** How an ESME introduces itself (SMPP 3.4, 4.1), and how patient it is. */
-export interface SessionSettings extends Peer {
+export interface SessionSettings extends SmscEndpoint {
   systemId: string;
   password: string;
   systemType: string;
@@ -27,7 +27,7 @@ export interface SessionSettings extends Peer {
 
 export interface SessionEvents {
   /** `isBound` has changed, and the session is not over. */
-  turned(): void;
+  stateChanged(): void;
   /** The session is over, also where it never was bound. Once; `reason` is in words. */
   ended(reason: string): void;
   /** A deliver_sm or data_sm: see `LinkEvents`. */
@@ -49,7 +49,7 @@ const INTERFACE_VERSION = 0x34;
 type Stage = "new" | "connecting" | "binding" | "bound" | "leaving" | "ended";
 
 /** What became of a frame that was written. */
-export type Asked = { answer: Answer } | { answer: null; reason: string };
+export type SubmitResponse = { answer: ResponsePdu } | { answer: null; reason: string };
 
 export class Session {
   readonly #kind: BindKind;
@@ -57,14 +57,14 @@ export class Session {
   readonly #events: SessionEvents;
   readonly #clock: Clock;
   readonly #frames = new Frames();
-  readonly #requests: Requests;
-  readonly #told = new Set<string>();
+  readonly #requests: PendingRequests;
+  readonly #reportedFaults = new Set<string>();
   #socket: Socket | null = null;
   #stage: Stage = "new";
   #stopTimer = () => {};
   #endReason = "";
-  #heardAt = 0;
-  #deafUntil = 0;
+  #receivedAt = 0;
+  #readingPausedUntil = 0;
   #submitsOpen = 0;
   #deliveriesOpen = 0;
   #isEnquiring = false;
@@ -80,8 +80,8 @@ export class Session {
     this.#settings = settings;
     this.#events = events;
     this.#clock = clock;
-    const deafUntil = () => (this.#isFull ? Number.POSITIVE_INFINITY : this.#deafUntil);
-    this.#requests = new Requests(clock, settings.responseTimeoutMs, deafUntil);
+    const readingPausedUntil = () => (this.#isFull ? Number.POSITIVE_INFINITY : this.#readingPausedUntil);
+    this.#requests = new PendingRequests(clock, settings.responseTimeoutMs, readingPausedUntil);
   }
 
   /** Whether a request can be written. */
@@ -111,7 +111,7 @@ export class Session {
       return;
     }
     this.#socket = socket;
-    socket.on("data", (chunk: Buffer) => this.#hear(chunk));
+    socket.on("data", (chunk: Buffer) => this.#receive(chunk));
     socket.on("drain", () => this.#read());
     socket.on("error", (error) => {
       this.#endReason = describeSocketError(error);
@@ -126,14 +126,14 @@ export class Session {
    * Writes the frame of a submit_sm under a sequence number of this session; only while it `isBound`. Resolves with its
    * answer, or with none when it came not in time or the session ended before.
    */
-  submit(frame: Buffer): Promise<Asked> {
+  submit(frame: Buffer): Promise<SubmitResponse> {
     return new Promise((resolve) => {
       this.#submitsOpen += 1;
       const sequence = this.#requests.open("submit_sm_resp", (answer) => {
         this.#submitsOpen -= 1;
         resolve(answer === null ? { answer, reason: this.#whyUnanswered() } : { answer });
         if (answer === null) this.#enquire();
-        this.#settled();
+        this.#checkIdle();
       });
       frame.writeUInt32BE(sequence, 12);
       this.#write(frame);
@@ -176,21 +176,21 @@ export class Session {
     }
   }
 
-  #boundBy(answer: Answer | null): void {
+  #boundBy(answer: ResponsePdu | null): void {
     if (this.#stage !== "binding") return;
     if (answer === null) this.#end(`the SMSC did not answer the bind ${this.#inTime()}`);
     else if (answer.status !== ESME_ROK) this.#end(`the SMSC refuses the bind: ${describeStatus(answer.status)}`);
     else if (answer.command === "generic_nack") this.#end("the SMSC does not take the bind");
     else {
       this.#stage = "bound";
-      this.#watch();
-      this.#events.turned();
+      this.#scheduleEnquire();
+      this.#events.stateChanged();
     }
   }
 
-  #hear(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     if (this.#stage === "ended") return;
-    this.#heardAt = this.#clock.real();
+    this.#receivedAt = this.#clock.real();
     this.#frames.push(chunk);
     this.#read();
   }
@@ -236,24 +236,24 @@ export class Session {
         return;
       case "unbind":
         this.#write(encodePdu({ command: "unbind_resp", status: ESME_ROK, sequence: pdu.sequence }));
-        this.#farewell();
+        this.#peerUnbinds();
         return;
       case "alert_notification":
       case "outbind":
         return; // Neither takes an answer (4.12.1, 4.1.7), and neither says anything that is asked for here.
       default:
-        if ("status" in pdu) this.#requests.answer(pdu);
+        if ("status" in pdu) this.#requests.receive(pdu);
         else this.#write(encodePdu({ command: "generic_nack", status: ESME_RINVCMDID, sequence: pdu.sequence }));
     }
   }
 
   /** Answers what cannot be read as its command is answered; an answer that cannot be read is never answered. */
   #refuse(frame: Buffer, { message, status }: PduError): void {
-    const head = headOf(frame);
+    const head = headerOf(frame);
     if (isResponse(head.commandId)) this.#requests.stray();
-    else this.#write(encodePdu(refusalOf(head, status)));
-    if (this.#told.has(message)) return;
-    this.#told.add(message);
+    else this.#write(encodePdu(errorResponseTo(head, status)));
+    if (this.#reportedFaults.has(message)) return;
+    this.#reportedFaults.add(message);
     const command = `0x${head.commandId.toString(16)}`;
     this.#events.fault(new PeerFault(`the SMSC sent a PDU (command ${command}) whose ${message}`));
   }
@@ -270,31 +270,31 @@ export class Session {
     const { sequence } = pdu;
     const command = pdu.command === "deliver_sm" ? "deliver_sm_resp" : "data_sm_resp";
     if (status !== null) this.#write(encodePdu({ command, status, sequence, messageId: "", tlvs: new Map() }));
-    if (this.#isFull) this.#deafUntil = this.#clock.real();
+    if (this.#isFull) this.#readingPausedUntil = this.#clock.real();
     this.#deliveriesOpen -= 1;
     this.#read();
-    this.#settled();
+    this.#checkIdle();
   }
 
   /** The peer unbinds: nothing more is asked, what is open is still answered for a while, then the line is closed. */
-  #farewell(): void {
+  #peerUnbinds(): void {
     if (this.#stage !== "bound") return;
     this.#stage = "leaving";
     this.#endReason = "the SMSC unbound";
     this.#limit(LINGER_MS, this.#endReason);
     this.#whenIdle = () => this.#socket?.end();
-    this.#settled();
-    this.#events.turned();
+    this.#checkIdle();
+    this.#events.stateChanged();
   }
 
   /** Asks whether the peer is there when nothing was heard of it for long. */
-  #watch(): void {
+  #scheduleEnquire(): void {
     const { enquireLinkMs } = this.#settings;
-    const silentMs = Math.max(0, this.#clock.real() - this.#heardAt);
+    const silentMs = Math.max(0, this.#clock.real() - this.#receivedAt);
     this.#stopTimer();
     this.#stopTimer = this.#clock.after(Math.max(1, enquireLinkMs - silentMs), () => {
-      if (this.#clock.real() - this.#heardAt >= enquireLinkMs) this.#enquire();
-      else this.#watch();
+      if (this.#clock.real() - this.#receivedAt >= enquireLinkMs) this.#enquire();
+      else this.#scheduleEnquire();
     });
   }
 
@@ -306,7 +306,7 @@ export class Session {
     const sequence = this.#requests.open("enquire_link_resp", (answer) => {
       this.#isEnquiring = false;
       if (answer === null) this.#end(`the SMSC did not answer an enquire_link ${this.#inTime()}`);
-      else if (this.#stage === "bound") this.#watch();
+      else if (this.#stage === "bound") this.#scheduleEnquire();
     });
     this.#write(encodePdu({ command: "enquire_link", sequence }));
   }
@@ -331,11 +331,11 @@ export class Session {
         stop();
         resolve();
       };
-      this.#settled();
+      this.#checkIdle();
     });
   }
 
-  #settled(): void {
+  #checkIdle(): void {
     if (this.#stage === "ended" || this.#submitsOpen + this.#deliveriesOpen === 0) this.#whenIdle();
   }
 
@@ -365,8 +365,8 @@ export class Session {
     if (isConnected) this.#hangUp();
     else this.#socket?.destroy();
     if (this.#socket === null) this.#closed();
-    this.#requests.giveUp();
-    this.#settled();
+    this.#requests.endAll();
+    this.#checkIdle();
     this.#events.ended(reason);
   }
 

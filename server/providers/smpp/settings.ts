@@ -1,6 +1,6 @@
 /** The settings of an SMPP instance: what an administrator gave, and what holds where nothing was given. Pure. */
 
-import type { Marking } from "./address.ts";
+import type { AddressMarking } from "./address.ts";
 import type { LinkSettings } from "./link.ts";
 import type { MessageIdBase } from "./message-id.ts";
 
@@ -12,8 +12,8 @@ export interface SmppSettings {
   udhReferenceBits: 8 | 16;
   /** Whether a text that GSM-7 does not have may go out as Latin-1, where that has it. */
   latin1: boolean;
-  source: Marking;
-  destination: Marking;
+  source: AddressMarking;
+  destination: AddressMarking;
   /** What stands for the number as the sender: a short code or a word that the carrier set up. Null: the number. */
   sourceAddress: string | null;
   serviceType: string;

@@ -154,7 +154,7 @@ test("where the SMSC calls all messages the same or nothing, each has a name of 
   await until(() => instance.disk.entries.size === 0, { what: "the memory being empty again" });
 });
 
-test("the numbers that go out with messages differ among all that are in flight", async (t) => {
+test("the numbers that go out with messages differ among all that are in submitted", async (t) => {
   const at = await stage(t, { config: { windowSize: 50 } });
   if (at === null) return;
   const { smsc, instance } = at;

@@ -12,21 +12,21 @@ import {
   type ProviderContext,
   type Signal,
 } from "../provider.ts";
-import { joinAccount, leaveAccount, type Member, othersOn } from "./accounts.ts";
-import { Book } from "./book.ts";
-import { Flights } from "./flights.ts";
-import { HandOvers } from "./hand-over.ts";
+import { type AccountMember, joinAccount, leaveAccount, othersOn } from "./accounts.ts";
 import { healthOf } from "./health.ts";
-import type { Stands } from "./heard.ts";
-import { Hearing } from "./hearing.ts";
-import { Incoming } from "./incoming.ts";
-import { Link } from "./link.ts";
+import { InboundHandler } from "./inbound-handler.ts";
+import type { SessionState } from "./inbound-journal.ts";
+import { SmscLink } from "./link.ts";
+import { PartJournal } from "./part-journal.ts";
+import { PartSubmitter } from "./part-submitter.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
-import { type Receipt, readReceipt } from "./receipts.ts";
+import { ReceiptHandler } from "./receipt-handler.ts";
+import { readReceipt, type SmppReceipt } from "./receipts.ts";
+import { RecentSubmits } from "./recent-submits.ts";
+import { SmppReporter } from "./reporter.ts";
+import { SmppSender } from "./sender.ts";
 import { readSettings, type SmppSettings } from "./settings.ts";
 import { ESME_ROK } from "./status.ts";
-import { Submitting } from "./submitting.ts";
-import { Telling } from "./telling.ts";
 
 /** What any instance can do; its own bind says how much at once. An SMSC cannot be asked about a message without an id. */
 export const SMPP_CAPABILITIES: Capabilities = {
@@ -54,15 +54,15 @@ class Smpp implements Provider {
   readonly #settings: SmppSettings;
   readonly #clock: Clock;
   readonly #fault: (error: unknown) => void;
-  readonly #link: Link;
-  readonly #telling: Telling;
-  readonly #flights: Flights;
-  readonly #book: Book;
-  readonly #hearing: Hearing;
-  readonly #incoming: Incoming;
-  readonly #submitting: Submitting;
-  readonly #handOvers: HandOvers;
-  readonly #member: Member = { hear: (receipt) => this.#hearOther(receipt) };
+  readonly #link: SmscLink;
+  readonly #reporter: SmppReporter;
+  readonly #recentSubmits: RecentSubmits;
+  readonly #journal: PartJournal;
+  readonly #receipts: ReceiptHandler;
+  readonly #inbound: InboundHandler;
+  readonly #submitter: PartSubmitter;
+  readonly #sender: SmppSender;
+  readonly #member: AccountMember = { applyReceipt: (receipt) => this.#hearOther(receipt) };
   #sinceReceipt = 0;
   #stopTimer = () => {};
 
@@ -71,64 +71,64 @@ class Smpp implements Provider {
     this.#fault = fault;
     this.#settings = readSettings(config);
     const events = {
-      deliver: (pdu: DeliverSm | DataSm, session: Stands) => this.#deliver(pdu, session),
+      deliver: (pdu: DeliverSm | DataSm, session: SessionState) => this.#deliver(pdu, session),
       changed,
       fault,
     };
-    this.#link = new Link(this.#settings.link, events, clock);
-    this.#telling = new Telling(clock);
-    this.#flights = new Flights(clock.real());
-    this.#book = new Book(memory, (signal) => this.#telling.tell(signal));
-    this.#submitting = new Submitting(this.#link, this.#telling, clock);
+    this.#link = new SmscLink(this.#settings.link, events, clock);
+    this.#reporter = new SmppReporter(clock);
+    this.#recentSubmits = new RecentSubmits(clock.real());
+    this.#journal = new PartJournal(memory, (signal) => this.#reporter.report(signal));
+    this.#submitter = new PartSubmitter(this.#link, this.#reporter, clock);
     const parts = {
       clock,
       memory,
       numbers,
       fault,
       link: this.#link,
-      submitting: this.#submitting,
+      submitter: this.#submitter,
       settings: this.#settings,
-      telling: this.#telling,
-      flights: this.#flights,
-      book: this.#book,
+      reporter: this.#reporter,
+      recentSubmits: this.#recentSubmits,
+      journal: this.#journal,
       others: () => othersOn(this.#settings.link, this.#member),
     };
-    this.#hearing = new Hearing(parts);
-    this.#incoming = new Incoming(parts);
-    this.#handOvers = new HandOvers(parts);
-    this.capabilities = { ...SMPP_CAPABILITIES, concurrency: this.#handOvers.concurrency };
+    this.#receipts = new ReceiptHandler(parts);
+    this.#inbound = new InboundHandler(parts);
+    this.#sender = new SmppSender(parts);
+    this.capabilities = { ...SMPP_CAPABILITIES, concurrency: this.#sender.concurrency };
   }
 
   get isUp(): boolean {
-    return this.#link.isUp && !this.#telling.isEnding;
+    return this.#link.isUp && !this.#reporter.isEnding;
   }
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
-    this.#telling.begin(signals);
-    await this.#book.load(this.#clock.now());
-    await Promise.all([this.#incoming.load(), this.#hearing.load()]);
+    this.#reporter.begin(signals);
+    await this.#journal.load(this.#clock.now());
+    await Promise.all([this.#inbound.load(), this.#receipts.load()]);
     this.#sweepLater();
     joinAccount(this.#settings.link, this.#member);
     this.#link.start();
   }
 
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
-    const outcome = await this.#handOvers.send(message, abort);
+    const outcome = await this.#sender.send(message, abort);
     if (outcome.outcome === "accepted") this.#sinceReceipt += 1;
     return outcome;
   }
 
   async health(): Promise<Health> {
-    if (this.#telling.isEnding) return { status: "unhealthy", message: "The instance is stopped." };
+    if (this.#reporter.isEnding) return { status: "unhealthy", message: "The instance is stopped." };
     const { host, port } = this.#settings.link;
     return healthOf(
       this.#link.state(),
       { host, port, now: this.#clock.real() },
       {
-        throttledAt: this.#submitting.throttledAt,
-        unanswered: this.#submitting.unanswered,
-        unmatched: this.#hearing.unmatched,
-        sharedIds: this.#flights.sharedIds,
+        throttledAt: this.#submitter.throttledAt,
+        unanswered: this.#submitter.unanswered,
+        unmatched: this.#receipts.unmatched,
+        sharedIds: this.#recentSubmits.sharedIds,
         sinceReceipt: this.#sinceReceipt,
       },
     );
@@ -137,30 +137,30 @@ class Smpp implements Provider {
   async stop(): Promise<void> {
     this.#stopTimer();
     leaveAccount(this.#settings.link, this.#member);
-    const limitMs = this.#handOvers.areAwaited ? STOP_MS : STOP_UNAWAITED_MS;
-    await this.#handOvers.finish(limitMs);
+    const limitMs = this.#sender.hasCallers ? STOP_MS : STOP_UNAWAITED_MS;
+    await this.#sender.finish(limitMs);
     // Until it is left the SMSC is listened to as ever: many a one never tells again what was refused.
     await this.#link.stop(limitMs);
-    this.#telling.end();
+    this.#reporter.end();
     // What was called off and has ended by now is still told.
-    await this.#handOvers.ended();
-    await this.#telling.stop();
-    this.#incoming.stop();
+    await this.#sender.ended();
+    await this.#reporter.stop();
+    this.#inbound.stop();
   }
 
   /** What the SMSC tells: a receipt, or a message of a contact. */
-  async #deliver(pdu: DeliverSm | DataSm, session: Stands): Promise<number | null> {
+  async #deliver(pdu: DeliverSm | DataSm, session: SessionState): Promise<number | null> {
     const receipt = readReceipt(pdu, this.#settings);
-    if (receipt === null) return await this.#incoming.take(pdu, session);
+    if (receipt === null) return await this.#inbound.handle(pdu, session);
     this.#sinceReceipt = 0;
-    if (receipt !== "unreadable") return await this.#hearing.take(receipt);
+    if (receipt !== "unreadable") return await this.#receipts.handle(receipt);
     this.#fault(new PeerFault("the SMSC sent a receipt that names neither a message nor a state"));
     return ESME_ROK;
   }
 
   /** A receipt that came over the session of another instance. */
-  async #hearOther(receipt: Receipt): Promise<Applied> {
-    const applied = await this.#hearing.tellById(receipt);
+  async #hearOther(receipt: SmppReceipt): Promise<Applied> {
+    const applied = await this.#receipts.reportById(receipt);
     if (applied === "applied") this.#sinceReceipt = 0;
     return applied;
   }
@@ -168,7 +168,7 @@ class Smpp implements Provider {
   #sweepLater(): void {
     this.#stopTimer = this.#clock.after(SWEEP_MS, () => {
       this.#sweepLater();
-      this.#book.sweep(this.#clock.now()).catch(this.#fault);
+      this.#journal.sweep(this.#clock.now()).catch(this.#fault);
     });
   }
 }

@@ -26,13 +26,13 @@ export const ESME_RINVOPTPARSTREAM = 0xc0;
 const VENDOR_FROM = 0x400;
 const VENDOR_TO = 0x4ff;
 
-type Row = readonly [code: number, name: string, meaning: string, kind: StatusClass];
+type StatusRow = readonly [code: number, name: string, meaning: string, kind: StatusClass];
 
 /**
  * Temporary is what Kannel and Jasmin, which many run, take for it; but for 0x61, which only a message with a schedule of
  * its own can get.
  */
-const ROWS: readonly Row[] = [
+const ROWS: readonly StatusRow[] = [
   [0x00, "ESME_ROK", "no error", "ok"],
   [0x01, "ESME_RINVMSGLEN", "invalid message length", "permanent"],
   [0x02, "ESME_RINVCMDLEN", "invalid command length", "permanent"],

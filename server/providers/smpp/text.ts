@@ -31,13 +31,13 @@ const ENCODINGS = {
 } as const satisfies Partial<Record<Alphabet, string>>;
 
 /** What a message is made of: text, or octets that are none. */
-export type Content = { text: string } | { binary: Uint8Array };
+export type DecodedText = { text: string } | { binary: Uint8Array };
 
 /**
  * What octets of this data_coding are. `ia5AsGsm`: an SMSC says IA5 (1) of octets that are in the alphabet of GSM. One that
  * nobody knows is the default alphabet (GSM 03.38, chapter 4).
  */
-export function readText(dataCoding: number, octets: Uint8Array, { ia5AsGsm }: { ia5AsGsm: boolean }): Content {
+export function readText(dataCoding: number, octets: Uint8Array, { ia5AsGsm }: { ia5AsGsm: boolean }): DecodedText {
   const alphabet = alphabetOf(dataCoding);
   switch (alphabet) {
     case "binary":

@@ -2,10 +2,10 @@
 
 import { Agent, type Dispatcher } from "undici";
 import type { Clock } from "../../clock.ts";
-import type { Settings } from "./settings.ts";
+import type { TwilioSettings } from "./settings.ts";
 
 /** An answer, whatever its status. Header names are in lower case. */
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
   body: Buffer;
@@ -15,12 +15,12 @@ export interface Answer {
  * Why there is no answer, in words without an address. `unsent`: no byte of the request left this machine. `unanswered`:
  * it may have arrived. `tooLarge`: there is one, and its body is larger than was allowed.
  */
-export interface Silence {
-  silence: "unsent" | "unanswered" | "tooLarge";
+export interface NoResponse {
+  noResponse: "unsent" | "unanswered" | "tooLarge";
   reason: string;
 }
 
-export interface Question {
+export interface ApiRequest {
   method: "GET" | "POST";
   /** Behind the base address, with its slash; or a whole address. */
   path: string;
@@ -47,10 +47,10 @@ export class Api {
   readonly #baseUrl: string;
   readonly #authorization: string;
   readonly #agent: Agent;
-  readonly #open = new Set<Exchange>();
+  readonly #open = new Set<ApiExchange>();
   #closed = false;
 
-  constructor({ accountSid, authToken, baseUrl }: Settings, clock: Clock, connections: number) {
+  constructor({ accountSid, authToken, baseUrl }: TwilioSettings, clock: Clock, connections: number) {
     this.#clock = clock;
     this.#baseUrl = baseUrl;
     this.#authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString("base64")}`;
@@ -68,14 +68,14 @@ export class Api {
   }
 
   /** Asks once; never rejects, never follows a redirect, never asks again. */
-  ask(question: Question): Promise<Answer | Silence> {
+  request(question: ApiRequest): Promise<ApiResponse | NoResponse> {
     const { method, path, form, abort, timeoutMs = TIMEOUT_MS, bodyBytesMax = BODY_BYTES_MAX } = question;
     const target = URL.parse(path.startsWith("/") ? this.addressOf(path) : path);
     if (target === null || this.#closed) {
-      return Promise.resolve({ silence: "unsent", reason: target === null ? "no address" : "the provider stopped" });
+      return Promise.resolve({ noResponse: "unsent", reason: target === null ? "no address" : "the provider stopped" });
     }
     return new Promise((resolve) => {
-      const exchange = new Exchange(bodyBytesMax, (ended) => {
+      const exchange = new ApiExchange(bodyBytesMax, (ended) => {
         stopTimer();
         abort?.removeEventListener("abort", callOff);
         this.#open.delete(exchange);
@@ -106,7 +106,7 @@ export class Api {
     await this.#agent.destroy();
   }
 
-  #headers({ form, isForeign = false }: Question): Record<string, string> {
+  #headers({ form, isForeign = false }: ApiRequest): Record<string, string> {
     return {
       "user-agent": "Tightbeam",
       ...(isForeign ? {} : { authorization: this.#authorization }),
@@ -116,9 +116,9 @@ export class Api {
 }
 
 /** One request as undici's handler: it hears of each step, and ends once. */
-class Exchange implements Dispatcher.DispatchHandler {
+class ApiExchange implements Dispatcher.DispatchHandler {
   readonly #bodyBytesMax: number;
-  readonly #ended: (ended: Answer | Silence) => void;
+  readonly #ended: (ended: ApiResponse | NoResponse) => void;
   #controller: Dispatcher.DispatchController | null = null;
   #done = false;
   #status = 0;
@@ -126,14 +126,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(bodyBytesMax: number, ended: (ended: Answer | Silence) => void) {
+  constructor(bodyBytesMax: number, ended: (ended: ApiResponse | NoResponse) => void) {
     this.#bodyBytesMax = bodyBytesMax;
     this.#ended = ended;
   }
 
   /** Waits no longer. What was not begun by then is never sent. */
   end(reason: string): void {
-    this.#silent(reason);
+    this.#fail(reason);
     this.#controller?.abort(new Error(reason));
   }
 
@@ -162,25 +162,25 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#chunks.push(chunk);
       return;
     }
-    this.#settle({ silence: "tooLarge", reason: `the answer is larger than ${this.#bodyBytesMax} bytes` });
+    this.#finish({ noResponse: "tooLarge", reason: `the answer is larger than ${this.#bodyBytesMax} bytes` });
     queueMicrotask(() => controller.abort(new Error("the answer is too large")));
   }
 
   onResponseEnd(): void {
-    this.#settle({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#chunks, this.#bytes) });
+    this.#finish({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#chunks, this.#bytes) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     const { code } = error as { code?: unknown };
     // undici's messages may name the address; its codes do not.
-    this.#silent(typeof code === "string" ? (WORDS[code] ?? code) : "the connection broke off");
+    this.#fail(typeof code === "string" ? (WORDS[code] ?? code) : "the connection broke off");
   }
 
-  #silent(reason: string): void {
-    this.#settle({ silence: this.#controller === null ? "unsent" : "unanswered", reason });
+  #fail(reason: string): void {
+    this.#finish({ noResponse: this.#controller === null ? "unsent" : "unanswered", reason });
   }
 
-  #settle(ended: Answer | Silence): void {
+  #finish(ended: ApiResponse | NoResponse): void {
     if (this.#done) return;
     this.#done = true;
     this.#ended(ended);

@@ -3,7 +3,7 @@
 import type { Health } from "../provider.ts";
 import type { CodeKind } from "./codes.ts";
 import { codeMeaning } from "./codes.ts";
-import { canBeReached, type Settings } from "./settings.ts";
+import { canBeReached, type TwilioSettings } from "./settings.ts";
 
 /** Codes that are the operator's to do something about, whichever message they came with. */
 const OPERATORS: ReadonlySet<CodeKind> = new Set(["sender", "account"]);
@@ -11,7 +11,7 @@ const OPERATORS: ReadonlySet<CodeKind> = new Set(["sender", "account"]);
 const TOLD_MS = 3_600_000;
 
 /** Codes that came lately, each with when. Bounded by the codes there are. */
-export class Troubles {
+export class RecentErrorCodes {
   readonly #at = new Map<number, number>();
 
   /** A code came at the real time `now`. */
@@ -26,8 +26,8 @@ export class Troubles {
 }
 
 /** What is known of an instance. */
-export interface Known {
-  settings: Settings;
+export interface HealthInputs {
+  settings: TwilioSettings;
   hookUrl: string;
   /** Why nothing can be handed over; null when it can. */
   trouble: string | null;
@@ -37,7 +37,7 @@ export interface Known {
 }
 
 /** The instance's health: unhealthy when nothing goes out, degraded when there is something to put in order. */
-export function healthOf({ settings, hookUrl, trouble, pausedMs, troubles }: Known): Health {
+export function healthOf({ settings, hookUrl, trouble, pausedMs, troubles }: HealthInputs): Health {
   const warnings = [...troubles];
   if (!canBeReached(hookUrl, settings)) warnings.unshift(NO_WAY_IN);
   if (trouble !== null) return { status: "unhealthy", message: trouble, warnings };

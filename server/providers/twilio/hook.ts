@@ -2,23 +2,23 @@
 
 import type { MessageId } from "../../core/id.ts";
 import { type HookRequest, type HookResponse, PeerFault } from "../provider.ts";
-import type { Hearing } from "./hearing.ts";
-import { readInbound } from "./inbound.ts";
-import type { HandOver, Ledger } from "./ledger.ts";
+import { readInbound } from "./inbound-message.ts";
+import type { InboundReceiver } from "./inbound-receiver.ts";
+import type { StatusUpdate, TwilioReporter } from "./reporter.ts";
+import type { SendJournal, SendRecord } from "./send-journal.ts";
 import { isSignedBy, type Parameters, parametersOf } from "./signature.ts";
-import type { News, Teller } from "./tell.ts";
 
 /** What the hook of one instance works with. */
 export interface HookParts {
   authToken: string;
-  ledger: Ledger;
-  teller: Teller;
-  hearing: Hearing;
+  journal: SendJournal;
+  reporter: TwilioReporter;
+  receiver: InboundReceiver;
   /** Whether a later hand-over of the message has begun: what is told of this one is no word about that. */
   isSuperseded(messageId: MessageId, attemptedAt: number): boolean;
   /** A status came: they do come. `untold`: it could not be taken in, and Twilio will not say it again. */
-  heard(): void;
-  untold(handOver: HandOver): void;
+  callbackReceived(): void;
+  notReported(record: SendRecord): void;
   fault(error: unknown): void;
 }
 
@@ -47,40 +47,40 @@ export async function receiveAt(parts: HookParts, request: HookRequest): Promise
   if (!isForm && !url.includes("bodySHA256=") && body.length > 0) return FORBIDDEN;
   if (!isSignedBy(parts.authToken, { url, signature, parameters, body })) return FORBIDDEN;
   const path = request.path.replace(/\/+$/, "");
-  if (path === "" || path === "/inbound") return hearInbound(parts, parameters);
+  if (path === "" || path === "/inbound") return receiveInbound(parts, parameters);
   const [, id, at] = STATUS_PATH.exec(path) ?? [];
-  return id === undefined ? NOT_FOUND : hearStatus(parts, id as MessageId, Number(at), parameters);
+  return id === undefined ? NOT_FOUND : receiveStatus(parts, id as MessageId, Number(at), parameters);
 }
 
 const NO_PARAMETERS: Parameters = new Map();
 
-async function hearInbound({ hearing, fault }: HookParts, parameters: Parameters): Promise<HookResponse> {
+async function receiveInbound({ receiver, fault }: HookParts, parameters: Parameters): Promise<HookResponse> {
   const read = readInbound(parameters);
   if ("other" in read) {
     fault(new PeerFault(`a webhook was taken for an inbound message and left: ${read.other}`));
     return TWIML;
   }
-  await hearing.hear(read.inbound, read.optOut);
+  await receiver.receive(read.inbound, read.optOut);
   return TWIML;
 }
 
-async function hearStatus(
+async function receiveStatus(
   parts: HookParts,
   messageId: MessageId,
   attemptedAt: number,
   parameters: Parameters,
 ): Promise<HookResponse> {
-  const { ledger, teller } = parts;
+  const { journal, reporter } = parts;
   const field = (name: string) => parameters.get(name)?.[0] || null;
   const sid = field("MessageSid") ?? field("SmsSid");
   const status = field("MessageStatus") ?? field("SmsStatus");
   if (sid === null || status === null) return NOT_FOUND;
-  parts.heard();
+  parts.callbackReceived();
   if (parts.isSuperseded(messageId, attemptedAt)) return DONE;
   // Also of a message that is only queued there: the proof that it was taken, should its answer have got lost.
-  const handOver = await ledger.note(messageId, attemptedAt, sid);
+  const record = await journal.record(messageId, attemptedAt, sid);
   const code = Number(field("ErrorCode") ?? Number.NaN);
-  const news: News = {
+  const news: StatusUpdate = {
     status: status.toLowerCase(),
     errorCode: Number.isSafeInteger(code) && code > 0 ? code : null,
     errorMessage: field("ErrorMessage"),
@@ -88,9 +88,9 @@ async function hearStatus(
     to: field("To"),
   };
   try {
-    await teller.receipt(handOver, news);
+    await reporter.receipt(record, news);
   } catch (error) {
-    parts.untold(handOver);
+    parts.notReported(record);
     throw error;
   }
   return DONE;

@@ -1,7 +1,7 @@
 /** Files that came with a message: fetched from the API with credentials, and from wherever it sends us without. */
 
-import type { Answer, Api, Silence } from "./api.ts";
-import { canBeReached, type Settings } from "./settings.ts";
+import type { Api, ApiResponse, NoResponse } from "./api.ts";
+import { canBeReached, type TwilioSettings } from "./settings.ts";
 
 /** Largest file: 100 MiB. */
 const FILE_BYTES_MAX = 104_857_600;
@@ -15,7 +15,7 @@ const GONE: ReadonlySet<number> = new Set([404, 410]);
  */
 export async function fetchMedia(
   api: Api,
-  settings: Settings,
+  settings: TwilioSettings,
   reference: string,
   abort: AbortSignal,
 ): Promise<Uint8Array | null> {
@@ -24,14 +24,14 @@ export async function fetchMedia(
   if (target === null || target.origin !== own) return null;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     const isForeign = redirects > 0;
-    const answer: Answer | Silence = await api.ask({
+    const answer: ApiResponse | NoResponse = await api.request({
       method: "GET",
       path: target.toString(),
       abort,
       bodyBytesMax: FILE_BYTES_MAX,
       isForeign,
     });
-    if ("silence" in answer) throw new Error(`the file cannot be fetched: ${answer.reason}`);
+    if ("noResponse" in answer) throw new Error(`the file cannot be fetched: ${answer.reason}`);
     if (answer.status === 200) return answer.body;
     if (GONE.has(answer.status)) return null;
     if (!REDIRECTS.has(answer.status)) throw new Error(`the file cannot be fetched: ${answer.status}`);
@@ -44,6 +44,6 @@ export async function fetchMedia(
 }
 
 /** Where the API may send us: not from the Internet into our own network. */
-function mayLeadTo(url: string, settings: Settings): boolean {
+function mayLeadTo(url: string, settings: TwilioSettings): boolean {
   return /^https?:/.test(url) && canBeReached(url, settings);
 }

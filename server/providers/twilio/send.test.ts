@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outboundMessage } from "../../../test/support/outbound.ts";
 import type { Outbound } from "../provider.ts";
-import type { Answer, Silence } from "./api.ts";
+import type { ApiResponse, NoResponse } from "./api.ts";
 import { CODES, type CodeKind } from "./codes.ts";
-import { formOf, judge, type Verdict } from "./send.ts";
+import { classifyResponse, formOf, type SendVerdict } from "./send.ts";
 import { readSettings } from "./settings.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -21,7 +21,7 @@ function file(url?: string): Outbound["attachments"][number] {
   return url === undefined ? plain : { ...plain, url };
 }
 
-function answer(status: number, body: unknown = "", headers: Record<string, string> = {}): Answer {
+function answer(status: number, body: unknown = "", headers: Record<string, string> = {}): ApiResponse {
   return { status, headers, body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)) };
 }
 
@@ -78,7 +78,7 @@ test("what Twilio would refuse for certain is not even tried, in words for its s
 });
 
 /** What becomes of a hand-over that is refused with a code of each kind. */
-const VERDICTS: Readonly<Record<CodeKind, Verdict["verdict"]>> = {
+const VERDICTS: Readonly<Record<CodeKind, SendVerdict["verdict"]>> = {
   unreachable: "refused",
   recipient: "refused",
   content: "refused",
@@ -92,7 +92,7 @@ const VERDICTS: Readonly<Record<CodeKind, Verdict["verdict"]>> = {
 
 test("every code of the table is judged by its kind, and only who has no SMS is not reachable", () => {
   for (const [code, { kind, words }] of Object.entries(CODES)) {
-    const verdict = judge(answer(400, { code: Number(code), message: "theirs", status: 400 }), NOW);
+    const verdict = classifyResponse(answer(400, { code: Number(code), message: "theirs", status: 400 }), NOW);
     assert.equal(verdict.verdict, VERDICTS[kind], code);
     assert.match(words, /^[A-Z].*\.$/, code);
     if (verdict.verdict !== "refused") continue;
@@ -102,34 +102,35 @@ test("every code of the table is judged by its kind, and only who has no SMS is 
 });
 
 test("a code that is not in the table goes by the status, and its words are Twilio's", () => {
-  const refused = judge(answer(400, { code: 21999, message: "Something new." }), NOW);
+  const refused = classifyResponse(answer(400, { code: 21999, message: "Something new." }), NOW);
   assert.ok(refused.verdict === "refused");
   assert.deepEqual(refused.outcome, {
     outcome: "rejected",
     code: "21999",
     reason: "Twilio refused it: Something new.",
   });
-  assert.equal(judge(answer(403, { code: 20403, message: "no" }), NOW).verdict, "refused");
-  assert.equal(judge(answer(401, { code: 20005, message: "no" }), NOW).verdict, "down");
-  assert.equal(judge(answer(404, { code: 20404, message: "no" }), NOW).verdict, "down");
+  assert.equal(classifyResponse(answer(403, { code: 20403, message: "no" }), NOW).verdict, "refused");
+  assert.equal(classifyResponse(answer(401, { code: 20005, message: "no" }), NOW).verdict, "down");
+  assert.equal(classifyResponse(answer(404, { code: 20404, message: "no" }), NOW).verdict, "down");
 });
 
 test("what may have been sent is unknown; what provably was not is put off, or refused", () => {
-  const silence = (kind: Silence["silence"]) => judge({ silence: kind, reason: "r" }, NOW).verdict;
+  const silence = (kind: NoResponse["noResponse"]) => classifyResponse({ noResponse: kind, reason: "r" }, NOW).verdict;
   assert.deepEqual([silence("unsent"), silence("unanswered"), silence("tooLarge")], ["down", "unknown", "unknown"]);
-  for (const status of [500, 502, 503, 504, 599, 408]) assert.equal(judge(answer(status), NOW).verdict, "unknown");
+  for (const status of [500, 502, 503, 504, 599, 408])
+    assert.equal(classifyResponse(answer(status), NOW).verdict, "unknown");
   for (const body of ["", "<html>", "{}", "[]", "null", '{"sid":""}', '{"sid":7}', '{"sid":null}']) {
-    assert.equal(judge(answer(201, body), NOW).verdict, "unknown", body);
+    assert.equal(classifyResponse(answer(201, body), NOW).verdict, "unknown", body);
   }
   // Whoever answers so is not the API: nothing went through it, and the queue must not fail for it.
   for (const status of [301, 302, 400, 403, 405, 407, 413]) {
-    assert.equal(judge(answer(status, "<html>"), NOW).verdict, "down", String(status));
+    assert.equal(classifyResponse(answer(status, "<html>"), NOW).verdict, "down", String(status));
   }
 });
 
 test("a message that was taken has its name and its segments, where they are known", () => {
   const taken = (more: object) => {
-    const verdict = judge(answer(201, { sid: "SM1", status: "queued", ...more }), NOW);
+    const verdict = classifyResponse(answer(201, { sid: "SM1", status: "queued", ...more }), NOW);
     return verdict.verdict === "taken" ? [verdict.message.sid, verdict.message.segments] : null;
   };
   assert.deepEqual(taken({ num_segments: "3" }), ["SM1", 3]);
@@ -142,7 +143,7 @@ test("a message that was taken has its name and its segments, where they are kno
 test("asked too fast, it waits as long as it is told, within an hour", () => {
   const waits = (retryAfter?: string) => {
     const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
-    const verdict = judge(answer(429, { code: 20429, message: "" }, headers), NOW);
+    const verdict = classifyResponse(answer(429, { code: 20429, message: "" }, headers), NOW);
     return verdict.verdict === "busy" ? verdict.waitMs : "?";
   };
   assert.equal(waits(), null);
@@ -151,8 +152,8 @@ test("asked too fast, it waits as long as it is told, within an hour", () => {
   assert.equal(waits("999999"), 3_600_000);
   assert.equal(waits(new Date(NOW + 9_000).toUTCString()), 9_000);
   assert.equal(waits("soon"), null);
-  assert.equal(judge(answer(429, "<html>"), NOW).verdict, "busy");
-  assert.equal(judge(answer(429, { code: 21611, message: "" }), NOW).verdict, "queueFull");
+  assert.equal(classifyResponse(answer(429, "<html>"), NOW).verdict, "busy");
+  assert.equal(classifyResponse(answer(429, { code: 21611, message: "" }), NOW).verdict, "queueFull");
 });
 
 test("what Twilio says of a refusal reaches whoever sent the message, without the account's names", () => {
@@ -161,7 +162,7 @@ test("what Twilio says of a refusal reaches whoever sent the message, without th
     message: `The From number is not of AC${"0a".repeat(16)} or MG${"1b".repeat(16)}.`,
     status: 400,
   };
-  const verdict = judge(answer(400, said), NOW);
+  const verdict = classifyResponse(answer(400, said), NOW);
   assert.ok(verdict.verdict === "refused");
   assert.equal(verdict.outcome.reason, "Twilio refused it: The From number is not of … or ….");
 });

@@ -1,11 +1,11 @@
 /** A message as Twilio takes it, and what its answer makes of the hand-over. Pure. */
 
 import type { Outbound, Outcome } from "../provider.ts";
-import type { Answer, Silence } from "./api.ts";
+import { REFUSED, UNKNOWN_ACCOUNT } from "./account-monitor.ts";
+import type { ApiResponse, NoResponse } from "./api.ts";
 import { codeMeaning } from "./codes.ts";
-import { REFUSED, UNKNOWN_ACCOUNT } from "./line.ts";
 import { type MessageRecord, readMessage, readRefusal } from "./records.ts";
-import { canBeReached, type Settings } from "./settings.ts";
+import { canBeReached, type TwilioSettings } from "./settings.ts";
 
 /** Most characters of a text, and files of a message (Twilio's Messages resource). */
 const TEXT_LENGTH_MAX = 1_600;
@@ -20,7 +20,7 @@ type Refused = Extract<Outcome, { outcome: "rejected" }>;
 /** The form of a message; `statusCallback` null where Twilio cannot call. */
 export function formOf(
   message: Outbound,
-  settings: Settings,
+  settings: TwilioSettings,
   statusCallback: string | null,
 ): { form: URLSearchParams } | { refused: Refused } {
   const { text, attachments, group, from, to } = message;
@@ -53,7 +53,7 @@ function refuse(code: string, reason: string): { refused: Refused } {
  * What an answer means. `taken`: the message has a name at Twilio now. `refused`: by a code. The others are `Outcome`s to
  * be, with what they say of the instance: `down` nothing can be handed over, `busy` it is asked too fast.
  */
-export type Verdict =
+export type SendVerdict =
   | { verdict: "taken"; message: MessageRecord }
   | { verdict: "refused"; outcome: Refused; code: number | null }
   | { verdict: "later"; reason: string }
@@ -63,9 +63,9 @@ export type Verdict =
   | { verdict: "unknown"; reason: string };
 
 /** Judges the answer to a hand-over, at the real time `now`. What may have been sent is never called refused or put off. */
-export function judge(answer: Answer | Silence, now: number): Verdict {
-  if ("silence" in answer) {
-    const verdict = answer.silence === "unsent" ? "down" : "unknown";
+export function classifyResponse(answer: ApiResponse | NoResponse, now: number): SendVerdict {
+  if ("noResponse" in answer) {
+    const verdict = answer.noResponse === "unsent" ? "down" : "unknown";
     return { verdict, reason: `Twilio cannot be reached: ${answer.reason}.` };
   }
   const { status, body } = answer;
@@ -76,10 +76,10 @@ export function judge(answer: Answer | Silence, now: number): Verdict {
   }
   // 408 comes from something on the way that does not know what became of it.
   if (status >= 500 || status === 408) return { verdict: "unknown", reason: `Twilio answered ${status}` };
-  return judgeRefusal(answer, now);
+  return classifyRefusal(answer, now);
 }
 
-function judgeRefusal({ status, headers, body }: Answer, now: number): Verdict {
+function classifyRefusal({ status, headers, body }: ApiResponse, now: number): SendVerdict {
   const refusal = readRefusal(body);
   const meaning = codeMeaning(refusal?.code ?? null);
   const reason = meaning?.words ?? sentence(status, refusal?.message ?? "");

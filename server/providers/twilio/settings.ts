@@ -5,7 +5,7 @@ import { checkAddress, parseAllowList } from "../../core/address.ts";
 /** Where Twilio's own API is. */
 const BASE_URL = "https://api.twilio.com";
 
-export interface Settings {
+export interface TwilioSettings {
   accountSid: string;
   /** Opens the API, and signs what Twilio tells us. */
   authToken: string;
@@ -15,7 +15,7 @@ export interface Settings {
 }
 
 /** The settings of an instance; they were checked when they were made. */
-export function readSettings(config: Readonly<Record<string, unknown>>): Settings {
+export function readSettings(config: Readonly<Record<string, unknown>>): TwilioSettings {
   const { accountSid, authToken, messagingServiceSid, baseUrl } = config;
   return {
     accountSid: String(accountSid),
@@ -36,6 +36,6 @@ function isPublicUrl(url: string): boolean {
  * Whether the peer can come to `url` of ours. What offers the same API inside one's own network may use an address of that
  * network; Twilio may not.
  */
-export function canBeReached(url: string, { baseUrl }: Pick<Settings, "baseUrl">): boolean {
+export function canBeReached(url: string, { baseUrl }: Pick<TwilioSettings, "baseUrl">): boolean {
   return isPublicUrl(url) || !isPublicUrl(baseUrl);
 }

@@ -7,7 +7,7 @@ import { fastClock } from "../../../test/support/twilio/fast-clock.ts";
 import { accepted, FROM, message, NEVER, receipts, TO, told } from "../../../test/support/twilio/sending.ts";
 import { twilioStage } from "../../../test/support/twilio/stage.ts";
 import { until } from "../../../test/support/wait.ts";
-import { STATUSES } from "./statuses.ts";
+import { STATUSES } from "./status-meaning.ts";
 
 test("a message is taken under Twilio's name, and its callbacks are receipts with both names", async (t) => {
   const stage = await twilioStage(t);

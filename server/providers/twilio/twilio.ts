@@ -2,6 +2,7 @@
 
 import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
 import type {
   Actions,
   Applied,
@@ -15,23 +16,23 @@ import type {
   ProviderContext,
   Signal,
 } from "../provider.ts";
+import { AccountMonitor } from "./account-monitor.ts";
 import { Api } from "./api.ts";
-import { CatchUp } from "./catch-up.ts";
 import { codeMeaning } from "./codes.ts";
-import { healthOf, Troubles } from "./health.ts";
-import { Hearing } from "./hearing.ts";
+import { healthOf, RecentErrorCodes } from "./health.ts";
 import { receiveAt, statusPath } from "./hook.ts";
-import { Ledger } from "./ledger.ts";
-import { Line } from "./line.ts";
+import { InboundBackfill } from "./inbound-backfill.ts";
+import { InboundReceiver } from "./inbound-receiver.ts";
 import { fetchMedia } from "./media.ts";
-import { readList } from "./pages.ts";
+import { readList } from "./message-list.ts";
+import { findMatch } from "./reconcile.ts";
 import type { MessageRecord } from "./records.ts";
-import { formOf, judge, QUEUE_FULL_MS, type Verdict } from "./send.ts";
-import { canBeReached, readSettings, type Settings } from "./settings.ts";
-import { findIn } from "./settle.ts";
-import { meaningOf } from "./statuses.ts";
-import { Teller } from "./tell.ts";
-import { Watch } from "./watch.ts";
+import { TwilioReporter } from "./reporter.ts";
+import { classifyResponse, formOf, QUEUE_FULL_MS, type SendVerdict } from "./send.ts";
+import { SendJournal } from "./send-journal.ts";
+import { canBeReached, readSettings, type TwilioSettings } from "./settings.ts";
+import { meaningOf } from "./status-meaning.ts";
+import { StatusPoller } from "./status-poller.ts";
 
 /** SMS only. Twilio queues by itself; `concurrency` is what an account may ask at once without being slowed down. */
 export const TWILIO_CAPABILITIES: Capabilities = {
@@ -59,16 +60,16 @@ class Twilio implements Provider {
   readonly capabilities = TWILIO_CAPABILITIES;
   readonly actions: Pick<Actions, "fetch">;
   readonly #context: ProviderContext;
-  readonly #settings: Settings;
+  readonly #settings: TwilioSettings;
   readonly #path: string;
   readonly #api: Api;
-  readonly #line: Line;
-  readonly #watch: Watch;
-  readonly #ledger: Ledger;
-  readonly #hearing: Hearing;
-  readonly #catchUp: CatchUp;
-  #teller: Teller;
-  readonly #troubles = new Troubles();
+  readonly #monitor: AccountMonitor;
+  readonly #poller: StatusPoller;
+  readonly #journal: SendJournal;
+  readonly #receiver: InboundReceiver;
+  readonly #backfill: InboundBackfill;
+  #reporter: TwilioReporter;
+  readonly #errorCodes = new RecentErrorCodes();
   /** When the last hand-over of a message was recorded. */
   readonly #last = new Map<MessageId, number>();
   /** Numbers of ours whose queue is full, and until when. */
@@ -76,8 +77,8 @@ class Twilio implements Provider {
   /** Hand-overs under way, by both numbers: what `settle` finds may be one of them. */
   readonly #sending = new Map<string, number>();
   readonly #inFlight = new Set<Promise<unknown>>();
-  /** Settling is done one after the other: two messages must not be taken for the same one. */
-  #settling: Promise<unknown> = Promise.resolve();
+  /** Messages are reconciled one after the other: two of them must not match the same message at Twilio. */
+  readonly #serial = new SerialQueue();
   #stopped = false;
 
   constructor(context: ProviderContext) {
@@ -85,52 +86,52 @@ class Twilio implements Provider {
     this.#context = context;
     this.#settings = readSettings(context.config);
     this.#path = `${API_PATH}/${this.#settings.accountSid}`;
-    this.#hearing = new Hearing(() => this.#teller, clock);
+    this.#receiver = new InboundReceiver(() => this.#reporter, clock);
     const api = new Api(this.#settings, clock, TWILIO_CAPABILITIES.concurrency);
     this.#api = api;
-    this.#line = new Line({ api, clock, path: `${this.#path}.json`, changed: context.changed });
-    this.#watch = new Watch({
+    this.#monitor = new AccountMonitor({ api, clock, path: `${this.#path}.json`, changed: context.changed });
+    this.#poller = new StatusPoller({
       api,
       clock,
       pathOf: (sid) => `${this.#path}/Messages/${sid}.json`,
-      isUp: () => this.#line.isUp,
-      parts: () => ({ ledger: this.#ledger, teller: this.#teller }),
+      isUp: () => this.#monitor.isUp,
+      parts: () => ({ journal: this.#journal, reporter: this.#reporter }),
     });
-    this.#ledger = new Ledger({ memory, clock, events: this.#watch });
-    this.#catchUp = new CatchUp({
+    this.#journal = new SendJournal({ memory, clock, events: this.#poller });
+    this.#backfill = new InboundBackfill({
       context,
       api,
       path: this.#path,
-      isUp: () => this.#line.isUp,
-      hearing: this.#hearing,
+      isUp: () => this.#monitor.isUp,
+      receiver: this.#receiver,
     });
-    this.#teller = this.#newTeller(() => Promise.reject(new Error("the instance is not started")));
+    this.#reporter = this.#newReporter(() => Promise.reject(new Error("the instance is not started")));
     this.actions = { fetch: (reference, abort) => fetchMedia(api, this.#settings, reference, abort) };
   }
 
   get isUp(): boolean {
-    return this.#line.isUp;
+    return this.#monitor.isUp;
   }
 
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
-    this.#teller = this.#newTeller(signals);
-    await this.#ledger.load();
-    this.#watch.start();
-    void this.#line.look();
-    await this.#catchUp.start();
+    this.#reporter = this.#newReporter(signals);
+    await this.#journal.load();
+    this.#poller.start();
+    void this.#monitor.check();
+    await this.#backfill.start();
   }
 
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
     const waitMs = this.#waitMs(message.from);
     if (this.#stopped) return deferred("the instance is being stopped", null, true);
-    if (waitMs > 0) return deferred("Twilio is asked too fast", waitMs, this.#line.pausedMs > 0);
+    if (waitMs > 0) return deferred("Twilio is asked too fast", waitMs, this.#monitor.pausedMs > 0);
     const made = formOf(message, this.#settings, this.#statusCallback(message));
     if ("refused" in made) return made.refused;
     setBounded(this.#last, message.messageId, message.attemptedAt, LAST_MAX);
     const pair = pairOf(message);
     this.#sending.set(pair, (this.#sending.get(pair) ?? 0) + 1);
     try {
-      return await this.#track(this.#handOver(message, made.form, abort));
+      return await this.#track(this.#post(message, made.form, abort));
     } finally {
       const left = (this.#sending.get(pair) ?? 1) - 1;
       if (left > 0) this.#sending.set(pair, left);
@@ -139,21 +140,19 @@ class Twilio implements Provider {
   }
 
   reconcile(message: Outbound): Promise<Outcome | "absent"> {
-    const settling = this.#settling.then(() => this.#settle(message));
-    this.#settling = settling.catch(() => {});
-    return this.#track(settling);
+    return this.#track(this.#serial.run("reconcile", () => this.#lookUp(message)));
   }
 
   receive(request: HookRequest): Promise<HookResponse> {
     const received = receiveAt(
       {
         authToken: this.#settings.authToken,
-        ledger: this.#ledger,
-        teller: this.#teller,
-        hearing: this.#hearing,
+        journal: this.#journal,
+        reporter: this.#reporter,
+        receiver: this.#receiver,
         isSuperseded: (messageId, attemptedAt) => attemptedAt < (this.#last.get(messageId) ?? 0),
-        heard: () => this.#watch.heard(),
-        untold: (handOver) => this.#watch.soon(handOver),
+        callbackReceived: () => this.#poller.callbackReceived(),
+        notReported: (record) => this.#poller.pollSoon(record),
         fault: this.#context.fault,
       },
       request,
@@ -162,32 +161,32 @@ class Twilio implements Provider {
   }
 
   async health(): Promise<Health> {
-    const trouble = await this.#line.finding();
+    const trouble = await this.#monitor.currentTrouble();
     const now = this.#context.clock.real();
     return healthOf({
       settings: this.#settings,
       hookUrl: this.#context.hookUrl(),
       trouble: this.#stopped ? "The instance is stopped." : trouble,
-      pausedMs: this.#line.pausedMs,
-      troubles: this.#troubles.warnings(now),
+      pausedMs: this.#monitor.pausedMs,
+      troubles: this.#errorCodes.warnings(now),
     });
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#ledger.stop();
-    const parts = [this.#teller, this.#line, this.#watch, this.#catchUp];
+    this.#journal.stop();
+    const parts = [this.#reporter, this.#monitor, this.#poller, this.#backfill];
     await Promise.all([this.#api.close(), ...parts.map((part) => part.stop())]);
     await Promise.allSettled(this.#inFlight);
   }
 
-  async #handOver(message: Outbound, form: URLSearchParams, abort: AbortSignal): Promise<Outcome> {
-    const answer = await this.#api.ask({ method: "POST", path: `${this.#path}/Messages.json`, form, abort });
-    const verdict = judge(answer, this.#context.clock.real());
+  async #post(message: Outbound, form: URLSearchParams, abort: AbortSignal): Promise<Outcome> {
+    const answer = await this.#api.request({ method: "POST", path: `${this.#path}/Messages.json`, form, abort });
+    const verdict = classifyResponse(answer, this.#context.clock.real());
     switch (verdict.verdict) {
       case "taken":
-        this.#line.worked();
-        return this.#taken(message, verdict.message);
+        this.#monitor.succeeded();
+        return this.#accepted(message, verdict.message);
       case "refused":
         return this.#refused(message, verdict);
       case "later":
@@ -196,34 +195,34 @@ class Twilio implements Provider {
         this.#full.set(message.from, this.#context.clock.real() + QUEUE_FULL_MS);
         return deferred(verdict.reason, QUEUE_FULL_MS, false);
       case "busy":
-        return deferred(verdict.reason, this.#line.pause(verdict.waitMs), true);
+        return deferred(verdict.reason, this.#monitor.pause(verdict.waitMs), true);
       case "down":
         // One that was called off says nothing about the peer.
-        if (!abort.aborted && !this.#stopped) this.#line.isDown(verdict.reason);
+        if (!abort.aborted && !this.#stopped) this.#monitor.failed(verdict.reason);
         return deferred(verdict.reason, null, true);
       case "unknown":
-        if (!abort.aborted && !this.#stopped) this.#line.doubt();
+        if (!abort.aborted && !this.#stopped) this.#monitor.suspect();
         return { outcome: "unknown", reason: verdict.reason };
     }
   }
 
-  #refused(message: Outbound, { outcome, code }: Extract<Verdict, { verdict: "refused" }>): Outcome {
-    if (code !== null) this.#troubles.note(code, this.#context.clock.real());
+  #refused(message: Outbound, { outcome, code }: Extract<SendVerdict, { verdict: "refused" }>): Outcome {
+    if (code !== null) this.#errorCodes.note(code, this.#context.clock.real());
     if (codeMeaning(code)?.isOptOut === true) {
       // Should it not be told now, the next message to this contact is refused, and tells it.
-      const telling = this.#teller.optOut(message.from, message.to);
+      const telling = this.#reporter.optOut(message.from, message.to);
       this.#track(telling).catch(this.#context.fault);
     }
     return outcome;
   }
 
   /** It is on disk which message it is before the service hears that it was taken. */
-  async #taken(message: Outbound, { sid, status, segments }: MessageRecord): Promise<Outcome> {
+  async #accepted(message: Outbound, { sid, status, segments }: MessageRecord): Promise<Outcome> {
     const { messageId, attemptedAt } = message;
     try {
-      const handOver = await this.#ledger.note(messageId, attemptedAt, sid);
+      const record = await this.#journal.record(messageId, attemptedAt, sid);
       // No callback comes for the status that a message begins with.
-      if (meaningOf(status).receipt !== null) this.#watch.soon(handOver);
+      if (meaningOf(status).receipt !== null) this.#poller.pollSoon(record);
     } catch (error) {
       // It was taken all the same; its callbacks carry our id.
       this.#context.fault(error);
@@ -231,20 +230,20 @@ class Twilio implements Provider {
     return { outcome: "accepted", reference: sid, ...(segments === null ? {} : { segments }) };
   }
 
-  async #settle(message: Outbound): Promise<Outcome | "absent"> {
+  async #lookUp(message: Outbound): Promise<Outcome | "absent"> {
     const { messageId, attemptedAt, from, to } = message;
-    const known = this.#ledger.find(messageId, attemptedAt);
+    const known = this.#journal.find(messageId, attemptedAt);
     if (known !== null) return { outcome: "accepted", reference: known.sid };
     if (this.#sending.has(pairOf(message))) return unknown("another message to this recipient is being handed over");
     const query = new URLSearchParams({ To: to, From: from, PageSize: String(PAGE_SIZE) });
     const path = `${this.#path}/Messages.json?${query}`;
     const listed = await readList({ api: this.#api, clock: this.#context.clock }, { path, pagesMax: PAGES_MAX });
-    if ("trouble" in listed) return unknown(listed.reason);
+    if ("failure" in listed) return unknown(listed.reason);
     if (!listed.isWhole) return unknown("Twilio has a message that cannot be read");
     const now = this.#context.clock.now();
-    const found = findIn(listed, message, { now, isOther: (sid) => this.#ledger.withSid(sid) !== null });
+    const found = findMatch(listed, message, { now, isOther: (sid) => this.#journal.findBySid(sid) !== null });
     if (found === "absent") return "absent";
-    return "reason" in found ? unknown(found.reason) : this.#taken(message, found.message);
+    return "reason" in found ? unknown(found.reason) : this.#accepted(message, found.message);
   }
 
   /** Where Twilio tells what becomes of a hand-over; null where it cannot come, since it might refuse the message for that. */
@@ -257,13 +256,13 @@ class Twilio implements Provider {
   #waitMs(from: string): number {
     const fullMs = (this.#full.get(from) ?? 0) - this.#context.clock.real();
     if (fullMs <= 0) this.#full.delete(from);
-    return Math.max(this.#line.pausedMs, fullMs, 0);
+    return Math.max(this.#monitor.pausedMs, fullMs, 0);
   }
 
-  #newTeller(signals: (signal: Signal) => Promise<Applied>): Teller {
+  #newReporter(signals: (signal: Signal) => Promise<Applied>): TwilioReporter {
     const { clock } = this.#context;
-    const onCode = (code: number) => this.#troubles.note(code, clock.real());
-    return new Teller({ clock, ledger: this.#ledger, signals, onCode });
+    const onCode = (code: number) => this.#errorCodes.note(code, clock.real());
+    return new TwilioReporter({ clock, journal: this.#journal, signals, onCode });
   }
 
   #track<Value>(work: Promise<Value>): Promise<Value> {

@@ -1,7 +1,7 @@
 /** PDUs for tests: one of each kind with plain values, and any that the codec can write, by fast-check. */
 
 import fc from "fast-check";
-import type { Address, DataSm, DeliverSm, Pdu, SubmitSm, Tlvs } from "../../../server/providers/smpp/pdu.ts";
+import type { DataSm, DeliverSm, Pdu, SmppAddress, SubmitSm, Tlvs } from "../../../server/providers/smpp/pdu.ts";
 
 export const NO_TLVS: Tlvs = new Map();
 
@@ -41,7 +41,7 @@ export function hex(digits: string): Buffer {
   return Buffer.from(digits.replaceAll(/\s/g, ""), "hex");
 }
 
-function international(address: string): Address {
+function international(address: string): SmppAddress {
   return { ton: 1, npi: 1, address };
 }
 

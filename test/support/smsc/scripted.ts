@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { decodePdu, encodePdu } from "../../../server/providers/smpp/codec.ts";
 import { Frames } from "../../../server/providers/smpp/frames.ts";
-import type { Bind, BindResp, Command, Pdu } from "../../../server/providers/smpp/pdu.ts";
+import type { Bind, BindResp, CommandName, Pdu } from "../../../server/providers/smpp/pdu.ts";
 import { TLS_KEY } from "../certificate.ts";
 import { NO_TLVS } from "./pdus.ts";
 
@@ -25,7 +25,7 @@ export class Caller {
   }
 
   /** Those of one kind that came over it. */
-  of<Name extends Command>(command: Name): Extract<Pdu, { command: Name }>[] {
+  of<Name extends CommandName>(command: Name): Extract<Pdu, { command: Name }>[] {
     return this.received.filter((pdu): pdu is Extract<Pdu, { command: Name }> => pdu.command === command);
   }
 }
@@ -39,7 +39,7 @@ export interface ScriptedSmsc {
   /** What is done about each PDU; may be changed at any time. */
   script: Script;
   /** Everything of one kind, over all connections. */
-  of<Name extends Command>(command: Name): Extract<Pdu, { command: Name }>[];
+  of<Name extends CommandName>(command: Name): Extract<Pdu, { command: Name }>[];
   /** The connection that came last. */
   last(): Caller;
 }
@@ -92,7 +92,7 @@ export function polite(pdu: Pdu, caller: Caller): void {
 }
 
 /** As `polite`, but with the commands that `more` has something else for. */
-export function politeBut(more: Partial<Record<Command, Script>>): Script {
+export function politeBut(more: Partial<Record<CommandName, Script>>): Script {
   return (pdu, caller) => (more[pdu.command] ?? polite)(pdu, caller);
 }
 

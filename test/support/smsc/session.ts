@@ -3,7 +3,12 @@
 import type { TestContext } from "node:test";
 import { encodePdu } from "../../../server/providers/smpp/codec.ts";
 import type { DataSm, DeliverSm, SubmitSmResp } from "../../../server/providers/smpp/pdu.ts";
-import { type Asked, type BindKind, Session, type SessionSettings } from "../../../server/providers/smpp/session.ts";
+import {
+  type BindKind,
+  Session,
+  type SessionSettings,
+  type SubmitResponse,
+} from "../../../server/providers/smpp/session.ts";
 import { SimulatedClock } from "../clock.ts";
 import { until } from "../wait.ts";
 import { NO_TLVS, submitSm } from "./pdus.ts";
@@ -57,7 +62,7 @@ export async function startSession(t: TestContext, script?: Script, kind: BindKi
     kind,
     settingsFor(smsc.port),
     {
-      turned: () => turns.push(session.isBound),
+      stateChanged: () => turns.push(session.isBound),
       ended: (reason) => ended.push(reason),
       deliver(pdu) {
         delivered.push(pdu);
@@ -80,7 +85,7 @@ export async function boundSession(t: TestContext, script?: Script): Promise<Sta
 }
 
 /** Hands one message to the session. */
-export function submit({ session }: Stage): Promise<Asked> {
+export function submit({ session }: Stage): Promise<SubmitResponse> {
   return session.submit(encodePdu(submitSm({ sequence: 0 })));
 }
 

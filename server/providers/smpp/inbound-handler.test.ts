@@ -1,0 +1,87 @@
+/** What an SMSC is answered while the store takes nothing, or one message alone is not taken. Simulated time. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { Disk } from "../../../test/support/smsc/instance.ts";
+import { deliverSm } from "../../../test/support/smsc/pdus.ts";
+import { InboundHandler } from "./inbound-handler.ts";
+import { SmppReporter } from "./reporter.ts";
+import { readSettings } from "./settings.ts";
+
+const OK = 0;
+const REFUSED = 0x64;
+const MINUTE_MS = 60_000;
+
+/** An SMPP instance's inbound side whose store takes what `takes` says, and the answers that it gave. */
+class Stage {
+  readonly clock = new SimulatedClock();
+  readonly disk = new Disk();
+  readonly reporter = new SmppReporter(this.clock);
+  readonly session = { isBound: true };
+  readonly answers: (number | null)[] = [];
+  readonly texts: (string | null)[] = [];
+  takes: (text: string | null) => boolean = () => true;
+  readonly #inbound: InboundHandler;
+
+  constructor() {
+    const { clock, reporter, disk: memory } = this;
+    const numbers = async () => [{ address: "+15550000001", customerId: "cust_1", isDefault: true } as const];
+    const fault = (error: unknown) => assert.fail(String(error));
+    this.#inbound = new InboundHandler({ memory, clock, reporter, settings: readSettings({}), numbers, fault });
+    reporter.begin(async (signal) => {
+      assert.ok(signal.kind === "inbound");
+      if (!this.takes(signal.text)) throw new Error("the store is busy");
+      this.texts.push(signal.text);
+      return "applied";
+    });
+  }
+
+  async deliver(text: string): Promise<void> {
+    const pdu = deliverSm({ shortMessage: Buffer.from(text, "latin1") });
+    void this.#inbound.handle(pdu, this.session).then((answer) => this.answers.push(answer));
+    await this.clock.advance(0);
+  }
+}
+
+test("while the store takes nothing a message stays unanswered for as long as the session stands, and is then taken", async () => {
+  for (const failing of ["store", "memory"]) {
+    const stage = new Stage();
+    stage.takes = () => failing !== "store";
+    stage.disk.fails = failing === "memory";
+    await stage.deliver("Hello");
+    await stage.clock.advance(10 * MINUTE_MS);
+    assert.deepEqual([stage.answers, stage.texts], [[], []], failing);
+    stage.takes = () => true;
+    stage.disk.fails = false;
+    await stage.clock.advance(10_000);
+    assert.deepEqual([stage.answers, stage.texts], [[OK], ["Hello"]], failing);
+  }
+});
+
+test("a message that alone is not taken, while others are, is refused after 5 s, so that it does not block them", async () => {
+  const stage = new Stage();
+  stage.takes = (text) => text !== "poison";
+  await stage.deliver("poison");
+  await stage.clock.advance(4_000);
+  await stage.deliver("Hello");
+  assert.deepEqual(stage.answers, [OK]);
+  await stage.clock.advance(MINUTE_MS);
+  assert.deepEqual([stage.answers, stage.texts], [[OK, REFUSED], ["Hello"]]);
+});
+
+test("a message whose session ended, or whose instance stops, is left without an answer: it comes again", async () => {
+  for (const how of ["session", "stop"]) {
+    const stage = new Stage();
+    stage.takes = () => false;
+    await stage.deliver("Hello");
+    if (how === "session") stage.session.isBound = false;
+    else stage.reporter.end();
+    await stage.clock.advance(10_000);
+    assert.deepEqual(stage.answers, [null], how);
+    stage.takes = () => true;
+    stage.session.isBound = true;
+    if (how === "session") await stage.deliver("Hello");
+    assert.deepEqual(stage.texts, how === "session" ? ["Hello"] : []);
+  }
+});

@@ -1,0 +1,222 @@
+/** Takes in what contacts write: each message once, whole, on disk before the SMSC is told that it was taken. */
+
+import { createHash } from "node:crypto";
+import type { Clock } from "../../clock.ts";
+import type { InboundSignal, Memory, OwnAddress } from "../provider.ts";
+import { incomingAddress, ownAddress } from "./address.ts";
+import { ActiveSessions, InboundJournal, type SessionState } from "./inbound-journal.ts";
+import type { DataSm, DeliverSm } from "./pdu.ts";
+import { type AssembledMessage, type PartOctets, Reassembly } from "./reassembly.ts";
+import { retryDelayMs, type SmppReporter } from "./reporter.ts";
+import type { SmppSettings } from "./settings.ts";
+import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
+import { readText } from "./text.ts";
+import { readUserData } from "./user-data.ts";
+
+/** After so long without success a message is refused if the store takes others meanwhile. */
+const REFUSED_AFTER_MS = 5_000;
+/** How often to look at what waits for its other parts, or to be forgotten. */
+const SWEEP_MS = 10_000;
+/** Stands where a part of a message never came. */
+const GAP = " […] ";
+
+interface InboundHandlerParts {
+  memory: Memory;
+  clock: Clock;
+  reporter: SmppReporter;
+  settings: SmppSettings;
+  numbers: () => Promise<readonly OwnAddress[]>;
+  fault: (error: unknown) => void;
+}
+
+/** From whom, and to which of our addresses. */
+type InboundAddresses = Pick<InboundSignal, "from" | "to">;
+
+export class InboundHandler {
+  readonly #parts: InboundHandlerParts;
+  readonly #journal: InboundJournal;
+  readonly #reassembly: Reassembly;
+  readonly #sessions = new ActiveSessions();
+  #stopTimer: (() => void) | null = null;
+  #isSweeping = false;
+
+  constructor(parts: InboundHandlerParts) {
+    this.#parts = parts;
+    this.#journal = new InboundJournal(parts.memory, parts.clock);
+    this.#reassembly = new Reassembly(parts.memory, parts.clock, (message) => this.#reportAssembled(message));
+  }
+
+  /** Takes up what the last process left. */
+  async load(): Promise<void> {
+    await Promise.all([this.#journal.load(), this.#reassembly.load()]);
+    this.#scheduleSweep();
+  }
+
+  /**
+   * Resolves with the command_status of the answer, once the message is on disk. Null: no answer, so that the SMSC sends
+   * the message again over its next session.
+   */
+  async handle(pdu: DeliverSm | DataSm, session: SessionState): Promise<number | null> {
+    this.#sessions.note(session, this.#parts.clock.real());
+    const { octets, piece } = readUserData(pdu);
+    const part = { dataCoding: pdu.dataCoding, octets };
+    if (piece === null) return await this.#handleWhole(pdu, part, session);
+    const add = async () => this.#reassembly.add(await this.#endsOf(pdu), piece, part, session);
+    const hadRoom = await this.#retryUntilStored(session, add);
+    this.#scheduleSweep();
+    if (typeof hadRoom === "string") return hadRoom === "refused" ? ESME_RX_T_APPN : null;
+    return hadRoom ? ESME_ROK : ESME_RX_T_APPN;
+  }
+
+  async #endsOf(pdu: DeliverSm | DataSm): Promise<InboundAddresses> {
+    const { settings, numbers } = this.#parts;
+    const own = await numbers();
+    return {
+      from: incomingAddress(pdu.source, settings.defaultCountryCode),
+      to: recipientOf(pdu, own, settings),
+    };
+  }
+
+  stop(): void {
+    this.#stopTimer?.();
+  }
+
+  /** Takes a message that came in one part. */
+  async #handleWhole(pdu: DeliverSm | DataSm, part: PartOctets, session: SessionState): Promise<number | null> {
+    const heard = this.#journal.begin(digestOf(pdu, part), session);
+    this.#scheduleSweep();
+    const report = async () => {
+      await this.#journal.keep(heard);
+      await this.#parts.reporter.report(this.#signalOf(heard.reference, await this.#endsOf(pdu), [part]));
+      return "taken" as const;
+    };
+    const taken = await this.#retryUntilStored(session, report);
+    if (taken === "unanswered") return null;
+    this.#journal.answered(heard, taken);
+    return taken === "taken" ? ESME_ROK : ESME_RX_T_APPN;
+  }
+
+  /**
+   * Repeats `take` until the store has taken the message. Some gateways throw away for good whatever is refused, with any
+   * status. So while the store takes nothing at all the message stays unanswered, as long as the session stands: the SMSC
+   * keeps it. A message that alone fails for 5 s, while the store takes others, is `refused`: it would block the rest.
+   */
+  async #retryUntilStored<Taken>(
+    session: SessionState,
+    take: () => Promise<Taken>,
+  ): Promise<Taken | "refused" | "unanswered"> {
+    const { clock, reporter } = this.#parts;
+    const began = clock.real();
+    for (let tries = 0; ; tries += 1) {
+      const triedAt = clock.real();
+      try {
+        return await take();
+      } catch {
+        if (triedAt - began >= REFUSED_AFTER_MS && reporter.lastAcceptedAt > began) return "refused";
+      }
+      await reporter.pause(retryDelayMs(tries));
+      if (reporter.isEnding || !session.isBound) return "unanswered";
+    }
+  }
+
+  async #reportAssembled({ reference, from, to, parts }: AssembledMessage): Promise<void> {
+    await this.#parts.reporter.report(this.#signalOf(reference, { from, to }, parts));
+  }
+
+  #signalOf(reference: string, ends: InboundAddresses, parts: readonly (PartOctets | null)[]): InboundSignal {
+    const { text, binary } = contentOf(parts, this.#parts.settings);
+    const file = {
+      reference: `${reference}/0`,
+      mimeType: "application/octet-stream",
+      filename: "message.bin",
+      totalBytes: binary.length,
+      data: binary,
+    };
+    return {
+      kind: "inbound",
+      reference,
+      ...ends,
+      channel: "sms",
+      group: null,
+      text,
+      attachments: binary.length === 0 ? [] : [file],
+      replyTo: null,
+      payment: null,
+      effect: null,
+    };
+  }
+
+  /** Looks again later, as long as there is something to look at. */
+  #scheduleSweep(): void {
+    const { clock, reporter, fault } = this.#parts;
+    if (reporter.isEnding || this.#isSweeping || this.#stopTimer !== null) return;
+    if (this.#journal.size + this.#reassembly.size === 0) return;
+    this.#stopTimer = clock.after(SWEEP_MS, () => {
+      this.#stopTimer = null;
+      this.#isSweeping = true;
+      void this.#sweep()
+        .catch(fault)
+        .finally(() => {
+          this.#isSweeping = false;
+          this.#scheduleSweep();
+        });
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    const since = this.#sessions.since();
+    await this.#journal.sweep(since);
+    await this.#reassembly.sweep(since);
+  }
+}
+
+/** Our address that it is for, however the SMSC writes that. */
+function recipientOf({ destination }: DeliverSm | DataSm, own: readonly OwnAddress[], settings: SmppSettings): string {
+  const { sourceAddress, defaultCountryCode } = settings;
+  if (sourceAddress !== null && destination.address === sourceAddress.replace(/^\+/, "")) {
+    const standsFor = own.find(({ isDefault }) => isDefault) ?? own[0];
+    if (standsFor !== undefined) return standsFor.address;
+  }
+  const address = incomingAddress(destination, defaultCountryCode);
+  const addresses = own.map((one) => one.address);
+  return ownAddress(address, addresses) ?? ownAddress(destination.address, addresses) ?? address;
+}
+
+/**
+ * Text of the parts, and the octets of those that are none. Parts of one alphabet are joined before they are read: a
+ * character may lie across two.
+ */
+function contentOf(
+  parts: readonly (PartOctets | null)[],
+  settings: SmppSettings,
+): { text: string | null; binary: Uint8Array } {
+  let text: string | null = null;
+  const binary: Uint8Array[] = [];
+  for (let at = 0; at < parts.length; ) {
+    const first = parts[at];
+    let end = at + 1;
+    if (first == null) {
+      while (end < parts.length && parts[end] == null) end += 1;
+      text = (text ?? "") + GAP;
+    } else {
+      while (end < parts.length && parts[end]?.dataCoding === first.dataCoding) end += 1;
+      const octets = Buffer.concat(parts.slice(at, end).map((part) => part?.octets ?? new Uint8Array()));
+      const content = readText(first.dataCoding, octets, settings);
+      if ("text" in content) text = (text ?? "") + content.text;
+      else binary.push(content.binary);
+    }
+    at = end;
+  }
+  return { text, binary: Buffer.concat(binary) };
+}
+
+/** What two deliver_sm that say the same have in common, whatever they are numbered. */
+function digestOf(
+  { source, destination, esmClass, tlvs }: DeliverSm | DataSm,
+  { dataCoding, octets }: PartOctets,
+): string {
+  const hash = createHash("sha256");
+  hash.update(JSON.stringify([source, destination, esmClass, dataCoding]));
+  for (const [tag, value] of [...tlvs].sort(([a], [b]) => a - b)) hash.update(`\n${tag} `).update(value);
+  return hash.update("\n").update(octets).digest("base64url");
+}

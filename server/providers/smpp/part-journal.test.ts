@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Disk } from "../../../test/support/smsc/instance.ts";
+import type { ReceiptSignal } from "../provider.ts";
+import { type JournalPart, PartJournal } from "./part-journal.ts";
+
+const DAY = 86_400_000;
+const DELIVERED = { state: "delivered", word: "DELIVRD", code: null } as const;
+const FAILED = { state: "failed", word: "UNDELIV", code: "045" } as const;
+
+function stage(disk = new Disk()) {
+  const told: ReceiptSignal[] = [];
+  const journal = new PartJournal(disk, async (signal) => {
+    told.push(signal);
+    if (signal.forget !== undefined) disk.entries.delete(signal.forget);
+    return "applied";
+  });
+  const found = (id: string) => journal.findById(id) ?? assert.fail(`${id} is not found`);
+  return { disk, told, journal, found };
+}
+
+const parts = (...states: JournalPart["state"][]): JournalPart[] =>
+  states.map((state, at) => ({ id: state === "missing" ? null : String(at + 1), userReference: at + 1, state }));
+
+const entry = (list: JournalPart[], at = 0) => ({ messageId: "msg_1", reference: "1", at, parts: list }) as const;
+
+test("what is kept is found by the next process, with what it had heard", async () => {
+  const first = stage();
+  await first.journal.record(entry(parts("open", "open")));
+  await first.journal.applyReceipt(first.found("1"), DELIVERED);
+  first.disk.entries.set("sent/junk", '{"parts":[{}]}');
+  const next = stage(first.disk);
+  await next.journal.load(DAY);
+  assert.equal(next.journal.findByUserReference(2)?.part.id, "2");
+  await next.journal.applyReceipt(next.found("2"), DELIVERED);
+  assert.deepEqual(
+    next.told.map(({ receipt, messageId, reference }) => [receipt, messageId, reference]),
+    [["delivered", "msg_1", "1"]],
+  );
+  assert.equal(first.disk.entries.size, 0);
+});
+
+test("what is older than seven days is forgotten, at a start and while it runs", async () => {
+  const first = stage();
+  await first.journal.record(entry(parts("open", "open")));
+  const next = stage(first.disk);
+  await next.journal.load(7 * DAY);
+  assert.deepEqual([next.journal.findById("1"), first.disk.entries.size], [null, 0]);
+  const running = stage();
+  await running.journal.record(entry(parts("open", "open")));
+  await running.journal.sweep(7 * DAY - 1);
+  assert.notEqual(running.journal.findById("1"), null);
+  await running.journal.sweep(7 * DAY);
+  assert.deepEqual([running.journal.findById("1"), running.disk.entries.size], [null, 0]);
+});
+
+test("a message of which a part never went is never delivered, and failed where a part failed", async () => {
+  const { journal, found, told, disk } = stage();
+  await journal.record(entry(parts("open", "missing", "open")));
+  await journal.applyReceipt(found("1"), DELIVERED);
+  await journal.applyReceipt(found("3"), { state: "underway", word: "ENROUTE", code: null });
+  assert.deepEqual(told, []);
+  await journal.applyReceipt(found("3"), FAILED);
+  assert.deepEqual(
+    told.map(({ receipt, code }) => [receipt, code]),
+    [["failed", "045"]],
+  );
+  assert.equal(disk.entries.size, 1, "it is kept until it is old: what is missing has no end");
+});
+
+test("what could not be told is told when the receipt comes again", async () => {
+  const disk = new Disk();
+  let fails = true;
+  const told: string[] = [];
+  const journal = new PartJournal(disk, async ({ receipt }) => {
+    if (fails) throw new Error("the store is busy");
+    told.push(receipt);
+    return "applied";
+  });
+  await journal.record(entry(parts("open", "open")));
+  const found = (id: string) => journal.findById(id) ?? assert.fail();
+  await assert.rejects(journal.applyReceipt(found("1"), FAILED));
+  await assert.rejects(journal.applyReceipt(found("2"), DELIVERED));
+  fails = false;
+  await journal.applyReceipt(found("2"), DELIVERED);
+  assert.deepEqual(told, ["failed"]);
+  assert.equal(journal.hasEnded("1"), true);
+  journal.reassignId("1");
+  assert.equal(journal.hasEnded("1"), false, "the id is another message's now");
+});
+
+test("however many wait for their receipts, half of all numbers is free for the next, and the newest are known", async () => {
+  const { journal } = stage();
+  for (let at = 0; at < 70_000; at += 1) {
+    const part = { id: null, userReference: (at % 0xffff) + 1, state: "open" } as const;
+    await journal.record({ messageId: `msg_${at}`, reference: `tb:${at}`, at, parts: [part] });
+  }
+  let taken = 0;
+  for (let number = 1; number <= 0xffff; number += 1) if (journal.findByUserReference(number) !== null) taken += 1;
+  assert.equal(taken, 32_768);
+  assert.equal(journal.findByUserReference((69_999 % 0xffff) + 1)?.entry.reference, "tb:69999");
+});
+
+test("an id that the SMSC gives again is the newer message's, whatever still waits under it", async () => {
+  const { journal, found } = stage();
+  await journal.record(entry(parts("open", "open")));
+  journal.reassignId("1");
+  assert.equal(journal.findById("1"), null);
+  assert.equal(found("2").entry.messageId, "msg_1");
+});
+
+test("a message that failed in part stays failed when a receipt comes again after a restart, until the part arrives", async () => {
+  const first = stage();
+  await first.journal.record(entry(parts("open", "open")));
+  await first.journal.applyReceipt(first.found("2"), FAILED);
+  await first.journal.applyReceipt(first.found("1"), DELIVERED);
+  const next = stage(first.disk);
+  await next.journal.load(DAY);
+  await next.journal.applyReceipt(next.found("1"), DELIVERED);
+  assert.deepEqual(new Set(next.told.map(({ receipt }) => receipt)), new Set(["failed"]));
+  await next.journal.applyReceipt(next.found("2"), DELIVERED);
+  assert.deepEqual([next.told.at(-1)?.receipt, next.disk.entries.size], ["delivered", 0]);
+});

@@ -1,0 +1,101 @@
+/** One bind that is kept: connects, binds, and when that ends begins again, later each time. */
+
+import type { Clock } from "../../clock.ts";
+import { doublingMs } from "../../core/retry.ts";
+import { PeerFault } from "../provider.ts";
+import type { DataSm, DeliverSm } from "./pdu.ts";
+import { type BindKind, Session, type SessionEvents, type SessionSettings } from "./session.ts";
+
+/** The first wait before connecting again; it doubles with each failure. */
+const AGAIN_AFTER_MS = 1_000;
+const AGAIN_AFTER_MS_MAX = 60_000;
+/** A bind that stood this long was a good one: the waits begin anew after it. */
+const GOOD_AFTER_MS = 10_000;
+
+export interface PersistentBindEvents extends Pick<SessionEvents, "fault"> {
+  /** See `LinkEvents`. */
+  deliver(pdu: DataSm | DeliverSm, session: Session): Promise<number | null>;
+  /** A session was bound, or is no longer. */
+  stateChanged(): void;
+}
+
+/** See the file's own sentence. `stop` is final. */
+export class PersistentBind {
+  readonly kind: BindKind;
+  readonly #settings: SessionSettings;
+  readonly #events: PersistentBindEvents;
+  readonly #clock: Clock;
+  readonly #chance: () => number;
+  #current: Session | null = null;
+  #isStopped = false;
+  #stopTimer = () => {};
+  #failures = 0;
+  #boundAt: number | null = null;
+  #lastError: string | null = null;
+
+  /** `chance` gives the jitter, from 0 to below 1. */
+  constructor(
+    kind: BindKind,
+    settings: SessionSettings,
+    events: PersistentBindEvents,
+    clock: Clock,
+    chance: () => number,
+  ) {
+    this.kind = kind;
+    this.#settings = settings;
+    this.#events = events;
+    this.#clock = clock;
+    this.#chance = chance;
+  }
+
+  /** The session, where one is bound. */
+  get session(): Session | null {
+    return this.#current?.isBound === true ? this.#current : null;
+  }
+
+  /** Why the last session ended or never came to stand, in words; null while one is bound. */
+  get lastError(): string | null {
+    return this.session === null ? this.#lastError : null;
+  }
+
+  start(): void {
+    const session: Session = new Session(
+      this.kind,
+      this.#settings,
+      {
+        stateChanged: () => {
+          if (session.isBound) this.#boundAt = this.#clock.real();
+          this.#events.stateChanged();
+        },
+        ended: (reason) => this.#ended(reason),
+        deliver: (pdu) => this.#events.deliver(pdu, session),
+        fault: (error) => this.#events.fault(error),
+      },
+      this.#clock,
+    );
+    this.#current = session;
+    session.start();
+  }
+
+  /** Leaves as `Session.leave` does. */
+  async stop(limitMs: number): Promise<void> {
+    this.#isStopped = true;
+    this.#stopTimer();
+    await this.#current?.leave(limitMs);
+  }
+
+  /** The session is kept until the next: a stop waits for its socket. */
+  #ended(reason: string): void {
+    if (this.#isStopped) return;
+    const stoodMs = this.#boundAt === null ? 0 : this.#clock.real() - this.#boundAt;
+    // The same trouble is told once, however often it is run into.
+    if (this.#boundAt !== null || reason !== this.#lastError)
+      this.#events.fault(new PeerFault(`${this.kind}: ${reason}`));
+    this.#boundAt = null;
+    this.#lastError = reason;
+    this.#failures = stoodMs >= GOOD_AFTER_MS ? 0 : this.#failures + 1;
+    const waitMs = doublingMs(this.#failures, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
+    this.#stopTimer = this.#clock.after(waitMs * (1 - this.#chance() / 2), () => this.start());
+    this.#events.stateChanged();
+  }
+}

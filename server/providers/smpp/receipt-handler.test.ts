@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { Disk } from "../../../test/support/smsc/instance.ts";
+import type { Applied, Signal } from "../provider.ts";
+import { type JournalEntry, PartJournal } from "./part-journal.ts";
+import { ReceiptHandler } from "./receipt-handler.ts";
+import type { SmppReceipt } from "./receipts.ts";
+import { RecentSubmits } from "./recent-submits.ts";
+import { SmppReporter } from "./reporter.ts";
+
+const OK = 0;
+const AGAIN = 0x64;
+
+/** A hearing in simulated time. Receipts are unknown unless their reference is in `known`, or their message is named. */
+class Stage {
+  readonly clock = new SimulatedClock();
+  readonly disk: Disk;
+  readonly reporter = new SmppReporter(this.clock);
+  readonly recentSubmits = new RecentSubmits(0);
+  readonly journal: PartJournal;
+  readonly hearing: ReceiptHandler;
+  readonly known = new Set<string>();
+  readonly told: Signal[] = [];
+  readonly statuses: (number | null)[] = [];
+  tries = 0;
+  fails = false;
+
+  constructor(disk = new Disk()) {
+    this.disk = disk;
+    this.journal = new PartJournal(disk, (signal) => this.reporter.report(signal));
+    const { clock, reporter, recentSubmits, journal } = this;
+    this.hearing = new ReceiptHandler({ memory: disk, clock, reporter, recentSubmits, journal, others: () => [] });
+    this.reporter.begin(async (signal): Promise<Applied> => {
+      this.tries += 1;
+      if (this.fails) throw new Error("the store is busy");
+      if (signal.kind !== "receipt") return "applied";
+      if (signal.messageId === undefined && !this.known.has(signal.reference)) return "unknown";
+      if (signal.forget !== undefined) this.disk.entries.delete(signal.forget);
+      this.told.push(signal);
+      return "applied";
+    });
+  }
+
+  async take(receipt: Partial<SmppReceipt>): Promise<void> {
+    const whole: SmppReceipt = {
+      ids: [],
+      userReference: null,
+      state: "delivered",
+      word: "DELIVRD",
+      code: null,
+      ends: [],
+      ...receipt,
+    };
+    void this.hearing.handle(whole).then((status) => this.statuses.push(status));
+    await this.clock.advance(0);
+  }
+
+  receipts(): [string, string][] {
+    return this.told.flatMap((signal) => (signal.kind === "receipt" ? [[signal.reference, signal.receipt]] : []));
+  }
+
+  async keep(parts: JournalEntry["parts"]): Promise<void> {
+    await this.journal.record({ messageId: "msg_1", reference: "tb:1", at: this.clock.now(), parts });
+  }
+}
+
+const part = (id: string | null, userReference: number) => ({ id, userReference, state: "open" }) as const;
+
+test("a receipt that names a message is told, and answered when that is on disk", async () => {
+  const stage = new Stage();
+  stage.known.add("7");
+  await stage.take({ ids: ["7"] });
+  assert.deepEqual([stage.receipts(), stage.statuses], [[["7", "delivered"]], [OK]]);
+  assert.equal(stage.clock.pending, 0);
+});
+
+test("the second id counts where the first names nothing", async () => {
+  const stage = new Stage();
+  stage.known.add("123");
+  await stage.take({ ids: ["7b", "123"] });
+  assert.deepEqual(stage.receipts(), [["123", "delivered"]]);
+});
+
+test("one that names none yet is held, kept on disk within half a second, and only then answered", async () => {
+  const stage = new Stage();
+  await stage.take({ ids: ["7"] });
+  await stage.clock.advance(499);
+  assert.deepEqual([stage.statuses, stage.disk.entries.size], [[], 0]);
+  await stage.clock.advance(1);
+  assert.deepEqual([stage.statuses, stage.disk.entries.size], [[OK], 1]);
+  stage.known.add("7");
+  await stage.clock.advance(10_000);
+  assert.deepEqual(stage.receipts(), [["7", "delivered"]]);
+  assert.equal(stage.disk.entries.size, 0);
+});
+
+test("one that never names a message is given up after a minute, and counted", async () => {
+  const stage = new Stage();
+  await stage.take({ ids: ["7"] });
+  await stage.clock.advance(59_000);
+  assert.equal(stage.hearing.unmatched, 0);
+  await stage.clock.advance(20_000);
+  assert.deepEqual([stage.hearing.unmatched, stage.disk.entries.size, stage.clock.pending], [1, 0, 0]);
+  assert.ok(stage.tries < 20, `it was told ${stage.tries} times`);
+});
+
+test("the count of those that named none begins anew when an hour has passed without another", async () => {
+  const stage = new Stage();
+  for (const id of ["7", "8"]) {
+    await stage.take({ ids: [id] });
+    await stage.clock.advance(80_000);
+  }
+  await stage.clock.advance(3_500_000);
+  assert.equal(stage.hearing.unmatched, 2);
+  await stage.clock.advance(200_000);
+  assert.equal(stage.hearing.unmatched, 0);
+  await stage.take({ ids: ["9"] });
+  await stage.clock.advance(80_000);
+  assert.equal(stage.hearing.unmatched, 1);
+});
+
+test("what the next process finds kept it tells", async () => {
+  const disk = new Disk();
+  const first = new Stage(disk);
+  await first.take({ ids: ["7"], state: "failed", word: "EXPIRED", code: "045" });
+  await first.clock.advance(600);
+  await first.reporter.stop();
+  disk.entries.set("held/junk", "null");
+  const next = new Stage(disk);
+  next.known.add("7");
+  await next.hearing.load();
+  await next.clock.advance(0);
+  const [signal] = next.told;
+  assert.ok(signal?.kind === "receipt");
+  assert.deepEqual(
+    [signal.receipt, signal.code, signal.reason],
+    ["failed", "045", "The carrier took it and could not deliver it (EXPIRED, error 045)."],
+  );
+  assert.equal(disk.entries.size, 0);
+});
+
+test("a receipt that can be neither taken nor kept stays unanswered for the SMSC after a minute, or at a stop", async () => {
+  for (const how of ["time", "stop"]) {
+    const stage = new Stage();
+    stage.disk.fails = true;
+    stage.fails = true;
+    await stage.take({ ids: ["7"] });
+    await stage.clock.advance(how === "time" ? 80_000 : 1_000);
+    if (how === "stop") {
+      assert.deepEqual(stage.statuses, []);
+      await stage.reporter.stop();
+      await stage.clock.advance(0);
+    }
+    assert.deepEqual([stage.statuses, stage.clock.pending], [[null], 0], how);
+  }
+});
+
+test("one that was answered and cannot be taken is told until it is, however long that is", async () => {
+  const stage = new Stage();
+  stage.known.add("7");
+  stage.fails = true;
+  await stage.take({ ids: ["7"] });
+  await stage.clock.advance(3_600_000);
+  assert.deepEqual([stage.statuses, stage.disk.entries.size], [[OK], 1]);
+  stage.fails = false;
+  await stage.clock.advance(10_000);
+  assert.deepEqual([stage.receipts(), stage.disk.entries.size], [[["7", "delivered"]], 0]);
+});
+
+test("receipts of one message keep their order, and wait for no other's", async () => {
+  const stage = new Stage();
+  stage.known.add("8");
+  await stage.take({ ids: ["7"], state: "failed" });
+  await stage.take({ ids: ["7"] });
+  await stage.take({ ids: ["8"] });
+  assert.deepEqual(stage.receipts(), [["8", "delivered"]]);
+  stage.known.add("7");
+  await stage.clock.advance(1_000);
+  assert.deepEqual(stage.receipts().slice(1), [
+    ["7", "failed"],
+    ["7", "delivered"],
+  ]);
+});
+
+test("beyond ten thousand in hand the SMSC is to tell them later", async () => {
+  const stage = new Stage();
+  for (let id = 0; id <= 10_000; id += 1)
+    void stage.hearing
+      .handle({ ids: [String(id)], userReference: null, state: "delivered", word: "DELIVRD", code: null, ends: [] })
+      .then((status) => stage.statuses.push(status));
+  await stage.clock.advance(0);
+  assert.deepEqual(stage.statuses, [AGAIN]);
+  await stage.reporter.stop();
+});
+
+test("a word underway is waited for by nobody, and proves a message whose answer was lost", async () => {
+  const stage = new Stage();
+  await stage.take({ ids: ["7"], state: "underway", word: "ENROUTE" });
+  assert.deepEqual([stage.statuses, stage.tries], [[OK], 0]);
+  await stage.keep([part(null, 5)]);
+  await stage.take({ ids: ["8"], userReference: 5, state: "underway", word: "ENROUTE" });
+  assert.deepEqual(stage.receipts(), [["tb:1", "sent"]]);
+});
+
+test("our number names a message only once no answer is on its way that could be the receipt's", async () => {
+  const stage = new Stage();
+  const taken = stage.recentSubmits.open("msg_1", () => false);
+  const open = stage.recentSubmits.open("msg_2", () => false);
+  stage.recentSubmits.close(taken, "1");
+  await stage.take({ ids: ["99"], userReference: taken.userReference });
+  await stage.clock.advance(1_000);
+  assert.deepEqual(stage.receipts(), []);
+  stage.recentSubmits.close(open, "2");
+  await stage.clock.advance(2_000);
+  assert.deepEqual(stage.receipts(), [["1", "delivered"]]);
+});
+
+test("an id that several messages have names none of them: our number does, or nothing", async () => {
+  const stage = new Stage();
+  stage.known.add("same");
+  stage.recentSubmits.assignId("same", "msg_1", "same");
+  stage.recentSubmits.assignId("same", "msg_2", "tb:2");
+  await stage.take({ ids: ["same"] });
+  await stage.clock.advance(1_000);
+  assert.deepEqual(stage.receipts(), []);
+  await stage.keep([part("same", 5)]);
+  await stage.take({ ids: ["same"], userReference: 5 });
+  await stage.clock.advance(80_000);
+  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[["tb:1", "delivered"]], 1]);
+});
+
+test("a message in parts is delivered with its last part, failed with any, and what repeats is nothing new", async () => {
+  const stage = new Stage();
+  await stage.keep([part("1", 1), part("2", 2), part(null, 3)]);
+  await stage.take({ ids: ["2"] });
+  await stage.take({ ids: ["2"] });
+  await stage.take({ ids: ["1"] });
+  assert.deepEqual(stage.receipts(), []);
+  await stage.take({ ids: ["77"], userReference: 3 });
+  assert.deepEqual([stage.receipts(), stage.disk.entries.size], [[["tb:1", "delivered"]], 0]);
+  await stage.take({ ids: ["1"], state: "failed" });
+  assert.deepEqual([stage.receipts().length, stage.statuses], [1, [OK, OK, OK, OK, OK]]);
+});
+
+test("of a message in parts the last word is the worst, but a part that arrived has arrived", async () => {
+  const stage = new Stage();
+  await stage.keep([part("1", 1), part("2", 2)]);
+  await stage.take({ ids: ["1"], state: "failed", word: "UNDELIV", code: "1" });
+  await stage.take({ ids: ["2"] });
+  assert.deepEqual(stage.receipts(), [
+    ["tb:1", "failed"],
+    ["tb:1", "failed"],
+  ]);
+  const other = new Stage();
+  await other.keep([part("1", 1), part("2", 2)]);
+  await other.take({ ids: ["1"] });
+  await other.take({ ids: ["1"], state: "failed" });
+  await other.take({ ids: ["2"] });
+  assert.deepEqual(other.receipts().at(-1), ["tb:1", "delivered"]);
+});
+
+test("a receipt of a part waits for the id that names it as long as the other parts are being handed over", async () => {
+  const stage = new Stage();
+  const recentSubmits = [1, 2].map(() => stage.recentSubmits.open("msg_1", () => false));
+  await stage.take({ ids: ["7"] });
+  await stage.clock.advance(200_000);
+  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[], 0]);
+  await stage.keep([part("7", 1), part("8", 2)]);
+  for (const submitted of recentSubmits) stage.recentSubmits.close(submitted, null);
+  await stage.take({ ids: ["8"] });
+  await stage.clock.advance(10_000);
+  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[["tb:1", "delivered"]], 0]);
+});
+
+test("our number names no message of another recipient: it is one that somebody else on the account gave", async () => {
+  const stage = new Stage();
+  const ends = { from: "0000001", to: "0100001" };
+  const taken = stage.recentSubmits.open("msg_1", () => false, ends);
+  stage.recentSubmits.close(taken, "1");
+  await stage.take({ ids: ["99"], userReference: taken.userReference, ends: ["0000001", "0100002"] });
+  await stage.journal.record({
+    messageId: "msg_2",
+    reference: "tb:2",
+    at: stage.clock.now(),
+    ends,
+    parts: [part(null, 5)],
+  });
+  await stage.take({ userReference: 5, ends: ["0100002"] });
+  await stage.clock.advance(80_000);
+  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[], 2]);
+  await stage.take({ ids: ["98"], userReference: taken.userReference, ends: ["0100001", "0000001"] });
+  await stage.take({ userReference: 5, ends: ["0000001"] });
+  assert.deepEqual(stage.receipts(), [
+    ["1", "delivered"],
+    ["tb:2", "delivered"],
+  ]);
+});

@@ -1,0 +1,233 @@
+/** Takes in receipts: finds the message that each is about, tells of it, and holds back what names none yet. */
+
+import type { Clock } from "../../clock.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
+import type { Applied, Memory, ReceiptSignal } from "../provider.ts";
+import type { AccountMember } from "./accounts.ts";
+import { canBeBetween, type EndDigits } from "./address.ts";
+import { type PartJournal, whyOf } from "./part-journal.ts";
+import type { SmppReceipt } from "./receipts.ts";
+import type { RecentSubmits } from "./recent-submits.ts";
+import { retryDelayMs, type SmppReporter } from "./reporter.ts";
+import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
+
+/** A receipt that names no message is told again for so long, and until no response is on its way that might bring its id. */
+const HELD_MS_MAX = 60_000;
+/** After so long it is kept on disk and answered: an SMSC may wait for that with its responses. */
+const UNANSWERED_MS_MAX = 500;
+/** Receipts in hand at once; beyond it the SMSC is to tell them later. */
+const HELD_MAX = 10_000;
+/** Those that named no message are counted until so long has passed without another. */
+const UNMATCHED_MS = 3_600_000;
+/** Every key of a receipt that is held back begins with it. */
+const PREFIX = "held/";
+
+/** A receipt in hand. */
+interface HeldReceipt {
+  receipt: SmppReceipt;
+  /** The newest flight when it came. */
+  order: number;
+  /** Real. */
+  until: number;
+  /** Where it is kept on disk; null while it is not. */
+  key: string | null;
+  isDone: boolean;
+}
+
+interface ReceiptHandlerParts {
+  memory: Memory;
+  clock: Clock;
+  reporter: SmppReporter;
+  recentSubmits: RecentSubmits;
+  journal: PartJournal;
+  /** Other instances on the account. */
+  others: () => readonly AccountMember[];
+}
+
+export class ReceiptHandler {
+  readonly #parts: ReceiptHandlerParts;
+  /** What is being done for the receipts of one message. */
+  readonly #serial = new SerialQueue();
+  #count = 0;
+  #kept = 0;
+  #unmatched = 0;
+  #unmatchedAt = 0;
+
+  constructor(parts: ReceiptHandlerParts) {
+    this.#parts = parts;
+  }
+
+  /** Receipts that named no message of ours in all that time; 0 when an hour has passed without another. */
+  get unmatched(): number {
+    return this.#parts.clock.real() - this.#unmatchedAt < UNMATCHED_MS ? this.#unmatched : 0;
+  }
+
+  /** Takes up the receipts that the last process had answered and not told. */
+  async load(): Promise<void> {
+    const { memory } = this.#parts;
+    for (const { key, value } of await memory.list(PREFIX)) {
+      const receipt = parse(value);
+      if (receipt === null) await memory.delete(key);
+      else void this.#inTurn(this.#held(receipt, key));
+    }
+  }
+
+  /**
+   * Resolves with what the SMSC is to be answered: that it was taken only once that is on disk, or nobody wants it. Null: no
+   * answer, since the store takes nothing; the SMSC sends the receipt again over its next session.
+   */
+  async handle(receipt: SmppReceipt): Promise<number | null> {
+    if (this.#count >= HELD_MAX) return ESME_RX_T_APPN;
+    const held = this.#held(receipt, null);
+    const done = this.#inTurn(held);
+    const { clock } = this.#parts;
+    return await new Promise<number | null>((resolve) => {
+      const keep = async () => {
+        if (await this.#keep(held)) resolve(ESME_ROK);
+      };
+      const stopTimer = clock.after(UNANSWERED_MS_MAX, () => void keep());
+      void done.then((isTold) => {
+        stopTimer();
+        resolve(isTold ? ESME_ROK : null);
+      });
+    });
+  }
+
+  #held(receipt: SmppReceipt, key: string | null): HeldReceipt {
+    const { clock, recentSubmits } = this.#parts;
+    this.#count += 1;
+    return { receipt, order: recentSubmits.order, until: clock.real() + HELD_MS_MAX, key, isDone: false };
+  }
+
+  /** Answers whether it was told, or is given up on for good. */
+  async #inTurn(held: HeldReceipt): Promise<boolean> {
+    const { ids, userReference } = held.receipt;
+    const isTold = await this.#serial.run(ids[0] ?? `user reference ${userReference}`, () =>
+      this.#reportWithRetries(held),
+    );
+    held.isDone = true;
+    this.#count -= 1;
+    if (isTold && held.key !== null) await this.#parts.memory.delete(held.key).catch(() => {});
+    return isTold;
+  }
+
+  async #reportWithRetries(held: HeldReceipt): Promise<boolean> {
+    const { clock, reporter, recentSubmits } = this.#parts;
+    for (let tries = 0; !reporter.isEnding; tries += 1) {
+      const isLate = clock.real() >= held.until && !recentSubmits.isEarly(held.order);
+      // What could not be taken is told again without end once it is answered for, and else left to the SMSC.
+      const applied = await this.#report(held).catch(() => null);
+      if (applied === "applied") return true;
+      if (isLate && applied === "unknown") this.#countUnmatched();
+      if (isLate && (applied === "unknown" || held.key === null)) return applied === "unknown";
+      await reporter.pause(retryDelayMs(tries));
+    }
+    return false;
+  }
+
+  #countUnmatched(): void {
+    this.#unmatched = this.unmatched + 1;
+    this.#unmatchedAt = this.#parts.clock.real();
+  }
+
+  /** Once, to whoever it is for at present. */
+  async #report(held: HeldReceipt): Promise<Applied> {
+    const { recentSubmits, others } = this.#parts;
+    const { receipt, order } = held;
+    if ((await this.reportById(receipt)) === "applied") return "applied";
+    // As long as a response is on its way, the id may be that of its message.
+    if (receipt.state !== "underway" && !recentSubmits.isEarly(order)) {
+      for (const other of others()) if ((await other.applyReceipt(receipt)) === "applied") return "applied";
+    }
+    return await this.#reportByUserReference(held);
+  }
+
+  /** By its id alone, which is the same for all sessions of the account: also one that came over another instance's. */
+  async reportById(receipt: SmppReceipt): Promise<Applied> {
+    const { journal, recentSubmits, reporter } = this.#parts;
+    const ids = receipt.ids.filter((id) => !recentSubmits.isShared(id));
+    for (const id of ids) {
+      const found = journal.findById(id);
+      if (found !== null) return await journal.applyReceipt(found, receipt);
+      if (journal.hasEnded(id)) return "applied";
+      const given = recentSubmits.byId(id);
+      if (given === null) continue;
+      const applied = await this.#reportFor(receipt, { reference: given.reference, messageId: given.messageId });
+      if (receipt.state !== "underway") recentSubmits.endId(id);
+      return applied;
+    }
+    // No word about an end is worth asking for.
+    for (const reference of receipt.state === "underway" ? [] : ids) {
+      if ((await reporter.report(signalOf(receipt, { reference }))) === "applied") return "applied";
+    }
+    return "unknown";
+  }
+
+  /** By the number that we sent with it and the SMSC gave back, where the id tells nothing. */
+  async #reportByUserReference({ receipt, order }: HeldReceipt): Promise<Applied> {
+    const { journal, recentSubmits } = this.#parts;
+    const { userReference, state } = receipt;
+    const nothing = state === "underway" ? "applied" : "unknown";
+    if (userReference === null) return nothing;
+    const kept = journal.findByUserReference(userReference);
+    const found = kept !== null && isBetween(receipt, kept.entry.ends) ? kept : null;
+    const hasNoId = found !== null && (found.part.id === null || recentSubmits.isShared(found.part.id));
+    if (!hasNoId && recentSubmits.isEarly(order)) return nothing;
+    if (found !== null) return await journal.applyReceipt(found, receipt);
+    const submitted = recentSubmits.find(userReference);
+    if (submitted?.reference == null || !isBetween(receipt, submitted.ends)) return nothing;
+    return await this.#reportFor(receipt, { reference: submitted.reference, messageId: submitted.messageId });
+  }
+
+  async #reportFor(receipt: SmppReceipt, message: Pick<ReceiptSignal, "reference" | "messageId">): Promise<Applied> {
+    return receipt.state === "underway" ? "applied" : await this.#parts.reporter.report(signalOf(receipt, message));
+  }
+
+  /** Puts it on disk, so that it can be answered. */
+  async #keep(held: HeldReceipt): Promise<boolean> {
+    const { clock, memory } = this.#parts;
+    if (held.isDone) return false;
+    this.#kept += 1;
+    const key = `${PREFIX}${clock.real()}/${this.#kept}`;
+    try {
+      await memory.put(key, JSON.stringify(held.receipt));
+    } catch {
+      return false;
+    }
+    held.key = key;
+    if (held.isDone) await memory.delete(key).catch(() => {});
+    return true;
+  }
+}
+
+function signalOf(
+  receipt: SmppReceipt,
+  { reference, messageId }: Pick<ReceiptSignal, "reference" | "messageId">,
+): ReceiptSignal {
+  return {
+    kind: "receipt",
+    reference,
+    ...(messageId === undefined ? {} : { messageId }),
+    channel: "sms",
+    ...(receipt.state === "failed" ? { receipt: "failed", ...whyOf(receipt) } : { receipt: "delivered" }),
+  };
+}
+
+/** The number in a receipt may be that of another message: before a restart, or of another system on the account. */
+function isBetween(receipt: SmppReceipt, ends: EndDigits | undefined): boolean {
+  return ends === undefined || canBeBetween(receipt.ends, ends);
+}
+
+function parse(text: string): SmppReceipt | null {
+  try {
+    const value = JSON.parse(text) as Partial<SmppReceipt> | null;
+    const { ids, userReference = null, state, word, code = null, ends = [] } = value ?? {};
+    if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string") || typeof word !== "string") return null;
+    if (state !== "delivered" && state !== "failed" && state !== "underway") return null;
+    if (userReference !== null && typeof userReference !== "number") return null;
+    if (!Array.isArray(ends) || !ends.every((end) => typeof end === "string")) return null;
+    return { ids, userReference, state, word, code: code === null ? null : String(code), ends };
+  } catch {
+    return null;
+  }
+}

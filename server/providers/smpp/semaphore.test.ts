@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SimulatedClock } from "../../../test/support/clock.ts";
+import { WeightedSemaphore } from "./semaphore.ts";
+
+const NEVER = new AbortController().signal;
+
+function stage(room: number) {
+  const clock = new SimulatedClock();
+  const turnstile = new WeightedSemaphore(clock, room);
+  const inside: string[] = [];
+  const leave = new Map<string, () => void>();
+  const enter = (name: string, weight: number, limitMs = 1_000, abort = NEVER) =>
+    turnstile.acquire(weight, limitMs, abort).then((wayOut) => {
+      inside.push(wayOut === null ? `no ${name}` : name);
+      if (wayOut !== null) leave.set(name, wayOut);
+    });
+  return { clock, inside, enter, leave: (name: string) => leave.get(name)?.() };
+}
+
+test("it lets in as much as there is room for, in order, and none slips past one that waits", async () => {
+  const { clock, inside, enter, leave } = stage(4);
+  for (const [name, weight] of [
+    ["a", 3],
+    ["b", 3],
+    ["c", 1],
+  ] as const)
+    void enter(name, weight);
+  await clock.advance(0);
+  assert.deepEqual(inside, ["a"]);
+  leave("a");
+  await clock.advance(0);
+  assert.deepEqual(inside, ["a", "b", "c"]);
+});
+
+test("one that is heavier than all the room goes in alone", async () => {
+  const { clock, inside, enter, leave } = stage(2);
+  void enter("light", 1);
+  void enter("heavy", 100);
+  void enter("next", 1);
+  await clock.advance(0);
+  assert.deepEqual(inside, ["light"]);
+  leave("light");
+  leave("light");
+  await clock.advance(0);
+  assert.deepEqual(inside, ["light", "heavy"], "who leaves twice makes room once");
+  leave("heavy");
+  await clock.advance(0);
+  assert.deepEqual(inside, ["light", "heavy", "next"]);
+});
+
+test("who waits too long, or is called off, goes, and makes room for who stood behind", async () => {
+  const { clock, inside, enter } = stage(3);
+  const abort = new AbortController();
+  void enter("a", 2);
+  void enter("late", 3, 500);
+  void enter("off", 3, 5_000, abort.signal);
+  void enter("small", 1, 5_000);
+  await clock.advance(500);
+  assert.deepEqual(inside, ["a", "no late"]);
+  abort.abort();
+  await clock.advance(0);
+  assert.deepEqual(inside, ["a", "no late", "no off", "small"]);
+  assert.equal(clock.pending, 0);
+});

@@ -1,0 +1,64 @@
+/** Lets in so much at once, in the order of arrival: what is begun is not held up by what is not. No I/O. */
+
+import type { Clock } from "../../clock.ts";
+
+interface SemaphoreWaiter {
+  weight: number;
+  admit(): void;
+}
+
+export class WeightedSemaphore {
+  readonly #clock: Clock;
+  readonly #permits: number;
+  readonly #waiting: SemaphoreWaiter[] = [];
+  #used = 0;
+
+  /** `room`: the weight that may be inside at once. */
+  constructor(clock: Clock, room: number) {
+    this.#clock = clock;
+    this.#permits = room;
+  }
+
+  /**
+   * Resolves with the way out, which counts once however often it is taken, when there is room for `weight` (one heavier than the room goes in
+   * alone); with null where there was none within `limitMs`, or `abort` came first.
+   */
+  acquire(weight: number, limitMs: number, abort: AbortSignal): Promise<(() => void) | null> {
+    return new Promise((resolve) => {
+      const settle = (way: (() => void) | null) => {
+        stopTimer();
+        abort.removeEventListener("abort", leave);
+        resolve(way);
+      };
+      const wayOut = () => {
+        this.#release(waiting.weight);
+        waiting.weight = 0;
+      };
+      const waiting = { weight: Math.min(weight, this.#permits), admit: () => settle(wayOut) };
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        settle(null);
+        this.#admit();
+      };
+      const stopTimer = this.#clock.after(limitMs, leave);
+      abort.addEventListener("abort", leave, { once: true });
+      this.#waiting.push(waiting);
+      if (abort.aborted) leave();
+      else this.#admit();
+    });
+  }
+
+  #admit(): void {
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      if (this.#used + next.weight > this.#permits) return;
+      this.#waiting.shift();
+      this.#used += next.weight;
+      next.admit();
+    }
+  }
+
+  #release(weight: number): void {
+    this.#used -= weight;
+    this.#admit();
+  }
+}

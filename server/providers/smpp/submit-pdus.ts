@@ -1,0 +1,156 @@
+/** Turns a message into what is submitted of it: one submit_sm for each part, in order. Pure. */
+
+import type { Encoding } from "../../../sdk/wire.ts";
+import { measure, segmentText } from "../../core/segment.ts";
+import type { Outbound } from "../provider.ts";
+import { outgoingAddress } from "./address.ts";
+import type { SubmitSm, Tlvs } from "./pdu.ts";
+import type { SmppSettings } from "./settings.ts";
+import { MESSAGE_PAYLOAD } from "./user-data.ts";
+
+/** A submit_sm that has no number on a session yet. */
+export type SubmitPdu = Omit<SubmitSm, "sequence">;
+
+/** A message as it goes out. */
+export interface Submission {
+  encoding: Encoding;
+  /** Short messages that the recipient's phone gets: as many as parts, but where the carrier cuts the text. */
+  segments: number;
+  submits: readonly SubmitPdu[];
+}
+
+/** A message that SMS cannot carry as it is. */
+export interface NotSubmittable {
+  code: string;
+  reason: string;
+  /** The recipient cannot be on the channel at all. */
+  notReachable?: boolean;
+}
+
+/** data_coding (SMPP 3.4, 5.2.19). The SMSC's default alphabet is taken to be GSM 03.38. */
+const DATA_CODINGS = { "GSM-7": 0, "Latin-1": 3, "UCS-2": 8 } as const satisfies Record<Encoding, number>;
+/** esm_class (5.2.12): the SMSC's default mode, without and with a user data header. */
+const PLAIN = 0x00;
+const UDHI = 0x40;
+/** registered_delivery (5.2.17): a receipt for every end. */
+const RECEIPT = 1;
+/** Optional parameters (5.3.2). */
+const USER_MESSAGE_REFERENCE = 0x0204;
+const SAR_MSG_REF_NUM = 0x020c;
+const SAR_TOTAL_SEGMENTS = 0x020e;
+const SAR_SEGMENT_SEQNUM = 0x020f;
+/** Parts are counted in one octet. */
+const PARTS_MAX = 255;
+
+/** Octets of a header that tells of parts (GSM 03.40, 9.2.3.24), by the bits of its reference. */
+const HEADER_OCTETS = { 8: 6, 16: 7 } as const;
+
+/**
+ * What is submitted of `message`. `reference` is what its parts will have in common: 16 bits, of which the lower 8 are
+ * used where the header holds no more. Files are not dropped in silence: a message that has any is not submittable.
+ */
+export function submissionOf(
+  message: Pick<Outbound, "from" | "to" | "text" | "attachments" | "group">,
+  settings: SmppSettings,
+  reference: number,
+): Submission | NotSubmittable {
+  if (message.group !== null) return { code: "GROUP_NOT_SUPPORTED", reason: "SMPP carries messages to one recipient." };
+  if (!message.to.startsWith("+")) {
+    return { code: "NOT_A_PHONE_NUMBER", reason: "SMPP carries messages to phone numbers.", notReachable: true };
+  }
+  if (message.attachments.length > 0)
+    return { code: "MEDIA_NOT_SUPPORTED", reason: "SMPP carries text, and no files." };
+  const { longMessages, udhReferenceBits, latin1 } = settings;
+  const { encoding, segments } = segmentText(message.text, {
+    latin1,
+    single: longMessages === "payload",
+    // Whoever gets sar parameters makes a header of them: there has to be room for it.
+    headerOctets: HEADER_OCTETS[longMessages === "sar" ? 8 : udhReferenceBits],
+  });
+  if (segments.length > PARTS_MAX) return { code: "TEXT_TOO_LONG", reason: `SMS takes at most ${PARTS_MAX} parts.` };
+  const count = longMessages === "payload" ? segmentsOf(encoding, message.text) : segments.length;
+  const base = baseOf(message, settings, DATA_CODINGS[encoding]);
+  const submits = segments.map(({ octets }, at): SubmitPdu => {
+    const place = { reference, total: segments.length, index: at + 1 };
+    return { ...base, ...bodyOf(octets, count > 1, place, settings) };
+  });
+  return { encoding, segments: count, submits };
+}
+
+/** The same, with the number by which a receipt may name it where the carrier's id does not. */
+export function withUserReference(submit: SubmitPdu, userReference: number): SubmitPdu {
+  return { ...submit, tlvs: new Map([...submit.tlvs, [USER_MESSAGE_REFERENCE, uint16(userReference)]]) };
+}
+
+function baseOf({ from, to }: Pick<Outbound, "from" | "to">, settings: SmppSettings, dataCoding: number): SubmitPdu {
+  return {
+    command: "submit_sm",
+    serviceType: settings.serviceType,
+    source: outgoingAddress(settings.sourceAddress ?? from, settings.source),
+    destination: outgoingAddress(to, settings.destination),
+    esmClass: PLAIN,
+    protocolId: 0,
+    priority: 0,
+    scheduleDeliveryTime: "",
+    validityPeriod: settings.validitySeconds === null ? "" : relativeTime(settings.validitySeconds),
+    registeredDelivery: RECEIPT,
+    replaceIfPresent: 0,
+    dataCoding,
+    defaultMessageId: 0,
+    shortMessage: new Uint8Array(),
+    tlvs: new Map(),
+  };
+}
+
+interface PartPosition {
+  reference: number;
+  total: number;
+  index: number;
+}
+
+function bodyOf(octets: Uint8Array, isLong: boolean, place: PartPosition, settings: SmppSettings): Partial<SubmitPdu> {
+  if (!isLong) return { shortMessage: octets };
+  switch (settings.longMessages) {
+    case "payload":
+      return { tlvs: new Map([[MESSAGE_PAYLOAD, octets]]) };
+    case "sar":
+      return { shortMessage: octets, tlvs: sarOf(place) };
+    case "udh":
+      return { esmClass: UDHI, shortMessage: Buffer.concat([headerOf(place, settings.udhReferenceBits), octets]) };
+  }
+}
+
+/** GSM 03.40, 9.2.3.24.1 and 9.2.3.24.8. */
+function headerOf({ reference, total, index }: PartPosition, bits: 8 | 16): Uint8Array {
+  return bits === 8
+    ? Uint8Array.of(5, 0x00, 3, reference & 0xff, total, index)
+    : Uint8Array.of(6, 0x08, 4, (reference >> 8) & 0xff, reference & 0xff, total, index);
+}
+
+function sarOf({ reference, total, index }: PartPosition): Tlvs {
+  return new Map([
+    [SAR_MSG_REF_NUM, uint16(reference)],
+    [SAR_TOTAL_SEGMENTS, Uint8Array.of(total)],
+    [SAR_SEGMENT_SEQNUM, Uint8Array.of(index)],
+  ]);
+}
+
+function uint16(value: number): Uint8Array {
+  return Uint8Array.of((value >> 8) & 0xff, value & 0xff);
+}
+
+/** As the carrier will cut it: by the header that nearly all use. */
+function segmentsOf(encoding: Encoding, text: string): number {
+  return encoding === "Latin-1" ? segmentText(text, { latin1: true }).segments.length : measure(text).segments;
+}
+
+/** A relative time (7.1.1): years and months, days, hours, minutes, seconds, tenths, R. */
+function relativeTime(seconds: number): string {
+  const parts = [
+    Math.floor(seconds / 86_400),
+    Math.floor(seconds / 3_600) % 24,
+    Math.floor(seconds / 60) % 60,
+    seconds % 60,
+  ];
+  return `0000${parts.map((part) => String(part).padStart(2, "0")).join("")}000R`;
+}

@@ -1,0 +1,80 @@
+/** How far each number was heard: kept on disk, never moved back, and begun anew for whoever gets the number next. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { memoryIn } from "../../../test/support/twilio/stage.ts";
+import { type InboundCursor, InboundCursors } from "./inbound-cursors.ts";
+
+const [ONE, TWO] = ["+15005550006", "+15005550007"];
+
+function own(address: string, customerId: `cust_${string}` = "cust_1") {
+  return { address, customerId, isDefault: false };
+}
+
+async function marksOn(entries: Map<string, string>): Promise<InboundCursors> {
+  const marks = new InboundCursors(memoryIn(entries));
+  await marks.load();
+  return marks;
+}
+
+function mark(marks: InboundCursors, number: string): InboundCursor {
+  return marks.get(number) ?? assert.fail(`${number} has no mark`);
+}
+
+test("a number begins when it is first seen, and goes on from there in the next process", async () => {
+  const entries = new Map<string, string>();
+  const marks = await marksOn(entries);
+  await marks.setNumbers([own(ONE)], 1_000);
+  await marks.setNumbers([own(ONE), own(TWO)], 2_000);
+  await marks.advance(ONE, mark(marks, ONE), 5_000);
+  assert.deepEqual(mark(marks, ONE), { customerId: "cust_1", bornAt: 1_000, heardAt: 5_000 });
+  const next = await marksOn(entries);
+  assert.deepEqual(next.numbers, [ONE, TWO]);
+  assert.deepEqual([mark(next, ONE), mark(next, TWO)], [mark(marks, ONE), mark(marks, TWO)]);
+  assert.equal(mark(next, TWO).heardAt, null);
+});
+
+test("a mark never goes back, and what was read for the one before does not move the one after", async () => {
+  const marks = await marksOn(new Map());
+  await marks.setNumbers([own(ONE)], 1_000);
+  const before = mark(marks, ONE);
+  await marks.advance(ONE, before, 5_000);
+  await marks.advance(ONE, mark(marks, ONE), 4_000);
+  await marks.advance(ONE, mark(marks, ONE), Number.NEGATIVE_INFINITY);
+  assert.equal(mark(marks, ONE).heardAt, 5_000);
+  await marks.advance(ONE, before, 9_000);
+  assert.equal(mark(marks, ONE).heardAt, 5_000);
+});
+
+test("a number of another customer, and one that was gone, begins anew", async () => {
+  const entries = new Map<string, string>();
+  const marks = await marksOn(entries);
+  await marks.setNumbers([own(ONE), own(TWO)], 1_000);
+  await marks.advance(ONE, mark(marks, ONE), 5_000);
+  await marks.setNumbers([own(ONE, "cust_2")], 6_000);
+  assert.deepEqual(mark(marks, ONE), { customerId: "cust_2", bornAt: 6_000, heardAt: null });
+  assert.deepEqual([marks.get(TWO), entries.size], [null, 1]);
+  await marks.setNumbers([own(ONE, "cust_2"), own(TWO)], 7_000);
+  assert.equal(mark(marks, TWO).bornAt, 7_000);
+});
+
+test("an entry that cannot be read is a number that begins anew; other keys are none", async () => {
+  const entries = new Map([
+    [`inbound/${ONE}`, "{"],
+    [`inbound/${TWO}`, '{"customerId":"cust_1","bornAt":"x"}'],
+    ["sent/x", "{}"],
+  ]);
+  const marks = await marksOn(entries);
+  assert.deepEqual(marks.numbers, []);
+  await marks.setNumbers([own(ONE)], 3_000);
+  assert.equal(mark(marks, ONE).bornAt, 3_000);
+  assert.equal(entries.has("sent/x"), true);
+});
+
+test("what could not be written is not known either", async () => {
+  const entries = new Map<string, string>();
+  const memory = memoryIn(entries);
+  const marks = new InboundCursors({ ...memory, put: () => Promise.reject(new Error("the disk is full")) });
+  await assert.rejects(marks.setNumbers([own(ONE)], 1_000));
+  assert.equal(marks.get(ONE), null);
+});
