@@ -1,13 +1,14 @@
 /** Routes of messages: send, carousel, list, get, cancel, retry, delete. */
 
 import { messageRecord } from "../core/message-record.ts";
-import { understandCarousel, understandMessage } from "../core/new-message.ts";
+import { newCarousel, newMessage } from "../core/new-message.ts";
 import type { AvailabilityLookups } from "../engine/contacts/availability.ts";
 import { type Deps, forRequest } from "../engine/deps.ts";
 import { accept, acceptCarousel } from "../engine/messages/accept.ts";
+import { deleteMessage, retryMessage } from "../engine/messages/actions.ts";
 import { dryRun } from "../engine/messages/dry-run.ts";
-import { cancelSchedule, deleteMessage, requireMessage, retryMessage } from "../engine/messages/revise.ts";
-import { updateMessage } from "../engine/messages/schedule.ts";
+import { requireMessage } from "../engine/messages/find.ts";
+import { cancelSchedule, updateMessage } from "../engine/messages/schedule.ts";
 import { messageListRoutes } from "./message-lists.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
 import { Rehearsal, RetryMessage, SendCarousel, SendMessage, UpdateMessage } from "./schemas/messages.ts";
@@ -31,9 +32,9 @@ function sendRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
     async handle({ caller, query, body, correlationId, idempotencyKey }) {
       const { customerId, key } = caller;
-      const owner = { customerId, keyId: key.id, correlationId };
-      if (query.dryRun === true) return { data: await dryRun(deps, inquiries, owner, understandMessage(body)) };
-      const accepted = await accept(deps, { ...owner, idempotencyKey, body });
+      const requester = { customerId, keyId: key.id, correlationId };
+      if (query.dryRun === true) return { data: await dryRun(deps, inquiries, newMessage(requester, body)) };
+      const accepted = await accept(deps, newMessage(requester, body), idempotencyKey);
       return { status: accepted.repeated ? 200 : 202, data: accepted.record };
     },
   });
@@ -49,9 +50,9 @@ function carouselRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
     async handle({ caller, query, body, correlationId, idempotencyKey }) {
       const { customerId, key } = caller;
-      const owner = { customerId, keyId: key.id, correlationId };
-      if (query.dryRun === true) return { data: await dryRun(deps, inquiries, owner, understandCarousel(body)) };
-      const { repeated, record } = await acceptCarousel(deps, { ...owner, idempotencyKey, body });
+      const requester = { customerId, keyId: key.id, correlationId };
+      if (query.dryRun === true) return { data: await dryRun(deps, inquiries, newCarousel(requester, body)) };
+      const { repeated, record } = await acceptCarousel(deps, newCarousel(requester, body), idempotencyKey);
       return { status: repeated ? 200 : 202, data: record };
     },
   });

@@ -1,15 +1,18 @@
-/** All spellings of a request to send come to one, and what is wrong with it is told in the caller's words. */
+/** Every spelling of a request to send becomes one new message, and its problems name the caller's own fields. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { SendMessage } from "../../sdk/wire.ts";
 import { parseAllowList } from "./address.ts";
-import { problemsOf, understandCarousel, understandMessage } from "./new-message.ts";
+import { newCarousel, newMessage, problemsOf, requestedFields } from "./new-message.ts";
 
 const TO = "+15005550100";
+const REQUESTER = { customerId: "cust_1", keyId: "key_1", correlationId: "cor_1" } as const;
 const TEXT = { to: TO, content: { text: "Hello" } };
 const PICTURE = "https://example.com/a.jpg";
 const ALLOWED = { webhookAllow: parseAllowList(""), fetchAllow: parseAllowList("10.0.0.1") };
+
+const fieldsOf = (body: SendMessage) => requestedFields(newMessage(REQUESTER, body));
 
 describe("a synonym asks for the same", () => {
   const SAME: [title: string, one: SendMessage, other: SendMessage][] = [
@@ -39,21 +42,19 @@ describe("a synonym asks for the same", () => {
     ["the idempotency key left out", { ...TEXT, idempotencyKey: "k" }, TEXT],
   ];
   for (const [title, one, other] of SAME) {
-    test(title, () => assert.deepEqual(understandMessage(one).wanted, understandMessage(other).wanted));
+    test(title, () => assert.deepEqual(fieldsOf(one), fieldsOf(other)));
   }
 
   test("what is asked for stays as it came", () => {
     const body: SendMessage = { ...TEXT, effect: "slam", createContact: true, metadata: { a: null }, replyTo: "msg_1" };
-    assert.deepEqual(understandMessage(body).wanted, body);
+    assert.deepEqual(fieldsOf(body), body);
   });
 
   test("a carousel is a message with its media", () => {
     const mediaUrls = [PICTURE, PICTURE];
-    const { wanted } = understandCarousel({ to: TO, text: "Look", mediaUrls, effect: "loud" });
-    assert.deepEqual(
-      wanted,
-      understandMessage({ to: TO, content: { text: "Look", mediaUrls }, effect: "loud" }).wanted,
-    );
+    const carousel = newCarousel(REQUESTER, { to: TO, text: "Look", mediaUrls, effect: "loud" });
+    const same = fieldsOf({ to: TO, content: { text: "Look", mediaUrls }, effect: "loud" });
+    assert.deepEqual(requestedFields(carousel), same);
   });
 });
 
@@ -67,7 +68,7 @@ describe("exactly one recipient", () => {
   for (const [title, body, ...paths] of BAD) {
     test(`${title}: INVALID_RECIPIENT`, () => {
       assert.throws(
-        () => understandMessage(body),
+        () => newMessage(REQUESTER, body),
         (error: { code: string; details: { path: string }[] }) => {
           assert.equal(error.code, "INVALID_RECIPIENT");
           assert.deepEqual(
@@ -83,10 +84,10 @@ describe("exactly one recipient", () => {
 
 test("content.mediaUrl and content.mediaUrls together are refused", () => {
   const content = { mediaUrl: PICTURE, mediaUrls: [PICTURE] };
-  assert.throws(() => understandMessage({ to: TO, content }), { message: /^content\.mediaUrl: / });
+  assert.throws(() => newMessage(REQUESTER, { to: TO, content }), { message: /^content\.mediaUrl: / });
 });
 
-describe("what is wrong with a request is told all at once", () => {
+describe("one error names every field that is wrong", () => {
   const PROBLEMS: [title: string, body: SendMessage, ...paths: string[]][] = [
     ["nothing", TEXT],
     ["media in place of a text", { to: TO, content: { text: "", mediaUrls: [PICTURE] } }],
@@ -127,7 +128,7 @@ describe("what is wrong with a request is told all at once", () => {
   ];
   for (const [title, body, ...paths] of PROBLEMS) {
     test(title, () => {
-      const found = problemsOf(understandMessage(body), ALLOWED);
+      const found = problemsOf(newMessage(REQUESTER, body), ALLOWED);
       assert.deepEqual(
         found.map(({ path }) => path),
         paths,
@@ -139,9 +140,9 @@ describe("what is wrong with a request is told all at once", () => {
   }
 
   test("of a carousel, by its own fields", () => {
-    const understood = understandCarousel({ to: TO, mediaUrls: [PICTURE, "http://example.com/b"] });
+    const carousel = newCarousel(REQUESTER, { to: TO, mediaUrls: [PICTURE, "http://example.com/b"] });
     assert.deepEqual(
-      problemsOf(understood, ALLOWED).map(({ path }) => path),
+      problemsOf(carousel, ALLOWED).map(({ path }) => path),
       ["mediaUrls[1]"],
     );
   });
@@ -149,7 +150,7 @@ describe("what is wrong with a request is told all at once", () => {
   test("a mention counts in UTF-16 units", () => {
     const mention = (length: number) => ({ address: TO, start: 0, length });
     const found = (length: number) =>
-      problemsOf(understandMessage({ to: TO, content: { text: "😀" }, mentions: [mention(length)] }), ALLOWED);
+      problemsOf(newMessage(REQUESTER, { to: TO, content: { text: "😀" }, mentions: [mention(length)] }), ALLOWED);
     assert.deepEqual([found(2).length, found(3).length], [0, 1]);
   });
 });

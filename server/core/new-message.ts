@@ -1,50 +1,80 @@
-/** What a request to send asks for, in the one form that all its spellings come to, and what is wrong with it. Pure. */
+/** A message that a customer asks to send, in one form for every spelling of the request, and what is wrong with its fields. Pure. */
 
-import type { ErrorDetail, Mention, SendCarousel, SendMessage, SendOptions } from "../../sdk/wire.ts";
+import type { AttachmentInput, ErrorDetail, Mention, SendCarousel, SendMessage, SendOptions } from "../../sdk/wire.ts";
 import { type AllowList, checkAddress } from "./address.ts";
 import { isConversation } from "./chat.ts";
 import { ApiError, invalidField } from "./error.ts";
+import type { CustomerId, KeyId, MessageId, PaymentId } from "./id.ts";
 
-/** What to send, and to whom: one of `to` and `chatId`. What is the same as leaving it out is left out. */
-export interface Wanted extends Omit<SendOptions, "idempotencyKey"> {
+/** The caller of a request to send, and the id of that request. */
+export interface Requester {
+  customerId: CustomerId;
+  keyId: KeyId;
+  correlationId: string;
+}
+
+/** A message to send. It has either `to` or `chatId`. Options that equal their default are left out. */
+export interface NewMessage extends Requester, Omit<SendOptions, "idempotencyKey"> {
   to?: string;
   chatId?: string;
   content?: { text?: string; mediaUrls?: string[] };
+  /** The caller's names of the fields, for error details. */
+  fieldNames: FieldNames;
+  /** The payment that the message requests. */
+  payment?: { id: PaymentId; amountCents: number };
+  /** An id that was chosen before; a new one otherwise. */
+  messageId?: MessageId;
 }
 
-/** What the caller called its fields: problems are told in its words. */
-export interface Spelling {
+/** Names of the fields that have synonyms. */
+export interface FieldNames {
   text: string;
   mediaUrl: (index: number) => string;
 }
 
-/** A request to send, understood. */
-export interface Understood {
-  wanted: Wanted;
-  spelling: Spelling;
-}
-
-/** How a message is asked for without any synonym. */
-export const PLAIN_SPELLING: Spelling = {
+const MESSAGE_FIELDS: FieldNames = {
   text: "content.text",
   mediaUrl: (index) => `content.mediaUrls[${index}]`,
 };
 
-/** Body of `POST /v1/messages`, understood. Throws where a field and its synonym are both given. */
-export function understandMessage(body: SendMessage): Understood {
+const CAROUSEL_FIELDS: FieldNames = { text: "text", mediaUrl: (index) => `mediaUrls[${index}]` };
+
+/** The message of a body of `POST /v1/messages`. Throws if the body has both a field and its synonym. */
+export function newMessage(requester: Requester, body: SendMessage): NewMessage {
   const { to: _, chatId: __, conversationId: ___, idempotencyKey: ____, content = {}, ...options } = body;
-  const { text, mediaUrls, spelling } = contentOf(content);
+  const { text, mediaUrls, fieldNames } = contentOf(content);
   return {
-    wanted: { ...recipientOf(body), ...givenContent(text, mediaUrls), ...withoutDefaults(options) },
-    spelling,
+    ...recipientOf(body),
+    ...givenContent(text, mediaUrls),
+    ...withoutDefaults(options),
+    ...requester,
+    fieldNames,
   };
 }
 
-/** Content as its caller spelled it: text, and media under either name. Throws where both names are given. */
+/** The message of a body of `POST /v1/messages/carousel`. */
+export function newCarousel(requester: Requester, body: SendCarousel): NewMessage {
+  const { to: _, chatId: __, conversationId: ___, idempotencyKey: ____, mediaUrls, text, ...options } = body;
+  return {
+    ...recipientOf(body),
+    ...givenContent(text, mediaUrls),
+    ...withoutDefaults(options),
+    ...requester,
+    fieldNames: CAROUSEL_FIELDS,
+  };
+}
+
+/** The fields that the caller asked for: two requests with the same idempotency key are compared by them. */
+export function requestedFields(message: NewMessage): Omit<NewMessage, keyof Requester | "fieldNames"> {
+  const { customerId: _, keyId: __, correlationId: ___, fieldNames: ____, ...fields } = message;
+  return fields;
+}
+
+/** The text and media of a request, media under either name. Throws if both names are given. */
 export function contentOf({ text, mediaUrls, mediaUrl }: NonNullable<SendMessage["content"]>): {
   text: string | undefined;
   mediaUrls: string[] | undefined;
-  spelling: Spelling;
+  fieldNames: FieldNames;
 } {
   if (mediaUrl !== undefined && mediaUrls !== undefined) {
     throw invalidField(
@@ -52,41 +82,23 @@ export function contentOf({ text, mediaUrls, mediaUrl }: NonNullable<SendMessage
       "is another name for content.mediaUrls with one address; give one of the two",
     );
   }
-  if (mediaUrl === undefined) return { text, mediaUrls, spelling: PLAIN_SPELLING };
-  return { text, mediaUrls: [mediaUrl], spelling: { ...PLAIN_SPELLING, mediaUrl: () => "content.mediaUrl" } };
+  if (mediaUrl === undefined) return { text, mediaUrls, fieldNames: MESSAGE_FIELDS };
+  return { text, mediaUrls: [mediaUrl], fieldNames: { ...MESSAGE_FIELDS, mediaUrl: () => "content.mediaUrl" } };
 }
-
-/** Body of `POST /v1/messages/carousel`, understood. */
-export function understandCarousel(body: SendCarousel): Understood {
-  const { to: _, chatId: __, conversationId: ___, idempotencyKey: ____, mediaUrls, text, ...options } = body;
-  return {
-    wanted: {
-      ...recipientOf(body),
-      ...givenContent(text, mediaUrls),
-      ...withoutDefaults(options),
-    },
-    spelling: {
-      text: "text",
-      mediaUrl: (index) => `mediaUrls[${index}]`,
-    },
-  };
-}
-
-type Named = Pick<SendMessage, "to" | "chatId" | "conversationId">;
 
 /**
- * Exactly one of the names for whom it goes to. An empty one counts as none. A conversation in `to` is
- * the same as in `chatId`.
+ * The recipient: exactly one of the three fields, an empty one counts as absent. A conversation in `to` is the same as in
+ * `chatId`. Throws `INVALID_RECIPIENT`.
  */
-function recipientOf(named: Named): Pick<Wanted, "to" | "chatId"> {
-  const { to, chatId, conversationId } = named;
+function recipientOf(body: Pick<SendMessage, "to" | "chatId" | "conversationId">): Pick<NewMessage, "to" | "chatId"> {
+  const { to, chatId, conversationId } = body;
   const given = Object.entries({ to, chatId, conversationId }).filter(
     ([, value]) => value !== undefined && value !== "",
   );
   const [first, ...more] = given;
   if (first === undefined) {
     const message =
-      "name the recipient: a phone number in E.164 form, an e-mail address or a chat id; or a conversation by chatId";
+      "name the recipient: a phone number in E.164 form, an e-mail address or a chat id, or name the conversation in chatId";
     throw new ApiError("INVALID_RECIPIENT", `to: ${message}.`, { details: [{ path: "to", message }] });
   }
   const [name, value = ""] = first;
@@ -96,15 +108,15 @@ function recipientOf(named: Named): Pick<Wanted, "to" | "chatId"> {
   throw new ApiError("INVALID_RECIPIENT", `${name}: ${message}.`, { details });
 }
 
-/** An empty text is none. */
-function givenContent(text: string | undefined, mediaUrls: string[] | undefined): Pick<Wanted, "content"> {
-  const content: NonNullable<Wanted["content"]> = {};
+/** The content of a message; an empty text counts as absent. */
+function givenContent(text: string | undefined, mediaUrls: string[] | undefined): Pick<NewMessage, "content"> {
+  const content: NonNullable<NewMessage["content"]> = {};
   if (text !== undefined && text !== "") content.text = text;
   if (mediaUrls !== undefined) content.mediaUrls = mediaUrls;
   return { content };
 }
 
-function withoutDefaults(options: Omit<SendOptions, "idempotencyKey">): Omit<Wanted, "to" | "chatId" | "content"> {
+function withoutDefaults(options: Omit<SendOptions, "idempotencyKey">): Omit<SendOptions, "idempotencyKey"> {
   const { attachments = [], mentions = [], createContact = false, ...rest } = options;
   return {
     ...rest,
@@ -114,46 +126,45 @@ function withoutDefaults(options: Omit<SendOptions, "idempotencyKey">): Omit<Wan
   };
 }
 
-type Input = NonNullable<Wanted["attachments"]>[number];
-
-function withoutAttachmentDefaults({ isAudioMessage = false, ...input }: Input): Input {
+function withoutAttachmentDefaults({ isAudioMessage = false, ...input }: AttachmentInput): AttachmentInput {
   return isAudioMessage ? { ...input, isAudioMessage } : input;
 }
 
-/** Addresses that the operator opened: to be told of events, and to be fetched from. */
-export interface Allowed {
+/** Private addresses that the operator allows: for webhooks, and for media to fetch. */
+export interface AllowedAddresses {
   webhookAllow: AllowList;
   fetchAllow: AllowList;
 }
 
-/** What is wrong with the fields of a request, beyond what its schema says: all of it but the attachments themselves. */
-export function problemsOf({ wanted, spelling }: Understood, allowed: Allowed): ErrorDetail[] {
-  const { content = {}, attachments = [], mentions = [], callbackUrl } = wanted;
+/** What is wrong with the fields of a message beyond what the request's schema checks. Attachments are checked elsewhere. */
+export function problemsOf(message: NewMessage, allowed: AllowedAddresses): ErrorDetail[] {
+  const { content = {}, attachments = [], mentions = [], callbackUrl, fieldNames } = message;
   const { text, mediaUrls = [] } = content;
   const found: ErrorDetail[] = [];
-  const add = (path: string, message: string | null) => void (message !== null && found.push({ path, message }));
+  const add = (path: string, problem: string | null) =>
+    void (problem !== null && found.push({ path, message: problem }));
   if (text === undefined && mediaUrls.length === 0 && attachments.length === 0) {
-    add(spelling.text, "is required, and must not be empty, where neither media nor attachments are given");
+    add(fieldNames.text, "is required, and must not be empty, unless media or attachments are given");
   }
-  found.push(...mediaProblems(mediaUrls, spelling, allowed));
+  found.push(...mediaProblems(mediaUrls, fieldNames, allowed));
   for (const [index, one] of mentions.entries()) add(`mentions[${index}]`, checkMention(one, text ?? ""));
   if (callbackUrl !== undefined) add("callbackUrl", checkAddress(callbackUrl, allowed.webhookAllow));
   return found;
 }
 
-/** What is wrong with addresses of media. */
+/** What is wrong with the addresses of media. */
 export function mediaProblems(
   mediaUrls: readonly string[],
-  spelling: Spelling,
-  { fetchAllow }: Pick<Allowed, "fetchAllow">,
+  fieldNames: FieldNames,
+  { fetchAllow }: Pick<AllowedAddresses, "fetchAllow">,
 ): ErrorDetail[] {
   return mediaUrls.flatMap((url, index) => {
     const message = checkAddress(url, fetchAllow, "TB_FETCH_ALLOW");
-    return message === null ? [] : [{ path: spelling.mediaUrl(index), message }];
+    return message === null ? [] : [{ path: fieldNames.mediaUrl(index), message }];
   });
 }
 
-/** UTF-16 units, as in JavaScript and in what phones exchange. */
+/** Counts UTF-16 units, as JavaScript and phones do. */
 function checkMention({ start, length }: Mention, text: string): string | null {
   if (start + length <= text.length) return null;
   return `reaches from ${start} to ${start + length}; the text has ${text.length} UTF-16 units`;

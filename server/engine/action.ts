@@ -1,8 +1,9 @@
 /** Asks a provider to do what only some can (edit, react, type …), with a deadline, one command of a subject at a time. */
 
 import { ApiError } from "../core/error.ts";
-import type { InstanceId } from "../core/id.ts";
+import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { Actions } from "../providers/provider.ts";
+import { commitInTime } from "./commit.ts";
 import type { Deps } from "./deps.ts";
 
 /** A provider has this long for a command, in real milliseconds: a caller waits for the answer. */
@@ -59,5 +60,46 @@ async function inTime<Answer>(deps: Deps, abort: AbortController, ask: () => Pro
     throw new ApiError("PROVIDER_ERROR", "The provider failed to do it.");
   } finally {
     stop();
+  }
+}
+
+/** Orders of one message or chat at once, the one under way included; more are refused with a 503. */
+const ORDERS_MAX = 16;
+const BUSY_RETRY_AFTER_SECONDS = 5;
+/** How long it is tried to record what the phone did, in real milliseconds. */
+export const RECORD_MS_MAX = 10_000;
+
+/** A customer's message or chat by its id. */
+export interface ActionSubject {
+  customerId: CustomerId;
+  id: string;
+}
+
+/** Orders of one message or chat are done one after the other, each on what the one before it left. */
+export async function runInTurn<Value>(
+  { serial }: Pick<Deps, "serial">,
+  { customerId, id }: ActionSubject,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  const subject = `${customerId} ${id}`;
+  if (serial.count(subject) >= ORDERS_MAX) {
+    throw new ApiError("SERVICE_UNAVAILABLE", `${ORDERS_MAX} orders wait for ${id} already; try again later.`, {
+      retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
+    });
+  }
+  return serial.run(subject, work);
+}
+
+/** Does `record`; once the phone has done it (`isDone`), a store that is full is given time to take it. */
+export async function recordAction<Value>(
+  deps: Deps,
+  record: () => Promise<Value>,
+  isDone: () => boolean,
+): Promise<Value> {
+  try {
+    return await record();
+  } catch (error) {
+    if (!isDone()) throw error;
+    return commitInTime(deps, deps.clock.real() + RECORD_MS_MAX, record);
   }
 }

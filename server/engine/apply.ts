@@ -8,10 +8,8 @@ import { receiveGroup } from "./chats/groups.ts";
 import { receiveTyping } from "./chats/typing.ts";
 import { receiveOptOut } from "./contacts/opt-outs.ts";
 import type { Deps } from "./deps.ts";
-import { receiveReaction } from "./messages/react.ts";
 import { receiveReceipt } from "./messages/receipts.ts";
-import { receiveMessage } from "./messages/receive.ts";
-import { receiveAudioKept, receiveRevision } from "./messages/revisions.ts";
+import { receiveAudioKept, receiveMessage, receiveReaction, receiveRevision } from "./messages/receive.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
 type SignalHandler<Heard extends Signal> = (deps: Deps, instanceId: InstanceId, signal: Heard) => Promise<unknown>;

@@ -8,12 +8,14 @@ import { configure } from "../../test/support/deliver.ts";
 import { tell } from "../../test/support/webhooks.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { MessageId } from "../core/id.ts";
+import { newMessage } from "../core/new-message.ts";
 import { findAttempts } from "../store/deliveries.ts";
 import { findEvent, listEvents, listEventsOfMessage } from "../store/events.ts";
 import { findMessage } from "../store/messages.ts";
 import { StoreFull } from "../store/store.ts";
 import { accept } from "./messages/accept.ts";
-import { cancelSchedule, deleteMessage } from "./messages/revise.ts";
+import { deleteMessage } from "./messages/actions.ts";
+import { cancelSchedule } from "./messages/schedule.ts";
 import { Sweep } from "./sweep.ts";
 import { retryDelivery } from "./webhooks/redeliver.ts";
 
@@ -144,18 +146,14 @@ describe("TB_RETENTION", () => {
 
 /** Accepts a message that is scheduled for an hour from now. */
 async function send({ deps, customer, apiKey, clock }: TestContext, more: Partial<SendMessage> = {}) {
-  const { record } = await accept(deps, {
-    customerId: customer.id,
-    keyId: apiKey.id,
-    correlationId: "cor_1",
-    idempotencyKey: more.idempotencyKey ?? null,
-    body: {
-      to: "+15550100001",
-      content: { text: "forget me" },
-      ...more,
-      ...(more.idempotencyKey === undefined ? { scheduledAt: new Date(clock.now() + 3_600_000).toISOString() } : {}),
-    },
+  const requester = { customerId: customer.id, keyId: apiKey.id, correlationId: "cor_1" };
+  const message = newMessage(requester, {
+    to: "+15550100001",
+    content: { text: "forget me" },
+    ...more,
+    ...(more.idempotencyKey === undefined ? { scheduledAt: new Date(clock.now() + 3_600_000).toISOString() } : {}),
   });
+  const { record } = await accept(deps, message, more.idempotencyKey ?? null);
   return record.id as MessageId;
 }
 

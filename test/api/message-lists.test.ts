@@ -6,7 +6,7 @@ import type { Message as Listed } from "../../sdk/wire.ts";
 import { messageListRoutes } from "../../server/api/message-lists.ts";
 import type { MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
-import { deleteMessage } from "../../server/engine/messages/revise.ts";
+import { deleteMessage } from "../../server/engine/messages/actions.ts";
 import type { Operation } from "../../server/store/store.ts";
 import { commitAll, type Tenant } from "../support/context.ts";
 import { send, TO } from "../support/sending.ts";

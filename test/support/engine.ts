@@ -7,6 +7,7 @@ import type { EventType, MessageEventData, SendMessage } from "../../sdk/wire.ts
 import type { Clock } from "../../server/clock.ts";
 import type { MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
+import { newMessage } from "../../server/core/new-message.ts";
 import { SerialQueue } from "../../server/core/serial-queue.ts";
 import { apply } from "../../server/engine/apply.ts";
 import { OptOutCache } from "../../server/engine/contacts/opt-outs.ts";
@@ -254,13 +255,10 @@ export interface StageOptions {
 }
 
 async function sendTo(deps: Deps, made: TestContext, more: Partial<SendMessage>): Promise<MessageId> {
-  const { record } = await accept(deps, {
-    customerId: made.customer.id,
-    keyId: made.apiKey.id,
-    correlationId: `cor_${"0".repeat(32)}`,
-    idempotencyKey: more.idempotencyKey ?? null,
-    body: { to: "+15550100001", content: { text: "Hello" }, ...more },
-  });
+  const correlationId = `cor_${"0".repeat(32)}`;
+  const requester = { customerId: made.customer.id, keyId: made.apiKey.id, correlationId };
+  const message = newMessage(requester, { to: "+15550100001", content: { text: "Hello" }, ...more });
+  const { record } = await accept(deps, message, more.idempotencyKey ?? null);
   return record.id as MessageId;
 }
 

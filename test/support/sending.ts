@@ -6,6 +6,7 @@ import type { SendMessage } from "../../sdk/wire.ts";
 import type { Chat } from "../../server/core/chat.ts";
 import type { MessageId } from "../../server/core/id.ts";
 import type { Message } from "../../server/core/message.ts";
+import { newMessage } from "../../server/core/new-message.ts";
 import { newGroup } from "../../server/engine/chats/groups.ts";
 import { accept } from "../../server/engine/messages/accept.ts";
 import { findMessage } from "../../server/store/messages.ts";
@@ -25,13 +26,9 @@ export async function openContext(t: NodeTest, ...[options]: Parameters<typeof t
 /** Accepts what a tenant sends, and answers it as it is stored. */
 export async function send(made: TestContext, body: SendMessage, tenant: Tenant = made): Promise<Message> {
   const content = body.content ?? { text: "Hello" };
-  const { record } = await accept(made.deps, {
-    customerId: tenant.customer.id,
-    keyId: tenant.apiKey.id,
-    correlationId: CORRELATION,
-    idempotencyKey: body.idempotencyKey ?? null,
-    body: body.attachments === undefined ? { ...body, content } : body,
-  });
+  const requester = { customerId: tenant.customer.id, keyId: tenant.apiKey.id, correlationId: CORRELATION };
+  const wanted = newMessage(requester, body.attachments === undefined ? { ...body, content } : body);
+  const { record } = await accept(made.deps, wanted, body.idempotencyKey ?? null);
   const message = await findMessage(made.deps.store.db, record.id as MessageId);
   assert.ok(message !== null);
   return message;

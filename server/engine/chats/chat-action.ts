@@ -5,10 +5,9 @@ import { ApiError } from "../../core/error.ts";
 import type { GroupChange, GroupContext } from "../../core/group.ts";
 import type { ActionResult, Actions } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
-import { runAction } from "../action.ts";
+import { recordAction, runAction, runInTurn } from "../action.ts";
 import type { Deps } from "../deps.ts";
 import { idempotent } from "../idempotency.ts";
-import { recordAction, runInTurn } from "../messages/actions.ts";
 import { changedChat, regroupContext } from "./groups.ts";
 import { type ChatName, type ReadyChat, readyChat, requireChat } from "./require-chat.ts";
 

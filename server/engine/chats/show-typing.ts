@@ -2,8 +2,8 @@
 
 import type { TypingStatus } from "../../../sdk/wire.ts";
 import type { ChatId } from "../../core/id.ts";
+import { runInTurn } from "../action.ts";
 import type { Deps } from "../deps.ts";
-import { runInTurn } from "../messages/actions.ts";
 import { type ChatActionRequest, completeAction, requireImessage, runChatAction } from "./chat-action.ts";
 import type { ReadyChat } from "./require-chat.ts";
 import { TYPING_MS_MAX } from "./typing.ts";

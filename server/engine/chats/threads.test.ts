@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { commitAll } from "../../../test/support/context.ts";
 import { CORRELATION, chats, openContext, send, TO } from "../../../test/support/sending.ts";
+import { newMessage } from "../../core/new-message.ts";
 import { accept } from "../messages/accept.ts";
 import { prepareThread } from "./threads.ts";
 
@@ -90,13 +91,11 @@ describe("one-to-one threads appear by themselves", () => {
     const { customer, apiKey } = made;
     await accept(
       { ...made.deps, store: watched },
-      {
-        customerId: customer.id,
-        keyId: apiKey.id,
-        correlationId: CORRELATION,
-        idempotencyKey: null,
-        body: { to: TO, content: { text: "Hello" } },
-      },
+      newMessage(
+        { customerId: customer.id, keyId: apiKey.id, correlationId: CORRELATION },
+        { to: TO, content: { text: "Hello" } },
+      ),
+      null,
     );
     assert.deepEqual([units, reads], [[2], []]);
   });

@@ -5,6 +5,7 @@ import { type TestContext as NodeTest, test } from "node:test";
 import { type TestContext, testContext } from "../../../test/support/context.ts";
 import { inbound, ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
+import { newMessage } from "../../core/new-message.ts";
 import type { Availability, FocusState } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
 import { accept } from "../messages/accept.ts";
@@ -46,13 +47,8 @@ const hasCode = (code: string) => (error: unknown) => error instanceof ApiError 
 
 /** Both have written: `PEER`, and the customer, whose message was delivered. */
 async function converse({ deps, customer, apiKey, instance, number }: TestContext, peer = PEER): Promise<void> {
-  const { record } = await accept(deps, {
-    customerId: customer.id,
-    keyId: apiKey.id,
-    correlationId: `cor_${"0".repeat(32)}`,
-    idempotencyKey: null,
-    body: { to: peer, content: { text: "Hello" } },
-  });
+  const requester = { customerId: customer.id, keyId: apiKey.id, correlationId: `cor_${"0".repeat(32)}` };
+  const { record } = await accept(deps, newMessage(requester, { to: peer, content: { text: "Hello" } }), null);
   const { id } = record;
   await deps.store.commit([
     { op: "update", table: "messages", id, version: 1, set: { status: "delivered", dueAt: null } },

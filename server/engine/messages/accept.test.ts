@@ -6,6 +6,7 @@ import type { SendMessage } from "../../../sdk/wire.ts";
 import { type TestContext, testContext } from "../../../test/support/context.ts";
 import { configure } from "../../../test/support/deliver.ts";
 import type { MessageId } from "../../core/id.ts";
+import { newMessage } from "../../core/new-message.ts";
 import { listEventsOfMessage } from "../../store/events.ts";
 import { findMessage } from "../../store/messages.ts";
 import { StoreFull } from "../../store/store.ts";
@@ -22,8 +23,8 @@ const BODY: SendMessage = { to: "+15550100001", content: { text: "Hello" } };
 function send({ deps, customer, apiKey }: TestContext, more: Partial<SendMessage> = {}) {
   const correlationId = `cor_${"0".repeat(32)}`;
   const body = { ...BODY, ...more };
-  const idempotencyKey = more.idempotencyKey ?? null;
-  return accept(deps, { customerId: customer.id, keyId: apiKey.id, correlationId, idempotencyKey, body });
+  const requester = { customerId: customer.id, keyId: apiKey.id, correlationId };
+  return accept(deps, newMessage(requester, body), more.idempotencyKey ?? null);
 }
 
 const rows = async ({ deps }: TestContext, table: "messages" | "events" | "deliveries") =>

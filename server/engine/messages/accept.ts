@@ -1,78 +1,250 @@
-/** Accepts messages: each is committed with its first event before anybody is told that it was accepted. */
+/** Accepts messages: checks what only the records and the clock can tell, then commits the message with its first event before the caller gets a response. */
 
-import type { AcceptedCarousel, AcceptedMessage, SendCarousel, SendMessage } from "../../../sdk/wire.ts";
+import type { AcceptedCarousel, AcceptedMessage } from "../../../sdk/wire.ts";
 import { isGroupId } from "../../core/chat.ts";
-import type { CustomerId, KeyId, MessageId } from "../../core/id.ts";
-import type { Message } from "../../core/message.ts";
+import { ApiError, invalidFields } from "../../core/error.ts";
+import type { MessageId } from "../../core/id.ts";
+import { type Message, messageTypeOf, NEW_MESSAGE, pairOf } from "../../core/message.ts";
+import { begin } from "../../core/message-lifecycle.ts";
 import { acceptedCarouselRecord, acceptedRecord } from "../../core/message-record.ts";
-import { type Understood, understandCarousel, understandMessage, type Wanted } from "../../core/new-message.ts";
-import { duplicateThread, retryDuplicateThread } from "../chats/threads.ts";
+import { type NewMessage, problemsOf, requestedFields } from "../../core/new-message.ts";
+import { parseAddress } from "../../core/phone.ts";
+import { findMessageOf } from "../../store/messages.ts";
+import type { Operation } from "../../store/store.ts";
+import { type AttachmentOwner, attach, type PreparedAttachments } from "../attachments/attach.ts";
+import { duplicateThread, type PreparedChat, prepareThread, retryDuplicateThread } from "../chats/threads.ts";
 import { ensureContact } from "../contacts/contacts.ts";
-import type { Deps } from "../deps.ts";
+import { isOptedOut } from "../contacts/opt-outs.ts";
+import { changeContext, type Deps } from "../deps.ts";
 import { idempotent } from "../idempotency.ts";
-import { reread } from "./change-message.ts";
-import { type Draft, draft } from "./draft.ts";
-import { DEFAULT_PREFERENCE } from "./recipient.ts";
-
-/** A request to send, and on whose behalf. */
-export interface Sending<Body = SendMessage> {
-  customerId: CustomerId;
-  keyId: KeyId;
-  correlationId: string;
-  idempotencyKey: string | null;
-  body: Body;
-}
-
-/** What was accepted; `repeated` when an earlier request with the same idempotency key had done it. */
-export interface Accepted<Record_ = AcceptedMessage> {
-  repeated: boolean;
-  record: Record_;
-}
+import { chooseOn } from "../routing/route.ts";
+import { reread } from "./find.ts";
+import {
+  channelsFor,
+  DEFAULT_PREFERENCE,
+  type Recipient,
+  reasonFor,
+  recipientOf,
+  requireRecipient,
+} from "./recipient.ts";
+import { scheduleOf } from "./schedule.ts";
 
 /**
- * Accepts a message. When it resolves, message and event are on disk. Throws an `ApiError` for what is refused; a repeat of an
- * idempotency key answers the first message as it now is.
+ * Accepts a message. When it resolves, message and event are on disk. If an earlier request with the same idempotency key
+ * was accepted, `repeated` is true and `record` is the current state of the message created by that request. Throws an
+ * `ApiError` for a message that cannot be accepted.
  */
-export async function accept(deps: Deps, sending: Sending): Promise<Accepted> {
-  const understood = understandMessage(sending.body);
-  const { repeated, message } = await acceptOnce(deps, "POST /v1/messages", sending, understood);
-  return { repeated, record: acceptedRecord(message) };
+export async function accept(
+  deps: Deps,
+  message: NewMessage,
+  idempotencyKey: string | null,
+): Promise<{ repeated: boolean; record: AcceptedMessage }> {
+  const { repeated, accepted } = await acceptOnce(deps, "POST /v1/messages", message, idempotencyKey);
+  return { repeated, record: acceptedRecord(accepted) };
 }
 
 /** Accepts a carousel, as `accept` does a message. */
-export async function acceptCarousel(deps: Deps, sending: Sending<SendCarousel>): Promise<Accepted<AcceptedCarousel>> {
-  const understood = understandCarousel(sending.body);
-  const { repeated, message } = await acceptOnce(deps, "POST /v1/messages/carousel", sending, understood);
-  return { repeated, record: acceptedCarouselRecord(message) };
+export async function acceptCarousel(
+  deps: Deps,
+  message: NewMessage,
+  idempotencyKey: string | null,
+): Promise<{ repeated: boolean; record: AcceptedCarousel }> {
+  const { repeated, accepted } = await acceptOnce(deps, "POST /v1/messages/carousel", message, idempotencyKey);
+  return { repeated, record: acceptedCarouselRecord(accepted) };
 }
 
 async function acceptOnce(
   deps: Deps,
   route: string,
-  sending: Sending<unknown>,
-  { wanted, spelling }: Understood,
-): Promise<{ repeated: boolean; message: Message }> {
-  const { customerId, keyId, correlationId, idempotencyKey: key } = sending;
-  const command = { key, customerId, route, body: withDefaults(wanted) };
+  message: NewMessage,
+  key: string | null,
+): Promise<{ repeated: boolean; accepted: Message }> {
+  const { customerId } = message;
+  const request = { key, customerId, route, body: withDefaults(message) };
   const work = async () => {
-    const drafted = await draft(deps, { customerId, keyId, correlationId, wanted, spelling });
-    if (wanted.createContact === true) await addContact(deps, drafted);
-    return { unit: drafted.operations, value: drafted, result: drafted.message.id };
+    const checked = await checkMessage(deps, message);
+    if (message.createContact === true) await addContact(deps, checked);
+    return { unit: checked.operations, value: checked, result: checked.message.id };
   };
-  const commanded = await retryDuplicateThread(() => idempotent(deps, command, work, duplicateThread));
-  if (!commanded.repeated) {
-    commanded.value.committed();
-    return { repeated: false, message: commanded.value.message };
-  }
-  return { repeated: true, message: await reread(deps, commanded.result as MessageId) };
+  const result = await retryDuplicateThread(() => idempotent(deps, request, work, duplicateThread));
+  if (result.repeated) return { repeated: true, accepted: await reread(deps, result.result as MessageId) };
+  result.value.committed();
+  return { repeated: false, accepted: result.value.message };
 }
 
-/** What is wanted as it counts for idempotency: with the defaults that routing has. */
-function withDefaults(wanted: Wanted): unknown {
-  return { ...wanted, routing: { preference: DEFAULT_PREFERENCE, fallback: true, ...wanted.routing } };
+/** The request as idempotency compares it: with the defaults of routing. */
+function withDefaults(message: NewMessage): unknown {
+  const fields = requestedFields(message);
+  return { ...fields, routing: { preference: DEFAULT_PREFERENCE, fallback: true, ...fields.routing } };
 }
 
-/** A group is no contact. */
-async function addContact(deps: Deps, { message }: Draft): Promise<void> {
+/** Adds the recipient to the customer's contacts, unless it is a group. */
+async function addContact(deps: Deps, { message }: CheckedMessage): Promise<void> {
   if (!isGroupId(message.to)) await ensureContact(deps, message.customerId, message.to);
+}
+
+/** A message that can be accepted: `operations` commit it as a whole, or nothing of it. */
+export interface CheckedMessage {
+  message: Message;
+  recipient: Recipient;
+  /** Why it goes by its channel and instance. */
+  reason: string;
+  /**
+   * Create the thread if it is new, then the message, its files and its first event. The store may refuse them as a
+   * duplicate because of the thread: throw `duplicateThread()` then, inside `retryDuplicateThread`.
+   */
+  operations: Operation[];
+  /** To be called once the operations are on disk: a message that is due is sent at once. */
+  committed(): void;
+}
+
+/** Checks a new message and makes its record. Commits nothing. Throws an `ApiError` for a message that cannot be accepted. */
+export async function checkMessage(deps: Deps, wanted: NewMessage): Promise<CheckedMessage> {
+  const { customerId, correlationId, keyId } = wanted;
+  const { generation } = deps.threadCache;
+  const context = changeContext(deps);
+  const messageId = wanted.messageId ?? deps.newId("msg");
+  const coded = codedRefusals(wanted, context.now);
+  const files = checkFields(deps, { customerId, messageId }, wanted, coded);
+  const scheduledAt = scheduleOf(wanted.scheduledAt, context.now);
+  const recipient = await recipientOf(deps, wanted);
+  const [channel, ...channelsLeft] = channelsFor(recipient, wanted);
+  await requireNoOptOut(deps, recipient);
+  const { number, to, chat, plan } = recipient;
+  const chosen = chooseOn(deps, plan, channel);
+  if (chosen === null) throw new Error(`${channel} is usable, and no instance has it`);
+  const thread: PreparedChat =
+    chat === null
+      ? await prepareThread(deps, {
+          customerId,
+          from: number.address,
+          contact: to,
+          channel,
+          instanceId: number.instanceId,
+        })
+      : { chat, make: [] };
+  const reason = reasonFor(recipient, wanted, channel, chosen);
+  const change = begin(
+    {
+      ...NEW_MESSAGE,
+      ...contentOf(wanted),
+      attachments: files.attachments,
+      ...timesOf(deps, wanted, scheduledAt, context.now),
+      id: messageId,
+      customerId,
+      keyId,
+      from: number.address,
+      to,
+      channel,
+      channelsLeft,
+      chatId: thread.chat.id,
+      replyTo: wanted.replyTo === undefined ? null : await requireReplied(deps, thread, wanted.replyTo),
+      payment: wanted.payment ?? null,
+      correlationId,
+      instanceId: chosen.instanceId,
+    },
+    [reason, recipient.sender].filter((part) => part !== null).join("; "),
+    context,
+  );
+  const { message } = change;
+  const insert: Operation = { op: "insert", table: "messages", record: message };
+  const events = change.events.map((event): Operation => ({ op: "event", event, callbackUrl: message.callbackUrl }));
+  const operations = [...thread.make, insert, ...files.operations, ...events];
+  return { message, recipient, reason, operations, committed: () => committed(deps, message, thread, generation) };
+}
+
+function committed(deps: Deps, message: Message, { chat, make }: PreparedChat, generation: number): void {
+  if (make.length > 0 && generation === deps.threadCache.generation) deps.threadCache.keep(chat);
+  deps.observer.accepted();
+  if (message.scheduledAt !== null) return;
+  deps.threadCache.senders.noteMessage(message.customerId, message.to, message.from);
+  deps.messageCache.keep(message);
+  deps.wake.messages([message.instanceId], pairOf(message));
+}
+
+const NO_FILES: PreparedAttachments = { attachments: [], operations: [] };
+
+/** Refusals of the fields that have an error code of their own. */
+function codedRefusals({ to, scheduledAt }: NewMessage, now: number): ApiError[] {
+  const checks = [() => scheduleOf(scheduledAt, now), () => (to === undefined ? null : requireRecipient(to))];
+  return checks.flatMap((check) => {
+    try {
+      check();
+      return [];
+    } catch (error) {
+      if (error instanceof ApiError) return [error];
+      throw error;
+    }
+  });
+}
+
+/** Checks the fields and prepares the attachments. Throws one 400 that names every field which is wrong by itself. */
+function checkFields(
+  deps: Deps,
+  owner: AttachmentOwner,
+  wanted: NewMessage,
+  coded: readonly ApiError[],
+): PreparedAttachments {
+  const { attachments } = wanted;
+  const problems = problemsOf(wanted, deps.settings);
+  let files = NO_FILES;
+  if (attachments !== undefined) {
+    try {
+      files = attach(deps, owner, attachments);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.details === undefined) throw error;
+      problems.push(...error.details);
+    }
+  }
+  const all = [...problems, ...coded.flatMap(({ details = [] }) => details)];
+  if (problems.length > 0) throw invalidFields(all);
+  const [first] = coded;
+  if (first !== undefined) throw new ApiError(first.code, first.message, { details: all });
+  return files;
+}
+
+/** The properties of the message that the recipient sees, and those that the caller gets back as they were given. */
+function contentOf(wanted: NewMessage) {
+  const { content = {}, mentions = [] } = wanted;
+  return {
+    text: content.text ?? null,
+    mediaUrls: content.mediaUrls ?? [],
+    messageType: messageTypeOf(content.mediaUrls ?? [], wanted.attachments ?? []),
+    effect: wanted.effect ?? null,
+    mentions: mentions.map((one) => ({ ...one, address: parseAddress(one.address)?.address ?? one.address })),
+    metadata: wanted.metadata ?? null,
+    externalMessageId: wanted.externalMessageId ?? null,
+    callbackUrl: wanted.callbackUrl ?? null,
+  };
+}
+
+/** When the message is sent, falls back and expires. */
+function timesOf({ settings }: Deps, { routing = {} }: NewMessage, scheduledAt: number | null, now: number) {
+  const { fallback = true, fallbackAfterSeconds: afterSeconds } = routing;
+  return {
+    fallback,
+    fallbackAfterMs: afterSeconds === undefined ? settings.fallbackAfterMs : afterSeconds * 1_000,
+    scheduledAt,
+    dueAt: scheduledAt ?? now,
+    expiresAt: scheduledAt === null ? now + settings.messageTtlMs : null,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** Throws `RECIPIENT_OPTED_OUT`. A group has no opt-outs: everybody in it gets each message. */
+async function requireNoOptOut(deps: Deps, { number, to, isGroup }: Recipient): Promise<void> {
+  if (isGroup || !(await isOptedOut(deps, number.address, to))) return;
+  throw new ApiError(
+    "RECIPIENT_OPTED_OUT",
+    `${to} does not want messages from ${number.address}; see GET /v1/opt-outs.`,
+  );
+}
+
+/** The message that the new one replies to. Throws `REPLY_NOT_FOUND` unless it is in the same conversation and not deleted. */
+async function requireReplied(deps: Deps, { chat }: PreparedChat, replyTo: string): Promise<MessageId> {
+  const target = await findMessageOf(deps.store.db, chat.customerId, replyTo);
+  if (target !== null && target.deletedAt === null && target.chatId === chat.id) return target.id;
+  const message = `there is no message ${replyTo.slice(0, 100)} in this conversation`;
+  throw new ApiError("REPLY_NOT_FOUND", `replyTo: ${message}.`, { details: [{ path: "replyTo", message }] });
 }

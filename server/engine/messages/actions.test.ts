@@ -10,8 +10,7 @@ import type { Target } from "../../providers/provider.ts";
 import { StoreFull } from "../../store/store.ts";
 import { apply } from "../apply.ts";
 import type { Deps } from "../deps.ts";
-import { editMessage, reactTo, unsendMessage } from "./actions.ts";
-import { deleteMessage } from "./revise.ts";
+import { deleteMessage, editMessage, reactTo, unsendMessage } from "./actions.ts";
 
 async function delivered(stage: EngineStage): Promise<MessageId> {
   const id = await stage.send();

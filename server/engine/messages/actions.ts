@@ -4,34 +4,26 @@ import { REACTIONS } from "../../../sdk/wire.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import type { CustomerId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
-import { unsend } from "../../core/message-lifecycle.ts";
+import { cancel, erase, retry, unsend } from "../../core/message-lifecycle.ts";
 import { edit, failEdit } from "../../core/message-revision.ts";
 import { type ParsedReaction, parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
 import type { ActionResult, Target } from "../../providers/provider.ts";
 import { findChat } from "../../store/chats.ts";
-import { runAction } from "../action.ts";
+import { findMessageOf } from "../../store/messages.ts";
+import type { Operation } from "../../store/store.ts";
+import { type ActionSubject, RECORD_MS_MAX, recordAction, runAction, runInTurn } from "../action.ts";
 import { conversationOf } from "../chats/conversation.ts";
 import { prepareThread } from "../chats/threads.ts";
 import { commitInTime } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { idempotent } from "../idempotency.ts";
-import { changeMessage, reread, transactionOf } from "./change-message.ts";
-import { requireMessage } from "./revise.ts";
-
-/** Orders of one message or chat at once, the one under way included; more are refused with a 503. */
-const ORDERS_MAX = 16;
-const BUSY_RETRY_AFTER_SECONDS = 5;
-/** How long it is tried to record what the phone did, in real milliseconds. */
-const RECORD_MS_MAX = 10_000;
+import { planOf, wayNow } from "../routing/route.ts";
+import { changeMessage, transactionOf } from "./change-message.ts";
+import { requireMessage, reread } from "./find.ts";
+import { isStranded } from "./prepare.ts";
 
 /** What is ordered of a message, in words. */
 type Order = "edited" | "unsent" | "reacted to";
-
-/** A customer's message or chat by its id. */
-export interface ActionSubject {
-  customerId: CustomerId;
-  id: string;
-}
 
 /**
  * Gives a message of the customer's another text, on the recipient's phone and here, and answers it. `forOldPhones` is
@@ -146,21 +138,6 @@ function requireSendable({ providers }: Deps, { id, instanceId }: Message, { nam
   throw new ApiError("CHANNEL_NOT_SUPPORTED", `type: ${message}.`, { details: [{ path: "type", message }] });
 }
 
-/** Orders of one message or chat are done one after the other, each on what the one before it left. */
-export async function runInTurn<Value>(
-  { serial }: Pick<Deps, "serial">,
-  { customerId, id }: ActionSubject,
-  work: () => Promise<Value>,
-): Promise<Value> {
-  const subject = `${customerId} ${id}`;
-  if (serial.count(subject) >= ORDERS_MAX) {
-    throw new ApiError("SERVICE_UNAVAILABLE", `${ORDERS_MAX} orders wait for ${id} already; try again later.`, {
-      retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
-    });
-  }
-  return serial.run(subject, work);
-}
-
 /** Statuses in which a message is on its recipient's phone, or on its way there; of an inbound one, on ours. */
 const ON_PHONE: readonly Message["status"][] = ["sent", "delivered", "read", "received"];
 
@@ -201,16 +178,78 @@ function requireDone(ordered: ActionResult, id: string): void {
   if (!ordered.done) throw new ApiError("PROVIDER_ERROR", `The provider refused it for ${id}: ${ordered.reason}.`);
 }
 
-/** Does `record`; once the phone has done it (`isDone`), a store that is full is given time to take it. */
-export async function recordAction<Value>(
-  deps: Deps,
-  record: () => Promise<Value>,
-  isDone: () => boolean,
-): Promise<Value> {
-  try {
-    return await record();
-  } catch (error) {
-    if (!isDone()) throw error;
-    return commitInTime(deps, deps.clock.real() + RECORD_MS_MAX, record);
+/** What a retry needs to know beside the message. */
+export interface Retrying {
+  customerId: CustomerId;
+  id: string;
+  mayDuplicate: boolean;
+  idempotencyKey: string | null;
+}
+
+/** Queues a failed message again and answers it. `repeated` when its idempotency key had done it before. */
+export async function retryMessage(deps: Deps, retrying: Retrying): Promise<{ repeated: boolean; message: Message }> {
+  const { customerId, id, mayDuplicate, idempotencyKey: key } = retrying;
+  const command = { key, customerId, route: `POST /v1/messages/${id}/retry`, body: { mayDuplicate } };
+  const commanded = await idempotent(deps, command, async () => {
+    const message = await requireMessage(deps, customerId, id);
+    if (message.errorCode === "OUTCOME_UNKNOWN" && !mayDuplicate) {
+      throw new ApiError(
+        "OUTCOME_UNKNOWN",
+        `${id} may have been sent; to send it all the same, retry with {"mayDuplicate":true}.`,
+      );
+    }
+    if (message.payment !== null && message.status === "failed") {
+      throw new ApiError(
+        "INVALID_STATUS",
+        `${id} asks for the payment ${message.payment.id}, which ended when it failed; make a new payment request.`,
+      );
+    }
+    await requireRest(deps, message);
+    const way = wayNow(deps, await planOf(deps, message), message);
+    const change = retry(message, way, deps.settings.messageTtlMs, changeContext(deps));
+    if (change === null)
+      throw new ApiError(
+        "INVALID_STATUS",
+        `${id} is ${message.status}; only a failed message, or one that was sent without its files, can be retried.`,
+      );
+    return { unit: transactionOf(message, change), value: change.message, result: id };
+  });
+  if (!commanded.repeated) {
+    deps.wake.messages([commanded.value.instanceId]);
+    return { repeated: false, message: commanded.value };
   }
+  return { repeated: true, message: await reread(deps, commanded.result as MessageId) };
+}
+
+/** Of a message of which a part was sent the rest can be sent by the same account alone: throws 400 where that is gone. */
+async function requireRest(deps: Deps, message: Message): Promise<void> {
+  if (message.sentPart === null) return;
+  const connection = deps.connections.of(message.instanceId);
+  const isGone = (await deps.configCache.instance(message.instanceId)) === null;
+  if (!isGone && (connection === null || !isStranded(message, connection))) return;
+  const words = `${message.sentPart.what} of ${message.id} was sent by an account that is not connected any more`;
+  throw new ApiError("INVALID_STATUS", `${words}, and no other can send the rest; send the files as a new message.`);
+}
+
+/** Statuses in which a message is under way: it cannot be deleted then. */
+const UNDER_WAY: readonly Message["status"][] = ["queued", "pending"];
+
+/** Deletes a message softly: a scheduled one is cancelled first, its text, media and files are erased. */
+export async function deleteMessage(deps: Deps, customerId: CustomerId, id: string): Promise<void> {
+  const message = await findMessageOf(deps.store.db, customerId, id);
+  if (message === null) throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
+  await changeMessage(deps, message, (fresh) => {
+    if (fresh.deletedAt !== null) throw new ApiError("ALREADY_DELETED", `${id} is deleted already.`);
+    if (UNDER_WAY.includes(fresh.status)) {
+      throw new ApiError(
+        "INVALID_STATUS",
+        `${id} is ${fresh.status}; it can be deleted once it was sent or has failed.`,
+      );
+    }
+    const told = changeContext(deps);
+    const cancelled = cancel(fresh, told);
+    const erased = erase(cancelled?.message ?? fresh, told);
+    const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: fresh.id } }];
+    return { message: erased.message, events: [...(cancelled?.events ?? []), ...erased.events], also };
+  });
 }

@@ -1,14 +1,13 @@
 /** Commits one change to a message: its new state, its events and their deliveries, in one unit. */
 
-import { ApiError } from "../../core/error.ts";
-import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { Change } from "../../core/message-lifecycle.ts";
-import { findMessage } from "../../store/messages.ts";
+import type { Provider } from "../../providers/provider.ts";
 import type { Operation, Transaction } from "../../store/store.ts";
 import { change, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import { failedWith } from "../payments/payments.ts";
+import { reread } from "./find.ts";
 
 /** The unit that leads from `before` to the change's message, with its events and whatever else belongs to it. */
 export function transactionOf(
@@ -19,13 +18,6 @@ export function transactionOf(
   const set = difference(before, message);
   const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: message.callbackUrl }));
   return [{ op: "update", table: "messages", id: before.id, version: before.version, set }, ...told, ...also];
-}
-
-/** The message is not there any more: its customer's sandbox was reset. Nothing is left to be done for it. */
-export class MessageGone extends ApiError {
-  constructor(id: MessageId) {
-    super("NOT_FOUND", `The message ${id} is gone.`);
-  }
 }
 
 /** What a decision about a message comes to: its change, and what else is committed with it. Null changes nothing. */
@@ -67,10 +59,23 @@ async function alsoFails(deps: Deps, before: Message, after: Message): Promise<O
   return after.status === "failed" && before.status !== "failed" ? failedWith(deps, after) : [];
 }
 
-/** A message that there must be, as it is stored. Throws where it is gone. */
-export async function reread(deps: Deps, id: MessageId): Promise<Message> {
-  const message = await findMessage(deps.store.db, id);
-  if (message !== null) return message;
-  deps.messageCache.forget(id);
-  throw new MessageGone(id);
+/** Length of a lease in real milliseconds (design: 45 s). What takes longer is cut off before, or leases anew. */
+export const LEASE_MS = 45_000;
+/** How much longer than the hand-over its lease is, in real milliseconds: its outcome is to be written within it. */
+const WRITING_MS = 5_000;
+
+/** Length of the lease of a message that is being handed to a provider, in real milliseconds. */
+export function attemptLeaseMs({ capabilities }: Provider): number {
+  return capabilities.sendTimeoutMs + WRITING_MS;
+}
+
+/** Whether the lease that was taken is still the message's; one that waited its turn for too long has lost it. */
+export function hasLease(message: Message, leased: Message): boolean {
+  return message.claimedUntil !== null && message.claimedUntil === leased.claimedUntil;
+}
+
+/** Nothing to do after all: the lease is given back, where it still is the one that was taken. */
+export function releaseLease(message: Message, leased: Message): MessageDecision {
+  if (!hasLease(message, leased)) return null;
+  return { message: { ...message, claimedUntil: null }, events: [] };
 }

@@ -4,10 +4,13 @@ import type { FallbackReason } from "../../../sdk/wire.ts";
 import type { Message } from "../../core/message.ts";
 import {
   becomeUnknown,
+  type Change,
   type ChangeContext,
   climb,
   defer,
   type FailureCause,
+  fail,
+  fallBack,
   sendInPart,
 } from "../../core/message-lifecycle.ts";
 import { withPart, wordsOfParts } from "../../core/message-parts.ts";
@@ -18,10 +21,9 @@ import { type Outcome, type Provider, restOf } from "../../providers/provider.ts
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { chooseOn, planOf, type RoutePlan } from "../routing/route.ts";
+import { chooseOn, nextChannel, planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
-import { giveUp } from "./give-up.ts";
-import { referenceTurn } from "./references.ts";
+import { referenceTurn } from "./find.ts";
 
 /** Commits what `provider` said of a hand-over, then or asked for it later. Answers the message as it then stands. */
 export async function conclude(deps: Deps, provider: Provider, handed: Message, outcome: Outcome): Promise<Message> {
@@ -157,4 +159,22 @@ function refusal(outcome: Rejected): [FallbackReason, FailureCause] {
     return ["NOT_REACHABLE", { code: "NO_CHANNEL_AVAILABLE", message: reason, providerErrorCode: code }];
   }
   return ["REJECTED", { code: "REJECTED", message: reason, providerErrorCode: code }];
+}
+
+/**
+ * The change of a message whose channel is given up for `reason`. `cause` is what it fails
+ * with when no channel is left. Null when it had already ended otherwise.
+ */
+export function giveUp(
+  deps: Deps,
+  plan: RoutePlan,
+  message: Message,
+  reason: FallbackReason,
+  cause: FailureCause,
+): Change | null {
+  const told = changeContext(deps);
+  const next = nextChannel(deps, plan, message);
+  if (next === null) return fail(message, cause, told);
+  const { channel, chosen } = next;
+  return fallBack(message, { channel, ...wayOf(chosen) }, reason, deps.settings.messageTtlMs, told);
 }

@@ -11,14 +11,18 @@ import { changeContext, type Deps } from "../deps.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
 import { PausedLanes } from "../routing/paused-lanes.ts";
 import { nextChannel, planOf, type RoutePlan, wayNow } from "../routing/route.ts";
-import { changeMessage, type MessageDecision, MessageGone } from "./change-message.ts";
-import { conclude } from "./conclude.ts";
-import { giveUp } from "./give-up.ts";
-import { Interrupted } from "./interrupted.ts";
-import { attemptLeaseMs, hasLease, LEASE_MS, releaseLease } from "./lease.ts";
-import { outbound } from "./outbound.ts";
-import { failsAsStranded, failsAsUnwanted, giveBack, type Hand, makeReady, type Ready } from "./ready.ts";
-import { reconcile } from "./reconcile.ts";
+import {
+  attemptLeaseMs,
+  changeMessage,
+  hasLease,
+  LEASE_MS,
+  type MessageDecision,
+  releaseLease,
+} from "./change-message.ts";
+import { conclude, giveUp } from "./conclude.ts";
+import { MessageGone } from "./find.ts";
+import { failsAsStranded, failsAsUnwanted, giveBack, type Hand, makeReady, outbound, type Ready } from "./prepare.ts";
+import { Interrupted, reconcile } from "./reconcile.ts";
 
 /** Messages at once that have a permit, all instances together. */
 const HAND_OVERS_AT_ONCE_MAX = 256;

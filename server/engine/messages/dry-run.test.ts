@@ -7,7 +7,7 @@ import { type Carriers, carriersOn, SMS_FIRST } from "../../../test/support/carr
 import { NOT_REACHABLE, ScriptedProvider } from "../../../test/support/provider.ts";
 import { groupFor } from "../../../test/support/sending.ts";
 import { PNG } from "../../../test/support/shapes.ts";
-import { understandMessage } from "../../core/new-message.ts";
+import { newMessage } from "../../core/new-message.ts";
 import { TABLES } from "../../store/schema.ts";
 import { AvailabilityLookups } from "../contacts/availability.ts";
 import { setQuietHours } from "../routing/quiet-hours.ts";
@@ -18,9 +18,9 @@ const TO = "+15550100001";
 async function rehearse(carriers: Carriers, more: Partial<SendMessage> = {}): Promise<DryRun> {
   const { stage } = carriers;
   const { deps } = stage.life;
-  const owner = { customerId: stage.customer.id, keyId: stage.apiKey.id, correlationId: `cor_${"0".repeat(32)}` };
+  const requester = { customerId: stage.customer.id, keyId: stage.apiKey.id, correlationId: `cor_${"0".repeat(32)}` };
   const body = { content: { text: "Hello" }, ...(more.chatId === undefined ? { to: TO } : {}), ...more };
-  return dryRun(deps, new AvailabilityLookups(deps), owner, understandMessage(body));
+  return dryRun(deps, new AvailabilityLookups(deps), newMessage(requester, body));
 }
 
 /** A Mac and two carriers that the same route names. */

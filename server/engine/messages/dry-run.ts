@@ -3,35 +3,27 @@
 import { CHANNELS, type Channel, type DryRun, type PlannedHop } from "../../../sdk/wire.ts";
 import { isoOrNull } from "../../core/instant.ts";
 import type { Message } from "../../core/message.ts";
-import type { Understood, Wanted } from "../../core/new-message.ts";
+import type { NewMessage } from "../../core/new-message.ts";
 import { type Candidate, type Chosen, wayOf } from "../../core/routing.ts";
 import { segmentsOf } from "../../core/segment.ts";
 import type { AvailabilityLookups } from "../contacts/availability.ts";
 import type { Deps } from "../deps.ts";
 import { quietFor } from "../routing/quiet-hours.ts";
 import { chooseOn } from "../routing/route.ts";
-import { type Draft, draft, type Sending } from "./draft.ts";
-
-/** On whose behalf. */
-export type Owner = Pick<Sending, "customerId" | "keyId" | "correlationId">;
+import { type CheckedMessage, checkMessage } from "./accept.ts";
 
 /**
- * What would become of a message: by which channel and instance it would go and why, every way considered, its segments
- * as an SMS, and what holds it back. Throws what sending it would throw. What a provider says of the recipient is a hint:
- * where there is none, or it is out of date, a channel may be given up all the same.
+ * Says what would become of a message if it were sent: its channel and instance with the reason, every other channel and
+ * instance that was considered, its segments as an SMS, and what would delay it. Throws what sending it would throw. The
+ * provider's answer about the recipient is only a hint: a channel may be given up although the dry run expects it to work.
  */
-export async function dryRun(
-  deps: Deps,
-  inquiries: AvailabilityLookups,
-  owner: Owner,
-  { wanted, spelling }: Understood,
-): Promise<DryRun> {
-  const drafted = await draft(deps, { ...owner, wanted, spelling });
-  const { message, recipient } = drafted;
-  const absent = await isKnownAbsent(inquiries, drafted);
-  const planned = routeOf(message).flatMap((channel) => waysOn(deps, drafted, channel, absent));
+export async function dryRun(deps: Deps, lookups: AvailabilityLookups, wanted: NewMessage): Promise<DryRun> {
+  const checked = await checkMessage(deps, wanted);
+  const { message, recipient } = checked;
+  const absent = await isKnownAbsent(lookups, checked);
+  const planned = routeOf(message).flatMap((channel) => waysOn(deps, checked, channel, absent));
   const others = CHANNELS.filter((channel) => !routeOf(message).includes(channel));
-  const hops = [...planned, ...others.map((channel) => leftOut(drafted, wanted, channel))];
+  const hops = [...planned, ...others.map((channel) => leftOut(checked, wanted, channel))];
   const chosen = hops.find(({ usable }) => usable);
   const canBeSms = hops.some(({ channel, usable }) => channel === "sms" && usable);
   const text = canBeSms ? message.text : null;
@@ -55,14 +47,14 @@ function routeOf({ channel, channelsLeft }: Message): Channel[] {
 }
 
 /** Whether the recipient is not on iMessage as far as its provider knows: then that channel is given up at the hand-over. */
-async function isKnownAbsent(inquiries: AvailabilityLookups, { message, recipient }: Draft): Promise<boolean> {
+async function isKnownAbsent(lookups: AvailabilityLookups, { message, recipient }: CheckedMessage): Promise<boolean> {
   if (recipient.isGroup || !routeOf(message).includes("imessage")) return false;
-  return (await inquiries.imessage(recipient.number, message.to)) === false;
+  return (await lookups.imessage(recipient.number, message.to)) === false;
 }
 
 /** The instances of a channel that the message tries, or would if nothing stood against it. */
-function waysOn(deps: Deps, drafted: Draft, channel: Channel, absent: boolean): PlannedHop[] {
-  const { message, recipient } = drafted;
+function waysOn(deps: Deps, checked: CheckedMessage, channel: Channel, absent: boolean): PlannedHop[] {
+  const { message, recipient } = checked;
   const chosen = chooseOn(deps, recipient.plan, channel);
   if (chosen === null) return [];
   return recipient.plan.on(channel).map((candidate) => {
@@ -71,7 +63,7 @@ function waysOn(deps: Deps, drafted: Draft, channel: Channel, absent: boolean): 
     const against = obstacle(message, channel, absent) ?? (isPassedOver ? isDown(candidate) : null);
     if (against !== null) return { channel, instanceId, usable: false, reason: against };
     if (instanceId === chosen.instanceId)
-      return { channel, instanceId, usable: true, reason: why(drafted, channel, chosen, absent) };
+      return { channel, instanceId, usable: true, reason: why(checked, channel, chosen, absent) };
     if (!deps.connections.isUp(deps, instanceId))
       return { channel, instanceId, usable: false, reason: isDown(candidate) };
     return { channel, instanceId, usable: true, reason: next(candidate, chosen) };
@@ -92,8 +84,8 @@ function isDown({ name }: Candidate): string {
 }
 
 /** Why by this instance: of the first channel in the words of the timeline. */
-function why({ message, way }: Draft, channel: Channel, chosen: Chosen, absent: boolean): string {
-  if (channel === message.channel) return way;
+function why({ message, reason }: CheckedMessage, channel: Channel, chosen: Chosen, absent: boolean): string {
+  if (channel === message.channel) return reason;
   const before = routeOf(message).slice(0, routeOf(message).indexOf(channel));
   const given = absent && before.every((one) => one === "imessage") ? "as imessage would be given up" : null;
   return `${channel} ${given ?? `should ${before.join(" and ")} be given up`}, by ${wayOf(chosen).way}`;
@@ -104,7 +96,7 @@ function next({ name, because }: Candidate, chosen: Chosen): string {
 }
 
 /** A channel that the message does not try. */
-function leftOut({ message, recipient }: Draft, { routing }: Wanted, channel: Channel): PlannedHop {
+function leftOut({ message, recipient }: CheckedMessage, { routing }: NewMessage, channel: Channel): PlannedHop {
   const none = { channel, instanceId: null, usable: false };
   if (routing?.preference?.includes(channel) === false)
     return { ...none, reason: "routing.preference does not name it" };

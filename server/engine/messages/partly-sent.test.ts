@@ -17,7 +17,7 @@ import {
 import type { MessageId } from "../../core/id.ts";
 import type { NotAccepted, Outcome } from "../../providers/provider.ts";
 import { deleteInstance, updateInstance } from "../instances/instances.ts";
-import { retryMessage } from "./revise.ts";
+import { retryMessage } from "./actions.ts";
 
 const TEXT = { reference: "ref-text", what: "the text" };
 const DOWN: NotAccepted = { outcome: "deferred", retryAfterMs: 60_000, reason: "no", isDown: true };

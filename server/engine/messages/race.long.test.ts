@@ -8,8 +8,8 @@ import { ApiError } from "../../core/error.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Signal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
-import { cancelSchedule, deleteMessage, retryMessage } from "./revise.ts";
-import { updateMessage } from "./schedule.ts";
+import { deleteMessage, retryMessage } from "./actions.ts";
+import { cancelSchedule, updateMessage } from "./schedule.ts";
 
 const ROUNDS = 1_000;
 /** Turns of the event loop that a write, and what races with the loop, may be put off. */

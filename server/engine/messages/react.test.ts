@@ -9,7 +9,7 @@ import { SerialQueue } from "../../core/serial-queue.ts";
 import type { ReactionSignal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
 import { Sweep } from "../sweep.ts";
-import { deleteMessage } from "./revise.ts";
+import { deleteMessage } from "./actions.ts";
 
 function reaction(more: Partial<ReactionSignal> = {}): ReactionSignal {
   return {

@@ -9,7 +9,8 @@ import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { Outcome, ReceiptSignal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
-import { cancelSchedule, retryMessage } from "./revise.ts";
+import { retryMessage } from "./actions.ts";
+import { cancelSchedule } from "./schedule.ts";
 
 type Receipt = ReceiptSignal["receipt"];
 const RECEIPTS: readonly Receipt[] = ["sent", "delivered", "read", "failed"];

@@ -9,9 +9,9 @@ import type { Operation } from "../../store/store.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { planOf, type RoutePlan } from "../routing/route.ts";
-import { changeMessage, type MessageDecision, MessageGone } from "./change-message.ts";
-import { giveUp } from "./give-up.ts";
-import { referenceTurn } from "./references.ts";
+import { changeMessage, type MessageDecision } from "./change-message.ts";
+import { giveUp } from "./conclude.ts";
+import { MessageGone, referenceTurn } from "./find.ts";
 
 /** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing, and is `unknown`. */
 export async function receiveReceipt(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {

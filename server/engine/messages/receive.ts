@@ -1,11 +1,21 @@
 /** Messages that contacts write: each becomes one message with one event, in the chat that it was written to. */
 
-import { type InstanceId, type MessageId, newCorrelationId } from "../../core/id.ts";
+import { makeEvent } from "../../core/event.ts";
+import { type EventId, type InstanceId, type MessageId, newCorrelationId } from "../../core/id.ts";
 import { type Message, NEW_MESSAGE } from "../../core/message.ts";
-import { arrive } from "../../core/message-revision.ts";
+import { unsend } from "../../core/message-lifecycle.ts";
+import {
+  arrive,
+  edit,
+  keepAudio,
+  type Reacting,
+  reactionEventData,
+  takeReaction,
+} from "../../core/message-revision.ts";
 import type { CustomerNumber } from "../../core/number.ts";
 import { parseAddress } from "../../core/phone.ts";
-import type { InboundSignal } from "../../providers/provider.ts";
+import type { AudioKeptSignal, InboundSignal, ReactionSignal, RevisionSignal } from "../../providers/provider.ts";
+import { findArrival } from "../../store/arrivals.ts";
 import type { Operation } from "../../store/store.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { keepInbound } from "../attachments/attach.ts";
@@ -16,7 +26,8 @@ import { decide } from "../commit.ts";
 import { invalidateOptOuts, keywordOperations } from "../contacts/opt-outs.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { paidBy } from "../payments/payments.ts";
-import { findByReference, isKnown, referenceTurn } from "./references.ts";
+import { changeMessage, transactionOf } from "./change-message.ts";
+import { findByReference, isKnown, referenceTurn } from "./find.ts";
 
 /**
  * Takes in a message of a contact; resolves when it is on disk with its event. One that was taken in before, by the
@@ -137,4 +148,112 @@ async function parentOf(
   if (replyTo === null) return null;
   const target = await findByReference(deps, instanceId, replyTo);
   return target?.customerId === customerId ? target.id : null;
+}
+
+/**
+ * Applies a reaction of a contact; resolves when its event is on disk. Told again, by the provider's name of the
+ * reaction, it changes nothing, and so does one that came to an address that nobody has.
+ */
+export async function receiveReaction(deps: Deps, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
+  await deps.serial.run(referenceTurn(deps, instanceId, signal.target), async () => {
+    const number = await deps.configCache.numberAt(signal.to);
+    if (number !== null) return take(deps, number, instanceId, signal);
+    deps.observer.fault("reaction", new Error("a reaction came to an address that is no number of this service"));
+    return acknowledgeOnly(deps, acknowledgementOf(instanceId, signal));
+  });
+}
+
+async function take(deps: Deps, number: CustomerNumber, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
+  const forgets = acknowledgementOf(instanceId, signal);
+  const reference = `reaction ${signal.reference}`;
+  if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
+  const decided = await decide(deps, async () => {
+    const arrival: Operation = {
+      op: "insertUnique",
+      table: "arrivals",
+      record: { instanceId, reference, createdAt: deps.clock.real() },
+    };
+    const { message, operations } = await reaction(deps, number, instanceId, signal);
+    return { unit: [arrival, ...operations, ...forgets], value: message };
+  });
+  // Told twice at once: the other one has it.
+  if (decided.taken) return acknowledgeOnly(deps, forgets);
+  if (decided.value !== null) deps.messageCache.keep(decided.value);
+}
+
+/** What a reaction changes, and the message that it is about as it then is; null where that is not known here. */
+async function reaction(
+  deps: Deps,
+  { customerId, address }: CustomerNumber,
+  instanceId: InstanceId,
+  signal: ReactionSignal,
+) {
+  const { type, emoji = null, content, channel } = signal;
+  const from = parseAddress(signal.from)?.address ?? signal.from;
+  const reacting: Reacting = { type, emoji, content, from, to: address, channel };
+  const told = changeContext(deps);
+  const found = await findByReference(deps, instanceId, signal.target);
+  if (found?.customerId === customerId) {
+    const change = takeReaction(found, reacting, told);
+    return { message: { ...change.message, version: found.version + 1 }, operations: transactionOf(found, change) };
+  }
+  const id: EventId = told.eventId();
+  const correlationId = newCorrelationId(deps.random);
+  const event = makeEvent(
+    { id, customerId, type: "message.reaction", messageId: null, sequence: 0, correlationId, createdAt: told.now },
+    reactionEventData(null, reacting, { sequence: 1, correlationId }),
+  );
+  const operation: Operation = { op: "event", event, callbackUrl: null };
+  return { message: null, operations: [operation] };
+}
+
+/**
+ * Applies that a contact edited or took back a message of its own; resolves when that is on disk. What is so already
+ * changes nothing, nor does anything that is said of a message which is not known, was deleted or was taken back.
+ */
+export async function receiveRevision(deps: Deps, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
+  const { reference } = signal;
+  await deps.serial.run(referenceTurn(deps, instanceId, reference), () => revise(deps, instanceId, signal));
+}
+
+async function revise(deps: Deps, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
+  const text = signal.text === "" ? null : signal.text;
+  const forgets = acknowledgementOf(instanceId, signal);
+  const message = await findByReference(deps, instanceId, signal.reference);
+  // What became of our own messages is known from the commands that did it.
+  if (message?.direction !== "inbound") {
+    if (message === null) deps.observer.fault("revision", new Error("a revision names no message of this service"));
+    return acknowledgeOnly(deps, forgets);
+  }
+  await changeMessage(deps, message, (fresh) => {
+    const told = changeContext(deps);
+    const isSo = fresh.deletedAt !== null || (signal.text !== null && fresh.text === text);
+    const change = isSo ? null : signal.text === null ? unsend(fresh, told) : edit(fresh, text, told);
+    if (forgets.length === 0) return change;
+    return { ...(change ?? { message: fresh, events: [] }), also: forgets };
+  });
+}
+
+/** Applies that a contact kept an audio message of ours, once for each message; resolves when that is on disk. */
+export async function receiveAudioKept(deps: Deps, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
+  await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), () => keepOnce(deps, instanceId, signal));
+}
+
+async function keepOnce(deps: Deps, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
+  const forgets = acknowledgementOf(instanceId, signal);
+  const reference = `audioKept ${signal.reference}`;
+  if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
+  const decided = await decide(deps, async () => {
+    const message = await findByReference(deps, instanceId, signal.reference);
+    if (message === null) return { unit: forgets.length === 0 ? null : forgets, value: null };
+    const record = { instanceId, reference, createdAt: deps.clock.real() };
+    const arrival: Operation = { op: "insertUnique", table: "arrivals", record };
+    const change = keepAudio(message, changeContext(deps));
+    const kept = { ...change.message, version: message.version + 1 };
+    return { unit: [arrival, ...transactionOf(message, change), ...forgets], value: kept };
+  });
+  if (decided.taken) return acknowledgeOnly(deps, forgets);
+  if (decided.value === null) {
+    deps.observer.fault("audio", new Error("an audio message was kept that is none of this service"));
+  } else deps.messageCache.keep(decided.value);
 }

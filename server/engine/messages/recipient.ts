@@ -3,8 +3,7 @@
 import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
 import { type Chat, parseConversation } from "../../core/chat.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
-import type { CustomerId } from "../../core/id.ts";
-import type { Wanted } from "../../core/new-message.ts";
+import type { NewMessage } from "../../core/new-message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { type Chosen, wayOf } from "../../core/routing.ts";
@@ -31,9 +30,10 @@ export interface Recipient {
   usable: readonly Channel[];
 }
 
-/** The recipient of what is wanted. Throws the refusals about numbers, addresses and conversations. */
-export async function recipientOf(deps: Deps, customerId: CustomerId, wanted: Wanted): Promise<Recipient> {
-  if (wanted.chatId !== undefined) return chatRecipient(deps, customerId, wanted, wanted.chatId);
+/** The recipient of a new message. Throws the refusals about numbers, addresses and conversations. */
+export async function recipientOf(deps: Deps, wanted: NewMessage): Promise<Recipient> {
+  const { customerId } = wanted;
+  if (wanted.chatId !== undefined) return chatRecipient(deps, wanted, wanted.chatId);
   const to = requireRecipient(wanted.to ?? "");
   const numbers = await deps.configCache.numbers(customerId);
   if (wanted.from !== undefined) return addressRecipient(deps, chooseNumber(numbers, wanted.from), to, null);
@@ -48,7 +48,7 @@ async function stickyRecipient(
   deps: Deps,
   numbers: readonly CustomerNumber[],
   to: string,
-  wanted: Wanted,
+  wanted: NewMessage,
 ): Promise<Recipient | null> {
   const [first] = numbers;
   // With one number there is nothing to choose, and nothing to read.
@@ -79,7 +79,8 @@ export function offeredBy(deps: Pick<Deps, "providers">, number: CustomerNumber)
   return channelsOf(number.address, offered(deps, number));
 }
 
-async function chatRecipient(deps: Deps, customerId: CustomerId, wanted: Wanted, chatId: string): Promise<Recipient> {
+async function chatRecipient(deps: Deps, wanted: NewMessage, chatId: string): Promise<Recipient> {
+  const { customerId } = wanted;
   // A thread that is named by an address is one of `from`, where that is given.
   const from = parseConversation(chatId).kind === "id" ? undefined : wanted.from;
   const chat = await requireChat(deps, { customerId, id: chatId, from });
@@ -130,11 +131,11 @@ export function chooseNumber(
 }
 
 /** Why a message begins with this channel and this instance: the first words of its timeline. */
-export function reasonFor(recipient: Recipient, wanted: Wanted, channel: Channel, chosen: Chosen): string {
+export function reasonFor(recipient: Recipient, wanted: NewMessage, channel: Channel, chosen: Chosen): string {
   return `${channel} ${whyOn(recipient, wanted, channel)}, by ${wayOf(chosen).way}`;
 }
 
-function whyOn({ isGroup, usable }: Recipient, wanted: Wanted, channel: Channel): string {
+function whyOn({ isGroup, usable }: Recipient, wanted: NewMessage, channel: Channel): string {
   const [preferred = channel] = wanted.routing?.preference ?? DEFAULT_PREFERENCE;
   if (isGroup) return "like its group";
   if (channel === preferred) return "first by preference";
@@ -145,7 +146,7 @@ function whyOn({ isGroup, usable }: Recipient, wanted: Wanted, channel: Channel)
  * Channels to try, in order: of those preferred, the ones that both ends can have. A message with attachments goes by
  * iMessage or not at all. Throws `NO_CHANNEL_AVAILABLE` and `CHANNEL_NOT_SUPPORTED`.
  */
-export function channelsFor(recipient: Recipient, wanted: Wanted): [Channel, ...Channel[]] {
+export function channelsFor(recipient: Recipient, wanted: NewMessage): [Channel, ...Channel[]] {
   const { number, to, usable } = recipient;
   const [first, ...rest] = routeFor(recipient, wanted);
   if (first !== undefined) return [first, ...rest];
@@ -164,13 +165,13 @@ export function channelsFor(recipient: Recipient, wanted: Wanted): [Channel, ...
 }
 
 /** Channels that what is wanted can go by, in order; none where there are none. */
-function routeFor(recipient: Recipient, wanted: Wanted): Channel[] {
+function routeFor(recipient: Recipient, wanted: NewMessage): Channel[] {
   const hasAttachments = wanted.attachments !== undefined && wanted.attachments.length > 0;
   const preferred = preferredOf(recipient, wanted);
   return hasAttachments ? preferred.filter((channel) => channel === "imessage") : preferred;
 }
 
 /** Channels that are preferred, and that both ends can have. */
-function preferredOf({ usable }: Recipient, { routing }: Wanted): Channel[] {
+function preferredOf({ usable }: Recipient, { routing }: NewMessage): Channel[] {
   return [...new Set(routing?.preference ?? DEFAULT_PREFERENCE)].filter((channel) => usable.includes(channel));
 }

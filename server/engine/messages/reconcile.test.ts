@@ -14,7 +14,7 @@ import {
 } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Outcome } from "../../providers/provider.ts";
-import { retryMessage } from "./revise.ts";
+import { retryMessage } from "./actions.ts";
 
 const ASK_AGAIN_MS = 15_000;
 const UNKNOWN_MS_MAX = 300_000;

@@ -8,7 +8,7 @@ import { inbound } from "../../../test/support/provider.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { RevisionSignal, Signal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
-import { deleteMessage } from "./revise.ts";
+import { deleteMessage } from "./actions.ts";
 
 function revision(text: string | null, more: Partial<RevisionSignal> = {}): RevisionSignal {
   return { kind: "revision", reference: "in-1", to: "+15550000001", channel: "imessage", text, ...more };

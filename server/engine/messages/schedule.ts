@@ -5,11 +5,12 @@ import { ApiError, invalidField, invalidFields } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { parseInstant } from "../../core/instant.ts";
 import type { Message } from "../../core/message.ts";
+import { cancel } from "../../core/message-lifecycle.ts";
 import { changeScheduled, type ScheduledChange } from "../../core/message-revision.ts";
 import { contentOf, mediaProblems } from "../../core/new-message.ts";
 import { changeContext, type Deps } from "../deps.ts";
 import { changeMessage } from "./change-message.ts";
-import { requireMessage } from "./revise.ts";
+import { requireMessage } from "./find.ts";
 
 /** Farthest ahead a message can be scheduled: 30 days. */
 const SCHEDULE_AHEAD_MS_MAX = 30 * 86_400_000;
@@ -56,7 +57,7 @@ export async function updateMessage(
     }
     const { text = fresh.text, mediaUrls = fresh.mediaUrls } = given;
     if (text === null && mediaUrls.length + fresh.attachments.length === 0) {
-      throw invalidField("content.text", "must not be empty, where neither media nor attachments are left");
+      throw invalidField("content.text", "must not be empty, unless media or attachments are left");
     }
     return changeScheduled(fresh, given, changeContext(deps));
   });
@@ -64,8 +65,8 @@ export async function updateMessage(
 
 /** What the body asks for. Throws a 400 that names every field which is wrong by itself. */
 function understand(deps: Deps, { content, scheduledAt, metadata }: UpdateMessage): ScheduledChange {
-  const { text, mediaUrls, spelling } = contentOf(content ?? {});
-  const problems = mediaProblems(mediaUrls ?? [], spelling, deps.settings);
+  const { text, mediaUrls, fieldNames } = contentOf(content ?? {});
+  const problems = mediaProblems(mediaUrls ?? [], fieldNames, deps.settings);
   if (problems.length > 0) throw invalidFields(problems);
   const at = scheduleOf(scheduledAt, deps.clock.now());
   return {
@@ -74,4 +75,20 @@ function understand(deps: Deps, { content, scheduledAt, metadata }: UpdateMessag
     ...(at === null ? {} : { scheduledAt: at }),
     ...(metadata === undefined ? {} : { metadata }),
   };
+}
+
+/**
+ * Cancels a scheduled message and answers it. Cancelling and sending never both happen: whichever commits first
+ * wins, and a message that is no longer scheduled is refused with `NOT_SCHEDULED`.
+ */
+export async function cancelSchedule(deps: Deps, customerId: CustomerId, id: string): Promise<Message> {
+  const message = await requireMessage(deps, customerId, id);
+  return changeMessage(deps, message, (fresh) => {
+    const change = cancel(fresh, changeContext(deps));
+    if (change !== null) return change;
+    throw new ApiError(
+      "NOT_SCHEDULED",
+      `${id} is ${fresh.status}, not scheduled; only a scheduled message can be cancelled.`,
+    );
+  });
 }

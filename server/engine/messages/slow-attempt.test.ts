@@ -7,7 +7,7 @@ import { checkHandOvers, engineStage } from "../../../test/support/engine.ts";
 import { receipt, ScriptedProvider, type SendAnswer } from "../../../test/support/provider.ts";
 import type { Outcome } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
-import { LEASE_MS } from "./lease.ts";
+import { LEASE_MS } from "./change-message.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;

@@ -10,7 +10,7 @@ import type { MessageId } from "../../core/id.ts";
 import type { Payment } from "../../core/payment.ts";
 import type { InboundSignal } from "../../providers/provider.ts";
 import { findPayment } from "../../store/payments.ts";
-import { retryMessage } from "../messages/revise.ts";
+import { retryMessage } from "../messages/actions.ts";
 import { Sweep } from "../sweep.ts";
 import { cancelRequest, expirePayments } from "./end-payments.ts";
 import { requestPayment } from "./request-payment.ts";

@@ -3,7 +3,7 @@
 import type { RequestPayment } from "../../../sdk/wire.ts";
 import { invalidField } from "../../core/error.ts";
 import type { CustomerId, KeyId } from "../../core/id.ts";
-import { understandMessage } from "../../core/new-message.ts";
+import { newMessage } from "../../core/new-message.ts";
 import {
   AMOUNT_EXPECTED,
   beginPayment,
@@ -16,7 +16,7 @@ import type { Operation } from "../../store/store.ts";
 import { duplicateThread, retryDuplicateThread } from "../chats/threads.ts";
 import type { Deps } from "../deps.ts";
 import { type IdempotentResult, idempotent } from "../idempotency.ts";
-import { type Draft, draft } from "../messages/draft.ts";
+import { type CheckedMessage, checkMessage } from "../messages/accept.ts";
 import { requireRecipient } from "../messages/recipient.ts";
 import { paymentContext } from "./payments.ts";
 
@@ -47,19 +47,19 @@ export async function requestPayment(deps: Deps, asking: PaymentRequest): Promis
   const { amountCents, asked } = understandRequest(asking.body);
   const command = { key, customerId, route: "POST /v1/payments/request", body: asked };
   const work = () =>
-    idempotent<{ drafted: Draft; payment: Payment }>(
+    idempotent<{ checked: CheckedMessage; payment: Payment }>(
       deps,
       command,
       async () => {
-        const made = await draftRequest(deps, asking, asked, amountCents);
+        const made = await checkRequest(deps, asking, asked, amountCents);
         return { unit: made.operations, value: made, result: made.payment.id };
       },
       duplicateThread,
     );
   const commanded = await retryDuplicateThread(work);
   if (commanded.repeated) return commanded;
-  const { drafted, payment } = commanded.value;
-  drafted.committed();
+  const { checked, payment } = commanded.value;
+  checked.committed();
   return { repeated: false, value: payment };
 }
 
@@ -74,27 +74,24 @@ function understandRequest({ idempotencyKey: _, amount, note, ...rest }: Request
   return { amountCents, asked: { ...defaults, ...rest, ...noted, amount: formatAmount(amountCents) } };
 }
 
-async function draftRequest(deps: Deps, asking: PaymentRequest, asked: PaymentTerms, amountCents: number) {
+async function checkRequest(deps: Deps, asking: PaymentRequest, asked: PaymentTerms, amountCents: number) {
   const { customerId, keyId, correlationId } = asking;
   const { to, from, note = null, callbackUrl, metadata } = asked;
   const id = deps.newId("pay");
-  const understood = understandMessage({
-    to,
-    ...(from === undefined ? {} : { from }),
-    content: { text: requestText(amountCents, note) },
-    ...(callbackUrl === undefined ? {} : { callbackUrl }),
-    ...(metadata === undefined ? {} : { metadata }),
-  });
+  const wanted = newMessage(
+    { customerId, keyId, correlationId },
+    {
+      to,
+      ...(from === undefined ? {} : { from }),
+      content: { text: requestText(amountCents, note) },
+      ...(callbackUrl === undefined ? {} : { callbackUrl }),
+      ...(metadata === undefined ? {} : { metadata }),
+    },
+  );
   // One contact pays: a conversation may be a group, and is refused as a recipient that is no address.
-  if (understood.wanted.chatId !== undefined) requireRecipient(to);
-  const drafted = await draft(deps, {
-    customerId,
-    keyId,
-    correlationId,
-    ...understood,
-    payment: { id, amountCents },
-  });
-  const { message } = drafted;
+  if (wanted.chatId !== undefined) requireRecipient(to);
+  const checked = await checkMessage(deps, { ...wanted, payment: { id, amountCents } });
+  const { message } = checked;
   const { payment, event } = beginPayment(
     {
       id,
@@ -116,9 +113,9 @@ async function draftRequest(deps: Deps, asking: PaymentRequest, asked: PaymentTe
     paymentContext(deps),
   );
   const operations: Operation[] = [
-    ...drafted.operations,
+    ...checked.operations,
     { op: "insert", table: "payments", record: payment },
     { op: "event", event, callbackUrl: payment.callbackUrl },
   ];
-  return { drafted, payment, operations };
+  return { checked, payment, operations };
 }

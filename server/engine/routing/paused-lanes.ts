@@ -6,8 +6,9 @@ import { fail } from "../../core/message-lifecycle.ts";
 import { hasInstance } from "../../store/instances.ts";
 import { listLeasedPairs, listWaiting, positionAfter, type QueuePosition } from "../../store/messages.ts";
 import { changeContext, type Deps } from "../deps.ts";
-import { changeMessage, type MessageDecision, MessageGone } from "../messages/change-message.ts";
-import { expiryOf, STRANDED } from "../messages/ready.ts";
+import { changeMessage, type MessageDecision } from "../messages/change-message.ts";
+import { MessageGone } from "../messages/find.ts";
+import { expiryOf, STRANDED } from "../messages/prepare.ts";
 import { nullIfUnreadable } from "../quarantine.ts";
 import { moveInstead, planOf, type RoutePlan } from "./route.ts";
 

@@ -7,7 +7,7 @@ import { type EngineStage, engineStage, type StageOptions } from "../../../test/
 import { deferred, NOT_REACHABLE, receipt } from "../../../test/support/provider.ts";
 import { groupFor } from "../../../test/support/sending.ts";
 import type { MessageId } from "../../core/id.ts";
-import { retryMessage } from "../messages/revise.ts";
+import { retryMessage } from "../messages/actions.ts";
 import { requestPayment } from "../payments/request-payment.ts";
 import { setQuietHours } from "./quiet-hours.ts";
 

@@ -12,8 +12,8 @@ import { listDeferred, positionAfter, type QueuePosition } from "../../store/mes
 import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
-import { changeMessage, MessageGone } from "../messages/change-message.ts";
-import { hasLease } from "../messages/lease.ts";
+import { changeMessage, hasLease } from "../messages/change-message.ts";
+import { MessageGone } from "../messages/find.ts";
 
 /** Until when a customer's quiet hours hold back what would go to `to` at an instant; null where they do not. */
 export async function quietFor(

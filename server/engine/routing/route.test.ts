@@ -15,7 +15,7 @@ import {
   UNKNOWN,
 } from "../../../test/support/provider.ts";
 import { apply } from "../apply.ts";
-import { retryMessage } from "../messages/revise.ts";
+import { retryMessage } from "../messages/actions.ts";
 
 const MINUTE_MS = 60_000;
 /** A provider that does not know yet is asked again after this. */

@@ -26,9 +26,8 @@ import { findMessageOf } from "../../store/messages.ts";
 import { findPaymentOf } from "../../store/payments.ts";
 import type { Deps } from "../deps.ts";
 import { idempotent } from "../idempotency.ts";
+import { findByReference, requireMessage } from "../messages/find.ts";
 import { chooseNumber } from "../messages/recipient.ts";
-import { findByReference } from "../messages/references.ts";
-import { requireMessage } from "../messages/revise.ts";
 import { withPhoneFiles } from "./phone-files.ts";
 import { requireSandbox } from "./sandbox.ts";
 

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { inbound, receipt, ScriptedProvider } from "../../../test/support/provider.ts";
 import { type Round, race } from "../../../test/support/race.ts";
 import type { MessageId } from "../../core/id.ts";
+import { newMessage } from "../../core/new-message.ts";
 import type { Signal } from "../../providers/provider.ts";
 import { apply } from "../apply.ts";
 import { addParticipant, renameGroup } from "../chats/change-group.ts";
@@ -12,8 +13,7 @@ import { createGroup } from "../chats/create-group.ts";
 import { showTyping } from "../chats/show-typing.ts";
 import { createContact, updateContact } from "../contacts/contacts.ts";
 import { accept } from "../messages/accept.ts";
-import { editMessage, unsendMessage } from "../messages/actions.ts";
-import { deleteMessage } from "../messages/revise.ts";
+import { deleteMessage, editMessage, unsendMessage } from "../messages/actions.ts";
 import { cancelRequest, expirePayments } from "../payments/end-payments.ts";
 import { requestPayment } from "../payments/request-payment.ts";
 import { resetSandbox } from "./sandbox.ts";
@@ -28,12 +28,16 @@ async function make(round: Round) {
   const { stage, contact, index } = round;
   const { deps } = stage.life;
   const customerId = stage.customer.id;
-  const keyed = { customerId, keyId: stage.apiKey.id, correlationId, idempotencyKey: null };
+  const keyed = { customerId, keyId: stage.apiKey.id, correlationId };
   const send = (more: object = {}) =>
-    accept(deps, { ...keyed, body: { to: contact, content: { text: "Hello" }, ...more } });
+    accept(deps, newMessage(keyed, { to: contact, content: { text: "Hello" }, ...more }), null);
   const scheduledAt = new Date(deps.clock.now() + 1_000).toISOString();
   const [sent, waiting] = [(await send()).record, (await send({ scheduledAt })).record];
-  const asked = await requestPayment(deps, { ...keyed, body: { to: contact, amount: 25, expiresInSeconds: 1 } });
+  const asked = await requestPayment(deps, {
+    ...keyed,
+    idempotencyKey: null,
+    body: { to: contact, amount: 25, expiresInSeconds: 1 },
+  });
   await stage.run();
   const { chat: group } = await createGroup(deps, {
     customerId,
@@ -56,7 +60,7 @@ function actionsOf(round: Round, made: Awaited<ReturnType<typeof make>>): Record
   const { deps } = stage.life;
   const customerId = stage.customer.id;
   const { sent, asked, group, known, reference, name } = made;
-  const keyed = { customerId, keyId: stage.apiKey.id, correlationId, idempotencyKey: null };
+  const keyed = { customerId, keyId: stage.apiKey.id, correlationId };
   const own = { customerId, id: sent.id, idempotencyKey: null };
   const chat = { customerId, id: group.id, correlationId, idempotencyKey: null };
   const tell = (signal: Signal) => apply(deps, stage.instance.id, signal);
@@ -64,8 +68,8 @@ function actionsOf(round: Round, made: Awaited<ReturnType<typeof make>>): Record
   const payment = { amountCents: 2_500, currency: "USD", isRequest: false } as const;
   const text = "Changed";
   return {
-    send: () => accept(deps, { ...keyed, body: { to: contact, content: { text: "Hello" }, createContact: true } }),
-    sendToGroup: () => accept(deps, { ...keyed, body: { chatId: group.id, content: { text: "Hello" } } }),
+    send: () => accept(deps, newMessage(keyed, { to: contact, content: { text: "Hello" }, createContact: true }), null),
+    sendToGroup: () => accept(deps, newMessage(keyed, { chatId: group.id, content: { text: "Hello" } }), null),
     delivered: () => tell(receipt("delivered", { reference, messageId: sent.id as MessageId })),
     read: () => tell(receipt("read", { reference })),
     inbound: () => tell(inbound({ ...heard, reference: `${name}in`, replyTo: reference })),
@@ -78,7 +82,7 @@ function actionsOf(round: Round, made: Awaited<ReturnType<typeof make>>): Record
     edit: () => editMessage(deps, { ...own, text, forOldPhones: text }),
     unsend: () => unsendMessage(deps, own),
     delete: () => deleteMessage(deps, customerId, sent.id),
-    requestPayment: () => requestPayment(deps, { ...keyed, body: { to: contact, amount: 25 } }),
+    requestPayment: () => requestPayment(deps, { ...keyed, idempotencyKey: null, body: { to: contact, amount: 25 } }),
     cancelPayment: () =>
       cancelRequest(deps, { key: null, customerId, route: "cancel", body: {} }, customerId, asked.id),
     expirePayments: () => expirePayments(deps),

@@ -5,11 +5,12 @@ import { describe, test } from "node:test";
 import type { SendMessage } from "../../../sdk/wire.ts";
 import { commitAll, type TestContext } from "../../../test/support/context.ts";
 import { CORRELATION, chats, groupFor, openContext, send, TO } from "../../../test/support/sending.ts";
+import { newMessage } from "../../core/new-message.ts";
 import { listEventsOfMessage } from "../../store/events.ts";
 import { findMessage } from "../../store/messages.ts";
 import { invalidateOptOuts } from "../contacts/opt-outs.ts";
-import { draft } from "./draft.ts";
-import { deleteMessage } from "./revise.ts";
+import { checkMessage } from "./accept.ts";
+import { deleteMessage } from "./actions.ts";
 
 const PICTURE = "https://example.com/a.jpg";
 
@@ -279,24 +280,19 @@ test("every field of a request is in the message", async (t) => {
   assert.deepEqual([message.fallback, message.fallbackAfterMs, message.channelsLeft], [false, 20_000, []]);
 });
 
-test("a draft commits nothing, takes the id and the payment that it is given, and is handed over once committed", async (t) => {
+test("a checked message commits nothing, has the id and the payment that it was given, and is sent once committed", async (t) => {
   const made = await openContext(t);
   const messageId = made.deps.newId("msg");
   const payment = { id: made.deps.newId("pay"), amountCents: 2_500 };
-  const drafted = await draft(made.deps, {
-    customerId: made.customer.id,
-    keyId: made.apiKey.id,
-    correlationId: CORRELATION,
-    wanted: { to: TO, content: { text: "Pay me" } },
-    messageId,
-    payment,
-  });
+  const requester = { customerId: made.customer.id, keyId: made.apiKey.id, correlationId: CORRELATION };
+  const wanted = newMessage(requester, { to: TO, content: { text: "Pay me" } });
+  const checked = await checkMessage(made.deps, { ...wanted, messageId, payment });
   assert.deepEqual(
     [await chats(made), await findMessage(made.deps.store.db, messageId), made.woken.messages],
     [[], null, []],
   );
-  await commitAll(made.deps, drafted.operations);
-  drafted.committed();
+  await commitAll(made.deps, checked.operations);
+  checked.committed();
   assert.deepEqual((await findMessage(made.deps.store.db, messageId))?.payment, payment);
   assert.equal((await listEventsOfMessage(made.deps.store.db, messageId)).length, 1);
   assert.deepEqual([made.woken.messages, made.observed.accepted], [[made.instance.id], 1]);

@@ -7,7 +7,8 @@ import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { receipt, UNKNOWN } from "../../../test/support/provider.ts";
 import type { CustomerId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
-import { cancelSchedule, deleteMessage, retryMessage } from "./revise.ts";
+import { deleteMessage, retryMessage } from "./actions.ts";
+import { cancelSchedule } from "./schedule.ts";
 
 /** A message that is laid down in a status. */
 async function messageIn(stage: EngineStage, status: MessageStatus): Promise<MessageId> {

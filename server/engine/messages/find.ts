@@ -1,8 +1,9 @@
 /** Messages by the names that providers have for them. */
 
-import type { InstanceId, MessageId } from "../../core/id.ts";
+import { ApiError } from "../../core/error.ts";
+import type { CustomerId, InstanceId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
-import { findMessage, findProviderReference } from "../../store/messages.ts";
+import { findMessage, findMessageOf, findProviderReference } from "../../store/messages.ts";
 import type { Deps } from "../deps.ts";
 
 /** The message that an instance's provider calls `reference`, whichever way it went; null where there is none. */
@@ -37,4 +38,26 @@ export function referenceTurn(
   reference: string,
 ): string {
   return `${connections.accountKey(instanceId)} ${reference}`;
+}
+
+/** A customer's message that is not deleted; throws 404 `NOT_FOUND`. */
+export async function requireMessage(deps: Deps, customerId: CustomerId, id: string): Promise<Message> {
+  const message = await findMessageOf(deps.store.db, customerId, id);
+  if (message !== null && message.deletedAt === null) return message;
+  throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
+}
+
+/** The message is not there any more: its customer's sandbox was reset. Nothing is left to be done for it. */
+export class MessageGone extends ApiError {
+  constructor(id: MessageId) {
+    super("NOT_FOUND", `The message ${id} is gone.`);
+  }
+}
+
+/** A message that there must be, as it is stored. Throws where it is gone. */
+export async function reread(deps: Deps, id: MessageId): Promise<Message> {
+  const message = await findMessage(deps.store.db, id);
+  if (message !== null) return message;
+  deps.messageCache.forget(id);
+  throw new MessageGone(id);
 }

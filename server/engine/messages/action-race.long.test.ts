@@ -7,24 +7,20 @@ import { inbound, receipt, ScriptedProvider } from "../../../test/support/provid
 import { type Round, race } from "../../../test/support/race.ts";
 import type { Chat } from "../../core/chat.ts";
 import type { ChatId } from "../../core/id.ts";
+import { newMessage } from "../../core/new-message.ts";
 import { findChat } from "../../store/chats.ts";
 import { findContactAddresses } from "../../store/contacts.ts";
 import { apply } from "../apply.ts";
 import { addParticipant, leaveGroup, removeParticipant, renameGroup } from "../chats/change-group.ts";
 import { createGroup } from "../chats/create-group.ts";
 import { accept } from "./accept.ts";
-import { deleteMessage } from "./revise.ts";
+import { deleteMessage } from "./actions.ts";
 
 const CORRELATION_ID = `cor_${"0".repeat(32)}`;
 
 function send({ stage, contact }: Round, more: object = {}) {
-  return accept(stage.life.deps, {
-    customerId: stage.customer.id,
-    keyId: stage.apiKey.id,
-    correlationId: CORRELATION_ID,
-    idempotencyKey: null,
-    body: { to: contact, content: { text: "Hello" }, ...more },
-  });
+  const requester = { customerId: stage.customer.id, keyId: stage.apiKey.id, correlationId: CORRELATION_ID };
+  return accept(stage.life.deps, newMessage(requester, { to: contact, content: { text: "Hello" }, ...more }), null);
 }
 
 test("deleting a message and its receipts at once: it is gone, and no event tells of its text again", async (t) => {
