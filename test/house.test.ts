@@ -314,7 +314,7 @@ test("npm start hands its process over, so that SIGTERM reaches the service and 
 });
 
 test("npm run check is lint, types and dead code; npm test and npm run test:long together run every test", () => {
-  assert.equal(PACKAGE.scripts.check, "biome check . && tsc && knip");
+  assert.equal(PACKAGE.scripts.check, "biome check . && tsc && knip && node test/support/check-package.ts");
   assert.equal(PACKAGE.scripts.test, "node test/support/run.ts");
   assert.equal(PACKAGE.scripts["test:long"], "node test/support/run.ts --long");
 });
