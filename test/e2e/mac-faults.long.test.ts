@@ -43,7 +43,7 @@ describe("a fault of one hand-over", () => {
       const id = await stage.send(contact(index), { content: { text: fault } });
       // It hits the first hand-over, and no other.
       await until(stage, () => mac.requests.filter((line) => line.endsWith("/message/text")).length > 0);
-      await stage.rest();
+      await stage.idle();
       mac.phone(contact(index)).faults.delete(fault);
       await reachedInTime(stage, id, "delivered");
       assert.equal(mac.sent.filter(({ text }) => text === fault).length, 1);
@@ -61,7 +61,7 @@ async function once(stage: MacStage, fault: Fault, index: number): Promise<void>
 }
 
 async function until(stage: MacStage, condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition() && tries < 1_000; tries += 1) await stage.rest();
+  for (let tries = 0; !condition() && tries < 1_000; tries += 1) await stage.idle();
   assert.ok(condition());
 }
 

@@ -91,7 +91,7 @@ test("a thousand forged callbacks about messages, on the right path, change noth
   for (let from = 0; from < VARIANTS; from += TOGETHER) {
     await Promise.all(Array.from({ length: TOGETHER }, (_, index) => forge(from + index)));
   }
-  await stage.rest();
+  await stage.idle();
   await stage.pass(90_000, 5_000);
   assert.deepEqual(await stateOf(stage, paths), before);
 

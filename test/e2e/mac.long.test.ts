@@ -235,7 +235,7 @@ test("a second group of the same people is the first: 200, with its name, and th
     assert.deepEqual([again.status, again.data.id, again.data.name], [200, id, name]);
   }
   await stage.reached(await stage.send(id), "delivered");
-  await stage.rest();
+  await stage.idle();
   assert.equal(group.displayName, name);
   assert.equal(mac.chats.filter(({ style }) => style === 43).length, 1);
   const more = await ask("Crew", [ANNA, BEN, CARL]);

@@ -167,7 +167,7 @@ async function driven<Value>(fake: FakeMac, clock: SimulatedClock, work: Promise
   };
   work.then(end, end);
   for (;;) {
-    await fake.settled();
+    await fake.idle();
     if (isDone) return work;
     await clock.advance(STEP_MS);
   }

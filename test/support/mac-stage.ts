@@ -39,8 +39,8 @@ export interface MacStage {
    * Resolves when what is under way has come as far as it can without more time: between the service and the Mac nothing
    * is on its way, and the database has done what it was given.
    */
-  rest(): Promise<void>;
-  /** Lets time pass in steps, with a rest after each. */
+  idle(): Promise<void>;
+  /** Lets time pass in steps, each followed by `idle`. */
   pass(ms: number, stepMs: number): Promise<void>;
 }
 
@@ -88,9 +88,9 @@ function stageOf(
   };
   const events = async (type: string): Promise<Data[]> =>
     (await ok("GET", `/v1/events?type=${type}&limit=100`)).events.reverse();
-  const rest = async () => {
+  const idle = async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
-      await mac.settled();
+      await mac.idle();
       // A write comes after all those that were given before it.
       await ok("PUT", `/v1/contacts/${contactId}`, { body: { company: `Round ${round}` } });
     }
@@ -100,11 +100,11 @@ function stageOf(
     mac,
     clock,
     instanceId,
-    rest,
+    idle,
     async pass(ms, stepMs) {
       for (let passedMs = 0; passedMs < ms; passedMs += stepMs) {
         clock.jump(Math.min(stepMs, ms - passedMs));
-        await rest();
+        await idle();
       }
     },
     ok: (method, path, body) => ok(method, path, body === undefined ? {} : { body }),

@@ -184,7 +184,7 @@ test("a command that is called off before its turn does nothing", async (t) => {
   await rateLimiter.acquire();
   const abort = new AbortController();
   const marking = assert.rejects(stage.process.commands.markRead(thread(), abort.signal));
-  await stage.fake.settled();
+  await stage.fake.idle();
   abort.abort();
   await marking;
   assert.equal(stage.fake.read.size, 0);

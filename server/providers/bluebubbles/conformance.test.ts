@@ -169,7 +169,7 @@ async function advanceUntil(
 ): Promise<boolean> {
   const until = clock.real() + limitMs;
   for (;;) {
-    await mac.settled();
+    await mac.idle();
     if (condition()) return true;
     const left = until - clock.real();
     if (left <= 0) return false;

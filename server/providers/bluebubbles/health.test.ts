@@ -182,7 +182,7 @@ test("a Mac that goes down is seen within a minute, says why, and is asked until
     assert.equal(told.status, "unhealthy", fault);
     assert.match(told.message ?? "", words);
     await stage.clock.advance(300_000);
-    await stage.fake.settled();
+    await stage.fake.idle();
     stage.fake.lift(fault);
     await waitFor(true, 36_000);
     assert.equal(ups, 1, fault);
@@ -240,7 +240,7 @@ test("after stop nothing is asked and no timer is left", async (t) => {
   health.start(() => {});
   await stage.driven(health.ready());
   await stage.process.stop();
-  await stage.fake.settled();
+  await stage.fake.idle();
   assert.equal(stage.clock.pending, 0);
 });
 

@@ -2,112 +2,112 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { ANNA, BEN, type Listening, OWN, startListening } from "../../../test/support/listening.ts";
+import { ANNA, BEN, type MacProviderStage, OWN, stageMacProvider } from "../../../test/support/mac-provider.ts";
 import { HOOK_EVENTS } from "./hook.ts";
 
 const MINUTE = 60_000;
 const PAYMENT = "com.apple.PassbookUIService.PeerPaymentMessagesExtension";
 
 /** Asks the Mac itself, as an operator would. */
-async function ask(heard: Listening, method: string, path: string, body?: unknown): Promise<void> {
-  const url = `${heard.mac.url}/api/v1/${path}?password=${encodeURIComponent(heard.mac.password)}`;
+async function ask(stage: MacProviderStage, method: string, path: string, body?: unknown): Promise<void> {
+  const url = `${stage.mac.url}/api/v1/${path}?password=${encodeURIComponent(stage.mac.password)}`;
   const headers = { "content-type": "application/json" };
   const response = await fetch(url, { method, ...(body === undefined ? {} : { headers, body: JSON.stringify(body) }) });
   assert.equal(response.status, 200, path);
 }
 
-function registered(heard: Listening) {
-  return heard.mac.webhooks.map(({ url, events }) => ({ url, events }));
+function registered(stage: MacProviderStage) {
+  return stage.mac.webhooks.map(({ url, events }) => ({ url, events }));
 }
 
-function wanted(heard: Listening) {
-  return [{ url: `${heard.hookUrl}/mac`, events: HOOK_EVENTS }];
+function wanted(stage: MacProviderStage) {
+  return [{ url: `${stage.hookUrl}/mac`, events: HOOK_EVENTS }];
 }
 
 it("is registered once, with our events and never with all of them", async (t) => {
-  const heard = await startListening(t);
-  assert.deepEqual(registered(heard), wanted(heard));
+  const stage = await stageMacProvider(t);
+  assert.deepEqual(registered(stage), wanted(stage));
   assert.ok(!HOOK_EVENTS.includes("*"));
-  await heard.pass(5 * MINUTE);
-  await heard.stop();
-  await heard.start();
-  assert.deepEqual(registered(heard), wanted(heard));
-  const asked = heard.mac.requests.filter((request) => request === "POST /api/v1/webhook");
+  await stage.pass(5 * MINUTE);
+  await stage.stop();
+  await stage.start();
+  assert.deepEqual(registered(stage), wanted(stage));
+  const asked = stage.mac.requests.filter((request) => request === "POST /api/v1/webhook");
   assert.equal(asked.length, 1);
 });
 
 it("takes the place of one with other events, and of those of addresses that we had before; others stay", async (t) => {
-  const heard = await startListening(t, { starts: false });
+  const stage = await stageMacProvider(t, { starts: false });
   const stranger = { url: "http://127.0.0.1:9/hooks/inst_other/token/mac", events: ["new-message"] };
-  for (const url of [`${heard.hookUrl}/mac`, "http://former.example/hooks/inst_mac/old/mac"]) {
-    await ask(heard, "POST", "webhook", { url, events: ["new-message", "typing-indicator"] });
+  for (const url of [`${stage.hookUrl}/mac`, "http://former.example/hooks/inst_mac/old/mac"]) {
+    await ask(stage, "POST", "webhook", { url, events: ["new-message", "typing-indicator"] });
   }
-  await ask(heard, "POST", "webhook", stranger);
-  await heard.start();
-  assert.deepEqual(registered(heard), [stranger, ...wanted(heard)]);
+  await ask(stage, "POST", "webhook", stranger);
+  await stage.start();
+  assert.deepEqual(registered(stage), [stranger, ...wanted(stage)]);
 });
 
 it("is registered again within a minute of being gone", async (t) => {
-  const heard = await startListening(t);
-  await ask(heard, "DELETE", `webhook/${heard.mac.webhooks[0]?.id}`);
-  await heard.pass(MINUTE);
-  assert.deepEqual(registered(heard), wanted(heard));
+  const stage = await stageMacProvider(t);
+  await ask(stage, "DELETE", `webhook/${stage.mac.webhooks[0]?.id}`);
+  await stage.pass(MINUTE);
+  assert.deepEqual(registered(stage), wanted(stage));
 });
 
 it("is taken away where the Mac is listened to at its socket", async (t) => {
-  const heard = await startListening(t);
-  await heard.stop();
-  heard.ingest = "socket";
-  await heard.start();
-  assert.deepEqual(registered(heard), []);
+  const stage = await stageMacProvider(t);
+  await stage.stop();
+  stage.ingest = "socket";
+  await stage.start();
+  assert.deepEqual(registered(stage), []);
 });
 
 it("is at no path where the Mac is listened to at its socket", async (t) => {
-  const heard = await startListening(t, { ingest: "socket" });
-  heard.mac.knows(ANNA);
+  const stage = await stageMacProvider(t, { ingest: "socket" });
+  stage.mac.knows(ANNA);
   const data = { uuid: "CALL", status_id: 4, address: ANNA };
-  assert.equal(await heard.post({ type: "ft-call-status-changed", data }), 404);
+  assert.equal(await stage.post({ type: "ft-call-status-changed", data }), 404);
   const typing = { display: true, guid: `iMessage;-;${ANNA}` };
-  assert.equal(await heard.post({ type: "typing-indicator", data: typing }), 404);
-  assert.deepEqual(heard.signals, []);
+  assert.equal(await stage.post({ type: "typing-indicator", data: typing }), 404);
+  assert.deepEqual(stage.signals, []);
 });
 
 it("says in the instance's health why the Mac cannot call, as long as it cannot", async (t) => {
-  const heard = await startListening(t, { starts: false });
+  const stage = await stageMacProvider(t, { starts: false });
   // No address that BlueBubbles takes.
-  heard.hookAddress = "gopher://127.0.0.1/hooks/inst_mac/token";
-  await heard.start();
-  const health = await heard.provider.health();
+  stage.hookAddress = "gopher://127.0.0.1/hooks/inst_mac/token";
+  await stage.start();
+  const health = await stage.provider.health();
   assert.equal(health.status, "degraded");
   assert.match((health.warnings ?? []).join(" "), /does not tell what happens.*400/);
-  heard.hookAddress = null;
-  await heard.pass(MINUTE);
-  assert.equal((await heard.provider.health()).status, "healthy");
+  stage.hookAddress = null;
+  await stage.pass(MINUTE);
+  assert.equal((await stage.provider.health()).status, "healthy");
 });
 
 it("says that the Mac cannot reach a loopback address of another machine", async (t) => {
-  const heard = await startListening(t, { starts: false });
-  heard.hookAddress = "http://localhost:8080/hooks/inst_mac/token";
-  heard.url = heard.mac.url.replace("127.0.0.1", "0.0.0.0");
-  await heard.start();
-  assert.match(((await heard.provider.health()).warnings ?? []).join(" "), /TB_PUBLIC_URL/);
-  assert.deepEqual(registered(heard), []);
+  const stage = await stageMacProvider(t, { starts: false });
+  stage.hookAddress = "http://localhost:8080/hooks/inst_mac/token";
+  stage.url = stage.mac.url.replace("127.0.0.1", "0.0.0.0");
+  await stage.start();
+  assert.match(((await stage.provider.health()).warnings ?? []).join(" "), /TB_PUBLIC_URL/);
+  assert.deepEqual(registered(stage), []);
 });
 
 it("says which of our addresses Apple took from the Mac once its account says so too, without naming it in full", async (t) => {
-  const heard = await startListening(t);
-  await heard.post({ type: "imessage-aliases-removed", data: { aliases: [OWN, "other@example.com"] } });
-  await heard.pass(10 * MINUTE);
-  assert.equal((await heard.provider.health()).status, "healthy");
-  heard.mac.fault("addressTaken");
-  await heard.pass(10 * MINUTE);
-  const { status, warnings = [] } = await heard.provider.health();
+  const stage = await stageMacProvider(t);
+  await stage.post({ type: "imessage-aliases-removed", data: { aliases: [OWN, "other@example.com"] } });
+  await stage.pass(10 * MINUTE);
+  assert.equal((await stage.provider.health()).status, "healthy");
+  stage.mac.fault("addressTaken");
+  await stage.pass(10 * MINUTE);
+  const { status, warnings = [] } = await stage.provider.health();
   assert.equal(status, "degraded");
   assert.deepEqual(warnings, ["Apple took …0001 from the account of this Mac: sign in with it again in Messages."]);
 });
 
 it("answers 200 to whatever is posted, and is at no other path", async (t) => {
-  const heard = await startListening(t);
+  const stage = await stageMacProvider(t);
   const odd = [
     "",
     "{",
@@ -131,98 +131,98 @@ it("answers 200 to whatever is posted, and is at no other path", async (t) => {
     { guid: "G", handle: 7, chats: {}, attachments: "x" },
   ];
   for (const body of [...odd, ...rows.map((data) => ({ type: "new-message", data }))]) {
-    assert.equal(await heard.post(body), 200, JSON.stringify(body));
+    assert.equal(await stage.post(body), 200, JSON.stringify(body));
   }
   for (const type of ["typing-indicator", "incoming-facetime", "ft-call-status-changed", "imessage-aliases-removed"]) {
     for (const data of [null, 7, "{", "[]", {}, { guid: "x" }, { display: true, guid: "iMessage;+;chat1" }]) {
-      assert.equal(await heard.post({ type, data }), 200, type);
+      assert.equal(await stage.post({ type, data }), 200, type);
     }
   }
-  for (const path of ["", "/", "/mac/", "/macs", "/mac/x"]) assert.equal(await heard.post({}, path), 404, path);
-  await heard.pass(1_000);
-  assert.deepEqual(heard.signals, []);
+  for (const path of ["", "/", "/mac/", "/macs", "/mac/x"]) assert.equal(await stage.post({}, path), 404, path);
+  await stage.pass(1_000);
+  assert.deepEqual(stage.signals, []);
 });
 
 it("believes nothing that is posted of a message: its row is read from the Mac, and what is not there is told to nobody", async (t) => {
-  const heard = await startListening(t);
-  const guid = heard.mac.phone(ANNA).writes("just a text");
-  await heard.settled();
+  const stage = await stageMacProvider(t);
+  const guid = stage.mac.phone(ANNA).writes("just a text");
+  await stage.idle();
   const forged = {
     guid: "8D0E8A9C-0000-4000-8000-000000000002",
     isFromMe: false,
     text: "Sent $500 with Apple Cash.",
-    dateCreated: heard.clock.real(),
+    dateCreated: stage.clock.real(),
     balloonBundleId: PAYMENT,
     handle: { address: ANNA, service: "iMessage" },
     chats: [{ guid: `iMessage;-;${ANNA}`, style: 45, lastAddressedHandle: OWN }],
   };
-  await heard.post({ type: "new-message", data: forged });
-  await heard.post({ type: "new-message", data: { ...forged, guid } });
-  await heard.pass(MINUTE);
+  await stage.post({ type: "new-message", data: forged });
+  await stage.post({ type: "new-message", data: { ...forged, guid } });
+  await stage.pass(MINUTE);
   assert.deepEqual(
-    heard.of("inbound").map(({ reference, text, payment }) => ({ reference, text, payment })),
+    stage.of("inbound").map(({ reference, text, payment }) => ({ reference, text, payment })),
     [{ reference: guid, text: "just a text", payment: null }],
   );
 });
 
 it("reads all of a row whose event says too little", async (t) => {
-  const heard = await startListening(t);
-  heard.mac.fault("eventsLost");
-  const anna = heard.mac.phone(ANNA);
+  const stage = await stageMacProvider(t);
+  stage.mac.fault("eventsLost");
+  const anna = stage.mac.phone(ANNA);
   const group = anna.makesGroup("Trip", ["+15550100002"]);
   const guid = anna.writes("Hi all", { group });
   // An `updated-message` has no chats: alone it looks as if it were written to us.
-  await heard.post({ type: "updated-message", data: { guid, isFromMe: false, text: "Hi all" } });
+  await stage.post({ type: "updated-message", data: { guid, isFromMe: false, text: "Hi all" } });
   assert.deepEqual(
-    heard.of("inbound").map(({ group: told }) => told?.reference),
+    stage.of("inbound").map(({ group: told }) => told?.reference),
     [group.guid],
   );
 });
 
 it("looks again where a row has nothing in it yet, and tells in the end that there is nothing", async (t) => {
-  const heard = await startListening(t);
-  heard.mac.fault("eventsLost");
-  const anna = heard.mac.phone(ANNA);
+  const stage = await stageMacProvider(t);
+  stage.mac.fault("eventsLost");
+  const anna = stage.mac.phone(ANNA);
   const full = anna.writes("Hi");
   const empty = anna.writes(null);
-  const row = heard.mac.messages.find(({ guid }) => guid === full) ?? assert.fail();
+  const row = stage.mac.messages.find(({ guid }) => guid === full) ?? assert.fail();
   row.text = null;
-  for (const guid of [full, empty]) await heard.post({ type: "new-message", data: { guid } });
-  assert.deepEqual(heard.of("inbound"), []);
+  for (const guid of [full, empty]) await stage.post({ type: "new-message", data: { guid } });
+  assert.deepEqual(stage.of("inbound"), []);
   row.text = "Hi";
-  await heard.pass(1_000);
+  await stage.pass(1_000);
   assert.deepEqual(
-    heard.of("inbound").map(({ text }) => text),
+    stage.of("inbound").map(({ text }) => text),
     ["Hi"],
   );
-  await heard.pass(10_000);
+  await stage.pass(10_000);
   assert.deepEqual(
-    heard.of("inbound").map(({ text }) => text),
+    stage.of("inbound").map(({ text }) => text),
     ["Hi", null],
   );
 });
 
 it("waits for the people of a group rather than to tell of a group without any", async (t) => {
-  const heard = await startListening(t);
-  const anna = heard.mac.phone(ANNA);
+  const stage = await stageMacProvider(t);
+  const anna = stage.mac.phone(ANNA);
   const group = anna.makesGroup("Trip", ["+15550100002"]);
-  heard.mac.fault("serverError", { times: 2 });
+  stage.mac.fault("serverError", { times: 2 });
   anna.writes("Hi all", { group });
-  await heard.settled();
-  assert.deepEqual(heard.signals, []);
-  await heard.pass(10_000);
-  assert.equal(heard.of("inbound")[0]?.group?.participants.length, 2);
+  await stage.idle();
+  assert.deepEqual(stage.signals, []);
+  await stage.pass(10_000);
+  assert.equal(stage.of("inbound")[0]?.group?.participants.length, 2);
 });
 
 it("puts a reaction into words where the row has none, by the message that it is about", async (t) => {
-  const heard = await startListening(t);
-  const target = await heard.send("Lunch?");
-  heard.mac.fault("eventsLost");
-  const guid = heard.mac.phone(ANNA).reacts(target, "question");
-  const row = heard.mac.messages.find((message) => message.guid === guid) ?? assert.fail();
+  const stage = await stageMacProvider(t);
+  const target = await stage.send("Lunch?");
+  stage.mac.fault("eventsLost");
+  const guid = stage.mac.phone(ANNA).reacts(target, "question");
+  const row = stage.mac.messages.find((message) => message.guid === guid) ?? assert.fail();
   row.text = null;
-  await heard.post({ type: "new-message", data: { guid } });
-  const [{ content, type, emoji } = { content: "", type: "", emoji: "" }] = heard.of("reaction");
+  await stage.post({ type: "new-message", data: { guid } });
+  const [{ content, type, emoji } = { content: "", type: "", emoji: "" }] = stage.of("reaction");
   assert.deepEqual([content, type, emoji], ["Questioned “Lunch?”", "question", "❓"]);
 });
 
@@ -231,14 +231,14 @@ it("tells at which of several numbers something came in, by what the Mac says of
     { address: "+15550000009", customerId: "cust_9", isDefault: true },
     { address: OWN, customerId: "cust_1", isDefault: true },
   ] as const;
-  const heard = await startListening(t, { numbers });
-  const anna = heard.mac.phone(ANNA);
+  const stage = await stageMacProvider(t, { numbers });
+  const anna = stage.mac.phone(ANNA);
   anna.writes("Hi");
   anna.types(true);
   anna.rings();
-  await heard.settled();
+  await stage.idle();
   assert.deepEqual(
-    heard.signals.map((signal) => ("to" in signal ? `${signal.kind} ${signal.to}` : signal.kind)).toSorted(),
+    stage.signals.map((signal) => ("to" in signal ? `${signal.kind} ${signal.to}` : signal.kind)).toSorted(),
     [`call ${OWN}`, `inbound ${OWN}`, `typing ${OWN}`],
   );
 });
@@ -248,17 +248,17 @@ it("gives nothing to one of two customers by guessing", async (t) => {
     { address: "+15550000008", customerId: "cust_8", isDefault: true },
     { address: "+15550000009", customerId: "cust_9", isDefault: true },
   ] as const;
-  const heard = await startListening(t, { numbers });
-  heard.mac.phone(ANNA).writes("Hi");
-  await heard.pass(MINUTE);
-  assert.deepEqual(heard.signals, []);
-  assert.equal(heard.faults.length, 1);
+  const stage = await stageMacProvider(t, { numbers });
+  stage.mac.phone(ANNA).writes("Hi");
+  await stage.pass(MINUTE);
+  assert.deepEqual(stage.signals, []);
+  assert.equal(stage.faults.length, 1);
 });
 
 it("leads no message of ours into another conversation, whatever anybody posts", async (t) => {
-  const heard = await startListening(t);
-  const theirs = heard.mac.knows(BEN);
-  const group = heard.mac.phone(BEN).makesGroup("Theirs", ["+15550100003"]);
+  const stage = await stageMacProvider(t);
+  const theirs = stage.mac.knows(BEN);
+  const group = stage.mac.phone(BEN).makesGroup("Theirs", ["+15550100003"]);
   const handle = { address: BEN, service: "iMessage" };
   const people = [ANNA, "+15550100004"];
   const posted = [
@@ -268,45 +268,45 @@ it("leads no message of ours into another conversation, whatever anybody posts",
   ];
   for (const [index, chat] of posted.entries()) {
     const data = { guid: `FORGED-${index}`, isFromMe: false, text: "Hi", handle, chats: [chat] };
-    await heard.post({ type: "new-message", data });
-    await heard.post({ type: "new-message", data: { ...data, guid: `FORGED-OWN-${index}`, isFromMe: true } });
+    await stage.post({ type: "new-message", data });
+    await stage.post({ type: "new-message", data: { ...data, guid: `FORGED-OWN-${index}`, isFromMe: true } });
   }
-  heard.mac.knows(ANNA);
-  await heard.send("for Anna alone", ANNA);
-  assert.deepEqual([heard.mac.sent.at(-1)?.to, heard.mac.sent.at(-1)?.service], [[ANNA], "iMessage"]);
+  stage.mac.knows(ANNA);
+  await stage.send("for Anna alone", ANNA);
+  assert.deepEqual([stage.mac.sent.at(-1)?.to, stage.mac.sent.at(-1)?.service], [[ANNA], "iMessage"]);
   const chat = { chatId: "chat_1", customerId: "cust_1", from: OWN, channel: "imessage", contact: null } as const;
-  await heard.send("for the two", "chat_1", { group: { ...chat, reference: null, participants: people } });
-  assert.deepEqual(heard.mac.sent.at(-1)?.to, people);
+  await stage.send("for the two", "chat_1", { group: { ...chat, reference: null, participants: people } });
+  assert.deepEqual(stage.mac.sent.at(-1)?.to, people);
 });
 
 it("asks the Mac no oftener for being called a thousand times a second", async (t) => {
-  const heard = await startListening(t);
-  await heard.pass(MINUTE);
-  const before = heard.mac.requests.length;
+  const stage = await stageMacProvider(t);
+  await stage.pass(MINUTE);
+  const before = stage.mac.requests.length;
   for (let second = 0; second < 10; second += 1) {
-    for (let call = 0; call < 20; call += 1) await heard.post({ type: "hello-world", data: null });
-    await heard.pass(1_000);
+    for (let call = 0; call < 20; call += 1) await stage.post({ type: "hello-world", data: null });
+    await stage.pass(1_000);
   }
-  const asked = heard.mac.requests.slice(before);
+  const asked = stage.mac.requests.slice(before);
   assert.ok(asked.length <= 30, `${asked.length} requests in ten seconds`);
-  heard.mac.fault("eventsLost");
-  heard.mac.phone(ANNA).writes("Hi");
-  await heard.post({ type: "hello-world", data: null });
-  await heard.pass(5_000);
-  assert.equal(heard.of("inbound").length, 1);
+  stage.mac.fault("eventsLost");
+  stage.mac.phone(ANNA).writes("Hi");
+  await stage.post({ type: "hello-world", data: null });
+  await stage.pass(5_000);
+  assert.equal(stage.of("inbound").length, 1);
 });
 
 it("believes nobody who posts that a message of ours failed: the Mac's row says whether it did", async (t) => {
-  const heard = await startListening(t);
-  const guid = await heard.send("Hello");
-  await heard.pass(1_000);
-  const posted = { guid, isFromMe: true, text: "Hello", error: 22, dateCreated: heard.clock.real(), chats: [] };
-  await heard.post({ type: "message-send-error", data: posted });
-  await heard.pass(30_000);
-  assert.deepEqual(heard.receiptsOf(guid), ["sent"]);
-  const row = heard.mac.messages.find((message) => message.guid === guid);
+  const stage = await stageMacProvider(t);
+  const guid = await stage.send("Hello");
+  await stage.pass(1_000);
+  const posted = { guid, isFromMe: true, text: "Hello", error: 22, dateCreated: stage.clock.real(), chats: [] };
+  await stage.post({ type: "message-send-error", data: posted });
+  await stage.pass(30_000);
+  assert.deepEqual(stage.receiptsOf(guid), ["sent"]);
+  const row = stage.mac.messages.find((message) => message.guid === guid);
   assert.ok(row !== undefined);
   row.error = 22;
-  await heard.post({ type: "message-send-error", data: posted });
-  assert.deepEqual(heard.receiptsOf(guid), ["sent", "failed"]);
+  await stage.post({ type: "message-send-error", data: posted });
+  assert.deepEqual(stage.receiptsOf(guid), ["sent", "failed"]);
 });

@@ -2,21 +2,21 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ANNA, BEN, OWN, startListening } from "../../../test/support/listening.ts";
+import { ANNA, BEN, OWN, stageMacProvider } from "../../../test/support/mac-provider.ts";
 
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47]);
 
 for (const ingest of ["webhook", "socket"] as const) {
-  describe(`a Mac that is heard by ${ingest}`, () => {
+  describe(`a Mac that is stage by ${ingest}`, () => {
     it("tells of a message of a contact, with all that is in it", async (t) => {
-      const heard = await startListening(t, { ingest });
-      const anna = heard.mac.phone(ANNA);
+      const stage = await stageMacProvider(t, { ingest });
+      const anna = stage.mac.phone(ANNA);
       const first = anna.writes("Hi");
       const files = [{ name: "a.png", mimeType: "image/png", bytes: PNG }];
       const effectId = "com.apple.messages.effect.CKConfettiEffect";
       const second = anna.writes("Look", { attachments: files, replyTo: first, effectId, subject: "Photo" });
-      await heard.settled();
-      const [, { attachments, ...told }] = heard.of("inbound") as [unknown, { attachments: unknown[] }];
+      await stage.idle();
+      const [, { attachments, ...told }] = stage.of("inbound") as [unknown, { attachments: unknown[] }];
       assert.deepEqual(told, {
         kind: "inbound",
         reference: second,
@@ -29,90 +29,90 @@ for (const ingest of ["webhook", "socket"] as const) {
         payment: null,
         effect: "confetti",
       });
-      const [file] = heard.mac.messages.at(-1)?.attachments ?? [];
+      const [file] = stage.mac.messages.at(-1)?.attachments ?? [];
       assert.deepEqual(attachments, [
         { reference: file?.guid, mimeType: "image/png", filename: "a.png", totalBytes: PNG.length, data: null },
       ]);
     });
 
     it("tells of an SMS as one", async (t) => {
-      const heard = await startListening(t, { ingest });
-      heard.mac.phone(ANNA).writes("by text", { service: "SMS" });
-      await heard.settled();
+      const stage = await stageMacProvider(t, { ingest });
+      stage.mac.phone(ANNA).writes("by text", { service: "SMS" });
+      await stage.idle();
       assert.deepEqual(
-        heard.of("inbound").map(({ channel, text }) => [channel, text]),
+        stage.of("inbound").map(({ channel, text }) => [channel, text]),
         [["sms", "by text"]],
       );
     });
 
     it("tells what becomes of a message of ours, each step once, whatever comes twice", async (t) => {
-      const heard = await startListening(t, { ingest });
-      heard.mac.fault("eventsTwice");
-      const guid = await heard.send("Hello");
-      await heard.pass(100);
-      heard.mac.phone(ANNA).delivers(guid);
-      await heard.pass(100);
-      heard.mac.phone(ANNA).reads(guid);
-      await heard.pass(3_600_000);
-      assert.deepEqual(heard.receiptsOf(guid), ["sent", "delivered", "read"]);
+      const stage = await stageMacProvider(t, { ingest });
+      stage.mac.fault("eventsTwice");
+      const guid = await stage.send("Hello");
+      await stage.pass(100);
+      stage.mac.phone(ANNA).delivers(guid);
+      await stage.pass(100);
+      stage.mac.phone(ANNA).reads(guid);
+      await stage.pass(3_600_000);
+      assert.deepEqual(stage.receiptsOf(guid), ["sent", "delivered", "read"]);
     });
 
     it("finds a failure that nothing tells of, and names its code", async (t) => {
-      const heard = await startListening(t, { ingest });
-      heard.mac.fault("errorLater");
-      const guid = await heard.send("Hello");
-      await heard.pass(5_000);
-      const last = heard.of("receipt").at(-1);
+      const stage = await stageMacProvider(t, { ingest });
+      stage.mac.fault("errorLater");
+      const guid = await stage.send("Hello");
+      await stage.pass(5_000);
+      const last = stage.of("receipt").at(-1);
       assert.deepEqual([last?.reference, last?.receipt, last?.code], [guid, "failed", "22"]);
     });
 
     it("tells of reactions, with the words of the phone, and of their end", async (t) => {
-      const heard = await startListening(t, { ingest });
-      const guid = await heard.send("Lunch?");
-      const anna = heard.mac.phone(ANNA);
+      const stage = await stageMacProvider(t, { ingest });
+      const guid = await stage.send("Lunch?");
+      const anna = stage.mac.phone(ANNA);
       const loved = anna.reacts(guid, "love");
       const removed = anna.reacts(guid, "-love");
-      await heard.settled();
+      await stage.idle();
       assert.deepEqual(
-        heard.of("reaction").map(({ reference, target, type, content }) => ({ reference, target, type, content })),
+        stage.of("reaction").map(({ reference, target, type, content }) => ({ reference, target, type, content })),
         [
           { reference: loved, target: guid, type: "love", content: "Loved “Lunch?”" },
           { reference: removed, target: guid, type: "remove", content: "Removed a love from “Lunch?”" },
         ],
       );
-      assert.equal(heard.of("inbound").length, 0);
+      assert.equal(stage.of("inbound").length, 0);
     });
 
     it("tells of edits and of what is taken back, also when an hour has gone by", async (t) => {
-      const heard = await startListening(t, { ingest });
-      const anna = heard.mac.phone(ANNA);
+      const stage = await stageMacProvider(t, { ingest });
+      const anna = stage.mac.phone(ANNA);
       const one = anna.writes("Helo");
       const other = anna.writes("Oops");
-      await heard.settled();
+      await stage.idle();
       anna.edits(one, "Hello");
-      await heard.pass(3_700_000);
+      await stage.pass(3_700_000);
       anna.unsends(other);
-      await heard.pass(1_000);
+      await stage.pass(1_000);
       assert.deepEqual(
-        heard.of("revision").map(({ reference, text }) => [reference, text]),
+        stage.of("revision").map(({ reference, text }) => [reference, text]),
         [
           [one, "Hello"],
           [other, null],
         ],
       );
-      assert.equal(heard.of("inbound").length, 2);
+      assert.equal(stage.of("inbound").length, 2);
     });
 
     it("tells of a payment to the cent, and of a request as one", async (t) => {
-      const heard = await startListening(t, { ingest });
-      const anna = heard.mac.phone(ANNA);
+      const stage = await stageMacProvider(t, { ingest });
+      const anna = stage.mac.phone(ANNA);
       anna.pays(2_550);
       anna.pays(900, { kind: "request" });
       anna.pays(100, { kind: "recurring" });
       anna.pays(26_500, { blob: "garbled" });
-      await heard.settled();
+      await stage.idle();
       assert.deepEqual(
-        heard.of("inbound").map(({ payment }) => payment),
+        stage.of("inbound").map(({ payment }) => payment),
         [
           { amountCents: 2_550, currency: "USD", isRequest: false },
           { amountCents: 900, currency: "USD", isRequest: true },
@@ -123,38 +123,38 @@ for (const ingest of ["webhook", "socket"] as const) {
     });
 
     it("counts a transaction of Apple Cash once, also after a restart", async (t) => {
-      const heard = await startListening(t, { ingest });
-      const anna = heard.mac.phone(ANNA);
+      const stage = await stageMacProvider(t, { ingest });
+      const anna = stage.mac.phone(ANNA);
       anna.pays(500, { transaction: "T-1" });
-      await heard.settled();
-      await heard.stop();
-      await heard.start();
+      await stage.idle();
+      await stage.stop();
+      await stage.start();
       anna.pays(500, { transaction: "T-1" });
-      await heard.settled();
-      const payments = heard.of("inbound").map(({ reference, payment }) => [reference, payment?.amountCents ?? null]);
+      await stage.idle();
+      const payments = stage.of("inbound").map(({ reference, payment }) => [reference, payment?.amountCents ?? null]);
       const last = new Map(payments as [string, number | null][]);
       assert.deepEqual([...last.values()], [500, null]);
     });
 
     it("tells of a group's messages with everybody in it, and of what happens to it", async (t) => {
-      const heard = await startListening(t, { ingest });
-      const anna = heard.mac.phone(ANNA);
+      const stage = await stageMacProvider(t, { ingest });
+      const anna = stage.mac.phone(ANNA);
       const group = anna.makesGroup("Trip", [BEN]);
       anna.writes("Hi all", { group });
-      await heard.settled();
-      const [message] = heard.of("inbound");
+      await stage.idle();
+      const [message] = stage.of("inbound");
       assert.deepEqual(message?.group, { reference: group.guid, name: "Trip", participants: [ANNA, BEN] });
       anna.renames(group, "Tour");
-      await heard.settled();
+      await stage.idle();
       anna.adds(group, "+15550100003");
-      await heard.settled();
+      await stage.idle();
       anna.removes(group, BEN);
-      await heard.settled();
+      await stage.idle();
       anna.changesPhoto(group);
-      heard.mac.phone("+15550100003").leaves(group);
-      await heard.settled();
+      stage.mac.phone("+15550100003").leaves(group);
+      await stage.idle();
       assert.deepEqual(
-        heard.of("group").map(({ change, participant, title, actor, group }) => ({
+        stage.of("group").map(({ change, participant, title, actor, group }) => ({
           change,
           participant,
           title,
@@ -172,12 +172,12 @@ for (const ingest of ["webhook", "socket"] as const) {
     });
 
     it("tells who types, and when they stop", async (t) => {
-      const heard = await startListening(t, { ingest });
-      heard.mac.phone(ANNA).types(true);
-      heard.mac.phone(ANNA).types(false);
-      await heard.settled();
+      const stage = await stageMacProvider(t, { ingest });
+      stage.mac.phone(ANNA).types(true);
+      stage.mac.phone(ANNA).types(false);
+      await stage.idle();
       assert.deepEqual(
-        heard.of("typing").map(({ from, to, typing }) => [from, to, typing]),
+        stage.of("typing").map(({ from, to, typing }) => [from, to, typing]),
         [
           [ANNA, OWN, true],
           [ANNA, OWN, false],
@@ -186,39 +186,39 @@ for (const ingest of ["webhook", "socket"] as const) {
     });
 
     it("tells of a call that only comes in once, and that it was missed when it rings no more", async (t) => {
-      const heard = await startListening(t, { ingest });
-      heard.mac.phone(ANNA).rings();
-      await heard.settled();
-      await heard.pass(30_000);
-      heard.mac.phone(ANNA).rings();
-      await heard.pass(59_000);
+      const stage = await stageMacProvider(t, { ingest });
+      stage.mac.phone(ANNA).rings();
+      await stage.idle();
+      await stage.pass(30_000);
+      stage.mac.phone(ANNA).rings();
+      await stage.pass(59_000);
       assert.deepEqual(
-        heard.of("call").map(({ status, caller }) => [status, caller]),
+        stage.of("call").map(({ status, caller }) => [status, caller]),
         [["incoming", ANNA]],
       );
-      await heard.stop();
-      await heard.start();
-      await heard.pass(61_000);
+      await stage.stop();
+      await stage.start();
+      await stage.pass(61_000);
       assert.deepEqual(
-        heard.of("call").map(({ status, callUuid }) => [status, callUuid === heard.of("call")[0]?.callUuid]),
+        stage.of("call").map(({ status, callUuid }) => [status, callUuid === stage.of("call")[0]?.callUuid]),
         [
           ["incoming", true],
           ["missed", true],
         ],
       );
-      assert.deepEqual(await heard.memory.list("call/"), []);
-      heard.mac.phone(ANNA).rings();
-      await heard.settled();
-      assert.notEqual(heard.of("call").at(-1)?.callUuid, heard.of("call")[0]?.callUuid);
+      assert.deepEqual(await stage.memory.list("call/"), []);
+      stage.mac.phone(ANNA).rings();
+      await stage.idle();
+      assert.notEqual(stage.of("call").at(-1)?.callUuid, stage.of("call")[0]?.callUuid);
     });
 
     it("tells of a call by its own name and to its end where the Mac tells all of it", async (t) => {
-      const heard = await startListening(t, { ingest, facetimeCalling: true });
-      const uuid = heard.mac.phone(ANNA).rings({ isVideo: false });
-      heard.mac.phone(ANNA).hangsUp(uuid, { isVideo: false });
-      await heard.settled();
+      const stage = await stageMacProvider(t, { ingest, facetimeCalling: true });
+      const uuid = stage.mac.phone(ANNA).rings({ isVideo: false });
+      stage.mac.phone(ANNA).hangsUp(uuid, { isVideo: false });
+      await stage.idle();
       assert.deepEqual(
-        heard.of("call").map(({ callUuid, status, isVideo, isOutgoing }) => [callUuid, status, isVideo, isOutgoing]),
+        stage.of("call").map(({ callUuid, status, isVideo, isOutgoing }) => [callUuid, status, isVideo, isOutgoing]),
         [
           [uuid, "incoming", false, false],
           [uuid, "missed", false, false],
@@ -234,21 +234,21 @@ it("keeps nothing of a call that is for nobody", async (t) => {
     customerId: `cust_${index}` as const,
     isDefault: true,
   }));
-  const heard = await startListening(t, { numbers });
-  await heard.post({ type: "incoming-facetime", data: JSON.stringify({ caller: "+15550100009", timestamp: 1 }) });
-  await heard.pass(120_000);
-  assert.deepEqual(heard.of("call"), []);
+  const stage = await stageMacProvider(t, { numbers });
+  await stage.post({ type: "incoming-facetime", data: JSON.stringify({ caller: "+15550100009", timestamp: 1 }) });
+  await stage.pass(120_000);
+  assert.deepEqual(stage.of("call"), []);
   assert.deepEqual(
-    [...heard.memory.entries.keys()].filter((key) => key.startsWith("call/")),
+    [...stage.memory.entries.keys()].filter((key) => key.startsWith("call/")),
     [],
   );
 });
 
 it("ends at once, also while it looks where a call came in", async (t) => {
   const numbers = [OWN, "+15550000002"].map((address) => ({ address, customerId: "cust_1", isDefault: true }) as const);
-  const heard = await startListening(t, { numbers });
-  heard.mac.fault("asleep");
-  await heard.post({ type: "incoming-facetime", data: JSON.stringify({ caller: "+15550100009", timestamp: 1 }) });
-  await heard.stop();
-  heard.mac.forgetHeld();
+  const stage = await stageMacProvider(t, { numbers });
+  stage.mac.fault("asleep");
+  await stage.post({ type: "incoming-facetime", data: JSON.stringify({ caller: "+15550100009", timestamp: 1 }) });
+  await stage.stop();
+  stage.mac.forgetHeld();
 });

@@ -69,7 +69,7 @@ test("a conversation whose beginning is called off does not count either", async
   const abort = new AbortController();
   const message = stage.message();
   const sending = stage.process.sender.send(message, abort.signal);
-  await stage.fake.settled();
+  await stage.fake.idle();
   assert.equal(stage.process.mac.rateLimiter.waiting, 1);
   abort.abort();
   assert.equal((await sending).outcome, "deferred");
@@ -103,7 +103,7 @@ test("a group comes to be with its first message: it is named, its guid is told,
   await stage.restart();
   reference(await stage.send(stage.message({ to: "chat_1", group, text: "Hi all" })));
   await stage.driven(stage.process.mac.rateLimiter.acquire());
-  await stage.fake.settled();
+  await stage.fake.idle();
   const [chat] = stage.fake.chats;
   assert.deepEqual([chat?.displayName, chat?.style], ["Trip", 43]);
   const [told] = stage.process.signals;

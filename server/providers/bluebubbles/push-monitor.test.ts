@@ -2,39 +2,39 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ANNA, startListening } from "../../../test/support/listening.ts";
+import { ANNA, stageMacProvider } from "../../../test/support/mac-provider.ts";
 
 const MINUTE = 60_000;
 
 for (const ingest of ["webhook", "socket"] as const) {
   test(`by ${ingest}: health says to restart BlueBubbles when only catching up finds messages, until one is pushed`, async (t) => {
-    const heard = await startListening(t, { ingest });
-    const warnings = async () => (await heard.provider.health()).warnings ?? [];
-    await heard.pass(2 * MINUTE);
-    heard.mac.fault("eventsLost");
-    for (const text of ["one", "two"]) heard.mac.phone(ANNA).writes(text);
-    await heard.pass(2 * MINUTE);
+    const stage = await stageMacProvider(t, { ingest });
+    const warnings = async () => (await stage.provider.health()).warnings ?? [];
+    await stage.pass(2 * MINUTE);
+    stage.mac.fault("eventsLost");
+    for (const text of ["one", "two"]) stage.mac.phone(ANNA).writes(text);
+    await stage.pass(2 * MINUTE);
     assert.deepEqual(await warnings(), [], "two may be an accident");
-    heard.mac.phone(ANNA).writes("three");
-    await heard.pass(2 * MINUTE);
-    assert.equal(heard.of("inbound").length, 3);
+    stage.mac.phone(ANNA).writes("three");
+    await stage.pass(2 * MINUTE);
+    assert.equal(stage.of("inbound").length, 3);
     assert.match((await warnings()).join(" "), /pushes none of them: restart BlueBubbles/);
-    assert.equal((await heard.provider.health()).status, "degraded");
-    heard.mac.lift("eventsLost");
-    heard.mac.phone(ANNA).writes("four");
-    await heard.settled();
+    assert.equal((await stage.provider.health()).status, "degraded");
+    stage.mac.lift("eventsLost");
+    stage.mac.phone(ANNA).writes("four");
+    await stage.idle();
     assert.deepEqual(await warnings(), []);
   });
 }
 
 test("what came in while the Mac could not be reached, or nobody listened, says nothing of its watch", async (t) => {
-  const heard = await startListening(t, { ingest: "webhook" });
-  await heard.pass(2 * MINUTE);
-  heard.mac.fault("unreachable");
-  await heard.pass(MINUTE);
-  for (const text of ["one", "two", "three"]) heard.mac.phone(ANNA).writes(text);
-  heard.mac.lift("unreachable");
-  for (let minutes = 0; minutes < 4; minutes += 1) await heard.pass(MINUTE);
-  assert.equal(heard.of("inbound").length, 3);
-  assert.deepEqual((await heard.provider.health()).warnings ?? [], []);
+  const stage = await stageMacProvider(t, { ingest: "webhook" });
+  await stage.pass(2 * MINUTE);
+  stage.mac.fault("unreachable");
+  await stage.pass(MINUTE);
+  for (const text of ["one", "two", "three"]) stage.mac.phone(ANNA).writes(text);
+  stage.mac.lift("unreachable");
+  for (let minutes = 0; minutes < 4; minutes += 1) await stage.pass(MINUTE);
+  assert.equal(stage.of("inbound").length, 3);
+  assert.deepEqual((await stage.provider.health()).warnings ?? [], []);
 });

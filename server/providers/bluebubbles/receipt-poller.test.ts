@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { ANNA, startListening } from "../../../test/support/listening.ts";
+import { ANNA, stageMacProvider } from "../../../test/support/mac-provider.ts";
 import { startRelay } from "../../../test/support/mac-relay.ts";
 import { listOf, recordOf, textOf } from "../../core/loose-json.ts";
 
@@ -10,133 +10,133 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 it("finds a delivery within seconds though nothing tells of it", async (t) => {
-  const heard = await startListening(t);
-  heard.mac.fault("eventsLost");
-  const guid = await heard.send("Hello");
-  await heard.pass(4_000);
-  assert.deepEqual(heard.receiptsOf(guid), ["sent"]);
-  heard.mac.phone(ANNA).delivers(guid);
-  await heard.pass(12_000);
-  assert.deepEqual(heard.receiptsOf(guid), ["sent", "delivered"]);
+  const stage = await stageMacProvider(t);
+  stage.mac.fault("eventsLost");
+  const guid = await stage.send("Hello");
+  await stage.pass(4_000);
+  assert.deepEqual(stage.receiptsOf(guid), ["sent"]);
+  stage.mac.phone(ANNA).delivers(guid);
+  await stage.pass(12_000);
+  assert.deepEqual(stage.receiptsOf(guid), ["sent", "delivered"]);
 });
 
 it("goes on after a restart with what was sent before, and forgets what has come to an end", async (t) => {
-  const heard = await startListening(t);
-  heard.mac.fault("eventsLost");
-  const guid = await heard.send("Hello");
-  const other = await heard.send("Hello again");
-  assert.equal((await heard.memory.list("watch/")).length, 2);
-  await heard.stop();
-  heard.mac.phone(ANNA).delivers(guid);
-  await heard.start();
-  await heard.pass(2_000);
-  assert.equal(heard.receiptsOf(guid).at(-1), "delivered");
+  const stage = await stageMacProvider(t);
+  stage.mac.fault("eventsLost");
+  const guid = await stage.send("Hello");
+  const other = await stage.send("Hello again");
+  assert.equal((await stage.memory.list("watch/")).length, 2);
+  await stage.stop();
+  stage.mac.phone(ANNA).delivers(guid);
+  await stage.start();
+  await stage.pass(2_000);
+  assert.equal(stage.receiptsOf(guid).at(-1), "delivered");
   assert.deepEqual(
-    (await heard.memory.list("watch/")).map(({ key }) => key),
+    (await stage.memory.list("watch/")).map(({ key }) => key),
     [`watch/${other}`],
   );
-  await heard.stop();
-  await heard.clock.advance(25 * HOUR);
-  await heard.start();
-  await heard.pass(2_000);
-  assert.deepEqual(await heard.memory.list("watch/"), []);
+  await stage.stop();
+  await stage.clock.advance(25 * HOUR);
+  await stage.start();
+  await stage.pass(2_000);
+  assert.deepEqual(await stage.memory.list("watch/"), []);
 });
 
 it("tells a failure on the channel that the message went out on", async (t) => {
-  const heard = await startListening(t);
-  heard.mac.knows(ANNA, "SMS");
-  const guid = await heard.send("by text", ANNA, { channel: "sms" });
-  await heard.pass(4_000);
+  const stage = await stageMacProvider(t);
+  stage.mac.knows(ANNA, "SMS");
+  const guid = await stage.send("by text", ANNA, { channel: "sms" });
+  await stage.pass(4_000);
   assert.deepEqual(
-    heard.of("receipt").map(({ reference, channel }) => [reference, channel]),
+    stage.of("receipt").map(({ reference, channel }) => [reference, channel]),
     [[guid, "sms"]],
   );
 });
 
 it("holds back a receipt that comes before the answer to its send, and tells it when the message is known", async (t) => {
-  const heard = await startListening(t);
-  heard.known = new Set();
-  const guid = await heard.send("Hello");
-  heard.mac.phone(ANNA).delivers(guid);
-  await heard.pass(2_000);
-  assert.deepEqual(heard.receiptsOf(guid), []);
-  heard.known.add(guid);
-  await heard.pass(20_000);
-  assert.equal(heard.receiptsOf(guid).at(-1), "delivered");
+  const stage = await stageMacProvider(t);
+  stage.known = new Set();
+  const guid = await stage.send("Hello");
+  stage.mac.phone(ANNA).delivers(guid);
+  await stage.pass(2_000);
+  assert.deepEqual(stage.receiptsOf(guid), []);
+  stage.known.add(guid);
+  await stage.pass(20_000);
+  assert.equal(stage.receiptsOf(guid).at(-1), "delivered");
 });
 
 it("asks no more about a message that somebody typed on the Mac", async (t) => {
-  const heard = await startListening(t);
-  heard.known = new Set();
+  const stage = await stageMacProvider(t);
+  stage.known = new Set();
   let asked = 0;
-  heard.onSignal = (signal) => {
+  stage.onSignal = (signal) => {
     if (signal.kind === "receipt") asked += 1;
     return "applied";
   };
-  const guid = heard.mac.writesByHand(ANNA, "by hand");
-  await heard.pass(5 * MINUTE);
+  const guid = stage.mac.writesByHand(ANNA, "by hand");
+  await stage.pass(5 * MINUTE);
   const tries = asked;
   assert.ok(tries >= 2 && tries <= 7, `${tries} tries`);
-  await heard.post({ type: "updated-message", data: { guid } });
-  await heard.pass(5 * MINUTE);
+  await stage.post({ type: "updated-message", data: { guid } });
+  await stage.pass(5 * MINUTE);
   assert.equal(asked, tries);
 });
 
 it("tells again of what nobody knew once it turns out to be ours", async (t) => {
-  const heard = await startListening(t);
-  heard.known = new Set();
-  const guid = await heard.send("Hello");
-  heard.mac.phone(ANNA).delivers(guid);
-  await heard.pass(5 * MINUTE);
-  heard.known.add(guid);
+  const stage = await stageMacProvider(t);
+  stage.known = new Set();
+  const guid = await stage.send("Hello");
+  stage.mac.phone(ANNA).delivers(guid);
+  await stage.pass(5 * MINUTE);
+  stage.known.add(guid);
   // The hand-over was settled late: only now it is followed.
-  heard.mac.phone(ANNA).reads(guid);
-  await heard.pass(MINUTE);
-  assert.equal(heard.receiptsOf(guid).at(-1), "read");
+  stage.mac.phone(ANNA).reads(guid);
+  await stage.pass(MINUTE);
+  assert.equal(stage.receiptsOf(guid).at(-1), "read");
 });
 
 it("finds what became of others while the Mac breaks at one of them", async (t) => {
-  const heard = await startListening(t);
-  heard.mac.fault("eventsLost");
+  const stage = await stageMacProvider(t);
+  stage.mac.fault("eventsLost");
   const guids: string[] = [];
-  for (let index = 0; index < 5; index += 1) guids.push(await heard.send(`Hello ${index}`));
+  for (let index = 0; index < 5; index += 1) guids.push(await stage.send(`Hello ${index}`));
   const [broken = "", ...others] = guids;
-  await heard.pass(MINUTE);
-  heard.mac.breaksAt(broken);
-  for (const guid of others) heard.mac.phone(ANNA).delivers(guid);
+  await stage.pass(MINUTE);
+  stage.mac.breaksAt(broken);
+  for (const guid of others) stage.mac.phone(ANNA).delivers(guid);
   // Catching up asks for receipts every five minutes; these are found before.
-  await heard.pass(4 * MINUTE + 20_000);
+  await stage.pass(4 * MINUTE + 20_000);
   assert.deepEqual(
-    others.map((guid) => heard.receiptsOf(guid).at(-1)),
+    others.map((guid) => stage.receiptsOf(guid).at(-1)),
     others.map(() => "delivered"),
   );
-  heard.mac.breaksAt(broken, false);
-  heard.mac.phone(ANNA).delivers(broken);
-  await heard.pass(11 * MINUTE);
-  assert.equal(heard.receiptsOf(broken).at(-1), "delivered");
+  stage.mac.breaksAt(broken, false);
+  stage.mac.phone(ANNA).delivers(broken);
+  await stage.pass(11 * MINUTE);
+  assert.equal(stage.receiptsOf(broken).at(-1), "delivered");
 });
 
 it("asks for fewer at once where the Mac cannot answer so many", async (t) => {
-  const heard = await startListening(t, { starts: false });
+  const stage = await stageMacProvider(t, { starts: false });
   const sizes: number[] = [];
-  const relay = await startRelay(t, heard.mac.url, ({ path, body }) => {
+  const relay = await startRelay(t, stage.mac.url, ({ path, body }) => {
     const [condition] = listOf(body?.where, recordOf);
     const asked = listOf(recordOf(condition?.args)?.guids, textOf).length;
     if (!path.includes("/message/query") || asked === 0) return null;
     sizes.push(asked);
     return asked > 60 ? "cut" : null;
   });
-  heard.url = relay.url;
+  stage.url = relay.url;
   for (let index = 0; index < 200; index += 1) {
-    heard.memory.entries.set(
-      `watch/${heard.mac.writesByHand(ANNA, `Hello ${index}`)}`,
-      `imessage ${heard.clock.real()}`,
+    stage.memory.entries.set(
+      `watch/${stage.mac.writesByHand(ANNA, `Hello ${index}`)}`,
+      `imessage ${stage.clock.real()}`,
     );
   }
-  heard.mac.fault("eventsLost");
-  await heard.clock.advance(HOUR);
-  await heard.start();
-  await heard.pass(30_000);
+  stage.mac.fault("eventsLost");
+  await stage.clock.advance(HOUR);
+  await stage.start();
+  await stage.pass(30_000);
   assert.ok(sizes[0] === 200 && sizes.length < 20, sizes.join());
-  assert.equal(heard.of("receipt").length, 200);
+  assert.equal(stage.of("receipt").length, 200);
 });

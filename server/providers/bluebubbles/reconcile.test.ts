@@ -20,7 +20,7 @@ async function settled(stage: Stage, message: Outbound): Promise<Outcome | "abse
     const outcome = await stage.reconcile(message);
     if (outcome === "absent" || outcome.outcome !== "unknown" || stage.clock.now() >= endsAt) return outcome;
     await stage.clock.advance(ASK_EVERY_MS);
-    await stage.fake.settled();
+    await stage.fake.idle();
   }
 }
 
@@ -98,7 +98,7 @@ test("a process that dies at any moment of a hand-over sends nothing twice and l
     void stage.process.sender.send(message, new AbortController().signal);
     await until(async () => {
       await stage.clock.advance(250);
-      await stage.fake.settled();
+      await stage.fake.idle();
       return wait(stage);
     });
     stage.fake.lift(fault);
@@ -130,7 +130,7 @@ test("a hand-over of long ago with no record is asked about, and never called ab
   assert.equal(await stage.reconcile(other), "absent");
   await stage.clock.advance(7_200_000);
   reference(await stage.send(stage.message({ text: "New" })));
-  await stage.fake.settled();
+  await stage.fake.idle();
   assert.equal(stage.entries.size, 1);
   assert.equal(reference(await stage.reconcile(message)), stage.fake.sent[0]?.guid);
   const early = await stage.reconcile(other);
@@ -323,7 +323,7 @@ test("what is found when nobody asks any more is told: it was sent after all", a
   await stage.driven(stage.process.mac.health.ready());
   await stage.driven(
     until(async () => {
-      await stage.fake.settled();
+      await stage.fake.idle();
       return stage.process.signals.length > 0;
     }),
   );
@@ -363,7 +363,7 @@ for (const broke of [true, false]) {
     const message = stage.message({ text: "In the middle" });
     void stage.process.sender.send(message, new AbortController().signal);
     for (let steps = 0; steps < 40 && posts(stage).length < 2; steps += 1) {
-      await stage.fake.settled();
+      await stage.fake.idle();
       await stage.clock.advance(250);
     }
     assert.equal(posts(stage).length, 2, "it is posted, and hangs");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import fc from "fast-check";
-import { ANNA, BEN, type Listening, startListening } from "../../../test/support/listening.ts";
+import { ANNA, BEN, type MacProviderStage, stageMacProvider } from "../../../test/support/mac-provider.ts";
 import type { Signal } from "../provider.ts";
 
 const MINUTE = 60_000;
@@ -37,8 +37,8 @@ const happening: fc.Arbitrary<Happening> = fc.record({
 });
 
 /** Plays it out; some of it comes to nothing where there is nothing to do it to. */
-async function play(heard: Listening, happenings: readonly Happening[]): Promise<void> {
-  const { mac } = heard;
+async function play(stage: MacProviderStage, happenings: readonly Happening[]): Promise<void> {
+  const { mac } = stage;
   const group = mac.phone(ANNA).makesGroup("Trip", [BEN]);
   const sent: { guid: string; who: string }[] = [];
   for (const [index, { does, who, pick }] of happenings.entries()) {
@@ -49,30 +49,30 @@ async function play(heard: Listening, happenings: readonly Happening[]): Promise
     const ours = sent.filter((message) => message.who === who);
     const our = ours[pick % Math.max(1, ours.length)];
     // Whoever changes a message does so at a later time than it was written at.
-    await heard.pass(10);
+    await stage.pass(10);
     if (does === "writes") phone.writes(`${who} ${index}`, pick % 3 === 0 ? { group } : {});
     else if (does === "edits") target !== undefined && phone.edits(target.guid, `edited ${index}`);
     else if (does === "unsends") target !== undefined && phone.unsends(target.guid);
     else if (does === "reacts") target !== undefined && phone.reacts(target.guid, pick % 2 === 0 ? "love" : "-love");
     else if (does === "pays") phone.pays(100 + pick);
-    else if (does === "sends") sent.push({ guid: await heard.send(`hello ${index}`, who), who });
+    else if (does === "sends") sent.push({ guid: await stage.send(`hello ${index}`, who), who });
     else if (does === "delivers") our !== undefined && phone.delivers(our.guid);
     else if (does === "reads") our !== undefined && phone.reads(our.guid);
     else if (does === "renames") phone.renames(group, `Trip ${index}`);
-    else if (does === "leaves time") await heard.pass(pick * 7_000);
+    else if (does === "leaves time") await stage.pass(pick * 7_000);
     else if (does === "restarts") {
-      await heard.stop();
-      await heard.start();
+      await stage.stop();
+      await stage.start();
     } else if (pick % 2 === 0) mac.fault(does);
     else mac.lift(does);
   }
   for (const fault of ["eventsLost", "webhooksLost", "eventsTwice", "eventsReversed"] as const) mac.lift(fault);
-  await heard.pass(6 * MINUTE);
+  await stage.pass(6 * MINUTE);
 }
 
 /** What the rows say, and what was told, one line each. */
-function saidBy(heard: Listening): string[] {
-  return heard.mac.messages.flatMap((row) => {
+function saidBy(stage: MacProviderStage): string[] {
+  return stage.mac.messages.flatMap((row) => {
     const { guid } = row;
     if (row.itemType === 2) return [`group ${guid} ${row.groupTitle}`];
     if (row.isFromMe) {
@@ -123,16 +123,16 @@ for (const ingest of ["webhook", "socket"] as const) {
   it(`tells what the rows say, however their events come by ${ingest}, and each thing once`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { minLength: 1, maxLength: 14 }), async (happenings) => {
-        const heard = await startListening(t, { ingest });
+        const stage = await stageMacProvider(t, { ingest });
         try {
-          await play(heard, happenings);
-          assert.deepEqual(toldBy(heard.signals).toSorted(), saidBy(heard).toSorted());
+          await play(stage, happenings);
+          assert.deepEqual(toldBy(stage.signals).toSorted(), saidBy(stage).toSorted());
           if (happenings.some(({ does }) => does === "restarts")) return;
-          const once = heard.signals.map((signal) => JSON.stringify(signal));
+          const once = stage.signals.map((signal) => JSON.stringify(signal));
           assert.equal(new Set(once).size, once.length);
         } finally {
-          await heard.end();
-          await heard.mac.stop();
+          await stage.end();
+          await stage.mac.stop();
         }
       }),
       { numRuns: 25 },

@@ -218,7 +218,7 @@ test("what is called off before its turn was not posted", async (t) => {
   void stage.process.mac.rateLimiter.acquire().catch(() => {});
   const abort = new AbortController();
   const sending = stage.process.sender.send(stage.message(), abort.signal);
-  await stage.fake.settled();
+  await stage.fake.idle();
   abort.abort();
   assert.equal((await sending).outcome, "deferred");
   assert.equal(stage.fake.sent.length, 1);

@@ -62,7 +62,7 @@ test("one hand-over about which the Mac breaks keeps no other from being asked a
       : query(path, body);
   for (let minute = 0; minute < 12; minute += 1) {
     await stage.clock.advance(60_000);
-    await stage.fake.settled();
+    await stage.fake.idle();
   }
   const told = stage.process.signals.map((signal) => (signal.kind === "receipt" ? signal.reference : signal.kind));
   assert.deepEqual(told, [stage.fake.sent[1]?.guid]);

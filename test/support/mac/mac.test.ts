@@ -93,7 +93,7 @@ test("a send needs a chat that is there; chat/new makes it, and its message is t
   assert.equal(made.body.data.messages[0].tempGuid, "t-1");
   assert.equal((await ask(mac, "POST", "message/text", text("Again", { tempGuid: "t-2" }))).status, 200);
   await until(() => came.length === 3);
-  await mac.settled();
+  await mac.idle();
   assert.deepEqual(came.map(({ data }) => data.tempGuid ?? "none").sort(), ["none", "none", "t-2"]);
   assert.deepEqual(
     mac.sent.map((sent) => sent.text),
@@ -113,7 +113,7 @@ test("an error at first sight is a 500 without the guid; a late one is in the ro
   const later = await ask(mac, "POST", "message/text", text("two", { tempGuid: "t-2" }));
   assert.equal(later.body.data.error, 0);
   await mac.advance(1_000);
-  await mac.settled();
+  await mac.idle();
   assert.equal((await ask(mac, "GET", `message/${later.body.data.guid}`)).body.data.error, 22);
   const errors = await ask(mac, "POST", "message/query", {
     where: [
@@ -182,7 +182,7 @@ test("a known webhook address keeps its old events, and one POST is all there is
   mac.phone(ANNA).types(true);
   mac.phone(ANNA).types(true);
   await until(() => came.length === 1);
-  await mac.settled();
+  await mac.idle();
   assert.deepEqual(came, [{ type: "typing-indicator", data: { display: true, guid: ANNA_GUID } }]);
   assert.equal((await ask(mac, "DELETE", `webhook/${mac.webhooks[0]?.id}`)).status, 200);
   assert.equal((await ask(mac, "DELETE", "webhook/99")).status, 404);
@@ -305,7 +305,7 @@ test("a Mac that sleeps answers nothing, wakes, and does what it had read; one t
   const asked = ask(mac, "POST", "message/text", text("Hi"));
   await until(() => mac.requests.some((request) => request.endsWith("message/text")));
   mac.phone(ANNA).writes("Are you there?");
-  await mac.settled();
+  await mac.idle();
   assert.equal(mac.sent.length, 0);
   wake();
   assert.equal((await asked).status, 200);
@@ -323,7 +323,7 @@ test("commands to the helper are counted by the second, and wait for each other 
   const mac = await macOf(t, { helperWaits: true });
   mac.knows(ANNA);
   const all = [1, 2, 3, 4, 5, 6, 7].map((number) => ask(mac, "POST", "message/text", text(`${number}`)));
-  await mac.settled();
+  await mac.idle();
   await mac.advance(2_000);
   await Promise.all(all);
   assert.equal(mac.sent.length, 7);

@@ -232,7 +232,7 @@ export class Mac {
    * Resolves when nothing has been under way for a while of the event loop: no request, no webhook, no byte of a socket.
    * What hangs until the clock goes on, or for good, does not count.
    */
-  async settled(): Promise<void> {
+  async idle(): Promise<void> {
     let octets = this.#octets();
     for (let quiet = 0; quiet < QUIET_TURNS; quiet += 1) {
       await turn();

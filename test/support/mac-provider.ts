@@ -28,7 +28,7 @@ const QUIET_TURNS = 30;
 /** A send is a few calls of the Mac's, each 250 ms after the other at most. */
 const SEND_TRIES = 200;
 
-export interface ListeningOptions extends MacOptions {
+export interface MacProviderStageOptions extends MacOptions {
   ingest?: "webhook" | "socket";
   numbers?: readonly OwnAddress[];
   /** Whether the provider is started; else the test does. */
@@ -56,18 +56,21 @@ class TestMemory implements Memory {
 }
 
 /** Starts a Mac and a provider that listens to it; both are stopped at the end of the test. */
-export async function startListening(t: TestContext, options: ListeningOptions = {}): Promise<Listening> {
+export async function stageMacProvider(
+  t: TestContext,
+  options: MacProviderStageOptions = {},
+): Promise<MacProviderStage> {
   const clock = new SimulatedClock();
   const mac = await startMac({ ownAddress: OWN, ...options, clock });
   t.after(() => mac.stop());
-  const listening = new Listening(mac, clock, options);
+  const listening = new MacProviderStage(mac, clock, options);
   await listening.listen();
   t.after(() => listening.end());
   if (options.starts !== false) await listening.start();
   return listening;
 }
 
-export class Listening {
+export class MacProviderStage {
   readonly mac: Mac;
   readonly clock: SimulatedClock;
   readonly memory = new TestMemory();
@@ -95,7 +98,7 @@ export class Listening {
     response.writeHead(reply?.status ?? 503).end();
   });
 
-  constructor(mac: Mac, clock: SimulatedClock, { ingest = "webhook", numbers }: ListeningOptions) {
+  constructor(mac: Mac, clock: SimulatedClock, { ingest = "webhook", numbers }: MacProviderStageOptions) {
     this.mac = mac;
     this.clock = clock;
     this.ingest = ingest;
@@ -130,7 +133,7 @@ export class Listening {
       }),
     );
     await this.#provider.start((signal) => this.#signal(signal));
-    await this.settled();
+    await this.idle();
   }
 
   async stop(): Promise<void> {
@@ -152,7 +155,7 @@ export class Listening {
     void sending.then((came) => {
       outcome = came;
     });
-    await this.settled();
+    await this.idle();
     for (let tries = 0; outcome === null && tries < SEND_TRIES; tries += 1) await this.pass(50);
     return this.#accepted(await sending);
   }
@@ -166,25 +169,25 @@ export class Listening {
   async post(body: unknown, path = "/mac"): Promise<number> {
     const bytes = typeof body === "string" ? body : JSON.stringify(body);
     const response = await fetch(`${this.hookUrl}${path}`, { method: "POST", body: bytes });
-    await this.settled();
+    await this.idle();
     return response.status;
   }
 
   /** Resolves when nothing is under way any more, on the Mac or here. */
-  async settled(): Promise<void> {
-    await this.mac.settled();
+  async idle(): Promise<void> {
+    await this.mac.idle();
     for (let turns = 0; turns < QUIET_TURNS; turns += 1) await turn();
-    await this.mac.settled();
+    await this.mac.idle();
   }
 
   /** Lets time pass, timer by timer, and after each what it set off. */
   async pass(ms: number): Promise<void> {
     const end = this.clock.real() + ms;
-    await this.settled();
+    await this.idle();
     while (this.clock.real() < end) {
       const next = Math.min(end, this.clock.nextAt ?? end);
       await this.clock.advance(Math.max(1, next - this.clock.real()));
-      await this.settled();
+      await this.idle();
     }
   }
 
