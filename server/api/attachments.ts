@@ -6,16 +6,15 @@ import { findDownload, readDownload } from "../engine/attachments/download.ts";
 import type { Deps } from "../engine/deps.ts";
 import { Downloads } from "./downloads.ts";
 import type { OpenResponses } from "./open-responses.ts";
-import { type ApiResponse, type Route, route } from "./route.ts";
+import { type ApiResponse, publicRoute, type Route } from "./route.ts";
 
 export function attachmentRoutes(deps: Deps, lasting: OpenResponses): Route[] {
   const downloads = new Downloads(deps.clock, lasting);
   return [
-    route({
+    publicRoute({
       method: "GET",
       path: "/v1/attachments/:token",
-      scope: "public",
-      async handle({ params, header, isHead, onGone }) {
+      async handle({ params, headers, isHead, onGone }) {
         const head = await findDownload(deps, params.token);
         const filename = head.filename ?? defaultFilename(head.mimeType, 1);
         if (isHead) return replyOf({ filename, mimeType: head.mimeType, totalBytes: head.totalBytes, range: null });
@@ -25,7 +24,7 @@ export function attachmentRoutes(deps: Deps, lasting: OpenResponses): Route[] {
         onGone(release);
         try {
           const { bytes, mimeType } = await readDownload(deps, head);
-          const range = rangeOf(header("range"), bytes.length);
+          const range = rangeOf(headers.range, bytes.length);
           const part = range === null ? bytes : bytes.subarray(range.first, range.last + 1);
           release(counted - part.length);
           const reply = replyOf({ filename, mimeType, totalBytes: bytes.length, range });

@@ -7,7 +7,8 @@ import { ask } from "../../test/support/socket.ts";
 import { until } from "../../test/support/wait.ts";
 import { systemClock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
-import { addHealthRoutes, type HealthOptions } from "./health.ts";
+import { type HealthOptions, healthRoutes } from "./health.ts";
+import { publicRoute } from "./route.ts";
 import type { ServerOptions } from "./server.ts";
 
 const KEY = {
@@ -24,33 +25,38 @@ const KEY = {
   replacedBy: null,
 };
 
-function extra(options: Partial<HealthOptions> = {}): Pick<ServerOptions, "extra"> {
-  return {
-    extra(app) {
-      addHealthRoutes(app, {
-        authenticate: (secret) => {
-          if (secret === KEYS.admin) return { ...KEY, id: "key_a", customerId: null, scope: "admin" };
-          return secret === KEYS.customer ? { ...KEY, id: "key_c", customerId: "cust_1", scope: "messages" } : null;
-        },
-        clock: systemClock(),
-        checks: () => ({ database: { status: "ok" } }),
-        publicUrl: () => "https://tb.example:8443/under",
-        notReady: () => null,
-        metrics: { contentType: "text/plain; version=0.0.4", render: async () => "up 1\n" },
-        ...options,
-      });
-      app.get("/broken", () => {
-        throw new Error("inside");
-      });
-      app.post("/refused", async () => {
-        throw new ApiError("PAYLOAD_TOO_LARGE", "No.");
-      });
+function health(options: Partial<HealthOptions> = {}): Pick<ServerOptions, "routes"> {
+  const routes = healthRoutes({
+    authenticate: (secret) => {
+      if (secret === KEYS.admin) return { ...KEY, id: "key_a", customerId: null, scope: "admin" };
+      return secret === KEYS.customer ? { ...KEY, id: "key_c", customerId: "cust_1", scope: "messages" } : null;
     },
-  };
+    clock: systemClock(),
+    checks: () => ({ database: { status: "ok" } }),
+    publicUrl: () => "https://tb.example:8443/under",
+    notReady: () => null,
+    metrics: { contentType: "text/plain; version=0.0.4", render: async () => "up 1\n" },
+    ...options,
+  });
+  const broken = publicRoute({
+    method: "GET",
+    path: "/broken",
+    handle() {
+      throw new Error("inside");
+    },
+  });
+  const refused = publicRoute({
+    method: "POST",
+    path: "/refused",
+    async handle() {
+      throw new ApiError("PAYLOAD_TOO_LARGE", "No.");
+    },
+  });
+  return { routes: [...routes, broken, refused] };
 }
 
 test("/health is {status, timestamp, checks}, degraded when any part is", async (t) => {
-  const { port, lines } = await startEdge(t, extra());
+  const { port, lines } = await startEdge(t, health());
   const well = await ask(port, http("GET /health", ["X-Request-Id: mine"]));
   const { timestamp, ...rest } = JSON.parse(well.body);
   assert.deepEqual(
@@ -65,7 +71,7 @@ test("/health is {status, timestamp, checks}, degraded when any part is", async 
   );
   const ill = await startEdge(
     t,
-    extra({ checks: async () => ({ database: { status: "degraded", message: "full" } }) }),
+    health({ checks: async () => ({ database: { status: "degraded", message: "full" } }) }),
   );
   const answer = await ask(ill.port, http("GET /health"));
   assert.deepEqual([answer.status, JSON.parse(answer.body).status], [200, "degraded"]);
@@ -79,7 +85,7 @@ test("/health shows ids of instances and words of providers to admin keys only, 
     inst_2: { status: "degraded", message: words },
     rows: { status: "degraded", message: "endpoint wh_1" },
   } as const;
-  const { port } = await startEdge(t, extra({ checks: () => checks }));
+  const { port } = await startEdge(t, health({ checks: () => checks }));
   const shown = async (headers: string[]) => {
     const answer = await ask(port, http("GET /health", headers));
     const { status, checks: parts } = JSON.parse(answer.body);
@@ -107,7 +113,7 @@ test("all who ask for /health at once share one look at the service", async (t) 
       finish = () => resolve({ database: { status: "ok" } });
     });
   };
-  const { app } = await startEdge(t, extra({ checks }));
+  const { app } = await startEdge(t, health({ checks }));
   const asked = Array.from({ length: 20 }, () => app.inject("/health"));
   await until(() => looks > 0, { what: "the look" });
   await app.inject("/healthz");
@@ -121,7 +127,7 @@ test("all who ask for /health at once share one look at the service", async (t) 
 });
 
 test("/metrics is not for a page whose name was made to lead to this machine", async (t) => {
-  const { port } = await startEdge(t, extra());
+  const { port } = await startEdge(t, health());
   const asked = async (host: string, headers: string[] = []) => {
     const lines = ["GET /metrics HTTP/1.1", `Host: ${host}`, ...headers];
     return (await ask(port, `${lines.join("\r\n")}\r\n\r\n`)).status;
@@ -154,7 +160,7 @@ test("/metrics is not for a page whose name was made to lead to this machine", a
 
 test("/healthz answers while the process lives, /readyz only when requests are taken", async (t) => {
   const { port } = await startEdge(t, {
-    ...extra({ notReady: () => "The service is starting." }),
+    ...health({ notReady: () => "The service is starting." }),
     isClosing: () => true,
     overloadSeconds: () => 1,
   });
@@ -162,12 +168,12 @@ test("/healthz answers while the process lives, /readyz only when requests are t
   const notReady = await ask(port, http("GET /readyz"));
   assert.equal(failureOf(notReady.status, notReady.body).error.code, "SERVICE_UNAVAILABLE");
   assert.equal(notReady.headers["retry-after"], "1");
-  const ready = await startEdge(t, extra());
+  const ready = await startEdge(t, health());
   assert.equal((await ask(ready.port, http("GET /readyz"))).status, 200);
 });
 
 test("/metrics is for this machine, and for admin keys from elsewhere", async (t) => {
-  const { port } = await startEdge(t, extra());
+  const { port } = await startEdge(t, health());
   const near = await ask(port, http("GET /metrics").replace("Host: x", "Host: localhost"));
   assert.deepEqual(
     [near.status, near.body, near.headers["content-type"]],
@@ -183,7 +189,7 @@ test("/metrics is for this machine, and for admin keys from elsewhere", async (t
 });
 
 test("routes beside /v1 refuse in the envelope: faults, other methods, no host, too large a head", async (t) => {
-  const { port, lines } = await startEdge(t, extra());
+  const { port, lines } = await startEdge(t, health());
   const rows: [string, number, string][] = [
     [http("GET /broken"), 500, "INTERNAL_ERROR"],
     [http("POST /refused", ["Content-Type: text/plain"], "x"), 413, "PAYLOAD_TOO_LARGE"],

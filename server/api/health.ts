@@ -1,55 +1,64 @@
-/** Whether the service is well: `/health`, `/healthz`, `/readyz`, and `/metrics` for those who may see them. */
+/** Health for machines: `/health`, `/healthz` and `/readyz` for everybody, `/metrics` for this machine and admin keys. */
 
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
 import type { Health } from "../../sdk/wire.ts";
-import type { Clock } from "../clock.ts";
 import { ApiError } from "../core/error.ts";
 import { isForwarded } from "./forwarded.ts";
-import { type Edge, keyOf } from "./pipeline/exchange.ts";
+import { type KeySource, keyOf } from "./pipeline/key.ts";
+import { type ApiResponse, type PublicRequest, publicRoute, type Route } from "./route.ts";
 
-/** What the health routes ask. */
-export interface HealthOptions extends Pick<Edge, "authenticate"> {
-  clock: Clock;
+/** What the health routes need of the service. */
+export interface HealthOptions extends KeySource {
   /** The parts of the service, by name. */
   checks(): Health["checks"] | Promise<Health["checks"]>;
-  /** Where the service is reached: a name of this host, beside those of loopback, by which metrics may be asked for. */
+  /** The service's public address. A request for metrics may name this host or one of loopback. */
   publicUrl(): string;
-  /** Null when requests are taken: started, not shutting down, and with room to write. Else why they are not. */
+  /** Null if the service takes requests: started, not stopping, and able to write. Else the reason why not. */
   notReady(): string | null;
   /** All metrics in the text form of Prometheus, and its content type. */
   metrics: { contentType: string; render(): Promise<string> };
 }
 
-/** Adds the routes. For `extra` of `buildServer`. */
-export function addHealthRoutes(app: FastifyInstance, options: HealthOptions): void {
+/** The routes of health and metrics. They are served while the service starts and stops, too. */
+export function healthRoutes(options: HealthOptions): Route[] {
   const checkAll = shared(async () => options.checks());
-  app.get("/health", async (request): Promise<Health> => {
-    const checks = await checkAll();
-    const timestamp = new Date(options.clock.real()).toISOString();
-    return {
-      status: statusOf(Object.values(checks)),
-      timestamp,
-      checks: (await isAdmin(request, options)) ? checks : publicChecks(checks),
-    };
-  });
-
-  // That it answers at all is the answer.
-  app.get("/healthz", () => ({ status: "ok" }));
-
-  app.get("/readyz", () => {
-    const reason = options.notReady();
-    if (reason === null) return { status: "ok" };
-    throw new ApiError("SERVICE_UNAVAILABLE", `${reason} Try again in 1 s.`);
-  });
-
-  app.get("/metrics", async (request, reply) => {
-    if (!isLocal(request, options.publicUrl())) await admitAdmin(request, options);
-    reply.type(options.metrics.contentType);
-    return options.metrics.render();
-  });
+  return [
+    publicRoute({
+      method: "GET",
+      path: "/health",
+      async handle({ headers }) {
+        const checks = await checkAll();
+        const timestamp = new Date(options.clock.real()).toISOString();
+        const shown = (await isAdmin(headers, options)) ? checks : publicChecks(checks);
+        return json({ status: statusOf(Object.values(checks)), timestamp, checks: shown } satisfies Health);
+      },
+    }),
+    publicRoute({ method: "GET", path: "/healthz", handle: () => json({ status: "ok" }) }),
+    publicRoute({
+      method: "GET",
+      path: "/readyz",
+      handle() {
+        const reason = options.notReady();
+        if (reason === null) return json({ status: "ok" });
+        throw new ApiError("SERVICE_UNAVAILABLE", `${reason} Try again in 1 s.`);
+      },
+    }),
+    publicRoute({
+      method: "GET",
+      path: "/metrics",
+      async handle(request) {
+        if (!isLocal(request, options.publicUrl())) await requireAdmin(request.headers, options);
+        return { contentType: options.metrics.contentType, body: await options.metrics.render() };
+      },
+    }),
+  ];
 }
 
-/** One run at a time, shared by all who ask while it lasts: strangers may ask as often as they like. */
+function json(record: object): ApiResponse {
+  return { contentType: "application/json; charset=utf-8", body: JSON.stringify(record) };
+}
+
+/** Runs at most once at a time; callers during a run share its result. Anybody may ask, as often as they like. */
 function shared<Value>(run: () => Promise<Value>): () => Promise<Value> {
   let running: Promise<Value> | null = null;
   return () => {
@@ -60,18 +69,18 @@ function shared<Value>(run: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-type Check = Health["checks"][string];
+type HealthCheck = Health["checks"][string];
 
-function statusOf(checks: readonly Check[]): Health["status"] {
+function statusOf(checks: readonly HealthCheck[]): Health["status"] {
   return checks.some(({ status }) => status !== "ok") ? "degraded" : "ok";
 }
 
 /**
- * What a stranger may see: the database, all instances as one check, and of whatever else is checked the status alone.
- * Ids of instances and what their providers say are for administrators.
+ * The checks as a caller without an admin key sees them: the database in full, all instances as one check, and the mere
+ * status of every other check. Only administrators see ids of instances and messages of providers.
  */
 function publicChecks({ database, ...checks }: Health["checks"]): Health["checks"] {
-  const [channels, others] = [[] as Check[], [] as [string, Check][]];
+  const [channels, others] = [[] as HealthCheck[], [] as [string, HealthCheck][]];
   for (const [name, check] of Object.entries(checks)) {
     if (name.startsWith("inst_")) channels.push(check);
     else others.push([name, { status: check.status }]);
@@ -83,46 +92,41 @@ function publicChecks({ database, ...checks }: Health["checks"]): Health["checks
   };
 }
 
-/** Whether the request has an admin key. Any other key, also one that is not valid, is no reason to refuse it. */
-async function isAdmin({ raw }: FastifyRequest, { authenticate, clock }: HealthOptions): Promise<boolean> {
-  if (raw.headers.authorization === undefined) return false;
+/** Whether the request has an admin key. A request with another or an invalid key is served like one without a key. */
+async function isAdmin({ authorization }: IncomingHttpHeaders, source: KeySource): Promise<boolean> {
+  if (authorization === undefined) return false;
   try {
-    return (await keyOf(raw, authenticate, clock.real())).scope === "admin";
+    return (await keyOf(authorization, source)).scope === "admin";
   } catch (error) {
     if (error instanceof ApiError) return false;
     throw error;
   }
 }
 
+async function requireAdmin({ authorization }: IncomingHttpHeaders, source: KeySource): Promise<void> {
+  const { scope } = await keyOf(authorization, source);
+  if (scope === "admin") return;
+  throw new ApiError("FORBIDDEN", `This key has the scope ${scope}; metrics are for admin keys, or for this machine.`);
+}
+
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/;
 
-/** Asked from this machine, by a name of this machine, and not by a proxy on it that asks for somebody else. */
-function isLocal({ raw }: FastifyRequest, publicUrl: string): boolean {
-  const { host } = raw.headers;
-  if (isForwarded(raw) || !LOOPBACK.test(raw.socket.remoteAddress ?? "")) return false;
-  return host === undefined || isOwnName(host, publicUrl);
+/** Whether the request comes from this machine, by a name of this machine, and not through a proxy on this machine. */
+function isLocal({ headers, remoteAddress }: PublicRequest, publicUrl: string): boolean {
+  if (isForwarded({ headers }) || !LOOPBACK.test(remoteAddress)) return false;
+  return headers.host === undefined || isOwnName(headers.host, publicUrl);
 }
 
 /**
- * Whether `Host` names this machine. A page whose name was made to lead to 127.0.0.1 (DNS rebinding) asks by its own
- * name, and could else read what is for this machine only.
+ * Whether `Host` names this machine. In DNS rebinding, a web page makes its own name resolve to 127.0.0.1 and could read
+ * what only this machine may read; its requests still carry the page's name.
  */
 function isOwnName(host: string, publicUrl: string): boolean {
-  const name = nameOf(`http://${host}`);
+  const name = hostnameOf(`http://${host}`);
   if (name === null) return false;
-  return name === "localhost" || LOOPBACK.test(name.replace(/^\[|\]$/g, "")) || name === nameOf(publicUrl);
+  return name === "localhost" || LOOPBACK.test(name.replace(/^\[|\]$/g, "")) || name === hostnameOf(publicUrl);
 }
 
-function nameOf(url: string): string | null {
+function hostnameOf(url: string): string | null {
   return URL.canParse(url) ? new URL(url).hostname : null;
-}
-
-async function admitAdmin(request: FastifyRequest, { authenticate, clock }: HealthOptions): Promise<void> {
-  const key = await keyOf(request.raw, authenticate, clock.real());
-  if (key.scope !== "admin") {
-    throw new ApiError(
-      "FORBIDDEN",
-      `This key has the scope ${key.scope}; metrics are for admin keys, or for this machine.`,
-    );
-  }
 }

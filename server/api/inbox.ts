@@ -1,9 +1,8 @@
 /** The sandbox's built-in inbox: its address, where signed webhooks arrive, and the routes that show and steer it. */
 
 import { isUtf8 } from "node:buffer";
-import type { IncomingHttpHeaders, ServerResponse } from "node:http";
-import type { FastifyInstance } from "fastify";
-import { ERROR_STATUS, type ErrorCode, type Failure, type Inbox, type Success } from "../../sdk/wire.ts";
+import type { IncomingHttpHeaders } from "node:http";
+import { ERROR_STATUS, type ErrorCode, type Inbox, type Success } from "../../sdk/wire.ts";
 import { setBounded } from "../core/bounded-map.ts";
 import { ApiError } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
@@ -24,8 +23,8 @@ import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
 import { joinedHeaders } from "./joined-headers.ts";
-import type { BodyBudget } from "./pipeline/body-budget.ts";
-import { type Route, route } from "./route.ts";
+import { renderFailure } from "./pipeline/errors.ts";
+import { type ApiResponse, type PublicRequest, publicRoute, type Route, route } from "./route.ts";
 import { InboxBehaviour } from "./schemas/sandbox.ts";
 
 /** Largest body that an inbox takes, in bytes: four times the largest event. */
@@ -103,19 +102,18 @@ export class Inboxes {
     return answer;
   }
 
-  /** Waits as told, or until the client is gone or the process stops. */
-  delay(ms: number, response: ServerResponse): Promise<void> {
-    if (ms === 0 || this.#stopped || response.destroyed) return Promise.resolve();
+  /** Waits for the configured delay; ends early if the client has gone or the process stops. */
+  delay(ms: number, onGone: PublicRequest["onGone"]): Promise<void> {
+    if (ms === 0 || this.#stopped) return Promise.resolve();
     return new Promise((resolve) => {
       const end = () => {
         cancel();
-        response.off("close", end);
         this.#delays.delete(end);
         resolve();
       };
       const cancel = this.#deps.clock.after(ms, end);
-      response.once("close", end);
       this.#delays.add(end);
+      onGone(end);
     });
   }
 
@@ -191,31 +189,34 @@ export function inboxRoutes(inboxes: Inboxes): Route[] {
   ];
 }
 
-/** The address of every inbox, beside `/v1` and without a key: the token in it and the signature take its place. */
-export function registerInbox(app: FastifyInstance, inboxes: Inboxes, bodies: BodyBudget): void {
-  app.addHook("preClose", async () => inboxes.stop());
-  app.post<{ Params: { token: string } }>(`${INBOX_PATH}:token`, async (request, reply) => {
-    const endpoint = await inboxes.find(request.params.token);
-    // Nothing is read of what is sent to an address that is none.
-    if (endpoint === null) throw new ApiError("NOT_FOUND", "There is no inbox at this address.");
-    const held = bodies.open(endpoint.customerId);
-    const answer = await held
-      .read(request.raw, reply.raw, { bytesMax: BODY_BYTES_MAX })
-      .then((body) => inboxes.receive(endpoint, request.headers, body))
-      .finally(() => held.release());
-    await inboxes.delay(answer.delayMs, reply.raw);
-    return reply
-      .code(answer.status)
-      .type("application/json; charset=utf-8")
-      .send(JSON.stringify(envelope(answer.status, request.id)));
+/** The address of every inbox, without a key: the token in the path and the signature stand in for it. */
+export function inboxReceiver(inboxes: Inboxes): Route {
+  return publicRoute({
+    method: "POST",
+    path: `${INBOX_PATH}:token`,
+    async handle({ params, headers, requestId, withBody, onGone }) {
+      const endpoint = await inboxes.find(params.token);
+      // The body of a request to an unknown address is not read.
+      if (endpoint === null) throw new ApiError("NOT_FOUND", "There is no inbox at this address.");
+      const { status, delayMs } = await withBody(endpoint.customerId, BODY_BYTES_MAX, (body) =>
+        inboxes.receive(endpoint, headers, body),
+      );
+      await inboxes.delay(delayMs, onGone);
+      return responseOf(status, requestId);
+    },
   });
 }
 
-function envelope(status: number, requestId: string): Success<{ received: true }> | Failure {
-  if (status < 400) return { success: true, data: { received: true }, requestId };
+/** The response in the status that the customer has set, which the envelope of the API may not know. */
+function responseOf(status: number, requestId: string): ApiResponse {
+  const contentType = "application/json; charset=utf-8";
+  if (status < 400) {
+    const success: Success<{ received: true }> = { success: true, data: { received: true }, requestId };
+    return { status, contentType, body: JSON.stringify(success) };
+  }
   const message =
-    status === 401 ? "The request is not rightly signed." : `The inbox answers ${status}, as it was told.`;
-  return { success: false, error: { code: codeOf(status), message }, requestId };
+    status === 401 ? "The signature is not valid." : `The inbox responds with ${status}, as its behaviour says.`;
+  return { status, contentType, body: renderFailure({ code: codeOf(status), message, details: undefined }, requestId) };
 }
 
 /** A code with this status, or with that of its class. */

@@ -9,7 +9,7 @@ import { shownHookUrl } from "../engine/instances/hooks.ts";
 import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/instances/instances.ts";
 import { listInstances } from "../store/instances.ts";
 import { pageOfAll } from "./paging.ts";
-import { type Check, compileCheck } from "./pipeline/validate.ts";
+import { compileCheck, type FieldCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
 import { closed, page } from "./schemas/common.ts";
 import { CONFIGS, CreateInstance, UpdateInstance } from "./schemas/instances.ts";
@@ -20,7 +20,7 @@ export function instanceRoutes(deps: Deps): Route[] {
   return [listRoute(deps), createRoute(deps, checks), ...oneInstanceRoutes(deps, checks)];
 }
 
-type Checks = ReadonlyMap<ProviderName, Check>;
+type Checks = ReadonlyMap<ProviderName, FieldCheck>;
 
 function listRoute(deps: Deps): Route {
   return route({

@@ -1,32 +1,32 @@
 /** How a resource file declares a route: path, scope, schemas, and a handler whose types follow from them. */
 
-import type { ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Static, TSchema } from "typebox";
 import type { CustomerId } from "../core/id.ts";
 import type { ApiKey } from "../core/key.ts";
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
-/** Methods a route may have. `HEAD` is answered wherever `GET` is. */
+/** Methods of routes. Every route with `GET` also serves `HEAD`. */
 export type Method = (typeof METHODS)[number];
 
-/** Whose keys a route takes: of a customer, of an admin, or of both. A `public` one asks for none. */
-export type Scope = "messages" | "admin" | "any" | "public";
+/** The keys that a route accepts: a customer's, an admin's, or both (docs/security.md). */
+type KeyScope = "messages" | "admin" | "any";
 
-/** Largest body a route takes unless it says otherwise, in bytes: 256 KiB. */
+/** Largest body of a route, in bytes, unless its declaration names another: 256 KiB. */
 const BODY_BYTES_MAX = 262_144;
 
 /** Largest body of a route that takes attachments, in bytes: 10 MiB. */
 export const ATTACHMENT_BODY_BYTES_MAX = 10_485_760;
 
-/** Who asks. `customerId` is null exactly for an admin key. */
+/** The key of a request and its customer. `customerId` is null exactly for an admin key. */
 export interface Caller<Customer extends CustomerId | null = CustomerId | null> {
   readonly key: ApiKey;
   readonly customerId: Customer;
 }
 
-type CallerOf<S extends Scope> = S extends "public"
-  ? null
-  : Caller<S extends "messages" ? CustomerId : S extends "admin" ? null : CustomerId | null>;
+type CallerOf<S extends KeyScope> = Caller<
+  S extends "messages" ? CustomerId : S extends "admin" ? null : CustomerId | null
+>;
 
 type Names<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | Names<`/${Rest}`>
@@ -34,63 +34,90 @@ type Names<Path extends string> = Path extends `${string}:${infer Name}/${infer 
     ? Name
     : never;
 
-/** The parameters a path names: `PathParams<"/v1/messages/:id">` is `{ id: string }`. Decoded, 1 to 512 characters. */
+/** The parameters of a path: `PathParams<"/v1/messages/:id">` is `{ id: string }`. Decoded, 1 to 512 characters. */
 export type PathParams<Path extends string> = { readonly [Name in Names<Path>]: string };
 
-/** One request that passed every check of the edge. */
-export interface ApiRequest<
-  Body = unknown,
-  Query = unknown,
-  Params = unknown,
-  Who extends Caller | null = Caller | null,
-> {
-  /** Null exactly on a public route. */
-  readonly caller: Who;
-  /** As its schema says, without its `idempotencyKey`; `undefined` for a route without one. No body counts as `{}`. */
-  readonly body: Body;
-  /** As its schema says, defaults filled in; `undefined` for a route without one. */
-  readonly query: Query;
+interface AnyRequest<Params> {
   readonly params: Params;
   readonly requestId: string;
-  /** `cor_` + 32 hex digits: the caller's or a minted one. Goes with everything this request leads to. */
-  readonly correlationId: string;
-  /** From the header `Idempotency-Key` or the body; null without one. Only a POST has one. */
-  readonly idempotencyKey: string | null;
-  /** Value of a request header, by its lower-case name. */
-  header(name: string): string | undefined;
-  /** Whether only the head of the answer is wanted: what a `stream` would write is left out. */
+  /** Whether the client asked for the head alone (`HEAD`). */
   readonly isHead: boolean;
-  /** Calls `action` once, when the answer has been sent or the client has gone. */
+  /** Calls `action` once, after the response was sent or when the client has gone. */
   onGone(action: () => void): void;
 }
 
+/** A request with a key that passed every check of the pipeline. */
+export interface ApiRequest<Body = unknown, Query = unknown, Params = unknown, Who extends Caller = Caller>
+  extends AnyRequest<Params> {
+  readonly caller: Who;
+  /** Valid by the route's schema, without `idempotencyKey`; `undefined` if the route has no schema. No body counts as `{}`. */
+  readonly body: Body;
+  /** Valid by the route's schema, with defaults; `undefined` if the route has no schema. */
+  readonly query: Query;
+  /** `cor_` and 32 hex digits, from the caller or minted. Everything that this request causes carries it. */
+  readonly correlationId: string;
+  /** From the header `Idempotency-Key` or the body of a POST; else null. */
+  readonly idempotencyKey: string | null;
+  /** Value of a request header, by its lower-case name. */
+  header(name: string): string | undefined;
+}
+
+/** A request to a public route. The pipeline has checked its head and its path, and has read nothing of its body. */
+export interface PublicRequest<Params = unknown> extends AnyRequest<Params> {
+  /** The target as the client sent it: path and query, not decoded. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly remoteAddress: string;
+  /**
+   * Reads the body, gives it to `use`, and keeps its memory counted for `owner` until `use` has ended. Throws 413 for a
+   * body beyond `bytesMax`, and 503 if the owner's share of the memory for bodies is used up.
+   */
+  withBody<Result>(owner: string, bytesMax: number, use: (body: Buffer) => Result | Promise<Result>): Promise<Result>;
+}
+
 /**
- * What a handler answers. `status` is 200 unless given. `data` is serialized into the envelope; `rawData` is JSON text
- * put there as it is; `stream` takes the response over once its head is written, and the envelope does not apply.
+ * The response of a handler; `status` is 200 unless given. The pipeline serializes `data` into the envelope and puts
+ * `rawData` (JSON text) there as it is. `body` is sent without an envelope. `stream` writes the body itself once the
+ * head is written; it is not called for a `HEAD`.
  */
 export type ApiResponse =
   | { status?: number; data: unknown }
   | { status?: number; rawData: string }
+  | { status?: number; contentType: string | null; body: string }
   | { status?: number; headers: Record<string, string>; stream(response: ServerResponse): void };
 
-/** A declared route, its types forgotten: what `buildServer` and the OpenAPI document read. */
-export interface Route {
+interface AnyRoute {
   readonly method: Method;
-  /** As in `/v1/messages/:id`. */
+  /** For example `/v1/messages/:id`. */
   readonly path: string;
-  readonly scope: Scope;
+}
+
+/** A route for callers with a key, without the types of its declaration. */
+export interface KeyedRoute extends AnyRoute {
+  readonly scope: KeyScope;
   readonly body: TSchema | null;
   readonly query: TSchema | null;
   readonly bodyBytesMax: number;
-  handle(call: ApiRequest): ApiResponse | Promise<ApiResponse>;
+  handle(request: ApiRequest): ApiResponse | Promise<ApiResponse>;
 }
 
-/** The type of a request part: that of its schema, `undefined` without one. */
-type Part<Schema extends TSchema | undefined> = Schema extends TSchema ? Static<Schema> : undefined;
+/** A route that asks for no key. */
+export interface PublicRoute extends AnyRoute {
+  readonly scope: "public";
+  readonly body: null;
+  readonly query: null;
+  handle(request: PublicRequest): ApiResponse | Promise<ApiResponse>;
+}
 
-/** What `route` is told. Objects in `body` and `query` must be closed (`closed` in `schemas/common.ts`). */
+/** A declared route, as the server and the OpenAPI document read it. */
+export type Route = KeyedRoute | PublicRoute;
+
+/** The type of a request part: that of its schema, `undefined` without a schema. */
+type PartOf<Schema extends TSchema | undefined> = Schema extends TSchema ? Static<Schema> : undefined;
+
+/** The argument of `route`. Objects in `body` and `query` must be closed (`closed` in `schemas/common.ts`). */
 export interface RouteDeclaration<
-  S extends Scope,
+  S extends KeyScope,
   Path extends string,
   Body extends TSchema | undefined,
   Query extends TSchema | undefined,
@@ -101,19 +128,38 @@ export interface RouteDeclaration<
   body?: Body;
   query?: Query;
   bodyBytesMax?: number;
-  /** Answers, or throws an `ApiError`. Anything else it throws is a 500 and logged. */
-  handle(call: ApiRequest<Part<Body>, Part<Query>, PathParams<Path>, CallerOf<S>>): ApiResponse | Promise<ApiResponse>;
+  /** Returns a response or throws an `ApiError`. Any other error is logged and becomes a 500. */
+  handle(
+    request: ApiRequest<PartOf<Body>, PartOf<Query>, PathParams<Path>, CallerOf<S>>,
+  ): ApiResponse | Promise<ApiResponse>;
 }
 
-/** Declares a route. The handler's `body`, `query`, `params` and `caller` are typed by the rest of the declaration. */
+/** Declares a route for callers with a key. The declaration types the handler's `body`, `query`, `params` and `caller`. */
 export function route<
-  S extends Scope,
+  S extends KeyScope,
   const Path extends string,
   Body extends TSchema | undefined = undefined,
   Query extends TSchema | undefined = undefined,
->(declaration: RouteDeclaration<S, Path, Body, Query>): Route {
+>(declaration: RouteDeclaration<S, Path, Body, Query>): KeyedRoute {
   const { method, path, scope, body = null, query = null, bodyBytesMax = BODY_BYTES_MAX } = declaration;
-  // The edge calls it with exactly the parts that the schemas and the path promise.
-  const handle = declaration.handle.bind(declaration) as Route["handle"];
+  // The pipeline calls it with exactly the parts that the schemas and the path promise.
+  const handle = declaration.handle.bind(declaration) as KeyedRoute["handle"];
   return { method, path, scope, body, query, bodyBytesMax, handle };
+}
+
+/** The argument of `publicRoute`. */
+interface PublicRouteDeclaration<Path extends string> {
+  method: Method;
+  path: Path;
+  handle(request: PublicRequest<PathParams<Path>>): ApiResponse | Promise<ApiResponse>;
+}
+
+/**
+ * Declares a route without a key. Under `/v1` it keeps the rules of the API: unknown query parameters are a 400, and it
+ * is closed while the service starts and stops. Elsewhere the handler decides both.
+ */
+export function publicRoute<const Path extends string>(declaration: PublicRouteDeclaration<Path>): PublicRoute {
+  const { method, path } = declaration;
+  const handle = declaration.handle.bind(declaration) as PublicRoute["handle"];
+  return { method, path, scope: "public", body: null, query: null, handle };
 }

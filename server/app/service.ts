@@ -6,12 +6,12 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { allRoutes } from "../api/all-routes.ts";
 import { isForwarded } from "../api/forwarded.ts";
-import { addHealthRoutes } from "../api/health.ts";
-import { addHooks } from "../api/hooks.ts";
-import { Inboxes, registerInbox } from "../api/inbox.ts";
+import { healthRoutes } from "../api/health.ts";
+import { hookRoutes } from "../api/hooks.ts";
+import { Inboxes, inboxReceiver } from "../api/inbox.ts";
 import { OpenResponses } from "../api/open-responses.ts";
 import { connectionsMaxOf, readOpenFilesMax } from "../api/pipeline/connection-limit.ts";
-import { buildServer } from "../api/server.ts";
+import { buildServer, type ServerOptions } from "../api/server.ts";
 import { type Clock, type ClockShift, systemClock } from "../clock.ts";
 import { baseUrl, type Config, ConfigError, hostOf, isLoopback } from "../config.ts";
 import type { AllowList } from "../core/address.ts";
@@ -28,6 +28,7 @@ import { createLog, type Log } from "../log.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { Fetcher } from "../outgoing/fetch.ts";
 import { Poster } from "../outgoing/post.ts";
+import { addPages } from "../pages/pages.ts";
 import { addReference } from "../pages/reference.ts";
 import { PeerFault } from "../providers/provider.ts";
 import { createSealer, fingerprint, loadSecretKey } from "../secrets.ts";
@@ -237,31 +238,30 @@ class Composition {
       const hash = hashKey(key);
       return deps.configCache.key(hash) ?? deps.configCache.findKey(hash);
     };
-    const routes = allRoutes(deps, this.#usage, inboxes, this.#lasting);
-    return buildServer({
-      routes,
+    const api = allRoutes(deps, this.#usage, inboxes, this.#lasting);
+    const health = createHealth({ deps, metrics, authenticate, state: () => this.#state });
+    const options: ServerOptions = {
+      routes: [...api, ...healthRoutes(health), ...hookRoutes(deps), inboxReceiver(inboxes)],
       authenticate,
       keyUsed: (key) => this.#usage.used(key.id),
       rateLimit: this.#config.rateLimit,
       connectionsMax: connectionsMaxOf(readOpenFilesMax()),
       overloadSeconds: () => (store.backlog > BACKLOG_MAX ? BUSY_RETRY_AFTER_SECONDS : null),
       isClosing: () => this.#state !== "ready",
-      completed: (answered) => {
-        metrics.countRequest(answered);
-        if (answered.keyId === null) return;
-        this.#usage.count([answered.keyId], answered.limited ? "rateLimited" : "requests");
+      completed: (request) => {
+        metrics.countRequest(request);
+        if (request.keyId === null) return;
+        this.#usage.count([request.keyId], request.limited ? "rateLimited" : "requests");
       },
       log,
       clock,
       newId: deps.newId,
       random: deps.random,
-      extra: (extra, bodies) => {
-        addHealthRoutes(extra, createHealth({ deps, metrics, authenticate, state: () => this.#state }));
-        registerInbox(extra, inboxes, bodies);
-        addHooks(extra, deps, bodies);
-        addReference(extra, { routes, version: this.#options.version, baseUrl: () => this.#url });
-      },
-    });
+    };
+    const app = buildServer(options);
+    const { version } = this.#options;
+    addPages(app, options, (pages) => addReference(pages, { routes: api, version, baseUrl: () => this.#url }));
+    return app;
   }
 
   async #stop(app: FastifyInstance): Promise<void> {

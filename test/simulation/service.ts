@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from "fastify";
 import { allRoutes } from "../../server/api/all-routes.ts";
-import { Inboxes, registerInbox } from "../../server/api/inbox.ts";
+import { Inboxes, inboxReceiver } from "../../server/api/inbox.ts";
 import { buildServer } from "../../server/api/server.ts";
 import { bootstrap } from "../../server/app/bootstrap.ts";
 import { createObserver } from "../../server/app/observe.ts";
@@ -137,7 +137,7 @@ export class Service {
     const { deps } = this.#engine;
     const { random, config, fault } = this.#parts;
     return buildServer({
-      routes: allRoutes(deps, this.#usage, this.#inboxes),
+      routes: [...allRoutes(deps, this.#usage, this.#inboxes), inboxReceiver(this.#inboxes)],
       authenticate: (key) => deps.configCache.key(hashKey(key)) ?? deps.configCache.findKey(hashKey(key)),
       keyUsed: (key) => this.#usage.used(key.id),
       rateLimit: config.rateLimit,
@@ -150,7 +150,6 @@ export class Service {
       clock: deps.clock,
       newId: deps.newId,
       random,
-      extra: (app, bodies) => registerInbox(app, this.#inboxes, bodies),
     });
   }
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { TestContext as Test } from "node:test";
 import type { Key } from "../../sdk/wire.ts";
 import { customerRoutes } from "../../server/api/customers.ts";
-import { Inboxes, inboxRoutes, registerInbox } from "../../server/api/inbox.ts";
+import { Inboxes, inboxReceiver, inboxRoutes } from "../../server/api/inbox.ts";
 import { keyRoutes } from "../../server/api/keys.ts";
 import { numberRoutes } from "../../server/api/numbers.ts";
 import { usageRoutes } from "../../server/api/usage.ts";
@@ -61,8 +61,8 @@ export async function startAdminApi(t: Test, options: TestContextOptions = {}): 
       ...numberRoutes(deps),
       ...usageRoutes(deps, usage),
       ...inboxRoutes(inboxes),
+      inboxReceiver(inboxes),
     ],
-    extra: (app, bodies) => registerInbox(app, inboxes, bodies),
   });
   url = `http://127.0.0.1:${port}`;
   t.after(() => test.close());

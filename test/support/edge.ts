@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { CHANNELS, ERROR_STATUS, type Failure } from "../../sdk/wire.ts";
-import type { CompletedRequest } from "../../server/api/pipeline/exchange.ts";
+import type { CompletedRequest } from "../../server/api/pipeline/edge.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "../../server/api/route.ts";
 import { Address, closed, HttpsUrl, IdempotencyKey, Metadata, page, text } from "../../server/api/schemas/common.ts";
 import { buildServer, type ServerOptions } from "../../server/api/server.ts";

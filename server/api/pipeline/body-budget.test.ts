@@ -9,6 +9,7 @@ import { SimulatedClock } from "../../../test/support/clock.ts";
 import { AUTH, failureOf, GOOD, http, JSON_TYPE, OTHER, startEdge } from "../../../test/support/edge.ts";
 import { ask } from "../../../test/support/socket.ts";
 import { until } from "../../../test/support/wait.ts";
+import { systemClock } from "../../clock.ts";
 import { ATTACHMENT_BODY_BYTES_MAX } from "../route.ts";
 import type { ServerOptions } from "../server.ts";
 import { BodyBudget } from "./body-budget.ts";
@@ -18,13 +19,8 @@ const UPLOAD = "POST /v1/messages/carousel";
 const OWN_MAX = 5;
 
 async function stage(t: TestContext, options: Partial<ServerOptions> = {}) {
-  let bodies: BodyBudget | undefined;
-  const edge = await startEdge(t, {
-    ...options,
-    extra: (_, given) => {
-      bodies = given;
-    },
-  });
+  const bodies = new BodyBudget(options.clock ?? systemClock());
+  const edge = await startEdge(t, { ...options, bodyBudget: bodies });
   const opened: Upload[] = [];
   t.after(() => {
     for (const { socket } of opened) socket.destroy();
@@ -35,7 +31,6 @@ async function stage(t: TestContext, options: Partial<ServerOptions> = {}) {
     opened.push(one);
     return one;
   };
-  assert.ok(bodies !== undefined);
   return { ...edge, bodies, upload };
 }
 

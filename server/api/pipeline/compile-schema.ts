@@ -6,7 +6,7 @@ import { FORMATS, jsonBytesWithin } from "../schemas/common.ts";
 import { DETAILS_MAX } from "./errors.ts";
 
 /** The part of a request that a schema is for. Only a query is text throughout, so only there numbers are read from it. */
-export type Part = "body" | "query";
+export type RequestPart = "body" | "query";
 
 /** A schema as plain JSON. */
 export interface JsonSchema {
@@ -118,7 +118,7 @@ function refuseUnknown(names: string[]): SchemaValidateFunction {
 export type Validate = (value: unknown) => readonly ErrorObject[];
 
 /** Compiles a schema for a part. Throws for one that would let something through, or whose work a caller decides. */
-export function compileSchema(part: Part, schema: JsonSchema): Validate {
+export function compileSchema(part: RequestPart, schema: JsonSchema): Validate {
   refuseOpen(schema);
   const text = JSON.stringify(schema);
   const validate = COMPILED[part].get(text) ?? AJV[part].compile(bounded(schema));

@@ -9,6 +9,7 @@ import { METHODS } from "../route.ts";
 import { awaitContinue } from "./body.ts";
 import { limitConnections } from "./connection-limit.ts";
 import { renderError } from "./errors.ts";
+import { headersTooLarge, URL_LENGTH_MAX, uriTooLong } from "./head.ts";
 
 /** How long a client may take, in milliseconds. Checked every `checkMs`. */
 export interface Timeouts {
@@ -22,15 +23,6 @@ export const TIMEOUTS: Readonly<Timeouts> = { headersMs: 5_000, requestMs: 10_00
 
 /** Idle connections are kept longer than the 60 s that load balancers keep them, so that those never hit a closed one. */
 const KEEP_ALIVE_MS = 72_000;
-
-/** Longest request line target, in characters. */
-const URL_LENGTH_MAX = 8_192;
-
-/** Most bytes of request headers. */
-const HEADER_BYTES_MAX = 16_384;
-
-/** Most header fields of a request. */
-const HEADER_COUNT_MAX = 500;
 
 /**
  * Beyond this the parser gives up. Above the sum of the two limits, so that they can be told apart by what was parsed;
@@ -52,8 +44,8 @@ export interface ConnectionOptions {
   refused(): void;
   /** Told of what goes wrong with the listening socket itself; it goes on. */
   fault(error: unknown): void;
-  /** Told of each answer given here, for the log. */
-  answered(answer: { requestId: string; status: number; method: string | null }): void;
+  /** Notes each response sent here, for the log. */
+  responded(response: { requestId: string; status: number; method: string | null }): void;
 }
 
 /** The HTTP server under the edge: answers in the envelope also where no request came about. */
@@ -88,7 +80,7 @@ export function createHttpServer(
   server.on("connect", (request: IncomingMessage, socket: Duplex) => {
     socket.on("error", () => {});
     const error = new ApiError("METHOD_NOT_ALLOWED", "CONNECT is not served here: this is no proxy.");
-    answerSocket(socket, error, options, { method: request.method ?? null, allow: METHODS.join(", ") });
+    respondOn(socket, error, options, { method: request.method ?? null, allow: METHODS.join(", ") });
   });
   return server;
 }
@@ -104,11 +96,11 @@ function responseOn(socket: Duplex): ServerResponse | null {
   return (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage ?? null;
 }
 
-const answeredEarly = new WeakMap<Duplex, IncomingMessage>();
+const respondedEarly = new WeakMap<Duplex, IncomingMessage>();
 
 /** Notes that a request was answered before all of it had come, so that what goes wrong with the rest is not answered again. */
-export function noteEarlyAnswer(request: IncomingMessage): void {
-  answeredEarly.set(request.socket, request);
+export function noteEarlyResponse(request: IncomingMessage): void {
+  respondedEarly.set(request.socket, request);
 }
 
 function refuseUnparsed(error: ClientError, socket: Duplex, options: ConnectionOptions): void {
@@ -116,20 +108,20 @@ function refuseUnparsed(error: ClientError, socket: Duplex, options: ConnectionO
     socket.destroy();
     return;
   }
-  if (answeredEarly.get(socket)?.complete === false) {
+  if (respondedEarly.get(socket)?.complete === false) {
     socket.destroy();
     return;
   }
   const response = responseOn(socket);
   if (response === null) {
-    answerSocket(socket, parseError(error), options);
+    respondOn(socket, parseError(error), options);
   } else if (response.req.complete) {
     // What is wrong came behind a request that still waits for its answer, which goes first.
     response.once("close", () => refuseUnparsed(error, socket, options));
   } else if (response.headersSent) {
     socket.destroy();
   } else {
-    answerSocket(socket, parseError(error), options);
+    respondOn(socket, parseError(error), options);
   }
 }
 
@@ -158,46 +150,10 @@ function isWithinRequestLine(packet: Buffer | undefined): boolean {
   return packet !== undefined && REQUEST_LINE.test(packet.toString("latin1", 0, URL_LENGTH_MAX + 16));
 }
 
-function uriTooLong(): ApiError {
-  return new ApiError("URI_TOO_LONG", `The address of the request is longer than ${URL_LENGTH_MAX} characters.`);
-}
-
-function headersTooLarge(): ApiError {
-  const message = `The headers of the request are larger than ${HEADER_BYTES_MAX} bytes or more than ${HEADER_COUNT_MAX}.`;
-  return new ApiError("HEADERS_TOO_LARGE", message);
-}
-
-/**
- * Refuses a head that was parsed and is still not acceptable: too long an address, too large headers, not one host, or
- * more than one key, of which Node keeps the first and a proxy before it may have judged another.
- */
-export function checkHead(request: IncomingMessage): ApiError | null {
-  const { url = "", rawHeaders } = request;
-  if (url.length > URL_LENGTH_MAX) return uriTooLong();
-  let bytes = 0;
-  let hosts = 0;
-  let keys = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? "";
-    // Four more for the colon, the space and the line end.
-    bytes += name.length + (rawHeaders[index + 1] ?? "").length + 4;
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
-    if (name.length === 13 && name.toLowerCase() === "authorization") keys += 1;
-  }
-  if (bytes > HEADER_BYTES_MAX || rawHeaders.length > 2 * HEADER_COUNT_MAX) return headersTooLarge();
-  if (keys > 1) return notOnce("Authorization", "The request has more than one Authorization header.");
-  if (hosts === 1 || (hosts === 0 && request.httpVersion === "1.0")) return null;
-  return notOnce("Host", `The request has ${hosts === 0 ? "no" : "more than one"} Host header.`);
-}
-
-function notOnce(path: string, message: string): ApiError {
-  return new ApiError("VALIDATION_ERROR", message, { details: [{ path, message: "must be given once" }] });
-}
-
-function answerSocket(
+function respondOn(
   socket: Duplex,
   error: ApiError,
-  { clock, newId, answered }: ConnectionOptions,
+  { clock, newId, responded }: ConnectionOptions,
   { method = null, allow }: { method?: string | null; allow?: string } = {},
 ): void {
   const requestId = newId("req");
@@ -215,5 +171,5 @@ function answerSocket(
   const stop = clock.after(LINGER_MS, () => socket.destroy());
   socket.once("close", stop);
   socket.resume();
-  answered({ requestId, status, method });
+  responded({ requestId, status, method });
 }

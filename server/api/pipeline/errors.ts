@@ -1,34 +1,39 @@
-/** The one place where an error becomes an answer. What is not an `ApiError` says nothing about the inside. */
+/** Renders every error that a client sees. An error that is no `ApiError` is a 500 without any detail of the inside. */
 
 import type { ErrorCode, ErrorDetail, Failure } from "../../../sdk/wire.ts";
 import { ApiError } from "../../core/error.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 
-/** Most `details` of one answer. */
+/** Most `details` of one response. */
 export const DETAILS_MAX = 100;
 
-/** An error as it goes out: status, headers of its own, and the envelope as text. */
+/** An error as it is sent: status, headers, and the envelope as text. */
 export interface RenderedError {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** Whether it is a fault of this service, to be logged with its cause. */
+  /** Whether the service is at fault: the error has to be logged with its cause. */
   isBug: boolean;
 }
 
-/** Renders whatever was thrown. Anything but an `ApiError` is a 500 `INTERNAL_ERROR`. */
+/** Renders a thrown value. Anything but an `ApiError` is a 500 `INTERNAL_ERROR`. */
 export function renderError(error: unknown, requestId: string): RenderedError {
   if (error instanceof ApiError) return render(error, requestId, false);
   if (error instanceof RowUnreadable) {
     const { table, id } = error.row;
-    const text = `The stored record ${id} (${table}) cannot be read. The operator of this service has to mend it.`;
+    const text = `The stored record ${id} (${table}) cannot be read. The operator of this service has to repair it.`;
     return render(new ApiError("INTERNAL_ERROR", text), requestId, true);
   }
-  const message = "Something went wrong on our side. Try again; if it stays, tell us the requestId.";
+  const message = "Something went wrong on our side. Try again; if it happens again, send us the requestId.";
   return render(new ApiError("INTERNAL_ERROR", message), requestId, true);
 }
 
 function render(error: ApiError, requestId: string, isBug: boolean): RenderedError {
+  return { status: error.status, headers: headersOf(error), body: renderFailure(error, requestId), isBug };
+}
+
+/** The envelope of a failure, as text. */
+export function renderFailure(error: Pick<ApiError, "code" | "message" | "details">, requestId: string): string {
   const { code, message } = error;
   const details = error.details?.slice(0, DETAILS_MAX).map(tidy);
   const failure: Failure = {
@@ -36,10 +41,10 @@ function render(error: ApiError, requestId: string, isBug: boolean): RenderedErr
     error: { code, message: message.toWellFormed(), ...(details === undefined ? {} : { details }) },
     requestId,
   };
-  return { status: error.status, headers: headersOf(error), body: JSON.stringify(failure), isBug };
+  return JSON.stringify(failure);
 }
 
-/** Longest path of a detail: a field name comes from the caller and can be as long as the body. */
+/** Longest path of a detail, in characters: the caller chooses field names, and one can be as long as the body. */
 const PATH_LENGTH_MAX = 200;
 
 function tidy({ path, message }: ErrorDetail): ErrorDetail {

@@ -5,18 +5,18 @@ import type { TSchema } from "typebox";
 import type { ErrorDetail } from "../../../sdk/wire.ts";
 import { AMOUNT_EXPECTED } from "../../core/payment.ts";
 import { closed, FORMATS } from "../schemas/common.ts";
-import { compileSchema, type JsonSchema, type Part, type Validate } from "./compile-schema.ts";
+import { compileSchema, type JsonSchema, type RequestPart, type Validate } from "./compile-schema.ts";
 import { DETAILS_MAX } from "./errors.ts";
 import { isStorable, quote, WrittenNumber, writtenNumbers } from "./json.ts";
 
 /** Names what is wrong with a value, at most 100 things; nothing when it is as its schema says. Fills in defaults. */
-export type Check = (value: unknown) => readonly ErrorDetail[];
+export type FieldCheck = (value: unknown) => readonly ErrorDetail[];
 
 /**
  * The check of one part of a route. Throws for a schema that would let something through (an object that is not
  * closed), or whose work a caller decides: `uniqueItems`, a list without `maxItems`.
  */
-export function compileCheck(part: Part, schema: TSchema | null): Check {
+export function compileCheck(part: RequestPart, schema: TSchema | null): FieldCheck {
   // As JSON: what the compiler knows of a schema beyond that is no concern of the validator.
   const plain: JsonSchema = JSON.parse(JSON.stringify(schema ?? closed({})));
   const validate = compileSchema(part, plain);
@@ -38,12 +38,16 @@ function numberNames(schema: JsonSchema): [name: string, kind: string][] {
   return kinds.flatMap(([name, kind]) => (kind === "integer" || kind === "number" ? [[name, kind]] : []));
 }
 
-interface Named {
+interface NamedParameters {
   addresses: readonly string[];
   numbers: readonly (readonly [name: string, kind: string])[];
 }
 
-function queryDetails(validate: Validate, { addresses, numbers }: Named, value: unknown): readonly ErrorDetail[] {
+function queryDetails(
+  validate: Validate,
+  { addresses, numbers }: NamedParameters,
+  value: unknown,
+): readonly ErrorDetail[] {
   const query = value as Record<string, unknown>;
   for (const name of addresses) {
     const address = query[name];

@@ -1,0 +1,85 @@
+/** Builds the request that a handler gets: reads and parses the body, and checks all fields of query and body (400). */
+
+import { invalidFields } from "../../core/error.ts";
+import type { ApiRequest, KeyedRoute, PublicRequest } from "../route.ts";
+import { admitJson } from "./body.ts";
+import type { HeldBody } from "./body-budget.ts";
+import type { Exchange } from "./exchange.ts";
+import { takeIdempotencyKey } from "./idempotency-key.ts";
+import { parseJson } from "./json.ts";
+import type { CompiledRoute } from "./routing.ts";
+
+/** A matched route and what the router read of the target. */
+export interface Matched {
+  compiled: CompiledRoute;
+  query: unknown;
+  params: unknown;
+}
+
+/** The JSON body of a request with a key, undefined if there is none. The caller releases `held`. */
+export async function readJson(exchange: Exchange, held: HeldBody, { bodyBytesMax }: KeyedRoute): Promise<unknown> {
+  const { request, response } = exchange;
+  const bytes = await held.read(request, response, { bytesMax: bodyBytesMax, admit: () => admitJson(request) });
+  if (bytes.length === 0) return undefined;
+  const turn = held.turn(bytes, request);
+  if (turn !== undefined) await turn;
+  return parseJson(bytes);
+}
+
+/** The request of a caller with a key. Throws one 400 that names every bad field of query and body. */
+export function apiRequest(exchange: Exchange, matched: Matched, route: KeyedRoute, body: unknown): ApiRequest {
+  const { request, key, correlationId } = exchange;
+  if (key === null) throw new Error("a request to a route with a key has none");
+  const { checkBody, checkQuery } = matched.compiled;
+  const given = body === undefined && route.body !== null ? {} : body;
+  const badQuery = checkQuery(matched.query);
+  const badBody = given === undefined ? [] : checkBody(given);
+  if (badQuery.length + badBody.length > 0) throw invalidFields(badQuery.concat(badBody));
+  const idempotencyKey = route.method === "POST" ? takeIdempotencyKey(request, given) : null;
+  return {
+    ...anyRequest(exchange, matched),
+    caller: { key, customerId: key.customerId },
+    body: route.body === null ? undefined : given,
+    query: route.query === null ? undefined : matched.query,
+    correlationId,
+    idempotencyKey,
+    header: (name) => {
+      const value = request.headers[name];
+      return Array.isArray(value) ? value.join(", ") : value;
+    },
+  };
+}
+
+/** The request to a public route. Reads nothing of the body until the handler asks for it. */
+export function publicRequest(exchange: Exchange, matched: Matched): PublicRequest {
+  const { request, response, state } = exchange;
+  const { checkQuery, isUnderV1 } = matched.compiled;
+  const badQuery = isUnderV1 ? checkQuery(matched.query) : [];
+  if (badQuery.length > 0) throw invalidFields(badQuery);
+  return {
+    ...anyRequest(exchange, matched),
+    target: request.url ?? "",
+    headers: request.headers,
+    remoteAddress: request.socket.remoteAddress ?? "",
+    async withBody(owner, bytesMax, use) {
+      const held = state.bodyBudget.open(owner);
+      try {
+        return await use(await held.read(request, response, { bytesMax }));
+      } finally {
+        held.release();
+      }
+    },
+  };
+}
+
+function anyRequest({ request, response, requestId }: Exchange, { params }: Matched) {
+  return {
+    params,
+    requestId,
+    isHead: request.method === "HEAD",
+    onGone(action: () => void) {
+      if (response.destroyed) action();
+      else response.once("close", action);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** The pages that people open, served by plain Fastify. Errors are rendered like those of the API. */
+
+import type { FastifyInstance } from "fastify";
+import { mayHaveBody } from "../api/pipeline/body.ts";
+import { noteEarlyResponse } from "../api/pipeline/connection.ts";
+import type { Edge } from "../api/pipeline/edge.ts";
+import { checkHead } from "../api/pipeline/head.ts";
+
+/** Adds pages to a server: each is checked at its head, logged and counted like a request of the API. */
+export function addPages(
+  app: FastifyInstance,
+  { log, completed }: Pick<Edge, "log" | "completed">,
+  add: (pages: FastifyInstance) => void,
+): void {
+  app.register((pages, _, done) => {
+    pages.addHook("onRequest", (request, reply, next) => {
+      reply.header("X-Request-Id", request.id);
+      checkHead(request.raw);
+      next();
+    });
+    pages.addHook("onResponse", (request, reply, next) => {
+      const route = request.routeOptions.url ?? null;
+      const { method, id: requestId } = request;
+      const { statusCode: status, elapsedTime: durationMs } = reply;
+      completed({ method, route, status, durationMs, keyId: null, customerId: null, limited: false });
+      log.info("request", { requestId, method, ...(route === null ? {} : { route }), status, durationMs });
+      next();
+    });
+    pages.addHook("onSend", (request, _reply, payload, next) => {
+      if (mayHaveBody(request.raw) && !request.raw.complete) {
+        // Reads and drops the rest of the body: closing now could cost the client the response.
+        noteEarlyResponse(request.raw);
+        request.raw.resume();
+      }
+      next(null, payload);
+    });
+    add(pages);
+    done();
+  });
+}
