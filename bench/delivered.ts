@@ -18,7 +18,7 @@ export type Insert = <Name extends TableName>(table: Name, record: Records[Name]
 const EVENTS_PER_MESSAGE = 3;
 const CALLS_PER_TRANSACTION = 2_000;
 /** Stands in the timeline of each message, as long as the product would write it. */
-const WAY = `imessage first by preference, by inst_${"0".repeat(36)}, where the number is`;
+const WAY = `iMessage (preferred), via inst_${"0".repeat(36)} (this number's instance)`;
 
 /**
  * Writes into the database of a data directory that a service has started on once, and that no service has now: calls

@@ -61,7 +61,7 @@ test("messages get, cancel, retry and delete ask their routes and show what came
 });
 
 test("messages get shows why a message went where it went, whole, and what it was as an SMS", async (t) => {
-  const reason = `failover: Carrier A refused it (ESME_RINVDSTADR); sms by Carrier B, ${"for the route +1, ".repeat(8)}at last`;
+  const reason = `failover: Carrier A refused it (ESME_RINVDSTADR); SMS via Carrier B (${"route +1, ".repeat(14)}at last)`;
   const data = message("sent", { segments: 3, encoding: "UCS-2", timeline: [entry("queued", { reason })] });
   const { env } = await serverWith(t, { "GET /v1/messages/msg_1": { data } });
   const { stdout } = await runOnTerminal(["messages", "get", "msg_1"], env);

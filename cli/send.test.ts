@@ -55,8 +55,8 @@ test("send --dry-run shows channel, segments and every way, and sends nothing", 
     from: "+15005550001",
     channel: "sms",
     instanceId: "inst_1",
-    reason: "sms as imessage would be given up",
-    hops: [hop("imessage", false, "not on iMessage"), hop("sms", true, "sms as imessage would be given up")],
+    reason: "SMS fallback, via Sandbox",
+    hops: [hop("imessage", false, "not on iMessage"), hop("sms", true, "SMS fallback, via Sandbox")],
     segments: 2,
     encoding: "UCS-2",
     scheduledAt: null,
@@ -69,7 +69,7 @@ test("send --dry-run shows channel, segments and every way, and sends nothing", 
   assert.match(stdout, /channel +sms\n/);
   assert.match(stdout, /segments +2\nencoding +UCS-2\n/);
   assert.match(stdout, /imessage +no +not on iMessage\n/);
-  assert.match(stdout, /sms +yes +sms as imessage would be given up\n\nNothing was sent\.\n$/);
+  assert.match(stdout, /sms +yes +SMS fallback, via Sandbox\n\nNothing was sent\.\n$/);
   assert.deepEqual(
     requests.map(({ path, query }) => [path, query]),
     [["/v1/messages", { dryRun: "true" }]],

@@ -232,8 +232,8 @@ export const RetryMessage = request("RetryMessage", "Body of `POST /v1/messages/
   idempotencyKey: optional(IdempotencyKey),
 });
 
-const HERE = "Sandbox, where the number is";
-const CHOSEN = `imessage first by preference, by ${HERE}; from ${OWN} (default number)`;
+const HERE = "Sandbox (this number's instance)";
+const CHOSEN = `iMessage (preferred), via ${HERE}; from ${OWN} (default number)`;
 
 /** A message that was delivered and read. */
 export const messageExample: Static<typeof Message> = {
@@ -289,6 +289,6 @@ export const retriedExample: Static<typeof Message> = {
   timeline: [
     { status: "queued", at: at(0), channel: "imessage", reason: CHOSEN, instanceId: IDS.instance },
     { status: "failed", at: at(30), channel: "imessage", reason: "REJECTED" },
-    { status: "queued", at: at(90), channel: "imessage", reason: `retry; by ${HERE}`, instanceId: IDS.instance },
+    { status: "queued", at: at(90), channel: "imessage", reason: `retry; via ${HERE}`, instanceId: IDS.instance },
   ],
 };

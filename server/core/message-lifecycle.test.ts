@@ -275,7 +275,7 @@ test("a fallback names the channel it left and why, and begins anew on the next"
       reason,
       status: "queued",
     });
-    const why = `fallback: ${reason}; sms by inst_2, as a test says`;
+    const why = `fallback: ${reason}; SMS via inst_2, as a test says`;
     assert.partialDeepStrictEqual(change?.message.timeline.at(-1), { reason: why, instanceId: "inst_2" });
     assert.equal(canFallBack(change?.message ?? before), false);
   }
@@ -310,7 +310,7 @@ test("a retry by hand begins anew, and is counted", () => {
   assert.partialDeepStrictEqual(change?.message, { ...fresh, dueAt: NOW, expiresAt: NOW + TTL_MS });
   assert.equal("errorCode" in dataOf(change)[0], false);
   const { reason, instanceId } = change?.message.timeline.at(-1) ?? {};
-  assert.deepEqual([reason, instanceId], ["retry; by inst_2, as a test says", "inst_2"]);
+  assert.deepEqual([reason, instanceId], ["retry; via inst_2, as a test says", "inst_2"]);
 });
 
 test("an unknown outcome stays pending, is noted once, and is looked at again", () => {

@@ -14,7 +14,7 @@ import type { EventId } from "./id.ts";
 import { FRESH, type Message, type SentPart, type TimelineEntry } from "./message.ts";
 import { causeOfRest } from "./message-parts.ts";
 import { messageEventData } from "./message-record.ts";
-import type { Way } from "./routing.ts";
+import { CHANNEL_NAMES, type Way } from "./routing.ts";
 import { segmentsOf } from "./segment.ts";
 
 /**
@@ -169,7 +169,7 @@ export function becomeDue(
   const { now } = context;
   const { instanceId } = by ?? message;
   const next = { ...message, instanceId, dueAt: now, claimedUntil: null, expiresAt: now + timeToLiveMs };
-  return enter({ message: next, events: [] }, status, context, by === null ? {} : { way: `by ${by.way}` });
+  return enter({ message: next, events: [] }, status, context, by === null ? {} : { way: `via ${by.way}` });
 }
 
 /** Cancels a scheduled message. Null when it is not scheduled any more. */
@@ -305,7 +305,13 @@ export function fallBack(
   if (status === null || message.sentPart !== null) return null;
   const { now } = context;
   const { channel, instanceId, way } = next;
-  const entry = { status, at: now, channel, reason: `fallback: ${reason}; ${channel} by ${way}`, instanceId };
+  const entry = {
+    status,
+    at: now,
+    channel,
+    reason: `fallback: ${reason}; ${CHANNEL_NAMES[channel]} via ${way}`,
+    instanceId,
+  };
   const timeline = [...message.timeline, entry];
   const moved: Message = {
     ...message,
@@ -347,7 +353,7 @@ export function retry(message: Message, by: Way | null, timeToLiveMs: number, co
     dueAt: now,
     expiresAt: now + timeToLiveMs,
   };
-  const way = by === null ? {} : { way: `by ${by.way}` };
+  const way = by === null ? {} : { way: `via ${by.way}` };
   return enter({ message: again, events: [] }, status, context, { reason: "retry", ...way });
 }
 

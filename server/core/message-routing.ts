@@ -2,7 +2,7 @@
 
 import type { Message, TimelineEntry } from "./message.ts";
 import { defer, type FailureCause } from "./message-lifecycle.ts";
-import type { Way } from "./routing.ts";
+import { CHANNEL_NAMES, type Way } from "./routing.ts";
 
 /** When a message was queued: its place among those of its lane, wherever it waits and however often it was put off. */
 export function placeOf({ expiresAt, updatedAt }: Message, timeToLiveMs: number, now: number): number {
@@ -25,7 +25,7 @@ export function move({ message, from, to, dueAt }: Moving, now: number): Message
   if (message.status !== "queued") return null;
   const { status, channel } = message;
   const { instanceId } = to;
-  const reason = `moved: ${from} is down; ${channel} by ${to.way}`;
+  const reason = `moved: ${from} is down; ${CHANNEL_NAMES[channel]} via ${to.way}`;
   const waitsSince = message.timeline.findLastIndex((entry) => entry.status !== "queued") + 1;
   const isThis = (entry: TimelineEntry) => entry.reason === reason && entry.instanceId === instanceId;
   const isNoted = message.timeline.slice(waitsSince).some(isThis);
@@ -37,7 +37,7 @@ export function move({ message, from, to, dueAt }: Moving, now: number): Message
 /** Its instance refused it, and another one of the channel gets it: the channel is not given up. Null when it was not handed over. */
 export function failOver({ message, from, to, dueAt }: Moving, cause: FailureCause, now: number): Message | null {
   const code = cause.providerErrorCode == null ? "" : ` (${cause.providerErrorCode})`;
-  const reason = `failover: ${from} refused it${code}; ${message.channel} by ${to.way}`;
+  const reason = `failover: ${from} refused it${code}; ${CHANNEL_NAMES[message.channel]} via ${to.way}`;
   const instancesTried = [...message.instancesTried, message.instanceId];
   return defer({ ...message, instanceId: to.instanceId, instancesTried }, reason, dueAt, now);
 }

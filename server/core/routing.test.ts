@@ -161,25 +161,25 @@ test("of any routes, those with one prefix that matches are taken, all of them, 
 });
 
 const PAIR: Candidate[] = [
-  { instanceId: "inst_a", name: "Carrier A", because: "for the route +1" },
-  { instanceId: "inst_b", name: "Carrier B", because: "for the route +1" },
+  { instanceId: "inst_a", name: "Carrier A", because: "route +1" },
+  { instanceId: "inst_b", name: "Carrier B", because: "route +1" },
 ];
 
 const CHOICES: [title: string, tried: InstanceId[], up: InstanceId[], way: string | null][] = [
-  ["the first that is up", [], ["inst_a", "inst_b"], "Carrier A, for the route +1"],
-  ["the next one where the first is down", [], ["inst_b"], "Carrier B, for the route +1, as Carrier A is down"],
+  ["the first that is up", [], ["inst_a", "inst_b"], "Carrier A (route +1)"],
+  ["the next one where the first is down", [], ["inst_b"], "Carrier B (route +1, as Carrier A is down)"],
   [
     "the first where none is up, to wait for it",
     [],
     [],
-    "Carrier A, for the route +1; it is down at present, and the message waits for it",
+    "Carrier A (route +1), which is down: the message waits for it",
   ],
-  ["none that refused it", ["inst_a"], ["inst_a", "inst_b"], "Carrier B, for the route +1"],
+  ["none that refused it", ["inst_a"], ["inst_a", "inst_b"], "Carrier B (route +1)"],
   [
     "one that is down rather than one that refused it",
     ["inst_a"],
     ["inst_a"],
-    "Carrier B, for the route +1; it is down at present, and the message waits for it",
+    "Carrier B (route +1), which is down: the message waits for it",
   ],
   ["nobody where all refused it", ["inst_a", "inst_b"], ["inst_a", "inst_b"], null],
 ];

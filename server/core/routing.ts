@@ -4,7 +4,10 @@ import type { Channel, Route } from "../../sdk/wire.ts";
 import type { InstanceId } from "./id.ts";
 import { channelsOf } from "./number.ts";
 
-/** Whether phone numbers can begin with it: a plus sign and up to 15 digits. */
+/** The names of channels in sentences for customers. */
+export const CHANNEL_NAMES = { imessage: "iMessage", sms: "SMS" } as const satisfies Record<Channel, string>;
+
+/** Whether the text is a prefix of phone numbers: a plus sign and up to 15 digits. */
 export function isPrefix(text: string): boolean {
   return /^\+\d{0,15}$/.test(text);
 }
@@ -41,7 +44,7 @@ export function candidatesOf(origin: Origin, to: string, channel: Channel, nameO
   if (routed.length > 0) return routed.map((one) => candidateOf(one, nameOf));
   if (!origin.channels.includes(channel)) return [];
   const { instanceId } = origin;
-  return [{ instanceId, name: nameOf(instanceId), because: "where the number is" }];
+  return [{ instanceId, name: nameOf(instanceId), because: "this number's instance" }];
 }
 
 /** The routes that hold for a recipient: of those that match, all with the longest prefix, in their order. */
@@ -53,7 +56,7 @@ export function routesTo(routes: readonly Route[], to: string): Route[] {
 
 function candidateOf({ prefix, instanceId }: Route, nameOf: NameOf): Candidate {
   const id = instanceId as InstanceId;
-  return { instanceId: id, name: nameOf(id), because: `for the route ${prefix}` };
+  return { instanceId: id, name: nameOf(id), because: `route ${prefix}` };
 }
 
 /** The candidate that was chosen, whether it can hand over at present, and who was passed over because it cannot. */
@@ -84,12 +87,12 @@ export interface Way {
   way: string;
 }
 
-/** The choice in words: `Mac 1, where the number is`, or `Carrier B, for the route +44, as Carrier A is down`. */
+/** The choice in words: `Mac 1 (this number's instance)`, or `Carrier B (route +44, as Carrier A is down)`. */
 export function wayOf({ instanceId, name, because, isUp, passedOver }: Chosen): Way {
   const names = passedOver.map((one) => one.name).join(" and ");
   const passed = passedOver.length === 0 ? "" : `, as ${names} ${are(passedOver)} down`;
-  const waits = isUp ? "" : "; it is down at present, and the message waits for it";
-  return { instanceId, way: `${name}, ${because}${passed}${waits}` };
+  const waits = isUp ? "" : ", which is down: the message waits for it";
+  return { instanceId, way: `${name} (${because}${passed})${waits}` };
 }
 
 function are(several: readonly unknown[]): string {

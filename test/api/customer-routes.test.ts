@@ -117,7 +117,7 @@ describe("routes of a customer", () => {
     assert.deepEqual([sent.status, sent.data.channel], [202, "sms"]);
     const [first] = (await service.ask("GET", `/v1/messages/${sent.data.id}`, { key })).data.timeline;
     assert.equal(first.instanceId, carrier);
-    assert.match(first.reason, /^sms first by preference, by Carrier, for the route \+1/);
+    assert.match(first.reason, /^SMS \(preferred\), via Carrier \(route \+1\)/);
     const known = await service.ask("GET", "/v1/capabilities/+15005550100", { key });
     assert.equal(known.data.capabilities.sms, true);
     const kept = await admin("DELETE", `/v1/admin/instances/${carrier}`);

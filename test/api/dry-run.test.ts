@@ -33,7 +33,7 @@ test("the channel, every way there is, and the segments are told, and nothing is
     from: number.phoneNumber,
     channel: "imessage",
     instanceId: data.instanceId,
-    reason: `imessage first by preference, by ${number.instanceName}, where the number is; from ${number.phoneNumber} (default number)`,
+    reason: `iMessage (preferred), via ${number.instanceName} (this number's instance); from ${number.phoneNumber} (default number)`,
     hops: data.hops,
     segments: 1,
     encoding: "GSM-7",

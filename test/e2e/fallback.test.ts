@@ -65,7 +65,7 @@ test("who is not on iMessage gets it by the carrier of the route, with its recei
   assert.deepEqual([fallback.fallbackFrom, fallback.reason, fallback.channel], ["imessage", "NOT_REACHABLE", "sms"]);
   const reasons = reasonsOf(message).join("\n");
   assert.match(reasons, /fallback: NOT_REACHABLE/);
-  assert.match(reasons, /sms by Carrier, for the route/, "the timeline says which instance took the SMS, and why");
+  assert.match(reasons, /SMS via Carrier \(route/, "the timeline says which instance took the SMS, and why");
   const { instanceId } = message.timeline.find((entry: { status: string }) => entry.status === "sent");
   assert.equal(instanceId, carrier.id);
 

@@ -45,7 +45,7 @@ function note(run: Observed): void {
 /** What an entry of a timeline tells of where a message went. */
 function routed({ reason = "" }: TimelineEntry): string[] {
   const [, word = ""] = /^(moved|failover|fallback): /.exec(reason) ?? [];
-  return [...(word === "" ? [] : [word]), ...(reason.includes("for the route") ? ["route"] : [])];
+  return [...(word === "" ? [] : [word]), ...(reason.includes("(route ") ? ["route"] : [])];
 }
 
 const SOMETIMES = [

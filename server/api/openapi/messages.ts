@@ -153,8 +153,8 @@ const acceptedExample: WireAcceptedMessage = {
 };
 
 /** A message that was delivered and read. */
-const HERE = "Sandbox, where the number is";
-const CHOSEN = `imessage first by preference, by ${HERE}; from ${OWN} (default number)`;
+const HERE = "Sandbox (this number's instance)";
+const CHOSEN = `iMessage (preferred), via ${HERE}; from ${OWN} (default number)`;
 
 export const messageExample: WireMessage = {
   ...acceptedExample,
@@ -209,7 +209,7 @@ const failedExample: WireMessage = {
   timeline: [
     { status: "queued", at: at(0), channel: "imessage", reason: CHOSEN, instanceId: IDS.instance },
     { status: "failed", at: at(30), channel: "imessage", reason: "REJECTED" },
-    { status: "queued", at: at(90), channel: "imessage", reason: `retry; by ${HERE}`, instanceId: IDS.instance },
+    { status: "queued", at: at(90), channel: "imessage", reason: `retry; via ${HERE}`, instanceId: IDS.instance },
   ],
 };
 

@@ -162,13 +162,13 @@ test("message.fallback says from where, why and whereto; message.failed says wha
   assert.equal(failed?.data.errorCode, "REJECTED");
   assert.equal(failed?.data.mayHaveBeenSent, undefined, "it provably was not");
   const { timeline, from } = await stage.message(id);
-  const here = `by ${stage.instance.name}, where the number is`;
+  const here = `via ${stage.instance.name} (this number's instance)`;
   assert.deepEqual(
     timeline.map(({ status: at, channel: on, reason: why }) => [at, on, why]),
     [
-      ["queued", "imessage", `imessage first by preference, ${here}; from ${from} (default number)`],
+      ["queued", "imessage", `iMessage (preferred), ${here}; from ${from} (default number)`],
       ["pending", "imessage", undefined],
-      ["queued", "sms", `fallback: NOT_REACHABLE; sms ${here}`],
+      ["queued", "sms", `fallback: NOT_REACHABLE; SMS ${here}`],
       ["pending", "sms", undefined],
       ["failed", "sms", "REJECTED"],
     ],
@@ -262,7 +262,7 @@ test("a message whose instance is not running waits, and goes out when it runs",
   assert.equal(waiting.status, "queued");
   assert.equal(waiting.fallbackTriggered, false, "an instance that is down is not given up");
   assert.equal(waiting.timeline.length, 1);
-  assert.match(waiting.timeline[0]?.reason ?? "", /is down at present, and the message waits for it/);
+  assert.match(waiting.timeline[0]?.reason ?? "", /which is down: the message waits for it/);
   stage.providers.set(stage.instance.id, stage.provider);
   await stage.pass(300_000);
   assert.equal((await stage.message(id)).status, "sent");

@@ -41,12 +41,12 @@ describe("the hops of a dry run", () => {
     const carriers = await pairOn(t);
     const { stage, mac, a, b } = carriers;
     const run = await rehearse(carriers);
-    const first = `imessage first by preference, by ${mac.name}, where the number is`;
+    const first = `iMessage (preferred), via ${mac.name} (this number's instance)`;
     assert.deepEqual(outcome(run), ["imessage", mac.id, `${first}; from ${run.from} (default number)`]);
     assert.deepEqual(hops(run), [
       ["imessage", mac.id, true, first],
-      ["sms", a.id, true, `sms should imessage be given up, by ${a.name}, for the route +1`],
-      ["sms", b.id, true, `should ${a.name} refuse it, by ${b.name}, for the route +1`],
+      ["sms", a.id, true, `SMS if iMessage is given up, via ${a.name} (route +1)`],
+      ["sms", b.id, true, `via ${b.name} (route +1) if ${a.name} refuses it`],
     ]);
     const id = await stage.send();
     assert.equal((await stage.message(id)).timeline[0]?.reason, run.reason);
@@ -60,7 +60,7 @@ describe("the hops of a dry run", () => {
     assert.deepEqual([run.channel, run.instanceId], ["sms", b.id]);
     assert.deepEqual(hops(run).slice(0, 2), [
       ["sms", a.id, false, `${a.name} is down`],
-      ["sms", b.id, true, `sms first by preference, by ${b.name}, for the route +1, as ${a.name} is down`],
+      ["sms", b.id, true, `SMS (preferred), via ${b.name} (route +1, as ${a.name} is down)`],
     ]);
     const id = await stage.send(SMS_FIRST);
     assert.equal((await stage.message(id)).instanceId, b.id);
@@ -72,7 +72,7 @@ describe("the hops of a dry run", () => {
     await carriers.flip(false, a, b);
     const run = await rehearse(carriers, SMS_FIRST);
     assert.deepEqual([run.channel, run.instanceId], ["sms", a.id]);
-    assert.match(run.reason, /it is down at present, and the message waits for it; from /);
+    assert.match(run.reason, /\), which is down: the message waits for it; from /);
     assert.deepEqual(hops(run)[1], ["sms", b.id, false, `${b.name} is down`]);
   });
 
@@ -82,7 +82,7 @@ describe("the hops of a dry run", () => {
     mac.provider.onCommand = () => ({ imessage: false, facetime: false });
     mac.provider.onSend = () => NOT_REACHABLE;
     const run = await rehearse(carriers);
-    const reason = `sms as imessage would be given up, by ${a.name}, for the route +1; from ${run.from} (default number)`;
+    const reason = `SMS fallback, via ${a.name} (route +1); from ${run.from} (default number)`;
     assert.deepEqual(outcome(run), ["sms", a.id, reason]);
     assert.equal(run.hops[0]?.usable, false);
     assert.match(run.hops[0]?.reason ?? "", /is not on iMessage/);
@@ -106,7 +106,12 @@ describe("the hops of a dry run", () => {
     const more = { routing: { fallback: false } };
     const run = await rehearse(carriers, more);
     assert.equal(run.channel, "imessage");
-    assert.deepEqual(hops(run)[1], ["sms", a.id, false, "routing.fallback is false: nothing is tried after imessage"]);
+    assert.deepEqual(hops(run)[1], [
+      "sms",
+      a.id,
+      false,
+      "routing.fallback is false: no channel is tried after iMessage",
+    ]);
     mac.provider.onCommand = () => ({ imessage: false, facetime: false });
     carriers.stage.clock.shift(86_400_000);
     const none = await rehearse(carriers, more);
@@ -120,14 +125,14 @@ describe("the hops of a dry run", () => {
     assert.deepEqual(hops(preferred)[1], ["sms", null, false, "routing.preference does not name it"]);
     const mailed = await rehearse(carriers, { to: "jo@example.com" });
     const from = carriers.stage.number.address;
-    assert.deepEqual(hops(mailed)[1], ["sms", null, false, `from ${from} to jo@example.com there is no sms`]);
+    assert.deepEqual(hops(mailed)[1], ["sms", null, false, `there is no SMS from ${from} to jo@example.com`]);
     const chat = await groupFor(carriers.stage);
     const grouped = await rehearse(carriers, { chatId: chat.id });
-    assert.deepEqual(hops(grouped)[1], ["sms", null, false, "the group is on imessage"]);
+    assert.deepEqual(hops(grouped)[1], ["sms", null, false, "the group is on iMessage"]);
     assert.equal(grouped.to, chat.id);
     const attachments: SendMessage["attachments"] = [{ type: "url", url: "https://example.com/a.pdf" }];
     const attached = await rehearse(carriers, { attachments });
-    assert.deepEqual(hops(attached)[1], ["sms", null, false, "attachments go by iMessage only"]);
+    assert.deepEqual(hops(attached)[1], ["sms", null, false, "attachments need iMessage"]);
   });
 
   test("ask nobody about a recipient where iMessage is not tried", async (t) => {

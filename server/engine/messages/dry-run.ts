@@ -4,7 +4,7 @@ import { CHANNELS, type Channel, type DryRun, type PlannedHop } from "../../../s
 import { isoOrNull } from "../../core/instant.ts";
 import type { Message } from "../../core/message.ts";
 import type { NewMessage } from "../../core/new-message.ts";
-import { type Candidate, type Chosen, wayOf } from "../../core/routing.ts";
+import { type Candidate, CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
 import { segmentsOf } from "../../core/segment.ts";
 import type { AvailabilityLookups } from "../contacts/availability.ts";
 import type { Deps } from "../deps.ts";
@@ -73,10 +73,10 @@ function waysOn(deps: Deps, checked: CheckedMessage, channel: Channel, absent: b
 /** What stands against a channel as a whole. */
 function obstacle(message: Message, channel: Channel, absent: boolean): string | null {
   if (channel !== message.channel && !message.fallback) {
-    return `routing.fallback is false: nothing is tried after ${message.channel}`;
+    return `routing.fallback is false: no channel is tried after ${CHANNEL_NAMES[message.channel]}`;
   }
   if (channel !== "imessage" || !absent) return null;
-  return `${message.to} is not on iMessage as far as its provider knows: the channel would be given up`;
+  return `${message.to} is not on iMessage according to the provider: the channel would be given up`;
 }
 
 function isDown({ name }: Candidate): string {
@@ -87,12 +87,14 @@ function isDown({ name }: Candidate): string {
 function why({ message, reason }: CheckedMessage, channel: Channel, chosen: Chosen, absent: boolean): string {
   if (channel === message.channel) return reason;
   const before = routeOf(message).slice(0, routeOf(message).indexOf(channel));
-  const given = absent && before.every((one) => one === "imessage") ? "as imessage would be given up" : null;
-  return `${channel} ${given ?? `should ${before.join(" and ")} be given up`}, by ${wayOf(chosen).way}`;
+  const isFallback = absent && before.every((one) => one === "imessage");
+  const names = before.map((one) => CHANNEL_NAMES[one]).join(" and ");
+  const condition = isFallback ? "fallback" : `if ${names} ${before.length === 1 ? "is" : "are"} given up`;
+  return `${CHANNEL_NAMES[channel]} ${condition}, via ${wayOf(chosen).way}`;
 }
 
 function next({ name, because }: Candidate, chosen: Chosen): string {
-  return `should ${chosen.name} refuse it, by ${name}, ${because}`;
+  return `via ${name} (${because}) if ${chosen.name} refuses it`;
 }
 
 /** A channel that the message does not try. */
@@ -100,9 +102,9 @@ function leftOut({ message, recipient }: CheckedMessage, { routing }: NewMessage
   const none = { channel, instanceId: null, usable: false };
   if (routing?.preference?.includes(channel) === false)
     return { ...none, reason: "routing.preference does not name it" };
-  if (recipient.isGroup) return { ...none, reason: `the group is on ${message.channel}` };
+  if (recipient.isGroup) return { ...none, reason: `the group is on ${CHANNEL_NAMES[message.channel]}` };
   if (!recipient.usable.includes(channel)) {
-    return { ...none, reason: `from ${message.from} to ${message.to} there is no ${channel}` };
+    return { ...none, reason: `there is no ${CHANNEL_NAMES[channel]} from ${message.from} to ${message.to}` };
   }
-  return { ...none, reason: "attachments go by iMessage only" };
+  return { ...none, reason: "attachments need iMessage" };
 }

@@ -24,9 +24,9 @@ test("each decision names the instances as their customer knows them, and beside
   assert.deepEqual(
     timeline.filter(({ reason }) => reason !== undefined).map(({ reason, instanceId }) => [reason, instanceId]),
     [
-      [`imessage first by preference, by Sandbox, where the number is; from ${from} (default number)`, mac.id],
-      ["fallback: NOT_REACHABLE; sms by Carrier 1, for the route +1", a.id],
-      ["failover: Carrier 1 refused it (E42); sms by Carrier 2, for the route +1", b.id],
+      [`iMessage (preferred), via Sandbox (this number's instance); from ${from} (default number)`, mac.id],
+      ["fallback: NOT_REACHABLE; SMS via Carrier 1 (route +1)", a.id],
+      ["failover: Carrier 1 refused it (E42); SMS via Carrier 2 (route +1)", b.id],
       ["busy", b.id],
     ],
   );
@@ -41,7 +41,7 @@ test("why an instance is down is told to nobody who only sends by it", async (t)
   for (let minutes = 0; minutes < 5; minutes += 1) await stage.clock.advance(MINUTE_MS);
   const reasons = reasonsOf(await stage.message(id));
   assert.ok(reasons.includes("Carrier 1 is down") && reasons.includes("Carrier 2 is down"), reasons.join("\n"));
-  assert.ok(reasons.includes("moved: Carrier 1 is down; sms by Carrier 2, for the route +1"), reasons.join("\n"));
+  assert.ok(reasons.includes("moved: Carrier 1 is down; SMS via Carrier 2 (route +1)"), reasons.join("\n"));
   assert.doesNotMatch(JSON.stringify([await stage.message(id), await stage.events(id)]), /smsc|password|acme/);
 });
 
@@ -73,6 +73,6 @@ test("of an instance that is gone it says so, as nobody knows its name any more"
   await stage.deps.store.commit([{ op: "delete", table: "instances", where: { id: a.id } }]);
   await setRoutes([{ prefix: "+1", instanceId: b.id }]);
   await stage.clock.advance(2 * MINUTE_MS);
-  const moved = "moved: an instance that is gone is down; sms by Carrier 2, for the route +1";
+  const moved = "moved: a deleted instance is down; SMS via Carrier 2 (route +1)";
   assert.equal(reasonsOf(await stage.message(id)).at(-1), moved);
 });

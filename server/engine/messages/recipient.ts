@@ -6,7 +6,7 @@ import { ApiError, invalidField } from "../../core/error.ts";
 import type { NewMessage } from "../../core/new-message.ts";
 import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
-import { type Chosen, wayOf } from "../../core/routing.ts";
+import { CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
 import { requireChat } from "../chats/require-chat.ts";
 import type { Deps } from "../deps.ts";
 import { offered, planFrom, planInGroup, type RoutePlan } from "../routing/route.ts";
@@ -132,14 +132,14 @@ export function chooseNumber(
 
 /** Why a message begins with this channel and this instance: the first words of its timeline. */
 export function reasonFor(recipient: Recipient, wanted: NewMessage, channel: Channel, chosen: Chosen): string {
-  return `${channel} ${whyOn(recipient, wanted, channel)}, by ${wayOf(chosen).way}`;
+  return `${CHANNEL_NAMES[channel]} (${whyOn(recipient, wanted, channel)}), via ${wayOf(chosen).way}`;
 }
 
 function whyOn({ isGroup, usable }: Recipient, wanted: NewMessage, channel: Channel): string {
   const [preferred = channel] = wanted.routing?.preference ?? DEFAULT_PREFERENCE;
-  if (isGroup) return "like its group";
-  if (channel === preferred) return "first by preference";
-  return usable.includes(preferred) ? "for its attachments" : `as there is no ${preferred} between the two`;
+  if (isGroup) return "this group's channel";
+  if (channel === preferred) return "preferred";
+  return usable.includes(preferred) ? "needed by its attachments" : `no ${CHANNEL_NAMES[preferred]} between these two`;
 }
 
 /**

@@ -224,7 +224,7 @@ describe("what waits for an instance that is down goes to another one that its r
     assert.deepEqual([handedTo(a), handedTo(b)], [[], ids]);
     for (const id of ids.slice(0, 3)) {
       const message = await stage.message(id);
-      assert.equal(reasonsOf(message).at(-1), `moved: ${a.name} is down; sms by ${b.name}, for the route +1`);
+      assert.equal(reasonsOf(message).at(-1), `moved: ${a.name} is down; SMS via ${b.name} (route +1)`);
       assert.equal(message.timeline[1]?.instanceId, b.id);
       assert.deepEqual(await stage.told(id), ["queued", "sent"]);
     }

@@ -54,11 +54,11 @@ describe("where a message goes", () => {
         [
           "queued",
           "imessage",
-          `imessage first by preference, by ${mac.name}, where the number is; from ${message.from} (default number)`,
+          `iMessage (preferred), via ${mac.name} (this number's instance); from ${message.from} (default number)`,
           mac.id,
         ],
         ["pending", "imessage", undefined, mac.id],
-        ["queued", "sms", `fallback: NOT_REACHABLE; sms by ${carrier.name}, for the route +`, carrier.id],
+        ["queued", "sms", `fallback: NOT_REACHABLE; SMS via ${carrier.name} (route +)`, carrier.id],
         ["pending", "sms", undefined, carrier.id],
         ["sent", "sms", undefined, carrier.id],
         ["delivered", "sms", undefined, undefined],
@@ -81,8 +81,8 @@ describe("where a message goes", () => {
     const id = await carriers.stage.send();
     const message = await carriers.stage.message(id);
     const [reason] = reasonsOf(message);
-    const here = `by ${where(carriers)}, where the number is`;
-    assert.equal(reason, `sms as there is no imessage between the two, ${here}; from ${message.from} (default number)`);
+    const here = `via ${where(carriers)} (this number's instance)`;
+    assert.equal(reason, `SMS (no iMessage between these two), ${here}; from ${message.from} (default number)`);
   });
 
   test("the longest prefix wins over SMS of the number's own instance", async (t) => {
@@ -112,7 +112,7 @@ describe("where a message goes", () => {
     await stage.run();
     assert.deepEqual([handedTo(a), handedTo(b)], [[first], [second]]);
     const [reason] = reasonsOf(await stage.message(second));
-    const way = `sms first by preference, by ${b.name}, for the route +1, as ${a.name} is down`;
+    const way = `SMS (preferred), via ${b.name} (route +1, as ${a.name} is down)`;
     assert.equal(reason?.split("; ")[0], way);
   });
 
@@ -126,7 +126,7 @@ describe("where a message goes", () => {
     assert.deepEqual([handedTo(a), handedTo(b)], [[], [id]]);
     const [scheduled, due] = (await stage.message(id)).timeline;
     assert.deepEqual([scheduled?.status, scheduled?.instanceId], ["scheduled", a.id]);
-    assert.deepEqual([due?.reason, due?.instanceId], [`by ${b.name}, for the route +1`, b.id]);
+    assert.deepEqual([due?.reason, due?.instanceId], [`via ${b.name} (route +1)`, b.id]);
   });
 
   test("an answer goes by the routes, not by the instance that the contact's words came in by", async (t) => {
@@ -159,7 +159,7 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual(await stage.told(id), ["queued", "sent"], "for its receivers it never left the queue");
     const message = await stage.message(id);
     assert.deepEqual([message.instanceId, message.instancesTried, message.fallbackTriggered], [b.id, [a.id], false]);
-    const reason = `failover: ${a.name} refused it (E42); sms by ${b.name}, for the route +1`;
+    const reason = `failover: ${a.name} refused it (E42); SMS via ${b.name} (route +1)`;
     assert.deepEqual(reasonsOf(message)[1], reason);
     assert.equal(message.timeline.find((entry) => entry.reason === reason)?.instanceId, b.id);
     checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
@@ -196,7 +196,7 @@ describe("failover: another instance of the channel", () => {
     assert.deepEqual([handedTo(a), handedTo(b)], [[id, id], [id]]);
     const message = await stage.message(id);
     assert.deepEqual([message.status, message.instanceId, message.instancesTried], ["sent", a.id, []]);
-    assert.equal(reasonsOf(message).at(-1), `retry; by ${a.name}, for the route +1`);
+    assert.equal(reasonsOf(message).at(-1), `retry; via ${a.name} (route +1)`);
   });
 
   test("that is down keeps what the first one refused until it is up", async (t) => {
@@ -258,7 +258,7 @@ describe("failover: another instance of the channel", () => {
     await stage.run();
     assert.deepEqual(handedTo(b), [refused, absent]);
     const message = await stage.message(absent);
-    assert.equal(reasonsOf(message).at(-1), `moved: ${a.name} is down; sms by ${b.name}, for the route +1`);
+    assert.equal(reasonsOf(message).at(-1), `moved: ${a.name} is down; SMS via ${b.name} (route +1)`);
     checkHandOvers(message, [...a.provider.handed, ...b.provider.handed]);
   });
 

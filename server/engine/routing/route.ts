@@ -38,7 +38,7 @@ export async function planFrom(deps: Deps, number: CustomerNumber, to: string): 
 /** The plan of what is said in a group: it stays on the instance that has the group. */
 export async function planInGroup(deps: Pick<Deps, "configCache">, instanceId: InstanceId): Promise<RoutePlan> {
   const nameOf = await namesOf(deps);
-  const only = [{ instanceId, name: nameOf(instanceId), because: "where the group is" }];
+  const only = [{ instanceId, name: nameOf(instanceId), because: "this group's instance" }];
   return { on: () => only, nameOf };
 }
 
@@ -59,7 +59,7 @@ export async function planOf(
 /** Customers know instances by their names (`GET /v1/numbers`), and not by their ids. */
 async function namesOf({ configCache }: Pick<Deps, "configCache">): Promise<NameOf> {
   const instances = await configCache.instances();
-  return (id) => instances.find((instance) => instance.id === id)?.name ?? "an instance that is gone";
+  return (id) => instances.find((instance) => instance.id === id)?.name ?? "a deleted instance";
 }
 
 /** Channels that a number has to anybody at all: on its own instance, and by its customer's routes. */
