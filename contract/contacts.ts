@@ -21,13 +21,13 @@ import {
   text,
 } from "./schema.ts";
 import {
-  AnyMetadata,
+  anyMetadata,
   Channel,
   changed,
   Deleted,
   Email,
   IdempotencyKey,
-  MetadataInput,
+  metadataInput,
   Phone,
   page,
   size,
@@ -54,7 +54,7 @@ const fields = {
   email: nullable(Email, "E-mail address that iMessage knows."),
   company: nullable(text(0, NAME_LENGTH_MAX), "Company."),
   tags: optional(list(Tag, "Your own words to find the contact by.", { maxItems: TAGS_MAX })),
-  metadata: nullable(MetadataInput, "Your own JSON object, returned unchanged: at most 50 keys and 16 KiB."),
+  metadata: nullable(metadataInput, "Your own JSON object, returned unchanged: at most 50 keys and 16 KiB."),
 };
 
 /** The engine checks that one of the two is there. */
@@ -112,7 +112,7 @@ export const Contact = record("Contact", "A contact.", {
   email: stringOrNull("E-mail address that iMessage knows."),
   company: stringOrNull("Company."),
   tags: list(Type.String(), "Your own words to find the contact by."),
-  metadata: orNull(AnyMetadata, "Your own JSON object, as you sent it."),
+  metadata: orNull(anyMetadata, "Your own JSON object, as you sent it."),
   lastContactedAt: atOrNull("When a message was last sent to or received from one of its addresses."),
   ...changed,
 });

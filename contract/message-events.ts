@@ -20,7 +20,7 @@ import {
   stringOrNull,
 } from "./schema.ts";
 import { OutboundStatus } from "./sending.ts";
-import { AnyMetadata, Channel } from "./values.ts";
+import { anyMetadata, Channel } from "./values.ts";
 
 export const FALLBACK_REASONS = ["NOT_REACHABLE", "REJECTED", "NO_DELIVERY"] as const;
 export const FallbackReason = choice("FallbackReason", FALLBACK_REASONS, "Why a channel was given up.");
@@ -65,7 +65,7 @@ const further = {
   attachments: optional(list(Attachment, "Files of the message.")),
   externalMessageId: optional(string("Your own identifier of the message.")),
   providerMessageId: optional(string("The provider's id; absent until the provider has accepted the message.")),
-  metadata: optional(AnyMetadata),
+  metadata: optional(anyMetadata),
 };
 
 export const MessageEventData = record(

@@ -37,13 +37,13 @@ import {
 } from "./sending.ts";
 import {
   Address,
-  AnyMetadata,
+  anyMetadata,
   Channel,
   changed,
   IdempotencyKey,
   Instant,
   instantShown,
-  MetadataInput,
+  metadataInput,
   Pagination,
   page,
 } from "./values.ts";
@@ -120,7 +120,7 @@ export const Message = record("Message", "A message, as `GET /v1/messages/:id` r
     { description: "Text and media." },
   ),
   attachments: list(Attachment, "Files of the message."),
-  metadata: orNull(AnyMetadata, "Your own JSON object, as you sent it."),
+  metadata: orNull(anyMetadata, "Your own JSON object, as you sent it."),
   effect: orNull(Effect, "Effect on the recipient's iPhone."),
   replyTo: stringOrNull("Id of the message that this one replies to."),
   parentMessageId: stringOrNull("Id of the message that this one replies to, if it is known here."),
@@ -203,7 +203,7 @@ export const UpdateMessage = request(
     scheduledAt: optional(
       text(0, 100, "When to send the message: ISO 8601 with an offset or `Z`, at most 30 days ahead.", instantShown),
     ),
-    metadata: optional(orNull(MetadataInput, "Your own JSON object, which replaces the present one; null removes it.")),
+    metadata: optional(orNull(metadataInput, "Your own JSON object, which replaces the present one; null removes it.")),
   },
 );
 

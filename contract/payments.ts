@@ -21,13 +21,13 @@ import {
   text,
 } from "./schema.ts";
 import {
-  AnyMetadata,
   addressShown,
+  anyMetadata,
   boundShown,
   changed,
   HttpsUrl,
   IdempotencyKey,
-  MetadataInput,
+  metadataInput,
   Pagination,
   page,
 } from "./values.ts";
@@ -72,7 +72,7 @@ export const RequestPayment = request("RequestPayment", "Body of `POST /v1/payme
   callbackUrl: optional(
     says(HttpsUrl, "URL that receives every event of this payment request, whatever webhooks subscribe to."),
   ),
-  metadata: optional(MetadataInput),
+  metadata: optional(metadataInput),
   idempotencyKey: optional(IdempotencyKey),
   expiresInSeconds: optional(
     Type.Integer({ ...EXPIRES_IN_SECONDS, description: "How long the request stays open. Default: 30 days." }),
@@ -88,7 +88,7 @@ export const PaymentRequest = record("PaymentRequest", "A request for a payment.
   currency: Type.Literal("USD", { description: "US dollars." }),
   note: stringOrNull("What the payment is for."),
   status: says(PaymentStatus, "Status of the payment request."),
-  metadata: orNull(AnyMetadata, "Your own JSON object, as you sent it."),
+  metadata: orNull(anyMetadata, "Your own JSON object, as you sent it."),
   paidBy: orNull(
     Type.Object({
       messageId: id("msg", "The message that carries the payment."),

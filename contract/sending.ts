@@ -33,7 +33,7 @@ import {
   HttpsUrl,
   IdempotencyKey,
   instantShown,
-  MetadataInput,
+  metadataInput,
   recipientShown,
 } from "./values.ts";
 
@@ -142,7 +142,7 @@ export const SendOptions = request("SendOptions", "Options of every request that
   callbackUrl: optional(
     says(HttpsUrl, "URL that receives every event of this message, whatever webhooks subscribe to."),
   ),
-  metadata: optional(MetadataInput),
+  metadata: optional(metadataInput),
 });
 
 /** The text of a request. */

@@ -66,7 +66,7 @@ export const IdempotentRequest = request("IdempotentRequest", "Body of an action
 const METADATA_BYTES_MAX = 16_384;
 
 /** Any JSON object of at most 50 keys and 16 KiB. */
-export const MetadataInput = Type.Unsafe<Metadata>({
+export const metadataInput = Type.Unsafe<Metadata>({
   type: "object",
   maxProperties: 50,
   "x-bytesMax": METADATA_BYTES_MAX,
@@ -78,7 +78,7 @@ export const MetadataInput = Type.Unsafe<Metadata>({
 type Metadata = Record<string, unknown>;
 
 /** `metadata` of a response. */
-export const AnyMetadata = Type.Unsafe<Metadata>({
+export const anyMetadata = Type.Unsafe<Metadata>({
   type: "object",
   "x-typescript": "Metadata",
   description: "Your own JSON object, as you sent it.",

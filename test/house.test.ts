@@ -176,7 +176,7 @@ const EXAMPLES: readonly Example[] = [
   { path: "server/engine/messages/down.ts", source: 'import "../chats/x.ts";\nimport "../context.ts";\n', rule: null },
   { path: "server/engine/sqlite.ts", source: 'import "../store/sqlite/engine.ts";\n', rule: "noRestrictedImports" },
   { path: "server/engine/down.ts", source: 'import "../store/store.ts";\nimport "../core/id.ts";\n', rule: null },
-  { path: "server/api/schemas/down.ts", source: 'import "../../../sdk/wire.ts";\nimport "typebox";\n', rule: null },
+  { path: "server/api/down.ts", source: 'import "../../contract/values.ts";\nimport "typebox";\n', rule: null },
   { path: "server/api/secrets.ts", source: 'import "../secrets.ts";\n', rule: "noRestrictedImports" },
   { path: "server/api/pool.ts", source: 'import "undici";\n', rule: "noRestrictedImports" },
   { path: "server/api/pipeline/down.ts", source: 'import "../route.ts";\nimport "../../core/id.ts";\n', rule: null },

@@ -1,5 +1,6 @@
 /** Routes of FaceTime calls: those that were detected, and one with its history. */
 
+import { CallsQuery } from "../../contract/calls.ts";
 import type { CallList } from "../../sdk/wire.ts";
 import { callRecord } from "../core/call.ts";
 import { ApiError } from "../core/error.ts";
@@ -8,7 +9,6 @@ import { findCallOf, listCalls } from "../store/calls.ts";
 import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
-import { ListCalls } from "./schemas/calls.ts";
 
 /** `/v1/facetime/calls` and what is under it. */
 export function callRoutes({ store }: Pick<Deps, "store">): Route[] {
@@ -17,7 +17,7 @@ export function callRoutes({ store }: Pick<Deps, "store">): Route[] {
       method: "GET",
       path: "/v1/facetime/calls",
       scope: "messages",
-      query: ListCalls,
+      query: CallsQuery,
       async handle(call) {
         const { caller, query } = call;
         const db = listReader({ store }, call);

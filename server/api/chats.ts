@@ -1,5 +1,8 @@
 /** Routes of chats: groups and one-to-one threads, and what is said and done in them. */
 
+import { AddParticipant, ChatQuery, CreateGroup, RenameChat, SetTyping } from "../../contract/chats.ts";
+import { ChatMessagesQuery } from "../../contract/messages.ts";
+import { IdempotentRequest, PageQuery } from "../../contract/values.ts";
 import { type Chat, chatRecord } from "../core/chat.ts";
 import { invalidField } from "../core/error.ts";
 import { messageRecord } from "../core/message-record.ts";
@@ -15,16 +18,6 @@ import { listMessagesOfChat } from "../store/message-lists.ts";
 import { listReader } from "./list-reader.ts";
 import { pageOf, pageOfAll } from "./paging.ts";
 import { type ApiResponse, type Route, route } from "./route.ts";
-import {
-  AddParticipant,
-  CommandChat,
-  CreateGroup,
-  ListChats,
-  ListMessagesOfChat,
-  NameChat,
-  RenameChat,
-  SetTyping,
-} from "./schemas/chats.ts";
 
 export function chatRoutes(deps: Deps): Route[] {
   return [
@@ -64,7 +57,7 @@ function listRoute(deps: Deps): Route {
     method: "GET",
     path: "/v1/chats",
     scope: "messages",
-    query: ListChats,
+    query: PageQuery,
     async handle(call) {
       const { caller, query } = call;
       const db = listReader(deps, call);
@@ -83,7 +76,7 @@ function readRoutes(deps: Deps): Route[] {
       method: "GET",
       path: "/v1/chats/:id",
       scope: "messages",
-      query: NameChat,
+      query: ChatQuery,
       async handle({ caller: { customerId }, params: { id }, query: { from } }) {
         return { data: await recordOf(deps, await requireChat(deps, { customerId, id, from })) };
       },
@@ -92,7 +85,7 @@ function readRoutes(deps: Deps): Route[] {
       method: "GET",
       path: "/v1/chats/:id/messages",
       scope: "messages",
-      query: ListMessagesOfChat,
+      query: ChatMessagesQuery,
       async handle(call) {
         const { caller, params, query } = call;
         const { from, ...page } = query;
@@ -114,7 +107,7 @@ function memberRoutes(deps: Deps): Route[] {
       path: "/v1/chats/:id/name",
       scope: "messages",
       body: RenameChat,
-      query: NameChat,
+      query: ChatQuery,
       handle: ({ caller: { customerId }, params: { id }, query: { from }, body, correlationId, idempotencyKey }) =>
         answer(deps, renameGroup(deps, { customerId, id, from, correlationId, idempotencyKey }, body.name)),
     }),
@@ -123,7 +116,7 @@ function memberRoutes(deps: Deps): Route[] {
       path: "/v1/chats/:id/participants",
       scope: "messages",
       body: AddParticipant,
-      query: NameChat,
+      query: ChatQuery,
       async handle({ caller: { customerId }, params: { id }, query: { from }, body, correlationId, idempotencyKey }) {
         await requireChat(deps, { customerId, id, from });
         const asked = { customerId, id, from, correlationId, idempotencyKey };
@@ -134,7 +127,7 @@ function memberRoutes(deps: Deps): Route[] {
       method: "DELETE",
       path: "/v1/chats/:id/participants/:address",
       scope: "messages",
-      query: NameChat,
+      query: ChatQuery,
       handle: ({ caller: { customerId }, params: { id, address }, query: { from }, correlationId, idempotencyKey }) =>
         answer(deps, removeParticipant(deps, { customerId, id, from, correlationId, idempotencyKey }, address)),
     }),
@@ -142,8 +135,8 @@ function memberRoutes(deps: Deps): Route[] {
       method: "POST",
       path: "/v1/chats/:id/leave",
       scope: "messages",
-      body: CommandChat,
-      query: NameChat,
+      body: IdempotentRequest,
+      query: ChatQuery,
       handle: ({ caller: { customerId }, params: { id }, query: { from }, correlationId, idempotencyKey }) =>
         answer(deps, leaveGroup(deps, { customerId, id, from, correlationId, idempotencyKey })),
     }),
@@ -167,8 +160,8 @@ function markRoutes(deps: Deps): Route[] {
       method: "POST",
       path: `/v1/chats/:id/${state}`,
       scope: "messages",
-      body: CommandChat,
-      query: NameChat,
+      body: IdempotentRequest,
+      query: ChatQuery,
       handle: ({ caller: { customerId }, params: { id }, query: { from }, correlationId, idempotencyKey }) =>
         answer(deps, markChat(deps, { customerId, id, from, correlationId, idempotencyKey }, state === "read")),
     }),
@@ -181,7 +174,7 @@ function typingRoute(deps: Deps): Route {
     path: "/v1/chats/:id/typing",
     scope: "messages",
     body: SetTyping,
-    query: NameChat,
+    query: ChatQuery,
     async handle({ caller: { customerId }, params: { id }, query: { from }, body, correlationId, idempotencyKey }) {
       const { status = "start" } = body;
       const { chatId } = await showTyping(deps, { customerId, id, from, correlationId, idempotencyKey }, status);

@@ -1,5 +1,7 @@
 /** Routes of the sandbox as a whole: its clock, and starting anew. */
 
+import { SetClock } from "../../contract/sandbox.ts";
+import { IdempotentRequest } from "../../contract/values.ts";
 import type { SandboxReset, SetClock as WireSetClock } from "../../sdk/wire.ts";
 import { parseDuration } from "../core/duration.ts";
 import { invalidField } from "../core/error.ts";
@@ -7,7 +9,6 @@ import type { Deps } from "../engine/deps.ts";
 import { clockRecord, moveClock } from "../engine/sandbox/clock.ts";
 import { requireSandbox, resetSandbox } from "../engine/sandbox/sandbox.ts";
 import { type Route, route } from "./route.ts";
-import { ResetSandbox, SetClock } from "./schemas/sandbox.ts";
 
 /** `/v1/sandbox/clock` and `/v1/sandbox/reset`. */
 export function clockRoutes(deps: Deps): Route[] {
@@ -38,7 +39,7 @@ export function clockRoutes(deps: Deps): Route[] {
       method: "POST",
       path: "/v1/sandbox/reset",
       scope: "messages",
-      body: ResetSandbox,
+      body: IdempotentRequest,
       async handle({ caller: { customerId }, idempotencyKey: key }) {
         await resetSandbox(deps, { key, customerId, route: "POST /v1/sandbox/reset", body: {} });
         const data: SandboxReset = { reset: true };

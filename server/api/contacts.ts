@@ -1,5 +1,13 @@
 /** Routes of contacts: make, list, get, change, delete, one by one and in bulk. */
 
+import {
+  ContactsQuery,
+  CreateContact,
+  CreateContacts,
+  DeleteContactQuery,
+  DeleteContacts,
+  UpdateContact,
+} from "../../contract/contacts.ts";
 import type {
   ContactList,
   Deleted,
@@ -26,14 +34,6 @@ import { countAll, readPage } from "../store/windows.ts";
 import { listReader } from "./list-reader.ts";
 import { compileCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
-import {
-  CreateContact,
-  CreateContacts,
-  DeleteContact,
-  DeleteContacts,
-  ListContacts,
-  UpdateContact,
-} from "./schemas/contacts.ts";
 
 export function contactRoutes(deps: Deps): Route[] {
   return [createRoute(deps), listRoute(deps), ...bulkRoutes(deps), ...oneContactRoutes(deps)];
@@ -57,7 +57,7 @@ function listRoute(deps: Deps): Route {
     method: "GET",
     path: "/v1/contacts",
     scope: "messages",
-    query: ListContacts,
+    query: ContactsQuery,
     async handle(call) {
       const { caller, query } = call;
       const { limit, offset, tag } = query;
@@ -133,7 +133,7 @@ function oneContactRoutes(deps: Deps): Route[] {
       method: "DELETE",
       path: "/v1/contacts/:id",
       scope: "messages",
-      query: DeleteContact,
+      query: DeleteContactQuery,
       async handle({ caller: { customerId }, params: { id }, query: { erase } }) {
         if (erase === true) {
           const { completedAt } = await eraseContact(deps, customerId, id);

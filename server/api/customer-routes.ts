@@ -1,11 +1,11 @@
 /** Admin routes of a customer's own routes: which instances carry its SMS. */
 
+import { SetRoutes } from "../../contract/customers.ts";
 import type { Route as SmsRoute } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Deps } from "../engine/deps.ts";
 import { findRoutes, setRoutes } from "../engine/routing/set-routes.ts";
 import { type Route, route } from "./route.ts";
-import { SetRoutes } from "./schemas/customers.ts";
 
 /** `/v1/admin/customers/:id/routes`: body and `data` are the plain list. */
 export function customerRouteRoutes(deps: Deps): Route[] {

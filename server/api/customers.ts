@@ -1,5 +1,8 @@
 /** Admin routes of customers and their numbers. */
 
+import { AddNumber, CreateCustomer } from "../../contract/customers.ts";
+import { closed } from "../../contract/schema.ts";
+import { page } from "../../contract/values.ts";
 import type { CustomerList, CustomerWithNumbers, Deleted } from "../../sdk/wire.ts";
 import { customerRecord } from "../core/customer.ts";
 import { ApiError } from "../core/error.ts";
@@ -12,8 +15,6 @@ import { findCustomer, listCustomers } from "../store/customers.ts";
 import { findNumbers } from "../store/numbers.ts";
 import { pageOfAll } from "./paging.ts";
 import { type Route, route } from "./route.ts";
-import { closed, page } from "./schemas/common.ts";
-import { AddNumber, CreateCustomer } from "./schemas/customers.ts";
 
 /** `/v1/admin/customers` and what is under it. */
 export function customerRoutes(deps: Deps): Route[] {

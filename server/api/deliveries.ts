@@ -1,5 +1,7 @@
 /** Routes of deliveries: the log with every attempt, one of them, and another attempt by hand. */
 
+import { IdempotentRequest } from "../../contract/values.ts";
+import { DeliveriesQuery } from "../../contract/webhooks.ts";
 import type { DeliveryList, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import { checkAddress, parseAllowList } from "../core/address.ts";
 import { type Attempt, type Delivery, deliveryRecord } from "../core/delivery.ts";
@@ -11,7 +13,6 @@ import { findAttempts, listDeliveries } from "../store/deliveries.ts";
 import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
-import { CommandWebhook, ListDeliveries } from "./schemas/webhooks.ts";
 
 /** `/v1/webhooks/deliveries` and what is under it. */
 export function deliveryRoutes(deps: Deps): Route[] {
@@ -20,7 +21,7 @@ export function deliveryRoutes(deps: Deps): Route[] {
       method: "GET",
       path: "/v1/webhooks/deliveries",
       scope: "messages",
-      query: ListDeliveries,
+      query: DeliveriesQuery,
       async handle(call) {
         const { caller, query } = call;
         const { limit: _, cursor: __, ...filter } = query;
@@ -49,7 +50,7 @@ export function deliveryRoutes(deps: Deps): Route[] {
       method: "POST",
       path: "/v1/webhooks/deliveries/:id/retry",
       scope: "messages",
-      body: CommandWebhook,
+      body: IdempotentRequest,
       async handle({ caller: { customerId }, params: { id }, idempotencyKey: key }) {
         const command = { key, customerId, route: `POST /v1/webhooks/deliveries/${id}/retry`, body: {} };
         const commanded = await retryDelivery(deps, command, customerId, id);

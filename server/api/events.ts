@@ -1,16 +1,16 @@
 /** Routes of events: the list, the live stream at the same address, and one. All carry the bytes of the webhooks. */
 
 import type { Static } from "typebox";
+import { EventsQuery } from "../../contract/events.ts";
 import { EVENT_TYPES, type EventType } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Deps } from "../engine/deps.ts";
 import { type EventPage, findEvent, pageOfEvents } from "../store/events.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { listReader } from "./list-reader.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { type Caller, type Route, route } from "./route.ts";
-import { decodeCursor, encodeCursor } from "./schemas/common.ts";
-import { ListEvents } from "./schemas/events.ts";
 import { Streams, type Subscription } from "./stream.ts";
 
 export function eventRoutes(deps: Deps, lasting: OpenResponses): Route[] {
@@ -20,7 +20,7 @@ export function eventRoutes(deps: Deps, lasting: OpenResponses): Route[] {
       method: "GET",
       path: "/v1/events",
       scope: "messages",
-      query: ListEvents,
+      query: EventsQuery,
       async handle(call) {
         const { caller, query, header, isHead } = call;
         const { limit, cursor, after, events: wanted, ...filter } = query;
@@ -56,7 +56,7 @@ const STREAM_TYPE = /(^|[,\s])text\/event-stream\b/i;
 /** What a stream is to carry. Throws a 400 for what only the list has. */
 function subscriptionOf(
   { key, customerId }: Caller<CustomerId>,
-  query: Static<typeof ListEvents>,
+  query: Static<typeof EventsQuery>,
   lastEventId: string,
 ): Subscription {
   const { cursor, after, events, type, messageId = null } = query;

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
+import { SetInboxBehaviour } from "../../contract/sandbox.ts";
 import { ERROR_STATUS, type ErrorCode, type Inbox, type Success } from "../../sdk/wire.ts";
 import { setBounded } from "../core/bounded-map.ts";
 import { ApiError } from "../core/error.ts";
@@ -25,7 +26,6 @@ import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
 import { joinedHeaders } from "./joined-headers.ts";
 import { renderFailure } from "./pipeline/errors.ts";
 import { type ApiResponse, type PublicRequest, publicRoute, type Route, route } from "./route.ts";
-import { InboxBehaviour } from "./schemas/sandbox.ts";
 
 /** Largest body that an inbox takes, in bytes: four times the largest event. */
 const BODY_BYTES_MAX = 1_048_576;
@@ -181,7 +181,7 @@ export function inboxRoutes(inboxes: Inboxes): Route[] {
       method: "PUT",
       path: "/v1/sandbox/inbox/behaviour",
       scope: "messages",
-      body: InboxBehaviour,
+      body: SetInboxBehaviour,
       async handle({ caller, body }) {
         return { data: await inboxes.ofCustomer(caller.customerId, (inbox) => void setInboxBehaviour(inbox, body)) };
       },

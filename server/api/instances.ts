@@ -1,5 +1,8 @@
 /** Admin routes of provider instances. No answer shows a secret. */
 
+import { CreateInstance, providerConfigs, UpdateInstance } from "../../contract/instances.ts";
+import { closed } from "../../contract/schema.ts";
+import { page } from "../../contract/values.ts";
 import { type InstanceList, PROVIDERS, type ProviderName } from "../../sdk/wire.ts";
 import { invalidFields } from "../core/error.ts";
 import { type Instance, instanceRecord } from "../core/instance.ts";
@@ -11,12 +14,10 @@ import { listInstances } from "../store/instances.ts";
 import { pageOfAll } from "./paging.ts";
 import { compileCheck, type FieldCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
-import { closed, page } from "./schemas/common.ts";
-import { CONFIGS, CreateInstance, UpdateInstance } from "./schemas/instances.ts";
 
 /** `/v1/admin/instances` and what is under it. */
 export function instanceRoutes(deps: Deps): Route[] {
-  const checks = new Map(PROVIDERS.map((name) => [name, compileCheck("body", CONFIGS[name])]));
+  const checks = new Map(PROVIDERS.map((name) => [name, compileCheck("body", providerConfigs[name])]));
   return [listRoute(deps), createRoute(deps, checks), ...oneInstanceRoutes(deps, checks)];
 }
 

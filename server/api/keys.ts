@@ -1,5 +1,8 @@
 /** Admin routes of keys. */
 
+import { CreateKey, RotateKey } from "../../contract/keys.ts";
+import { closed } from "../../contract/schema.ts";
+import { page } from "../../contract/values.ts";
 import type { KeyList } from "../../sdk/wire.ts";
 import { keyRecord } from "../core/key.ts";
 import { createKey, type IssuedKey, revokeKey, rotateKey } from "../engine/customers/keys.ts";
@@ -7,8 +10,6 @@ import type { Deps } from "../engine/deps.ts";
 import { listKeys } from "../store/keys.ts";
 import { pageOfAll } from "./paging.ts";
 import { type ApiResponse, type Route, route } from "./route.ts";
-import { closed, page } from "./schemas/common.ts";
-import { CreateKey, RotateKey } from "./schemas/keys.ts";
 
 /** `/v1/admin/keys` and what is under it. */
 export function keyRoutes(deps: Deps): Route[] {

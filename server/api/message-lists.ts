@@ -1,6 +1,8 @@
 /** Lists of messages: by filters, newest first; what changed, oldest change first; what is scheduled, soonest first. */
 
 import type { Static } from "typebox";
+import { MessagesQuery } from "../../contract/messages.ts";
+import { PageQuery } from "../../contract/values.ts";
 import type { MessageList } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { ChatId, CustomerId } from "../core/id.ts";
@@ -11,24 +13,23 @@ import { requireChat } from "../engine/chats/require-chat.ts";
 import type { Deps } from "../engine/deps.ts";
 import { beginChanges, type ChangesCursor, listChanges } from "../store/message-changes.ts";
 import { listMessages, listScheduled, type MessageFilter, type ScheduledCursor } from "../store/message-lists.ts";
+import { decodeCursor, encodeCursor, readCursor } from "./cursor.ts";
 import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type ApiRequest, type Route, route } from "./route.ts";
-import { decodeCursor, encodeCursor, readCursor } from "./schemas/common.ts";
-import { ListMessages, ListScheduled } from "./schemas/messages.ts";
 
 export function messageListRoutes(deps: Deps): Route[] {
   return [listRoute(deps), scheduledRoute(deps)];
 }
 
-type Query = Static<typeof ListMessages>;
+type Query = Static<typeof MessagesQuery>;
 
 function listRoute(deps: Deps): Route {
   return route({
     method: "GET",
     path: "/v1/messages",
     scope: "messages",
-    query: ListMessages,
+    query: MessagesQuery,
     async handle(call) {
       const { caller, query } = call;
       const { cursor, offset, updatedAfter } = query;
@@ -134,7 +135,7 @@ function scheduledRoute(deps: Deps): Route {
     method: "GET",
     path: "/v1/messages/scheduled",
     scope: "messages",
-    query: ListScheduled,
+    query: PageQuery,
     async handle(call) {
       const { limit, cursor } = call.query;
       const after = cursor === undefined ? null : decodeCursor(cursor, isScheduledPlace);

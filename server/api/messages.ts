@@ -1,5 +1,7 @@
 /** Routes of messages: send, carousel, list, get, cancel, retry, delete. */
 
+import { RetryMessage, UpdateMessage } from "../../contract/messages.ts";
+import { SendCarousel, SendMessage, SendQuery } from "../../contract/sending.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { newCarousel, newMessage } from "../core/new-message.ts";
 import type { AvailabilityLookups } from "../engine/contacts/availability.ts";
@@ -11,7 +13,6 @@ import { requireMessage } from "../engine/messages/find.ts";
 import { cancelSchedule, updateMessage } from "../engine/messages/schedule.ts";
 import { messageListRoutes } from "./message-lists.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
-import { Rehearsal, RetryMessage, SendCarousel, SendMessage, UpdateMessage } from "./schemas/messages.ts";
 
 export function messageRoutes(deps: Deps, inquiries: AvailabilityLookups): Route[] {
   return [
@@ -27,7 +28,7 @@ function sendRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
     method: "POST",
     path: "/v1/messages",
     scope: "messages",
-    query: Rehearsal,
+    query: SendQuery,
     body: SendMessage,
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
     async handle({ caller, query, body, correlationId, idempotencyKey }) {
@@ -45,7 +46,7 @@ function carouselRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
     method: "POST",
     path: "/v1/messages/carousel",
     scope: "messages",
-    query: Rehearsal,
+    query: SendQuery,
     body: SendCarousel,
     bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
     async handle({ caller, query, body, correlationId, idempotencyKey }) {

@@ -1,5 +1,6 @@
 /** Routes of opt-outs: the contacts that do not want messages from a number of the customer. */
 
+import { OptOutsQuery } from "../../contract/opt-outs.ts";
 import type { Deleted, OptOutList } from "../../sdk/wire.ts";
 import { ApiError } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
@@ -9,9 +10,8 @@ import { optIn, optOut } from "../engine/contacts/opt-outs.ts";
 import type { Deps } from "../engine/deps.ts";
 import { findOptOut, listOptOuts, type OptOutCursor } from "../store/opt-outs.ts";
 import { addressParam } from "./address-param.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { type Route, route } from "./route.ts";
-import { decodeCursor, encodeCursor } from "./schemas/common.ts";
-import { ListOptOuts } from "./schemas/opt-outs.ts";
 
 export function optOutRoutes(deps: Deps): Route[] {
   return [listRoute(deps), ...oneOptOutRoutes(deps)];
@@ -22,7 +22,7 @@ function listRoute(deps: Deps): Route {
     method: "GET",
     path: "/v1/opt-outs",
     scope: "messages",
-    query: ListOptOuts,
+    query: OptOutsQuery,
     async handle({ caller: { customerId }, query }) {
       const { limit, cursor } = query;
       const number = query.number === undefined ? undefined : addressParam("number", query.number);

@@ -2,7 +2,7 @@
 
 import type { Pagination } from "../../sdk/wire.ts";
 import type { ListPage, PageStart } from "../store/windows.ts";
-import { decodeCursor, encodeCursor } from "./schemas/common.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
 
 /**
  * One page, newest first. `read` gives a page of up to `limit` records; `prefix` is that of the ids; `skip` of what

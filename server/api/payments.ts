@@ -1,5 +1,7 @@
 /** Routes of payment requests: ask, list, get, cancel. */
 
+import { PaymentsQuery, RequestPayment } from "../../contract/payments.ts";
+import { IdempotentRequest } from "../../contract/values.ts";
 import type { ErrorDetail, PaymentRequestList } from "../../sdk/wire.ts";
 import { invalidFields } from "../core/error.ts";
 import type { PaymentId } from "../core/id.ts";
@@ -13,7 +15,6 @@ import { findPayment, listPayments } from "../store/payments.ts";
 import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
-import { CancelPayment, ListPayments, RequestPayment } from "./schemas/payments.ts";
 
 /** `/v1/payments` and what is under it. */
 export function paymentRoutes(deps: Deps): Route[] {
@@ -45,7 +46,7 @@ function listRoute(deps: Deps): Route {
     method: "GET",
     path: "/v1/payments/requests",
     scope: "messages",
-    query: ListPayments,
+    query: PaymentsQuery,
     async handle(call) {
       const { caller, query } = call;
       const filter = { status: query.status, ...periodOf(query) };
@@ -73,7 +74,7 @@ function onePaymentRoutes(deps: Deps): Route[] {
       method: "POST",
       path: "/v1/payments/requests/:id/cancel",
       scope: "messages",
-      body: CancelPayment,
+      body: IdempotentRequest,
       async handle({ caller: { customerId }, params: { id }, idempotencyKey: key, correlationId }) {
         const command = { key, customerId, route: `POST /v1/payments/requests/${id}/cancel`, body: {} };
         const commanded = await cancelRequest(forRequest(deps, correlationId), command, customerId, id);

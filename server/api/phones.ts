@@ -1,5 +1,15 @@
 /** Routes of the sandbox's phones: what a contact does, and how its phone is set. */
 
+import {
+  PhoneCall,
+  PhoneGroupPhoto,
+  PhoneKeptAudio,
+  PhoneMessage,
+  PhonePayment,
+  PhoneReaction,
+  PhoneTyping,
+  SetPhoneSettings,
+} from "../../contract/sandbox.ts";
 import type { Reacted, Typing, Message as WireMessage } from "../../sdk/wire.ts";
 import { callRecord } from "../core/call.ts";
 import { chatRecord } from "../core/chat.ts";
@@ -21,16 +31,6 @@ import {
 import { findLastMessage } from "../store/chats.ts";
 import { addressParam } from "./address-param.ts";
 import { type ApiRequest, ATTACHMENT_BODY_BYTES_MAX, type Caller, type Route, route } from "./route.ts";
-import {
-  PhoneCall,
-  PhoneGroupPhoto,
-  PhoneKeptAudio,
-  PhoneMessage,
-  PhonePayment,
-  PhoneReaction,
-  PhoneSettings,
-  PhoneTyping,
-} from "./schemas/sandbox.ts";
 
 /** `/v1/sandbox/phones/:number` and what is under it. */
 export function phoneRoutes(deps: Deps): Route[] {
@@ -163,7 +163,7 @@ function settingsRoutes(deps: Deps): Route[] {
       method: "PUT",
       path: "/v1/sandbox/phones/:number/settings",
       scope: "messages",
-      body: PhoneSettings,
+      body: SetPhoneSettings,
       async handle({ caller: { customerId }, params, body }) {
         const number = numberOf(params);
         return { data: await (await phonesOf(deps, customerId, number)).change(customerId, number, body) };

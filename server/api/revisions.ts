@@ -1,12 +1,13 @@
 /** Routes of what is ordered of a message that was sent: edit, unsend, react. */
 
+import { EditMessage, React } from "../../contract/messages.ts";
+import { IdempotentRequest } from "../../contract/values.ts";
 import type { Reacted } from "../../sdk/wire.ts";
 import { invalidField } from "../core/error.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { type Deps, forRequest } from "../engine/deps.ts";
 import { editMessage, reactTo, unsendMessage } from "../engine/messages/actions.ts";
 import { type Route, route } from "./route.ts";
-import { EditMessage, React, UnsendMessage } from "./schemas/revisions.ts";
 
 export function revisionRoutes(deps: Deps): Route[] {
   return [
@@ -26,7 +27,7 @@ export function revisionRoutes(deps: Deps): Route[] {
       method: "POST",
       path: "/v1/messages/:id/unsend",
       scope: "messages",
-      body: UnsendMessage,
+      body: IdempotentRequest,
       async handle({ caller: { customerId }, params: { id }, idempotencyKey, correlationId }) {
         const message = await unsendMessage(forRequest(deps, correlationId), { customerId, id, idempotencyKey });
         return { data: messageRecord(message, deps.link) };

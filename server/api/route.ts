@@ -115,7 +115,7 @@ export type Route = KeyedRoute | PublicRoute;
 /** The type of a request part: that of its schema, `undefined` without a schema. */
 type PartOf<Schema extends TSchema | undefined> = Schema extends TSchema ? Static<Schema> : undefined;
 
-/** The argument of `route`. Objects in `body` and `query` must be closed (`closed` in `schemas/common.ts`). */
+/** The argument of `route`. Objects in `body` and `query` must be closed (`closed` in `contract/schema.ts`). */
 export interface RouteDeclaration<
   S extends KeyScope,
   Path extends string,

@@ -1,5 +1,6 @@
 /** What was used: by a key, a customer or everybody, in points of a day or an hour. */
 
+import { UsageQuery } from "../../contract/usage.ts";
 import type { ErrorDetail, Usage, UsageCounts } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId, KeyId } from "../core/id.ts";
@@ -13,7 +14,6 @@ import { findKey } from "../store/keys.ts";
 import { sumUsage, type UsageOf } from "../store/usage.ts";
 import { listReader } from "./list-reader.ts";
 import { type Caller, type Route, route } from "./route.ts";
-import { UsageQuery } from "./schemas/usage.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;

@@ -1,5 +1,6 @@
 /** `GET /v1/sandbox/wait`: the first stored event that matches, as soon as there is one. */
 
+import { WaitQuery } from "../../contract/events.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import { FairSemaphore } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
@@ -11,7 +12,6 @@ import { listReader } from "./list-reader.ts";
 import { LongPoll } from "./long-poll.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { type Route, route } from "./route.ts";
-import { WaitForEvent } from "./schemas/wait.ts";
 
 /** Requests that wait at once; a customer alone may have 800 of them. */
 const WAITS_MAX = 1_000;
@@ -25,7 +25,7 @@ export function waitRoutes(deps: Deps, lasting: OpenResponses): Route[] {
       method: "GET",
       path: "/v1/sandbox/wait",
       scope: "messages",
-      query: WaitForEvent,
+      query: WaitQuery,
       async handle(call) {
         const { caller, query, onGone } = call;
         const { customerId } = caller;

@@ -1,5 +1,7 @@
 /** Routes of webhooks: the configuration, further endpoints, their secrets, tests and replays. */
 
+import { IdempotentRequest } from "../../contract/values.ts";
+import { CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "../../contract/webhooks.ts";
 import type { Replayed, TestedDelivery, Replay as WireReplay } from "../../sdk/wire.ts";
 import type { Delivery } from "../core/delivery.ts";
 import { invalidField } from "../core/error.ts";
@@ -23,7 +25,6 @@ import { oneRecord } from "./deliveries.ts";
 import { LongPoll } from "./long-poll.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { type ApiResponse, type Route, route } from "./route.ts";
-import { CommandWebhook, CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "./schemas/webhooks.ts";
 
 /** How long a test waits for its first attempt, in real milliseconds. */
 const TEST_MS_MAX = 5_000;
@@ -161,7 +162,7 @@ function testRoutes(deps: Deps, lasting: OpenResponses): Route[] {
       method: "POST",
       path: `${way}/test`,
       scope: "messages",
-      body: CommandWebhook,
+      body: IdempotentRequest,
       async handle({ caller: { customerId }, params, correlationId, idempotencyKey: key, onGone }) {
         const { target, path } = targetOf(params);
         const command = { key, customerId, route: `POST ${path}/test`, body: {} };

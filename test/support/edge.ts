@@ -6,10 +6,11 @@ import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
+import { closed, text } from "../../contract/schema.ts";
+import { Address, HttpsUrl, IdempotencyKey, metadataInput, page } from "../../contract/values.ts";
 import { CHANNELS, ERROR_STATUS, type Failure } from "../../sdk/wire.ts";
 import type { CompletedRequest } from "../../server/api/pipeline/edge.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "../../server/api/route.ts";
-import { Address, closed, HttpsUrl, IdempotencyKey, Metadata, page, text } from "../../server/api/schemas/common.ts";
 import { buildServer, type ServerOptions } from "../../server/api/server.ts";
 import { systemClock } from "../../server/clock.ts";
 import { ApiError } from "../../server/core/error.ts";
@@ -61,7 +62,7 @@ export const Sample = closed({
   name: Type.Optional(Type.Union([text(1, 5), Type.Null()])),
   limit: Type.Optional(Type.Integer({ minimum: 10, maximum: 20 })),
   idempotencyKey: Type.Optional(IdempotencyKey),
-  metadata: Type.Optional(Metadata),
+  metadata: Type.Optional(metadataInput),
 });
 
 /** Stub routes: `POST /v1/messages` echoes its call, the rest are there to be found, refused or broken. */

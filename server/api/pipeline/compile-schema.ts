@@ -2,8 +2,8 @@
 
 import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from "ajv";
 import { AMOUNT_MAX, AMOUNT_MIN, parseAmount } from "../../core/payment.ts";
-import { FORMATS, jsonBytesWithin } from "../schemas/common.ts";
 import { DETAILS_MAX } from "./errors.ts";
+import { FORMATS, jsonBytesWithin } from "./formats.ts";
 
 /** The part of a request that a schema is for. Only a query is text throughout, so only there numbers are read from it. */
 export type RequestPart = "body" | "query";

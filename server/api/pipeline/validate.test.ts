@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Type } from "typebox";
+import { providerConfigs } from "../../../contract/instances.ts";
+import { closed, text } from "../../../contract/schema.ts";
+import { Phone, page } from "../../../contract/values.ts";
 import { Sample } from "../../../test/support/edge.ts";
 import { invalidFields } from "../../core/error.ts";
-import { closed, Phone, page, text } from "../schemas/common.ts";
-import { CONFIGS } from "../schemas/instances.ts";
 import { compileCheck } from "./validate.ts";
 
 const checkSample = compileCheck("body", Sample);
@@ -170,7 +171,7 @@ test("a 400 says the first in its message and all in its details", () => {
 });
 
 test("a setting of a provider that has another form is refused in words, not by a pattern", () => {
-  const check = compileCheck("body", CONFIGS.smpp);
+  const check = compileCheck("body", providerConfigs.smpp);
   const config = {
     host: "smpp://h",
     port: 2775,

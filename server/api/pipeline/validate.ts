@@ -2,11 +2,12 @@
 
 import type { ErrorObject } from "ajv";
 import type { TSchema } from "typebox";
+import { ANNOTATIONS, closed } from "../../../contract/schema.ts";
 import type { ErrorDetail } from "../../../sdk/wire.ts";
 import { AMOUNT_EXPECTED } from "../../core/payment.ts";
-import { closed, FORMATS } from "../schemas/common.ts";
 import { compileSchema, type JsonSchema, type RequestPart, type Validate } from "./compile-schema.ts";
 import { DETAILS_MAX } from "./errors.ts";
+import { FORMATS } from "./formats.ts";
 import { isStorable, quote, WrittenNumber, writtenNumbers } from "./json.ts";
 
 /** Names what is wrong with a value, at most 100 things; nothing when it is as its schema says. Fills in defaults. */
@@ -17,8 +18,9 @@ export type FieldCheck = (value: unknown) => readonly ErrorDetail[];
  * closed), or whose work a caller decides: `uniqueItems`, a list without `maxItems`.
  */
 export function compileCheck(part: RequestPart, schema: TSchema | null): FieldCheck {
-  // As JSON: what the compiler knows of a schema beyond that is no concern of the validator.
-  const plain: JsonSchema = JSON.parse(JSON.stringify(schema ?? closed({})));
+  // As JSON without the notes for readers: the validator checks what is left.
+  const text = JSON.stringify(schema ?? closed({}), (name, value) => (ANNOTATIONS.has(name) ? undefined : value));
+  const plain: JsonSchema = JSON.parse(text);
   const validate = compileSchema(part, plain);
   if (part === "body") return (value) => details(quotable(validate(value), value));
   const addresses = addressNames(plain);

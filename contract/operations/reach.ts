@@ -1,0 +1,81 @@
+/** Operations on numbers, capabilities and opt-outs. */
+
+import { Type } from "typebox";
+import { PhoneCapabilities } from "../contacts.ts";
+import { OwnNumber } from "../customers.ts";
+import { operation, type Section } from "../operation.ts";
+import { OptOut, OptOutList, optOutExample } from "../opt-outs.ts";
+import { at, CONTACT, LAST_PAGE, OWN } from "../samples.ts";
+import { Deleted } from "../values.ts";
+
+export const reach: Section = {
+  tag: "Reach",
+  description: "The numbers you send from, the channels that reach a contact, and the contacts that opted out.",
+  parameters: {
+    phone: { description: "Phone number or iMessage e-mail.", example: CONTACT },
+    number: { description: "One of the customer's own numbers.", example: OWN },
+    contact: { description: "Phone number or e-mail address of the contact.", example: CONTACT },
+  },
+  operations: {
+    "GET /v1/numbers": operation({
+      id: "listNumbers",
+      summary: "List your numbers",
+      description: "Returns all numbers in one plain list, the default number first, with their health.",
+      response: Type.Array(OwnNumber),
+      example: [{ phoneNumber: OWN, email: null, instanceName: "Sandbox", isDefault: true, healthStatus: "healthy" }],
+    }),
+    "GET /v1/capabilities/:phone": operation({
+      id: "getCapabilities",
+      summary: "Show which channels reach an address",
+      description:
+        "Asks the provider, and caches its answer for a while: `cached` says so, and `lastChecked` when it was asked.",
+      response: PhoneCapabilities,
+      example: {
+        phoneNumber: CONTACT,
+        capabilities: { imessage: true, sms: true, facetime: true },
+        iMessage: true,
+        recommendedChannel: "imessage",
+        lastChecked: at(0),
+        cached: false,
+        focused: false,
+      },
+      errors: ["INVALID_PHONE_NUMBER"],
+    }),
+    "GET /v1/opt-outs": operation({
+      id: "listOptOuts",
+      summary: "List opt-outs",
+      description: "Lists contacts that replied STOP or were added here, newest first.",
+      response: OptOutList,
+      example: { optOuts: [optOutExample], pagination: LAST_PAGE },
+      errors: ["INVALID_PHONE_NUMBER"],
+    }),
+    "GET /v1/opt-outs/:number/:contact": operation({
+      id: "getOptOut",
+      summary: "Get an opt-out",
+      description: "The status is 404 if the contact has not opted out.",
+      response: OptOut,
+      example: optOutExample,
+      errors: ["INVALID_PHONE_NUMBER"],
+    }),
+    "PUT /v1/opt-outs/:number/:contact": operation({
+      id: "addOptOut",
+      summary: "Opt a contact out",
+      description: "From now on, messages from this number to the contact are refused with `RECIPIENT_OPTED_OUT`.",
+      response: OptOut,
+      example: { ...optOutExample, source: "api", keyword: null },
+      errors: ["INVALID_PHONE_NUMBER"],
+      links: [
+        { to: "getOptOut", parameters: { number: "number", contact: "contact" } },
+        { to: "removeOptOut", parameters: { number: "number", contact: "contact" } },
+      ],
+    }),
+    "DELETE /v1/opt-outs/:number/:contact": operation({
+      id: "removeOptOut",
+      summary: "Remove an opt-out",
+      description: "Do so only if the contact has asked for it.",
+      response: Deleted,
+      example: { id: CONTACT, deleted: true },
+      errors: ["INVALID_PHONE_NUMBER"],
+    }),
+  },
+};

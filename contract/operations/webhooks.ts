@@ -1,0 +1,190 @@
+/** Operations on webhook endpoints and deliveries. */
+
+import { Type } from "typebox";
+import { linksTo, operation, type Section } from "../operation.ts";
+import { at, CURSOR, IDS } from "../samples.ts";
+import { orNull } from "../schema.ts";
+import { Deleted } from "../values.ts";
+import {
+  Delivery,
+  DeliveryList,
+  deliveryExample,
+  Replayed,
+  secretExample as secret,
+  TestedDelivery,
+  testedExample,
+  Webhook,
+  webhookExamples,
+} from "../webhooks.ts";
+
+const { primary, further } = webhookExamples;
+
+/** A route of the primary endpoint; a route that names an endpoint by its id. */
+const missing = ["WEBHOOK_NOT_CONFIGURED"] as const;
+const unknown = ["WEBHOOK_NOT_FOUND"] as const;
+
+const TEST =
+  "Sends a `webhook.test` event, whatever the endpoint subscribes to, and returns the delivery after its first attempt, or after 5 s.";
+
+const primaryOperations: Section["operations"] = {
+  "PUT /v1/webhooks": operation({
+    id: "setWebhook",
+    summary: "Set your primary webhook endpoint",
+    description:
+      "Creates or changes the primary endpoint. Without `secret` the customer's signing secret stays; a secret that was never shown is generated and returned once, in this response. It also signs deliveries to every `callbackUrl`.",
+    response: Webhook,
+    example: { ...primary, secret },
+    errors: ["WEBHOOK_DUPLICATE"],
+    body: { url: primary.url, events: primary.events },
+    links: linksTo("getWebhook", "updateWebhook"),
+  }),
+  "GET /v1/webhooks": operation({
+    id: "getWebhookConfiguration",
+    summary: "Get your primary webhook endpoint",
+    description: "`data` is null if there is none.",
+    response: orNull(Webhook),
+    example: primary,
+  }),
+  "DELETE /v1/webhooks": operation({
+    id: "deleteWebhookConfiguration",
+    summary: "Delete your primary webhook endpoint",
+    description: "Cancels its pending deliveries. The signing secret and all other endpoints stay.",
+    response: Deleted,
+    example: { id: IDS.webhook, deleted: true },
+    errors: missing,
+  }),
+  "POST /v1/webhooks/test": operation({
+    id: "testWebhookConfiguration",
+    summary: "Test your primary webhook endpoint",
+    description: TEST,
+    response: TestedDelivery,
+    example: testedExample,
+    errors: [...missing, "INVALID_STATUS"],
+  }),
+  "POST /v1/webhooks/rotate-secret": operation({
+    id: "rotateSecret",
+    summary: "Rotate your signing secret",
+    description:
+      "Returns the new secret, once. Until the grace period ends, `X-Signature` is made with the old secret and `webhook-signature` holds a signature of each.",
+    response: Webhook,
+    example: { ...primary, secret },
+    errors: missing,
+    body: { gracePeriodSeconds: 3_600 },
+  }),
+};
+
+const endpoints: Section["operations"] = {
+  "GET /v1/webhooks/list": operation({
+    id: "listWebhooks",
+    summary: "List webhook endpoints",
+    description: "Returns all endpoints in one plain list, the primary one first.",
+    response: Type.Array(Webhook),
+    example: [primary, further],
+  }),
+  "POST /v1/webhooks": operation({
+    id: "createWebhook",
+    summary: "Create a webhook endpoint",
+    description:
+      "Creates a further endpoint with a signing secret of its own: the given one, or a generated one that is returned once, in this response.",
+    status: 201,
+    response: Webhook,
+    example: { ...further, secret },
+    errors: ["WEBHOOK_DUPLICATE", "WEBHOOK_NOT_FOUND"],
+    body: { url: further.url, events: further.events, name: further.name },
+    links: linksTo("getWebhook", "updateWebhook", "deleteWebhook"),
+  }),
+  "GET /v1/webhooks/:id": operation({
+    id: "getWebhook",
+    summary: "Get a webhook endpoint",
+    description: "Returns the endpoint without its secret.",
+    response: Webhook,
+    example: further,
+    errors: unknown,
+  }),
+  "PATCH /v1/webhooks/:id": operation({
+    id: "updateWebhook",
+    summary: "Change a webhook endpoint",
+    description:
+      "`active: false` pauses the endpoint and cancels its pending deliveries; missed events can be replayed. A changed URL or secret applies from the next attempt.",
+    response: Webhook,
+    example: { ...further, active: false, updatedAt: at(90) },
+    errors: [...unknown, "WEBHOOK_DUPLICATE"],
+    body: { active: false },
+  }),
+  "DELETE /v1/webhooks/:id": operation({
+    id: "deleteWebhook",
+    summary: "Delete a webhook endpoint",
+    description: "Cancels its pending deliveries.",
+    response: Deleted,
+    example: { id: IDS.webhook, deleted: true },
+    errors: unknown,
+  }),
+  "POST /v1/webhooks/:id/test": operation({
+    id: "testWebhook",
+    summary: "Test a webhook endpoint",
+    description: TEST,
+    response: TestedDelivery,
+    example: testedExample,
+    errors: [...unknown, "INVALID_STATUS"],
+  }),
+  "POST /v1/webhooks/:id/rotate-secret": operation({
+    id: "rotateWebhookSecret",
+    summary: "Rotate the secret of a webhook endpoint",
+    description: "Works like the rotation of the customer's signing secret, for this endpoint.",
+    response: Webhook,
+    example: { ...further, secret },
+    errors: unknown,
+    body: { gracePeriodSeconds: 3_600 },
+  }),
+  "POST /v1/webhooks/:id/replay": operation({
+    id: "replayEvents",
+    summary: "Replay stored events",
+    description: "Creates a new delivery to this endpoint of every event of the period and types.",
+    status: 202,
+    response: Replayed,
+    example: { deliveries: 12 },
+    errors: [...unknown, "INVALID_STATUS"],
+    body: { since: at(0), until: at(3_600), types: ["message.inbound"] },
+  }),
+};
+
+export const webhooks: Section = {
+  tag: "Webhooks",
+  description:
+    "The endpoints that receive your events: one primary endpoint, and any number of further ones. The events, and how to verify them, are under Events below.",
+  parameters: { id: { description: "Id of the endpoint.", example: IDS.webhook } },
+  operations: { ...primaryOperations, ...endpoints },
+};
+
+export const deliveries: Section = {
+  tag: "Deliveries",
+  description: "The log of deliveries to your endpoints and `callbackUrl`s, as long as events are kept.",
+  parameters: { id: { description: "Id of the delivery.", example: IDS.delivery } },
+  operations: {
+    "GET /v1/webhooks/deliveries": operation({
+      id: "listDeliveries",
+      summary: "List deliveries",
+      description: "Lists deliveries newest first, each with the receiver's response to every attempt.",
+      response: DeliveryList,
+      example: { deliveries: [deliveryExample], pagination: { hasMore: true, nextCursor: CURSOR } },
+      query: { status: "pending" },
+    }),
+    "GET /v1/webhooks/deliveries/:id": operation({
+      id: "getDelivery",
+      summary: "Get a delivery",
+      description: "Includes every attempt, and when the next one is due.",
+      response: Delivery,
+      example: deliveryExample,
+    }),
+    "POST /v1/webhooks/deliveries/:id/retry": operation({
+      id: "retryDelivery",
+      summary: "Retry a delivery now",
+      description: "Makes one extra attempt at once; the schedule of the others stays.",
+      status: 202,
+      response: Delivery,
+      example: deliveryExample,
+      errors: ["INVALID_STATUS", ...unknown],
+      links: linksTo("getDelivery"),
+    }),
+  },
+};

@@ -1,0 +1,36 @@
+/** The sections of the reference, in the order in which a reader meets them. */
+
+import type { Section } from "./operation.ts";
+import { attachments } from "./operations/attachments.ts";
+import { calls } from "./operations/calls.ts";
+import { chats } from "./operations/chats.ts";
+import { contacts } from "./operations/contacts.ts";
+import { customers, usage } from "./operations/customers.ts";
+import { events } from "./operations/events.ts";
+import { instances } from "./operations/instances.ts";
+import { keys } from "./operations/keys.ts";
+import { messages } from "./operations/messages.ts";
+import { payments } from "./operations/payments.ts";
+import { reach } from "./operations/reach.ts";
+import { sandbox } from "./operations/sandbox.ts";
+import { service } from "./operations/service.ts";
+import { deliveries, webhooks } from "./operations/webhooks.ts";
+
+export const SECTIONS: readonly Section[] = [
+  messages,
+  chats,
+  contacts,
+  reach,
+  attachments,
+  payments,
+  calls,
+  webhooks,
+  deliveries,
+  events,
+  sandbox,
+  usage,
+  customers,
+  keys,
+  instances,
+  service,
+];

@@ -1,0 +1,29 @@
+/** Cursors of lists: opaque text that holds where the next page begins. */
+
+import type { ErrorDetail } from "../../sdk/wire.ts";
+import { ApiError } from "../core/error.ts";
+
+/** An opaque cursor that holds `value`, which must be JSON. */
+export function encodeCursor(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+/** What a cursor holds. One that no list has given out is a 400 on `cursor`. */
+export function decodeCursor<Value>(cursor: string, is: (value: unknown) => value is Value): Value {
+  const value = readCursor(cursor);
+  if (is(value)) return value;
+  const detail: ErrorDetail = { path: "cursor", message: "must be the nextCursor of an earlier answer of this list" };
+  throw new ApiError("VALIDATION_ERROR", `cursor ${detail.message}`, { details: [detail] });
+}
+
+/** What a cursor holds, whatever list gave it out; undefined for text that is none. */
+export function readCursor(cursor: string): unknown {
+  const bytes = Buffer.from(cursor, "base64url");
+  // The decoder skips what is not base64url; only text that it would write is a cursor.
+  if (bytes.toString("base64url") !== cursor) return undefined;
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
