@@ -8,16 +8,16 @@ test("STOP with punctuation around it is an opt-out: STOP., Quit! and the like",
   for (const text of ["STOP.", "Quit!", "stop!!!", "“Stop”", "(unsubscribe)", " ...end?\n", "¡Stop!", "STOP。"]) {
     assert.equal(keywordOf(text)?.intent, "stop", text);
   }
-  assert.deepEqual(keywordOf("Start!"), { wish: "start", word: "START" });
+  assert.deepEqual(keywordOf("Start!"), { intent: "start", word: "START" });
   for (const text of ["s-t-o-p", "stop.it", "don't stop", "...", "stop 🛑"]) assert.equal(keywordOf(text), null, text);
 });
 
 test("The whole of a message, in any case and with blanks around it, is a keyword", () => {
   for (const word of ["STOP", "UNSUBSCRIBE", "END", "QUIT", "CANCEL", "STOPALL", "REVOKE", "OPTOUT"]) {
-    assert.deepEqual(keywordOf(word), { wish: "stop", word });
-    assert.deepEqual(keywordOf(` \n${word.toLowerCase()}\t`), { wish: "stop", word });
+    assert.deepEqual(keywordOf(word), { intent: "stop", word });
+    assert.deepEqual(keywordOf(` \n${word.toLowerCase()}\t`), { intent: "stop", word });
   }
-  for (const word of ["START", "UNSTOP", "YES"]) assert.deepEqual(keywordOf(word), { wish: "start", word });
+  for (const word of ["START", "UNSTOP", "YES"]) assert.deepEqual(keywordOf(word), { intent: "start", word });
 });
 
 test("A sentence with a keyword in it is none, nor is nothing", () => {
