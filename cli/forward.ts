@@ -4,7 +4,7 @@ import { setMaxListeners } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
-import { constructSignature } from "../sdk/webhook.ts";
+import { constructSignature } from "../sdk/signature.ts";
 import type { AnyEvent, EventType } from "../sdk/wire.ts";
 import { isAccepted } from "./deliveries.ts";
 import { UsageError } from "./failure.ts";

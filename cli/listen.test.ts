@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { verifyWebhook } from "../sdk/webhook.ts";
+import { verifyWebhook } from "../sdk/signature.ts";
 import type { AnyEvent } from "../sdk/wire.ts";
 import { closedAddress } from "../test/support/api.ts";
 import { COMMAND, emptyDirectory, envFor, KEY, runCli } from "../test/support/cli.ts";

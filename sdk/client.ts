@@ -1,7 +1,6 @@
 /** The client of the service: its routes as methods, typed by the wire contract. Depends on `fetch` and nothing else. */
 
 import { adminRoutes } from "./admin.ts";
-import type { ApiPromise } from "./answer.ts";
 import { chatRoutes } from "./chats.ts";
 import { contactRoutes, optOutRoutes } from "./contacts.ts";
 import { eventRoutes } from "./events.ts";
@@ -9,6 +8,7 @@ import { messageRoutes } from "./messages.ts";
 import { type CallOptions, segment } from "./paging.ts";
 import { callRoutes, paymentRoutes } from "./payments.ts";
 import { type ClientOptions, type Connection, connect, type RequestOptions } from "./request.ts";
+import type { ApiPromise } from "./response.ts";
 import { sandboxRoutes } from "./sandbox.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import type { OwnNumber, PhoneCapabilities, Usage } from "./wire.ts";

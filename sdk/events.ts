@@ -6,23 +6,28 @@ import { anyOf, type Connection } from "./request.ts";
 import { isAbsence } from "./retry.ts";
 import type { Event, EventList, EventType } from "./wire.ts";
 
-/** Filters of the event list; `after` is an event id, and turns the list round: oldest first from there. */
-export interface EventQuery extends Page {
-  type?: EventType | undefined;
+/** Filters of the event list; with `after`, an event id, the list goes oldest first from there. */
+export interface EventQuery<Type extends EventType = EventType> extends Page {
+  type?: Type | undefined;
   messageId?: string | undefined;
   after?: string | undefined;
 }
 
-/** What to hear of, and from where on. */
-export interface StreamQuery {
-  /** Default: all of them. */
-  events?: readonly EventType[] | undefined;
+/** A page of events; of one type if the query names it. */
+export interface EventPage<Type extends EventType = EventType> extends Omit<EventList, "events"> {
+  events: Event<Type>[];
+}
+
+/** Filters of the stream, and its start. */
+export interface StreamQuery<Type extends EventType = EventType> {
+  /** Default: all types. */
+  events?: readonly Type[] | undefined;
   messageId?: string | undefined;
-  /** The last event that was handled: the stream goes on behind it. Without it, with what happens from now on. */
+  /** Id of the last event that was handled: the stream continues after it. Default: the newest event. */
   lastEventId?: string | undefined;
   /** Ends the stream; the iteration then throws its reason. */
   signal?: AbortSignal | undefined;
-  /** Called when `lastEventId` is no longer kept: events between it and the oldest kept were missed. */
+  /** Called if the service no longer keeps `lastEventId`: events between it and the oldest kept event were missed. */
   onGap?: (() => void) | undefined;
 }
 
@@ -34,16 +39,19 @@ const RECONNECT_MS_MAX = 30_000;
 /** The routes under `/v1/events`. */
 export function eventRoutes(connection: Connection) {
   const { request } = connection;
-  const list = (query?: EventQuery, options?: CallOptions) =>
-    request<EventList>("GET", "/v1/events", { ...options, query });
+  const list = <Type extends EventType = EventType>(query?: EventQuery<Type>, options?: CallOptions) =>
+    request<EventPage<Type>>("GET", "/v1/events", { ...options, query });
   return {
     list,
     /** Every event that matches, page by page. */
-    listAll: (query: EventQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.events),
+    listAll: <Type extends EventType = EventType>(query: EventQuery<Type> = {}, options?: CallOptions) =>
+      pages(list<Type>, query, options, (page) => page.events),
     get: (id: string, options?: CallOptions) => request<Event>("GET", `/v1/events/${segment(id)}`, options),
     /** Events as they happen, each once and in order; connects again and goes on when the connection is lost. */
-    stream: (query: StreamQuery = {}, options?: Pick<CallOptions, "headers" | "signal">) =>
-      stream(connection, withOptions(connection, query, options)),
+    stream: <Type extends EventType = EventType>(
+      query: StreamQuery<Type> = {},
+      options?: Pick<CallOptions, "headers" | "signal">,
+    ) => stream(connection, withOptions(connection, query, options)) as AsyncGenerator<Event<Type>, void, undefined>,
   };
 }
 

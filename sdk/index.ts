@@ -1,14 +1,21 @@
-/** What the published package offers: the client, its errors, webhook signatures and the shapes of the wire. Nothing is written here. */
+/** The public face of the package: the client, its errors, receivers of webhooks, signatures and the shapes of the wire. Only re-exports. */
 
-export type { ApiPromise, RateLimitStatus, WithResponse } from "./answer.ts";
 export { Tightbeam, type UsageQuery } from "./client.ts";
 export type { ContactQuery, OptOutQuery } from "./contacts.ts";
 export { type ClientErrorCode, TightbeamError } from "./errors.ts";
-export type { EventQuery, StreamQuery } from "./events.ts";
+export type { EventPage, EventQuery, StreamQuery } from "./events.ts";
 export type { MessageQuery } from "./messages.ts";
 export type { CallOptions, Page } from "./paging.ts";
 export type { CallQuery, PaymentQuery } from "./payments.ts";
+export {
+  expressWebhookHandler,
+  fastifyWebhookPlugin,
+  type WebhookHandlerOptions,
+  type WebhookHandlers,
+  webhookHandler,
+} from "./receiver.ts";
 export type { ClientOptions, Logger, RequestOptions } from "./request.ts";
+export type { ApiPromise, RateLimitStatus, WithResponse } from "./response.ts";
 export type { WaitQuery } from "./sandbox.ts";
 export {
   constructSignature,
@@ -18,6 +25,6 @@ export {
   type WebhookHeaders,
   type WebhookRefusal,
   WebhookVerificationError,
-} from "./webhook.ts";
+} from "./signature.ts";
 export type { DeliveryQuery } from "./webhooks.ts";
 export * from "./wire.ts";

@@ -1,8 +1,8 @@
 /** Requests to the service: made, tried again where that is safe, and logged. Knows no route. */
 
-import { type ApiPromise, apiPromise, open, type WithResponse } from "./answer.ts";
 import { TightbeamError } from "./errors.ts";
 import type { CallOptions } from "./paging.ts";
+import { type ApiPromise, apiPromise, open, type WithResponse } from "./response.ts";
 import { ABSENCE_ADVICE, isAbsence, isRetryable, MAX_RETRIES, reasonOf, retryDelayMs } from "./retry.ts";
 
 /** Parts of a request beside its method and path. Query values that are undefined are left out. */

@@ -26,8 +26,8 @@ import type {
 } from "./wire.ts";
 
 /** Which event to wait for: the first that matches, past ones included; `after` is an event id. */
-export interface WaitQuery {
-  type?: EventType | undefined;
+export interface WaitQuery<Type extends EventType = EventType> {
+  type?: Type | undefined;
   messageId?: string | undefined;
   after?: string | undefined;
   /** 30 at the most. */
@@ -54,8 +54,8 @@ export function sandboxRoutes(request: Request) {
         request<SandboxClock>("POST", "/v1/sandbox/clock", { ...options, body: { reset: true } }),
     },
     /** The event, or null when none came in time. */
-    wait: (query: WaitQuery = {}, options?: CallOptions) =>
-      request<Event | null>("GET", "/v1/sandbox/wait", { ...options, query }),
+    wait: <Type extends EventType = EventType>(query: WaitQuery<Type> = {}, options?: CallOptions) =>
+      request<Event<Type> | null>("GET", "/v1/sandbox/wait", { ...options, query }),
     /** Deletes what this customer wrote, heard and knows; keys, numbers and endpoints stay. */
     reset: (options?: CallOptions) => request<SandboxReset>("POST", "/v1/sandbox/reset", options),
   };

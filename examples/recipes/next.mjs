@@ -1,22 +1,16 @@
-/** Webhooks in Next.js, as `app/webhooks/tightbeam/route.js`: the raw body, verified, then handled once. */
+/** Webhooks in Next.js, as `app/webhooks/tightbeam/route.js`: verified, then handled once by the type of the event. */
 
-import { verifyWebhook, WebhookVerificationError } from "@tightbeam/sdk";
+import { webhookHandler } from "@tightbeam/sdk";
 
 const seen = new Set();
 
-export async function POST(request) {
-  try {
-    const secret = process.env.TIGHTBEAM_WEBHOOK_SECRET ?? "";
-    // text(), not json(): what was parsed cannot be verified.
-    const event = await verifyWebhook({ body: await request.text(), headers: request.headers, secret });
+const handlers = {
+  "message.inbound": (event) => {
     // A delivery may come twice: in a real service this set is a table with a unique key.
-    if (!seen.has(event.id)) {
-      seen.add(event.id);
-      console.log(event.type, event.data);
-    }
-    return Response.json({ received: true });
-  } catch (error) {
-    if (!(error instanceof WebhookVerificationError)) throw error;
-    return new Response(error.message, { status: 400 });
-  }
-}
+    if (seen.has(event.id)) return;
+    seen.add(event.id);
+    console.log(event.data.from, event.data.text);
+  },
+};
+
+export const POST = webhookHandler(handlers, { secret: process.env.TIGHTBEAM_WEBHOOK_SECRET ?? "" });

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { constructSignature } from "../../sdk/webhook.ts";
+import { constructSignature } from "../../sdk/signature.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SECRET = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;

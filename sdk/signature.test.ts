@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { signatureHeaders } from "../server/core/signature.ts";
-import { constructSignature, type ReceivedWebhook, verifyWebhook, WebhookVerificationError } from "./webhook.ts";
+import { constructSignature, type ReceivedWebhook, verifyWebhook, WebhookVerificationError } from "./signature.ts";
 
 interface Vector {
   name: string;
