@@ -1,4 +1,4 @@
-/** The budget of bodies: one customer's uploads leave room for another's, and nothing stays counted when they are over. */
+/** The memory budget of bodies: one customer's uploads leave room for another's, and all memory is returned in the end. */
 
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
@@ -55,24 +55,24 @@ function isWanted({ received }: Upload): boolean {
   return received.startsWith("HTTP/1.1 100 ");
 }
 
-test("one customer's uploads of 10 MiB take turns, and another customer's upload is taken at once", async (t) => {
+test("a customer's sixth upload of 10 MiB waits, and another customer's upload is read at once", async (t) => {
   const { port, upload, bodies } = await stage(t);
   const own = Array.from({ length: 20 }, () => upload(AUTH));
   await until(() => own.filter(isWanted).length === OWN_MAX, { what: "as many as fit into the customer's share" });
   const other = upload(OTHER);
-  await until(() => isWanted(other), { what: "the other customer's turn" });
+  await until(() => isWanted(other), { what: "the other customer's upload" });
   assert.equal(own.filter(isWanted).length, OWN_MAX);
   assert.equal(bodies.usedBytes, (OWN_MAX + 1) * ATTACHMENT_BODY_BYTES_MAX);
   const small = await ask(port, http("POST /v1/messages", [AUTH, JSON_TYPE], GOOD));
   assert.equal(small.status, 202, "a small body waits behind no upload, not even of its own customer");
   other.socket.destroy();
   own.find(isWanted)?.socket.destroy();
-  await until(() => own.filter(isWanted).length === OWN_MAX + 1, { what: "the turn of the next upload" });
+  await until(() => own.filter(isWanted).length === OWN_MAX + 1, { what: "the next upload" });
   for (const { socket } of own) socket.destroy();
   await until(() => bodies.usedBytes === 0, { what: "everything given back" });
 });
 
-test("an upload that waits in vain is a 503 that says so; beyond 100 that wait, the next is one at once", async (t) => {
+test("an upload that waits longer than 5 s is a 503, and so is each upload beyond 100 that wait", async (t) => {
   const clock = new SimulatedClock();
   const { port, upload, bodies } = await stage(t, { clock });
   const own = Array.from({ length: OWN_MAX + 100 }, () => upload(AUTH));
@@ -80,7 +80,7 @@ test("an upload that waits in vain is a 503 that says so; beyond 100 that wait, 
   const beyond = await ask(port, http("POST /v1/nowhere", [AUTH, JSON_TYPE, "Content-Length: 20000"]));
   const failure = failureOf(beyond.status, beyond.body);
   assert.deepEqual([failure.error.code, beyond.headers["retry-after"]], ["SERVICE_UNAVAILABLE", "5"]);
-  assert.match(failure.error.message, /this customer already hold its share/);
+  assert.match(failure.error.message, /this customer hold its share/);
   await clock.advance(5_000);
   await until(() => own.filter(({ received }) => received.startsWith("HTTP/1.1 503 ")).length === 100, {
     what: "the refusal of all that wait",
@@ -88,7 +88,7 @@ test("an upload that waits in vain is a 503 that says so; beyond 100 that wait, 
   assert.equal(bodies.usedBytes, OWN_MAX * ATTACHMENT_BODY_BYTES_MAX);
 });
 
-test("a body in chunks is counted as it grows, waits where it may not, and is taken whole", async (t) => {
+test("a body in chunks is counted as it grows, waits for memory, and is read completely", async (t) => {
   const { port, upload, bodies } = await stage(t);
   const own = Array.from({ length: OWN_MAX }, () => upload(AUTH));
   await until(() => own.every(isWanted), { what: "the customer's share" });
@@ -111,13 +111,13 @@ test("a body in chunks is counted as it grows, waits where it may not, and is ta
   await until(() => bodies.usedBytes === 0, { what: "everything given back" });
 });
 
-test("large bodies are worked on one at a time, with a turn of the loop between two, and one that waits for something gives way", async () => {
+test("large bodies are parsed one at a time; other requests are served between two, and a handler that waits gives way", async () => {
   const clock = new SimulatedClock();
   const bodies = new BodyBudget(clock);
   const request = { once: () => {}, off: () => {} } as unknown as IncomingMessage;
   const order: string[] = [];
   const take = async (owner: string) => {
-    const release = await bodies.acquireTurn(owner, request);
+    const release = await bodies.acquireParsing(owner, request);
     order.push(owner);
     return release;
   };

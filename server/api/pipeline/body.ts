@@ -1,4 +1,4 @@
-/** Bodies of requests: whether there may be one, and its bytes, read within a limit. */
+/** Reads the bytes of a body within a limit (413), and refuses bodies that are no plain JSON by their headers (415). */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError } from "../../core/error.ts";
@@ -7,21 +7,21 @@ import { quote } from "./json.ts";
 /** The client has gone or was cut off before its request was served: nobody waits for the response. */
 export class ClientGone extends Error {}
 
-/** Requests that wait for `100 Continue`: it is sent when their body is wanted, not before. */
+/** Requests whose clients wait for `100 Continue`. It is sent when the body is about to be read. */
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
-/** Notes that the client sends its body only when told to. */
+/** Notes that the client sends its body only after `100 Continue`. */
 export function awaitContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
 
-/** Whether a body may follow: a length above 0, or a length that only its end will tell. */
+/** Whether a body may follow: the request announces a length above 0, or a body in chunks. */
 export function mayHaveBody(request: IncomingMessage): boolean {
   const length = request.headers["content-length"];
   return (length !== undefined && length !== "0") || request.headers["transfer-encoding"] !== undefined;
 }
 
-/** The announced length of the body, in bytes; 0 if none is announced, as of a body in chunks. */
+/** The announced length of the body, in bytes; 0 if none is announced, for example for a body in chunks. */
 export function announcedBytes(request: IncomingMessage): number {
   return Number(request.headers["content-length"] ?? 0);
 }
@@ -30,15 +30,15 @@ export function announcedBytes(request: IncomingMessage): number {
 export interface BodyReading {
   /** Largest body, in bytes; a larger one is a 413. */
   bytesMax: number;
-  /** Asked once, as soon as it is certain that there is at least one byte; refuses by throwing. */
+  /** Called once, as soon as at least one byte is certain. Throws to refuse the body. */
   admit(): void;
-  /** Asked for room before bytes are taken: for the announced length at once, or in steps as a body in chunks grows. */
+  /** Reserves memory before bytes are read: the announced length at once, or step by step as a body in chunks grows. */
   reserve(bytes: number): void | Promise<void>;
 }
 
 /**
- * The bytes of the body, empty when there is none. While `reserve` waits nothing is read, and the client is not told
- * to continue. Rejects with what `admit` and `reserve` throw, and with `ClientGone` when the client goes away.
+ * Reads the bytes of the body, empty if there is no body. While `reserve` waits, nothing is read and the client gets no
+ * `100 Continue`. Rejects with errors of `admit` and `reserve`, and with `ClientGone` if the client leaves.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -59,11 +59,11 @@ export async function readBody(
   return announced > 0 ? takeAnnounced(request, announced) : takeChunks(request, reading);
 }
 
-/** Reads a body of known length into one piece of memory. The parser sees to it that no more comes than was announced. */
+/** Reads a body of known length into one piece of memory. The HTTP parser ends the body at the announced length. */
 function takeAnnounced(request: IncomingMessage, announced: number): Promise<Buffer> {
   let whole: Buffer | null = null;
   let received = 0;
-  return take(request, {
+  return pour(request, {
     onData(chunk) {
       if (received === 0 && chunk.length === announced) whole = chunk;
       else {
@@ -76,7 +76,7 @@ function takeAnnounced(request: IncomingMessage, announced: number): Promise<Buf
   });
 }
 
-/** Room that a body in chunks begins with, in bytes, and the next step; each further one doubles it. */
+/** Memory reserved for a body in chunks, in bytes: first, and as the second step. Each further step doubles it. */
 const FIRST_STEP_BYTES = 16_384;
 const SECOND_STEP_BYTES = 65_536;
 
@@ -84,7 +84,7 @@ function takeChunks(request: IncomingMessage, { bytesMax, admit, reserve }: Body
   const chunks: Buffer[] = [];
   let received = 0;
   let room = FIRST_STEP_BYTES;
-  return take(request, {
+  return pour(request, {
     onData(chunk) {
       if (received === 0) admit();
       received += chunk.length;
@@ -100,19 +100,19 @@ function takeChunks(request: IncomingMessage, { bytesMax, admit, reserve }: Body
   });
 }
 
-interface Taking {
-  /** Takes a chunk; while the promise is pending, no further one comes. */
+interface BodySink {
+  /** Takes a chunk. No further chunk comes while the promise is pending. */
   onData(chunk: Buffer): void | Promise<void>;
   onEnd(): Buffer;
 }
 
-function take(request: IncomingMessage, { onData, onEnd }: Taking): Promise<Buffer> {
+function pour(request: IncomingMessage, { onData, onEnd }: BodySink): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const settle = (settled: () => void) => {
-      request.off("data", data).off("end", end).off("close", close);
-      settled();
+    const stopListening = () => void request.off("data", data).off("end", end).off("close", close);
+    const fail = (error: unknown) => {
+      stopListening();
+      reject(error);
     };
-    const fail = (error: unknown) => settle(() => reject(error));
     const data = (chunk: Buffer) => {
       try {
         const waits = onData(chunk);
@@ -123,7 +123,10 @@ function take(request: IncomingMessage, { onData, onEnd }: Taking): Promise<Buff
         fail(error);
       }
     };
-    const end = () => settle(() => resolve(onEnd()));
+    const end = () => {
+      stopListening();
+      resolve(onEnd());
+    };
     const close = () => fail(new ClientGone());
     request.on("data", data).on("end", end).on("close", close).on("error", ignore);
   });
@@ -131,7 +134,7 @@ function take(request: IncomingMessage, { onData, onEnd }: Taking): Promise<Buff
 
 const EMPTY = Buffer.alloc(0);
 
-/** `close` follows every `error`, and is what is acted on. */
+/** `close` follows every `error` and is handled. */
 function ignore(): void {}
 
 function tooLarge(bytesMax: number): ApiError {
@@ -139,14 +142,14 @@ function tooLarge(bytesMax: number): ApiError {
 }
 
 /**
- * Refuses what is not JSON by its headers: 415. Called only where there is a body, since published clients send
- * `Content-Type: application/json` with every request and nothing with some.
+ * Throws 415 unless the headers announce plain JSON. Called only if there is a body: published clients send
+ * `Content-Type: application/json` with every request, also without a body.
  */
 export function admitJson(request: IncomingMessage): void {
   const type = request.headers["content-type"];
   if (type === undefined || !JSON_TYPE.test(type)) {
-    const got = type === undefined ? "a body without a Content-Type" : `a body of type ${quote(type)}`;
-    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", `This is ${got}. Send JSON, as Content-Type: application/json.`);
+    const problem = type === undefined ? "The body has no Content-Type." : `The body has the type ${quote(type)}.`;
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", `${problem} Send JSON, with Content-Type: application/json.`);
   }
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {

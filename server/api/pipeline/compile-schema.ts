@@ -1,11 +1,11 @@
-/** The validator of requests: Ajv, with the keywords replaced whose work a caller could make as large as it likes. */
+/** Compiles schemas with Ajv. Replaces the keywords whose cost a caller could raise at will. */
 
 import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from "ajv";
 import { AMOUNT_MAX, AMOUNT_MIN, parseAmount } from "../../core/payment.ts";
 import { DETAILS_MAX } from "./errors.ts";
 import { FORMATS, jsonBytesWithin } from "./formats.ts";
 
-/** The part of a request that a schema is for. Only a query is text throughout, so only there numbers are read from it. */
+/** The part of a request that a schema describes. Queries are text, so Ajv converts numbers and booleans in them. */
 export type RequestPart = "body" | "query";
 
 /** A schema as plain JSON. */
@@ -35,14 +35,14 @@ const OPTIONS = {
   strictRequired: false,
 } as const;
 
-/** Longest value that any format takes, in characters: a longer one is none, whatever it is. */
+/** Longest value that any format accepts, in characters. */
 const FORMAT_LENGTH_MAX = 2_048;
 
-/** Unknown fields that may still be named in the value that is being validated. */
+/** How many more unknown fields the current validation may name. */
 let unknownLeft = DETAILS_MAX;
 
 const AJV = { body: ajv(false), query: ajv(true) };
-/** What was compiled, by the schema's JSON: many routes share one, and every further server in this process all. */
+/** Compiled validators by the schema's JSON, shared by routes and by all servers of this process. */
 const COMPILED = { body: new Map<string, ValidateFunction>(), query: new Map<string, ValidateFunction>() };
 
 function ajv(coerceTypes: boolean): Ajv {
@@ -62,10 +62,10 @@ function ajv(coerceTypes: boolean): Ajv {
     type: "number",
     schemaType: "boolean",
     errors: false,
-    // What is out of the bounds is for their keywords to say.
+    // `minimum` and `maximum` report values out of bounds.
     validate: (_: boolean, value: number) => parseAmount(value) !== null || value < AMOUNT_MIN || value > AMOUNT_MAX,
   });
-  // Ajv's own count the characters of all of a string, however long it is.
+  // Ajv's own keywords count all characters of a string, however long it is.
   for (const [keyword, validate] of [
     ["maxLength", (max: number, value: string) => hasAtMost(value, max)],
     ["minLength", (min: number, value: string) => min === 0 || !hasAtMost(value, min - 1)],
@@ -83,7 +83,7 @@ function ajv(coerceTypes: boolean): Ajv {
   return instance;
 }
 
-/** Whether a string has at most so many characters (code points). Looks at no more of it than it takes to know. */
+/** Whether a string has at most so many characters (code points). Reads no more of the string than necessary. */
 function hasAtMost(value: string, max: number): boolean {
   if (value.length <= max) return true;
   if (value.length > max * 2) return false;
@@ -92,7 +92,7 @@ function hasAtMost(value: string, max: number): boolean {
   return characters <= max;
 }
 
-/** Names unknown fields as `additionalProperties` does, and stops at as many as an answer shows. */
+/** Names unknown fields as `additionalProperties` does, up to the number that a response shows. */
 function refuseUnknown(names: string[]): SchemaValidateFunction {
   const known = new Set(names);
   const validate: SchemaValidateFunction = (value: object) => {
@@ -112,12 +112,12 @@ function refuseUnknown(names: string[]): SchemaValidateFunction {
 }
 
 /**
- * The errors of a value, none when it is as its schema says; fills in defaults. There are at most 100 for unknown
- * fields, and the others are bounded by the schema: items beyond `maxItems` are not looked at.
+ * Lists the errors of a value, none if it is valid, and fills in defaults. The number of errors is bounded: 100 for unknown
+ * fields, the rest by the schema, since items beyond `maxItems` are not validated.
  */
 export type Validate = (value: unknown) => readonly ErrorObject[];
 
-/** Compiles a schema for a part. Throws for one that would let something through, or whose work a caller decides. */
+/** Compiles a schema for a part. Throws for an open schema, and for a schema whose cost a caller could raise at will. */
 export function compileSchema(part: RequestPart, schema: JsonSchema): Validate {
   refuseOpen(schema);
   const text = JSON.stringify(schema);
@@ -126,7 +126,7 @@ export function compileSchema(part: RequestPart, schema: JsonSchema): Validate {
   return (value) => {
     unknownLeft = DETAILS_MAX;
     if (validate(value)) return NONE;
-    // Of a condition that `bounded` made, only what is behind it counts.
+    // `if` comes from `bounded`; only the errors behind the condition count.
     return (validate.errors ?? NONE).filter(({ keyword }) => keyword !== "if");
   };
 }
@@ -137,7 +137,7 @@ function refuseOpen(schema: JsonSchema): void {
   if (schema.properties !== undefined && schema.additionalProperties !== false) {
     throw new Error(`a schema with the fields ${Object.keys(schema.properties)} is not closed`);
   }
-  if (schema.uniqueItems) throw new Error("uniqueItems is quadratic: remove doubles in the handler");
+  if (schema.uniqueItems) throw new Error("uniqueItems is quadratic: remove duplicates in the handler");
   for (const inner of innerOf(schema)) refuseOpen(inner);
   if (schema.type === "array" && schema.maxItems === undefined) throw new Error("a list needs maxItems");
 }
@@ -147,7 +147,7 @@ function innerOf(schema: JsonSchema): JsonSchema[] {
   return values.filter((value): value is JsonSchema => typeof value === "object" && value !== null);
 }
 
-/** The schema with what bounds the work first: items only where there are not too many, unknown fields by `x-closed`. */
+/** The schema with bounded cost: validates items only if there are not too many, and unknown fields by `x-closed`. */
 function bounded(schema: JsonSchema): JsonSchema {
   const inner = Object.entries(schema).map(([name, value]: [string, unknown]) => {
     if (Array.isArray(value)) return [name, value.map((one) => (isObject(one) ? bounded(one) : one))];

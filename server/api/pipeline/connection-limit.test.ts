@@ -1,4 +1,4 @@
-/** Connections: under the limit of open files, idle ones closed before a new one is refused. */
+/** Connections stay under the limit of open files; idle ones are closed before new ones are refused. */
 
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
@@ -35,7 +35,7 @@ const ROUTES = [
   route({ method: "GET", path: "/v1/hanging", scope: "messages", handle: () => new Promise<never>(() => {}) }),
 ];
 
-test("when connections are used up the oldest idle one makes room, and only when none is idle a new one is refused", async (t) => {
+test("at the limit the oldest idle connection is closed, and a new one is refused only if none is idle", async (t) => {
   const edge = await startEdge(t, { routes: ROUTES, connectionsMax: 8 });
   const hanging = open(t, edge, HANGING);
   const idle: Client[] = [];
@@ -80,7 +80,7 @@ test("a connection whose request has not come yet is not idle", async (t) => {
   await until(() => slow.received.includes("200 OK"), { what: "the answer of the slow one" });
 });
 
-test("connections leave files for 2,048 webhooks and the store, half where there are few, and are bounded where there is no limit", () => {
+test("connections leave files for 2,048 webhooks and the store, get at least half of the files, and are bounded without a limit", () => {
   const rows: [number | null, number][] = [
     [1_048_576, 16_384],
     [Number.POSITIVE_INFINITY, 16_384],

@@ -1,66 +1,65 @@
-/** How many connections may be open at once, and which of them are closed when there are too many. */
+/** Limits the connections that are open at once: closes idle ones first, then refuses new ones. */
 
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** Files that are kept free for the rest of the process: 2,048 webhooks at once, and 256 for the store, providers and files. */
+/** Open files reserved for the rest of the process: 2,048 for webhooks, and 256 for store, providers and files. */
 const RESERVED_FILES = 2_304;
 
-/** Open files where the system does not say: what most systems allow a process at least. */
+/** Assumed limit of open files if the system reports none: most systems allow a process at least as many. */
 const UNKNOWN_FILES_MAX = 1_024;
 
-/** More connections than this are of no use to one process: each costs some 10 KiB of memory even when it is idle. */
+/** Most connections of one process: each costs some 10 KiB of memory even when it is idle. */
 const CONNECTIONS_MAX = 16_384;
 
 /**
- * Most connections for a process that may have so many files open; null where that is not known. Where the reserve would
- * take more than half of them, connections get half.
+ * Most connections of a process with this limit of open files (null: unknown). Connections get at least half of the files.
  */
 export function connectionsMaxOf(openFilesMax: number | null): number {
   const files = openFilesMax ?? UNKNOWN_FILES_MAX;
   return Math.min(CONNECTIONS_MAX, Math.max(files - RESERVED_FILES, Math.floor(files / 2)));
 }
 
-/** How many files this process may have open; null where the system does not say, infinite where there is no limit. */
+/** The limit of open files of this process: null if the system reports none, infinite if there is no limit. */
 export function readOpenFilesMax(): number | null {
   try {
     const limit = /^Max open files +(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
     if (limit !== undefined) return limit === "unlimited" ? Number.POSITIVE_INFINITY : Number(limit);
   } catch {
-    // Not a Linux: the report below knows.
+    // Not Linux: the report below has the limit.
   }
   return reportedOpenFilesMax();
 }
 
-interface Report {
+interface ProcessReport {
   userLimits?: { open_files?: { soft?: number | "unlimited" } };
 }
 
 function reportedOpenFilesMax(): number | null {
-  // Names of network peers would have to be looked up for it.
+  // Without this, the report resolves the names of all network peers.
   Object.assign(process.report, { excludeNetwork: true });
-  const { userLimits } = process.report.getReport() as Report;
+  const { userLimits } = process.report.getReport() as ProcessReport;
   const soft = userLimits?.open_files?.soft ?? null;
   return soft === "unlimited" ? Number.POSITIVE_INFINITY : soft;
 }
 
-/** One in so many connections is kept free by closing idle ones, so that a new one is accepted while they close. */
+/** One in so many connections is kept free by closing idle ones, so that new connections are accepted meanwhile. */
 const SPARE_PART = 32;
 
 /**
- * Keeps a server within `max` connections: when it is nearly full the oldest idle ones are closed, and only when none
- * is idle, new ones are refused. `refused` is told of each that is.
+ * Keeps a server within `max` connections. When it is nearly full, it closes the oldest idle connections. It refuses new
+ * ones only if none is idle, and calls `refused` for each.
  */
 export function limitConnections(server: Server, max: number, refused: () => void): void {
   server.maxConnections = max;
-  const wanted = max - Math.ceil(max / SPARE_PART);
-  /** The oldest first. */
+  const target = max - Math.ceil(max / SPARE_PART);
+  /** Oldest first. */
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
-    if (open.size > wanted) closeIdle(open, open.size - wanted);
+    if (open.size > target) closeIdle(open, open.size - target);
   });
   server.on("drop", refused);
 }
@@ -75,7 +74,7 @@ function closeIdle(open: ReadonlySet<Socket>, count: number): void {
   }
 }
 
-/** Whether a connection has had an answer and waits for none: a new one, whose request is on its way, is not idle. */
+/** Whether a connection has had a response and waits for none. A new connection is not idle: its request is on its way. */
 function isIdle(socket: Socket & { _httpMessage?: unknown }): boolean {
   return !socket.destroyed && (socket._httpMessage ?? null) === null && socket.bytesWritten > 0;
 }

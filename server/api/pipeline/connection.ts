@@ -1,4 +1,4 @@
-/** What is answered below the level of requests: bytes that are no HTTP, clients that are too slow, `CONNECT`. */
+/** The HTTP server below requests: refuses bytes that are no HTTP, slow clients and `CONNECT` (400, 405, 408, 414, 431). */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
@@ -11,44 +11,44 @@ import { limitConnections } from "./connection-limit.ts";
 import { renderError } from "./errors.ts";
 import { headersTooLarge, URL_LENGTH_MAX, uriTooLong } from "./head.ts";
 
-/** How long a client may take, in milliseconds. Checked every `checkMs`. */
+/** How long a client may take, in milliseconds. The server checks every `checkMs`. */
 export interface Timeouts {
   headersMs: number;
   requestMs: number;
   checkMs: number;
 }
 
-/** Headers in 5 s, the whole request in 10 s, looked at each second. */
+/** Headers in 5 s, the whole request in 10 s, checked every second. */
 export const TIMEOUTS: Readonly<Timeouts> = { headersMs: 5_000, requestMs: 10_000, checkMs: 1_000 };
 
-/** Idle connections are kept longer than the 60 s that load balancers keep them, so that those never hit a closed one. */
+/** Longer than the 60 s that load balancers keep idle connections, so that they never send on a closed connection. */
 const KEEP_ALIVE_MS = 72_000;
 
 /**
- * Beyond this the parser gives up. Above the sum of the two limits, so that they can be told apart by what was parsed;
- * below what one read brings (64 KiB), so that beyond it they mostly can too.
+ * Most bytes that the parser accepts as a head. Above the sum of the limits of target and headers, so that the parsed head
+ * shows which of them is exceeded; below one read (64 KiB), so that a refused packet mostly shows it, too.
  */
 const HEAD_BYTES_MAX = 32_768;
 
-/** How long the rest of what a refused client sends is read, so that the answer reaches it before the reset. */
+/** How long the server reads on after a refusal, in milliseconds, so that the response reaches the client before the reset. */
 const LINGER_MS = 1_000;
 
-/** What a connection needs from the rest of the edge. */
+/** Settings of the HTTP server. */
 export interface ConnectionOptions {
   clock: Clock;
   newId: NewId;
   timeouts: Timeouts;
   /** Most connections at once; null: no limit. */
   connectionsMax: number | null;
-  /** Told of each connection that was refused, since there are too many. */
+  /** Called for each connection that is refused because too many are open. */
   refused(): void;
-  /** Told of what goes wrong with the listening socket itself; it goes on. */
+  /** Called for errors of the listening socket, which goes on listening. */
   fault(error: unknown): void;
   /** Notes each response sent here, for the log. */
   responded(response: { requestId: string; status: number; method: string | null }): void;
 }
 
-/** The HTTP server under the edge: answers in the envelope also where no request came about. */
+/** The HTTP server below Fastify. It refuses with the envelope of the API even if there is no parsed request. */
 export function createHttpServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
   options: ConnectionOptions,
@@ -75,7 +75,7 @@ export function createHttpServer(
     awaitContinue(request);
     handler(request, response);
   });
-  // An expectation that is not known may be ignored (RFC 9110, 10.1.1); 417 is no status of ours.
+  // A server may ignore an unknown expectation (RFC 9110, 10.1.1); the API has no status 417.
   server.on("checkExpectation", handler);
   server.on("connect", (request: IncomingMessage, socket: Duplex) => {
     socket.on("error", () => {});
@@ -91,14 +91,14 @@ interface ClientError extends Error {
   rawPacket?: Buffer;
 }
 
-/** The response under way on a socket: Node keeps it there and consults it for the same purpose. */
+/** The response under way on a socket. Node keeps it in this field and uses it for the same purpose. */
 function responseOn(socket: Duplex): ServerResponse | null {
   return (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage ?? null;
 }
 
 const respondedEarly = new WeakMap<Duplex, IncomingMessage>();
 
-/** Notes that a request was answered before all of it had come, so that what goes wrong with the rest is not answered again. */
+/** Notes that a response was sent before the whole request had come: an error in the rest gets no second response. */
 export function noteEarlyResponse(request: IncomingMessage): void {
   respondedEarly.set(request.socket, request);
 }
@@ -116,7 +116,7 @@ function refuseUnparsed(error: ClientError, socket: Duplex, options: ConnectionO
   if (response === null) {
     respondOn(socket, parseError(error), options);
   } else if (response.req.complete) {
-    // What is wrong came behind a request that still waits for its answer, which goes first.
+    // The bad bytes follow a complete request, whose response goes first.
     response.once("close", () => refuseUnparsed(error, socket, options));
   } else if (response.headersSent) {
     socket.destroy();
@@ -145,7 +145,7 @@ function parseError(error: ClientError): ApiError {
 
 const REQUEST_LINE = /^[A-Z]+ [^\r\n]*$/;
 
-/** Whether all of an oversized head that came in one piece is its first line. */
+/** Whether an oversized head that came in one packet consists of its first line alone. */
 function isWithinRequestLine(packet: Buffer | undefined): boolean {
   return packet !== undefined && REQUEST_LINE.test(packet.toString("latin1", 0, URL_LENGTH_MAX + 16));
 }

@@ -23,7 +23,7 @@ export interface CompletedRequest {
   limited: boolean;
 }
 
-/** What the pipeline needs of the service behind it. */
+/** The service behind the pipeline. */
 export interface Edge {
   /** The key with this secret, or null; revoked and expired keys too. Returns without a promise if it can. */
   authenticate(secret: string): ApiKey | null | Promise<ApiKey | null>;

@@ -1,4 +1,4 @@
-/** Errors as they go out: every code with its status, and nothing of the inside. */
+/** Rendered errors: every code with its status, and nothing of the inside. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ test("every code is rendered in the envelope with its status", () => {
   }
 });
 
-test("whatever else is thrown is a 500 without a word of it", () => {
+test("any other thrown value is a 500 that reveals nothing of it", () => {
   for (const thrown of [new Error("SELECT 1"), "text", null, undefined, { code: "NOT_FOUND", message: "x" }]) {
     const { status, body, isBug } = renderError(thrown, "req_1");
     assert.equal(failureOf(status, body).error.code, "INTERNAL_ERROR");
@@ -24,7 +24,7 @@ test("whatever else is thrown is a 500 without a word of it", () => {
   }
 });
 
-test("at most 100 details, and none of them as long as what was sent", () => {
+test("a response has at most 100 details, and cuts overlong paths", () => {
   const details = Array.from({ length: 5_000 }, (_, index) => ({
     path: `${index}${"x".repeat(10_000)}\ud800`,
     message: "m",
@@ -34,7 +34,7 @@ test("at most 100 details, and none of them as long as what was sent", () => {
   assert.ok(body.length < 30_000 && !body.includes("\\ud800"));
 });
 
-test("429 and 503 always say when to try again, in whole seconds", () => {
+test("429 and 503 always have Retry-After in whole seconds", () => {
   const of = (code: ErrorCode, retryAfterSeconds?: number) =>
     renderError(new ApiError(code, "m", retryAfterSeconds === undefined ? {} : { retryAfterSeconds }), "r").headers[
       "retry-after"

@@ -1,4 +1,4 @@
-/** Bodies: what is JSON within the limits comes through unchanged, and the rest is refused for what it is. */
+/** JSON within the limits is parsed unchanged; every other body is refused with the right code. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -41,7 +41,7 @@ test("a body has a bounded number of fields and items", () => {
   assert.equal(refusal(`[${"1,".repeat(FIELDS_MAX)}1]`).code, "PAYLOAD_TOO_LARGE");
 });
 
-test("a body of 10 MiB that cannot be a file's is refused before anything of it is built", () => {
+test("a body of 10 MiB without a file is refused before anything is built from it", () => {
   const MAX = 10_485_760;
   const filled = (prefix: string, unit: string, suffix: string) =>
     prefix + unit.repeat(Math.floor((MAX - prefix.length - suffix.length) / unit.length)) + suffix;
@@ -74,11 +74,11 @@ test("a body of 10 MiB that cannot be a file's is refused before anything of it 
   }
 });
 
-test("no more odd strings are named than an answer shows", () => {
+test("the error names no more odd strings than a response shows", () => {
   assert.equal(refusal(`[${'"\\ud83d",'.repeat(5_000)}1]`).paths?.length, 100);
 });
 
-test("what is no JSON is INVALID_JSON and never anything else", () => {
+test("a body that is no JSON is INVALID_JSON and never another code", () => {
   for (const bad of [
     "{",
     '{"a":}',
@@ -106,7 +106,7 @@ test("what is no JSON is INVALID_JSON and never anything else", () => {
   );
 });
 
-test("NUL and halves of surrogate pairs are refused wherever they stand, each named; metadata may have them", () => {
+test("NUL and halves of surrogate pairs are refused and named everywhere but in metadata", () => {
   const rows: [string, string[]][] = [
     ['{"content":{"text":"a\\u0000b"}}', ["content.text"]],
     ['{"a":["x","\\ud83d"],"b":"\\uDE00"}', ["a[1]", "b"]],

@@ -1,4 +1,4 @@
-/** JSON of bodies: neither too deep nor too much, and nothing in it that no store takes. */
+/** Parses the JSON of bodies (400, 413). Limits depth, fields and escapes first, and refuses strings that no store can keep. */
 
 import { isUtf8 } from "node:buffer";
 import type { ErrorDetail } from "../../../sdk/wire.ts";
@@ -8,28 +8,28 @@ import { DETAILS_MAX } from "./errors.ts";
 /** Deepest nesting of a body. */
 export const DEPTH_MAX = 32;
 
-/** Most fields and list items of a body: more than the largest metadata can have (8,191), and little work. */
+/** Most fields and list items of a body: more than the largest metadata can have (8,191), and quickly parsed. */
 export const FIELDS_MAX = 10_000;
 
-/** Most characters of a body outside of strings, where only the names and values of fields can stand: 256 KiB. */
+/** Most characters of a body outside its strings: 256 KiB. */
 const OUTSIDE_MAX = 262_144;
 
-/** From this length on a string can only be the data of a file, in characters: 256 KiB. */
+/** A longer string can only be the data of a file. In characters: 256 KiB. */
 const LONG_MIN = 262_144;
 
 /** Most escapes in long strings. Base64 needs none; clients that write `/` as `\\/` have some 160,000 in 10 MiB. */
 const LONG_ESCAPES_MAX = 524_288;
 
-/** Most backslashes and escaped quotes that are looked at one by one: several times what texts and metadata can have. */
+/** Most backslashes and escaped quotes that are counted one by one: several times as many as texts and metadata can have. */
 const ESCAPES_MAX = 131_072;
 
-/** Field whose strings are the caller's own affair: it is kept as JSON text, in which every character is escaped. */
+/** This field may hold any string: the store keeps it as JSON text, where odd characters are escaped. */
 const FREE_FIELD = "metadata";
 
-/** Longest body whose numbers can be quoted as they were written, in characters: it is kept as long as its value is. */
+/** Longest body whose source text is kept beside its value, in characters, so that errors can quote numbers as written. */
 const QUOTABLE_MAX = 16_384;
 
-/** What bodies were parsed from. */
+/** Source texts by parsed value. */
 const SOURCES = new WeakMap<object, string>();
 
 /** A number of a body, as its sender wrote it: `25.0010`, `1e21`. */
@@ -42,8 +42,8 @@ export class WrittenNumber {
 }
 
 /**
- * Finds numbers of a body as its sender wrote them, by JSON pointer (RFC 6901): null where no number stands there, or the
- * body is longer than 16 KiB. The first number that is asked for parses the body once more, so it is for refusals only.
+ * Finds numbers of a body as its sender wrote them, by JSON pointer (RFC 6901). Null if the pointer leads to no number or
+ * the body is longer than 16 KiB. The first lookup parses the body again, so only refusals use it.
  */
 export function writtenNumbers(body: unknown): (pointer: string) => WrittenNumber | null {
   const source = typeof body === "object" && body !== null ? SOURCES.get(body) : undefined;
@@ -61,30 +61,30 @@ export function writtenNumbers(body: unknown): (pointer: string) => WrittenNumbe
   };
 }
 
-/** A reviver: Node gives it the text of each primitive. */
-function asWritten(_: string, value: unknown, deps?: { source?: string }): unknown {
-  const text = deps?.source;
+/** A reviver for `JSON.parse`, which passes it the source text of each primitive. */
+function asWritten(_: string, value: unknown, context?: { source?: string }): unknown {
+  const text = context?.source;
   return typeof value === "number" && text !== undefined ? new WrittenNumber(text) : value;
 }
 
-/** A value of the caller's inside a message: short, and nothing that a terminal would act on. */
+/** Quotes a caller's value inside a message: shortened, and without characters that a terminal would act on. */
 export function quote(value: string): string {
   const shown = value.length > 60 ? `${value.slice(0, 60)}…` : value;
   return JSON.stringify(shown.toWellFormed());
 }
 
 /**
- * The value of a body of at least one byte. Not UTF-8 or not JSON: 400 `INVALID_JSON`. Too deep or too many fields:
- * 413. A string with NUL or half a surrogate pair: 400, all of them named, since one store would alter it and another refuse it.
+ * Parses a body of at least one byte. Throws 400 `INVALID_JSON` if it is not UTF-8 or not JSON, 413 if it is too deep or
+ * has too many fields, and a 400 that names every string with NUL or half a surrogate pair: stores alter or refuse those.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new ApiError("INVALID_JSON", "The body is not valid UTF-8.");
   const source = bytes.toString("utf8");
-  // Both are limited before anything is built, and nothing here calls itself.
+  // Before anything is built, and without recursion.
   checkSize(source);
   const value: unknown = parse(source);
   if (typeof value === "object" && value !== null && source.length <= QUOTABLE_MAX) SOURCES.set(value, source);
-  // The search for two characters is far faster than the expression.
+  // `includes` is far faster than the expression.
   if (source.includes("\\u") && ESCAPED_ODDITY.test(source)) refuseOddStrings(value);
   return value;
 }
@@ -102,7 +102,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 
-/** Counts brackets and commas outside strings. In what is not JSON the count means nothing, and parsing says so. */
+/** Counts brackets and commas outside strings. If the text is not JSON the count means nothing, and parsing refuses it. */
 function checkSize(source: string): void {
   // 33 pairs of brackets do not fit into less.
   if (source.length <= 2 * DEPTH_MAX) return;
@@ -128,11 +128,11 @@ function checkSize(source: string): void {
   }
 }
 
-function tooMany(what: string): ApiError {
-  return new ApiError("PAYLOAD_TOO_LARGE", `The body ${what}. Send less.`);
+function tooMany(problem: string): ApiError {
+  return new ApiError("PAYLOAD_TOO_LARGE", `The body ${problem}. Send less.`);
 }
 
-/** The strings of a body, which are passed over. */
+/** Skips the strings of a body and counts their escapes. */
 class Strings {
   readonly #source: string;
   #escapes = 0;
@@ -176,12 +176,12 @@ class Strings {
   }
 }
 
-/** Raw NUL is no JSON, and UTF-8 has no surrogates: only an escape can make either. */
+/** Only an escape can make NUL or a surrogate: JSON forbids raw NUL, and UTF-8 has no surrogates. */
 const ESCAPED_ODDITY = /\\u(0000|d[89a-f])/i;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds NUL
 const NUL = /\u0000/;
 
-/** Whether a store may take the string: it has no NUL and no half of a surrogate pair. */
+/** Whether every store can keep the string: it contains no NUL and no half of a surrogate pair. */
 export function isStorable(value: string): boolean {
   return value.isWellFormed() && !NUL.test(value);
 }

@@ -21,8 +21,8 @@ export async function readJson(exchange: Exchange, held: HeldBody, { bodyBytesMa
   const { request, response } = exchange;
   const bytes = await held.read(request, response, { bytesMax: bodyBytesMax, admit: () => admitJson(request) });
   if (bytes.length === 0) return undefined;
-  const turn = held.turn(bytes, request);
-  if (turn !== undefined) await turn;
+  const waiting = held.waitToParse(bytes, request);
+  if (waiting !== undefined) await waiting;
   return parseJson(bytes);
 }
 

@@ -1,4 +1,4 @@
-/** Bad fields are named by path, all at once, in sentences that say what is expected. */
+/** One error names every bad field by its path and says what is expected. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ function found(value: unknown): Record<string, string> {
   return Object.fromEntries(checkSample(value).map(({ path, message }) => [path, message]));
 }
 
-test("each bad field is named with what it should be", () => {
+test("the error names each bad field and what it should be", () => {
   const rows: [unknown, Record<string, string>][] = [
     [GOOD, {}],
     [{}, { to: "is required", content: "is required" }],
@@ -64,7 +64,7 @@ test("each bad field is named with what it should be", () => {
   for (const [value, expected] of rows) assert.deepEqual(found(value), expected, JSON.stringify(value));
 });
 
-test("unknown fields are named, those of a prototype too, and what is known is said", () => {
+test("the error names unknown fields, also those of a prototype, and lists the known ones", () => {
   const odd = checkSample(
     JSON.parse('{"to":"+12","content":{"text":"a","colour":1},"__proto__":1,"constructor":2,"toString":3}'),
   );
@@ -113,7 +113,7 @@ test("a schema that would let unknown fields through, or is quadratic, does not 
   assert.throws(() => compileCheck("body", closed({ a: Type.Array(Type.String()) })), /maxItems/);
 });
 
-test("items are not looked at where there are too many of them", () => {
+test("items of an overlong list are not validated", () => {
   const check = compileCheck("body", closed({ mentions: Type.Array(closed({ address: Phone }), { maxItems: 100 }) }));
   const read: string[] = [];
   const counted = (length: number) =>
@@ -134,7 +134,7 @@ test("items are not looked at where there are too many of them", () => {
   assert.equal(read.length, 100);
 });
 
-test("of unknown fields no more are collected than an answer shows, and none is forgotten in the next request", () => {
+test("at most 100 unknown fields are collected, and the next request counts anew", () => {
   const check = compileCheck("body", closed({ list: Type.Array(closed({ a: Type.Null() }), { maxItems: 100 }) }));
   const odd = Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`k${index}`, 1]));
   const found = check({ list: Array(100).fill({ a: null, ...odd }) });
@@ -159,7 +159,7 @@ test("the length of a text is counted in characters", () => {
   }
 });
 
-test("a 400 says the first in its message and all in its details", () => {
+test("a 400 has the first problem in its message and all in its details", () => {
   const one = invalidFields([{ path: "to", message: "is required" }]);
   assert.equal(one.message, "to: is required");
   const two = invalidFields([
@@ -170,7 +170,7 @@ test("a 400 says the first in its message and all in its details", () => {
   assert.equal(two.details?.length, 2);
 });
 
-test("a setting of a provider that has another form is refused in words, not by a pattern", () => {
+test("a malformed setting of a provider is refused with a sentence, not a pattern", () => {
   const check = compileCheck("body", providerConfigs.smpp);
   const config = {
     host: "smpp://h",

@@ -1,4 +1,4 @@
-/** The fields of a request against their schemas: every bad one at once, in sentences that say what is expected. */
+/** Checks the fields of a request against their schemas (400). One error names every bad field and what is expected. */
 
 import type { ErrorObject } from "ajv";
 import type { TSchema } from "typebox";
@@ -10,12 +10,12 @@ import { DETAILS_MAX } from "./errors.ts";
 import { FORMATS } from "./formats.ts";
 import { isStorable, quote, WrittenNumber, writtenNumbers } from "./json.ts";
 
-/** Names what is wrong with a value, at most 100 things; nothing when it is as its schema says. Fills in defaults. */
+/** Lists at most 100 problems of a value, none if it is valid. Fills in defaults. */
 export type FieldCheck = (value: unknown) => readonly ErrorDetail[];
 
 /**
- * The check of one part of a route. Throws for a schema that would let something through (an object that is not
- * closed), or whose work a caller decides: `uniqueItems`, a list without `maxItems`.
+ * Compiles the check of one part of a route. Throws for a schema with an object that is not closed, and for a schema whose
+ * cost a caller could raise at will: `uniqueItems`, or a list without `maxItems`.
  */
 export function compileCheck(part: RequestPart, schema: TSchema | null): FieldCheck {
   // As JSON without the notes for readers: the validator checks what is left.
@@ -28,7 +28,7 @@ export function compileCheck(part: RequestPart, schema: TSchema | null): FieldCh
   return (value) => queryDetails(validate, { addresses, numbers }, value);
 }
 
-/** Query parameters that are addresses: in those a leading space was a `+`. */
+/** Query parameters that are addresses. A leading space in one was a `+` before decoding. */
 function addressNames(schema: JsonSchema): string[] {
   const isOne = ({ format }: JsonSchema) => format === "address" || format === "phone";
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => (isOne(property) ? [name] : []));
@@ -62,7 +62,7 @@ function queryDetails(
     if (!storable || !isStorable(name)) odd.push({ path: name, message: "must not contain NUL" });
   }
   for (const [name, kind] of numbers) {
-    // The validator makes a number of it that no bound holds for.
+    // Ajv would convert it to Infinity, which no bound refuses.
     if (Math.abs(Number(query[name])) === Number.POSITIVE_INFINITY) {
       odd.push({ path: name, message: `must be ${KINDS[kind]}, not ${kindOf(query[name])}` });
     }
@@ -70,7 +70,7 @@ function queryDetails(
   return odd.length > 0 ? odd : details(validate(query));
 }
 
-/** The errors, each with its value as the sender wrote it where that is a number. */
+/** The errors with numbers as the sender wrote them. */
 function quotable(errors: readonly ErrorObject[], body: unknown): readonly ErrorObject[] {
   const written = writtenNumbers(body);
   const dataOf = ({ data, instancePath }: ErrorObject) => (typeof data === "number" ? written(instancePath) : null);
@@ -90,7 +90,7 @@ function isChoice({ keyword }: ErrorObject): boolean {
   return keyword === "anyOf" || keyword === "oneOf";
 }
 
-/** Of a choice, speaks of the one alternative that the value was meant for, or else names them all. */
+/** Describes errors within a choice: those of the one alternative that the value was meant for, or else all alternatives. */
 function describeChoices(errors: readonly ErrorObject[]): ErrorDetail[] {
   const choices = errors.filter(isChoice);
   const found = errors
@@ -115,7 +115,7 @@ function isWithin(choice: ErrorObject, error: ErrorObject): boolean {
   return error.schemaPath.startsWith(`${choice.schemaPath}/`) && error.instancePath.startsWith(choice.instancePath);
 }
 
-/** The value is of another kind than the alternative, rather than a bad one of its kind. */
+/** Whether the value is of another kind than the alternative, and not a bad value of the right kind. */
 function isWrongKind(choice: ErrorObject, error: ErrorObject): boolean {
   return error.instancePath === choice.instancePath && ["type", "const", "enum"].includes(error.keyword);
 }
@@ -130,12 +130,12 @@ function groupByBranch(choice: ErrorObject, errors: readonly ErrorObject[]): Err
   return [...branches.values()];
 }
 
-/** The schema that the error is of: plain JSON, as it was compiled. */
+/** The compiled schema that raised the error. */
 function schemaOf(error: ErrorObject): JsonSchema {
   return (error.parentSchema ?? {}) as JsonSchema;
 }
 
-/** The value is of none of the kinds. A number beyond JavaScript's is quoted: its sender takes it for a number. */
+/** The message for a value of none of the kinds. Quotes a number beyond JavaScript's range, which its sender takes for valid. */
 function noneOf(choice: ErrorObject): string {
   const { data } = choice;
   const isBeyond = data instanceof WrittenNumber && !Number.isFinite(Number(data.text));
@@ -161,7 +161,7 @@ const KINDS: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** A JSON pointer as callers write it: `content.text`, `events[2]`. The request's root is `body`. */
+/** A JSON pointer as callers write paths: `content.text`, `events[2]`. The root of the request is `body`. */
 function pathOf(pointer: string, field?: string): string {
   let path = "";
   for (const step of pointer.split("/").slice(1)) {
@@ -228,7 +228,7 @@ function sentence(keyword: string, schema: JsonSchema, params: Record<string, un
 
 function range(min: number | undefined, max: number | undefined, unit: string): string {
   const units = unit === "" ? "" : ` ${unit}${(max ?? min) === 1 ? "" : "s"}`;
-  // Nothing has fewer characters or items than none, but a number can be less than 0.
+  // A minimum of 0 says nothing about characters or items, but a number can be negative.
   if (min === undefined || (min === 0 && max !== undefined && unit !== "")) return `at most ${count(max)}${units}`;
   if (max === undefined) return `at least ${count(min)}${units}`;
   return min === max ? `exactly ${count(min)}${units}` : `${count(min)} to ${count(max)}${units}`;
