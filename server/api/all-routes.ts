@@ -2,7 +2,7 @@
 
 import { AvailabilityLookups } from "../engine/contacts/availability.ts";
 import type { UsageCounters } from "../engine/customers/usage.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { EngineDeps } from "../engine/engine-deps.ts";
 import { attachmentRoutes } from "./attachments.ts";
 import { callRoutes } from "./calls.ts";
 import { capabilityRoutes } from "./capabilities.ts";
@@ -31,7 +31,7 @@ import { webhookRoutes } from "./webhooks.ts";
 
 /** The routes of the service. */
 export function allRoutes(
-  deps: Deps,
+  deps: EngineDeps,
   usage: Pick<UsageCounters, "flush">,
   inboxes: Inboxes,
   lasting: OpenResponses = new OpenResponses(),

@@ -3,12 +3,12 @@
 import { FILE_BYTES_MAX } from "../core/attachment.ts";
 import { defaultFilename } from "../core/media.ts";
 import { findDownload, readDownload } from "../engine/attachments/download.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { Downloads } from "./downloads.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { type ApiResponse, publicRoute, type Route } from "./route.ts";
 
-export function attachmentRoutes(deps: Deps, lasting: OpenResponses): Route[] {
+export function attachmentRoutes(deps: With<"links" | "providers">, lasting: OpenResponses): Route[] {
   const downloads = new Downloads(deps.clock, lasting);
   return [
     publicRoute({

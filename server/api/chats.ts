@@ -13,13 +13,16 @@ import { markChat } from "../engine/chats/mark-chat.ts";
 import { requireChat } from "../engine/chats/require-chat.ts";
 import { showTyping } from "../engine/chats/show-typing.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { findLastMessage, listChats } from "../store/chats.ts";
 import { listMessagesOfChat } from "../store/message-lists.ts";
 import { listReader } from "./list-reader.ts";
 import { pageOf, pageOfAll } from "./paging.ts";
 import { type ApiResponse, type Route, route } from "./route.ts";
 
-export function chatRoutes(deps: Deps): Route[] {
+export function chatRoutes(
+  deps: With<"configCache" | "link" | "optOutCache" | "providers" | "threadCache" | "typingIndicators">,
+): Route[] {
   return [
     createRoute(deps),
     listRoute(deps),
@@ -39,7 +42,7 @@ async function answer(deps: Deps, commanded: Promise<ChatActionResult>): Promise
   return { data: await recordOf(deps, (await commanded).chat) };
 }
 
-function createRoute(deps: Deps): Route {
+function createRoute(deps: With<"configCache" | "optOutCache" | "providers">): Route {
   return route({
     method: "POST",
     path: "/v1/chats/groups",
@@ -70,7 +73,7 @@ function listRoute(deps: Deps): Route {
   });
 }
 
-function readRoutes(deps: Deps): Route[] {
+function readRoutes(deps: With<"link" | "threadCache">): Route[] {
   return [
     route({
       method: "GET",
@@ -100,7 +103,7 @@ function readRoutes(deps: Deps): Route[] {
   ];
 }
 
-function memberRoutes(deps: Deps): Route[] {
+function memberRoutes(deps: With<"configCache" | "optOutCache" | "providers" | "threadCache">): Route[] {
   return [
     route({
       method: "PUT",
@@ -154,7 +157,7 @@ function participantOf(body: { participant?: string; phoneNumber?: string }): { 
   throw invalidField("participant", "is required");
 }
 
-function markRoutes(deps: Deps): Route[] {
+function markRoutes(deps: With<"configCache" | "providers" | "threadCache">): Route[] {
   return (["read", "unread"] as const).map((state) =>
     route({
       method: "POST",
@@ -168,7 +171,7 @@ function markRoutes(deps: Deps): Route[] {
   );
 }
 
-function typingRoute(deps: Deps): Route {
+function typingRoute(deps: With<"configCache" | "providers" | "threadCache" | "typingIndicators">): Route {
   return route({
     method: "POST",
     path: "/v1/chats/:id/typing",

@@ -5,13 +5,15 @@ import { IdempotentRequest } from "../../contract/values.ts";
 import type { SandboxReset, SetClock as WireSetClock } from "../../sdk/wire.ts";
 import { parseDuration } from "../core/duration.ts";
 import { invalidField } from "../core/error.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { clockRecord, moveClock } from "../engine/sandbox/clock.ts";
 import { requireSandbox, resetSandbox } from "../engine/sandbox/sandbox.ts";
 import { type Route, route } from "./route.ts";
 
 /** `/v1/sandbox/clock` and `/v1/sandbox/reset`. */
-export function clockRoutes(deps: Deps): Route[] {
+export function clockRoutes(
+  deps: With<"configCache" | "messageCache" | "optOutCache" | "providers" | "shift" | "threadCache" | "typingContacts">,
+): Route[] {
   return [
     route({
       method: "GET",

@@ -3,12 +3,12 @@
 import { SetRoutes } from "../../contract/customers.ts";
 import type { Route as SmsRoute } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { findRoutes, setRoutes } from "../engine/routing/set-routes.ts";
 import { type Route, route } from "./route.ts";
 
 /** `/v1/admin/customers/:id/routes`: body and `data` are the plain list. */
-export function customerRouteRoutes(deps: Deps): Route[] {
+export function customerRouteRoutes(deps: With<"configCache" | "providers">): Route[] {
   const path = "/v1/admin/customers/:id/routes";
   return [
     route({

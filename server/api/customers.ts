@@ -11,17 +11,18 @@ import { createCustomer } from "../engine/customers/create-customer.ts";
 import { addNumber, makeDefault, recordOf, removeNumber } from "../engine/customers/numbers.ts";
 import { weakSecrets } from "../engine/customers/weak-secrets.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { findCustomer, listCustomers } from "../store/customers.ts";
 import { findNumbers } from "../store/numbers.ts";
 import { pageOfAll } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 
 /** `/v1/admin/customers` and what is under it. */
-export function customerRoutes(deps: Deps): Route[] {
+export function customerRoutes(deps: With<"configCache" | "providers" | "sealer">): Route[] {
   return [createRoute(deps), listRoute(deps), getRoute(deps), ...assignmentRoutes(deps)];
 }
 
-function createRoute(deps: Deps): Route {
+function createRoute(deps: With<"configCache" | "sealer">): Route {
   return route({
     method: "POST",
     path: "/v1/admin/customers",
@@ -49,7 +50,7 @@ function listRoute(deps: Deps): Route {
   });
 }
 
-function getRoute(deps: Deps): Route {
+function getRoute(deps: With<"configCache" | "providers" | "sealer">): Route {
   return route({
     method: "GET",
     path: "/v1/admin/customers/:id",
@@ -67,7 +68,7 @@ function getRoute(deps: Deps): Route {
   });
 }
 
-function assignmentRoutes(deps: Deps): Route[] {
+function assignmentRoutes(deps: With<"configCache" | "providers">): Route[] {
   return [
     route({
       method: "POST",

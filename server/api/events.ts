@@ -6,6 +6,7 @@ import { EVENT_TYPES, type EventType } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { type EventPage, findEvent, pageOfEvents } from "../store/events.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { listReader } from "./list-reader.ts";
@@ -13,7 +14,7 @@ import type { OpenResponses } from "./open-responses.ts";
 import { type Caller, type Route, route } from "./route.ts";
 import { Streams, type Subscription } from "./stream.ts";
 
-export function eventRoutes(deps: Deps, lasting: OpenResponses): Route[] {
+export function eventRoutes(deps: With<"configCache" | "eventNotifier">, lasting: OpenResponses): Route[] {
   const streams = new Streams(deps, lasting);
   return [
     route({

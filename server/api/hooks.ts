@@ -1,8 +1,9 @@
 /** Hooks: the addresses where providers' systems send callbacks. A token in the path stands in for a key; the provider checks the rest. */
 
 import { ApiError } from "../core/error.ts";
-import type { Deps } from "../engine/deps.ts";
-import { findHook, HOOKS_PATH, receiveHook } from "../engine/instances/hooks.ts";
+import type { With } from "../engine/engine-deps.ts";
+import { findHook, receiveHook } from "../engine/instances/hooks.ts";
+import { HOOKS_PATH } from "../engine/links.ts";
 import { joinedHeaders } from "./joined-headers.ts";
 import { type ApiResponse, type PublicRequest, publicRoute, type Route } from "./route.ts";
 
@@ -16,7 +17,7 @@ const TARGET = /^(?:https?:\/\/[^/?#]*)?\/hooks\/[^/?#]*\/[^/?#]*([^?#]*)(\?.*)?
  * The hooks of all instances. While the service starts or stops they refuse with 503. A request whose address is no hook
  * is refused before a byte of its body is read.
  */
-export function hookRoutes(deps: Deps): Route[] {
+export function hookRoutes(deps: With<"configCache" | "links" | "providers" | "publicUrl">): Route[] {
   return (["GET", "POST"] as const).flatMap((method) => {
     const handle = (request: HookCall) => receive(deps, method, request);
     return [
@@ -28,7 +29,11 @@ export function hookRoutes(deps: Deps): Route[] {
 
 type HookCall = PublicRequest<{ id: string; token: string }>;
 
-async function receive(deps: Deps, method: "GET" | "POST", request: HookCall): Promise<ApiResponse> {
+async function receive(
+  deps: With<"configCache" | "links" | "providers" | "publicUrl">,
+  method: "GET" | "POST",
+  request: HookCall,
+): Promise<ApiResponse> {
   const target = TARGET.exec(request.target);
   // The router decodes paths, so it also matches spellings that are not the hook's address.
   if (target === null) throw new ApiError("NOT_FOUND", "There is nothing at this address.");

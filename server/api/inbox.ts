@@ -19,7 +19,7 @@ import {
 import { verifySignature } from "../core/signature.ts";
 import type { Endpoint } from "../core/webhook.ts";
 import { INBOX_PATH } from "../engine/customers/create-customer.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { endpointSecretPlace } from "../engine/secret-places.ts";
 import { findInbox, findInboxByUrl } from "../store/inboxes.ts";
@@ -45,7 +45,7 @@ interface Kept {
 
 /** What all inboxes of this process got, in memory: a restart empties them. `url` makes a full address of a path. */
 export class Inboxes {
-  readonly #deps: Deps;
+  readonly #deps: With<"configCache" | "sealer">;
   readonly #url: (path: string) => string;
   /** By address; the one used last comes last. */
   readonly #kept = new Map<string, Kept>();
@@ -55,7 +55,7 @@ export class Inboxes {
   readonly #delays = new Set<() => void>();
   #stopped = false;
 
-  constructor(deps: Deps, url: (path: string) => string) {
+  constructor(deps: With<"configCache" | "sealer">, url: (path: string) => string) {
     this.#deps = deps;
     this.#url = url;
   }

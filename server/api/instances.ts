@@ -6,7 +6,7 @@ import { page } from "../../contract/values.ts";
 import { type InstanceList, PROVIDERS, type ProviderName } from "../../sdk/wire.ts";
 import { invalidFields } from "../core/error.ts";
 import { type Instance, instanceRecord } from "../core/instance.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { openConfig } from "../engine/instances/connections.ts";
 import { shownHookUrl } from "../engine/instances/hooks.ts";
 import { createInstance, deleteInstance, requireInstance, updateInstance } from "../engine/instances/instances.ts";
@@ -16,14 +16,16 @@ import { compileCheck, type FieldCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
 
 /** `/v1/admin/instances` and what is under it. */
-export function instanceRoutes(deps: Deps): Route[] {
+export function instanceRoutes(
+  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "publicUrl" | "sealer">,
+): Route[] {
   const checks = new Map(PROVIDERS.map((name) => [name, compileCheck("body", providerConfigs[name])]));
   return [listRoute(deps), createRoute(deps, checks), ...oneInstanceRoutes(deps, checks)];
 }
 
 type Checks = ReadonlyMap<ProviderName, FieldCheck>;
 
-function listRoute(deps: Deps): Route {
+function listRoute(deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">): Route {
   return route({
     method: "GET",
     path: "/v1/admin/instances",
@@ -39,7 +41,10 @@ function listRoute(deps: Deps): Route {
   });
 }
 
-function createRoute(deps: Deps, checks: Checks): Route {
+function createRoute(
+  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "publicUrl" | "sealer">,
+  checks: Checks,
+): Route {
   return route({
     method: "POST",
     path: "/v1/admin/instances",
@@ -53,7 +58,10 @@ function createRoute(deps: Deps, checks: Checks): Route {
   });
 }
 
-function oneInstanceRoutes(deps: Deps, checks: Checks): Route[] {
+function oneInstanceRoutes(
+  deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
+  checks: Checks,
+): Route[] {
   return [
     route({
       method: "GET",
@@ -90,7 +98,10 @@ function oneInstanceRoutes(deps: Deps, checks: Checks): Route[] {
   ];
 }
 
-async function recordOf(deps: Deps, instance: Instance) {
+async function recordOf(
+  deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
+  instance: Instance,
+) {
   const health = await deps.connections.health(deps, instance.id);
   const shown = { health, hookUrl: shownHookUrl(deps, instance) };
   return instanceRecord(instance, openConfig(deps, instance), shown);

@@ -6,13 +6,13 @@ import { page } from "../../contract/values.ts";
 import type { KeyList } from "../../sdk/wire.ts";
 import { keyRecord } from "../core/key.ts";
 import { createKey, type IssuedKey, revokeKey, rotateKey } from "../engine/customers/keys.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { listKeys } from "../store/keys.ts";
 import { pageOfAll } from "./paging.ts";
 import { type ApiResponse, type Route, route } from "./route.ts";
 
 /** `/v1/admin/keys` and what is under it. */
-export function keyRoutes(deps: Deps): Route[] {
+export function keyRoutes(deps: With<"configCache">): Route[] {
   return [
     route({
       method: "POST",

@@ -10,7 +10,7 @@ import { messageRecord } from "../core/message-record.ts";
 import { parseAddress } from "../core/phone.ts";
 import { searchWords } from "../core/search.ts";
 import { requireChat } from "../engine/chats/require-chat.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { beginChanges, type ChangesCursor, listChanges } from "../store/message-changes.ts";
 import { listMessages, listScheduled, type MessageFilter, type ScheduledCursor } from "../store/message-lists.ts";
 import { decodeCursor, encodeCursor, readCursor } from "./cursor.ts";
@@ -18,13 +18,13 @@ import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type ApiRequest, type Route, route } from "./route.ts";
 
-export function messageListRoutes(deps: Deps): Route[] {
+export function messageListRoutes(deps: With<"link" | "threadCache">): Route[] {
   return [listRoute(deps), scheduledRoute(deps)];
 }
 
 type Query = Static<typeof MessagesQuery>;
 
-function listRoute(deps: Deps): Route {
+function listRoute(deps: With<"link" | "threadCache">): Route {
   return route({
     method: "GET",
     path: "/v1/messages",
@@ -54,7 +54,7 @@ function listRoute(deps: Deps): Route {
 
 /** What changed, from `place` on. There is always a cursor: behind the last change the next one will stand. */
 async function feed(
-  deps: Deps,
+  deps: With<"link">,
   call: ApiRequest<unknown, Query>,
   filter: MessageFilter,
   place: ChangesCursor | null,
@@ -96,7 +96,7 @@ function isFeedPlace(value: unknown): value is ChangesCursor {
   return place.in === "messages" && (after === null || typeof after === "string") && isTime(since) && isTime(keptAt);
 }
 
-async function filterOf(deps: Deps, customerId: CustomerId, query: Query): Promise<MessageFilter> {
+async function filterOf(deps: With<"threadCache">, customerId: CustomerId, query: Query): Promise<MessageFilter> {
   const { status, direction, externalMessageId, channel, q, createdAfter, createdBefore } = query;
   return {
     status,
@@ -113,7 +113,7 @@ async function filterOf(deps: Deps, customerId: CustomerId, query: Query): Promi
 }
 
 /** The chat that is meant, in any form that `GET /v1/chats/:id` takes. */
-async function chatIdOf(deps: Deps, customerId: CustomerId, id: string): Promise<ChatId> {
+async function chatIdOf(deps: With<"threadCache">, customerId: CustomerId, id: string): Promise<ChatId> {
   try {
     return (await requireChat(deps, { customerId, id })).id;
   } catch (error) {
@@ -130,7 +130,7 @@ function wordsOf(search: string): string {
   return words;
 }
 
-function scheduledRoute(deps: Deps): Route {
+function scheduledRoute(deps: With<"link">): Route {
   return route({
     method: "GET",
     path: "/v1/messages/scheduled",

@@ -5,7 +5,8 @@ import { SendCarousel, SendMessage, SendQuery } from "../../contract/sending.ts"
 import { messageRecord } from "../core/message-record.ts";
 import { newCarousel, newMessage } from "../core/new-message.ts";
 import type { AvailabilityLookups } from "../engine/contacts/availability.ts";
-import { type Deps, forRequest } from "../engine/deps.ts";
+import { forRequest } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { accept, acceptCarousel } from "../engine/messages/accept.ts";
 import { deleteMessage, retryMessage } from "../engine/messages/actions.ts";
 import { dryRun } from "../engine/messages/dry-run.ts";
@@ -14,7 +15,12 @@ import { cancelSchedule, updateMessage } from "../engine/messages/schedule.ts";
 import { messageListRoutes } from "./message-lists.ts";
 import { ATTACHMENT_BODY_BYTES_MAX, type Route, route } from "./route.ts";
 
-export function messageRoutes(deps: Deps, inquiries: AvailabilityLookups): Route[] {
+export function messageRoutes(
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
+  inquiries: AvailabilityLookups,
+): Route[] {
   return [
     sendRoute(deps, inquiries),
     carouselRoute(deps, inquiries),
@@ -23,7 +29,12 @@ export function messageRoutes(deps: Deps, inquiries: AvailabilityLookups): Route
   ];
 }
 
-function sendRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
+function sendRoute(
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
+  inquiries: AvailabilityLookups,
+): Route {
   return route({
     method: "POST",
     path: "/v1/messages",
@@ -41,7 +52,12 @@ function sendRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
   });
 }
 
-function carouselRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
+function carouselRoute(
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
+  inquiries: AvailabilityLookups,
+): Route {
   return route({
     method: "POST",
     path: "/v1/messages/carousel",
@@ -59,7 +75,7 @@ function carouselRoute(deps: Deps, inquiries: AvailabilityLookups): Route {
   });
 }
 
-function oneMessageRoutes(deps: Deps): Route[] {
+function oneMessageRoutes(deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">): Route[] {
   return [
     route({
       method: "GET",

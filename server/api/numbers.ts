@@ -2,11 +2,11 @@
 
 import type { OwnNumber } from "../../sdk/wire.ts";
 import { ownNumberRecord } from "../core/number.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { type Route, route } from "./route.ts";
 
 /** `GET /v1/numbers`: a plain list, the default number first. */
-export function numberRoutes(deps: Deps): Route[] {
+export function numberRoutes(deps: With<"configCache" | "connections">): Route[] {
   return [
     route({
       method: "GET",

@@ -8,12 +8,13 @@ import { optOutRecord } from "../core/opt-out.ts";
 import { parseAddress } from "../core/phone.ts";
 import { optIn, optOut } from "../engine/contacts/opt-outs.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { findOptOut, listOptOuts, type OptOutCursor } from "../store/opt-outs.ts";
 import { addressParam } from "./address-param.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { type Route, route } from "./route.ts";
 
-export function optOutRoutes(deps: Deps): Route[] {
+export function optOutRoutes(deps: With<"configCache" | "optOutCache">): Route[] {
   return [listRoute(deps), ...oneOptOutRoutes(deps)];
 }
 
@@ -50,7 +51,7 @@ function isPlace(value: unknown): value is OptOutCursor {
   return typeof createdAt === "number" && typeof number === "string" && typeof contact === "string";
 }
 
-function oneOptOutRoutes(deps: Deps): Route[] {
+function oneOptOutRoutes(deps: With<"configCache" | "optOutCache">): Route[] {
   const path = "/v1/opt-outs/:number/:contact";
   return [
     route({
@@ -89,7 +90,7 @@ function oneOptOutRoutes(deps: Deps): Route[] {
 }
 
 /** The two addresses of a path. Throws 404 unless the number is the customer's. Short codes can opt out too. */
-async function pairOf(deps: Deps, customerId: CustomerId, params: { number: string; contact: string }) {
+async function pairOf(deps: With<"configCache">, customerId: CustomerId, params: { number: string; contact: string }) {
   const number = parseAddress(params.number)?.address;
   const owned = (await deps.configCache.numbers(customerId)).find(({ address }) => address === number);
   if (owned === undefined) throw new ApiError("NOT_FOUND", `${params.number} is not a number of this customer.`);

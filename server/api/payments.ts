@@ -8,6 +8,7 @@ import type { PaymentId } from "../core/id.ts";
 import { BOUND_EXPECTED, parseBound } from "../core/instant.ts";
 import { type Payment, paymentRecord } from "../core/payment.ts";
 import { type Deps, forRequest } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import type { IdempotentResult } from "../engine/idempotency.ts";
 import { cancelRequest, requirePayment } from "../engine/payments/end-payments.ts";
 import { requestPayment } from "../engine/payments/request-payment.ts";
@@ -17,11 +18,19 @@ import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 
 /** `/v1/payments` and what is under it. */
-export function paymentRoutes(deps: Deps): Route[] {
+export function paymentRoutes(
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
+): Route[] {
   return [requestRoute(deps), listRoute(deps), ...onePaymentRoutes(deps)];
 }
 
-function requestRoute(deps: Deps): Route {
+function requestRoute(
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
+): Route {
   return route({
     method: "POST",
     path: "/v1/payments/request",
@@ -60,7 +69,7 @@ function listRoute(deps: Deps): Route {
   });
 }
 
-function onePaymentRoutes(deps: Deps): Route[] {
+function onePaymentRoutes(deps: With<"link">): Route[] {
   return [
     route({
       method: "GET",

@@ -17,7 +17,7 @@ import type { CustomerId } from "../core/id.ts";
 import type { Message } from "../core/message.ts";
 import { messageRecord } from "../core/message-record.ts";
 import { parseReaction } from "../core/reaction.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { EngineDeps, With } from "../engine/engine-deps.ts";
 import {
   callFromPhone,
   changePhotoFromPhone,
@@ -33,7 +33,7 @@ import { addressParam } from "./address-param.ts";
 import { type ApiRequest, ATTACHMENT_BODY_BYTES_MAX, type Caller, type Route, route } from "./route.ts";
 
 /** `/v1/sandbox/phones/:number` and what is under it. */
-export function phoneRoutes(deps: Deps): Route[] {
+export function phoneRoutes(deps: EngineDeps): Route[] {
   return [...messageRoutes(deps), ...signRoutes(deps), photoRoute(deps), callRoute(deps), ...settingsRoutes(deps)];
 }
 
@@ -41,7 +41,7 @@ function numberOf({ number }: { readonly number: string }): string {
   return addressParam("number", number);
 }
 
-function messageRoutes(deps: Deps): Route[] {
+function messageRoutes(deps: EngineDeps): Route[] {
   const recordOf = (message: Message): WireMessage => messageRecord(message, deps.link);
   return [
     route({
@@ -90,7 +90,7 @@ function actionOf<Body>({
   return { customerId, number: numberOf(params), idempotencyKey, body };
 }
 
-function signRoutes(deps: Deps): Route[] {
+function signRoutes(deps: EngineDeps): Route[] {
   return [
     route({
       method: "POST",
@@ -122,7 +122,7 @@ function signRoutes(deps: Deps): Route[] {
   ];
 }
 
-function photoRoute(deps: Deps): Route {
+function photoRoute(deps: With<"configCache" | "providers">): Route {
   return route({
     method: "POST",
     path: "/v1/sandbox/phones/:number/group-photo",
@@ -135,7 +135,7 @@ function photoRoute(deps: Deps): Route {
   });
 }
 
-function callRoute(deps: Deps): Route {
+function callRoute(deps: With<"configCache" | "providers">): Route {
   return route({
     method: "POST",
     path: "/v1/sandbox/phones/:number/calls",
@@ -148,7 +148,7 @@ function callRoute(deps: Deps): Route {
   });
 }
 
-function settingsRoutes(deps: Deps): Route[] {
+function settingsRoutes(deps: With<"configCache" | "providers">): Route[] {
   return [
     route({
       method: "GET",

@@ -4,12 +4,12 @@ import { SetQuietHours } from "../../contract/customers.ts";
 import type { QuietHours } from "../../sdk/wire.ts";
 import type { CustomerId } from "../core/id.ts";
 import { quietHoursOf } from "../core/quiet-hours.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { findQuietHours, setQuietHours } from "../engine/routing/quiet-hours.ts";
 import { type Route, route } from "./route.ts";
 
 /** `/v1/admin/customers/:id/quiet-hours`. Without any, `data` is null. */
-export function quietHoursRoutes(deps: Deps): Route[] {
+export function quietHoursRoutes(deps: With<"configCache" | "messageCache">): Route[] {
   const path = "/v1/admin/customers/:id/quiet-hours";
   return [
     route({

@@ -5,11 +5,12 @@ import { IdempotentRequest } from "../../contract/values.ts";
 import type { Reacted } from "../../sdk/wire.ts";
 import { invalidField } from "../core/error.ts";
 import { messageRecord } from "../core/message-record.ts";
-import { type Deps, forRequest } from "../engine/deps.ts";
+import { forRequest } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { editMessage, reactTo, unsendMessage } from "../engine/messages/actions.ts";
 import { type Route, route } from "./route.ts";
 
-export function revisionRoutes(deps: Deps): Route[] {
+export function revisionRoutes(deps: With<"link" | "messageCache" | "providers" | "threadCache">): Route[] {
   return [
     route({
       method: "PUT",

@@ -6,7 +6,7 @@ import { ApiError } from "../core/error.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
 import { type ApiKey, isUsable } from "../core/key.ts";
-import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { findEvent, listEvents, newestPosition, type PositionedEvent } from "../store/events.ts";
 import { closeAfter, type OpenResponses } from "./open-responses.ts";
 import type { ApiResponse } from "./route.ts";
@@ -76,7 +76,7 @@ interface Hub {
 
 /** All open streams of this process. */
 export class Streams {
-  readonly #deps: Deps;
+  readonly #deps: With<"configCache" | "eventNotifier">;
   readonly #lasting: OpenResponses;
   readonly #hubs = new Map<CustomerId, Hub>();
   readonly #open = new Set<Stream>();
@@ -84,7 +84,7 @@ export class Streams {
   readonly #permits = new FairSemaphore({ permitsMax: STREAMS_MAX, shareOfFree: SHARE_OF_FREE });
   #stopTimers: (() => void)[] = [];
 
-  constructor(deps: Deps, lasting: OpenResponses) {
+  constructor(deps: With<"configCache" | "eventNotifier">, lasting: OpenResponses) {
     this.#deps = deps;
     this.#lasting = lasting;
   }

@@ -5,6 +5,7 @@ import { ApiError, invalidField } from "../core/error.ts";
 import { FairSemaphore } from "../core/fair-semaphore.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { requireSandbox } from "../engine/sandbox/sandbox.ts";
 import { type EventFilter, findEvent, newestPosition, type PositionedEvent, pageOfEvents } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
@@ -18,7 +19,7 @@ const WAITS_MAX = 1_000;
 const SHARE_OF_FREE = 4;
 const FULL_RETRY_AFTER_SECONDS = 1;
 
-export function waitRoutes(deps: Deps, lasting: OpenResponses): Route[] {
+export function waitRoutes(deps: With<"configCache" | "eventNotifier">, lasting: OpenResponses): Route[] {
   const permits = new FairSemaphore({ permitsMax: WAITS_MAX, shareOfFree: SHARE_OF_FREE });
   return [
     route({
@@ -67,7 +68,7 @@ interface Wanted {
 
 /** The first event that matches; null when there was none until the patience was over. */
 async function firstEvent(
-  deps: Deps,
+  deps: With<"eventNotifier">,
   db: Store["db"],
   wanted: Wanted,
   patience: LongPoll,

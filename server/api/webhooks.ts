@@ -8,6 +8,7 @@ import { invalidField } from "../core/error.ts";
 import type { CustomerId, DeliveryId } from "../core/id.ts";
 import { type Endpoint, webhookRecord } from "../core/webhook.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import type { IdempotentResult } from "../engine/idempotency.ts";
 import {
   type Configured,
@@ -30,7 +31,7 @@ import { type ApiResponse, type Route, route } from "./route.ts";
 const TEST_MS_MAX = 5_000;
 
 /** `/v1/webhooks` and what is under it, but for deliveries. */
-export function webhookRoutes(deps: Deps, lasting: OpenResponses): Route[] {
+export function webhookRoutes(deps: With<"attempted" | "receiverCache" | "sealer">, lasting: OpenResponses): Route[] {
   return [
     ...configurationRoutes(deps),
     ...endpointsRoutes(deps),
@@ -41,7 +42,7 @@ export function webhookRoutes(deps: Deps, lasting: OpenResponses): Route[] {
   ];
 }
 
-function configurationRoutes(deps: Deps): Route[] {
+function configurationRoutes(deps: With<"receiverCache" | "sealer">): Route[] {
   return [
     route({
       method: "PUT",
@@ -73,7 +74,7 @@ function configurationRoutes(deps: Deps): Route[] {
   ];
 }
 
-function endpointsRoutes(deps: Deps): Route[] {
+function endpointsRoutes(deps: With<"sealer">): Route[] {
   return [
     route({
       method: "POST",
@@ -98,7 +99,7 @@ function endpointsRoutes(deps: Deps): Route[] {
   ];
 }
 
-function oneEndpointRoutes(deps: Deps): Route[] {
+function oneEndpointRoutes(deps: With<"receiverCache" | "sealer">): Route[] {
   return [
     route({
       method: "GET",
@@ -136,7 +137,7 @@ function targetOf(params: { id?: string }): { target: EndpointRef; path: string 
   return id === undefined ? { target: null, path: "/v1/webhooks" } : { target: id, path: `/v1/webhooks/${id}` };
 }
 
-function secretRoutes(deps: Deps): Route[] {
+function secretRoutes(deps: With<"sealer">): Route[] {
   return WAYS.map((way) =>
     route({
       method: "POST",
@@ -156,7 +157,7 @@ function secretRoutes(deps: Deps): Route[] {
   );
 }
 
-function testRoutes(deps: Deps, lasting: OpenResponses): Route[] {
+function testRoutes(deps: With<"attempted">, lasting: OpenResponses): Route[] {
   return WAYS.map((way) =>
     route({
       method: "POST",
@@ -176,7 +177,12 @@ function testRoutes(deps: Deps, lasting: OpenResponses): Route[] {
 }
 
 /** The delivery once its first attempt has ended, or as it is when the patience is over. */
-async function firstAttempt(deps: Deps, customerId: CustomerId, id: DeliveryId, patience: LongPoll): Promise<Delivery> {
+async function firstAttempt(
+  deps: With<"attempted">,
+  customerId: CustomerId,
+  id: DeliveryId,
+  patience: LongPoll,
+): Promise<Delivery> {
   const stopListening = deps.attempted.listen(id, () => patience.wake());
   try {
     for (;;) {

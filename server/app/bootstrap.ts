@@ -7,6 +7,7 @@ import { type ApiKey, hashKey, newKey } from "../core/key.ts";
 import { newCustomer } from "../engine/customers/create-customer.ts";
 import { keyFor, permissionsOf } from "../engine/customers/keys.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { nullIfUnreadable } from "../engine/quarantine.ts";
 import { listInboxes } from "../store/inboxes.ts";
 import { findKey, findKeyByHash } from "../store/keys.ts";
@@ -37,7 +38,7 @@ export interface StartReport {
  * the database that cannot be used.
  */
 export async function bootstrap(
-  deps: Deps,
+  deps: With<"configCache" | "sealer">,
   config: Config,
   keyFingerprint: string,
   generate: (name: keyof GeneratedKeys) => string = () => newKey(deps.random),
@@ -73,7 +74,7 @@ export async function bootstrap(
   };
 }
 
-async function makeFirst(deps: Deps, keyFingerprint: string): Promise<CustomerId> {
+async function makeFirst(deps: With<"sealer">, keyFingerprint: string): Promise<CustomerId> {
   const { newId, clock, store } = deps;
   const { customer, unit } = newCustomer(deps, { name: "First customer" });
   const createdAt = clock.now();

@@ -3,6 +3,7 @@
 import type { Health } from "../../sdk/wire.ts";
 import type { HealthOptions } from "../api/health.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import type { Metrics } from "../metrics.ts";
 import { countQuarantined } from "../store/quarantine.ts";
 import { findSetting } from "../store/settings.ts";
@@ -13,7 +14,7 @@ export type ServiceState = "starting" | "ready" | "closing";
 
 /** What health is read from. */
 interface HealthParts extends Pick<HealthOptions, "authenticate"> {
-  deps: Deps;
+  deps: With<"configCache" | "providers" | "publicUrl">;
   metrics: Metrics;
   state: () => ServiceState;
 }
@@ -40,7 +41,7 @@ export function createHealth({ deps, metrics, authenticate, state }: HealthParts
   };
 }
 
-async function check(deps: Deps): Promise<Health["checks"]> {
+async function check(deps: With<"configCache" | "providers">): Promise<Health["checks"]> {
   const checks: Health["checks"] = { database: await checkDatabase(deps), rows: await checkRows(deps) };
   for (const instance of await deps.configCache.instances()) {
     const health = await deps.providers.get(instance.id)?.health();

@@ -4,6 +4,7 @@ import { ConfigError } from "../config.ts";
 import type { CustomerId } from "../core/id.ts";
 import { LINK_KEY_BYTES } from "../core/link.ts";
 import type { Deps } from "../engine/deps.ts";
+import type { With } from "../engine/engine-deps.ts";
 import { LINK_KEY } from "../engine/links.ts";
 import { CLOCK_SHIFT, SHIFT_MS_MAX } from "../engine/sandbox/clock.ts";
 import { settingSecretPlace } from "../engine/secret-places.ts";
@@ -63,7 +64,7 @@ export async function checkSettings(deps: Deps): Promise<void> {
   }
 }
 
-function openLinkKey({ sealer }: Deps, value: string): string | null {
+function openLinkKey({ sealer }: With<"sealer">, value: string): string | null {
   try {
     const key = Buffer.from(sealer.open(value, settingSecretPlace(LINK_KEY)), "base64");
     return key.length === LINK_KEY_BYTES ? null : `it has ${key.length} bytes and not ${LINK_KEY_BYTES}`;

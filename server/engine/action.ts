@@ -5,6 +5,7 @@ import type { CustomerId, InstanceId } from "../core/id.ts";
 import type { Actions } from "../providers/provider.ts";
 import { commitInTime } from "./commit.ts";
 import type { Deps } from "./deps.ts";
+import type { With } from "./engine-deps.ts";
 
 /** A provider has this long for a command, in real milliseconds: a caller waits for the answer. */
 const ACTION_MS_MAX = 20_000;
@@ -20,7 +21,7 @@ type ActionCall<Name extends keyof Actions, Answer> = (
  * command, 503 where the instance is not running, 502 `PROVIDER_ERROR` for what it throws, 504 `PROVIDER_TIMEOUT` after 20 s.
  */
 export async function runAction<Name extends keyof Actions, Answer>(
-  deps: Deps,
+  deps: With<"providers">,
   instanceId: InstanceId,
   name: Name,
   ask: ActionCall<Name, Answer>,

@@ -7,12 +7,16 @@ import { receiveCall } from "./chats/calls.ts";
 import { receiveGroup } from "./chats/groups.ts";
 import { receiveTyping } from "./chats/typing.ts";
 import { receiveOptOut } from "./contacts/opt-outs.ts";
-import type { Deps } from "./deps.ts";
+import type { EngineDeps } from "./engine-deps.ts";
 import { receiveReceipt } from "./messages/receipts.ts";
 import { receiveAudioKept, receiveMessage, receiveReaction, receiveRevision } from "./messages/receive.ts";
 
 type SignalOf<Kind extends Signal["kind"]> = Extract<Signal, { kind: Kind }>;
-type SignalHandler<Heard extends Signal> = (deps: Deps, instanceId: InstanceId, signal: Heard) => Promise<unknown>;
+type SignalHandler<Received extends Signal> = (
+  deps: EngineDeps,
+  instanceId: InstanceId,
+  signal: Received,
+) => Promise<unknown>;
 
 const HANDLERS: { readonly [Kind in Signal["kind"]]: SignalHandler<SignalOf<Kind>> } = {
   receipt: receiveReceipt,
@@ -30,7 +34,7 @@ const HANDLERS: { readonly [Kind in Signal["kind"]]: SignalHandler<SignalOf<Kind
  * Applies a signal of an instance; resolves when what came of it is on disk. Texts that no store could keep are made
  * storable: what a peer tells is not refused for its spelling. What throws has to be told again.
  */
-export async function apply(deps: Deps, instanceId: InstanceId, signal: Signal): Promise<Applied> {
+export async function apply(deps: EngineDeps, instanceId: InstanceId, signal: Signal): Promise<Applied> {
   // The table pairs each kind with a handler of that kind.
   const handler = HANDLERS[signal.kind] as SignalHandler<Signal>;
   return (await handler(deps, instanceId, storable(signal))) === "unknown" ? "unknown" : "applied";

@@ -9,8 +9,8 @@ const DECISIONS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 const FULL_RETRY_AFTER_SECONDS = 10;
 
-/** What a commit needs of the context. */
-type Committing = Pick<Deps, "store" | "wake" | "eventNotifier" | "threadCache">;
+/** The dependencies of a commit. */
+type Committing = Pick<Deps, "store" | "wake" | "generation">;
 
 /** A unit to commit and what it comes to; without a unit there is nothing to change. */
 export interface Decision<Value> {
@@ -32,16 +32,16 @@ export async function decide<Value>(
   decision: () => Decision<Value> | Promise<Decision<Value>>,
 ): Promise<Decided<Value>> {
   for (let round = 0; round < DECISIONS_MAX; round += 1) {
-    const before = deps.threadCache.generation;
+    const before = deps.generation();
     const { unit, value, generation = before } = await decision();
     if (unit === null) return { taken: false, value };
     // A reset has deleted, or is about to delete, what it may go by; from here on it is in the store's own order.
-    if (generation !== deps.threadCache.generation) continue;
+    if (generation !== deps.generation()) continue;
     const answer = await commitUnit(deps.store, unit);
     if (answer.result === "duplicate") return { taken: true };
     if (answer.result === "conflict") continue;
     deps.wake.deliveries(answer.lanes);
-    deps.eventNotifier.notify(unit);
+    deps.wake.events(unit);
     return { taken: false, value };
   }
   throw new ApiError("SERVICE_UNAVAILABLE", "The record is being changed by many at once; try again.", {

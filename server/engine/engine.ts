@@ -1,4 +1,4 @@
-/** The engine as one thing: its context, its loops and its providers, started and stopped in order. */
+/** Makes the engine's dependencies, and starts and stops its loops and providers in order. */
 
 import type { Clock, ClockShift } from "../clock.ts";
 import type { LinkBuilder } from "../core/attachment.ts";
@@ -8,12 +8,14 @@ import type { FileFetcher } from "../outgoing/fetch.ts";
 import { createProvider } from "../providers/registry.ts";
 import type { Sealer } from "../secrets.ts";
 import type { ClaimedDelivery, Store } from "../store/store.ts";
-import { TypingIndicators } from "./chats/show-typing.ts";
-import { ThreadCache } from "./chats/threads.ts";
-import { TypingContacts } from "./chats/typing.ts";
+import { apply } from "./apply.ts";
+import { ThreadCache } from "./chats/thread-cache.ts";
+import { TypingContacts } from "./chats/typing-contacts.ts";
+import { TypingIndicators } from "./chats/typing-indicators.ts";
 import { ConfigCache } from "./config-cache.ts";
-import { OptOutCache } from "./contacts/opt-outs.ts";
-import type { Deps, EngineSettings } from "./deps.ts";
+import { OptOutCache } from "./contacts/opt-out-cache.ts";
+import type { EngineSettings } from "./deps.ts";
+import type { EngineDeps } from "./engine-deps.ts";
 import { EventNotifier } from "./event-notifier.ts";
 import { Connections } from "./instances/connections.ts";
 import type { Lanes } from "./lanes.ts";
@@ -27,7 +29,7 @@ import { AttemptFeed } from "./webhooks/attempt-feed.ts";
 import { createDeliver, type WebhookSender } from "./webhooks/deliver.ts";
 import { ReceiverCache } from "./webhooks/receiver-cache.ts";
 
-/** What an engine is made of. */
+/** The parts of an engine that the composition gives. */
 export interface EngineParts {
   store: Store;
   clock: Clock;
@@ -40,31 +42,36 @@ export interface EngineParts {
   publicUrl: () => string;
   link: LinkBuilder;
   fetcher: FileFetcher;
-  leaveSandbox: Deps["leaveSandbox"];
+  leaveSandbox: EngineDeps["leaveSandbox"];
   /** Makes the providers of instances: the registry, unless something else is wanted. */
   createProvider?: typeof createProvider;
 }
 
-/** The engine of one process. `context` is what its verbs are called with, before and after `start`. */
+/** The engine of one process. `deps` are the dependencies of its verbs, before `start` as well. */
 export class Engine {
-  readonly deps: Deps;
+  readonly deps: EngineDeps;
   readonly #sweep: Sweep;
   #dispatch: Dispatch | null = null;
   #deliver: Lanes<ClaimedDelivery> | null = null;
 
   constructor(parts: EngineParts) {
-    const connections = new Connections(parts.createProvider ?? createProvider);
+    const connections = new Connections(parts.createProvider ?? createProvider, (instanceId, signal) =>
+      apply(this.deps, instanceId, signal),
+    );
+    const threadCache = new ThreadCache();
+    const eventNotifier = new EventNotifier();
     const newId: NewId = createIdSource(() => parts.clock.real(), parts.random);
     this.deps = {
       ...parts,
       newId,
       configCache: new ConfigCache(parts.store.db),
       messageCache: new MessageCache(),
-      threadCache: new ThreadCache(),
+      threadCache,
+      generation: () => threadCache.generation,
       typingContacts: new TypingContacts(),
       typingIndicators: new TypingIndicators(),
       optOutCache: new OptOutCache(parts.store.db),
-      eventNotifier: new EventNotifier(),
+      eventNotifier,
       attempted: new AttemptFeed(),
       links: new Links(),
       serial: new SerialQueue(),
@@ -74,6 +81,7 @@ export class Engine {
       wake: {
         messages: (lanes, pair) => this.#dispatch?.wake(lanes, pair),
         deliveries: (lanes) => this.#deliver?.wake(lanes),
+        events: (transaction) => eventNotifier.notify(transaction),
         pausedLanes: () => this.#dispatch?.pausedLanes.wake(),
         chores: () => {
           this.#sweep.wake();

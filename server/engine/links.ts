@@ -2,12 +2,16 @@
 
 import type { AttachmentId, InstanceId } from "../core/id.ts";
 import { isHookOf, isLinkOver, LINK_KEY_BYTES, openLink, signHook, signLink } from "../core/link.ts";
+import type { Sealer } from "../secrets.ts";
 import { findSetting } from "../store/settings.ts";
 import type { Deps } from "./deps.ts";
 import { settingSecretPlace } from "./secret-places.ts";
 
 /** Name in the settings table. */
 export const LINK_KEY = "link-key";
+
+/** Path of all hooks on this server. */
+export const HOOKS_PATH = "/hooks/";
 
 /** Signs and opens tokens. Usable once it was given its key: `load`, at each start. */
 export class Links {
@@ -24,7 +28,7 @@ export class Links {
   }
 
   /** Takes the key from the store, made at the first start. It outlives a change of the key that seals it. */
-  async load({ store, sealer, random }: Pick<Deps, "store" | "sealer" | "random">): Promise<void> {
+  async load({ store, sealer, random }: Pick<Deps, "store" | "random"> & { sealer: Sealer }): Promise<void> {
     const sealed = await findSetting(store.db, LINK_KEY);
     const place = settingSecretPlace(LINK_KEY);
     if (sealed !== null) {
@@ -66,4 +70,9 @@ export class Links {
 /** Makes the addresses of tokens under `base()`; none for a token whose time is over at the real time of `clock`. */
 export function linkUnder(base: () => string, { clock }: Pick<Deps, "clock">): (token: string) => string | null {
   return (token) => (isLinkOver(token, clock.real()) ? null : `${base()}/v1/attachments/${token}`);
+}
+
+/** The whole address of an instance's hook. */
+export function hookUrl({ links, publicUrl }: { links: Links; publicUrl: () => string }, id: InstanceId): string {
+  return `${publicUrl()}${HOOKS_PATH}${id}/${links.hookToken(id)}`;
 }

@@ -4,6 +4,7 @@ import { listQuarantined } from "../store/quarantine.ts";
 import { type QuarantinedRow, RowUnreadable } from "../store/rows.ts";
 import type { RowKey } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
+import type { With } from "./engine-deps.ts";
 
 /** Rows looked at again in one commit. */
 const RECHECKED_AT_ONCE = 200;
@@ -27,11 +28,11 @@ export async function nullIfUnreadable<Value>(
 
 /** Looks after the quarantine: the log names each row that is in it, once, and rows that were mended go back. */
 export class QuarantineMonitor {
-  readonly #deps: Deps;
+  readonly #deps: With<"configCache">;
   /** Rows that were told of, by table and id. */
   #told = new Set<string>();
 
-  constructor(deps: Deps) {
+  constructor(deps: With<"configCache">) {
     this.#deps = deps;
   }
 

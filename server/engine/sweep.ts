@@ -7,6 +7,7 @@ import { listAwaitingErasure } from "../store/messages.ts";
 import { type Operation, StoreFull } from "../store/store.ts";
 import { eraseContacts } from "./contacts/erase.ts";
 import type { Deps } from "./deps.ts";
+import type { With } from "./engine-deps.ts";
 import { expirePayments } from "./payments/end-payments.ts";
 import { QuarantineMonitor } from "./quarantine.ts";
 
@@ -50,7 +51,7 @@ export class Sweep {
   readonly #chores: readonly Chore[];
   #stopped = false;
 
-  constructor(deps: Deps) {
+  constructor(deps: With<"configCache">) {
     this.#deps = deps;
     const quarantine = new QuarantineMonitor(deps);
     const recheck = async () => {

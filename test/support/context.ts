@@ -11,12 +11,14 @@ import type { CustomerNumber } from "../../server/core/number.ts";
 import { RETRY_SCHEDULE_MS } from "../../server/core/retry.ts";
 import { SerialQueue } from "../../server/core/serial-queue.ts";
 import { newSigningSecret } from "../../server/core/signature.ts";
-import { TypingIndicators } from "../../server/engine/chats/show-typing.ts";
-import { ThreadCache } from "../../server/engine/chats/threads.ts";
-import { TypingContacts } from "../../server/engine/chats/typing.ts";
+import { apply } from "../../server/engine/apply.ts";
+import { ThreadCache } from "../../server/engine/chats/thread-cache.ts";
+import { TypingContacts } from "../../server/engine/chats/typing-contacts.ts";
+import { TypingIndicators } from "../../server/engine/chats/typing-indicators.ts";
 import { ConfigCache } from "../../server/engine/config-cache.ts";
-import { OptOutCache } from "../../server/engine/contacts/opt-outs.ts";
-import type { Deps, EngineSettings } from "../../server/engine/deps.ts";
+import { OptOutCache } from "../../server/engine/contacts/opt-out-cache.ts";
+import type { EngineSettings } from "../../server/engine/deps.ts";
+import type { EngineDeps } from "../../server/engine/engine-deps.ts";
 import { EventNotifier } from "../../server/engine/event-notifier.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
 import { Links } from "../../server/engine/links.ts";
@@ -56,7 +58,7 @@ export interface Observed {
 
 /** A context and what was put into it. Nothing runs in it: waking a loop only adds its lanes to `woken`. */
 export interface TestContext extends Tenant {
-  deps: Deps;
+  deps: EngineDeps;
   clock: SimulatedClock;
   instance: Instance;
   /** Add an instance's provider here; it is `context.providers`. */
@@ -73,7 +75,7 @@ export interface TestContext extends Tenant {
 export interface TestContextOptions {
   settings?: Partial<EngineSettings>;
   /** Parts put in place of the ordinary ones. */
-  deps?: Partial<Deps>;
+  deps?: Partial<EngineDeps>;
   path?: string;
   /** Puts something between the store and its database. */
   through?: (ports: Ports) => Ports;
@@ -133,7 +135,9 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     outOf: [],
     faults: [],
   };
-  const deps: Deps = {
+  const threadCache = new ThreadCache();
+  const eventNotifier = new EventNotifier();
+  const deps: EngineDeps = {
     store,
     clock,
     shift: clock.ahead,
@@ -144,11 +148,12 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     settings: { ...TEST_SETTINGS, ...options.settings },
     configCache: new ConfigCache(store.db),
     messageCache: new MessageCache(),
-    threadCache: new ThreadCache(),
+    threadCache,
+    generation: () => threadCache.generation,
     typingContacts: new TypingContacts(),
     typingIndicators: new TypingIndicators(),
     optOutCache: new OptOutCache(store.db),
-    eventNotifier: new EventNotifier(),
+    eventNotifier,
     attempted: new AttemptFeed(),
     links: new Links(Buffer.alloc(LINK_KEY_BYTES, 9)),
     fetcher: NO_FETCHER,
@@ -156,13 +161,14 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
     receiverCache: new ReceiverCache(),
     publicUrl: () => "http://127.0.0.1:8080",
     link: (token) => `http://127.0.0.1:8080/v1/attachments/${token}`,
-    connections: new Connections(createProvider, providers),
+    connections: new Connections(createProvider, (id, signal) => apply(deps, id, signal), providers),
     providers,
     leaveSandbox: async () => {},
     observer: observerOf(observed),
     wake: {
       messages: (lanes) => void woken.messages.push(...lanes),
       deliveries: (lanes) => void woken.deliveries.push(...lanes),
+      events: (transaction) => eventNotifier.notify(transaction),
       pausedLanes: () => {},
       chores: () => {},
     },
@@ -189,7 +195,7 @@ export async function testContext(options: TestContextOptions = {}): Promise<Tes
 }
 
 /** Commits a unit of records that a test lays out; throws unless it was taken in. */
-export async function commitAll(deps: Pick<Deps, "store">, unit: Transaction): Promise<void> {
+export async function commitAll(deps: Pick<EngineDeps, "store">, unit: Transaction): Promise<void> {
   const { result } = await deps.store.commit(unit);
   if (result !== "ok") throw new Error(`the test's own records were refused: ${result}`);
 }
@@ -220,7 +226,7 @@ export function testKey(
 }
 
 async function insertTenant(
-  deps: Deps,
+  deps: EngineDeps,
   { name, instance, address }: { name: string; instance: Instance; address: string },
 ): Promise<Tenant> {
   const { newId, random, clock, sealer } = deps;

@@ -69,6 +69,7 @@ export async function deliverStage(t: NodeTest, { settings = {}, chance = () => 
       chance,
       wake: {
         messages: () => {},
+        events: () => {},
         pausedLanes: () => {},
         chores: () => {},
         deliveries: (names) => {

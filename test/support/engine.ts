@@ -10,8 +10,9 @@ import type { Message } from "../../server/core/message.ts";
 import { newMessage } from "../../server/core/new-message.ts";
 import { SerialQueue } from "../../server/core/serial-queue.ts";
 import { apply } from "../../server/engine/apply.ts";
-import { OptOutCache } from "../../server/engine/contacts/opt-outs.ts";
-import type { Deps, EngineSettings } from "../../server/engine/deps.ts";
+import { OptOutCache } from "../../server/engine/contacts/opt-out-cache.ts";
+import type { EngineSettings } from "../../server/engine/deps.ts";
+import type { EngineDeps } from "../../server/engine/engine-deps.ts";
 import { Connections } from "../../server/engine/instances/connections.ts";
 import { accept } from "../../server/engine/messages/accept.ts";
 import { Dispatch } from "../../server/engine/messages/dispatch.ts";
@@ -49,7 +50,7 @@ export function seeded(seed: number): (limit: number) => number {
 
 /** One process: what it did is on disk, what it holds in memory dies with it. */
 export class Life {
-  readonly deps: Deps;
+  readonly deps: EngineDeps;
   readonly dispatch: Dispatch;
   /** Writes so far: commits and claims. */
   writes = 0;
@@ -69,10 +70,11 @@ export class Life {
       messageCache: new MessageCache(),
       optOutCache: new OptOutCache(made.deps.store.db),
       serial: new SerialQueue(),
-      connections: new Connections(create, made.providers),
+      connections: new Connections(create, (id, signal) => apply(this.deps, id, signal), made.providers),
       wake: {
         messages: (lanes, pair) => this.dispatch.wake(lanes, pair),
         deliveries: (lanes) => void made.woken.deliveries.push(...lanes),
+        events: made.deps.wake.events,
         pausedLanes: () => this.dispatch.pausedLanes.wake(),
         chores: () => {},
       },
@@ -246,7 +248,7 @@ async function checkReasons({ db }: Store): Promise<void> {
 export interface StageOptions {
   settings?: Partial<EngineSettings>;
   /** Parts of the context put in place of the ordinary ones. */
-  deps?: Partial<Deps>;
+  deps?: Partial<EngineDeps>;
   provider?: ScriptedProvider;
   /** Makes the providers of instances that a test connects. */
   create?: typeof createProvider;
@@ -254,7 +256,7 @@ export interface StageOptions {
   faults?: string[];
 }
 
-async function sendTo(deps: Deps, made: TestContext, more: Partial<SendMessage>): Promise<MessageId> {
+async function sendTo(deps: EngineDeps, made: TestContext, more: Partial<SendMessage>): Promise<MessageId> {
   const correlationId = `cor_${"0".repeat(32)}`;
   const requester = { customerId: made.customer.id, keyId: made.apiKey.id, correlationId };
   const message = newMessage(requester, { to: "+15550100001", content: { text: "Hello" }, ...more });

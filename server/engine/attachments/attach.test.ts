@@ -10,7 +10,7 @@ import type { Message } from "../../core/message.ts";
 import { NEW_MESSAGE } from "../../core/message.ts";
 import type { FetchResult, FileFetcher } from "../../outgoing/fetch.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 import { LINK_KEY, Links, linkUnder } from "../links.ts";
 import { attach, keepInbound } from "./attach.ts";
 import { findDownload, readDownload } from "./download.ts";
@@ -220,7 +220,7 @@ const INBOUND: InboundAttachment = {
   data: null,
 };
 
-async function kept(made: { deps: Deps } & TestContext, more: Partial<InboundAttachment>) {
+async function kept(made: { deps: EngineDeps } & TestContext, more: Partial<InboundAttachment>) {
   const { deps, customer, instance } = made;
   const owner = { customerId: customer.id, messageId: deps.newId("msg"), instanceId: instance.id };
   const { attachments, operations } = keepInbound(deps, owner, [{ ...INBOUND, ...more }]);

@@ -8,7 +8,7 @@ import type { CustomerId, InstanceId, MessageId } from "../../core/id.ts";
 import { checkMedia, filenameOf, isAudio, mimeTypeOf, notAudio, refuseType, typeOfReceived } from "../../core/media.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 
 /** Details of one refusal. */
 const DETAILS_MAX = 100;
@@ -25,8 +25,7 @@ export interface PreparedAttachments {
   operations: Operation[];
 }
 
-/** What taking files in needs of the context. */
-type Attaching = Pick<Deps, "clock" | "newId" | "settings" | "links">;
+type Attaching = Pick<EngineDeps, "clock" | "newId" | "settings" | "links">;
 
 /**
  * Takes in the files of a request to send: bytes are kept, addresses are fetched from at the hand-over. Throws a 400

@@ -5,10 +5,10 @@ import { ApiError } from "../../core/error.ts";
 import { typeOfReceived } from "../../core/media.ts";
 import { type ContentHead, findContentHead, readContent } from "../../store/contents.ts";
 import { runAction } from "../action.ts";
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 
 /** The file that a token opens. Throws 404 `NOT_FOUND`, the same for every reason. */
-export async function findDownload(deps: Deps, token: string): Promise<ContentHead> {
+export async function findDownload(deps: With<"links">, token: string): Promise<ContentHead> {
   const id = deps.links.open(token, deps.clock.real());
   const head = id === null ? null : await findContentHead(deps.store.db, id);
   if (head === null || (!head.isHere && head.reference === null)) throw gone();
@@ -19,13 +19,16 @@ export async function findDownload(deps: Deps, token: string): Promise<ContentHe
  * The bytes of a file and its type by them. What its provider has is fetched each time and not kept. Throws 404 where
  * nobody has it any more, 502, 503 or 504 where its provider cannot be asked.
  */
-export async function readDownload(deps: Deps, head: ContentHead): Promise<{ bytes: Uint8Array; mimeType: string }> {
+export async function readDownload(
+  deps: With<"providers">,
+  head: ContentHead,
+): Promise<{ bytes: Uint8Array; mimeType: string }> {
   const bytes = head.isHere ? await readContent(deps.store.db, head.id) : await fetchFrom(deps, head);
   if (bytes === null) throw gone();
   return { bytes, mimeType: typeOfReceived(bytes, head.mimeType) };
 }
 
-async function fetchFrom(deps: Deps, { instanceId, reference }: ContentHead): Promise<Uint8Array | null> {
+async function fetchFrom(deps: With<"providers">, { instanceId, reference }: ContentHead): Promise<Uint8Array | null> {
   if (instanceId === null || reference === null) return null;
   const bytes = await runAction(deps, instanceId, "fetch", (fetch, abort) => fetch(reference, abort)).catch(
     (error: unknown) => {

@@ -7,7 +7,7 @@ import { checkMedia, defaultFilename, filenameOfUrl, isAudio, isImage, notAudio 
 import type { Message } from "../../core/message.ts";
 import type { OutboundAttachment } from "../../providers/provider.ts";
 import { findContentHead, readContent } from "../../store/contents.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps, With } from "../engine-deps.ts";
 
 /** All files of a message are gathered within this time, in real milliseconds: less than the lease of the message. */
 const GATHER_MS_MAX = 35_000;
@@ -36,7 +36,11 @@ interface FilePart {
 }
 
 /** Gathers the files of a message, media first, one after the other, within 35 s. `abort` calls it off: deferred. */
-export async function gatherAttachments(deps: Deps, message: Message, abort: AbortSignal): Promise<GatheredFiles> {
+export async function gatherAttachments(
+  deps: With<"fetcher" | "link">,
+  message: Message,
+  abort: AbortSignal,
+): Promise<GatheredFiles> {
   const gathering = new AbortController();
   let isLate = false;
   const stop = () => gathering.abort();
@@ -56,7 +60,7 @@ export async function gatherAttachments(deps: Deps, message: Message, abort: Abo
   }
 }
 
-function partsOf({ link }: Pick<Deps, "link">, { mediaUrls, attachments }: Message): FilePart[] {
+function partsOf({ link }: Pick<EngineDeps, "link">, { mediaUrls, attachments }: Message): FilePart[] {
   const media = mediaUrls.map((url, index): FilePart => {
     const path = `content.mediaUrls[${index}]`;
     const none = { id: null, mimeType: null, filename: null };
@@ -74,7 +78,7 @@ function partsOf({ link }: Pick<Deps, "link">, { mediaUrls, attachments }: Messa
 type FetchedPart = { bytes: Uint8Array; release: Release } | { refused: string } | { deferred: string };
 
 async function gather(
-  deps: Deps,
+  deps: With<"fetcher">,
   owner: CustomerId,
   parts: readonly FilePart[],
   abort: AbortSignal,
@@ -106,7 +110,7 @@ async function gather(
 }
 
 function getPart(
-  deps: Deps,
+  deps: With<"fetcher">,
   owner: CustomerId,
   part: FilePart,
   left: number,
@@ -118,7 +122,11 @@ function getPart(
   return deps.fetcher.fetch(part.url, { owner, bytesMax: left, tooLarge, abort });
 }
 
-async function readKept({ store, fetcher }: Deps, owner: CustomerId, id: AttachmentId | null): Promise<FetchedPart> {
+async function readKept(
+  { store, fetcher }: With<"fetcher">,
+  owner: CustomerId,
+  id: AttachmentId | null,
+): Promise<FetchedPart> {
   const head = id === null ? null : await findContentHead(store.db, id);
   if (head === null || !head.isHere) return { refused: "is no longer kept here" };
   const release = fetcher.hold(owner, head.totalBytes ?? 0);

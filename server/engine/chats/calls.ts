@@ -9,12 +9,17 @@ import type { Operation } from "../../store/store.ts";
 import { acknowledgementOf } from "../acknowledge.ts";
 import { decide, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 
 /**
  * Applies what a provider tells of a call; resolves when what came of it is on disk. A repeat, and what comes late,
  * changes nothing. A call to or from an address that no customer has on this instance is nobody's.
  */
-export async function receiveCall(deps: Deps, instanceId: InstanceId, signal: CallSignal): Promise<void> {
+export async function receiveCall(
+  deps: With<"configCache">,
+  instanceId: InstanceId,
+  signal: CallSignal,
+): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
   const told = () =>
     decide(deps, async () => ({ unit: await unitFor(deps, instanceId, signal, forgets), value: undefined }));
@@ -24,7 +29,7 @@ export async function receiveCall(deps: Deps, instanceId: InstanceId, signal: Ca
 }
 
 async function unitFor(
-  deps: Deps,
+  deps: With<"configCache">,
   instanceId: InstanceId,
   signal: CallSignal,
   forgets: readonly Operation[],
@@ -36,7 +41,7 @@ async function unitFor(
   return unit.length === 0 ? null : unit;
 }
 
-async function begun(deps: Deps, instanceId: InstanceId, signal: CallSignal): Promise<Operation[]> {
+async function begun(deps: With<"configCache">, instanceId: InstanceId, signal: CallSignal): Promise<Operation[]> {
   const { callUuid, isVideo, isOutgoing, status } = signal;
   const number = await deps.configCache.numberAt(addressOf(signal.to));
   if (number === null || number.instanceId !== instanceId) {

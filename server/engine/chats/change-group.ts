@@ -5,12 +5,16 @@ import { ApiError, invalidField } from "../../core/error.ts";
 import { patchGroup } from "../../core/group.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { type ChatActionRequest, type ChatActionResult, completeAction, runChatAction } from "./chat-action.ts";
 import type { ReadyChat } from "./require-chat.ts";
 
 /** Names a group, and answers it. */
-export async function renameGroup(deps: Deps, asked: ChatActionRequest, name: string): Promise<ChatActionResult> {
+export async function renameGroup(
+  deps: With<"configCache" | "providers" | "threadCache">,
+  asked: ChatActionRequest,
+  name: string,
+): Promise<ChatActionResult> {
   return await runChatAction(deps, asked, {
     route: ["PUT", "/name"],
     body: { name },
@@ -24,7 +28,7 @@ export async function renameGroup(deps: Deps, asked: ChatActionRequest, name: st
 
 /** Brings somebody into a group, and answers it; who is in it already stays. `field`: what the caller called it. */
 export async function addParticipant(
-  deps: Deps,
+  deps: With<"configCache" | "optOutCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,
   { field, value }: { field: string; value: string },
 ): Promise<ChatActionResult> {
@@ -52,7 +56,7 @@ export async function addParticipant(
 
 /** Puts somebody out of a group, and answers it. Throws 404 `NOT_FOUND` for who is not in it. */
 export async function removeParticipant(
-  deps: Deps,
+  deps: With<"configCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,
   value: string,
 ): Promise<ChatActionResult> {
@@ -82,7 +86,10 @@ export async function removeParticipant(
 }
 
 /** Leaves a group, and answers it: nothing can be done in it any more, unless somebody brings the customer back. */
-export async function leaveGroup(deps: Deps, asked: ChatActionRequest): Promise<ChatActionResult> {
+export async function leaveGroup(
+  deps: With<"configCache" | "providers" | "threadCache">,
+  asked: ChatActionRequest,
+): Promise<ChatActionResult> {
   return await runChatAction(deps, asked, {
     route: ["POST", "/leave"],
     body: {},
@@ -114,7 +121,11 @@ function requireParticipant(field: string, value: string): string {
 }
 
 /** Whoever does not want to hear from a number is not brought into a group with it: 403 `RECIPIENT_OPTED_OUT`. */
-export async function refuseOptedOut(deps: Deps, number: string, participants: readonly string[]): Promise<void> {
+export async function refuseOptedOut(
+  deps: With<"optOutCache">,
+  number: string,
+  participants: readonly string[],
+): Promise<void> {
   for (const participant of participants) {
     if (!(await isOptedOut(deps, number, participant))) continue;
     throw new ApiError("RECIPIENT_OPTED_OUT", `${participant} has asked not to hear from ${number}.`);

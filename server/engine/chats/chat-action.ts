@@ -6,7 +6,7 @@ import type { GroupChange, GroupContext } from "../../core/group.ts";
 import type { ActionResult, Actions } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { recordAction, runAction, runInTurn } from "../action.ts";
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { changedChat, regroupContext } from "./groups.ts";
 import { type ChatName, type ReadyChat, readyChat, requireChat } from "./require-chat.ts";
@@ -36,7 +36,11 @@ export interface ChatActionResult {
  * Does a command. The provider is asked once, however often the record changes meanwhile: also by what the provider
  * itself tells of the change, which then is the one that is told of. Throws what `requireChat`, `readyChat` and `ask` throw.
  */
-export async function runChatAction(deps: Deps, asked: ChatActionRequest, work: ChatAction): Promise<ChatActionResult> {
+export async function runChatAction(
+  deps: With<"configCache" | "threadCache">,
+  asked: ChatActionRequest,
+  work: ChatAction,
+): Promise<ChatActionResult> {
   const { customerId, idempotencyKey: key, correlationId } = asked;
   const { id } = await requireChat(deps, asked);
   const [method, path] = work.route;
@@ -67,7 +71,7 @@ type ActionName = {
 
 /** Has the provider of a chat do something; 502 `PROVIDER_ERROR` with its reason where it refuses. */
 export async function completeAction<Name extends ActionName>(
-  deps: Deps,
+  deps: With<"providers">,
   { instanceId }: Pick<ReadyChat, "instanceId">,
   name: Name,
   ask: (

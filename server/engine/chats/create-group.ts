@@ -11,6 +11,7 @@ import { findChat, findChatByKey, findGroupOfPeople } from "../../store/chats.ts
 import { recordAction, runAction, runInTurn } from "../action.ts";
 import type { Decision } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { chooseNumber, offeredBy } from "../messages/recipient.ts";
 import { refuseOptedOut } from "./change-group.ts";
@@ -38,7 +39,10 @@ interface NewGroup {
  * group of these people and it is there already: then it stays as it is. Throws 400
  * `GROUP_SMS_UNSUPPORTED` for a number without iMessage, and the refusals about addresses.
  */
-export async function createGroup(deps: Deps, making: GroupRequest): Promise<ChatActionResult> {
+export async function createGroup(
+  deps: With<"configCache" | "optOutCache" | "providers">,
+  making: GroupRequest,
+): Promise<ChatActionResult> {
   const { customerId, idempotencyKey: key } = making;
   const { idempotencyKey: _, ...body } = making.body;
   let made: { wanted: NewGroup; reference: string | null } | null = null;
@@ -77,7 +81,11 @@ export async function createGroup(deps: Deps, making: GroupRequest): Promise<Cha
   return { repeated: true, chat: first };
 }
 
-async function check(deps: Deps, customerId: CustomerId, body: CreateGroup): Promise<NewGroup> {
+async function check(
+  deps: With<"configCache" | "optOutCache" | "providers">,
+  customerId: CustomerId,
+  body: CreateGroup,
+): Promise<NewGroup> {
   const number = chooseNumber(await deps.configCache.numbers(customerId), body.from);
   const participants = checkParticipants(number, body.participants);
   if (!offeredBy(deps, number).includes("imessage")) {
@@ -91,7 +99,7 @@ async function check(deps: Deps, customerId: CustomerId, body: CreateGroup): Pro
 }
 
 /** The group of these people that there is, where the phone would take a second one for it; null where there is none. */
-async function findSame(deps: Deps, { customerId, number, participants }: NewGroup): Promise<Chat | null> {
+async function findSame(deps: With<"providers">, { customerId, number, participants }: NewGroup): Promise<Chat | null> {
   const { address: from, instanceId } = number;
   const provider = deps.providers.get(instanceId);
   const capabilities = provider?.capabilities ?? capabilitiesOf(number.provider);
@@ -128,7 +136,7 @@ function checkParticipants(number: CustomerNumber, given: readonly string[]): st
 }
 
 /** Makes the group there. `reference` null: the provider names it with its first message. */
-async function makeAtProvider(deps: Deps, wanted: NewGroup) {
+async function makeAtProvider(deps: With<"providers">, wanted: NewGroup) {
   const { customerId, number, name, participants } = wanted;
   const group = { customerId, from: number.address, name, participants };
   const made = await runAction(deps, number.instanceId, "createGroup", (create, abort) => create(group, abort));

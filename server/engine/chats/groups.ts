@@ -12,6 +12,7 @@ import type { Operation } from "../../store/store.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { decide, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { duplicateThread, type PreparedChat, retryDuplicateThread } from "./threads.ts";
 
 /** A group of a customer's address, as its provider tells of it. */
@@ -40,7 +41,11 @@ export function regroupContext(deps: Deps, correlationId = newCorrelationId(deps
 }
 
 /** Applies what happened to a group: a `chat.*` event of it, unless it is told again or is so already. */
-export async function receiveGroup(deps: Deps, instanceId: InstanceId, signal: GroupSignal): Promise<void> {
+export async function receiveGroup(
+  deps: With<"configCache">,
+  instanceId: InstanceId,
+  signal: GroupSignal,
+): Promise<void> {
   const number = await deps.configCache.numberAt(signal.to);
   if (number === null) {
     deps.observer.fault("group", new Error("a group was told of to an address that is no number of this service"));

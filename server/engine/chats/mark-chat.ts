@@ -1,6 +1,6 @@
 /** Marks chats as read or unread at the provider: the other end may see it, the service keeps nothing of it. */
 
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import {
   type ChatActionRequest,
   type ChatActionResult,
@@ -10,7 +10,11 @@ import {
 } from "./chat-action.ts";
 
 /** Marks a chat, and answers it. Throws 400 `CHANNEL_NOT_SUPPORTED` over SMS. */
-export async function markChat(deps: Deps, asked: ChatActionRequest, isRead: boolean): Promise<ChatActionResult> {
+export async function markChat(
+  deps: With<"configCache" | "providers" | "threadCache">,
+  asked: ChatActionRequest,
+  isRead: boolean,
+): Promise<ChatActionResult> {
   return await runChatAction(deps, asked, {
     route: ["POST", isRead ? "/read" : "/unread"],
     body: {},

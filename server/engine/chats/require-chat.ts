@@ -6,7 +6,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { Conversation } from "../../providers/provider.ts";
 import { findChat, findLastMessage, findThreadByContact } from "../../store/chats.ts";
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { conversationOf } from "./conversation.ts";
 
 /**
@@ -20,7 +20,10 @@ export interface ChatName {
 }
 
 /** The chat that is named; throws 404 `CONVERSATION_NOT_FOUND`, also for another customer's. */
-export async function requireChat({ store, threadCache }: Deps, { customerId, id, from }: ChatName): Promise<Chat> {
+export async function requireChat(
+  { store, threadCache }: With<"threadCache">,
+  { customerId, id, from }: ChatName,
+): Promise<Chat> {
   const own = from === undefined ? null : (parseAddress(from)?.address ?? from);
   const name = parseConversation(id);
   await threadCache.waitUntilFree();
@@ -46,7 +49,7 @@ export interface ReadyChat {
  * The chat as its provider is told of it. Throws 403 where its number is the customer's no more, 400 `INVALID_STATUS`
  * for a group that the customer has left, 409 `CONVERSATION_NOT_READY` for one that the provider has no name for yet.
  */
-export async function readyChat(deps: Deps, chat: Chat): Promise<ReadyChat> {
+export async function readyChat(deps: With<"configCache">, chat: Chat): Promise<ReadyChat> {
   const number = (await deps.configCache.numbers(chat.customerId)).find(({ address }) => address === chat.from);
   if (number === undefined) {
     throw new ApiError("ADDRESS_NOT_AUTHORIZED", `${chat.from}, the number of ${chat.id}, is not yours any more.`);

@@ -8,7 +8,7 @@ import type { CustomerNumber } from "../../core/number.ts";
 import type { Availability, FocusState } from "../../providers/provider.ts";
 import { findDialogueInstance, hasUsedImessage } from "../../store/contacts.ts";
 import { runAction } from "../action.ts";
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { planFrom } from "../routing/route.ts";
 
 /** People rarely change phones: that an address is on iMessage counts for an hour. */
@@ -72,11 +72,11 @@ class LookupCache<Value> {
 
 /** Asks about addresses, on behalf of customers; remembers what providers said. */
 export class AvailabilityLookups {
-  readonly #deps: Deps;
+  readonly #deps: With<"configCache" | "providers">;
   readonly #availability: LookupCache<Availability>;
   readonly #focus: LookupCache<FocusState>;
 
-  constructor(deps: Deps) {
+  constructor(deps: With<"configCache" | "providers">) {
     this.#deps = deps;
     this.#availability = new LookupCache(
       () => deps.clock.now(),

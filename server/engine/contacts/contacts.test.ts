@@ -7,11 +7,11 @@ import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { contactList, findContactAddresses } from "../../store/contacts.ts";
 import { countAll, FIRST_PAGE, readPage } from "../../store/windows.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 import { createContact, createContacts, deleteContacts, ensureContact, updateContact } from "./contacts.ts";
 
 let made: TestContext;
-let deps: Deps;
+let deps: EngineDeps;
 const ALL = { search: "", tag: undefined };
 
 before(async () => {

@@ -33,7 +33,8 @@ import { findMessage } from "../../store/messages.ts";
 import { findPayment } from "../../store/payments.ts";
 import type { Operation, Transaction } from "../../store/store.ts";
 import { change, difference } from "../commit.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import type { Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import { transactionOf } from "../messages/change-message.ts";
 import { paymentContext } from "../payments/payments.ts";
 import { nullIfUnreadable } from "../quarantine.ts";
@@ -74,7 +75,7 @@ export async function eraseContact(deps: Deps, customerId: CustomerId, id: strin
 }
 
 /** Erases some of what is to be erased. Answers whether there is more that need not wait. */
-export async function eraseContacts(deps: Deps): Promise<boolean> {
+export async function eraseContacts(deps: With<"link" | "messageCache" | "threadCache">): Promise<boolean> {
   let more = false;
   for (const erasure of await listOpenErasures(deps.store.db, ERASURES_AT_ONCE)) {
     // One that comes upon a row which cannot be read waits until the row is mended.
@@ -84,7 +85,7 @@ export async function eraseContacts(deps: Deps): Promise<boolean> {
 }
 
 /** One step of an erasure. Answers whether the next step can be made at once. */
-async function goOn(deps: Deps, erasure: Erasure): Promise<boolean> {
+async function goOn(deps: With<"link" | "messageCache" | "threadCache">, erasure: Erasure): Promise<boolean> {
   const { db } = deps.store;
   const messages = await listErasable(db, erasure, ERASED_AT_ONCE);
   const erased = await Promise.all(messages.map((id) => eraseOne(deps, id)));
@@ -109,7 +110,7 @@ async function put(deps: Deps, record: Erasure): Promise<void> {
  * Erases a message with its files and its payment request, in one unit; a scheduled one, and a pending request, are cancelled
  * with it. Answers whether it was there to be erased.
  */
-async function eraseOne(deps: Deps, id: MessageId): Promise<boolean> {
+async function eraseOne(deps: With<"link" | "messageCache">, id: MessageId): Promise<boolean> {
   const isErased = await change(deps, async () => {
     const message = await findMessage(deps.store.db, id);
     if (message === null || message.status === "queued" || message.status === "pending")
@@ -162,7 +163,7 @@ async function eraseCalls(deps: Deps, erasure: Erasure): Promise<boolean> {
 }
 
 /** Threads name the person. Those in which something new was written stay. */
-async function deleteThreads(deps: Deps, erasure: Erasure): Promise<void> {
+async function deleteThreads(deps: With<"threadCache">, erasure: Erasure): Promise<void> {
   await deps.threadCache.runExclusively(async () => {
     // Whatever was decided on a thread before this is on disk once this commit is answered.
     await deps.store.commit([]);

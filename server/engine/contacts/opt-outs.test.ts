@@ -4,12 +4,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { commitAll, type TestContext, testContext } from "../../../test/support/context.ts";
 import { type Message, NEW_MESSAGE } from "../../core/message.ts";
-import type { Deps } from "../deps.ts";
-import { invalidateOptOuts, isOptedOut, keywordOperations, OptOutCache, optIn, optOut } from "./opt-outs.ts";
+import type { EngineDeps } from "../engine-deps.ts";
+import { OptOutCache } from "./opt-out-cache.ts";
+import { invalidateOptOuts, isOptedOut, keywordOperations, optIn, optOut } from "./opt-outs.ts";
 
 const CONTACT = "+15550100001";
 let made: TestContext;
-let deps: Deps;
+let deps: EngineDeps;
 
 before(async () => {
   made = await testContext();

@@ -1,81 +1,19 @@
 /** Who does not want messages from a number: kept at hand for sending, changed by keywords and by the API. */
 
-import { setBounded } from "../../core/bounded-map.ts";
 import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { keywordOf, type OptOut } from "../../core/opt-out.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { OptOutSignal } from "../../providers/provider.ts";
-import { findOptOut, listContactsOptedOut } from "../../store/opt-outs.ts";
-import type { Operation, Store, Transaction } from "../../store/store.ts";
+import { findOptOut } from "../../store/opt-outs.ts";
+import type { Operation, Transaction } from "../../store/store.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
 import { change, type Decision } from "../commit.ts";
 import type { Deps } from "../deps.ts";
-
-/** Numbers whose lists are kept at hand; beyond it the one that was read longest ago goes. */
-const NUMBERS_MAX = 10_000;
-/** Contacts kept at hand, of all lists together. A longer list is not kept: each contact is then looked up. */
-const CONTACTS_MAX = 100_000;
-
-/** Lists of numbers, whole. What is at hand is right: whoever changes a list says so (`forget`). */
-export class OptOutCache {
-  readonly #db: Store["db"];
-  readonly #lists = new Map<string, ReadonlySet<string>>();
-  readonly #contactsMax: number;
-  #contacts = 0;
-  /** Numbers whose list is too long to keep. */
-  readonly #long = new Map<string, true>();
-  /** Grows with `forget`: what was read before it must not be kept after it. */
-  #age = 0;
-
-  constructor(db: Store["db"], contactsMax = CONTACTS_MAX) {
-    this.#db = db;
-    this.#contactsMax = contactsMax;
-  }
-
-  /** Whether `contact` is on the list of `number`: at once where that is known. */
-  has(number: string, contact: string): boolean | Promise<boolean> {
-    return this.#lists.get(number)?.has(contact) ?? this.#find(number, contact);
-  }
-
-  /** The list of a number has changed, on disk. */
-  invalidate(number: string): void {
-    this.#age += 1;
-    this.#long.delete(number);
-    this.#drop(number);
-  }
-
-  async #find(number: string, contact: string): Promise<boolean> {
-    if (this.#long.has(number)) return (await findOptOut(this.#db, number, contact)) !== null;
-    const age = this.#age;
-    const contacts = await listContactsOptedOut(this.#db, number, this.#contactsMax + 1);
-    if (contacts.length > this.#contactsMax) {
-      if (age === this.#age) setBounded(this.#long, number, true, NUMBERS_MAX);
-      return (await findOptOut(this.#db, number, contact)) !== null;
-    }
-    const list = new Set(contacts);
-    if (age === this.#age) this.#keep(number, list);
-    return list.has(contact);
-  }
-
-  #keep(number: string, list: ReadonlySet<string>): void {
-    this.#drop(number);
-    for (const oldest of this.#lists.keys()) {
-      if (this.#lists.size < NUMBERS_MAX && this.#contacts + list.size <= this.#contactsMax) break;
-      this.#drop(oldest);
-    }
-    this.#lists.set(number, list);
-    this.#contacts += list.size;
-  }
-
-  #drop(number: string): void {
-    this.#contacts -= this.#lists.get(number)?.size ?? 0;
-    this.#lists.delete(number);
-  }
-}
+import type { EngineDeps, With } from "../engine-deps.ts";
 
 /** Whether a contact does not want messages from a number. Answered at once, from memory, but for the first time. */
-export function isOptedOut(deps: Deps, number: string, contact: string): boolean | Promise<boolean> {
+export function isOptedOut(deps: With<"optOutCache">, number: string, contact: string): boolean | Promise<boolean> {
   return deps.optOutCache.has(number, contact);
 }
 
@@ -95,7 +33,11 @@ export function keywordOperations(deps: Deps, message: Message): Operation[] {
 }
 
 /** Takes in what a contact told the provider itself about messages from a number; resolves when it is on disk. */
-export async function receiveOptOut(deps: Deps, instanceId: InstanceId, signal: OptOutSignal): Promise<void> {
+export async function receiveOptOut(
+  deps: With<"configCache" | "optOutCache">,
+  instanceId: InstanceId,
+  signal: OptOutSignal,
+): Promise<void> {
   const number = await deps.configCache.numberAt(signal.to);
   const forgets = acknowledgementOf(instanceId, signal);
   if (number === null) {
@@ -127,7 +69,7 @@ export async function receiveOptOut(deps: Deps, instanceId: InstanceId, signal: 
  * there already where the same customer had it.
  */
 export async function optOut(
-  deps: Deps,
+  deps: With<"optOutCache">,
   { customerId, number, contact }: Pick<OptOut, "customerId" | "number" | "contact">,
 ): Promise<OptOut> {
   return await changeList(deps, async () => {
@@ -140,14 +82,14 @@ export async function optOut(
 }
 
 /** Takes a contact off a number's list; answers whether it was on it. */
-export async function optIn(deps: Deps, number: string, contact: string): Promise<boolean> {
+export async function optIn(deps: With<"optOutCache">, number: string, contact: string): Promise<boolean> {
   return await changeList(deps, async () => {
     if ((await findOptOut(deps.store.db, number, contact)) === null) return { unit: null, value: false };
     return { unit: [{ op: "delete", table: "optOuts", where: { number, contact } }], value: true };
   });
 }
 
-async function changeList<Value>(deps: Deps, decision: () => Promise<Decision<Value>>): Promise<Value> {
+async function changeList<Value>(deps: With<"optOutCache">, decision: () => Promise<Decision<Value>>): Promise<Value> {
   let committed: Transaction = [];
   const value = await change(deps, async () => {
     const decided = await decision();
@@ -159,7 +101,7 @@ async function changeList<Value>(deps: Deps, decision: () => Promise<Decision<Va
 }
 
 /** Operations were committed: of the lists that they changed, what was at hand is out of date. */
-export function invalidateOptOuts(deps: Pick<Deps, "optOutCache">, operations: readonly Operation[]): void {
+export function invalidateOptOuts(deps: Pick<EngineDeps, "optOutCache">, operations: readonly Operation[]): void {
   for (const operation of operations) {
     if (!("table" in operation) || operation.table !== "optOuts") continue;
     if (operation.op === "delete") deps.optOutCache.invalidate(operation.where.number ?? "");

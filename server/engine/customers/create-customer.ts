@@ -7,7 +7,7 @@ import { newSigningSecret } from "../../core/signature.ts";
 import type { Endpoint } from "../../core/webhook.ts";
 import { findCustomer } from "../../store/customers.ts";
 import type { Transaction } from "../../store/store.ts";
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
@@ -24,7 +24,7 @@ export interface CreatedCustomer {
 
 /** Admits a customer. A repeat of an idempotency key answers the customer of the first time as it now is. */
 export async function createCustomer(
-  deps: Deps,
+  deps: With<"configCache" | "sealer">,
   request: { idempotencyKey: string | null; body: CreateCustomer },
 ): Promise<CreatedCustomer> {
   const { idempotencyKey: key, body } = request;
@@ -43,7 +43,7 @@ export async function createCustomer(
 }
 
 /** A customer that nobody has seen the secret of, and the unit that makes it and its inbox. */
-export function newCustomer(deps: Deps, body: CreateCustomer): { customer: Customer; unit: Transaction } {
+export function newCustomer(deps: With<"sealer">, body: CreateCustomer): { customer: Customer; unit: Transaction } {
   const id = deps.newId("cust");
   const now = deps.clock.now();
   const customer: Customer = {
@@ -69,7 +69,7 @@ export function newCustomer(deps: Deps, body: CreateCustomer): { customer: Custo
 }
 
 /** The endpoint of a customer's inbox: every event, a secret of its own, active where inboxes are on. */
-function newInbox(deps: Deps, customerId: CustomerId): Endpoint {
+function newInbox(deps: With<"sealer">, customerId: CustomerId): Endpoint {
   const id = deps.newId("wh");
   const now = deps.clock.now();
   return {

@@ -15,6 +15,7 @@ import { findCustomer, findCustomersByEmail } from "../../store/customers.ts";
 import { findKey } from "../../store/keys.ts";
 import { change } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 
 /** How long a key that was rotated works on, unless something else is asked for: a day. */
@@ -50,7 +51,7 @@ export function keyFor(deps: Deps, grant: KeyGrant, key: string): ApiKey {
  * that names the fields which do not fit. A repeat of an idempotency key answers the record without the key.
  */
 export async function createKey(
-  deps: Deps,
+  deps: With<"configCache">,
   request: { idempotencyKey: string | null; body: CreateKey },
 ): Promise<IssuedKey> {
   const body = { scope: "messages" as const, ...request.body };
@@ -72,7 +73,7 @@ export async function createKey(
  * first. Throws 404 for an unknown key, and 400 `INVALID_STATUS` for one that is revoked, expired or replaced already.
  */
 export async function rotateKey(
-  deps: Deps,
+  deps: With<"configCache">,
   id: string,
   request: { idempotencyKey: string | null; body: RotateKey },
 ): Promise<IssuedKey> {
@@ -99,7 +100,7 @@ export async function rotateKey(
 }
 
 /** Revokes a key at once and for good; one that is revoked already stays as it is. Throws 404 for an unknown key. */
-export async function revokeKey(deps: Deps, id: string): Promise<ApiKey> {
+export async function revokeKey(deps: With<"configCache">, id: string): Promise<ApiKey> {
   const revoked = await change(deps, async () => {
     const apiKey = await findExisting(deps, id);
     if (apiKey.revokedAt !== null) return { unit: null, value: apiKey };
@@ -113,7 +114,11 @@ export async function revokeKey(deps: Deps, id: string): Promise<ApiKey> {
 
 type KeyDecision = Parameters<typeof idempotent<{ apiKey: ApiKey; key: string }>>[2];
 
-async function issueOnce(deps: Deps, command: IdempotentRequest, decision: KeyDecision): Promise<IssuedKey> {
+async function issueOnce(
+  deps: With<"configCache">,
+  command: IdempotentRequest,
+  decision: KeyDecision,
+): Promise<IssuedKey> {
   const commanded = await idempotent(deps, command, decision);
   if (commanded.repeated) return { repeated: true, apiKey: await findExisting(deps, commanded.result) };
   deps.configCache.clear();

@@ -12,6 +12,7 @@ import { findNumberByAddress, findNumbers } from "../../store/numbers.ts";
 import type { Operation } from "../../store/store.ts";
 import { change } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { INSTANCES_QUEUE } from "../instances/instances.ts";
 import { reachOf } from "../routing/route.ts";
@@ -28,7 +29,7 @@ export interface AddedNumber {
  * customer has, this one included, 404 for an unknown customer, and 400 for an instance that is not there.
  */
 export async function addNumber(
-  deps: Deps,
+  deps: With<"configCache">,
   customerId: CustomerId,
   request: { idempotencyKey: string | null; body: AddNumber },
 ): Promise<AddedNumber> {
@@ -67,7 +68,7 @@ export async function addNumber(
  * Takes a number from its customer; what is queued from it goes on. The oldest other number becomes the default in the
  * place of one that was. Throws 404 when the customer does not have it.
  */
-export async function removeNumber(deps: Deps, customerId: CustomerId, numberId: string): Promise<void> {
+export async function removeNumber(deps: With<"configCache">, customerId: CustomerId, numberId: string): Promise<void> {
   await change(deps, async () => {
     const { customer, number, others } = await findOwn(deps, customerId, numberId);
     const unit: Operation[] = [{ op: "delete", table: "numbers", where: { id: number.id } }];
@@ -79,7 +80,11 @@ export async function removeNumber(deps: Deps, customerId: CustomerId, numberId:
 }
 
 /** Makes a number its customer's default. Throws 404 when the customer does not have it. */
-export async function makeDefault(deps: Deps, customerId: CustomerId, numberId: string): Promise<CustomerNumber> {
+export async function makeDefault(
+  deps: With<"configCache">,
+  customerId: CustomerId,
+  numberId: string,
+): Promise<CustomerNumber> {
   const chosen = await change(deps, async () => {
     const { customer, number, others } = await findOwn(deps, customerId, numberId);
     if (number.isDefault) return { unit: null, value: number };
@@ -92,7 +97,7 @@ export async function makeDefault(deps: Deps, customerId: CustomerId, numberId: 
 }
 
 /** The record as the API answers it, with the channels that the number has on its instance, and by its customer's routes. */
-export async function recordOf(deps: Deps, number: CustomerNumber): Promise<WireNumber> {
+export async function recordOf(deps: With<"configCache" | "providers">, number: CustomerNumber): Promise<WireNumber> {
   return numberRecord(number, await reachOf(deps, number));
 }
 

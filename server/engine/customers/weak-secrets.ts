@@ -2,14 +2,14 @@
 
 import type { Customer } from "../../core/customer.ts";
 import { listWebhooks } from "../../store/webhooks.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 
 /** A signing secret with fewer characters than this is warned of. */
 const SECRET_LENGTH_MIN = 16;
 
 /** One line for each signing secret of the customer and its endpoints that has fewer than 16 characters. */
-export async function weakSecrets(deps: Pick<Deps, "store" | "sealer">, customer: Customer): Promise<string[]> {
+export async function weakSecrets(deps: Pick<EngineDeps, "store" | "sealer">, customer: Customer): Promise<string[]> {
   const endpoints = await listWebhooks(deps.store.db, customer.id);
   const secrets = [
     { sealed: customer.secret, place: customerSecretPlace(customer.id), of: "the configuration and every callbackUrl" },
@@ -27,7 +27,7 @@ export async function weakSecrets(deps: Pick<Deps, "store" | "sealer">, customer
 }
 
 /** Characters of a sealed secret; null for one that cannot be opened: its deliveries tell of that. */
-function lengthOf({ sealer }: Pick<Deps, "sealer">, sealed: string, place: string): number | null {
+function lengthOf({ sealer }: Pick<EngineDeps, "sealer">, sealed: string, place: string): number | null {
   try {
     return sealer.open(sealed, place).length;
   } catch {

@@ -6,7 +6,7 @@ import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { openContext } from "../../../test/support/sending.ts";
 import { until } from "../../../test/support/wait.ts";
 import type { MessageId } from "../../core/id.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 import { Connections } from "./connections.ts";
 
 /** Connections whose instances are one scripted provider, and what they woke. */
@@ -14,18 +14,21 @@ async function connected(t: NodeTest) {
   const made = await openContext(t);
   const provider = new ScriptedProvider();
   let changed = () => {};
-  const connections = new Connections((_, given) => {
-    changed = given.changed;
-    return provider;
-  });
+  const connections = new Connections(
+    (_, given) => {
+      changed = given.changed;
+      return provider;
+    },
+    async () => "applied",
+  );
   const woken: string[] = [];
-  const wake: Deps["wake"] = {
+  const wake: EngineDeps["wake"] = {
     ...made.deps.wake,
     messages: (lanes) => void woken.push(...lanes),
     pausedLanes: () => void woken.push("outages"),
   };
   const { clock, instance } = made;
-  const deps: Deps = { ...made.deps, connections, wake };
+  const deps: EngineDeps = { ...made.deps, connections, wake };
   const isUp = () => connections.isUp(deps, instance.id);
   return { connections, deps, clock, instance, provider, woken, isUp, changed: () => changed() };
 }
@@ -87,16 +90,19 @@ test("all are stopped at once: one that takes its time holds up no other", async
   const made = await openContext(t);
   const stopping = new Set<ScriptedProvider>();
   let met = 0;
-  const connections = new Connections(() => {
-    const provider = new ScriptedProvider();
-    provider.stop = async () => {
-      stopping.add(provider);
-      await until(() => stopping.size === 2, { what: "the other one being stopped", limitMs: 2_000 });
-      met += 1;
-    };
-    return provider;
-  });
-  const deps: Deps = { ...made.deps, connections };
+  const connections = new Connections(
+    () => {
+      const provider = new ScriptedProvider();
+      provider.stop = async () => {
+        stopping.add(provider);
+        await until(() => stopping.size === 2, { what: "the other one being stopped", limitMs: 2_000 });
+        met += 1;
+      };
+      return provider;
+    },
+    async () => "applied",
+  );
+  const deps: EngineDeps = { ...made.deps, connections };
   for (const id of ["inst_1", "inst_2"] as const) await connections.connect(deps, { ...made.instance, id });
   await connections.stop(deps);
   assert.deepEqual([met, connections.providers.size], [2, 0]);

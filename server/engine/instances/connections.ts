@@ -3,13 +3,16 @@
 import { createHash } from "node:crypto";
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
-import type { Health, Provider } from "../../providers/provider.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
+import type { Applied, Health, Provider, Signal } from "../../providers/provider.ts";
 import { accountSettingsOf, type createProvider } from "../../providers/registry.ts";
-import { apply } from "../apply.ts";
+import type { Sealer } from "../../secrets.ts";
 import { CircuitBreaker } from "../breaker.ts";
+import type { ConfigCache } from "../config-cache.ts";
+import { withDeadline } from "../deadline.ts";
 import type { Deps } from "../deps.ts";
+import { hookUrl, type Links } from "../links.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
-import { hookUrl } from "./hooks.ts";
 import { memoryOf } from "./memory.ts";
 
 /** How long a provider may take to say how it is, in real milliseconds; beyond it nobody knows. */
@@ -24,20 +27,33 @@ export interface Connection {
   account: string | null;
 }
 
+/** The dependencies of `Connections`. */
+interface ConnectionDeps extends Deps {
+  readonly sealer: Sealer;
+  readonly configCache: ConfigCache;
+  readonly links: Links;
+  readonly publicUrl: () => string;
+}
+
+/** Applies a signal of an instance; resolves once its effect is on disk. */
+type ApplySignal = (instanceId: InstanceId, signal: Signal) => Promise<Applied>;
+
 export class Connections {
   readonly #createProvider: typeof createProvider;
+  readonly #apply: ApplySignal;
   readonly #providers: Map<InstanceId, Provider>;
   /** Why an instance has no provider, in words for its operator. */
   readonly #problems = new Map<InstanceId, string>();
   /** Of an instance that was taken down the last one: what it heard there is known yet. */
   readonly #peers = new Map<InstanceId, string>();
   readonly #breakers = new Map<InstanceId, CircuitBreaker>();
-  /** What is being done to an instance: one thing after the other. */
-  readonly #turns = new Map<InstanceId, Promise<void>>();
+  /** Connects and disconnects an instance one after the other. */
+  readonly #serial = new SerialQueue();
 
-  /** `create` makes providers; `providers` are those that run already. */
-  constructor(create: typeof createProvider, providers = new Map<InstanceId, Provider>()) {
+  /** `providers`: the ones that run already. */
+  constructor(create: typeof createProvider, apply: ApplySignal, providers = new Map<InstanceId, Provider>()) {
     this.#createProvider = create;
+    this.#apply = apply;
     this.#providers = providers;
   }
 
@@ -52,7 +68,7 @@ export class Connections {
   }
 
   /** Notes the peers of instances that are about to be connected: what the first of them hears another may have taken in. */
-  noteAccounts(deps: Pick<Deps, "sealer">, instances: readonly Instance[]): void {
+  noteAccounts(deps: Pick<ConnectionDeps, "sealer">, instances: readonly Instance[]): void {
     for (const instance of instances) {
       try {
         this.#peers.set(instance.id, peerOf(instance, openConfig(deps, instance)));
@@ -104,8 +120,8 @@ export class Connections {
   }
 
   /** Makes the instance's provider from its settings and starts it, in place of the one it had. Never throws: `health` tells. */
-  connect(deps: Deps, instance: Instance): Promise<void> {
-    return this.#inTurn(instance.id, async () => {
+  connect(deps: ConnectionDeps, instance: Instance): Promise<void> {
+    return this.#serial.run(instance.id, async () => {
       await this.#takeDown(deps, instance.id);
       try {
         await this.#make(deps, instance);
@@ -118,16 +134,16 @@ export class Connections {
   }
 
   /** Stops the instance's provider; what it had in hand ends as its provider ends it. */
-  disconnect(deps: Deps, id: InstanceId): Promise<void> {
-    return this.#inTurn(id, async () => {
+  disconnect(deps: ConnectionDeps, id: InstanceId): Promise<void> {
+    return this.#serial.run(id, async () => {
       await this.#takeDown(deps, id);
       this.#changed(deps, id);
     });
   }
 
   /** Takes a deleted instance's provider down for good, with what it had set up at its peer. What is left there is logged. */
-  remove(deps: Deps, id: InstanceId): Promise<void> {
-    return this.#inTurn(id, async () => {
+  remove(deps: ConnectionDeps, id: InstanceId): Promise<void> {
+    return this.#serial.run(id, async () => {
       try {
         await this.#providers.get(id)?.remove?.();
       } catch (error) {
@@ -139,7 +155,7 @@ export class Connections {
   }
 
   /** Stops all of them at once. */
-  async stop(deps: Deps): Promise<void> {
+  async stop(deps: ConnectionDeps): Promise<void> {
     await Promise.all([...this.#providers.keys()].map((id) => this.disconnect(deps, id)));
   }
 
@@ -150,21 +166,15 @@ export class Connections {
       const problem = this.#problems.get(id) ?? "It is not running.";
       return { status: "unhealthy", message: problem, warnings: [problem] };
     }
-    let stop = () => {};
-    const late = new Promise<Health>((resolve) => {
-      const warning = "It did not say how it is within 2 seconds.";
-      stop = deps.clock.after(HEALTH_WITHIN_MS, () => resolve({ status: "unknown", warnings: [warning] }));
-    });
+    const late: Health = { status: "unknown", warnings: ["It did not report its health within 2 seconds."] };
     try {
-      return await Promise.race([provider.health(), late]);
+      return await withDeadline(deps.clock, new AbortController(), () => provider.health(), late, HEALTH_WITHIN_MS);
     } catch {
-      return { status: "unknown", warnings: ["It could not say how it is."] };
-    } finally {
-      stop();
+      return { status: "unknown", warnings: ["It could not report its health."] };
     }
   }
 
-  async #make(deps: Deps, instance: Instance): Promise<void> {
+  async #make(deps: ConnectionDeps, instance: Instance): Promise<void> {
     const { id: instanceId } = instance;
     const config = openConfig(deps, instance);
     const memory = memoryOf(deps.store, instanceId);
@@ -182,7 +192,7 @@ export class Connections {
     });
     this.#peers.set(instanceId, peerOf(instance, config));
     try {
-      await provider.start((signal) => apply(deps, instanceId, signal));
+      await provider.start((signal) => this.#apply(instanceId, signal));
     } catch (error) {
       // What of it had begun would go on beside its successor.
       await provider.stop();
@@ -209,17 +219,6 @@ export class Connections {
       deps.observer.fault("provider.stop", error);
     }
   }
-
-  async #inTurn(id: InstanceId, work: () => Promise<void>): Promise<void> {
-    const before = this.#turns.get(id) ?? Promise.resolve();
-    const turn = before.then(work);
-    this.#turns.set(id, turn);
-    try {
-      await turn;
-    } finally {
-      if (this.#turns.get(id) === turn) this.#turns.delete(id);
-    }
-  }
 }
 
 /** The peer that an instance's settings name, in a form that says nothing of it; where none does, it is its own. */
@@ -230,7 +229,7 @@ function peerOf({ id, provider }: Instance, config: Readonly<Record<string, unkn
 }
 
 /** An instance's settings, secrets in clear. Throws when they were sealed with another key. */
-export function openConfig({ sealer }: Pick<Deps, "sealer">, instance: Instance): Record<string, unknown> {
+export function openConfig({ sealer }: Pick<ConnectionDeps, "sealer">, instance: Instance): Record<string, unknown> {
   if (instance.config === null) return {};
   return JSON.parse(sealer.open(instance.config, instanceSecretPlace(instance.id))) as Record<string, unknown>;
 }

@@ -4,8 +4,8 @@ import { testContext } from "../../../test/support/context.ts";
 import { ScriptedProvider } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
 import type { HookRequest, HookResponse } from "../../providers/provider.ts";
-import { Links } from "../links.ts";
-import { hookUrl, type IncomingHook, receiveHook } from "./hooks.ts";
+import { hookUrl, Links } from "../links.ts";
+import { type IncomingHook, receiveHook } from "./hooks.ts";
 
 class Hooked extends ScriptedProvider {
   readonly received: HookRequest[] = [];

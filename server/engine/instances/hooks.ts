@@ -5,20 +5,13 @@ import type { InstanceId } from "../../core/id.ts";
 import type { Instance } from "../../core/instance.ts";
 import type { HookRequest, HookResponse } from "../../providers/provider.ts";
 import { PROVIDERS_WITH_HOOK } from "../../providers/registry.ts";
-import type { Deps } from "../deps.ts";
-
-/** Path of all hooks on this server. */
-export const HOOKS_PATH = "/hooks/";
+import type { EngineDeps, With } from "../engine-deps.ts";
+import { hookUrl } from "../links.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
-/** The whole address of an instance's hook. */
-export function hookUrl({ links, publicUrl }: Pick<Deps, "links" | "publicUrl">, id: InstanceId): string {
-  return `${publicUrl()}${HOOKS_PATH}${id}/${links.hookToken(id)}`;
-}
-
 /** The address that an administrator sets up at the peer; null where the instance's provider needs none. */
-export function shownHookUrl(deps: Pick<Deps, "links" | "publicUrl">, instance: Instance): string | null {
+export function shownHookUrl(deps: Pick<EngineDeps, "links" | "publicUrl">, instance: Instance): string | null {
   return PROVIDERS_WITH_HOOK.includes(instance.provider) ? hookUrl(deps, instance.id) : null;
 }
 
@@ -34,7 +27,10 @@ export interface IncomingHook extends Pick<HookRequest, "method" | "headers" | "
  * Checks the address alone, so that nothing of a stranger's request need be read. Answers the instance whose hook it
  * is. Throws 404 for an address that is no hook, whatever is wrong with it, and 503 while the instance does not run.
  */
-export async function findHook(deps: Deps, { id, token }: Pick<IncomingHook, "id" | "token">): Promise<InstanceId> {
+export async function findHook(
+  deps: With<"configCache" | "links" | "providers">,
+  { id, token }: Pick<IncomingHook, "id" | "token">,
+): Promise<InstanceId> {
   // Before that nobody can tell a hook's address from another.
   if (!deps.links.isLoaded) throw notNow("The service is starting; try again later.");
   const instance = await deps.configCache.instance(id as InstanceId);
@@ -44,7 +40,10 @@ export async function findHook(deps: Deps, { id, token }: Pick<IncomingHook, "id
 }
 
 /** Gives a request to the instance whose hook it came to, and answers what its provider does. Throws as `findHook` does. */
-export async function receiveHook(deps: Deps, request: IncomingHook): Promise<HookResponse> {
+export async function receiveHook(
+  deps: With<"configCache" | "links" | "providers" | "publicUrl">,
+  request: IncomingHook,
+): Promise<HookResponse> {
   const instanceId = await findHook(deps, request);
   const { rest, query, method, headers, body } = request;
   const url = `${hookUrl(deps, instanceId)}${rest}${query}`;
@@ -52,7 +51,7 @@ export async function receiveHook(deps: Deps, request: IncomingHook): Promise<Ho
 }
 
 /** The receiver of an instance's provider. Throws 503 while the instance does not run, and 404 if it has no hook. */
-function receiverOf(deps: Deps, id: InstanceId): (request: HookRequest) => Promise<HookResponse> {
+function receiverOf(deps: With<"providers">, id: InstanceId): (request: HookRequest) => Promise<HookResponse> {
   const provider = deps.providers.get(id);
   if (provider === undefined) throw notNow("The instance is not running; try again later.");
   if (provider.receive === undefined) throw notFound();

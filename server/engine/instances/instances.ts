@@ -9,6 +9,7 @@ import { findInstance } from "../../store/instances.ts";
 import { findNumbersOn } from "../../store/numbers.ts";
 import { change, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { instanceSecretPlace } from "../secret-places.ts";
 import { openConfig } from "./connections.ts";
@@ -21,7 +22,7 @@ export interface InstanceResult {
 
 /** Makes an instance and connects it. Its settings are as its provider's schema says. */
 export async function createInstance(
-  deps: Deps,
+  deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "publicUrl" | "sealer">,
   request: { idempotencyKey: string | null; body: CreateInstance },
 ): Promise<InstanceResult> {
   const { idempotencyKey: key, body } = request;
@@ -50,7 +51,7 @@ export async function createInstance(
  * it throws a 400 for what its provider cannot use. Throws 404.
  */
 export async function updateInstance(
-  deps: Deps,
+  deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
   id: string,
   wanted: {
     name: string | null;
@@ -75,7 +76,10 @@ export async function updateInstance(
 export const INSTANCES_QUEUE = "instances";
 
 /** Takes an instance down and removes it. Throws 404, and 400 `INVALID_STATUS` while a number is on it or a route names it. */
-export async function deleteInstance(deps: Deps, id: string): Promise<void> {
+export async function deleteInstance(
+  deps: With<"configCache" | "connections" | "links" | "publicUrl" | "sealer">,
+  id: string,
+): Promise<void> {
   const removed = await deps.serial.run(INSTANCES_QUEUE, async () => {
     const instance = await requireInstance(deps, id);
     const [number] = await findNumbersOn(deps.store.db, instance.id);
@@ -110,6 +114,6 @@ export async function requireInstance({ store }: Pick<Deps, "store">, id: string
   throw new ApiError("NOT_FOUND", `There is no instance ${id.slice(0, 100)}.`);
 }
 
-function seal({ sealer }: Deps, id: InstanceId, config: Record<string, unknown>): string | null {
+function seal({ sealer }: With<"sealer">, id: InstanceId, config: Record<string, unknown>): string | null {
   return Object.keys(config).length === 0 ? null : sealer.seal(JSON.stringify(config), instanceSecretPlace(id));
 }

@@ -15,7 +15,8 @@ import { type AttachmentOwner, attach, type PreparedAttachments } from "../attac
 import { duplicateThread, type PreparedChat, prepareThread, retryDuplicateThread } from "../chats/threads.ts";
 import { ensureContact } from "../contacts/contacts.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import type { Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { chooseOn } from "../routing/route.ts";
 import { reread } from "./find.ts";
@@ -35,7 +36,9 @@ import { scheduleOf } from "./schedule.ts";
  * `ApiError` for a message that cannot be accepted.
  */
 export async function accept(
-  deps: Deps,
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
   message: NewMessage,
   idempotencyKey: string | null,
 ): Promise<{ repeated: boolean; record: AcceptedMessage }> {
@@ -45,7 +48,9 @@ export async function accept(
 
 /** Accepts a carousel, as `accept` does a message. */
 export async function acceptCarousel(
-  deps: Deps,
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
   message: NewMessage,
   idempotencyKey: string | null,
 ): Promise<{ repeated: boolean; record: AcceptedCarousel }> {
@@ -54,7 +59,9 @@ export async function acceptCarousel(
 }
 
 async function acceptOnce(
-  deps: Deps,
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
   route: string,
   message: NewMessage,
   key: string | null,
@@ -99,7 +106,12 @@ export interface CheckedMessage {
 }
 
 /** Checks a new message and makes its record. Commits nothing. Throws an `ApiError` for a message that cannot be accepted. */
-export async function checkMessage(deps: Deps, wanted: NewMessage): Promise<CheckedMessage> {
+export async function checkMessage(
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
+  wanted: NewMessage,
+): Promise<CheckedMessage> {
   const { customerId, correlationId, keyId } = wanted;
   const { generation } = deps.threadCache;
   const context = changeContext(deps);
@@ -153,7 +165,12 @@ export async function checkMessage(deps: Deps, wanted: NewMessage): Promise<Chec
   return { message, recipient, reason, operations, committed: () => committed(deps, message, thread, generation) };
 }
 
-function committed(deps: Deps, message: Message, { chat, make }: PreparedChat, generation: number): void {
+function committed(
+  deps: With<"messageCache" | "threadCache">,
+  message: Message,
+  { chat, make }: PreparedChat,
+  generation: number,
+): void {
   if (make.length > 0 && generation === deps.threadCache.generation) deps.threadCache.keep(chat);
   deps.observer.accepted();
   if (message.scheduledAt !== null) return;
@@ -180,7 +197,7 @@ function codedRefusals({ to, scheduledAt }: NewMessage, now: number): ApiError[]
 
 /** Checks the fields and prepares the attachments. Throws one 400 that names every field which is wrong by itself. */
 function checkFields(
-  deps: Deps,
+  deps: With<"links">,
   owner: AttachmentOwner,
   wanted: NewMessage,
   coded: readonly ApiError[],
@@ -233,7 +250,7 @@ function timesOf({ settings }: Deps, { routing = {} }: NewMessage, scheduledAt: 
 }
 
 /** Throws `RECIPIENT_OPTED_OUT`. A group has no opt-outs: everybody in it gets each message. */
-async function requireNoOptOut(deps: Deps, { number, to, isGroup }: Recipient): Promise<void> {
+async function requireNoOptOut(deps: With<"optOutCache">, { number, to, isGroup }: Recipient): Promise<void> {
   if (isGroup || !(await isOptedOut(deps, number.address, to))) return;
   throw new ApiError(
     "RECIPIENT_OPTED_OUT",

@@ -9,7 +9,7 @@ import type { MessageId } from "../../core/id.ts";
 import type { Target } from "../../providers/provider.ts";
 import { StoreFull } from "../../store/store.ts";
 import { apply } from "../apply.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 import { deleteMessage, editMessage, reactTo, unsendMessage } from "./actions.ts";
 
 async function delivered(stage: EngineStage): Promise<MessageId> {
@@ -20,7 +20,7 @@ async function delivered(stage: EngineStage): Promise<MessageId> {
   return id;
 }
 
-const edit = (stage: EngineStage, id: string, text: string, deps: Deps = stage.deps) =>
+const edit = (stage: EngineStage, id: string, text: string, deps: EngineDeps = stage.deps) =>
   editMessage(deps, { customerId: stage.customer.id, id, text, forOldPhones: `Edited to “${text}”` });
 
 const unsend = (stage: EngineStage, id: string, idempotencyKey: string | null = null, deps = stage.deps) =>
@@ -238,7 +238,7 @@ test("what the phone did is recorded also where the disk was full at first, and 
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const deps: Deps = { ...stage.deps, store };
+  const deps: EngineDeps = { ...stage.deps, store };
   for (const order of [() => edit(stage, ids[0] ?? "", "Bye", deps), () => unsend(stage, ids[1] ?? "", "key", deps)]) {
     failures = 3;
     const done = order();

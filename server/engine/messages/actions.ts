@@ -15,7 +15,8 @@ import { type ActionSubject, RECORD_MS_MAX, recordAction, runAction, runInTurn }
 import { conversationOf } from "../chats/conversation.ts";
 import { prepareThread } from "../chats/threads.ts";
 import { commitInTime } from "../commit.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import type { Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { planOf, wayNow } from "../routing/route.ts";
 import { changeMessage, transactionOf } from "./change-message.ts";
@@ -30,7 +31,7 @@ type Order = "edited" | "unsent" | "reacted to";
  * what a phone shows that knows no edits. Throws 502 `EDIT_FAILED`, with `message.edit_failed`, where it is refused.
  */
 export async function editMessage(
-  deps: Deps,
+  deps: With<"link" | "messageCache" | "providers" | "threadCache">,
   { customerId, id, text, forOldPhones }: ActionSubject & { text: string; forOldPhones: string },
 ): Promise<Message> {
   return runInTurn(deps, { customerId, id }, async () => {
@@ -67,7 +68,7 @@ async function editRefusal(ask: () => Promise<ActionResult>): Promise<string | n
  * key answers it as it now is. Throws 502 `PROVIDER_ERROR` where it is refused.
  */
 export async function unsendMessage(
-  deps: Deps,
+  deps: With<"link" | "messageCache" | "providers" | "threadCache">,
   { customerId, id, idempotencyKey: key }: ActionSubject & { idempotencyKey: string | null },
 ): Promise<Message> {
   return runInTurn(deps, { customerId, id }, async () => {
@@ -98,7 +99,7 @@ export async function unsendMessage(
  * message's provider cannot send.
  */
 export async function reactTo(
-  deps: Deps,
+  deps: With<"providers" | "threadCache">,
   order: ActionSubject & { reaction: string; idempotencyKey: string | null },
 ): Promise<string> {
   const { customerId, id, idempotencyKey: key } = order;
@@ -131,7 +132,11 @@ export async function reactTo(
 }
 
 /** Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji where the provider of the message can send one of the six only. */
-function requireSendable({ providers }: Deps, { id, instanceId }: Message, { named, emoji }: ParsedReaction): void {
+function requireSendable(
+  { providers }: With<"providers">,
+  { id, instanceId }: Message,
+  { named, emoji }: ParsedReaction,
+): void {
   const provider = providers.get(instanceId);
   if (named !== null || provider === undefined || provider.capabilities.emojiReactions === true) return;
   const message = `cannot be ${emoji}: the provider of ${id} (${provider.name}) can send ${REACTIONS.join(", ")} only`;
@@ -159,14 +164,14 @@ async function requireOrderable(deps: Deps, { customerId, id }: ActionSubject, o
 }
 
 /** The message as its provider knows it. */
-async function targetOf(deps: Deps, message: Message): Promise<Target> {
+async function targetOf(deps: With<"threadCache">, message: Message): Promise<Target> {
   const { id: messageId, providerMessageId: reference, text, channel } = message;
   if (reference === null) throw new ApiError("INVALID_STATUS", `${messageId} is not known to its provider.`);
   const chat = await chatOf(deps, message);
   return { messageId, reference, text, chat: conversationOf(chat, channel) };
 }
 
-async function chatOf(deps: Deps, message: Message) {
+async function chatOf(deps: With<"threadCache">, message: Message) {
   const { customerId, chatId, channel, instanceId } = message;
   const chat = chatId === null ? null : await findChat(deps.store.db, customerId, chatId);
   if (chat !== null) return chat;
@@ -187,7 +192,10 @@ export interface Retrying {
 }
 
 /** Queues a failed message again and answers it. `repeated` when its idempotency key had done it before. */
-export async function retryMessage(deps: Deps, retrying: Retrying): Promise<{ repeated: boolean; message: Message }> {
+export async function retryMessage(
+  deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">,
+  retrying: Retrying,
+): Promise<{ repeated: boolean; message: Message }> {
   const { customerId, id, mayDuplicate, idempotencyKey: key } = retrying;
   const command = { key, customerId, route: `POST /v1/messages/${id}/retry`, body: { mayDuplicate } };
   const commanded = await idempotent(deps, command, async () => {
@@ -222,7 +230,7 @@ export async function retryMessage(deps: Deps, retrying: Retrying): Promise<{ re
 }
 
 /** Of a message of which a part was sent the rest can be sent by the same account alone: throws 400 where that is gone. */
-async function requireRest(deps: Deps, message: Message): Promise<void> {
+async function requireRest(deps: With<"configCache" | "connections">, message: Message): Promise<void> {
   if (message.sentPart === null) return;
   const connection = deps.connections.of(message.instanceId);
   const isGone = (await deps.configCache.instance(message.instanceId)) === null;
@@ -235,7 +243,11 @@ async function requireRest(deps: Deps, message: Message): Promise<void> {
 const UNDER_WAY: readonly Message["status"][] = ["queued", "pending"];
 
 /** Deletes a message softly: a scheduled one is cancelled first, its text, media and files are erased. */
-export async function deleteMessage(deps: Deps, customerId: CustomerId, id: string): Promise<void> {
+export async function deleteMessage(
+  deps: With<"link" | "messageCache">,
+  customerId: CustomerId,
+  id: string,
+): Promise<void> {
   const message = await findMessageOf(deps.store.db, customerId, id);
   if (message === null) throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
   await changeMessage(deps, message, (fresh) => {

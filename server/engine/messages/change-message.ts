@@ -6,6 +6,7 @@ import type { Provider } from "../../providers/provider.ts";
 import type { Operation, Transaction } from "../../store/store.ts";
 import { change, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { failedWith } from "../payments/payments.ts";
 import { reread } from "./find.ts";
 
@@ -29,7 +30,7 @@ export type MessageDecision = (Change & { also?: Operation[] }) | null;
  * `MessageGone`, a 404, where it is not there any more.
  */
 export async function changeMessage(
-  deps: Deps,
+  deps: With<"messageCache">,
   known: Message,
   verdict: (message: Message) => MessageDecision,
 ): Promise<Message> {

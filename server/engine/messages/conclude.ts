@@ -20,13 +20,18 @@ import { wayOf } from "../../core/routing.ts";
 import { type Outcome, type Provider, restOf } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import { chooseOn, nextChannel, planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { referenceTurn } from "./find.ts";
 
 /** Commits what `provider` said of a hand-over, then or asked for it later. Answers the message as it then stands. */
-export async function conclude(deps: Deps, provider: Provider, handed: Message, outcome: Outcome): Promise<Message> {
+export async function conclude(
+  deps: With<"chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators">,
+  provider: Provider,
+  handed: Message,
+  outcome: Outcome,
+): Promise<Message> {
   const { instanceId } = handed;
   const rest = restOf(outcome);
   const waitMs = rest.outcome === "deferred" ? (rest.retryAfterMs ?? pauseMs(deps, handed)) : 0;
@@ -57,7 +62,7 @@ function referenceOf(outcome: Outcome): string | null {
   return outcome.outcome === "partly" ? outcome.part.reference : null;
 }
 
-function pauseMs(deps: Deps, { sendAttempts }: Message): number {
+function pauseMs(deps: With<"chance">, { sendAttempts }: Message): number {
   return backoffMs(sendAttempts, deps.chance());
 }
 
@@ -69,7 +74,12 @@ interface Ended {
   waitMs: number;
 }
 
-function afterOutcome(deps: Deps, plan: RoutePlan, fresh: Message, ended: Ended): MessageDecision {
+function afterOutcome(
+  deps: With<"connections" | "link">,
+  plan: RoutePlan,
+  fresh: Message,
+  ended: Ended,
+): MessageDecision {
   const { handed, outcome } = ended;
   // A receipt may have been faster, and may have ended this hand-over already.
   if (fresh.sendAttempts !== handed.sendAttempts || fresh.channel !== handed.channel) return null;
@@ -82,7 +92,7 @@ function afterOutcome(deps: Deps, plan: RoutePlan, fresh: Message, ended: Ended)
 }
 
 function afterRest(
-  deps: Deps,
+  deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
   { provider, outcome, waitMs }: Ended,
@@ -141,7 +151,12 @@ type Rejected = Extract<Outcome, { outcome: "rejected" }>;
  * It was provably not sent, nor will be: another instance of the channel gets it, else the channel is given up. Where
  * the recipient is not on the channel no other instance of it helps.
  */
-function refused(deps: Deps, plan: RoutePlan, message: Message, outcome: Rejected): MessageDecision {
+function refused(
+  deps: With<"connections" | "link">,
+  plan: RoutePlan,
+  message: Message,
+  outcome: Rejected,
+): MessageDecision {
   const [reason, cause] = refusal(outcome);
   const tried = [...message.instancesTried, message.instanceId];
   const other = reason === "NOT_REACHABLE" ? null : chooseOn(deps, plan, message.channel, tried);
@@ -166,7 +181,7 @@ function refusal(outcome: Rejected): [FallbackReason, FailureCause] {
  * with when no channel is left. Null when it had already ended otherwise.
  */
 export function giveUp(
-  deps: Deps,
+  deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
   reason: FallbackReason,

@@ -7,7 +7,8 @@ import type { Outbound, Outcome, Provider } from "../../providers/provider.ts";
 import { findLanesWithDueTimers, findMessage } from "../../store/messages.ts";
 import { RowUnreadable } from "../../store/rows.ts";
 import { withDeadline } from "../deadline.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import type { Deps } from "../deps.ts";
+import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
 import { PausedLanes } from "../routing/paused-lanes.ts";
 import { nextChannel, planOf, type RoutePlan, wayNow } from "../routing/route.ts";
@@ -53,7 +54,7 @@ interface Tail {
 export class Dispatch {
   readonly lanes: Lanes<Message>;
   readonly pausedLanes: PausedLanes;
-  readonly #deps: Deps;
+  readonly #deps: EngineDeps;
   /** The last message in hand from each number to each recipient. */
   readonly #tails = new Map<string, Tail>();
   /** Each ends the waiting for one hand-over. */
@@ -64,7 +65,7 @@ export class Dispatch {
   readonly #interrupted: Interrupted;
   #stopped = false;
 
-  constructor(deps: Deps) {
+  constructor(deps: EngineDeps) {
     const { clock, observer } = deps;
     this.#deps = deps;
     this.#interrupted = new Interrupted(deps);
@@ -200,7 +201,7 @@ export class Dispatch {
 }
 
 /** A record that it rests on cannot be decoded: it waits, so that it takes no permit from others again and again. */
-async function putOff(deps: Deps, message: Message, error: RowUnreadable): Promise<RunResult> {
+async function putOff(deps: With<"messageCache">, message: Message, error: RowUnreadable): Promise<RunResult> {
   deps.observer.fault("dispatch", error);
   const dueAt = deps.clock.now() + PUT_OFF_MS;
   await changeMessage(deps, message, (fresh) =>
@@ -210,7 +211,7 @@ async function putOff(deps: Deps, message: Message, error: RowUnreadable): Promi
 }
 
 /** What there is to do for a claimed message, by its status. */
-async function lookAgain(deps: Deps, message: Message, hand: Hand): Promise<RunResult> {
+async function lookAgain(deps: EngineDeps, message: Message, hand: Hand): Promise<RunResult> {
   switch (message.status) {
     case "scheduled": {
       // Routes may have changed since it was accepted, and who is up.
@@ -240,13 +241,18 @@ async function lookAgain(deps: Deps, message: Message, hand: Hand): Promise<RunR
 }
 
 /** The time to wait for a delivery is over: the channel is given up, unless a receipt came first or there is no other. */
-function noDelivery(deps: Deps, plan: RoutePlan, message: Message, leased: Message): MessageDecision {
+function noDelivery(
+  deps: With<"connections" | "link">,
+  plan: RoutePlan,
+  message: Message,
+  leased: Message,
+): MessageDecision {
   if (message.status !== "sent" || nextChannel(deps, plan, message) === null) return releaseLease(message, leased);
   const cause = { code: "NO_CHANNEL_AVAILABLE", message: "No channel delivered it in time." } as const;
   return giveUp(deps, plan, message, "NO_DELIVERY", cause);
 }
 
-async function handOverTo(deps: Deps, claimed: Message, hand: Hand): Promise<RunResult> {
+async function handOverTo(deps: EngineDeps, claimed: Message, hand: Hand): Promise<RunResult> {
   const ready = await makeReady(deps, claimed, hand);
   if (ready === null) return "bad";
   try {
@@ -256,7 +262,11 @@ async function handOverTo(deps: Deps, claimed: Message, hand: Hand): Promise<Run
   }
 }
 
-async function handOverReady(deps: Deps, { message, gathered }: Ready, { abort, wasTaken }: Hand): Promise<RunResult> {
+async function handOverReady(
+  deps: EngineDeps,
+  { message, gathered }: Ready,
+  { abort, wasTaken }: Hand,
+): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) {
     // It was taken down while files were fetched.

@@ -7,7 +7,7 @@ import type { NewMessage } from "../../core/new-message.ts";
 import { type Candidate, CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
 import { segmentsOf } from "../../core/segment.ts";
 import type { AvailabilityLookups } from "../contacts/availability.ts";
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { quietFor } from "../routing/quiet-hours.ts";
 import { chooseOn } from "../routing/route.ts";
 import { type CheckedMessage, checkMessage } from "./accept.ts";
@@ -17,7 +17,13 @@ import { type CheckedMessage, checkMessage } from "./accept.ts";
  * instance that was considered, its segments as an SMS, and what would delay it. Throws what sending it would throw. The
  * provider's answer about the recipient is only a hint: a channel may be given up although the dry run expects it to work.
  */
-export async function dryRun(deps: Deps, lookups: AvailabilityLookups, wanted: NewMessage): Promise<DryRun> {
+export async function dryRun(
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
+  lookups: AvailabilityLookups,
+  wanted: NewMessage,
+): Promise<DryRun> {
   const checked = await checkMessage(deps, wanted);
   const { message, recipient } = checked;
   const absent = await isKnownAbsent(lookups, checked);
@@ -53,7 +59,7 @@ async function isKnownAbsent(lookups: AvailabilityLookups, { message, recipient 
 }
 
 /** The instances of a channel that the message tries, or would if nothing stood against it. */
-function waysOn(deps: Deps, checked: CheckedMessage, channel: Channel, absent: boolean): PlannedHop[] {
+function waysOn(deps: With<"connections">, checked: CheckedMessage, channel: Channel, absent: boolean): PlannedHop[] {
   const { message, recipient } = checked;
   const chosen = chooseOn(deps, recipient.plan, channel);
   if (chosen === null) return [];

@@ -5,6 +5,7 @@ import type { CustomerId, InstanceId, MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import { findMessage, findMessageOf, findProviderReference } from "../../store/messages.ts";
 import type { Deps } from "../deps.ts";
+import type { EngineDeps, With } from "../engine-deps.ts";
 
 /** The message that an instance's provider calls `reference`, whichever way it went; null where there is none. */
 export async function findByReference(
@@ -18,7 +19,7 @@ export async function findByReference(
 
 /** Whether a message called `reference` is here of the instance, or of another one at the same peer, which hears the same. */
 export async function isKnown(
-  { store, connections }: Pick<Deps, "store" | "connections">,
+  { store, connections }: Pick<EngineDeps, "store" | "connections">,
   instanceId: InstanceId,
   reference: string,
 ): Promise<boolean> {
@@ -33,7 +34,7 @@ export async function isKnown(
  * what became of it.
  */
 export function referenceTurn(
-  { connections }: Pick<Deps, "connections">,
+  { connections }: Pick<EngineDeps, "connections">,
   instanceId: InstanceId,
   reference: string,
 ): string {
@@ -55,7 +56,7 @@ export class MessageGone extends ApiError {
 }
 
 /** A message that there must be, as it is stored. Throws where it is gone. */
-export async function reread(deps: Deps, id: MessageId): Promise<Message> {
+export async function reread(deps: With<"messageCache">, id: MessageId): Promise<Message> {
   const message = await findMessage(deps.store.db, id);
   if (message !== null) return message;
   deps.messageCache.forget(id);

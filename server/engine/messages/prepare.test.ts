@@ -8,7 +8,7 @@ import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 import type { FetchResult } from "../../outgoing/fetch.ts";
 import { invalidateOptOuts } from "../contacts/opt-outs.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 
 const GIF = Buffer.from("GIF89a\0\0");
 const A = "https://example.com/a.gif";
@@ -28,7 +28,7 @@ async function stageWith(t: NodeTest, answer: (url: string) => Answer, provider 
       memory.held -= bytes;
     };
   };
-  const fetcher: Deps["fetcher"] = {
+  const fetcher: EngineDeps["fetcher"] = {
     async fetch(url, { abort }) {
       fetched.push(url);
       const answered = answer(url);

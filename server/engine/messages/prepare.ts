@@ -13,7 +13,8 @@ import { findMessage } from "../../store/messages.ts";
 import { gatherAttachments } from "../attachments/gather.ts";
 import { conversationOf } from "../chats/conversation.ts";
 import { isOptedOut } from "../contacts/opt-outs.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import type { Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import type { Connection } from "../instances/connections.ts";
 import { waitsForQuietHours } from "../routing/quiet-hours.ts";
 import { changeMessage, hasLease, LEASE_MS } from "./change-message.ts";
@@ -46,7 +47,11 @@ export interface Ready {
 }
 
 /** What a queued message needs for its hand-over. Null: it failed or waits, and that is on disk. */
-export async function makeReady(deps: Deps, message: Message, hand: Hand): Promise<Ready | null> {
+export async function makeReady(
+  deps: With<"configCache" | "connections" | "fetcher" | "link" | "messageCache" | "optOutCache">,
+  message: Message,
+  hand: Hand,
+): Promise<Ready | null> {
   const expiry = expiryOf(deps, message);
   if (expiry !== null) return end(deps, message, expiry);
   if (await failsAsUnwanted(deps, message)) return null;
@@ -65,7 +70,7 @@ export function expiryOf({ clock, settings }: Deps, { expiresAt }: Message): Fai
 }
 
 /** Its instance is down: it waits at its place, from where it may go elsewhere, after those before it. */
-export async function giveBack(deps: Deps, message: Message): Promise<null> {
+export async function giveBack(deps: With<"messageCache">, message: Message): Promise<null> {
   await changeMessage(deps, message, (fresh) => {
     if (!hasLease(fresh, message) || fresh.status !== "queued") return null;
     const dueAt = placeOf(fresh, deps.settings.messageTtlMs, deps.clock.now());
@@ -76,7 +81,10 @@ export async function giveBack(deps: Deps, message: Message): Promise<null> {
 }
 
 /** Fails a leased message whose recipient does not want it any more. Answers whether it did, and that is on disk. */
-export async function failsAsUnwanted(deps: Deps, message: Message): Promise<boolean> {
+export async function failsAsUnwanted(
+  deps: With<"link" | "messageCache" | "optOutCache">,
+  message: Message,
+): Promise<boolean> {
   if (isGroupId(message.to) || !(await isOptedOut(deps, message.from, message.to))) return false;
   const text = `${message.to} does not want messages from ${message.from}.`;
   await end(deps, message, { code: "RECIPIENT_OPTED_OUT", message: text });
@@ -87,7 +95,11 @@ export async function failsAsUnwanted(deps: Deps, message: Message): Promise<boo
  * Fails a leased message of which a part was sent by another peer than its instance has now: nobody else may send the
  * rest. Answers whether it did, and that is on disk.
  */
-export async function failsAsStranded(deps: Deps, message: Message, connection: Connection | null): Promise<boolean> {
+export async function failsAsStranded(
+  deps: With<"link" | "messageCache">,
+  message: Message,
+  connection: Connection | null,
+): Promise<boolean> {
   if (connection === null || !isStranded(message, connection)) return false;
   await end(deps, message, { code: "ATTACHMENT_FAILED", message: STRANDED });
   return true;
@@ -101,7 +113,11 @@ export function isStranded({ sentPart, account }: Message, connection: Connectio
   return sentPart !== null && account !== null && account !== connection.account;
 }
 
-async function gather(deps: Deps, claimed: Message, hand: Hand): Promise<Ready | null> {
+async function gather(
+  deps: With<"configCache" | "fetcher" | "link" | "messageCache">,
+  claimed: Message,
+  hand: Hand,
+): Promise<Ready | null> {
   const message = hasFiles(claimed) ? await renewLease(deps, claimed) : claimed;
   if (message === null) return null;
   const prepared = await prepareInTurn(deps, message, hand);
@@ -117,7 +133,7 @@ async function gather(deps: Deps, claimed: Message, hand: Hand): Promise<Ready |
 }
 
 /** Its turn may have come late, and files take their time. Null when the lease was lost. */
-async function renewLease(deps: Deps, message: Message): Promise<Message | null> {
+async function renewLease(deps: With<"messageCache">, message: Message): Promise<Message | null> {
   const until = deps.clock.real() + LEASE_MS;
   if ((message.claimedUntil ?? 0) - deps.clock.real() >= GATHERING_MS_MAX) return message;
   let isRenewed = false;
@@ -129,7 +145,7 @@ async function renewLease(deps: Deps, message: Message): Promise<Message | null>
 }
 
 async function prepareInTurn(
-  deps: Deps,
+  deps: With<"fetcher" | "link" | "messageCache">,
   message: Message,
   { abort, waitsForFiles, gathering }: Hand,
 ): Promise<Prepared> {
@@ -145,7 +161,7 @@ async function prepareInTurn(
 }
 
 /** It stays queued, and is looked at again after as long as it has waited for its files already. */
-async function wait(deps: Deps, message: Message, reason: string): Promise<null> {
+async function wait(deps: With<"messageCache">, message: Message, reason: string): Promise<null> {
   await changeMessage(deps, message, (fresh) => {
     if (!hasLease(fresh, message) || fresh.status !== "queued") return null;
     const now = deps.clock.now();
@@ -157,7 +173,7 @@ async function wait(deps: Deps, message: Message, reason: string): Promise<null>
   return null;
 }
 
-async function end(deps: Deps, message: Message, cause: FailureCause): Promise<null> {
+async function end(deps: With<"link" | "messageCache">, message: Message, cause: FailureCause): Promise<null> {
   await changeMessage(deps, message, (fresh) =>
     hasLease(fresh, message) ? fail(fresh, cause, changeContext(deps)) : null,
   );
@@ -222,7 +238,11 @@ export type Prepared =
   | { deferred: string };
 
 /** Prepares a message that is not plain. `abort` calls it off. */
-export async function prepare(deps: Deps, message: Message, abort: AbortSignal): Promise<Prepared> {
+export async function prepare(
+  deps: With<"fetcher" | "link" | "messageCache">,
+  message: Message,
+  abort: AbortSignal,
+): Promise<Prepared> {
   const around = await surroundingsOf(deps, message);
   if ("refused" in around) return around;
   if (!hasFiles(message)) return { gathered: { ...around, attachments: [] }, release: () => {} };
@@ -233,13 +253,16 @@ export async function prepare(deps: Deps, message: Message, abort: AbortSignal):
 }
 
 /** The message as its provider is asked about it: like `outbound`, without files. */
-export async function askedAbout(deps: Deps, message: Message): Promise<Outbound> {
+export async function askedAbout(deps: With<"messageCache">, message: Message): Promise<Outbound> {
   if (isPlain(message)) return outbound(deps, message);
   const around = await surroundingsOf(deps, message);
   return outbound(deps, message, "refused" in around ? NOTHING_GATHERED : { ...around, attachments: [] });
 }
 
-async function surroundingsOf(deps: Deps, message: Message): Promise<Surroundings | { refused: string; code: string }> {
+async function surroundingsOf(
+  deps: With<"messageCache">,
+  message: Message,
+): Promise<Surroundings | { refused: string; code: string }> {
   const replyTo = await referenceOf(deps, message);
   if (!isGroupId(message.to)) return { group: null, replyTo };
   const chat = await findChat(deps.store.db, message.customerId, message.to);
@@ -250,7 +273,7 @@ async function surroundingsOf(deps: Deps, message: Message): Promise<Surrounding
 }
 
 /** What the provider calls the message that this one answers; null where it does not know that one. */
-async function referenceOf(deps: Deps, { replyTo, instanceId }: Message): Promise<string | null> {
+async function referenceOf(deps: With<"messageCache">, { replyTo, instanceId }: Message): Promise<string | null> {
   const answered =
     replyTo === null ? null : (deps.messageCache.get(replyTo) ?? (await findMessage(deps.store.db, replyTo)));
   if (answered === null || answered.instanceId !== instanceId || answered.channel !== "imessage") return null;

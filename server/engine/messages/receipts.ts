@@ -7,18 +7,26 @@ import type { Applied, ReceiptSignal } from "../../providers/provider.ts";
 import { findMessage, findProviderReference } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
 import { acknowledgementOf, acknowledgeOnly } from "../acknowledge.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import { planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { giveUp } from "./conclude.ts";
 import { MessageGone, referenceTurn } from "./find.ts";
 
 /** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing, and is `unknown`. */
-export async function receiveReceipt(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
+export async function receiveReceipt(
+  deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">,
+  instanceId: InstanceId,
+  signal: ReceiptSignal,
+): Promise<Applied> {
   return deps.serial.run(referenceTurn(deps, instanceId, signal.reference), () => take(deps, instanceId, signal));
 }
 
-async function take(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): Promise<Applied> {
+async function take(
+  deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">,
+  instanceId: InstanceId,
+  signal: ReceiptSignal,
+): Promise<Applied> {
   const subject = await findSubject(deps, instanceId, signal);
   const forgets = acknowledgementOf(instanceId, signal);
   if (subject === null) {
@@ -43,7 +51,11 @@ async function take(deps: Deps, instanceId: InstanceId, signal: ReceiptSignal): 
 }
 
 /** The message that a signal is about, and whether its reference is on record. */
-async function findSubject(deps: Deps, instanceId: InstanceId, { messageId, reference }: ReceiptSignal) {
+async function findSubject(
+  deps: With<"messageCache">,
+  instanceId: InstanceId,
+  { messageId, reference }: ReceiptSignal,
+) {
   const recent = messageId === undefined ? null : deps.messageCache.get(messageId);
   if (recent?.providerMessageId === reference) return { message: recent, isRecorded: true };
   const handOver = await findProviderReference(deps.store.db, instanceId, reference);
@@ -60,7 +72,7 @@ interface Told {
 }
 
 function receiptOf(
-  deps: Deps,
+  deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
   { instanceId, isRecorded, signal }: Told,
@@ -96,7 +108,7 @@ function receiptOf(
  * did too, nothing of the message was sent: the channel is given up.
  */
 function receiptOfPart(
-  deps: Deps,
+  deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
   { part, signal }: { part: SentPart; signal: ReceiptSignal },
@@ -121,7 +133,12 @@ function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSign
 }
 
 /** It had been taken, so that no other instance of the channel may be given it: the channel is given up. */
-function refused(deps: Deps, plan: RoutePlan, fresh: Message, signal: ReceiptSignal): MessageDecision {
+function refused(
+  deps: With<"connections" | "link">,
+  plan: RoutePlan,
+  fresh: Message,
+  signal: ReceiptSignal,
+): MessageDecision {
   // A part that did not arrive either keeps the message from no other channel.
   const message = fresh.sentPart?.hasFailed === true ? { ...fresh, sentPart: null } : fresh;
   const text = signal.reason ?? "The channel took it and could not deliver it.";

@@ -14,8 +14,8 @@ import type { InboundSignal, ProviderContext } from "../../providers/provider.ts
 import { listEventsOfMessage } from "../../store/events.ts";
 import { decode } from "../../store/rows.ts";
 import { apply } from "../apply.ts";
-import type { Deps } from "../deps.ts";
 import { Engine } from "../engine.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 import { updateInstance } from "../instances/instances.ts";
 
 async function messagesOf({ deps }: TestContext): Promise<Message[]> {
@@ -34,7 +34,7 @@ async function opened(t: { after(end: () => Promise<void>): void }): Promise<Tes
   return made;
 }
 
-const tell = (made: TestContext, signal: InboundSignal, deps: Deps = made.deps) =>
+const tell = (made: TestContext, signal: InboundSignal, deps: EngineDeps = made.deps) =>
   apply(deps, made.instance.id, signal);
 
 test("a contact's message is one record, received, in the thread of the two, with one message.inbound", async (t) => {
@@ -90,9 +90,9 @@ test("a contact's message is one record, received, in the thread of the two, wit
 
 test("a message told fifty times at once, by two processes, is one message and one event", async (t) => {
   const made = await opened(t);
-  const other: Deps = { ...made.deps, serial: new SerialQueue() };
-  const loose = Array.from({ length: 24 }, (): Deps => ({ ...made.deps, serial: new SerialQueue() }));
-  const contexts = [...Array<Deps>(13).fill(made.deps), ...Array<Deps>(13).fill(other), ...loose];
+  const other: EngineDeps = { ...made.deps, serial: new SerialQueue() };
+  const loose = Array.from({ length: 24 }, (): EngineDeps => ({ ...made.deps, serial: new SerialQueue() }));
+  const contexts = [...Array<EngineDeps>(13).fill(made.deps), ...Array<EngineDeps>(13).fill(other), ...loose];
   await Promise.all(contexts.map((deps) => tell(made, inbound(), deps)));
   await tell(made, inbound());
   assert.equal((await messagesOf(made)).length, 1);
@@ -236,7 +236,7 @@ test("a message that the store could not take is told again, and then kept", asy
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const deps: Deps = { ...made.deps, store };
+  const deps: EngineDeps = { ...made.deps, store };
   await assert.rejects(tell(made, inbound(), deps));
   assert.equal((await messagesOf(made)).length, 0);
   assert.equal(made.observed.received, 0);

@@ -24,7 +24,8 @@ import { duplicateThread, type PreparedChat, prepareThread, retryDuplicateThread
 import { endTyping } from "../chats/typing.ts";
 import { decide } from "../commit.ts";
 import { invalidateOptOuts, keywordOperations } from "../contacts/opt-outs.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import type { Deps } from "../deps.ts";
+import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
 import { paidBy } from "../payments/payments.ts";
 import { changeMessage, transactionOf } from "./change-message.ts";
 import { findByReference, isKnown, referenceTurn } from "./find.ts";
@@ -34,7 +35,7 @@ import { findByReference, isKnown, referenceTurn } from "./find.ts";
  * provider's reference, changes nothing, also where another instance at the same peer told of it; nor does one to an
  * address that nobody has.
  */
-export async function receiveMessage(deps: Deps, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
+export async function receiveMessage(deps: EngineDeps, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
   await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return retryDuplicateThread(() => receive(deps, number, instanceId, signal));
@@ -44,7 +45,9 @@ export async function receiveMessage(deps: Deps, instanceId: InstanceId, signal:
 }
 
 async function receive(
-  deps: Deps,
+  deps: With<
+    "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts"
+  >,
   number: CustomerNumber,
   instanceId: InstanceId,
   signal: InboundSignal,
@@ -72,7 +75,7 @@ async function receive(
 
 /** The message as it is to be kept, and all that makes it so. */
 async function arrival(
-  deps: Deps,
+  deps: With<"link" | "links" | "providers" | "threadCache">,
   number: CustomerNumber,
   instanceId: InstanceId,
   signal: InboundSignal,
@@ -154,7 +157,11 @@ async function parentOf(
  * Applies a reaction of a contact; resolves when its event is on disk. Told again, by the provider's name of the
  * reaction, it changes nothing, and so does one that came to an address that nobody has.
  */
-export async function receiveReaction(deps: Deps, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
+export async function receiveReaction(
+  deps: With<"configCache" | "connections" | "link" | "messageCache">,
+  instanceId: InstanceId,
+  signal: ReactionSignal,
+): Promise<void> {
   await deps.serial.run(referenceTurn(deps, instanceId, signal.target), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return take(deps, number, instanceId, signal);
@@ -163,7 +170,12 @@ export async function receiveReaction(deps: Deps, instanceId: InstanceId, signal
   });
 }
 
-async function take(deps: Deps, number: CustomerNumber, instanceId: InstanceId, signal: ReactionSignal): Promise<void> {
+async function take(
+  deps: With<"link" | "messageCache">,
+  number: CustomerNumber,
+  instanceId: InstanceId,
+  signal: ReactionSignal,
+): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
   const reference = `reaction ${signal.reference}`;
   if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
@@ -183,7 +195,7 @@ async function take(deps: Deps, number: CustomerNumber, instanceId: InstanceId, 
 
 /** What a reaction changes, and the message that it is about as it then is; null where that is not known here. */
 async function reaction(
-  deps: Deps,
+  deps: With<"link">,
   { customerId, address }: CustomerNumber,
   instanceId: InstanceId,
   signal: ReactionSignal,
@@ -211,12 +223,20 @@ async function reaction(
  * Applies that a contact edited or took back a message of its own; resolves when that is on disk. What is so already
  * changes nothing, nor does anything that is said of a message which is not known, was deleted or was taken back.
  */
-export async function receiveRevision(deps: Deps, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
+export async function receiveRevision(
+  deps: With<"connections" | "link" | "messageCache">,
+  instanceId: InstanceId,
+  signal: RevisionSignal,
+): Promise<void> {
   const { reference } = signal;
   await deps.serial.run(referenceTurn(deps, instanceId, reference), () => revise(deps, instanceId, signal));
 }
 
-async function revise(deps: Deps, instanceId: InstanceId, signal: RevisionSignal): Promise<void> {
+async function revise(
+  deps: With<"link" | "messageCache">,
+  instanceId: InstanceId,
+  signal: RevisionSignal,
+): Promise<void> {
   const text = signal.text === "" ? null : signal.text;
   const forgets = acknowledgementOf(instanceId, signal);
   const message = await findByReference(deps, instanceId, signal.reference);
@@ -235,11 +255,19 @@ async function revise(deps: Deps, instanceId: InstanceId, signal: RevisionSignal
 }
 
 /** Applies that a contact kept an audio message of ours, once for each message; resolves when that is on disk. */
-export async function receiveAudioKept(deps: Deps, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
+export async function receiveAudioKept(
+  deps: With<"connections" | "link" | "messageCache">,
+  instanceId: InstanceId,
+  signal: AudioKeptSignal,
+): Promise<void> {
   await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), () => keepOnce(deps, instanceId, signal));
 }
 
-async function keepOnce(deps: Deps, instanceId: InstanceId, signal: AudioKeptSignal): Promise<void> {
+async function keepOnce(
+  deps: With<"link" | "messageCache">,
+  instanceId: InstanceId,
+  signal: AudioKeptSignal,
+): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
   const reference = `audioKept ${signal.reference}`;
   if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);

@@ -8,7 +8,7 @@ import { type CustomerNumber, channelsOf } from "../../core/number.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";
 import { CHANNEL_NAMES, type Chosen, wayOf } from "../../core/routing.ts";
 import { requireChat } from "../chats/require-chat.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps, With } from "../engine-deps.ts";
 import { offered, planFrom, planInGroup, type RoutePlan } from "../routing/route.ts";
 
 /** Order in which channels are tried unless the caller says otherwise. */
@@ -31,7 +31,10 @@ export interface Recipient {
 }
 
 /** The recipient of a new message. Throws the refusals about numbers, addresses and conversations. */
-export async function recipientOf(deps: Deps, wanted: NewMessage): Promise<Recipient> {
+export async function recipientOf(
+  deps: With<"configCache" | "providers" | "threadCache">,
+  wanted: NewMessage,
+): Promise<Recipient> {
   const { customerId } = wanted;
   if (wanted.chatId !== undefined) return chatRecipient(deps, wanted, wanted.chatId);
   const to = requireRecipient(wanted.to ?? "");
@@ -45,7 +48,7 @@ export async function recipientOf(deps: Deps, wanted: NewMessage): Promise<Recip
  * none. A number that the recipient opted out of stays the one: another would get around the STOP.
  */
 async function stickyRecipient(
-  deps: Deps,
+  deps: With<"configCache" | "providers" | "threadCache">,
   numbers: readonly CustomerNumber[],
   to: string,
   wanted: NewMessage,
@@ -63,23 +66,36 @@ async function stickyRecipient(
   return null;
 }
 
-async function defaultRecipient(deps: Deps, numbers: readonly CustomerNumber[], to: string): Promise<Recipient> {
+async function defaultRecipient(
+  deps: With<"configCache" | "providers">,
+  numbers: readonly CustomerNumber[],
+  to: string,
+): Promise<Recipient> {
   const number = chooseNumber(numbers, undefined);
   return { ...(await addressRecipient(deps, number, to, null)), sender: `from ${number.address} (default number)` };
 }
 
-async function addressRecipient(deps: Deps, number: CustomerNumber, to: string, chat: Chat | null): Promise<Recipient> {
+async function addressRecipient(
+  deps: With<"configCache" | "providers">,
+  number: CustomerNumber,
+  to: string,
+  chat: Chat | null,
+): Promise<Recipient> {
   const plan = await planFrom(deps, number, to);
   const usable = CHANNELS.filter((channel) => plan.on(channel).length > 0);
   return { number, sender: null, to, chat, isGroup: false, plan, usable };
 }
 
 /** Channels that a number has on its own instance; by its customer's routes it may have SMS as well. */
-export function offeredBy(deps: Pick<Deps, "providers">, number: CustomerNumber): Channel[] {
+export function offeredBy(deps: Pick<EngineDeps, "providers">, number: CustomerNumber): Channel[] {
   return channelsOf(number.address, offered(deps, number));
 }
 
-async function chatRecipient(deps: Deps, wanted: NewMessage, chatId: string): Promise<Recipient> {
+async function chatRecipient(
+  deps: With<"configCache" | "providers" | "threadCache">,
+  wanted: NewMessage,
+  chatId: string,
+): Promise<Recipient> {
   const { customerId } = wanted;
   // A thread that is named by an address is one of `from`, where that is given.
   const from = parseConversation(chatId).kind === "id" ? undefined : wanted.from;

@@ -9,7 +9,7 @@ import { type Outbound, type Outcome, restOf, type SentPart } from "../../provid
 import { type InterruptedMessage, listInterrupted } from "../../store/messages.ts";
 import type { WaitingPair } from "../../store/store.ts";
 import { withDeadline } from "../deadline.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import type { RunResult } from "../lanes.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
@@ -22,7 +22,11 @@ const ASK_AGAIN_MS_MIN = 1_000;
 const ASK_AGAIN_MS_MAX = 15_000;
 
 /** Asks about a message whose hand-over was recorded and whose outcome nobody knows. `abort` ends the asking. */
-export async function reconcile(deps: Deps, message: Message, abort: AbortController): Promise<RunResult> {
+export async function reconcile(
+  deps: With<"chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators">,
+  message: Message,
+  abort: AbortController,
+): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) return wait(deps, message, "its instance is not running");
   const { provider, account } = connection;
@@ -59,7 +63,7 @@ export async function reconcile(deps: Deps, message: Message, abort: AbortContro
 }
 
 async function ask(
-  deps: Deps,
+  deps: With<"messageCache">,
   question: (message: Outbound) => Promise<Outcome | "absent">,
   message: Message,
   abort: AbortController,
@@ -79,7 +83,7 @@ async function ask(
  * known to have been sent of it.
  */
 async function wait(
-  deps: Deps,
+  deps: With<"link" | "messageCache">,
   message: Message,
   reason: string,
   waitMs: number | null = null,
@@ -115,11 +119,11 @@ interface Wait {
 
 /** Pairs with interrupted hand-overs, from the start of the process on. */
 export class Interrupted {
-  readonly #deps: Deps;
+  readonly #deps: With<"configCache" | "messageCache" | "providers">;
   readonly #waits = new Map<string, Wait>();
   #loading: Promise<void> | null = null;
 
-  constructor(deps: Deps) {
+  constructor(deps: With<"configCache" | "messageCache" | "providers">) {
     this.#deps = deps;
   }
 

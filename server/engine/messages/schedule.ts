@@ -8,7 +8,8 @@ import type { Message } from "../../core/message.ts";
 import { cancel } from "../../core/message-lifecycle.ts";
 import { changeScheduled, type ScheduledChange } from "../../core/message-revision.ts";
 import { contentOf, mediaProblems } from "../../core/new-message.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import type { Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import { changeMessage } from "./change-message.ts";
 import { requireMessage } from "./find.ts";
 
@@ -41,7 +42,7 @@ export function scheduleOf(text: string | undefined, now: number): number | null
  * that came due first is refused with `INVALID_STATUS`, and a changed one goes out as changed. Throws what sending throws.
  */
 export async function updateMessage(
-  deps: Deps,
+  deps: With<"link" | "messageCache">,
   customerId: CustomerId,
   id: string,
   body: UpdateMessage,
@@ -81,7 +82,11 @@ function understand(deps: Deps, { content, scheduledAt, metadata }: UpdateMessag
  * Cancels a scheduled message and answers it. Cancelling and sending never both happen: whichever commits first
  * wins, and a message that is no longer scheduled is refused with `NOT_SCHEDULED`.
  */
-export async function cancelSchedule(deps: Deps, customerId: CustomerId, id: string): Promise<Message> {
+export async function cancelSchedule(
+  deps: With<"link" | "messageCache">,
+  customerId: CustomerId,
+  id: string,
+): Promise<Message> {
   const message = await requireMessage(deps, customerId, id);
   return changeMessage(deps, message, (fresh) => {
     const change = cancel(fresh, changeContext(deps));

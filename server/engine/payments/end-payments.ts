@@ -8,7 +8,8 @@ import { findMessage } from "../../store/messages.ts";
 import { findPayment, findPaymentOf, listDuePayments } from "../../store/payments.ts";
 import type { Transaction } from "../../store/store.ts";
 import { change } from "../commit.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import type { Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import { type IdempotentRequest, type IdempotentResult, idempotent } from "../idempotency.ts";
 import { transactionOf } from "../messages/change-message.ts";
 import { nullIfUnreadable } from "../quarantine.ts";
@@ -26,7 +27,7 @@ export async function requirePayment(deps: Deps, customerId: CustomerId, id: str
  * `NOT_FOUND`, and 400 `INVALID_STATUS` when it is pending no more.
  */
 export async function cancelRequest(
-  deps: Deps,
+  deps: With<"link">,
   command: IdempotentRequest,
   customerId: CustomerId,
   id: string,
@@ -45,13 +46,13 @@ export async function cancelRequest(
 const EXPIRED_AT_ONCE = 100;
 
 /** Expires requests whose time is up. Answers whether there may be more of them. */
-export async function expirePayments(deps: Deps): Promise<boolean> {
+export async function expirePayments(deps: With<"link">): Promise<boolean> {
   const due = await listDuePayments(deps.store.db, deps.clock.now(), EXPIRED_AT_ONCE);
   await Promise.all(due.map(({ id }) => nullIfUnreadable(deps, "payments", () => expireRequest(deps, id))));
   return due.length === EXPIRED_AT_ONCE;
 }
 
-async function expireRequest(deps: Deps, id: PaymentId): Promise<void> {
+async function expireRequest(deps: With<"link">, id: PaymentId): Promise<void> {
   await change(deps, async () => {
     const payment = await findPayment(deps.store.db, id);
     // A sandbox that was reset in between has forgotten it.
@@ -62,7 +63,7 @@ async function expireRequest(deps: Deps, id: PaymentId): Promise<void> {
 }
 
 /** A message that still waits to ask for what nobody is to pay any more is not sent: it fails in the same unit. */
-async function endingOf(deps: Deps, before: Payment, changed: PaymentChange): Promise<Transaction> {
+async function endingOf(deps: With<"link">, before: Payment, changed: PaymentChange): Promise<Transaction> {
   const operations = paymentOperations(before, changed);
   // A message that cannot be read is in quarantine: it is not sent, and the request ends without it.
   const message = await nullIfUnreadable(deps, "payments", () => findMessage(deps.store.db, before.messageId));

@@ -15,6 +15,7 @@ import { findOldestPending, findPayment } from "../../store/payments.ts";
 import type { Operation } from "../../store/store.ts";
 import { difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 
 /** What a change to a payment request needs of the context. */
 export function paymentContext(deps: Pick<Deps, "clock" | "newId" | "correlationId">): PaymentContext {
@@ -43,7 +44,7 @@ interface CarriedPayment {
  * reached, of exactly its amount. The operations belong into the unit of the message, decided anew with it. None
  * where it pays nothing.
  */
-export async function paidBy(deps: Deps, message: Message, signal: InboundSignal): Promise<Operation[]> {
+export async function paidBy(deps: With<"providers">, message: Message, signal: InboundSignal): Promise<Operation[]> {
   const carried = carriedBy(deps, message, signal);
   if (carried === null) return [];
   const { customerId, id: messageId } = message;
@@ -55,7 +56,11 @@ export async function paidBy(deps: Deps, message: Message, signal: InboundSignal
 }
 
 /** In a group it is not certain whom a payment is for: it counts as none. */
-function carriedBy(deps: Deps, message: Message, { payment, group }: InboundSignal): CarriedPayment | null {
+function carriedBy(
+  deps: With<"providers">,
+  message: Message,
+  { payment, group }: InboundSignal,
+): CarriedPayment | null {
   if (group !== null) return null;
   if (payment !== null) return payment.isRequest ? null : { amountCents: payment.amountCents, evidence: "apple_cash" };
   if (message.text === null || !countsText(deps, message)) return null;
@@ -64,7 +69,7 @@ function carriedBy(deps: Deps, message: Message, { payment, group }: InboundSign
 }
 
 /** Anyone can type a sentence: it counts over iMessage only, and where there is nothing better, or the operator wants it. */
-function countsText({ providers, settings }: Deps, { channel, instanceId }: Message): boolean {
+function countsText({ providers, settings }: With<"providers">, { channel, instanceId }: Message): boolean {
   if (channel !== "imessage") return false;
   return settings.paymentText || providers.get(instanceId)?.capabilities.seesPayments === false;
 }

@@ -14,7 +14,7 @@ import {
 } from "../../core/payment.ts";
 import type { Operation } from "../../store/store.ts";
 import { duplicateThread, retryDuplicateThread } from "../chats/threads.ts";
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { type IdempotentResult, idempotent } from "../idempotency.ts";
 import { type CheckedMessage, checkMessage } from "../messages/accept.ts";
 import { requireRecipient } from "../messages/recipient.ts";
@@ -42,7 +42,12 @@ type PaymentTerms = Omit<RequestPayment, "idempotencyKey" | "amount" | "expiresI
  * Asks for a payment. When it resolves, request, message and both events are on disk; a repeat of an idempotency key is
  * answered with the request's id. Throws the refusals of a message, and 400 for what is no amount.
  */
-export async function requestPayment(deps: Deps, asking: PaymentRequest): Promise<IdempotentResult<Payment>> {
+export async function requestPayment(
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
+  asking: PaymentRequest,
+): Promise<IdempotentResult<Payment>> {
   const { customerId, idempotencyKey: key } = asking;
   const { amountCents, asked } = understandRequest(asking.body);
   const command = { key, customerId, route: "POST /v1/payments/request", body: asked };
@@ -74,7 +79,14 @@ function understandRequest({ idempotencyKey: _, amount, note, ...rest }: Request
   return { amountCents, asked: { ...defaults, ...rest, ...noted, amount: formatAmount(amountCents) } };
 }
 
-async function checkRequest(deps: Deps, asking: PaymentRequest, asked: PaymentTerms, amountCents: number) {
+async function checkRequest(
+  deps: With<
+    "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
+  >,
+  asking: PaymentRequest,
+  asked: PaymentTerms,
+  amountCents: number,
+) {
   const { customerId, keyId, correlationId } = asking;
   const { to, from, note = null, callbackUrl, metadata } = asked;
   const id = deps.newId("pay");

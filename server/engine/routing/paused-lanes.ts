@@ -5,7 +5,7 @@ import { type Message, pairOf } from "../../core/message.ts";
 import { fail } from "../../core/message-lifecycle.ts";
 import { hasInstance } from "../../store/instances.ts";
 import { listLeasedPairs, listWaiting, positionAfter, type QueuePosition } from "../../store/messages.ts";
-import { changeContext, type Deps } from "../deps.ts";
+import { changeContext, type With } from "../engine-deps.ts";
 import { changeMessage, type MessageDecision } from "../messages/change-message.ts";
 import { MessageGone } from "../messages/find.ts";
 import { expiryOf, STRANDED } from "../messages/prepare.ts";
@@ -30,7 +30,7 @@ interface Walk {
 }
 
 export class PausedLanes {
-  readonly #deps: Deps;
+  readonly #deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">;
   /** Lanes that are being walked through. */
   readonly #walks = new Map<InstanceId, Walk>();
   #walkedAt = Number.NEGATIVE_INFINITY;
@@ -40,7 +40,7 @@ export class PausedLanes {
   #stopped = true;
   #cancel: () => void = () => {};
 
-  constructor(deps: Deps) {
+  constructor(deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">) {
     this.#deps = deps;
   }
 
@@ -162,7 +162,12 @@ export class PausedLanes {
 }
 
 /** `isGone`: its instance was deleted, and was the only one that could send the rest of it. */
-function verdictOn(deps: Deps, plan: RoutePlan, message: Message, isGone: boolean): MessageDecision {
+function verdictOn(
+  deps: With<"connections" | "link">,
+  plan: RoutePlan,
+  message: Message,
+  isGone: boolean,
+): MessageDecision {
   // Who has it in hand decides about it.
   if (message.status !== "queued" || message.claimedUntil !== null) return null;
   if (deps.connections.isUp(deps, message.instanceId)) return null;

@@ -12,12 +12,13 @@ import { listDeferred, positionAfter, type QueuePosition } from "../../store/mes
 import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { changeMessage, hasLease } from "../messages/change-message.ts";
 import { MessageGone } from "../messages/find.ts";
 
 /** Until when a customer's quiet hours hold back what would go to `to` at an instant; null where they do not. */
 export async function quietFor(
-  deps: Deps,
+  deps: With<"configCache">,
   { customerId, to }: Pick<Message, "customerId" | "to">,
   at: number,
 ): Promise<number | null> {
@@ -36,7 +37,10 @@ async function addressesOf(deps: Deps, customerId: CustomerId, to: string): Prom
 }
 
 /** Holds a leased message back while it is quiet for its recipient. Answers whether it is, and that is on disk. */
-export async function waitsForQuietHours(deps: Deps, message: Message): Promise<boolean> {
+export async function waitsForQuietHours(
+  deps: With<"configCache" | "messageCache">,
+  message: Message,
+): Promise<boolean> {
   const now = deps.clock.now();
   const until = await quietFor(deps, message, now);
   if (until === null) return false;
@@ -55,7 +59,11 @@ export async function findQuietHours(deps: Deps, customerId: CustomerId): Promis
  * Sets the quiet hours of a customer, or takes them away. What they hold back is looked at again: at once, or, of very
  * many, behind the answer. Throws 404 for an unknown customer.
  */
-export async function setQuietHours(deps: Deps, customerId: CustomerId, quietHours: QuietHours | null): Promise<void> {
+export async function setQuietHours(
+  deps: With<"configCache" | "messageCache">,
+  customerId: CustomerId,
+  quietHours: QuietHours | null,
+): Promise<void> {
   await change(deps, async () => {
     const { id, version } = await requireCustomer(deps, customerId);
     const set = { quietHours, updatedAt: deps.clock.now() };
@@ -71,14 +79,18 @@ const PAGE = 200;
 const PAGES_INLINE = 10;
 
 /** Never throws: what it cannot look at again waits until its quiet hours, as they were, end. */
-async function releaseAll(deps: Deps, customerId: CustomerId): Promise<void> {
+async function releaseAll(deps: With<"configCache" | "messageCache">, customerId: CustomerId): Promise<void> {
   const pages = heldBackPages(deps, customerId);
   if (await release(deps, pages, PAGES_INLINE)) return;
   void release(deps, pages, Number.POSITIVE_INFINITY);
 }
 
 /** Makes due what is on the next pages. Answers whether that was all. */
-async function release(deps: Deps, pages: AsyncGenerator<Message[]>, pagesMax: number): Promise<boolean> {
+async function release(
+  deps: With<"messageCache">,
+  pages: AsyncGenerator<Message[]>,
+  pagesMax: number,
+): Promise<boolean> {
   try {
     for (let read = 0; read < pagesMax; read += 1) {
       const { done, value } = await pages.next();
@@ -94,7 +106,7 @@ async function release(deps: Deps, pages: AsyncGenerator<Message[]>, pagesMax: n
 }
 
 /** Messages of a customer that quiet hours hold back, a page at a time. */
-async function* heldBackPages(deps: Deps, customerId: CustomerId): AsyncGenerator<Message[]> {
+async function* heldBackPages(deps: With<"configCache">, customerId: CustomerId): AsyncGenerator<Message[]> {
   const from = deps.clock.now();
   const span = { from, until: from + QUIET_MS_MAX };
   for (const { id: instanceId } of await deps.configCache.instances()) {
@@ -116,7 +128,7 @@ async function* heldBackOn(
 }
 
 /** Those of one number to one recipient, one after the other. */
-async function releaseInOrder(deps: Deps, messages: readonly Message[]): Promise<void> {
+async function releaseInOrder(deps: With<"messageCache">, messages: readonly Message[]): Promise<void> {
   for (const message of messages) {
     try {
       await changeMessage(deps, message, (fresh) => {

@@ -18,6 +18,7 @@ import {
 } from "../../core/routing.ts";
 import { capabilitiesOf } from "../../providers/registry.ts";
 import type { Deps } from "../deps.ts";
+import type { EngineDeps, With } from "../engine-deps.ts";
 
 /** Where one message can go, as read once, so that a decision can rest on it. */
 export interface RoutePlan {
@@ -28,7 +29,11 @@ export interface RoutePlan {
 }
 
 /** The plan of what goes from a number to an address. */
-export async function planFrom(deps: Deps, number: CustomerNumber, to: string): Promise<RoutePlan> {
+export async function planFrom(
+  deps: With<"configCache" | "providers">,
+  number: CustomerNumber,
+  to: string,
+): Promise<RoutePlan> {
   const { routes } = await deps.configCache.customer(number.customerId);
   const { address, instanceId } = number;
   const origin = { address, instanceId, channels: offered(deps, number), routes };
@@ -36,7 +41,7 @@ export async function planFrom(deps: Deps, number: CustomerNumber, to: string): 
 }
 
 /** The plan of what is said in a group: it stays on the instance that has the group. */
-export async function planInGroup(deps: Pick<Deps, "configCache">, instanceId: InstanceId): Promise<RoutePlan> {
+export async function planInGroup(deps: Pick<EngineDeps, "configCache">, instanceId: InstanceId): Promise<RoutePlan> {
   const nameOf = await namesOf(deps);
   const only = [{ instanceId, name: nameOf(instanceId), because: "this group's instance" }];
   return { on: () => only, nameOf };
@@ -44,7 +49,7 @@ export async function planInGroup(deps: Pick<Deps, "configCache">, instanceId: I
 
 /** The plan of a message that was accepted. Its number may be its customer's no more: then where it is counts as that. */
 export async function planOf(
-  deps: Deps,
+  deps: With<"configCache" | "providers">,
   { customerId, from, to, instanceId }: Pick<Message, "customerId" | "from" | "to" | "instanceId">,
 ): Promise<RoutePlan> {
   if (isGroupId(to)) return planInGroup(deps, instanceId);
@@ -57,13 +62,13 @@ export async function planOf(
 }
 
 /** Customers know instances by their names (`GET /v1/numbers`), and not by their ids. */
-async function namesOf({ configCache }: Pick<Deps, "configCache">): Promise<NameOf> {
+async function namesOf({ configCache }: Pick<EngineDeps, "configCache">): Promise<NameOf> {
   const instances = await configCache.instances();
   return (id) => instances.find((instance) => instance.id === id)?.name ?? "a deleted instance";
 }
 
 /** Channels that a number has to anybody at all: on its own instance, and by its customer's routes. */
-export async function reachOf(deps: Deps, number: CustomerNumber): Promise<Channel[]> {
+export async function reachOf(deps: With<"configCache" | "providers">, number: CustomerNumber): Promise<Channel[]> {
   const own = offered(deps, number);
   const { routes } = await deps.configCache.customer(number.customerId);
   return channelsOf(
@@ -74,7 +79,7 @@ export async function reachOf(deps: Deps, number: CustomerNumber): Promise<Chann
 
 /** Channels that are to be had where a number lives: of what such a provider can do, what this one says while it runs. */
 export function offered(
-  { providers }: Pick<Deps, "providers">,
+  { providers }: Pick<EngineDeps, "providers">,
   { instanceId, provider }: Pick<CustomerNumber, "instanceId" | "provider">,
 ): readonly Channel[] {
   const { channels } = capabilitiesOf(provider);
@@ -83,7 +88,7 @@ export function offered(
 }
 
 /** Who is up, and what time it is. */
-type Standing = Pick<Deps, "connections" | "clock">;
+type Standing = Pick<EngineDeps, "connections" | "clock">;
 
 /** The instance of `channel` to go to, of those that were not tried. Null: there is none. */
 export function chooseOn(

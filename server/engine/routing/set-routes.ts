@@ -6,6 +6,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { change } from "../commit.ts";
 import { requireCustomer } from "../customers/require-customer.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { INSTANCES_QUEUE } from "../instances/instances.ts";
 import { offered } from "./route.ts";
 
@@ -19,7 +20,11 @@ export async function findRoutes(deps: Deps, customerId: CustomerId): Promise<Ro
  * instance that is down. Throws 404 for an unknown customer, and a 400 that names each entry which is there twice, or
  * whose instance is not there or has no SMS.
  */
-export async function setRoutes(deps: Deps, customerId: CustomerId, routes: readonly Route[]): Promise<void> {
+export async function setRoutes(
+  deps: With<"configCache" | "providers">,
+  customerId: CustomerId,
+  routes: readonly Route[],
+): Promise<void> {
   // An instance that is named here must not be removed before that is on disk.
   await deps.serial.run(INSTANCES_QUEUE, () =>
     change(deps, async () => {
@@ -33,7 +38,7 @@ export async function setRoutes(deps: Deps, customerId: CustomerId, routes: read
   deps.wake.pausedLanes();
 }
 
-async function requireUsable(deps: Deps, routes: readonly Route[]): Promise<void> {
+async function requireUsable(deps: With<"configCache" | "providers">, routes: readonly Route[]): Promise<void> {
   const seen = new Map<string, number>();
   const details = [];
   for (const [index, { prefix, instanceId }] of routes.entries()) {
@@ -47,7 +52,7 @@ async function requireUsable(deps: Deps, routes: readonly Route[]): Promise<void
   if (details.length > 0) throw invalidFields(details);
 }
 
-async function problemOf(deps: Deps, instanceId: InstanceId): Promise<string | null> {
+async function problemOf(deps: With<"configCache" | "providers">, instanceId: InstanceId): Promise<string | null> {
   const instance = await deps.configCache.instance(instanceId);
   if (instance === null) return `there is no instance ${instanceId}`;
   const { provider } = instance;

@@ -7,6 +7,7 @@ import { hasRealInstance } from "../../store/instances.ts";
 import { findSetting } from "../../store/settings.ts";
 import type { Operation } from "../../store/store.ts";
 import type { Deps } from "../deps.ts";
+import type { EngineDeps, With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 
 /** Name of the shift in the settings table; none is there while the clock is on real time. */
@@ -17,12 +18,12 @@ export const SHIFT_MS_MAX = 3_650 * 86_400_000;
 const TURN = "clock";
 
 /** How the clock stands. */
-export function clockRecord({ clock, shift }: Pick<Deps, "clock" | "shift">): SandboxClock {
+export function clockRecord({ clock, shift }: Pick<EngineDeps, "clock" | "shift">): SandboxClock {
   return { now: new Date(clock.now()).toISOString(), offsetMs: shift.ms };
 }
 
 /** Sets the clock as the last process left it. Before anything is written, so that nothing is older than what is there. */
-export async function restoreClock({ store, shift }: Deps): Promise<void> {
+export async function restoreClock({ store, shift }: With<"shift">): Promise<void> {
   const shiftMs = Number(await findSetting(store.db, CLOCK_SHIFT));
   if (shiftMs > 0 && shiftMs <= SHIFT_MS_MAX) shift.ms = shiftMs;
 }
@@ -32,7 +33,11 @@ export async function restoreClock({ store, shift }: Deps): Promise<void> {
  * customer's key while there are several customers, 409 `CLOCK_LOCKED` while there is an instance that is no sandbox, and
  * a 400 for more than ten years ahead.
  */
-export async function moveClock(deps: Deps, command: IdempotentRequest, advanceMs: number | "reset"): Promise<void> {
+export async function moveClock(
+  deps: With<"configCache" | "shift">,
+  command: IdempotentRequest,
+  advanceMs: number | "reset",
+): Promise<void> {
   await deps.serial.run(TURN, async () => {
     const moved = await idempotent(deps, command, async () => {
       await requireMover(deps, command.customerId);
@@ -51,11 +56,11 @@ export async function moveClock(deps: Deps, command: IdempotentRequest, advanceM
 }
 
 /** Puts the clock back to the real time: before the first instance counts that is no sandbox. */
-export async function resetClock(deps: Deps): Promise<void> {
+export async function resetClock(deps: With<"shift">): Promise<void> {
   await deps.serial.run(TURN, () => putBack(deps));
 }
 
-async function putBack({ store, shift }: Deps): Promise<void> {
+async function putBack({ store, shift }: With<"shift">): Promise<void> {
   shift.ms = 0;
   if ((await findSetting(store.db, CLOCK_SHIFT)) !== null) await store.commit([keep(0)]);
 }
@@ -70,7 +75,7 @@ async function hasReal({ store }: Deps): Promise<boolean> {
 }
 
 /** The clock moves for every customer, so one of several may not move it. `customerId` is null for an admin key. */
-async function requireMover({ configCache }: Deps, customerId: CustomerId | null): Promise<void> {
+async function requireMover({ configCache }: With<"configCache">, customerId: CustomerId | null): Promise<void> {
   if (customerId === null || !(await configCache.hasSeveralCustomers())) return;
   const message = "The clock moves for every customer of this server: with more than one, only an admin key moves it.";
   throw new ApiError("FORBIDDEN", message);

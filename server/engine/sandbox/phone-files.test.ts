@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { openContext } from "../../../test/support/sending.ts";
 import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import type { FetchOptions } from "../../outgoing/fetch.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps } from "../engine-deps.ts";
 import { withPhoneFiles } from "./phone-files.ts";
 
 const PNG = Buffer.from(
@@ -29,7 +29,7 @@ test("files of a phone have 100 MiB together, and count as held until they are s
     },
     hold: () => release,
   };
-  const fetching: Deps = { ...deps, fetcher };
+  const fetching: EngineDeps = { ...deps, fetcher };
   const sent = await withPhoneFiles(fetching, customer.id, inputs, async (files) => [files.length, held]);
   assert.deepEqual(sent, [3, 3 * PNG.length]);
   assert.deepEqual(limits, [FILE_BYTES_MAX, FILE_BYTES_MAX - PNG.length, FILE_BYTES_MAX - 2 * PNG.length]);

@@ -8,7 +8,7 @@ import type { CustomerId } from "../../core/id.ts";
 import { checkMedia, filenameOfUrl } from "../../core/media.ts";
 import type { InboundAttachment } from "../../providers/provider.ts";
 import { attach } from "../attachments/attach.ts";
-import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
@@ -18,7 +18,7 @@ const RETRY_AFTER_SECONDS = 10;
  * which does not fit, and a 503 for what cannot be fetched now.
  */
 export async function withPhoneFiles<Sent>(
-  deps: Deps,
+  deps: With<"fetcher" | "links">,
   customerId: CustomerId,
   inputs: readonly AttachmentInput[],
   send: (files: InboundAttachment[]) => Promise<Sent>,
@@ -48,7 +48,7 @@ export async function withPhoneFiles<Sent>(
   }
 }
 
-async function fetched({ fetcher }: Deps, owner: CustomerId, index: number, url: string, bytesMax: number) {
+async function fetched({ fetcher }: With<"fetcher">, owner: CustomerId, index: number, url: string, bytesMax: number) {
   const tooLarge =
     bytesMax === FILE_BYTES_MAX ? "is larger than 100 MiB" : "is, with the files before it, larger than 100 MiB";
   const got = await fetcher.fetch(url, { owner, bytesMax, tooLarge, abort: new AbortController().signal });

@@ -25,6 +25,7 @@ import { findChat, findChatByKey } from "../../store/chats.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import { findPaymentOf } from "../../store/payments.ts";
 import type { Deps } from "../deps.ts";
+import type { EngineDeps, With } from "../engine-deps.ts";
 import { idempotent } from "../idempotency.ts";
 import { findByReference, requireMessage } from "../messages/find.ts";
 import { chooseNumber } from "../messages/recipient.ts";
@@ -51,7 +52,7 @@ interface PhoneLine {
  * The contact writes. Answers the message as it was taken in. Throws 404 `REPLY_NOT_FOUND`, 400 `CHANNEL_NOT_SUPPORTED`
  * and a 400 for a message with nothing in it.
  */
-export async function writeFromPhone(deps: Deps, action: PhoneAction<PhoneMessage>): Promise<Message> {
+export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<PhoneMessage>): Promise<Message> {
   const { customerId, number, body } = action;
   return await act(deps, action, ["messages", requireMessage], async (name) => {
     const { text = "", attachments = [] } = body;
@@ -70,7 +71,10 @@ export async function writeFromPhone(deps: Deps, action: PhoneAction<PhoneMessag
 }
 
 /** The contact begins or ends typing. Answers the chat. Throws 400 `CHANNEL_NOT_SUPPORTED` for a phone without iMessage. */
-export async function typeOnPhone(deps: Deps, action: PhoneAction<PhoneTyping>): Promise<Chat> {
+export async function typeOnPhone(
+  deps: With<"configCache" | "providers">,
+  action: PhoneAction<PhoneTyping>,
+): Promise<Chat> {
   const { customerId, number, body } = action;
   return await act(deps, action, ["typing", chatById], async () => {
     const line = await lineTo(deps, customerId, number, body.to);
@@ -83,7 +87,7 @@ export async function typeOnPhone(deps: Deps, action: PhoneAction<PhoneTyping>):
 }
 
 /** The contact reacts to a message, or takes it back. Throws 404, 400 `INVALID_STATUS` and 400 `CHANNEL_NOT_SUPPORTED`. */
-export async function reactFromPhone(deps: Deps, action: PhoneAction<PhoneReaction>): Promise<Message> {
+export async function reactFromPhone(deps: EngineDeps, action: PhoneAction<PhoneReaction>): Promise<Message> {
   const { customerId, number, body } = action;
   const reaction = parseReaction(body.type);
   if (reaction === null) throw invalidField("type", REACTION_EXPECTED);
@@ -101,7 +105,7 @@ export async function reactFromPhone(deps: Deps, action: PhoneAction<PhoneReacti
  * The contact keeps an audio message of the customer's, which is told of once. Answers it. Throws as `reactFromPhone`
  * does, and a 400 for what is no audio message.
  */
-export async function keepAudioOnPhone(deps: Deps, action: PhoneAction<PhoneKeptAudio>): Promise<Message> {
+export async function keepAudioOnPhone(deps: EngineDeps, action: PhoneAction<PhoneKeptAudio>): Promise<Message> {
   const { customerId, number, body } = action;
   return await act(deps, action, ["audio-kept", requireMessage], async () => {
     const { message, reference } = await requireOnPhone(deps, action, body.messageId, "audio messages");
@@ -119,7 +123,10 @@ export async function keepAudioOnPhone(deps: Deps, action: PhoneAction<PhoneKept
  * The contact gives a group another photo. Answers the group. Throws 404 for a group that is not there, or that the
  * contact is not in, and 400 `INVALID_STATUS` for a one-to-one thread and for a group that the customer has left.
  */
-export async function changePhotoFromPhone(deps: Deps, action: PhoneAction<PhoneGroupPhoto>): Promise<Chat> {
+export async function changePhotoFromPhone(
+  deps: With<"configCache" | "providers">,
+  action: PhoneAction<PhoneGroupPhoto>,
+): Promise<Chat> {
   const { customerId, number, body } = action;
   return await act(deps, action, ["group-photo", chatById], async (name) => {
     const chat = await chatById(deps, customerId, body.chatId);
@@ -139,7 +146,7 @@ export async function changePhotoFromPhone(deps: Deps, action: PhoneAction<Phone
  * The contact pays. Answers the message that carries the payment. Throws 404 for a request that is not one to this
  * contact, 400 `INVALID_STATUS` for one that is not pending, and a 400 where there is no amount.
  */
-export async function payFromPhone(deps: Deps, action: PhoneAction<PhonePayment>): Promise<Message> {
+export async function payFromPhone(deps: EngineDeps, action: PhoneAction<PhonePayment>): Promise<Message> {
   const { customerId, number, body } = action;
   return await act(deps, action, ["payments", requireMessage], async (name) => {
     const request = body.requestId === undefined ? null : await requireRequest(deps, action, body.requestId);
@@ -156,7 +163,10 @@ export async function payFromPhone(deps: Deps, action: PhoneAction<PhonePayment>
 }
 
 /** The contact calls, or does something with a call. Throws 400 `INVALID_STATUS` where there is no call to do it to. */
-export async function callFromPhone(deps: Deps, action: PhoneAction<PhoneCall>): Promise<Call> {
+export async function callFromPhone(
+  deps: With<"configCache" | "providers">,
+  action: PhoneAction<PhoneCall>,
+): Promise<Call> {
   const { customerId, number, body } = action;
   return await act(deps, action, ["calls", requireCall], async (name) => {
     const line = await lineTo(deps, customerId, number, body.to);
@@ -173,7 +183,11 @@ export async function callFromPhone(deps: Deps, action: PhoneAction<PhoneCall>):
 }
 
 /** Who keeps the phone of a contact, as the customer's default number reaches it. */
-export async function phonesOf(deps: Deps, customerId: CustomerId, number: string): Promise<Phones> {
+export async function phonesOf(
+  deps: With<"configCache" | "providers">,
+  customerId: CustomerId,
+  number: string,
+): Promise<Phones> {
   await requireSandbox(deps, customerId);
   return (await lineTo(deps, customerId, number, undefined)).phones;
 }
@@ -183,10 +197,14 @@ export async function phonesOf(deps: Deps, customerId: CustomerId, number: strin
  * of the key: should this process die between the action and its note, the repeat does what was done already, and that
  * changes nothing.
  */
-async function act<Body extends { idempotencyKey?: string }, Value extends { id: string }>(
-  deps: Deps,
+async function act<
+  Given extends With<"configCache">,
+  Body extends { idempotencyKey?: string },
+  Value extends { id: string },
+>(
+  deps: Given,
   { customerId, number, idempotencyKey: key, body }: PhoneAction<Body>,
-  [what, again]: [what: string, again: (deps: Deps, customerId: CustomerId, id: string) => Promise<Value>],
+  [what, again]: [what: string, again: (deps: Given, customerId: CustomerId, id: string) => Promise<Value>],
   work: (name: string) => Promise<Value>,
 ): Promise<Value> {
   await requireSandbox(deps, customerId);
@@ -204,7 +222,12 @@ function nameOf(...parts: string[]): string {
   return `key_${createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 32)}`;
 }
 
-async function lineTo(deps: Deps, customerId: CustomerId, contact: string, to: string | undefined): Promise<PhoneLine> {
+async function lineTo(
+  deps: With<"configCache" | "providers">,
+  customerId: CustomerId,
+  contact: string,
+  to: string | undefined,
+): Promise<PhoneLine> {
   const number = chooseNumber(await deps.configCache.numbers(customerId), to, "to");
   if (number.address === contact) throw invalidField("to", `is the phone itself; ${contact} cannot turn to itself`);
   const phones = deps.providers.get(number.instanceId)?.phones;

@@ -3,7 +3,7 @@
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { hasRealNumber } from "../../store/numbers.ts";
-import type { Deps } from "../deps.ts";
+import type { EngineDeps, With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 
 /** Records of each kind that one commit removes: a few milliseconds, so that others need not wait. */
@@ -14,7 +14,7 @@ const REMOVED_AT_ONCE = 500;
  * those.
  */
 export async function requireSandbox(
-  { configCache, store }: Pick<Deps, "configCache" | "store">,
+  { configCache, store }: Pick<EngineDeps, "configCache" | "store">,
   customerId: CustomerId,
 ): Promise<void> {
   const [numbers, { routes }] = await Promise.all([configCache.numbers(customerId), configCache.customer(customerId)]);
@@ -32,7 +32,10 @@ export async function requireSandbox(
  * Removes what the customer sent, heard and knows, and what phones owe it; keys, numbers, endpoints, the inbox and usage
  * stay. What is in flight meanwhile ends quietly. A repeat of an idempotency key removes nothing more.
  */
-export async function resetSandbox(deps: Deps, command: IdempotentRequest & { customerId: CustomerId }): Promise<void> {
+export async function resetSandbox(
+  deps: With<"configCache" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts">,
+  command: IdempotentRequest & { customerId: CustomerId },
+): Promise<void> {
   const { customerId } = command;
   await requireSandbox(deps, customerId);
   await deps.serial.run(`reset ${customerId}`, () =>
@@ -40,12 +43,15 @@ export async function resetSandbox(deps: Deps, command: IdempotentRequest & { cu
       await removeAll(deps, customerId);
       // What a phone took while the records went is owed to nobody, and what it told meanwhile goes as well.
       await removeAll(deps, customerId);
-      return { unit: null, value: null, result: "", generation: deps.threadCache.generation };
+      return { unit: null, value: null, result: "", generation: deps.generation() };
     }),
   );
 }
 
-async function removeAll(deps: Deps, customerId: CustomerId): Promise<void> {
+async function removeAll(
+  deps: With<"configCache" | "messageCache" | "optOutCache" | "providers" | "threadCache" | "typingContacts">,
+  customerId: CustomerId,
+): Promise<void> {
   await resetPhones(deps, customerId);
   // What was decided before the last forgetting is committed before the last removing, which finds nothing of it any more.
   do await forget(deps, customerId);
@@ -53,13 +59,19 @@ async function removeAll(deps: Deps, customerId: CustomerId): Promise<void> {
   await forget(deps, customerId);
 }
 
-async function resetPhones({ configCache, providers }: Deps, customerId: CustomerId): Promise<void> {
+async function resetPhones(
+  { configCache, providers }: With<"configCache" | "providers">,
+  customerId: CustomerId,
+): Promise<void> {
   const instances = new Set((await configCache.numbers(customerId)).map(({ instanceId }) => instanceId));
   for (const id of instances) await providers.get(id)?.phones?.reset(customerId);
 }
 
 /** Nothing is remembered of what is gone. */
-async function forget(deps: Deps, customerId: CustomerId): Promise<void> {
+async function forget(
+  deps: With<"configCache" | "messageCache" | "optOutCache" | "threadCache" | "typingContacts">,
+  customerId: CustomerId,
+): Promise<void> {
   deps.messageCache.clear();
   deps.threadCache.clear();
   deps.typingContacts.forget(customerId);

@@ -12,6 +12,7 @@ import type { Operation } from "../../store/store.ts";
 import { listWebhooks } from "../../store/webhooks.ts";
 import { change, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { type IdempotentRequest, idempotent } from "../idempotency.ts";
 import { customerSecretPlace, endpointSecretPlace } from "../secret-places.ts";
 import { cancelDeliveriesOf } from "./cancel-deliveries.ts";
@@ -39,7 +40,11 @@ interface CustomerEndpoints {
  * Makes the configuration or changes it in place, active again. `secret` sets the customer's; without it
  * that is kept or, while nobody knows it, generated and answered. Throws 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
-export async function setWebhook(deps: Deps, customerId: CustomerId, wanted: SetWebhook): Promise<Configured> {
+export async function setWebhook(
+  deps: With<"receiverCache" | "sealer">,
+  customerId: CustomerId,
+  wanted: SetWebhook,
+): Promise<Configured> {
   requireAddress(deps, wanted.url);
   const configured = await change(deps, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
@@ -69,7 +74,12 @@ export async function setWebhook(deps: Deps, customerId: CustomerId, wanted: Set
  * Makes a further endpoint with a secret of its own: the caller's, or one that is generated and answered. A repeat is
  * answered with the id of the first. Throws 400 on `url` and beyond 100 endpoints, 409 `WEBHOOK_DUPLICATE`.
  */
-export function createWebhook(deps: Deps, command: IdempotentRequest, customerId: CustomerId, wanted: CreateWebhook) {
+export function createWebhook(
+  deps: With<"sealer">,
+  command: IdempotentRequest,
+  customerId: CustomerId,
+  wanted: CreateWebhook,
+) {
   requireAddress(deps, wanted.url);
   return idempotent<Configured>(deps, command, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
@@ -98,7 +108,7 @@ export function createWebhook(deps: Deps, command: IdempotentRequest, customerId
  * which cancels its pending deliveries. Throws 404 `WEBHOOK_NOT_FOUND`, 400 on `url`, 409 `WEBHOOK_DUPLICATE`.
  */
 export async function updateWebhook(
-  deps: Deps,
+  deps: With<"receiverCache" | "sealer">,
   customerId: CustomerId,
   id: string,
   wanted: UpdateWebhook,
@@ -137,7 +147,11 @@ export async function updateWebhook(
  * Removes an endpoint and cancels its pending deliveries; the customer's secret stays. Answers the id. Throws 404
  * `WEBHOOK_NOT_FOUND` or, for the configuration, `WEBHOOK_NOT_CONFIGURED`.
  */
-export async function deleteWebhook(deps: Deps, customerId: CustomerId, target: EndpointRef): Promise<EndpointId> {
+export async function deleteWebhook(
+  deps: With<"receiverCache">,
+  customerId: CustomerId,
+  target: EndpointRef,
+): Promise<EndpointId> {
   const id = await change(deps, async () => {
     const { customer, endpoints } = await standingOf(deps, customerId);
     const endpoint = oneOf(endpoints, target);
@@ -154,7 +168,7 @@ export async function deleteWebhook(deps: Deps, customerId: CustomerId, target: 
  * `graceSeconds` of real time. A repeat is answered with the endpoint's id. Throws 404 as `deleteWebhook` does.
  */
 export function rotateSecret(
-  deps: Deps,
+  deps: With<"sealer">,
   command: IdempotentRequest,
   customerId: CustomerId,
   { target, graceSeconds }: { target: EndpointRef; graceSeconds: number },
@@ -230,7 +244,7 @@ function maxInFlightOf({ maxInFlight }: { maxInFlight?: number }): { maxInFlight
 }
 
 /** A secret that signs from now on, alone: a grace that ran is over. */
-function sealed({ sealer }: Deps, secret: string, place: string): Secrets {
+function sealed({ sealer }: With<"sealer">, secret: string, place: string): Secrets {
   return { secret: sealer.seal(secret, place), previousSecret: null, previousSecretUntil: null };
 }
 

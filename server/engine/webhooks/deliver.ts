@@ -9,6 +9,7 @@ import type { ClaimedDelivery, Transaction } from "../../store/store.ts";
 import { findWebhook } from "../../store/webhooks.ts";
 import { change, commitInTime, difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
+import type { With } from "../engine-deps.ts";
 import { Lanes, type RunResult } from "../lanes.ts";
 import type { AttemptOutcome } from "../observer.ts";
 import { nullIfUnreadable } from "../quarantine.ts";
@@ -31,7 +32,10 @@ export interface WebhookSender {
 }
 
 /** The loop that drains due deliveries; a lane is an endpoint, or the origin of a customer's callbacks. */
-export function createDeliver(deps: Deps, sender: WebhookSender): Lanes<ClaimedDelivery> {
+export function createDeliver(
+  deps: With<"attempted" | "chance" | "configCache" | "receiverCache" | "sealer">,
+  sender: WebhookSender,
+): Lanes<ClaimedDelivery> {
   const { clock, observer, receiverCache, settings, store } = deps;
   return new Lanes<ClaimedDelivery>({
     clock,
@@ -52,7 +56,7 @@ export function createDeliver(deps: Deps, sender: WebhookSender): Lanes<ClaimedD
 }
 
 async function deliver(
-  deps: Deps,
+  deps: With<"attempted" | "chance" | "configCache" | "sealer">,
   sender: WebhookSender,
   claimed: ClaimedDelivery,
   free: (result: RunResult) => void,
@@ -110,7 +114,7 @@ const UNCOUNTED: Readonly<Partial<Record<string, { limit: OwnLimit | null; pause
 
 /** Gives a delivery back as it was: nothing was tried. */
 async function giveBack(
-  deps: Deps,
+  deps: With<"attempted">,
   { delivery, dueAt }: ClaimedDelivery,
   { limit, pauseMs }: { limit: OwnLimit | null; pauseMs: number },
 ): Promise<void> {
@@ -120,7 +124,11 @@ async function giveBack(
 }
 
 /** A private address answers its own customer alone: with several, its answers are not kept. */
-async function shownResponse(deps: Deps, { endpoint }: ClaimedDelivery, posted: PostResult): Promise<string | null> {
+async function shownResponse(
+  deps: With<"configCache">,
+  { endpoint }: ClaimedDelivery,
+  posted: PostResult,
+): Promise<string | null> {
   if (!posted.opened || endpoint?.kind === "inbox") return posted.response;
   return (await deps.configCache.hasSeveralCustomers()) ? null : posted.response;
 }
@@ -155,7 +163,12 @@ const UNSIGNED: PostResult = {
   opened: false,
 };
 
-async function post(deps: Deps, sender: WebhookSender, claimed: ClaimedDelivery, url: string): Promise<PostResult> {
+async function post(
+  deps: With<"sealer">,
+  sender: WebhookSender,
+  claimed: ClaimedDelivery,
+  url: string,
+): Promise<PostResult> {
   const { delivery, bytes, correlationId } = claimed;
   const secrets = openSecrets(deps, claimed);
   if (secrets === null) return UNSIGNED;
@@ -168,7 +181,7 @@ async function post(deps: Deps, sender: WebhookSender, claimed: ClaimedDelivery,
 }
 
 /** The secrets that sign, opened; null when they cannot be, which is told to whoever runs the service. */
-function openSecrets(deps: Deps, claimed: ClaimedDelivery) {
+function openSecrets(deps: With<"sealer">, claimed: ClaimedDelivery) {
   try {
     return secretsOf(deps, claimed);
   } catch (error) {
@@ -178,7 +191,7 @@ function openSecrets(deps: Deps, claimed: ClaimedDelivery) {
 }
 
 /** The secrets that sign: the endpoint's own, or the customer's for the configuration and for callbacks. */
-function secretsOf(deps: Deps, { delivery, endpoint, customer }: ClaimedDelivery) {
+function secretsOf(deps: With<"sealer">, { delivery, endpoint, customer }: ClaimedDelivery) {
   const own = endpoint !== null && endpoint.secret !== null;
   const place = own ? endpointSecretPlace(endpoint.id) : customerSecretPlace(delivery.customerId);
   const holder = own ? endpoint : customer;
@@ -196,7 +209,7 @@ function secretsOf(deps: Deps, { delivery, endpoint, customer }: ClaimedDelivery
  * on what it now is. One whose lease had run out and was taken by another is left to that one.
  */
 async function record(
-  deps: Deps,
+  deps: With<"attempted">,
   claimed: Delivery,
   attempt: ((fresh: Delivery) => Attempt) | null,
   after: (fresh: Delivery) => Delivery,

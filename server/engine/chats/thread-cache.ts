@@ -1,0 +1,68 @@
+/** Caches one-to-one threads by their key, and holds back readers while threads are deleted. */
+
+import { setBounded } from "../../core/bounded-map.ts";
+import type { Chat } from "../../core/chat.ts";
+import { findChatByKey } from "../../store/chats.ts";
+import type { Store } from "../../store/store.ts";
+import { SenderCache } from "./sender-cache.ts";
+
+/** Cached threads; beyond this the least recently used one is dropped. */
+const THREADS_MAX = 10_000;
+
+/** Threads by their key. An id never changes, so one that is known stays right until it is deleted. */
+export class ThreadCache {
+  readonly #chats = new Map<string, Chat>();
+  /** Who wrote with whom last. */
+  readonly senders = new SenderCache();
+  #generation = 0;
+  /** Ends when nobody works on threads alone any more; null while nobody does. */
+  #alone: Promise<void> | null = null;
+
+  /** Grows with `clear`: what was read before it must be neither kept nor committed after it. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get(key: string): Chat | null {
+    return this.#chats.get(key) ?? null;
+  }
+
+  /** The thread at hand, else as it is stored; null when there is none. */
+  async find(store: Pick<Store, "db">, key: string): Promise<Chat | null> {
+    if (this.#alone !== null) await this.waitUntilFree();
+    const generation = this.#generation;
+    const chat = this.get(key) ?? (await findChatByKey(store.db, key));
+    if (chat !== null && generation === this.#generation) this.keep(chat);
+    return chat;
+  }
+
+  keep(chat: Chat): void {
+    setBounded(this.#chats, chat.key, chat, THREADS_MAX);
+  }
+
+  /** Resolves when threads can be read: nobody is deleting some. */
+  async waitUntilFree(): Promise<void> {
+    while (this.#alone !== null) await this.#alone;
+  }
+
+  /** Does `work` while nobody reads threads: what was decided on those read before is decided again. One at a time. */
+  async runExclusively(work: () => Promise<void>): Promise<void> {
+    this.clear();
+    const working = work();
+    const ended = working.catch(() => {});
+    this.#alone = ended;
+    try {
+      await working;
+    } finally {
+      this.#alone = null;
+      this.clear();
+    }
+  }
+
+  /** Forgets all of them: after chats were deleted. */
+  clear(): void {
+    this.#generation += 1;
+    this.#chats.clear();
+    this.senders.clear();
+  }
+}

@@ -1,0 +1,43 @@
+/** Knows in which chats the customer is shown as typing, and ends each indicator after a minute. */
+
+import type { ChatId } from "../../core/id.ts";
+import type { Deps } from "../deps.ts";
+import { TYPING_MS_MAX } from "./typing-contacts.ts";
+
+/** Chats in which typing is shown at once; beyond it the one in which it began first is ended. */
+const SHOWN_MAX = 10_000;
+
+interface ShownIndicator {
+  stopTimer(): void;
+  /** Ends it at the provider. */
+  end(): void;
+}
+
+/** Where the customer is shown as typing. In memory only: phones end it by themselves, too. */
+export class TypingIndicators {
+  readonly #shown = new Map<ChatId, ShownIndicator>();
+
+  /** It is shown from now on for a minute; then `end` is called. */
+  begin({ clock }: Pick<Deps, "clock">, id: ChatId, end: () => void): void {
+    this.end(id);
+    const ended = () => {
+      this.end(id);
+      end();
+    };
+    this.#shown.set(id, { stopTimer: clock.after(TYPING_MS_MAX, ended), end: ended });
+    const [first] = this.#shown.values();
+    if (this.#shown.size > SHOWN_MAX) first?.end();
+  }
+
+  /** It is shown no more: it was ended, or a message has come in its place. Asks nobody. */
+  end(id: ChatId): void {
+    this.#shown.get(id)?.stopTimer();
+    this.#shown.delete(id);
+  }
+
+  /** Forgets everything. */
+  stop(): void {
+    for (const { stopTimer } of this.#shown.values()) stopTimer();
+    this.#shown.clear();
+  }
+}

@@ -1,0 +1,67 @@
+/** Caches the opt-out lists of numbers, whole, so that sending need not read them each time. */
+
+import { setBounded } from "../../core/bounded-map.ts";
+import { findOptOut, listContactsOptedOut } from "../../store/opt-outs.ts";
+import type { Store } from "../../store/store.ts";
+
+/** Numbers whose lists are kept at hand; beyond it the one that was read longest ago goes. */
+const NUMBERS_MAX = 10_000;
+/** Contacts kept at hand, of all lists together. A longer list is not kept: each contact is then looked up. */
+const CONTACTS_MAX = 100_000;
+
+/** Lists of numbers, whole. What is at hand is right: whoever changes a list says so (`forget`). */
+export class OptOutCache {
+  readonly #db: Store["db"];
+  readonly #lists = new Map<string, ReadonlySet<string>>();
+  readonly #contactsMax: number;
+  #contacts = 0;
+  /** Numbers whose list is too long to keep. */
+  readonly #long = new Map<string, true>();
+  /** Grows with `forget`: what was read before it must not be kept after it. */
+  #generation = 0;
+
+  constructor(db: Store["db"], contactsMax = CONTACTS_MAX) {
+    this.#db = db;
+    this.#contactsMax = contactsMax;
+  }
+
+  /** Whether `contact` is on the list of `number`: at once where that is known. */
+  has(number: string, contact: string): boolean | Promise<boolean> {
+    return this.#lists.get(number)?.has(contact) ?? this.#find(number, contact);
+  }
+
+  /** The list of a number has changed, on disk. */
+  invalidate(number: string): void {
+    this.#generation += 1;
+    this.#long.delete(number);
+    this.#drop(number);
+  }
+
+  async #find(number: string, contact: string): Promise<boolean> {
+    if (this.#long.has(number)) return (await findOptOut(this.#db, number, contact)) !== null;
+    const generation = this.#generation;
+    const contacts = await listContactsOptedOut(this.#db, number, this.#contactsMax + 1);
+    if (contacts.length > this.#contactsMax) {
+      if (generation === this.#generation) setBounded(this.#long, number, true, NUMBERS_MAX);
+      return (await findOptOut(this.#db, number, contact)) !== null;
+    }
+    const list = new Set(contacts);
+    if (generation === this.#generation) this.#keep(number, list);
+    return list.has(contact);
+  }
+
+  #keep(number: string, list: ReadonlySet<string>): void {
+    this.#drop(number);
+    for (const oldest of this.#lists.keys()) {
+      if (this.#lists.size < NUMBERS_MAX && this.#contacts + list.size <= this.#contactsMax) break;
+      this.#drop(oldest);
+    }
+    this.#lists.set(number, list);
+    this.#contacts += list.size;
+  }
+
+  #drop(number: string): void {
+    this.#contacts -= this.#lists.get(number)?.size ?? 0;
+    this.#lists.delete(number);
+  }
+}
