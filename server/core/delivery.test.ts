@@ -119,9 +119,9 @@ interface Row {
 
 const ENDED_AT = NOW + 5_000;
 const RESUME_AT = NOW + 60_000;
-const DONE = { dueAt: null, byHand: false, resumeAt: null, owed: false };
+const DONE = { dueAt: null, byHand: false, resumeAt: null, retryRequested: false };
 const RETRIED = { ...DONE, status: "pending", retryCount: 2, dueAt: ENDED_AT + 300_000 } as const;
-const BY_HAND = { byHand: true, owed: false, dueAt: ENDED_AT } as const;
+const BY_HAND = { byHand: true, retryRequested: false, dueAt: ENDED_AT } as const;
 
 const ROWS: readonly Row[] = [
   { is: "one that succeeds", before: {}, succeeded: true, after: { ...DONE, status: "succeeded", retryCount: 1 } },
@@ -166,19 +166,19 @@ const ROWS: readonly Row[] = [
   },
   {
     is: "one that fails while another was asked for: that one follows at once, then the schedule",
-    before: { owed: true },
+    before: { retryRequested: true },
     succeeded: false,
     after: { ...RETRIED, ...BY_HAND, resumeAt: RETRIED.dueAt },
   },
   {
     is: "one that succeeds while another was asked for",
-    before: { owed: true },
+    before: { retryRequested: true },
     succeeded: true,
     after: { ...BY_HAND, status: "succeeded", retryCount: 1, resumeAt: null },
   },
   {
     is: "one by hand that fails while another was asked for",
-    before: { owed: true, byHand: true, resumeAt: RESUME_AT },
+    before: { retryRequested: true, byHand: true, resumeAt: RESUME_AT },
     succeeded: false,
     after: { ...BY_HAND, status: "pending", retryCount: 1, resumeAt: RESUME_AT },
   },
@@ -213,8 +213,10 @@ test("an attempt asked for by hand is made at once, and the schedule goes on whe
 });
 
 test("asked for while one is in flight, another follows it; asked for twice before it began, it is one", () => {
-  assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1 }), NOW), { owed: true });
-  assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1, byHand: true }), NOW), { owed: true });
+  assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1 }), NOW), { retryRequested: true });
+  assert.deepEqual(retryByHand(delivery({ dueAt: null, claimedUntil: 1, byHand: true }), NOW), {
+    retryRequested: true,
+  });
   const asked = { ...delivery({ dueAt: RESUME_AT }), byHand: true, resumeAt: RESUME_AT, dueAt: NOW };
   assert.deepEqual({ ...asked, ...retryByHand(asked, NOW + 1) }, asked);
 });

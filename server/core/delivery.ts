@@ -1,4 +1,4 @@
-/** Deliveries: one event on its way to one address. Which there are, and what an attempt makes of them. Pure. */
+/** Deliveries of one event to one address: which deliveries an event makes, and how each attempt changes them. Pure. */
 
 import type { DeliveryStatus, EventType, Attempt as WireAttempt, Delivery as WireDelivery } from "../../sdk/wire.ts";
 import type { Event } from "./event.ts";
@@ -24,31 +24,31 @@ export interface Delivery {
   messageId: MessageId | null;
   /** Null for a delivery to a `callbackUrl`. */
   endpointId: EndpointId | null;
-  /** The address of the last attempt; before the first, that of the time the event happened. */
+  /** The address of the last attempt; before the first attempt, the address when the event happened. */
   url: string;
-  /** What shares permits: an endpoint, or for a `callbackUrl` its customer and origin. */
+  /** The lane, whose deliveries share permits: an endpoint, or for a `callbackUrl` its customer and origin. */
   lane: string;
-  /** Orders the first attempts of one message's events at one address. */
+  /** Orders the first attempts of one message's events to one address. */
   sequence: number;
   status: DeliveryStatus;
-  /** Attempts that ended, those by hand included. */
+  /** Attempts that ended, with those by hand. */
   attemptCount: number;
   /** Attempts of the schedule that ended: the index of the next delay. */
   retryCount: number;
-  /** When it is tried next; null when it is claimed or done. */
+  /** When the next attempt is due; null while the delivery is claimed or after it ended. */
   dueAt: number | null;
-  /** Lease of whoever has it in flight (real time). */
+  /** End of the lease of the attempt in flight (real time). */
   claimedUntil: number | null;
-  /** The attempt that is due or in flight was asked for by hand, and leaves the schedule as it is. */
+  /** The attempt that is due or in flight was requested by hand and leaves the schedule as it is. */
   byHand: boolean;
-  /** Where the schedule goes on after an attempt by hand. */
+  /** When the schedule continues after an attempt by hand. */
   resumeAt: number | null;
-  /** Another attempt was asked for while one was in flight: it follows at once. */
-  owed: boolean;
+  /** A retry by hand was requested while an attempt was in flight: the retry follows at once. */
+  retryRequested: boolean;
   createdAt: number;
 }
 
-/** One sending that ended. */
+/** An attempt that ended. */
 export interface Attempt {
   deliveryId: DeliveryId;
   /** 1 for the first. */
@@ -60,20 +60,20 @@ export interface Attempt {
   error: string | null;
 }
 
-/** Lane of a `callbackUrl`: a customer's callbacks to one origin. */
+/** The lane of a `callbackUrl`: the customer's callbacks to its origin. */
 function callbackLane(customerId: CustomerId, url: string): string {
   return `${customerId} ${URL.parse(url)?.origin ?? url}`;
 }
 
-/** The customer of a lane of callbacks; null for the lane of an endpoint, which is the endpoint's id. */
+/** The customer of a lane of callbacks; null for the lane of an endpoint, which is named by the endpoint's id. */
 export function customerOfLane(lane: string): CustomerId | null {
   const end = lane.indexOf(" ");
   return end === -1 ? null : (lane.slice(0, end) as CustomerId);
 }
 
 /**
- * The deliveries an event makes: one for each active endpoint that subscribes to it, and one for its callback
- * unless a subscribed endpoint has the same address. The same event makes the same rows.
+ * The deliveries that an event makes: one for each active endpoint that subscribes to it, and one for its callback unless
+ * a subscribed endpoint has the same address. The same event always makes the same rows.
  */
 export function deliveriesOf(event: Event, endpoints: readonly Endpoint[], callbackUrl: string | null): Delivery[] {
   const subscribed = endpoints.filter((endpoint) => subscribes(endpoint, event.type));
@@ -86,7 +86,7 @@ export function deliveriesOf(event: Event, endpoints: readonly Endpoint[], callb
   return deliveries;
 }
 
-/** The delivery of `event` to `endpoint`, whatever its filter. `salt`, an id, sets a repeat (replay) apart from the first. */
+/** The delivery of `event` to `endpoint`, whatever the endpoint subscribes to. `salt`, an id, makes a replayed delivery distinct from the first. */
 export function deliveryTo(event: Event, endpoint: Endpoint, now: number, salt = ""): Delivery {
   return newDelivery(event, { endpointId: endpoint.id, url: endpoint.url, lane: endpoint.id, salt }, now);
 }
@@ -115,12 +115,12 @@ function newDelivery(
     claimedUntil: null,
     byHand: false,
     resumeAt: null,
-    owed: false,
+    retryRequested: false,
     createdAt: now,
   };
 }
 
-/** What changes when an attempt ends. `endedAt` is shifted time, `chance` in [0, 1) is the jitter's. */
+/** The delivery's changes after an attempt. `endedAt` is the service's time; `chance`, in [0, 1), is the jitter. */
 export function afterAttempt(
   delivery: Delivery,
   succeeded: boolean,
@@ -130,8 +130,8 @@ export function afterAttempt(
 ): Partial<Delivery> {
   const next = afterScheduled(delivery, succeeded, schedule, endedAt, chance);
   const ended = { ...next, attemptCount: delivery.attemptCount + 1, claimedUntil: null };
-  if (!delivery.owed) return { ...ended, byHand: false, resumeAt: null };
-  return { ...ended, owed: false, byHand: true, resumeAt: next.dueAt, dueAt: endedAt };
+  if (!delivery.retryRequested) return { ...ended, byHand: false, resumeAt: null };
+  return { ...ended, retryRequested: false, byHand: true, resumeAt: next.dueAt, dueAt: endedAt };
 }
 
 function afterScheduled(
@@ -151,11 +151,11 @@ function afterScheduled(
 }
 
 /**
- * What changes when an attempt is asked for by hand: one at once, after the one in flight if there is one. A delivery
- * that is due already keeps its place, so that the events of its message that wait for it stay behind it.
+ * The delivery's changes when a retry by hand is requested: an attempt at once, or after the attempt in flight. A delivery
+ * that is due already keeps its place, so that later events of its message stay behind it.
  */
 export function retryByHand(delivery: Delivery, now: number): Partial<Delivery> {
-  if (delivery.claimedUntil !== null) return { owed: true };
+  if (delivery.claimedUntil !== null) return { retryRequested: true };
   if (delivery.byHand && delivery.dueAt !== null) return {};
   return { byHand: true, resumeAt: delivery.dueAt, dueAt: Math.min(delivery.dueAt ?? now, now) };
 }

@@ -63,7 +63,7 @@ const SIGNALS: Record<MessageSignal, (message: Message) => Change | null> = {
   unsend: (before) => unsend(before, at()),
 };
 
-/** Contract 3, "Transitions, and no others", by status: signal → status, and the events of it. */
+/** The transitions by status: signal → status, and the events of each. */
 const LIFECYCLE: Record<MessageStatus, Partial<Record<MessageSignal, [MessageStatus, ...EventType[]]>>> = {
   scheduled: { due: ["queued", "message.queued"], cancel: ["cancelled", "message.schedule_cancelled"] },
   queued: { beginAttempt: ["pending"], fail: ["failed", "message.failed"] },
@@ -325,7 +325,7 @@ test("an unknown outcome stays pending, is noted once, and is looked at again", 
   assert.deepEqual(unknown.timeline, [{ status: "pending", at: NOW, channel: "imessage", reason: "no answer" }]);
   const still = becomeUnknown(unknown, NOW + 9_000, "no answer", NOW + 5_000);
   assert.deepEqual(still, { ...unknown, dueAt: NOW + 9_000 });
-  assert.equal(beginAttempt(unknown, null, at()), null, "it is never handed over again as it is");
+  assert.equal(beginAttempt(unknown, null, at()), null, "it is never sent again as it is");
 });
 
 test("a note changes the timeline and nothing else that its owner sees", () => {

@@ -1,4 +1,4 @@
-/** A message and its lifecycle: signal × status → status, as a table. Pure. Tells no one and stores nothing. */
+/** The lifecycle of a message: signal × status → status, as a table, and the changes that each signal makes. Pure: emits and stores nothing. */
 
 import type {
   Channel,
@@ -12,15 +12,16 @@ import type { LinkBuilder } from "./attachment.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
 import { FRESH, type Message, type SentPart, type TimelineEntry } from "./message.ts";
-import { causeOfRest } from "./message-parts.ts";
+import { failureCauseOf } from "./message-parts.ts";
 import { messageEventData } from "./message-record.ts";
 import { CHANNEL_NAMES, type Way } from "./routing.ts";
 import { segmentsOf } from "./segment.ts";
 
 /**
- * What can happen to a message; to an inbound one, only `unsend`. `due` its scheduled time came; `beginAttempt` a provider is given it;
- * `defer` the provider asks to wait; `fallback` the channel is given up and another is left; `sent`, `delivered` and `read` are receipts;
- * `partly` a part of it went out and the rest never will by itself; `sendRest` the customer asks for that rest.
+ * Signals of a message; an inbound message has only `unsend`. `due`: its scheduled time came. `beginAttempt`: a provider is
+ * about to get it. `defer`: the provider asks to wait. `fallback`: the channel is given up and another is left. `sent`,
+ * `delivered` and `read`: receipts. `partly`: a part of it was sent, and the rest never will be by itself. `sendRest`: the
+ * customer asks for that rest.
  */
 export type MessageSignal =
   | "due"
@@ -38,8 +39,8 @@ export type MessageSignal =
   | "unsend";
 
 /**
- * The lifecycle. A pair that is not here changes nothing: that is how
- * late, repeated and reversed receipts never move a message back.
+ * The lifecycle. A pair that is not here changes nothing, so late, repeated and reversed receipts never move a message
+ * back.
  */
 export const TRANSITIONS: Readonly<Record<MessageSignal, Readonly<Partial<Record<MessageStatus, MessageStatus>>>>> = {
   due: { scheduled: "queued" },
@@ -80,11 +81,11 @@ export interface Change {
   events: Event[];
 }
 
-/** What a change needs from outside: the shifted time, and ids for its events. */
+/** The outside values of a change: the service's time, and ids for its events. */
 export interface ChangeContext {
   now: number;
   eventId: () => EventId;
-  /** Of the request that the change is made for; without one its events carry that of the message. */
+  /** Correlation id of the request that makes the change; without one the events carry that of the message. */
   correlationId?: string;
   /** Makes the addresses of attachments. */
   link: LinkBuilder;
@@ -94,13 +95,13 @@ export interface ChangeContext {
 
 interface More {
   reason?: string;
-  /** Why it goes where it goes: noted after the reason, with the instance. */
+  /** Why it goes to its instance: noted after the reason, with the instance. */
   way?: string;
   /** Extra fields of the event. */
   data?: Partial<MessageEventData>;
 }
 
-/** Adds an event to a change: its `sequence` is the message's next one, its data what `dataOf` makes of the message then. */
+/** Adds an event to a change: `sequence` is the next one of the message, and `dataOf` makes its data. */
 export function emit(
   change: Change,
   type: EventType,
@@ -124,7 +125,7 @@ export function emit(
   return { message, events: [...change.events, event] };
 }
 
-/** Adds an event of the message as it now is, with `data` beside what every event of a message has. */
+/** Adds an event with the message's present state, and `data` beside it. */
 export function withEvent(change: Change, type: EventType, context: ChangeContext, data: More["data"] = {}): Change {
   return emit(change, type, context, (message) => ({ ...messageEventData(message, context.link), ...data }));
 }
@@ -141,13 +142,13 @@ function enter(change: Change, status: MessageStatus, context: ChangeContext, mo
   return type === undefined ? next : withEvent(next, type, context, more.data);
 }
 
-/** Notes something in the timeline that changes no status. */
+/** Adds an entry to the timeline without changing the status. */
 export function note(message: Message, channel: Channel, status: MessageStatus, reason: string, now: number): Message {
   const entry: TimelineEntry = { status, at: now, channel, reason };
   return { ...message, timeline: [...message.timeline, entry], updatedAt: now };
 }
 
-/** A new message's first change: `scheduled` or `queued`, with its event. `way`: why by its channel and instance. */
+/** The first change of a new message: `scheduled` or `queued`, with its event. `way`: why it goes by its channel and instance. */
 export function begin(message: Message, way: string, context: ChangeContext): Change {
   const status = message.scheduledAt === null ? "queued" : "scheduled";
   const measured = { ...message, ...segmentsOf(message, context.smartEncoding) };
@@ -155,8 +156,8 @@ export function begin(message: Message, way: string, context: ChangeContext): Ch
 }
 
 /**
- * Its scheduled time came: queued, to be handed over at once, by the way that there is now (null: as it was planned).
- * Null when it is no longer scheduled.
+ * The scheduled time came: queues the message for the instance that is chosen now (null: the planned one). Null if the
+ * message is no longer scheduled.
  */
 export function becomeDue(
   message: Message,
@@ -172,14 +173,14 @@ export function becomeDue(
   return enter({ message: next, events: [] }, status, context, by === null ? {} : { way: `via ${by.way}` });
 }
 
-/** Cancels a scheduled message. Null when it is not scheduled any more. */
+/** Cancels a scheduled message. Null if it is no longer scheduled. */
 export function cancel(message: Message, context: ChangeContext): Change | null {
   const status = transition(message.status, "cancel");
   if (status === null) return null;
   return enter({ message: { ...message, dueAt: null, claimedUntil: null }, events: [] }, status, context);
 }
 
-/** A hand-over to `peer` begins. No event; recorded before the provider hears of it. Null when it is not queued. */
+/** Begins a send attempt with an account. No event; committed before the provider gets the message. Null if the message is not queued. */
 export function beginAttempt(message: Message, account: string | null, context: ChangeContext): Change | null {
   const status = transition(message.status, "beginAttempt");
   if (status === null) return null;
@@ -187,7 +188,7 @@ export function beginAttempt(message: Message, account: string | null, context: 
   return enter({ message: next, events: [] }, status, context);
 }
 
-/** The provider cannot take it now: back to queued until `dueAt`. No event: it never left the queue for its caller. */
+/** The provider cannot accept the message now: queued again until `dueAt`. No event: for its customer it never left the queue. */
 export function defer(message: Message, reason: string, dueAt: number, now: number): Message | null {
   const status = transition(message.status, "defer");
   if (status === null) return null;
@@ -201,8 +202,8 @@ type Rung = (typeof RUNGS)[number];
 const AT_OF = { sent: "sentAt", delivered: "deliveredAt", read: "readAt" } as const;
 
 /**
- * A receipt: the message climbs to `rung`, and each rung not yet reached on this channel is told of, once and in
- * order. A proof for a failed message corrects it. Null when it changes nothing.
+ * A receipt: the message climbs to `rung`. Each rung that it had not reached on this channel gets its event, once and in
+ * order. A receipt of a failed message corrects the failure. Null if nothing changes.
  */
 export function climb(message: Message, rung: Rung, context: ChangeContext): Change | null {
   if (transition(message.status, rung) === null) return null;
@@ -224,7 +225,7 @@ export function climb(message: Message, rung: Rung, context: ChangeContext): Cha
   return change.events.length === 0 ? null : change;
 }
 
-/** When the channel is given up for want of a delivery; null: never. */
+/** When the channel is given up because no delivery was reported (`fallbackAfterSeconds`); null: never. */
 function giveUpAt(message: Message, now: number): number | null {
   return canFallBack(message) && message.fallbackAfterMs !== null ? now + message.fallbackAfterMs : null;
 }
@@ -236,7 +237,7 @@ export interface FailureCause {
   providerErrorCode?: string | null;
 }
 
-/** What a message is once it has ended for this cause. */
+/** The properties of a message that failed for this cause. */
 function failedBy(cause: FailureCause) {
   return {
     errorCode: cause.code,
@@ -248,11 +249,11 @@ function failedBy(cause: FailureCause) {
   };
 }
 
-/** It will not get there. Null when it had already ended otherwise. */
+/** The message failed. Null if it had ended otherwise already. */
 export function fail(message: Message, given: FailureCause, context: ChangeContext): Change | null {
   const status = transition(message.status, "fail");
   if (status === null) return null;
-  const cause = causeOfRest(message, given);
+  const cause = failureCauseOf(message, given);
   const next = { ...message, ...failedBy(cause) };
   const isMaybeSent = cause.code === "OUTCOME_UNKNOWN" || message.sentPart !== null;
   const data = isMaybeSent ? { mayHaveBeenSent: true } : {};
@@ -260,8 +261,8 @@ export function fail(message: Message, given: FailureCause, context: ChangeConte
 }
 
 /**
- * A part of it was sent, and the rest was refused for good: `sent` under the part's reference, with the error of the
- * rest. Null when its hand-over has ended otherwise.
+ * A part of the message was sent, and the rest was refused for good: `sent` under the part's reference, with the error of
+ * the rest. Null if the attempt has ended otherwise.
  */
 export function sendInPart(
   message: Message,
@@ -272,18 +273,18 @@ export function sendInPart(
   const status = transition(message.status, "partly");
   if (status === null) return null;
   const bound = { ...message, sentPart: part, providerMessageId: part.reference, sentAt: context.now };
-  const cause = causeOfRest(bound, { ...why, code: "ATTACHMENT_FAILED" });
+  const cause = failureCauseOf(bound, { ...why, code: "ATTACHMENT_FAILED" });
   return enter({ message: { ...bound, ...failedBy(cause) }, events: [] }, status, context, { reason: cause.message });
 }
 
 const SEND_FAILED = { imessage: "IMESSAGE_SEND_FAILED", sms: "SMS_SEND_FAILED" } as const;
 
-/** Code of a message that a channel took and then could not deliver. */
+/** Error code of a message that a channel accepted and then could not deliver. */
 export function sendFailedCode(channel: Channel): MessageErrorCode {
   return SEND_FAILED[channel];
 }
 
-/** Where a message goes when its channel is given up. */
+/** The channel and instance of a message whose channel is given up. */
 export interface NextChannel extends Way {
   channel: Channel;
 }
@@ -293,7 +294,7 @@ export function canFallBack(message: Message): boolean {
   return message.fallback && message.channelsLeft.length > 0 && message.sentPart === null;
 }
 
-/** The channel is given up: `message.fallback`, then the next one. */
+/** Gives the channel up: `message.fallback`, then the next channel. */
 export function fallBack(
   message: Message,
   next: NextChannel,
@@ -335,8 +336,8 @@ export function fallBack(
 }
 
 /**
- * Tries a failed message again on the channel it failed on, by hand, by the way that there is now (null: the one it
- * took); of one that was sent without its files, the files. Null when there is nothing to try again.
+ * Retries a failed message by hand on the channel it failed on, by the instance that is chosen now (null: the same one). If
+ * it was sent without its files, retries the files. Null if there is nothing to retry.
  */
 export function retry(message: Message, by: Way | null, timeToLiveMs: number, context: ChangeContext): Change | null {
   const isSentInPart = message.status === "sent" && message.errorCode === "ATTACHMENT_FAILED";
@@ -357,7 +358,7 @@ export function retry(message: Message, by: Way | null, timeToLiveMs: number, co
   return enter({ message: again, events: [] }, status, context, { reason: "retry", ...way });
 }
 
-/** Its sender took it back: it is never sent again, nor by another channel. Null when it cannot be, or was already. */
+/** Its sender unsent the message: it is not sent again on any channel. Null if it cannot be unsent, or was already. */
 export function unsend(message: Message, context: ChangeContext): Change | null {
   const status = transition(message.status, "unsend");
   if (status === null) return null;
@@ -365,7 +366,7 @@ export function unsend(message: Message, context: ChangeContext): Change | null 
   return enter({ message: next, events: [] }, status, context);
 }
 
-/** Takes a message out of sight, and its text and media with it: `message.deleted`. Never sent again, nor by another channel. */
+/** Deletes a message with its text and media: `message.deleted`. It is not sent again on any channel. */
 export function erase(message: Message, context: ChangeContext): Change {
   const { now } = context;
   const erased: Message = {
@@ -382,7 +383,7 @@ export function erase(message: Message, context: ChangeContext): Change {
   return withEvent({ message: erased, events: [] }, "message.deleted", context);
 }
 
-/** The outcome of the hand-over is unknown: look again at `dueAt`. The status stays `pending`. */
+/** The outcome of the send attempt is unknown: looked up at `dueAt`. The status stays `pending`. */
 export function becomeUnknown(message: Message, dueAt: number, reason: string, now: number): Message {
   const since = message.unknownSince ?? now;
   const noted = message.unknownSince === null ? note(message, message.channel, "pending", reason, now) : message;

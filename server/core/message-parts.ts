@@ -1,14 +1,14 @@
-/** Messages of which a part went out by itself: what is said of them, and what they end with. Pure. */
+/** Messages whose provider sent one part by itself: how they are described, and how they end. Pure. */
 
 import type { MessageErrorCode } from "../../sdk/wire.ts";
 import type { Message, SentPart } from "./message.ts";
 
-/** The message once a provider told of a part that went out by itself. What is on record of a part already stays. */
+/** The message after its provider reported that a part was sent by itself. A part that is recorded already stays. */
 export function withPart(message: Message, part: SentPart | null | undefined): Message {
   return part == null || message.sentPart !== null ? message : { ...message, sentPart: part };
 }
 
-/** Says what of a message went out and what did not: `the text was sent, and 1 file was not`. */
+/** Describes the parts of a message: `the text was sent, and 1 file was not`. */
 export function wordsOfParts({ mediaUrls, attachments }: Pick<Message, "mediaUrls" | "attachments">, part: SentPart) {
   const files = mediaUrls.length + attachments.length;
   const rest = files === 0 ? "the rest was" : files === 1 ? "1 file was" : `${files} files were`;
@@ -16,10 +16,10 @@ export function wordsOfParts({ mediaUrls, attachments }: Pick<Message, "mediaUrl
 }
 
 /**
- * What a message ends with, given why its rest was not sent: `ATTACHMENT_FAILED`, unless nobody knows what became of the
- * rest. A message of which no part was sent ends with the cause as it is.
+ * The failure cause of a message, given why its rest was not sent: `ATTACHMENT_FAILED`, unless the outcome of the rest is
+ * unknown. A message without a sent part keeps the cause as it is.
  */
-export function causeOfRest<Cause extends { code: MessageErrorCode; message: string }>(
+export function failureCauseOf<Cause extends { code: MessageErrorCode; message: string }>(
   message: Pick<Message, "sentPart" | "mediaUrls" | "attachments">,
   cause: Cause,
 ): Cause {

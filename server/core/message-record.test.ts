@@ -1,4 +1,4 @@
-/** What of a message goes out: fields that one direction has and the other has not. */
+/** The public forms of a message: the fields that only one direction has. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

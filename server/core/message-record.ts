@@ -1,4 +1,4 @@
-/** What of a message goes out: its record, the answer to sending it, the data of its events. */
+/** The public forms of a message: its record, the response to sending it, the data of its events. */
 
 import type {
   AcceptedCarousel,
@@ -12,7 +12,7 @@ import { attachmentRecord, type LinkBuilder } from "./attachment.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import type { Message } from "./message.ts";
 
-/** `data` of a `message.*` event: inapplicable fields are absent, such as the status of an inbound message. */
+/** `data` of a `message.*` event. Fields that do not apply are absent, such as the status of an inbound message. */
 export function messageEventData(message: Message, link: LinkBuilder): RevisionEventData {
   const { errorCode, parentMessageId, attachments } = message;
   const status = outboundStatus(message);
@@ -38,7 +38,7 @@ export function messageEventData(message: Message, link: LinkBuilder): RevisionE
   };
 }
 
-/** The provider's own name of an outbound message, once it is known; no field otherwise. */
+/** The provider's reference of an outbound message, once it is known; no field otherwise. */
 export function providerMessageIdOf({ direction, providerMessageId }: Message): { providerMessageId?: string } {
   return direction === "inbound" || providerMessageId === null ? {} : { providerMessageId };
 }
@@ -48,10 +48,7 @@ function outboundStatus({ direction, status }: Message): OutboundStatus | null {
   return direction === "inbound" || status === "received" ? null : status;
 }
 
-/**
- * `data` of `message.inbound`: without status, always with the files and the message that it answers, and
- * with the chat where it is a group.
- */
+/** `data` of `message.inbound`: no status; always the files and the message that it replies to; the chat if that is a group. */
 export function inboundEventData(message: Message, isGroup: boolean, link: LinkBuilder): InboundEventData {
   const { status: _, externalMessageId: __, metadata: ___, ...data } = messageEventData(message, link);
   return {
@@ -62,7 +59,7 @@ export function inboundEventData(message: Message, isGroup: boolean, link: LinkB
   };
 }
 
-/** The answer of `POST /v1/messages`. Throws for an inbound message: nobody sent that here. */
+/** Response of `POST /v1/messages`. Throws for an inbound message, which no customer sent. */
 export function acceptedRecord(message: Message): AcceptedMessage {
   const status = outboundStatus(message);
   if (status === null) throw new Error(`${message.id} is inbound, and was not accepted from a customer`);
@@ -81,12 +78,12 @@ function sharedRecord(message: Message): Omit<AcceptedMessage, "status"> {
   };
 }
 
-/** The answer of `POST /v1/messages/carousel`. */
+/** Response of `POST /v1/messages/carousel`. */
 export function acceptedCarouselRecord(message: Message): AcceptedCarousel {
   return { ...acceptedRecord(message), messageType: message.messageType, imageCount: message.mediaUrls.length };
 }
 
-/** The whole record as the API answers it. */
+/** The whole record of a message. */
 export function messageRecord(message: Message, link: LinkBuilder): WireMessage {
   return {
     ...sharedRecord(message),

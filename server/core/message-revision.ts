@@ -1,4 +1,4 @@
-/** What happens to a message beside its lifecycle: it arrives, is edited, reacted to, kept. Pure. */
+/** Changes of a message outside its lifecycle: it arrives, is edited, reacted to, kept. Pure. */
 
 import type { Channel, Mention, Reaction, ReactionEventData } from "../../sdk/wire.ts";
 import { type Message, messageTypeOf, type TimelineEntry } from "./message.ts";
@@ -6,22 +6,22 @@ import { type Change, type ChangeContext, emit, note, withEvent } from "./messag
 import { inboundEventData, providerMessageIdOf } from "./message-record.ts";
 import { segmentsOf } from "./segment.ts";
 
-/** An inbound message comes in: `received` from the first, with `message.inbound` as its first event. */
+/** An inbound message arrives: `received` from the start, with `message.inbound` as its first event. */
 export function arrive(message: Message, isGroup: boolean, context: ChangeContext): Change {
   const { channel, instanceId } = message;
   const entry: TimelineEntry = { status: "received", at: context.now, channel, instanceId };
   const arrived: Message = { ...message, status: "received", deliveredAt: context.now, timeline: [entry] };
-  return emit({ message: arrived, events: [] }, "message.inbound", context, (told) =>
-    inboundEventData(told, isGroup, context.link),
+  return emit({ message: arrived, events: [] }, "message.inbound", context, (emitted) =>
+    inboundEventData(emitted, isGroup, context.link),
   );
 }
 
-/** New content, time or metadata of a scheduled message; what is left out stays. */
+/** New content, time or metadata of a scheduled message; a field that is left out stays. */
 export type ScheduledChange = Partial<Pick<Message, "text" | "mediaUrls" | "metadata">> & { scheduledAt?: number };
 
 /**
- * A scheduled message gets other content, time or metadata: `message.scheduled` again, with what it now is. Its segments are
- * counted anew, and a mention stays where its place in the text reads as before. Null where nothing changes, or it is no
+ * Changes the content, time or metadata of a scheduled message: `message.scheduled` again, with its present state. Counts its
+ * segments anew and keeps each mention whose place in the text reads as before. Null if nothing changes or the message is no
  * longer scheduled.
  */
 export function changeScheduled(message: Message, given: ScheduledChange, context: ChangeContext): Change | null {
@@ -29,7 +29,7 @@ export function changeScheduled(message: Message, given: ScheduledChange, contex
   if (message.status !== "scheduled" || fields.length === 0) return null;
   const { scheduledAt = message.scheduledAt } = given;
   const next: Message = { ...message, ...given, scheduledAt };
-  // A claim that came first gives way to a new time; without one it goes on with what the message now says.
+  // A claim in progress gives way to a new time; otherwise it goes on with the changed message.
   const isMoved = scheduledAt !== message.scheduledAt;
   const changed: Message = {
     ...next,
@@ -58,12 +58,12 @@ function mentioned(text: string | null, { start, length }: Mention): string {
   return (text ?? "").slice(start, start + length);
 }
 
-/** Whether a message is there to be edited: neither taken back nor deleted. */
+/** Whether a message can be edited: neither unsent nor deleted. */
 function canBeEdited({ status, deletedAt }: Message): boolean {
   return status !== "unsent" && deletedAt === null;
 }
 
-/** Its sender gave it another text: `message.edited`. Null when it was taken back or deleted. */
+/** Its sender changed the text: `message.edited`. Null if the message was unsent or deleted. */
 export function edit(message: Message, text: string | null, context: ChangeContext): Change | null {
   if (!canBeEdited(message)) return null;
   const { now } = context;
@@ -74,7 +74,7 @@ export function edit(message: Message, text: string | null, context: ChangeConte
   );
 }
 
-/** An edit was refused: `message.edit_failed` with the reason; the message stays as it is. Null as with `edit`. */
+/** An edit was refused: `message.edit_failed` with the reason; the message does not change. Null if it was unsent or deleted. */
 export function failEdit(message: Message, reason: string, context: ChangeContext): Change | null {
   if (!canBeEdited(message)) return null;
   return withEvent({ message, events: [] }, "message.edit_failed", context, { reason });
@@ -85,7 +85,7 @@ export function keepAudio(message: Message, context: ChangeContext): Change {
   return withEvent({ message, events: [] }, "message.audio_kept", context);
 }
 
-/** A reaction as it reached a customer's address. */
+/** A reaction of a contact. */
 export interface Reacting {
   type: Reaction | "remove";
   emoji: string | null;
@@ -96,16 +96,16 @@ export interface Reacting {
   channel: Channel;
 }
 
-/** Somebody reacted to the message: `message.reaction`, the next event of it. The message itself stays as it is. */
+/** A contact reacted to the message: `message.reaction`. The message itself does not change. */
 export function takeReaction(message: Message, reacting: Reacting, context: ChangeContext): Change {
-  // The words of a deleted message are gone, and a reaction quotes them.
+  // A reaction quotes the message, and the text of a deleted message is erased.
   const content = message.deletedAt === null ? reacting.content : "";
-  return emit({ message, events: [] }, "message.reaction", context, (told) =>
-    reactionEventData(told, { ...reacting, content }, told),
+  return emit({ message, events: [] }, "message.reaction", context, (emitted) =>
+    reactionEventData(emitted, { ...reacting, content }, emitted),
   );
 }
 
-/** `data` of `message.reaction`; without a target it is about a message that is not known here. */
+/** `data` of `message.reaction`; without a target, the reaction is about a message that is not known here. */
 export function reactionEventData(
   target: Message | null,
   reacting: Reacting,

@@ -1,15 +1,15 @@
-/** What happens to a message when it goes to another instance of its channel. Tells no one: it never leaves the queue. Pure. */
+/** Moves a message to another instance of its channel. No event: the message stays in the queue. Pure. */
 
 import type { Message, TimelineEntry } from "./message.ts";
 import { defer, type FailureCause } from "./message-lifecycle.ts";
 import { CHANNEL_NAMES, type Way } from "./routing.ts";
 
-/** When a message was queued: its place among those of its lane, wherever it waits and however often it was put off. */
+/** When a message was queued: its place in the order of its lane, however often it was moved or deferred. */
 export function placeOf({ expiresAt, updatedAt }: Message, timeToLiveMs: number, now: number): number {
   return Math.min(expiresAt === null ? updatedAt : expiresAt - timeToLiveMs, now);
 }
 
-/** A message on its way from its instance, by the name of that, to another one. */
+/** A message that moves from the instance named `from` to another one. */
 interface Moving {
   message: Message;
   from: string;
@@ -18,8 +18,8 @@ interface Moving {
 }
 
 /**
- * It waits for an instance that is down, and goes to another one: noted once for each way since its last hand-over, as
- * instances may come and go while it waits. Null when it does not wait.
+ * Moves a message that waits for an instance which is down. Noted once for each destination since the last send attempt,
+ * since instances may go up and down while it waits. Null if the message does not wait.
  */
 export function move({ message, from, to, dueAt }: Moving, now: number): Message | null {
   if (message.status !== "queued") return null;
@@ -34,7 +34,7 @@ export function move({ message, from, to, dueAt }: Moving, now: number): Message
   return { ...message, instanceId, dueAt, claimedUntil: null, timeline, updatedAt: now };
 }
 
-/** Its instance refused it, and another one of the channel gets it: the channel is not given up. Null when it was not handed over. */
+/** Sends a message that its instance refused by another instance of the channel; the channel is not given up. Null if no send attempt is open. */
 export function failOver({ message, from, to, dueAt }: Moving, cause: FailureCause, now: number): Message | null {
   const code = cause.providerErrorCode == null ? "" : ` (${cause.providerErrorCode})`;
   const reason = `failover: ${from} refused it${code}; ${CHANNEL_NAMES[message.channel]} via ${to.way}`;

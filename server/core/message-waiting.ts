@@ -1,4 +1,4 @@
-/** What a message waits for in its queue: files that cannot be had, quiet hours. Tells no one: it never leaves the queue. Pure. */
+/** Postpones a queued message whose files cannot be fetched, or during quiet hours. No event: the message stays in the queue. Pure. */
 
 import { iso } from "./instant.ts";
 import type { Message, TimelineEntry } from "./message.ts";
@@ -7,7 +7,7 @@ import { note } from "./message-lifecycle.ts";
 const POSTPONED = "postponed: ";
 
 /**
- * It cannot be handed over yet, for a reason that is none of its channel's: it stays queued until `dueAt`. No event. Of
+ * Postpones a message for a reason that has nothing to do with its channel: it stays queued until `dueAt`. No event. Of
  * several postponements in a row only the first is noted.
  */
 export function postpone(message: Message, reason: string, dueAt: number, now: number): Message {
@@ -16,36 +16,36 @@ export function postpone(message: Message, reason: string, dueAt: number, now: n
   return { ...noted, dueAt, claimedUntil: null };
 }
 
-/** What it was postponed for last, since it was queued or handed over; late receipts that were noted after it count for nothing. */
+/** The last postponement since the message was queued or attempted; late receipts that were noted after it do not count. */
 function lastPostponement({ timeline }: Pick<Message, "timeline">): TimelineEntry | null {
   const last = timeline.findLast(({ status, reason }) => status !== "queued" || reason?.startsWith(POSTPONED) === true);
   return last?.status === "queued" ? last : null;
 }
 
-/** Since when it has been postponed, but for quiet hours; null when it is not. */
+/** Since when the message is postponed, apart from quiet hours; null if it is not. */
 export function postponedSince(message: Message): number | null {
-  return isHeldBack(message) ? null : (lastPostponement(message)?.at ?? null);
+  return isInQuietHours(message) ? null : (lastPostponement(message)?.at ?? null);
 }
 
-const HELD_BACK = `${POSTPONED}quiet hours`;
+const QUIET_HOURS = `${POSTPONED}quiet hours`;
 
-/** Quiet hours hold it back: it stays queued until they end, and its time in the queue stands still. No event. */
-export function holdBack(message: Message, until: number, now: number): Message {
-  const reason = `${HELD_BACK} of ${message.to} until ${iso(until)}`;
+/** Postpones a message until its quiet hours end, and its expiry by as much. No event. */
+export function postponeForQuietHours(message: Message, until: number, now: number): Message {
+  const reason = `${QUIET_HOURS} of ${message.to} until ${iso(until)}`;
   const isNoted = lastPostponement(message)?.reason === reason;
   const noted = isNoted ? message : note(message, message.channel, "queued", reason, now);
   const expiresAt = message.expiresAt === null ? null : message.expiresAt + until - now;
   return { ...noted, dueAt: until, claimedUntil: null, expiresAt };
 }
 
-/** It is looked at again before its quiet hours end, as they were: due now, and its time in the queue goes on. Null when none hold it back. */
-export function lookAgain(message: Message, now: number): Message | null {
+/** Makes a message due before its quiet hours end, after they were changed; its expiry is as it was before. Null if no quiet hours postpone it. */
+export function endQuietHours(message: Message, now: number): Message | null {
   const { status, dueAt, expiresAt } = message;
-  if (status !== "queued" || dueAt === null || dueAt <= now || !isHeldBack(message)) return null;
+  if (status !== "queued" || dueAt === null || dueAt <= now || !isInQuietHours(message)) return null;
   return { ...message, dueAt: now, expiresAt: expiresAt === null ? null : expiresAt - (dueAt - now) };
 }
 
-/** Whether quiet hours are what it waited for last. */
-export function isHeldBack(message: Pick<Message, "timeline">): boolean {
-  return lastPostponement(message)?.reason?.startsWith(HELD_BACK) === true;
+/** Whether quiet hours are the last reason that the message was postponed for. */
+export function isInQuietHours(message: Pick<Message, "timeline">): boolean {
+  return lastPostponement(message)?.reason?.startsWith(QUIET_HOURS) === true;
 }

@@ -22,11 +22,11 @@ export interface TimelineEntry {
   instanceId?: InstanceId;
 }
 
-/** A part of a message that a provider sent by itself, before the rest. */
+/** A part of a message that its provider sent by itself, before the rest. */
 export interface SentPart {
-  /** The provider's name of the part: a receipt with it says nothing about the rest. */
+  /** The provider's reference of the part: a receipt with it says nothing about the rest. */
   reference: string;
-  /** In words that begin a sentence in lower case: `the text`. */
+  /** In words, in lower case: `the text`. */
   what: string;
   /** The provider reported later that the part did not arrive; absent while it has not. */
   hasFailed?: boolean;
@@ -34,7 +34,7 @@ export interface SentPart {
 
 export interface Message {
   id: MessageId;
-  /** Grows with every change; a change is made only to the version it was decided on. */
+  /** Grows with every change; a change is committed only to the version that it was decided on. */
   version: number;
   customerId: CustomerId;
   keyId: KeyId | null;
@@ -42,12 +42,12 @@ export interface Message {
   status: MessageStatus;
   from: string;
   to: string;
-  /** The channel planned, until one was used; then the last one used. */
+  /** The planned channel until the first send attempt, then the last one used. */
   channel: Channel;
   /** Channels still to be tried after `channel`, in order. */
   channelsLeft: Channel[];
   fallback: boolean;
-  /** Time without a delivery after which a channel is given up; null: never. */
+  /** The channel is given up after this time without a delivery; null: never. */
   fallbackAfterMs: number | null;
   fallbackTriggered: boolean;
   text: string | null;
@@ -56,38 +56,38 @@ export interface Message {
   attachments: MessageAttachment[];
   chatId: ChatId | null;
   effect: Effect | null;
-  /** The message it was sent in answer to, as its sender said. */
+  /** The message that it replies to, as its sender said. */
   replyTo: MessageId | null;
-  /** The message that an inbound one answers. */
+  /** The message that an inbound message replies to. */
   parentMessageId: MessageId | null;
   mentions: Mention[];
-  /** The payment that it asks for. */
+  /** The payment that it requests. */
   payment: { id: PaymentId; amountCents: number } | null;
   editedAt: number | null;
   metadata: Metadata | null;
   externalMessageId: string | null;
   callbackUrl: string | null;
   correlationId: string;
-  /** The provider instance that hands it over: its lane. */
+  /** The provider instance that sends it: its lane. */
   instanceId: InstanceId;
-  /** Instances of the present channel that refused it, in their order: it is not handed to them again. */
+  /** Instances of the present channel that refused it, in order: none of them gets it again. */
   instancesTried: InstanceId[];
-  /** When to look at it again: scheduled, retry, fallback or settle time. Null when claimed or done. */
+  /** When the engine looks at it next: scheduled, retry, fallback or reconciling time. Null while claimed or when done. */
   dueAt: number | null;
-  /** Lease of whoever has it in hand (real time). */
+  /** End of the lease of the worker that claimed it (real time). */
   claimedUntil: number | null;
-  /** Waiting in `queued` longer than this fails it. */
+  /** The message fails if it is still `queued` then. */
   expiresAt: number | null;
-  /** Hand-overs on the present channel, transient failures included. */
+  /** Send attempts on the present channel, with those that were deferred. */
   sendAttempts: number;
-  /** The peer that its last hand-over went to (`Connection.peer`); null before one, and where that is not on record. */
+  /** The account of its last send attempt (`Connection.account`); null before the first, and if it was not recorded. */
   account: string | null;
   /**
-   * The part that went out by itself, by a send attempt at the present instance; null while there is none. From then on
-   * the message stays with that instance, its peer and its channel.
+   * The part that the present instance sent by itself; null while there is none. From then on
+   * the message stays with that instance, its account and its channel.
    */
   sentPart: SentPart | null;
-  /** Since when the outcome of the hand-over is unknown; null when it is not. */
+  /** Since when the outcome of the send attempt is unknown; null if it is not. */
   unknownSince: number | null;
   /** Events so far: the `sequence` of the last one. */
   sequence: number;
@@ -111,18 +111,18 @@ export interface Message {
   timeline: TimelineEntry[];
 }
 
-/** Names a sender and a recipient: what goes between the two is handed over in the order of acceptance. */
+/** Key of a sender and a recipient: messages between the two are sent in the order of acceptance. */
 export function pairOf({ from, to }: Pick<Message, "from" | "to">): string {
   return `${from} ${to}`;
 }
 
-/** Two addresses of media or more are a carousel. */
+/** Two or more media make a carousel. */
 export function messageTypeOf(mediaUrls: readonly unknown[], attachments: readonly unknown[]): MessageType {
   if (mediaUrls.length > 1) return "carousel";
   return mediaUrls.length + attachments.length > 0 ? "media" : "text";
 }
 
-/** State of a hand-over that has not happened yet. */
+/** State before the first send attempt on a channel. */
 export const FRESH = {
   claimedUntil: null,
   sendAttempts: 0,
@@ -136,7 +136,7 @@ export const FRESH = {
   readAt: null,
 } as const;
 
-/** What is the same for every outbound message that nothing has happened to yet. */
+/** Initial state of an outbound message. */
 export const NEW_MESSAGE = {
   ...FRESH,
   version: 1,

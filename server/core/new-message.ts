@@ -136,7 +136,7 @@ export interface AllowedAddresses {
   fetchAllow: AllowList;
 }
 
-/** What is wrong with the fields of a message beyond what the request's schema checks. Attachments are checked elsewhere. */
+/** Problems of the fields beyond those that the request's schema checks. Attachments are checked elsewhere. */
 export function problemsOf(message: NewMessage, allowed: AllowedAddresses): ErrorDetail[] {
   const { content = {}, attachments = [], mentions = [], callbackUrl, fieldNames } = message;
   const { text, mediaUrls = [] } = content;
@@ -152,7 +152,7 @@ export function problemsOf(message: NewMessage, allowed: AllowedAddresses): Erro
   return found;
 }
 
-/** What is wrong with the addresses of media. */
+/** Problems of the addresses of media. */
 export function mediaProblems(
   mediaUrls: readonly string[],
   fieldNames: FieldNames,

@@ -1,4 +1,4 @@
-/** Routing: which instances can take a message on a channel, in which order, and the sentence that says why. Pure. */
+/** Routing: the instances that can send a message on a channel, in order, and the sentence that says why. Pure. */
 
 import type { Channel, Route } from "../../sdk/wire.ts";
 import type { InstanceId } from "./id.ts";
@@ -12,21 +12,21 @@ export function isPrefix(text: string): boolean {
   return /^\+\d{0,15}$/.test(text);
 }
 
-/** What is known of the end that a message is sent from. */
+/** The number that a message is sent from. */
 export interface Origin {
   /** The customer's own address. */
   address: string;
-  /** The instance that the number lives on, and the channels that it has there. */
+  /** The instance of the number, and the channels that the number has there. */
   instanceId: InstanceId;
   channels: readonly Channel[];
   /** The customer's routes, in its order. */
   routes: readonly Route[];
 }
 
-/** What an instance is called by those who do not know ids. */
+/** The display name of an instance, for customers who do not see instance ids. */
 export type NameOf = (id: InstanceId) => string;
 
-/** An instance that can take a message; `because` follows its name in a sentence. */
+/** An instance that can send a message; `because` follows its name in a sentence. */
 export interface Candidate {
   instanceId: InstanceId;
   name: string;
@@ -34,9 +34,9 @@ export interface Candidate {
 }
 
 /**
- * The instances that can take a message to `to` on `channel`, in the order they are to be tried; none where the channel
- * is not to be had between the two. iMessage stays with the number's own instance. SMS goes by the routes with the
- * longest prefix that `to` begins with, else by the number's own instance.
+ * The instances that can send a message to `to` on `channel`, in the order to try them; none if the two addresses cannot use
+ * the channel. iMessage stays with the number's own instance. SMS goes by the routes with the longest prefix of `to`, else by
+ * the number's own instance.
  */
 export function candidatesOf(origin: Origin, to: string, channel: Channel, nameOf: NameOf): Candidate[] {
   if (channelsOf(origin.address, channelsOf(to, [channel])).length === 0) return [];
@@ -47,7 +47,7 @@ export function candidatesOf(origin: Origin, to: string, channel: Channel, nameO
   return [{ instanceId, name: nameOf(instanceId), because: "this number's instance" }];
 }
 
-/** The routes that hold for a recipient: of those that match, all with the longest prefix, in their order. */
+/** The routes of a recipient: of those that match, all with the longest prefix, in their order. */
 export function routesTo(routes: readonly Route[], to: string): Route[] {
   const matching = routes.filter(({ prefix }) => to.startsWith(prefix));
   const longest = Math.max(...matching.map(({ prefix }) => prefix.length));
@@ -59,15 +59,15 @@ function candidateOf({ prefix, instanceId }: Route, nameOf: NameOf): Candidate {
   return { instanceId: id, name: nameOf(id), because: `route ${prefix}` };
 }
 
-/** The candidate that was chosen, whether it can hand over at present, and who was passed over because it cannot. */
+/** The chosen candidate, whether it is up, and the candidates that were passed over because they are down. */
 export interface Chosen extends Candidate {
   isUp: boolean;
   passedOver: Candidate[];
 }
 
 /**
- * The first candidate that is up; where none is, the first, for the message to wait there. Those in `tried` do not
- * count. Null when there is none.
+ * The first candidate that is up; if none is, the first one, where the message then waits. Instances in `tried` do not
+ * count. Null if no candidate is left.
  */
 export function choose(
   candidates: readonly Candidate[],
@@ -81,7 +81,7 @@ export function choose(
   return { ...chosen, isUp: up >= 0, passedOver: left.slice(0, Math.max(up, 0)) };
 }
 
-/** An instance that a message goes to, and why to that one: words that follow `by` in its timeline. */
+/** The instance that a message goes to, and why: words that follow `via` in its timeline. */
 export interface Way {
   instanceId: InstanceId;
   way: string;

@@ -1,9 +1,9 @@
-/** How a text becomes short messages: its encoding, and the segments it is cut into (GSM 03.40, 9.2.3.24.1). Pure. */
+/** Cuts a text into short messages: its encoding and its segments (GSM 03.40, 9.2.3.24.1). Pure. */
 
 import type { Channel, Encoding } from "../../sdk/wire.ts";
 import { countSeptets, ESCAPE, septetsOf, smartEncode, toGsm } from "./gsm.ts";
 
-/** What one short message carries, in octets (GSM 03.40, 9.2.3.16). */
+/** Octets of user data in one short message (GSM 03.40, 9.2.3.16). */
 const SEGMENT_OCTETS = 140;
 
 /** The user data header of a segment among several: length, and a concatenation element with an 8-bit reference (GSM 03.40, 9.2.3.24.1). */
@@ -16,14 +16,14 @@ export interface Segmented {
 }
 
 export interface SegmentOptions {
-  /** Whether a text that GSM-7 does not have may go out in ISO 8859-1, where that has it. */
+  /** Whether a text outside GSM-7 may use ISO 8859-1 if that has all of it. */
   latin1?: boolean;
   /**
    * Octets of each segment's header where there are several: 6 by default; 7 with a 16-bit reference; 0 where the parts
    * are told by other means than a header.
    */
   headerOctets?: number;
-  /** Whether it stays in one piece, however long: for a carrier that cuts it itself. */
+  /** Whether the text stays in one segment, for a carrier that cuts it itself. */
   single?: boolean;
 }
 
@@ -40,7 +40,7 @@ export function segmentText(text: string, options: SegmentOptions = {}): Segment
   return cut("UCS-2", Buffer.from(text, "utf16le").swap16(), options, (at) => isInPair(text, at));
 }
 
-/** How many segments `text` takes with `segmentText(text)`, and how many units in all, without making an octet. */
+/** The number of segments and units that `segmentText(text)` would make, counted without making them. */
 export function measure(text: string): { encoding: Encoding; segments: number; units: number } {
   const septets = countSeptets(text);
   if (septets === null) {
@@ -50,12 +50,12 @@ export function measure(text: string): { encoding: Encoding; segments: number; u
   return { encoding: "GSM-7", segments: countGsmSegments(text, septets), units: septets };
 }
 
-/** What goes out by SMS of a text: `smart` puts what reads the same in GSM-7 in place of what is not in it. */
+/** The text as it goes out by SMS: `smart` replaces characters outside GSM-7 by characters that read the same. */
 export function smsText(text: string, smart: boolean): string {
   return smart ? smartEncode(text) : text;
 }
 
-/** What a record says of its text as an SMS: nothing where there is no text, or the message goes by another channel. */
+/** Segments and encoding for a message's record: null without a text, or if the channel is not SMS. */
 export function segmentsOf(
   { channel, text }: { channel: Channel; text: string | null },
   smart: boolean,

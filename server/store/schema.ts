@@ -56,6 +56,7 @@ type Columns<Record_> = { readonly [Property in keyof Record_]-?: ColumnKind };
 export const SQL_NAMES = {
   messages: { sendAttempts: "hand_overs", account: "peer" },
   chats: { contact: "peer" },
+  deliveries: { retryRequested: "owed" },
 } as const satisfies { [Name in TableName]?: { [Property in keyof Records[Name]]?: string } };
 
 /** The SQL names of a table's columns that have one of their own. */
@@ -225,7 +226,7 @@ export const TABLES: { readonly [Name in TableName]: Table<Records[Name]> } = {
     claimedUntil: "number",
     byHand: "flag",
     resumeAt: "number",
-    owed: "flag",
+    retryRequested: "flag",
     createdAt: "number",
   }),
   attempts: table("attempts", ["deliveryId", "number"], ["deliveryId", "number"], {

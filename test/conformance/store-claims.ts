@@ -334,7 +334,7 @@ export function leases(promise: Promises): void {
     const customer = await stage.addCustomer();
     const status = "pending" as const;
     await stage.addMessage(customer, { status, dueAt: NOW, sendAttempts: 1 });
-    await addDeliveries(stage, customer, [{ lane: "a", byHand: true, resumeAt: NOW + 9, owed: true }]);
+    await addDeliveries(stage, customer, [{ lane: "a", byHand: true, resumeAt: NOW + 9, retryRequested: true }]);
     const [message] = await stage.claimMessages(stage.instanceId, 1);
     const [delivery] = await stage.claimDeliveries("a", 1);
     assert.ok(message && delivery);

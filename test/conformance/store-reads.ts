@@ -117,7 +117,13 @@ function wholeRecords(stage: Stage): { [Name in TableName]: Records[Name][] } {
   const key = { ...keyOf(stage, customer), lastUsedAt: 1, expiresAt: 2, revokedAt: 3, replacedBy: stage.newId("key") };
   const message = stage.message(customer, { ...FILLED, timeline: [...FILLED.timeline], keyId: key.id });
   const event = stage.event(message);
-  const leased = { endpointId: endpoint.id, claimedUntil: NOW, byHand: true, resumeAt: NOW, owed: true } as const;
+  const leased = {
+    endpointId: endpoint.id,
+    claimedUntil: NOW,
+    byHand: true,
+    resumeAt: NOW,
+    retryRequested: true,
+  } as const;
   const delivery = stage.delivery(event, { ...leased, attemptCount: 3, retryCount: 2, status: "exhausted" });
   const instance = { name: "Sandbox", provider: "sandbox", createdAt: NOW } as const;
   const handOver = { instanceId: stage.instanceId, messageId: message.id, channel: "sms", createdAt: NOW };

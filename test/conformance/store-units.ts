@@ -263,7 +263,7 @@ export function eventsAndDeliveries(promise: Promises): void {
         claimedUntil: null,
         byHand: false,
         resumeAt: null,
-        owed: false,
+        retryRequested: false,
         createdAt: NOW,
       });
     }

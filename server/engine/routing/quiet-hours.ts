@@ -4,7 +4,7 @@ import type { QuietHours } from "../../../sdk/wire.ts";
 import { isGroupId } from "../../core/chat.ts";
 import type { CustomerId, InstanceId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
-import { holdBack, isHeldBack, lookAgain } from "../../core/message-waiting.ts";
+import { endQuietHours, isInQuietHours, postponeForQuietHours } from "../../core/message-waiting.ts";
 import { QUIET_MS_MAX, quietUntil } from "../../core/quiet-hours.ts";
 import { zonesThatCount } from "../../core/time-zone.ts";
 import { findChat } from "../../store/chats.ts";
@@ -45,7 +45,9 @@ export async function waitsForQuietHours(
   const until = await quietFor(deps, message, now);
   if (until === null) return false;
   await changeMessage(deps, message, (fresh) =>
-    hasLease(fresh, message) && fresh.status === "queued" ? { message: holdBack(fresh, until, now), events: [] } : null,
+    hasLease(fresh, message) && fresh.status === "queued"
+      ? { message: postponeForQuietHours(fresh, until, now), events: [] }
+      : null,
   );
   return true;
 }
@@ -123,7 +125,7 @@ async function* heldBackOn(
   do {
     const page: Message[] = await listDeferred(store.db, lane, span, after, PAGE);
     after = page.length < PAGE ? null : positionAfter(page);
-    yield page.filter(isHeldBack);
+    yield page.filter(isInQuietHours);
   } while (after !== null);
 }
 
@@ -132,7 +134,7 @@ async function releaseInOrder(deps: With<"messageCache">, messages: readonly Mes
   for (const message of messages) {
     try {
       await changeMessage(deps, message, (fresh) => {
-        const again = lookAgain(fresh, deps.clock.now());
+        const again = endQuietHours(fresh, deps.clock.now());
         return again === null ? null : { message: again, events: [] };
       });
     } catch (error) {

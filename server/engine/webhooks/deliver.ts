@@ -144,7 +144,7 @@ async function wasClosed({ observer, store }: Deps, { delivery, endpoint }: Clai
 /** A delivery whose endpoint is paused or gone: nothing more is tried. What had ended before stays as it was. */
 function cancelled(delivery: Delivery): Delivery {
   const status = delivery.status === "pending" ? "cancelled" : delivery.status;
-  return { ...delivery, status, dueAt: null, claimedUntil: null, byHand: false, resumeAt: null, owed: false };
+  return { ...delivery, status, dueAt: null, claimedUntil: null, byHand: false, resumeAt: null, retryRequested: false };
 }
 
 function outcomeOf(posted: PostResult, succeeded: boolean): AttemptOutcome {
