@@ -52,7 +52,7 @@ test("an edit changes the message, or is refused where Messages leaves it as it 
   const guid = await sent(stage, "Frist");
   const edit = () => stage.driven(stage.process.commands.edit(target(guid), "First", "Edited to “First”", ABORT));
   stage.fake.fault("revisionIgnored");
-  refused(await edit(), /left the message as it is/);
+  refused(await edit(), /did not change the message/);
   assert.deepEqual(await edit(), DONE);
   assert.equal(stage.fake.messages.find((row) => row.guid === guid)?.text, "First");
 });
@@ -196,7 +196,7 @@ test("what this BlueBubbles has no route for is refused, and the Mac is not down
   // A path that leads nowhere on this Mac, as those of another version do.
   const chat = thread({ contact: null, reference: "iMessage;+;chat1/none" });
   const { mac } = stage.process;
-  mac.client.post = async () => ({ kind: "answered", status: 404, type: null, message: "Not Found" });
+  mac.client.post = async () => ({ kind: "errorResponse", status: 404, type: null, message: "Not Found" });
   refused(await stage.driven(stage.process.commands.markUnread(chat, ABORT)), /404/);
   assert.equal(mac.health.isUp, true);
 });

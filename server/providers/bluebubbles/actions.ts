@@ -1,4 +1,4 @@
-/** What a Mac is asked to do but send: react, edit, take back, mark, type, look after groups, say who is there, fetch. */
+/** Actions on a Mac other than sending: reactions, edits, unsends, read marks, typing, groups, availability, files. */
 
 import { recordOf, textOf } from "../../core/loose-json.ts";
 import { maskAddress } from "../../core/phone.ts";
@@ -26,32 +26,32 @@ import { classifyFailure } from "./outcomes.ts";
 import { type MacMessage, parseMessage } from "./records.ts";
 import { stopsTyping } from "./status.ts";
 
-/** The engine gives a command up after 20 s: what is asked here is not waited for much longer. */
+/** The engine aborts an action after 20 s. This limit is a little longer. */
 const COMMAND_LIMIT_MS = 30_000;
 const READ_LIMIT_MS = 15_000;
-/** As much as a file of ours may have. */
+/** Size limit of a file, equal to the service's own. */
 const FILE_BYTES_MAX = 104_857_600;
-/** The Mac gets a file from iCloud first; the engine waits 20 s. */
+/** The Mac may first download the file from iCloud; the engine waits 20 s. */
 const FETCH_LIMIT_MS = 120_000;
 
 const DONE: ActionResult = { done: true };
 
-/** The commands of a Mac. */
+/** Creates the actions of a Mac. */
 export function createActions(mac: Mac, newGroups: NewGroups): Actions {
   const { client, health } = mac;
   return {
     async react({ reference, chat }, reaction, abort) {
       return inChat(mac, chat, abort, async (chatGuid) => {
         const body = { chatGuid, selectedMessageGuid: reference, reaction, partIndex: 0 };
-        const answer = await client.post("/message/react", body, limits(abort));
-        const error = answer.kind === "ok" ? (parseMessage(answer.data)?.error ?? 0) : 0;
-        return error === 0 ? answer : refusal(`Messages failed to send the reaction (error ${error})`);
+        const response = await client.post("/message/react", body, limits(abort));
+        const error = response.kind === "ok" ? (parseMessage(response.data)?.error ?? 0) : 0;
+        return error === 0 ? response : refusal(`Messages failed to send the reaction (error ${error})`);
       });
     },
     async edit({ reference, text: before }, text, backwardsCompatibilityMessage, abort) {
       const body = { editedMessage: text, backwardsCompatibilityMessage, partIndex: 0 };
       const path = `/message/${pathSegment(reference)}/edit`;
-      // One that was edited before has the date of that: what it says shows whether it was changed now.
+      // A message edited before already has an edit date, so the text shows whether this edit took effect.
       const isDone = (row: MacMessage) => row.dateEdited !== null && (row.text !== before || text === before);
       return revised(mac, abort, path, body, isDone, "Apple allows edits for 15 minutes");
     },
@@ -64,7 +64,7 @@ export function createActions(mac: Mac, newGroups: NewGroups): Actions {
     markUnread: (chat, abort) =>
       inChat(mac, chat, abort, (guid) => client.post(`/chat/${pathSegment(guid)}/unread`, {}, limits(abort))),
     async setTyping(chat, typing, abort) {
-      // Where the call to stop would start it, the next message or Messages itself ends it.
+      // Older versions start typing when asked to stop. There, the next message or Messages itself ends it.
       if (!typing && !stopsTyping(health.info)) return DONE;
       return inChat(mac, chat, abort, (guid) => {
         const path = `/chat/${pathSegment(guid)}/typing`;
@@ -72,7 +72,7 @@ export function createActions(mac: Mac, newGroups: NewGroups): Actions {
       });
     },
     async createGroup({ customerId, name, participants }) {
-      // The Mac makes none without a message: it comes to be with the first, and is named then.
+      // BlueBubbles cannot create a group without a message. The first message creates and names it.
       await newGroups.setName({ customerId, participants }, name);
       return { done: true, reference: null };
     },
@@ -107,7 +107,7 @@ function isUnsent(row: MacMessage): boolean {
   return isRetracted(row) || (row.dateEdited !== null && (row.text ?? "") === "");
 }
 
-/** Does something in a conversation's chat, in the Mac's time. */
+/** Does something in a conversation's chat, as soon as the rate limiter admits it. */
 async function inChat(
   mac: Mac,
   chat: Conversation,
@@ -118,14 +118,14 @@ async function inChat(
   const guid = await guidOf(mac, chat);
   if (typeof guid !== "string") return guid;
   await rateLimiter.acquire(abort);
-  const answer = await ask(guid);
-  if (answer.kind !== "ok" && classifyFailure(answer) === "noChat") chatGuids.forget(guid);
-  return ordered(mac, answer);
+  const response = await ask(guid);
+  if (response.kind !== "ok" && classifyFailure(response) === "noChat") chatGuids.forget(guid);
+  return ordered(mac, response);
 }
 
 async function guidOf(mac: Mac, { contact, reference, channel }: Conversation): Promise<string | ActionResult> {
   if (reference !== null) return reference;
-  if (contact === null) return { done: false, reason: "the Mac makes the group with the first message to it" };
+  if (contact === null) return { done: false, reason: "the group does not exist on the Mac before its first message" };
   const found = await mac.chatGuids.findThread(contact, channel);
   if (found.kind === "found") return found.guid;
   if (found.kind === "none")
@@ -133,7 +133,7 @@ async function guidOf(mac: Mac, { contact, reference, channel }: Conversation): 
   return ordered(mac, found);
 }
 
-/** An edit or the taking back of a message: the Mac says it is done, the row says whether it is. */
+/** Edits or unsends a message. The Mac reports success in any case, so the returned row decides. */
 async function revised(
   mac: Mac,
   abort: AbortSignal,
@@ -143,37 +143,37 @@ async function revised(
   limitInWords: string,
 ): Promise<ActionResult> {
   await mac.rateLimiter.acquire(abort);
-  const answer = await mac.client.post(path, body, limits(abort));
-  if (answer.kind !== "ok") return ordered(mac, answer);
-  const row = parseMessage(answer.data);
+  const response = await mac.client.post(path, body, limits(abort));
+  if (response.kind !== "ok") return ordered(mac, response);
+  const row = parseMessage(response.data);
   if (row !== null && !isDone(row)) {
-    return { done: false, reason: `Messages left the message as it is (${limitInWords})` };
+    return { done: false, reason: `Messages did not change the message (${limitInWords})` };
   }
   return DONE;
 }
 
-function ordered({ health }: Mac, answer: MacResponse): ActionResult {
-  if (answer.kind === "ok") return DONE;
-  // What is no error of BlueBubbles may be that of a path which another version has.
-  const isRoute = answer.kind === "answered" && answer.type === null;
-  if (classifyFailure(answer) === "notAttempted" && !isRoute) health.reportDown(answer);
-  const doubt = answer.kind === "lost" ? "; it may have been done" : "";
-  return { done: false, reason: `${describeFailure(answer)}${doubt}` };
+function ordered({ health }: Mac, response: MacResponse): ActionResult {
+  if (response.kind === "ok") return DONE;
+  // An error without BlueBubbles' own format may mean that this version lacks the route.
+  const isRoute = response.kind === "errorResponse" && response.type === null;
+  if (classifyFailure(response) === "notAttempted" && !isRoute) health.reportDown(response);
+  const doubt = response.kind === "noResponse" ? "; it may have been done" : "";
+  return { done: false, reason: `${describeFailure(response)}${doubt}` };
 }
 
 /**
- * Whether somebody shares that notifications are silenced; which mode it is Apple does not say. Somebody the Mac has no
- * handle of, or cannot tell of, counts as not silenced. Throws where the Mac does not answer.
+ * Whether a contact shares that notifications are silenced. Apple does not share the mode. A contact unknown to the Mac, or
+ * without a status, counts as not silenced. Throws if the Mac does not respond.
  */
 async function focusOf({ client, rateLimiter }: Mac, address: string, abort: AbortSignal): Promise<FocusState> {
   await rateLimiter.acquire(abort);
-  const answer = await client.get(`/handle/${pathSegment(address)}/focus`, {}, { limitMs: READ_LIMIT_MS, abort });
-  if (answer.kind === "ok") return { focused: textOf(recordOf(answer.data)?.status) === "silenced" };
-  if (isNotFound(answer)) return { focused: false };
-  throw new PeerFault(describeFailure(answer));
+  const response = await client.get(`/handle/${pathSegment(address)}/focus`, {}, { limitMs: READ_LIMIT_MS, abort });
+  if (response.kind === "ok") return { focused: textOf(recordOf(response.data)?.status) === "silenced" };
+  if (isNotFound(response)) return { focused: false };
+  throw new PeerFault(describeFailure(response));
 }
 
-/** The file as it was sent: without `original` the Mac makes another kind of it. */
+/** Fetches the file as it was sent. Without `original` the Mac converts it. */
 async function fetch({ client, rateLimiter }: Mac, guid: string, abort: AbortSignal): Promise<Uint8Array | null> {
   const path = `/attachment/${pathSegment(guid)}/download`;
   const limited = { limitMs: FETCH_LIMIT_MS, abort };
@@ -185,18 +185,18 @@ async function fetch({ client, rateLimiter }: Mac, guid: string, abort: AbortSig
   return forced.kind === "ok" ? forced.bytes : gone(forced);
 }
 
-/** Null where the Mac no longer has it; throws where it may have. */
+/** Returns null if the Mac no longer has the file; throws if it may still have it. */
 function gone(failure: Failure): null {
   if (isNotFound(failure) || says(failure, /does not exist|of null/i)) return null;
   throw new Error(describeFailure(failure));
 }
 
 function says(failure: Failure, words: RegExp): boolean {
-  return failure.kind === "answered" && isBlueBubblesError(failure) && words.test(failure.message);
+  return failure.kind === "errorResponse" && isBlueBubblesError(failure) && words.test(failure.message);
 }
 
 function refusal(message: string): Failure {
-  return { kind: "answered", status: 200, type: "iMessage Error", message };
+  return { kind: "errorResponse", status: 200, type: "iMessage Error", message };
 }
 
 function limits(abort: AbortSignal) {

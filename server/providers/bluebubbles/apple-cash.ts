@@ -1,28 +1,28 @@
-/** Apple Cash: what the balloon of a payment says, exactly where it has its record, else by its words. Pure. */
+/** Reads Apple Cash payments: from the record in the message's payload, otherwise from its text. Pure. */
 
 import { type Archived, readArchive } from "./keyed-archive.ts";
 import { type Field, readFields } from "./protobuf.ts";
 
-/** A payment's balloon. It is what the sender's phone says, and no proof that money moved. */
+/** Apple Cash content of a message. It states what the sender's phone shows, and does not prove that money moved. */
 export interface AppleCash {
-  /** A recurring payment is one that is announced, as often as it says. */
+  /** `recurring` announces a payment that will repeat. */
   kind: "payment" | "request" | "recurring";
-  /** In US dollars; null where no amount can be told for certain, or it is in another currency. */
+  /** Amount in US dollars; null if the amount is ambiguous or in another currency. */
   amountCents: number | null;
-  /** Apple's own name of the transaction, or of the payment; null where it has none yet. */
+  /** Apple's id of the transaction, or of the payment; null if there is none yet. */
   transactionId: string | null;
-  /** What the phone shows of it: `Sent $265 with Apple Pay.` */
+  /** Text that the phone shows: `Sent $265 with Apple Pay.` */
   text: string | null;
 }
 
-/** The extension of Messages that payments come from; in chat.db a plug-in's prefix stands before it. */
+/** Bundle id of the Messages extension that sends payments. In chat.db a plug-in prefix precedes it. */
 const BUNDLE_ID = "com.apple.PassbookUIService.PeerPaymentMessagesExtension";
 
-/** `URL` of the balloon: a `PKProtobufPeerPaymentMessage`. */
+/** Prefix of the payload's `URL`, which holds a `PKProtobufPeerPaymentMessage`. */
 const RECORD_PREFIX = "data:application/vnd.apple.pkppm;base64,";
 const RECORD_LENGTH_MAX = 65_536;
 
-/** Numbers of the fields of `PKProtobufPeerPaymentMessage`, and of its decimal amount. */
+/** Field numbers of `PKProtobufPeerPaymentMessage`, and of its decimal amount. */
 const FIELD = { type: 3, currency: 4, paymentId: 9, transactionId: 10, decimalAmount: 19 } as const;
 const DECIMAL = { exponent: 2, length: 3, isNegative: 4, mantissa: 7 } as const;
 const KINDS = new Map<unknown, AppleCash["kind"]>([
@@ -31,22 +31,22 @@ const KINDS = new Map<unknown, AppleCash["kind"]>([
   [3n, "recurring"],
 ]);
 
-/** An NSDecimal's mantissa is 8 words of 16 bits, the lowest first. */
+/** The mantissa of an NSDecimal: 8 words of 16 bits, lowest first. */
 const MANTISSA_BYTES_MAX = 16;
-/** 999,999.99: more than Apple Cash ever moves at once. */
+/** 999,999.99: more than Apple Cash transfers at once. */
 const AMOUNT_CENTS_MAX = 99_999_999;
 
-/** Dollars in a sentence, and nothing of another dollar (`CA$`) or of a longer number. */
+/** Matches a dollar amount in a sentence, but not other dollars (`CA$`) or parts of longer numbers. */
 const DOLLARS = /(?<![A-Za-z\d.,$])(?:US)?\$ ?(\d{1,3}(?:,\d{3})+|\d+)(\.\d\d?)?(?!\d|[.,]\d)/g;
 
-/** Whether a message's balloon is a payment. */
+/** Whether a message is an Apple Cash payment. */
 export function isAppleCash(balloonBundleId: string | null): boolean {
   return balloonBundleId === BUNDLE_ID || balloonBundleId?.endsWith(`:${BUNDLE_ID}`) === true;
 }
 
 /**
- * What a payment's balloon says. `payloadData` is an archive as the Mac gives it; where that is missing or makes no
- * sense, the message's own text has to do. Never throws, whatever a phone may send.
+ * Reads the payment in a message. `payloadData` is the archive as the Mac returns it. If it is missing or malformed, the
+ * text of the message is parsed instead. Never throws, whatever a phone sends.
  */
 export function readAppleCash(payloadData: unknown, messageText: string | null): AppleCash {
   const archive = readArchive(payloadData);
@@ -63,7 +63,7 @@ export function readAppleCash(payloadData: unknown, messageText: string | null):
   };
 }
 
-/** The record in the balloon's address; null unless it is one that says of which type it is. */
+/** Returns the record in the payload's URL; null if there is none of a known type. */
 function recordAt(archive: Archived | null): ReadonlyMap<number, Field> | null {
   const url = archive?.get("URL");
   if (typeof url !== "string" || !url.startsWith(RECORD_PREFIX) || url.length > RECORD_LENGTH_MAX) return null;
@@ -87,7 +87,7 @@ function amountOf(record: ReadonlyMap<number, Field> | null, texts: readonly str
   return centsOfTexts(texts);
 }
 
-/** Cents of a decimal; null where they are no whole number above 0, undefined where it is no decimal at all. */
+/** Converts a decimal to cents; null if they are not a positive whole number, undefined if the bytes are no decimal. */
 function centsOfDecimal(bytes: Uint8Array): number | null | undefined {
   const fields = readFields(bytes);
   const mantissa = fields?.get(DECIMAL.mantissa);
@@ -105,7 +105,7 @@ function centsOfDecimal(bytes: Uint8Array): number | null | undefined {
   return cents > BigInt(AMOUNT_CENTS_MAX) ? null : Number(cents);
 }
 
-/** The one amount that texts name; null where they name none, or different ones. */
+/** Returns the only amount in the texts; null if there are none or several. */
 function centsOfTexts(texts: readonly string[]): number | null {
   const amounts = new Set<number>();
   for (const text of texts) {
@@ -122,7 +122,7 @@ function textAt(dictionary: Archived | null | undefined, key: string): string | 
   return typeof value === "string" ? plain(value) : null;
 }
 
-/** A text in one line, with common spaces: Apple writes no-break ones. Null for an empty one. */
+/** Joins a text into one line with plain spaces (Apple uses no-break spaces). Returns null for an empty text. */
 function plain(text: string | null): string | null {
   const line = text?.replace(/\s+/g, " ").trim() ?? "";
   return line === "" ? null : line;

@@ -1,12 +1,12 @@
-/** Whether Apple knows an address. Costs calls of the Private API, in their turn. */
+/** Asks Apple, through the Mac, whether an address can be reached. Each query is a rate-limited Private API call. */
 
 import { recordOf } from "../../core/loose-json.ts";
 import type { Limits } from "./client.ts";
 import type { Mac } from "./mac.ts";
 
 /**
- * What Apple says of an address; null where it does not say. A no is asked again: Apple says no of addresses that are
- * there, now and then. Rejects with `RateLimited` where it is called off before its turn.
+ * Returns Apple's response; null if there is none. A negative response is checked a second time, because Apple now and then
+ * denies addresses that exist. Rejects with `RateLimited` if aborted before the limiter admits the call.
  */
 export async function isAvailable(
   { client, rateLimiter }: Pick<Mac, "client" | "rateLimiter">,
@@ -16,8 +16,8 @@ export async function isAvailable(
 ): Promise<boolean | null> {
   for (let asked = 1; ; asked += 1) {
     await rateLimiter.acquire(limits.abort);
-    const answer = await client.get(`/handle/availability/${service}`, { address }, limits);
-    const available = answer.kind === "ok" ? recordOf(answer.data)?.available : null;
+    const response = await client.get(`/handle/availability/${service}`, { address }, limits);
+    const available = response.kind === "ok" ? recordOf(response.data)?.available : null;
     if (typeof available !== "boolean") return null;
     if (available || asked === 2) return available;
   }

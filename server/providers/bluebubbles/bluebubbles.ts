@@ -26,9 +26,10 @@ import { MacClient } from "./client.ts";
 import { MacHealth } from "./health.ts";
 import { Ingest } from "./ingest.ts";
 import type { Mac, MacSettings } from "./mac.ts";
+import { NewChatLimit } from "./new-chat-limit.ts";
 import { NewGroups } from "./new-groups.ts";
 import { down } from "./outcomes.ts";
-import { NewChatLimit, PrivateApiRateLimiter } from "./rate-limiter.ts";
+import { PrivateApiRateLimiter } from "./rate-limiter.ts";
 import { MacSender } from "./send.ts";
 import { macosMajor } from "./status.ts";
 

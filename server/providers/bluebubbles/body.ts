@@ -1,51 +1,51 @@
-/** What is posted to the Mac for a message. Pure: always by the Private API, never by AppleScript. */
+/** Request bodies for sending a message. Pure. All of them use the Private API, never AppleScript. */
 
 import type { Mention } from "../../../sdk/wire.ts";
 import type { Outbound, OutboundAttachment } from "../provider.ts";
 import { effectId } from "./effects.ts";
 
-/** A piece of a message: those with the same `partIndex` are shown as one bubble. */
+/** Part of a message. Parts with the same `partIndex` share a bubble. */
 export interface MessagePart {
   partIndex: number;
   text?: string;
-  /** Whom the piece names. */
+  /** Address of the person mentioned. */
   mention?: string;
-  /** Where the file was uploaded to. */
+  /** Path of the uploaded file on the Mac. */
   attachment?: string;
   name?: string;
 }
 
 const FILENAME_LENGTH_MAX = 120;
 
-/** The name of a request: the Mac refuses a second one of that name while the first is under way. */
+/** Identifies a request: the Mac rejects a second request with the same id while the first is in progress. */
 function tempGuid({ messageId, attempt }: Pick<Outbound, "messageId" | "attempt">): string {
   return `${messageId}-${attempt}`;
 }
 
-/** `POST /message/text`. */
+/** Body of `POST /message/text`. */
 export function textBody(message: Outbound, chatGuid: string): object {
   return { ...common(message), chatGuid, message: message.text };
 }
 
-/** `POST /chat/new`: a conversation begins with a text, and can carry an effect only. */
+/** Body of `POST /chat/new`. A conversation begins with a text, which can have an effect but no reply or mention. */
 export function newChatBody(message: Outbound, addresses: readonly string[]): object {
   const { selectedMessageGuid: _none, partIndex: _first, ...rest } = common(message);
   const service = message.channel === "imessage" ? "iMessage" : "SMS";
   return { ...rest, addresses, service, message: message.text };
 }
 
-/** `POST /message/multipart`: one message of several parts. */
+/** Body of `POST /message/multipart`: one message with several parts. */
 export function partsBody(message: Outbound, chatGuid: string, parts: readonly MessagePart[]): object {
   return { ...common(message), chatGuid, parts };
 }
 
-/** Fields of `POST /message/attachment`: the only form that a voice message has. */
+/** Form fields of `POST /message/attachment`, the only route for voice messages. */
 export function audioFields(message: Outbound, chatGuid: string, filename: string): Record<string, string> {
   const fields = Object.entries({ ...common(message), chatGuid, name: filename, isAudioMessage: "true" });
   return Object.fromEntries(fields.map(([name, value]) => [name, String(value)]));
 }
 
-/** A text with the people it names marked, as the parts of one bubble; mentions that lie outside of it are left out. */
+/** Splits a text at its mentions into the parts of one bubble. Leaves out mentions that lie outside the text. */
 export function textParts(text: string, mentions: readonly Mention[]): MessagePart[] {
   const parts: MessagePart[] = [];
   let at = 0;
@@ -59,20 +59,20 @@ export function textParts(text: string, mentions: readonly Mention[]): MessagePa
   return parts;
 }
 
-/** The uploaded files as parts that follow a text, or that begin a message without one. */
+/** Uploaded files as parts that follow a text, or begin a message without text. */
 export function fileParts(files: readonly { path: string; name: string }[], afterText: boolean): MessagePart[] {
   const first = afterText ? 1 : 0;
   return files.map(({ path, name }, index) => ({ partIndex: first + index, attachment: path, name }));
 }
 
-/** Whether the message is one voice message, and nothing else. */
+/** Whether the message consists of one voice message. */
 export function isVoice({ text, attachments }: Pick<Outbound, "text" | "attachments">): boolean {
   return text === "" && attachments.length === 1 && attachments[0]?.isAudioMessage === true;
 }
 
-/** A file's name as the Mac may write it: no path, nothing that does not show, of a sane length. */
+/** A file name that is safe on the Mac: no path, no control characters, limited length. */
 export function filenameOf({ filename }: Pick<OutboundAttachment, "filename">): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get through.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes.
   const plain = filename.replace(/[\u0000-\u001f\u007f/\\:]/g, "_").replace(/^\.+/, "");
   return plain === "" ? "file" : plain.slice(-FILENAME_LENGTH_MAX);
 }

@@ -1,4 +1,4 @@
-/** Conversations as the Mac has them: who is in a group, what it is called, which of our addresses it is written to. */
+/** Cache of the Mac's chats: participants and name of a group, and the own address that a chat belongs to. */
 
 import type { Clock } from "../../clock.ts";
 import { setBounded } from "../../core/bounded-map.ts";
@@ -8,7 +8,7 @@ import { isNotFound, type Limits, type MacClient, pathSegment } from "./client.t
 import { type MacChat, parseChat, parseHandle } from "./records.ts";
 import { retryLater } from "./row-queue.ts";
 
-/** How long what the Mac said of a conversation counts, unless something happens to it. */
+/** Lifetime of a cached chat, unless a row reports a change. */
 const COUNTS_MS = 600_000;
 const CHATS_MAX = 2_000;
 const HANDLES_MAX = 20_000;
@@ -18,7 +18,7 @@ export class ChatCache {
   readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #chats = new Map<string, { chat: MacChat; at: number }>();
-  /** Addresses by the number of their row among the Mac's handles. */
+  /** Addresses by the row ids of the Mac's handles. */
   readonly #handles = new Map<number, string>();
 
   constructor(client: MacClient, clock: Clock, limits: Limits) {
@@ -27,21 +27,21 @@ export class ChatCache {
     this.#limits = limits;
   }
 
-  /** The conversation with this guid, from memory or from the Mac; null where the Mac has none. Throws `RetryLater`. */
+  /** Returns the chat with this guid, cached or from the Mac; null if the Mac has none. Throws `RetryLater`. */
   async chat(guid: string): Promise<MacChat | null> {
     const known = this.#chats.get(guid);
     if (known !== undefined && this.#clock.real() - known.at < COUNTS_MS) return known.chat;
-    const answer = await this.#client.get(`/chat/${pathSegment(guid)}`, { with: "participants" }, this.#limits);
-    if (isNotFound(answer)) return null;
-    if (answer.kind !== "ok") throw retryLater(answer);
-    const chat = parseChat(answer.data);
+    const response = await this.#client.get(`/chat/${pathSegment(guid)}`, { with: "participants" }, this.#limits);
+    if (isNotFound(response)) return null;
+    if (response.kind !== "ok") throw retryLater(response);
+    const chat = parseChat(response.data);
     if (chat === null) return null;
     setBounded(this.#chats, guid, { chat, at: this.#clock.real() }, CHATS_MAX);
-    this.#learnHandles(recordOf(answer.data)?.participants);
+    this.#learnHandles(recordOf(response.data)?.participants);
     return chat;
   }
 
-  /** A group as it is now, by the chat of a row. Throws `RetryLater`. */
+  /** Returns the current state of a group that a row names. Throws `RetryLater`. */
   async group(seen: MacChat): Promise<GroupSnapshot> {
     const chat = (await this.chat(seen.guid)) ?? seen;
     const name = seen.displayName ?? chat.displayName;
@@ -52,12 +52,12 @@ export class ChatCache {
     };
   }
 
-  /** Something happened to a conversation: the Mac is asked again. */
+  /** Drops a chat that has changed. */
   invalidate(guid: string): void {
     this.#chats.delete(guid);
   }
 
-  /** The address of a handle that was seen in a group; null for one that was not. */
+  /** Address of a handle seen in a group; null if not known. */
   addressOf(handle: number | null): string | null {
     return handle === null ? null : (this.#handles.get(handle) ?? null);
   }

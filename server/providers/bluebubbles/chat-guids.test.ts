@@ -49,9 +49,9 @@ test("that there is none is not kept: a conversation may come to be at any time"
 test("a Mac that does not say leaves it open, and what is no BlueBubbles has no conversations to deny", async (t) => {
   const { mac, chats } = await stage(t, 15);
   mac.password = "another";
-  assert.equal((await chats.findThread(TO, "imessage")).kind, "answered");
+  assert.equal((await chats.findThread(TO, "imessage")).kind, "errorResponse");
   mac.fault("unreachable");
-  assert.equal((await chats.findThread(TO, "imessage")).kind, "refused");
+  assert.equal((await chats.findThread(TO, "imessage")).kind, "unreachable");
 });
 
 test("a guid that the Mac denied is asked for anew", async (t) => {

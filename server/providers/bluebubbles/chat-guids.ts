@@ -1,26 +1,26 @@
-/** The Mac's names of conversations: found out once, kept in memory, forgotten when the Mac denies them. */
+/** Cache of chat guids: looked up once, and dropped when the Mac no longer knows the guid. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
 import { type Failure, isNotFound, type Limits, type MacClient, pathSegment } from "./client.ts";
 import { channelOfService, isGroupChat, type MacChat, parseChat, serviceOfGuid } from "./records.ts";
 
-/** Conversations kept at once; the one that was found out first goes. */
+/** Limit of cached guids; the oldest goes first. */
 const KEPT_MAX = 20_000;
 
-/** From macOS 26 on a thread has one guid whatever its service, which begins with `any`. */
+/** From macOS 26 on, one guid that begins with `any` covers all services of a thread. */
 const MACOS_WITH_ANY = 26;
 
-/** What came of looking for a conversation: `none` where the Mac has none with that address. */
+/** Result of a lookup; `none` if the Mac has no thread with that address. */
 export type ThreadLookup = { kind: "found"; guid: string } | { kind: "none" } | Failure;
 
 export interface ChatGuidsOptions {
   client: MacClient;
-  /** The Mac's major version of macOS, where it is known. */
+  /** Major version of the Mac's macOS; null if not known. */
   macosMajor: () => number | null;
 }
 
-/** Guids by address and channel; of groups by who is in them. */
+/** Guids of threads by address and channel, and of groups by participants. */
 export class ChatGuids {
   readonly #client: MacClient;
   readonly #macosMajor: () => number | null;
@@ -31,31 +31,31 @@ export class ChatGuids {
     this.#macosMajor = macosMajor;
   }
 
-  /** The guid of the thread with `address`, from memory or from the Mac; costs no call of the Private API. */
+  /** Finds the guid of the thread with `address`, in the cache or on the Mac. Makes no Private API call. */
   async findThread(address: string, channel: Channel, limits: Limits = {}): Promise<ThreadLookup> {
     const known = this.#guids.get(threadKey(address, channel));
     if (known !== undefined) return { kind: "found", guid: known };
     for (const guid of candidates(address, channel, this.#macosMajor())) {
-      const answer = await this.#client.get(`/chat/${pathSegment(guid)}`, {}, limits);
-      if (answer.kind === "ok") {
-        const found = parseChat(answer.data)?.guid ?? guid;
+      const response = await this.#client.get(`/chat/${pathSegment(guid)}`, {}, limits);
+      if (response.kind === "ok") {
+        const found = parseChat(response.data)?.guid ?? guid;
         this.#remember(threadKey(address, channel), found);
         return { kind: "found", guid: found };
       }
-      if (!isNotFound(answer)) return answer;
+      if (!isNotFound(response)) return response;
     }
     return { kind: "none" };
   }
 
-  /** The guid of a group that was begun here and has not been told of yet. */
+  /** Returns the guid of a group that this service began; null if the guid is not known yet. */
   findGroup(participants: readonly string[]): string | null {
     return this.#guids.get(groupKey(participants)) ?? null;
   }
 
-  /** Remembers a chat that was seen, and who is in it where that is told. A thread is with whom its guid says. */
+  /** Caches a chat that a row named. The address of a thread is taken from its guid. */
   learn(chat: MacChat, channel: Channel): void {
     if (!isGroupChat(chat)) {
-      // A message that Messages sent on as an SMS names the thread of that: it is none of iMessage's.
+      // A message that Messages sent as SMS instead names its SMS thread, which is not the iMessage thread.
       const other = channelOfService(serviceOfGuid(chat.guid)) ?? channel;
       if (other === channel) this.#remember(threadKey(identifierOf(chat.guid), channel), chat.guid);
     } else if (chat.participants.length > 0) {
@@ -63,12 +63,12 @@ export class ChatGuids {
     }
   }
 
-  /** Remembers a group under those it was made of, whatever the Mac made of their addresses. */
+  /** Caches a group under the participants it was created with, however the Mac formats their addresses. */
   learnGroup(participants: readonly string[], guid: string): void {
     this.#remember(groupKey(participants), guid);
   }
 
-  /** The Mac denies this guid. */
+  /** Drops a guid that the Mac does not know. */
   forget(guid: string): void {
     for (const [key, kept] of this.#guids) if (kept === guid) this.#guids.delete(key);
   }
@@ -78,13 +78,13 @@ export class ChatGuids {
   }
 }
 
-/** What stands for a conversation in the Mac's table of chats (`chat_identifier`): what follows the second semicolon. */
+/** The part of a guid after the second semicolon, which the Mac stores as `chat_identifier`. */
 export function identifierOf(guid: string): string {
   const [, , ...rest] = guid.split(";");
   return rest.length === 0 ? guid : rest.join(";");
 }
 
-/** Two lists of addresses that are the same people, in whatever order. */
+/** Whether two lists name the same people, in any order. */
 export function isSamePeople(one: readonly string[], other: readonly string[]): boolean {
   return groupKey(one) === groupKey(other);
 }
@@ -92,7 +92,7 @@ export function isSamePeople(one: readonly string[], other: readonly string[]): 
 function candidates(address: string, channel: Channel, macosMajor: number | null): string[] {
   const any = `any;-;${address}`;
   const own = channel === "imessage" ? `iMessage;-;${address}` : `SMS;-;${address}`;
-  // What is likely comes first: a miss costs a request.
+  // The more likely guid comes first: a miss costs a request.
   const anyFirst = channel === "imessage" && (macosMajor === null || macosMajor >= MACOS_WITH_ANY);
   return anyFirst ? [any, own] : [own, any];
 }

@@ -59,42 +59,47 @@ test("a refusal of BlueBubbles has its type and words; one of something else has
   t.after(() => mac.stop());
   const client = clientOf(t, mac.url);
   assert.deepEqual(await client.get("/chat/nope"), {
-    kind: "answered",
+    kind: "errorResponse",
     status: 404,
     type: "Database Error",
     message: "Chat does not exist!",
   });
   const unknown = await client.get("/no/such/route");
-  assert.deepEqual(unknown, { kind: "answered", status: 404, type: null, message: "an answer that is not JSON" });
+  assert.deepEqual(unknown, { kind: "errorResponse", status: 404, type: null, message: "the response is not JSON" });
   const wrong = await clientOf(t, mac.url, "other").get("/ping");
-  assert.deepEqual(wrong, { kind: "answered", status: 401, type: "Authentication Error", message: "Unauthorized" });
+  assert.deepEqual(wrong, {
+    kind: "errorResponse",
+    status: 401,
+    type: "Authentication Error",
+    message: "Unauthorized",
+  });
 });
 
 test("without a connection nothing was written: refused, by address and by name", async (t) => {
   const server = createTcp();
   const url = await listen(t, server);
   await new Promise((resolve) => server.close(resolve));
-  assert.deepEqual(await clientOf(t, url).post("/message/text", {}), { kind: "refused", reason: "ECONNREFUSED" });
+  assert.deepEqual(await clientOf(t, url).post("/message/text", {}), { kind: "unreachable", reason: "ECONNREFUSED" });
   const named = await clientOf(t, "http://no-such-mac.invalid:1234").post("/message/text", {});
-  assert.equal(named.kind, "refused");
+  assert.equal(named.kind, "unreachable");
   const secure = await clientOf(t, url.replace("http:", "https:")).post("/message/text", {});
-  assert.equal(secure.kind, "refused");
+  assert.equal(secure.kind, "unreachable");
 });
 
 test("a TLS handshake that fails is refused: no request was written", async (t) => {
   const { url } = await serve(t, (_request, response) => response.end("{}"));
   const failed = await clientOf(t, url.replace("http:", "https:")).post("/message/text", {});
-  assert.equal(failed.kind, "refused");
+  assert.equal(failed.kind, "unreachable");
 });
 
 test("a write whose connection is cut is lost, and never asked again", async (t) => {
   const { url, requests } = await serve(t, (request) => void request.socket.destroy());
   const client = clientOf(t, url);
   for (const answer of [await client.post("/x", {}), await client.put("/x", {}), await client.delete("/x")]) {
-    assert.equal(answer.kind, "lost");
+    assert.equal(answer.kind, "noResponse");
   }
   const upload = { fields: {}, filename: "a.txt", mimeType: "text/plain", bytes: new Uint8Array([1]) };
-  assert.equal((await client.upload("/x", upload)).kind, "lost");
+  assert.equal((await client.upload("/x", upload)).kind, "noResponse");
   assert.deepEqual(
     requests.map((line) => line.slice(0, 4)),
     ["POST", "PUT ", "DELE", "POST"],
@@ -111,7 +116,7 @@ test("a read whose connection was cut is asked once more", async (t) => {
   const client = clientOf(t, url);
   assert.equal((await client.get("/x")).kind, "ok");
   cuts = 2;
-  assert.equal((await client.query("/x", {})).kind, "lost");
+  assert.equal((await client.query("/x", {})).kind, "noResponse");
   assert.equal(requests.length, 4);
 });
 
@@ -134,7 +139,7 @@ test("no answer within the limit is lost, and so is one that was called off", as
   const early = client.get("/ping");
   await until(() => requests.length === 2);
   await clock.advance(15_000);
-  assert.deepEqual(await early, { kind: "lost", reason: "none in time" });
+  assert.deepEqual(await early, { kind: "noResponse", reason: "timed out" });
   await clock.advance(174_999);
   let isDone = false;
   void late.then(() => {
@@ -143,23 +148,29 @@ test("no answer within the limit is lost, and so is one that was called off", as
   await clock.advance(0);
   assert.equal(isDone, false);
   await clock.advance(1);
-  assert.deepEqual(await late, { kind: "lost", reason: "none in time" });
+  assert.deepEqual(await late, { kind: "noResponse", reason: "timed out" });
   const abort = new AbortController();
   const called = client.get("/ping", {}, { abort: abort.signal });
   await until(() => requests.length === 3);
   abort.abort();
-  assert.deepEqual(await called, { kind: "lost", reason: "called off" });
+  assert.deepEqual(await called, { kind: "noResponse", reason: "aborted" });
 });
 
 test("a 200 that is not JSON is lost: whether it was done is not known", async (t) => {
   const { url } = await serve(t, (_request, response) => response.end("<html>Welcome</html>"));
-  assert.deepEqual(await clientOf(t, url).post("/x", {}), { kind: "lost", reason: "the answer (200) is not JSON" });
+  assert.deepEqual(await clientOf(t, url).post("/x", {}), {
+    kind: "noResponse",
+    reason: "the response (200) is not JSON",
+  });
 });
 
 test("a file that is longer than allowed is lost, and nothing of it is kept", async (t) => {
   const { url } = await serve(t, (_request, response) => response.end(Buffer.alloc(2_000)));
   const client = clientOf(t, url);
-  assert.deepEqual(await client.download("/x", {}, 1_999), { kind: "lost", reason: "the connection broke (TOO_LONG)" });
+  assert.deepEqual(await client.download("/x", {}, 1_999), {
+    kind: "noResponse",
+    reason: "the connection broke (TOO_LONG)",
+  });
   const whole = await client.download("/x", {}, 2_000);
   assert.equal(whole.kind === "ok" && whole.bytes.length, 2_000);
 });
@@ -169,7 +180,7 @@ test("after close everything is lost or refused, at once", async (t) => {
   const client = clientOf(t, url);
   const open = client.post("/x", {});
   await client.close();
-  assert.equal((await open).kind, "lost");
+  assert.equal((await open).kind, "noResponse");
   assert.notEqual((await client.post("/x", {})).kind, "ok");
 });
 
@@ -217,7 +228,7 @@ test("a refusal that repeats what it was asked says no password", async (t) => {
         .end(JSON.stringify({ message: `Cannot GET ${asked}; ${decodeURIComponent(asked ?? "")}` })),
     );
     const answer = await clientOf(t, url, password).get("/chat/x", { address: "a" });
-    assert.ok(answer.kind === "answered");
+    assert.ok(answer.kind === "errorResponse");
     assert.doesNotMatch(answer.message, /word|hunter|ss[&%+ ]/);
     assert.match(describeFailure(answer), /Cannot GET/);
   }

@@ -1,35 +1,35 @@
-/** The HTTP of one Mac: asks, tells what came of it in four ways, and never says the password. Decides nothing else. */
+/** HTTP client of one Mac. Classifies every response and failure, and never reveals the password. */
 
 import { Agent, buildConnector, type Dispatcher, FormData } from "undici";
 import type { Clock } from "../../clock.ts";
 import { dataOf, parseErrorBody } from "./records.ts";
 
-/** Why there is no good answer. */
+/** Reason why a request has no successful response. */
 export type Failure =
-  /** No byte of it was written: there was no connection. */
-  | { kind: "refused"; reason: string }
-  /** The Mac, or what stands before it, said no. `type` is null for what is no error of BlueBubbles itself. */
-  | { kind: "answered"; status: number; type: string | null; message: string }
-  /** It was written, or may have been, and no whole answer came. */
-  | { kind: "lost"; reason: string };
+  /** The connection failed: nothing was written. */
+  | { kind: "unreachable"; reason: string }
+  /** BlueBubbles, or a proxy before it, responded with an error. `type` is null if the error is not BlueBubbles' own. */
+  | { kind: "errorResponse"; status: number; type: string | null; message: string }
+  /** The request may have been written, and no complete response arrived. */
+  | { kind: "noResponse"; reason: string };
 
-/** What an answer with a 2xx carries. */
+/** Content of a 2xx response, or a failure. */
 export type MacResponse = { kind: "ok"; data: unknown } | Failure;
 
-/** A file's bytes, as the Mac has them. */
+/** A downloaded file, or a failure. */
 export type DownloadResult = { kind: "ok"; bytes: Uint8Array; mimeType: string | null } | Failure;
 
-/** Values of a query; null and undefined ones are left out. */
+/** Query parameters; null and undefined values are left out. */
 export type QueryParams = Readonly<Record<string, string | number | null | undefined>>;
 
 export interface Limits {
-  /** Real milliseconds from the call to the whole answer. */
+  /** Real milliseconds until the response must be complete. */
   limitMs?: number;
-  /** Ends the wait: what was written stays written. */
+  /** Ends the wait. The Mac still completes a request that was written. */
   abort?: AbortSignal;
 }
 
-/** A file to upload: fields of the form come before it. */
+/** File to upload, after the other fields of the form. */
 export interface FileUpload {
   fields: Readonly<Record<string, string>>;
   filename: string;
@@ -38,29 +38,29 @@ export interface FileUpload {
 }
 
 export interface MacClientOptions {
-  /** Where BlueBubbles listens, without `/api/v1`. */
+  /** URL of BlueBubbles, without `/api/v1`. */
   url: string;
   password: string;
   clock: Clock;
 }
 
-/** BlueBubbles gives up after 120 s at its helper and 60 s at its database; a little more is the network's. */
+/** BlueBubbles gives up after 120 s at its helper and 60 s at its database; the rest is for the network. */
 export const SEND_LIMIT_MS = 190_000;
 const READ_LIMIT_MS = 15_000;
 const UPLOAD_LIMIT_MS = 600_000;
 const CONNECT_LIMIT_MS = 10_000;
 const KEEP_ALIVE_MS = 4_000;
-/** BlueBubbles says that it started within this after the connections to it broke. */
+/** BlueBubbles reports its start within this time after its connections broke. */
 const RESTART_MS_MAX = 600_000;
-/** What a Mac that is awake answers within. */
-const SOON_MS = 20_000;
-/** A thousand rows with their payloads are a few MiB. */
-const ANSWER_BYTES_MAX = 64 * 1_048_576;
+/** A Mac that is awake responds within this time. */
+const RESPONDS_WITHIN_MS = 20_000;
+/** Limit of a response; a thousand rows with their payloads are a few MiB. */
+const RESPONSE_BYTES_MAX = 64 * 1_048_576;
 const REASON_LENGTH_MAX = 200;
-/** So much of what a peer says is looked through for what is not to be repeated. */
-const WORDS_LENGTH_MAX = 2_000;
+/** Length of an error message that is searched for secrets before it is shortened. */
+const MESSAGE_LENGTH_MAX = 2_000;
 
-/** One request as it goes out. */
+/** A request on its way out. */
 interface ClientRequest {
   method: "GET" | "POST" | "PUT" | "DELETE";
   path: string;
@@ -71,18 +71,18 @@ interface ClientRequest {
 }
 
 interface RawResponse {
-  kind: "whole";
+  kind: "raw";
   status: number;
   mimeType: string | null;
   bytes: Uint8Array;
 }
 
-/** Talks to one Mac until `close`. Never throws: what goes wrong is an answer. */
+/** Client of one Mac until `close`. Never throws: failures are results. */
 export class MacClient {
   readonly #base: string;
   readonly #password: string;
   readonly #clock: Clock;
-  /** What may be asked twice goes over connections that stay; what may not gets one of its own that was never idle. */
+  /** Requests that may be repeated use kept connections. Others use a new connection each, which was never idle. */
   readonly #reads: Agent;
   readonly #writes: Agent;
   #respondedAt: number | null = null;
@@ -98,38 +98,38 @@ export class MacClient {
     this.#writes = agent(0);
   }
 
-  /** When BlueBubbles last answered, by the real clock; null before. */
+  /** Last response of BlueBubbles, by the real clock; null before the first. */
   get respondedAt(): number | null {
     return this.#respondedAt;
   }
 
-  /** Since when it has answered whatever was to be answered soon, by the real clock; null before, and while it does not. */
+  /** Start of the period in which BlueBubbles responded in time, by the real clock; null while it does not. */
   get awakeSince(): number | null {
     return this.#awakeSince;
   }
 
-  /** When BlueBubbles last started, as it said itself and a broken connection bears out, by the real clock; null where neither is known. */
+  /** Last known restart of BlueBubbles, by the real clock; null if none is known. */
   get restartedAt(): number | null {
     return this.#restartedAt;
   }
 
-  /** Something says that BlueBubbles has just started. Nobody signs that, so it counts only if a connection broke before it. */
+  /** BlueBubbles reports a restart. The report is not signed, so it counts only if a connection broke before. */
   noteRestart(): void {
     const now = this.#clock.real();
     if (this.#brokeAt !== null && now - this.#brokeAt <= RESTART_MS_MAX) this.#restartedAt = now;
   }
 
-  /** Reads; asked once more when the connection broke under it. 15 s unless told otherwise. */
+  /** Reads. Repeats the request once if the connection breaks. Default limit: 15 s. */
   async get(path: string, query: QueryParams = {}, limits: Limits = {}): Promise<MacResponse> {
     return this.#repeatable({ method: "GET", path, query }, limits);
   }
 
-  /** Reads by a POST, as the Mac's queries are made; else as `get`. */
+  /** Reads with POST, as BlueBubbles' queries require; otherwise like `get`. */
   async query(path: string, body: unknown, limits: Limits = {}): Promise<MacResponse> {
     return this.#repeatable({ method: "POST", path, body: JSON.stringify(body) }, limits);
   }
 
-  /** Does something, once. 190 s unless told otherwise. */
+  /** Sends a request once, without a repeat. Default limit: 190 s. */
   async post(path: string, body?: unknown, limits: Limits = {}): Promise<MacResponse> {
     return this.#once("POST", path, body, limits);
   }
@@ -142,7 +142,7 @@ export class MacClient {
     return this.#once("DELETE", path, body, limits);
   }
 
-  /** Posts a form with a file in its field `attachment`, once. 10 min unless told otherwise. */
+  /** Posts a form with a file in its field `attachment`, once. Default limit: 10 min. */
   async upload(
     path: string,
     file: FileUpload,
@@ -151,36 +151,36 @@ export class MacClient {
     const body = new FormData();
     for (const [name, value] of Object.entries(file.fields)) body.append(name, value);
     body.append("attachment", new Blob([Buffer.from(file.bytes)], { type: file.mimeType }), file.filename);
-    const asked = { method: "POST", path, body, bytesMax: ANSWER_BYTES_MAX, agent: this.#writes } as const;
-    return this.#parseResponse(await this.#send(asked, limitMs, abort));
+    const request = { method: "POST", path, body, bytesMax: RESPONSE_BYTES_MAX, agent: this.#writes } as const;
+    return this.#parseResponse(await this.#send(request, limitMs, abort));
   }
 
-  /** The bytes at a path. Longer than `bytesMax` counts as lost. 60 s unless told otherwise. */
+  /** Downloads a file. Treats a file longer than `bytesMax` as lost. Default limit: 60 s. */
   async download(
     path: string,
     query: QueryParams,
     bytesMax: number,
     { limitMs = 60_000, abort }: Limits = {},
   ): Promise<DownloadResult> {
-    const whole = await this.#send({ method: "GET", path, query, bytesMax, agent: this.#reads }, limitMs, abort);
-    if (whole.kind !== "whole") return whole;
-    if (!isGood(whole.status)) return this.#failureOf(whole);
-    return { kind: "ok", bytes: whole.bytes, mimeType: whole.mimeType };
+    const response = await this.#send({ method: "GET", path, query, bytesMax, agent: this.#reads }, limitMs, abort);
+    if (response.kind !== "raw") return response;
+    if (!isGood(response.status)) return this.#failureOf(response);
+    return { kind: "ok", bytes: response.bytes, mimeType: response.mimeType };
   }
 
-  /** Cuts every connection: what is under way is lost. */
+  /** Closes every connection: requests in flight are lost. */
   async close(): Promise<void> {
     await Promise.all([this.#reads.destroy(), this.#writes.destroy()]);
   }
 
   async #repeatable(
-    asked: Pick<ClientRequest, "method" | "path" | "query" | "body">,
+    request: Pick<ClientRequest, "method" | "path" | "query" | "body">,
     { limitMs = READ_LIMIT_MS, abort }: Limits,
   ): Promise<MacResponse> {
-    const whole = { ...asked, bytesMax: ANSWER_BYTES_MAX, agent: this.#reads };
-    const first = await this.#send(whole, limitMs, abort);
-    const broke = first.kind === "lost" && first.reason !== TIMED_OUT && first.reason !== CALLED_OFF;
-    return this.#parseResponse(broke ? await this.#send(whole, limitMs, abort) : first);
+    const complete = { ...request, bytesMax: RESPONSE_BYTES_MAX, agent: this.#reads };
+    const first = await this.#send(complete, limitMs, abort);
+    const broke = first.kind === "noResponse" && first.reason !== TIMED_OUT && first.reason !== ABORTED;
+    return this.#parseResponse(broke ? await this.#send(complete, limitMs, abort) : first);
   }
 
   async #once(
@@ -191,83 +191,86 @@ export class MacClient {
   ): Promise<MacResponse> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     return this.#parseResponse(
-      await this.#send({ method, path, body: text, bytesMax: ANSWER_BYTES_MAX, agent: this.#writes }, limitMs, abort),
+      await this.#send({ method, path, body: text, bytesMax: RESPONSE_BYTES_MAX, agent: this.#writes }, limitMs, abort),
     );
   }
 
-  async #send(asked: ClientRequest, limitMs: number, abort: AbortSignal | undefined): Promise<RawResponse | Failure> {
+  async #send(request: ClientRequest, limitMs: number, abort: AbortSignal | undefined): Promise<RawResponse | Failure> {
     const ends = new AbortController();
     let reason = TIMED_OUT;
-    const callOff = () => {
-      reason = CALLED_OFF;
+    const abortNow = () => {
+      reason = ABORTED;
       ends.abort();
     };
     const stopTimer = this.#clock.after(limitMs, () => ends.abort());
-    abort?.addEventListener("abort", callOff, { once: true });
-    if (abort?.aborted === true) callOff();
+    abort?.addEventListener("abort", abortNow, { once: true });
+    if (abort?.aborted === true) abortNow();
     try {
-      const whole = await this.#exchange(asked, ends.signal);
-      this.#noteResponse(whole);
-      return whole;
+      const response = await this.#exchange(request, ends.signal);
+      this.#noteResponse(response);
+      return response;
     } catch (error) {
-      if (error instanceof NoConnection || (ends.signal.aborted && reason === TIMED_OUT && limitMs <= SOON_MS))
+      if (
+        error instanceof NoConnection ||
+        (ends.signal.aborted && reason === TIMED_OUT && limitMs <= RESPONDS_WITHIN_MS)
+      )
         this.#awakeSince = null;
       if (!ends.signal.aborted) this.#brokeAt = this.#clock.real();
-      if (error instanceof NoConnection) return { kind: "refused", reason: error.message };
-      return { kind: "lost", reason: ends.signal.aborted ? reason : `the connection broke (${codeOf(error)})` };
+      if (error instanceof NoConnection) return { kind: "unreachable", reason: error.message };
+      return { kind: "noResponse", reason: ends.signal.aborted ? reason : `the connection broke (${codeOf(error)})` };
     } finally {
       stopTimer();
-      abort?.removeEventListener("abort", callOff);
+      abort?.removeEventListener("abort", abortNow);
     }
   }
 
-  /** What stands before a Mac answers in its place while it sleeps. */
-  #noteResponse(whole: RawResponse): void {
-    const isItsOwn = isGood(whole.status) || parseErrorBody(parseJson(whole.bytes)).type !== null;
+  /** Notes a response. A proxy may respond in place of a sleeping Mac. */
+  #noteResponse(response: RawResponse): void {
+    const isItsOwn = isGood(response.status) || parseErrorBody(parseJson(response.bytes)).type !== null;
     if (isItsOwn) this.#respondedAt = this.#clock.real();
     this.#awakeSince = isItsOwn ? (this.#awakeSince ?? this.#respondedAt) : null;
   }
 
-  #parseResponse(whole: RawResponse | Failure): MacResponse {
-    if (whole.kind !== "whole") return whole;
-    if (!isGood(whole.status)) return this.#failureOf(whole);
-    const body = parseJson(whole.bytes);
-    if (body === undefined) return { kind: "lost", reason: `the answer (${whole.status}) is not JSON` };
+  #parseResponse(response: RawResponse | Failure): MacResponse {
+    if (response.kind !== "raw") return response;
+    if (!isGood(response.status)) return this.#failureOf(response);
+    const body = parseJson(response.bytes);
+    if (body === undefined) return { kind: "noResponse", reason: `the response (${response.status}) is not JSON` };
     return { kind: "ok", data: dataOf(body) };
   }
 
   /**
-   * An answer that is no 2xx. Those of unknown paths, and of what stands before the Mac, are no JSON. Some of them repeat
-   * what they were asked, and with it the password.
+   * Turns an error response into a failure. Responses for unknown paths, and of proxies, are not JSON. Some error messages
+   * repeat the request, and with it the password.
    */
   #failureOf({ status, bytes }: RawResponse): Failure {
     const body = parseJson(bytes);
     const { type, message } = parseErrorBody(body);
-    const words = message ?? (body === undefined ? "an answer that is not JSON" : "no reason given");
-    const told = words
-      .slice(0, WORDS_LENGTH_MAX)
+    const text = message ?? (body === undefined ? "the response is not JSON" : "no reason given");
+    const cleaned = text
+      .slice(0, MESSAGE_LENGTH_MAX)
       .replace(/\?\S*=\S*/g, "?…")
       .replaceAll(this.#password, "…");
-    return { kind: "answered", status, type, message: told.slice(0, REASON_LENGTH_MAX) };
+    return { kind: "errorResponse", status, type, message: cleaned.slice(0, REASON_LENGTH_MAX) };
   }
 
   async #exchange(
     { method, path, query, body, bytesMax, agent }: ClientRequest,
     signal: AbortSignal,
   ): Promise<RawResponse> {
-    const answer = await agent.request({
+    const response = await agent.request({
       ...this.#address(path, query),
       method,
       body: body ?? null,
       headers: typeof body === "string" ? { "content-type": "application/json" } : {},
       signal,
     });
-    const type = answer.headers["content-type"];
+    const type = response.headers["content-type"];
     return {
-      kind: "whole",
-      status: answer.statusCode,
+      kind: "raw",
+      status: response.statusCode,
       mimeType: typeof type === "string" ? type : null,
-      bytes: await readAll(answer.body, bytesMax),
+      bytes: await readAll(response.body, bytesMax),
     };
   }
 
@@ -281,46 +284,46 @@ export class MacClient {
   }
 }
 
-/** A part of a path that may hold anything: the guid of a chat has semicolons and a plus. */
+/** Escapes a path segment: a chat's guid contains semicolons and a plus. */
 export function pathSegment(text: string): string {
   return encodeURIComponent(text);
 }
 
-/** Whether BlueBubbles itself says so, and not what stands before it. */
+/** Whether the error comes from BlueBubbles itself, and not from a proxy before it. */
 export function isBlueBubblesError(failure: Failure): boolean {
-  return failure.kind === "answered" && failure.type !== null;
+  return failure.kind === "errorResponse" && failure.type !== null;
 }
 
-/** Whether BlueBubbles itself broke at what it was asked: at something else it may not. */
+/** Whether BlueBubbles itself failed at this request. Other requests may succeed. */
 export function isServerError(failure: Failure): boolean {
-  return isBlueBubblesError(failure) && failure.kind === "answered" && failure.status === 500;
+  return isBlueBubblesError(failure) && failure.kind === "errorResponse" && failure.status === 500;
 }
 
-/** Whether the Mac says that it has no such thing. */
-export function isNotFound(answer: MacResponse | DownloadResult): boolean {
-  return answer.kind === "answered" && answer.status === 404 && isBlueBubblesError(answer);
+/** Whether the Mac does not have the requested object. */
+export function isNotFound(response: MacResponse | DownloadResult): boolean {
+  return response.kind === "errorResponse" && response.status === 404 && isBlueBubblesError(response);
 }
 
-/** A failure in words for a timeline or a log: no URL is in it, and of what the peer said no number and no address. */
+/** Describes a failure for a timeline or log: without URLs, and with numbers and addresses removed. */
 export function describeFailure(failure: Failure): string {
   switch (failure.kind) {
-    case "refused":
+    case "unreachable":
       return `the Mac cannot be reached: ${failure.reason}`;
-    case "lost":
-      return `the Mac gives no answer (${failure.reason})`;
-    case "answered":
-      return `the Mac answered ${failure.status}: ${withoutAddresses(failure.message)}`;
+    case "noResponse":
+      return `the Mac did not respond (${failure.reason})`;
+    case "errorResponse":
+      return `the Mac responded with ${failure.status}: ${withoutAddresses(failure.message)}`;
   }
 }
 
-function withoutAddresses(words: string): string {
-  return words.replace(/[^\s;:"'<>()]+@[^\s;:"'<>()]+/g, "…").replace(/\+?\d{5,}/g, "…");
+function withoutAddresses(text: string): string {
+  return text.replace(/[^\s;:"'<>()]+@[^\s;:"'<>()]+/g, "…").replace(/\+?\d{5,}/g, "…");
 }
 
-const TIMED_OUT = "none in time";
-const CALLED_OFF = "called off";
+const TIMED_OUT = "timed out";
+const ABORTED = "aborted";
 
-/** There is no connection. Its code is not undici's own for sockets, which it would answer by connecting again. */
+/** The connection failed. Unlike undici's own socket errors, this code does not make undici connect again. */
 class NoConnection extends Error {
   readonly code = "NO_CONNECTION";
 }
@@ -332,7 +335,7 @@ function agent(pipelining: 0 | 1): Agent {
     pipelining,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    // One limit of our own bounds the whole exchange.
+    // One limit of our own covers the whole exchange.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: (target, done) =>
@@ -370,7 +373,7 @@ function isGood(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The code of an error: its message may say the address, and with it the password. */
+/** Code of an error. Its message may contain the URL, and with it the password. */
 function codeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : null;
   return typeof code === "string" ? code : "no code";

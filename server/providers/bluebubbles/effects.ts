@@ -1,8 +1,8 @@
-/** Effects of iMessage by the names Apple gives them. */
+/** Maps iMessage effects to Apple's identifiers. */
 
 import type { Effect } from "../../../sdk/wire.ts";
 
-/** Bubble effects are MobileSMS's, screen effects are ChatKit's (`expressive_send_style_id` of the Mac's messages). */
+/** Bubble effects belong to MobileSMS, screen effects to ChatKit (`expressive_send_style_id` in the message table). */
 const IDS: Readonly<Record<Effect, string>> = {
   slam: "com.apple.MobileSMS.expressivesend.impact",
   loud: "com.apple.MobileSMS.expressivesend.loud",
@@ -19,12 +19,12 @@ const IDS: Readonly<Record<Effect, string>> = {
 
 const EFFECTS = new Map(Object.entries(IDS).map(([effect, id]) => [id.toLowerCase(), effect as Effect]));
 
-/** What Apple calls an effect. */
+/** Returns Apple's identifier of an effect. */
 export function effectId(effect: Effect): string {
   return IDS[effect];
 }
 
-/** The effect that Apple calls `id`; null for one that has no name here, and for none. */
+/** Returns the effect with Apple's identifier; null for null and for unknown identifiers. */
 export function effectOfId(id: string | null): Effect | null {
   return id === null ? null : (EFFECTS.get(id.toLowerCase()) ?? null);
 }

@@ -1,4 +1,4 @@
-/** FaceTime calls as the Mac tells of them, in both of its forms. Keeps those that ring in memory until they end. */
+/** FaceTime calls, from both events that BlueBubbles has for them. Journals ringing calls until they end. */
 
 import { createHash } from "node:crypto";
 import type { CallStatus } from "../../../sdk/wire.ts";
@@ -8,26 +8,26 @@ import type { CallSignal, ProviderContext } from "../provider.ts";
 
 const PREFIX = "call/";
 
-/** A call that only ever comes in is told of again while it rings; without that for so long it rings no more. */
+/** BlueBubbles repeats `incoming-facetime` while a call rings. Without a repeat for this long, the call has ended. */
 const RINGS_MS = 60_000;
-/** Callers who ring at once; one more ends the first. */
+/** Limit of callers that ring at once; one more ends the oldest. */
 const RINGING_MAX = 100;
-/** Calls that are remembered as answered. */
+/** Limit of calls remembered as answered. */
 const ANSWERED_MAX = 1_000;
-/** No address of e-mail is longer (RFC 5321, 4.5.3.1). */
+/** Maximum length of an e-mail address (RFC 5321, 4.5.3.1). */
 const NAME_LENGTH_MAX = 320;
-/** An end that could not be told is told again after this. */
+/** Delay before the end of a call is reported again. */
 const AGAIN_AFTER_MS = 5_000;
 
-/** `TUCallStatus`, as far as its meaning is known. */
+/** Known values of `TUCallStatus`. */
 const STATUS = { answered: 1, incoming: 4, disconnected: 6 } as const;
 
-/** What a call tells, but for the address of ours that it reaches. */
+/** Update of a call, without the own address that was called. */
 export type CallUpdate = Omit<CallSignal, "to" | "kind" | "channel">;
 
 export interface FaceTimeCallsOptions {
   context: Pick<ProviderContext, "clock" | "memory" | "fault">;
-  /** Tells; resolves when it is on disk. */
+  /** Reports an update; resolves when it is on disk. */
   report: (call: CallUpdate) => Promise<void>;
 }
 
@@ -38,7 +38,7 @@ interface RingingCall {
 
 export class FaceTimeCalls {
   readonly #options: FaceTimeCallsOptions;
-  /** Calls that nobody says the end of, by their caller. */
+  /** Ringing calls whose end no event reports, by caller. */
   readonly #open = new Map<string, RingingCall>();
   readonly #answered = new Map<string, true>();
   #stopped = false;
@@ -47,7 +47,7 @@ export class FaceTimeCalls {
     this.#options = options;
   }
 
-  /** Goes on with the calls that rang when the process ended. */
+  /** Resumes the calls that rang when the previous process ended. */
   async start(): Promise<void> {
     for (const { key, value } of await this.#options.context.memory.list(PREFIX)) {
       this.#arm(key.slice(PREFIX.length), value, RINGS_MS);
@@ -60,8 +60,8 @@ export class FaceTimeCalls {
   }
 
   /**
-   * Takes an `incoming-facetime`: the same call is told of several times, without a name and without an end. It gets a
-   * name here, and when it rings no more it was missed: nobody can have answered it through this service.
+   * Handles `incoming-facetime`. The event repeats while the call rings, and has neither an id nor an end. The call gets an id
+   * here and counts as missed when it stops ringing: nobody can answer it through this service.
    */
   async incoming(data: unknown): Promise<void> {
     const caller = nameIn(recordOf(data)?.caller);
@@ -79,7 +79,7 @@ export class FaceTimeCalls {
     await this.#options.report(callOf(caller, callUuid, "incoming"));
   }
 
-  /** Takes an `ft-call-status-changed`. One that ends without having been answered was missed. */
+  /** Handles `ft-call-status-changed`. A call that ends unanswered was missed. */
   async changed(data: unknown): Promise<void> {
     const record = recordOf(data);
     const callUuid = nameIn(record?.uuid);
@@ -127,18 +127,18 @@ export class FaceTimeCalls {
   }
 }
 
-/** The Mac does not say whether there is a picture: FaceTime calls have one unless somebody turned it off. */
+/** The event does not say whether the call has video: FaceTime calls have video unless the caller turned it off. */
 function callOf(caller: string, callUuid: string, status: CallStatus): CallUpdate {
   return { callUuid, caller, isVideo: true, isOutgoing: false, status };
 }
 
-/** An address or the name of a call, as long as such may be; null for anything else: it is kept on disk. */
+/** An address or call id of limited length, since it is stored; null for anything else. */
 function nameIn(value: unknown): string | null {
   const name = textOf(value) ?? "";
   return name === "" || name.length > NAME_LENGTH_MAX ? null : name;
 }
 
-/** A name for a call that the Mac gives none: nobody rings twice at the same moment. */
+/** Creates an id for a call without one. Nobody rings twice at the same moment. */
 function nameOf(caller: string, at: number): string {
   return createHash("sha256").update(`${caller} ${at}`).digest("hex").slice(0, 32);
 }

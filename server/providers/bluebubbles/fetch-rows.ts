@@ -17,6 +17,6 @@ export async function fetchRows(
 ): Promise<{ kind: "rows"; rows: readonly MacMessage[] } | Failure> {
   const where = [{ statement: "message.guid IN (:...guids)", args: { guids } }];
   const body = { limit: GUIDS_MAX, offset: 0, sort: "ASC", with: ROW_PARTS, where };
-  const answer = await client.query("/message/query", body, limits);
-  return answer.kind === "ok" ? { kind: "rows", rows: parseMessages(answer.data) } : answer;
+  const response = await client.query("/message/query", body, limits);
+  return response.kind === "ok" ? { kind: "rows", rows: parseMessages(response.data) } : response;
 }

@@ -1,56 +1,56 @@
-/** Finds the row of a message of ours whose guid nobody told: by chat, time and text, among those of no other. */
+/** Finds the row of an attempt whose guid is not known: by chat, date and text, among rows of no other attempt. */
 
 import { type MacAttempt, matchesText, UNKNOWN_FILES } from "./attempt-journal.ts";
 import { identifierOf, isSamePeople } from "./chat-guids.ts";
 import type { Failure, MacClient } from "./client.ts";
 import { type MacMessage, parseMessages } from "./records.ts";
 
-/** What is known beside the attempt. */
+/** Search criteria besides the attempt. */
 export interface RowSearch {
-  /** The text, where it is at hand: a row of exactly it goes before one that is like it. */
+  /** Text of the message; null if not known. A row with exactly this text precedes rows with a matching digest. */
   text: string | null;
-  /** Not before this, by the Mac's clock. */
+  /** Earliest date, by the Mac's clock. */
   afterAt: number;
-  /** Only rows that failed. */
+  /** Whether to find only rows that failed. */
   failedOnly: boolean;
-  /** Whether a row is another message's. */
+  /** Whether a row belongs to another attempt. */
   isKnownRow: (guid: string) => boolean;
 }
 
-/** The Mac answers at most so many rows at once; of more than all of these nobody knows. */
+/** Rows per page, the Mac's maximum, and pages searched. With more rows the result stays unknown. */
 const ROWS_MAX = 1_000;
 const PAGES_MAX = 20;
 
 /**
- * The first such row, null where there is none, or why nobody knows. A Mac that slept does what it had read whenever it
- * wakes, so that there is no latest time. No text is part of the question: the Mac's `where` is SQL, and one with a text
- * goes to a search that takes it apart.
+ * Returns the first matching row, null if there is none, or a failure. There is no latest date: a Mac that slept completes
+ * earlier requests when it wakes. The query contains no text, because BlueBubbles rewrites text conditions into a search
+ * that splits the text into words.
  */
 export async function findRow(
   client: MacClient,
   attempt: MacAttempt,
-  hints: RowSearch,
+  search: RowSearch,
 ): Promise<MacMessage | null | Failure> {
   const identifier = identifierIn(attempt);
   const where: object[] = [{ statement: "message.is_from_me = :fromMe", args: { fromMe: 1 } }];
   if (identifier !== null) where.push({ statement: "chat.chat_identifier = :chat", args: { chat: identifier } });
-  if (hints.failedOnly) where.push({ statement: "message.error != :none", args: { none: 0 } });
-  const after = Math.max(0, Math.floor(hints.afterAt));
+  if (search.failedOnly) where.push({ statement: "message.error != :none", args: { none: 0 } });
+  const after = Math.max(0, Math.floor(search.afterAt));
   const joined = identifier === null ? ["chat", "chat.participants", "attachment"] : ["chat", "attachment"];
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const range = { after, sort: "ASC", limit: ROWS_MAX, offset: page * ROWS_MAX };
-    const answer = await client.query("/message/query", { ...range, with: joined, where });
-    if (answer.kind !== "ok") return answer;
-    const rows = parseMessages(answer.data).filter((row) => isCandidate(row, attempt, hints));
-    const wanted = attempt.step === "files" ? "" : hints.text;
+    const response = await client.query("/message/query", { ...range, with: joined, where });
+    if (response.kind !== "ok") return response;
+    const rows = parseMessages(response.data).filter((row) => isCandidate(row, attempt, search));
+    const wanted = attempt.step === "files" ? "" : search.text;
     const found = rows.find(({ text }) => (text ?? "") === wanted) ?? rows.find((row) => isLike(row, attempt));
     if (found !== undefined) return found;
-    if (!Array.isArray(answer.data) || answer.data.length < ROWS_MAX) return null;
+    if (!Array.isArray(response.data) || response.data.length < ROWS_MAX) return null;
   }
-  return { kind: "answered", status: 200, type: null, message: "more rows than can be looked at" };
+  return { kind: "errorResponse", status: 200, type: null, message: "too many rows to search" };
 }
 
-/** The chat as `chat_identifier` names it; null of a group that has no guid yet. */
+/** The chat's `chat_identifier`; null for a group without a guid yet. */
 function identifierIn({ chatGuid, isGroup, to }: MacAttempt): string | null {
   if (chatGuid !== null) return identifierOf(chatGuid);
   return isGroup ? null : (to[0] ?? null);

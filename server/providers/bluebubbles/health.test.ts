@@ -53,7 +53,7 @@ const TROUBLES: readonly [string, Partial<MacStatus>, "degraded" | "healthy", Re
     "whose address Apple took",
     { suspectedLost: ["+15550000001"], account: parseAccount({ ...ACCOUNT, vetted_aliases: [] }) },
     "degraded",
-    /Apple took …0001/,
+    /Apple removed …0001/,
   ],
   ["of another address", { numbers: ["me@x.example"] }, "degraded", /…0001.*Start new conversations/],
   [
@@ -63,7 +63,7 @@ const TROUBLES: readonly [string, Partial<MacStatus>, "degraded" | "healthy", Re
     /9 messages.*120 minutes/,
   ],
   ["clock off", { info: parseInfo({ ...GREEN, macos_time_sync: -42 }) }, "degraded", /42 seconds/],
-  ["macOS 26", { info: parseInfo({ ...GREEN, os_version: "26.0.1" }) }, "healthy", /macOS 26 is not proven/],
+  ["macOS 26", { info: parseInfo({ ...GREEN, os_version: "26.0.1" }) }, "healthy", /not proven on macOS 26/],
   ["quick tunnel", { info: parseInfo({ ...GREEN, proxy_service: "Cloudflare" }) }, "healthy", /Cloudflare/],
   [
     "no SMS",
@@ -145,14 +145,14 @@ test("messages that are taken with nothing heard of any make it unwell, until so
   for (let at = 0; at < 5; at += 1) assert.equal((await stage.send(stage.message())).outcome, "accepted");
   const { health } = stage.process.mac;
   await stage.clock.advance(3_700_000);
-  assert.match((await stage.driven(health.health())).message ?? "", /took 5 messages/);
+  assert.match((await stage.driven(health.health())).message ?? "", /accepted 5 messages/);
   health.activitySeen();
   assert.equal((await stage.driven(health.health())).status, "healthy");
 });
 
 const DOWN: readonly [Fault, RegExp][] = [
   ["unreachable", /cannot be reached.*awake/],
-  ["asleep", /no answer/i],
+  ["asleep", /did not respond/],
   ["privateApiOff", /Private API is off/],
   ["helperGone", /helper.*not connected/],
 ];
@@ -228,10 +228,10 @@ test("health answers within its time, whatever the Mac does, and does not hammer
 
 test("a password that is wrong, and something else at the address, are told apart", async (t) => {
   const stage = await stageMac(t, { instancePassword: "wrong" });
-  assert.match((await stage.driven(stage.process.mac.health.health())).message ?? "", /refuses the password/);
+  assert.match((await stage.driven(stage.process.mac.health.health())).message ?? "", /rejects the password/);
   const other = await stageMac(t);
-  other.process.mac.client.get = async () => ({ kind: "answered", status: 404, type: null, message: "no JSON" });
-  assert.match((await other.driven(other.process.mac.health.health())).message ?? "", /not BlueBubbles \(404\)/);
+  other.process.mac.client.get = async () => ({ kind: "errorResponse", status: 404, type: null, message: "no JSON" });
+  assert.match((await other.driven(other.process.mac.health.health())).message ?? "", /not BlueBubbles.*404/);
 });
 
 test("after stop nothing is asked and no timer is left", async (t) => {
@@ -252,9 +252,9 @@ test("a Mac that breaks at its account is believed back: only the word that ther
   let message = "iMessage Private API Helper is not connected!";
   client.get = async (path, query, limits) =>
     path === "/icloud/account"
-      ? { kind: "answered", status: 500, type: "Server Error", message }
+      ? { kind: "errorResponse", status: 500, type: "Server Error", message }
       : await get(path, query, limits);
-  health.reportDown({ kind: "answered", status: 500, type: "iMessage Error", message });
+  health.reportDown({ kind: "errorResponse", status: 500, type: "iMessage Error", message });
   await stage.driven(health.ready());
   assert.equal(health.isUp, false);
   message = "An unhandled error has occurred!";

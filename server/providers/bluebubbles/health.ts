@@ -1,4 +1,4 @@
-/** Whether one Mac can hand over, and how it is: asks it from time to time, sooner while it is down. Sends nothing. */
+/** Checks whether one Mac can send and how it is, from time to time and more often while it is down. Sends no messages. */
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
@@ -17,20 +17,20 @@ import {
   parseInfo,
 } from "./status.ts";
 
-/** A good answer is proof for so long that a hand-over need not ask before. */
+/** A successful response proves for this long that the Mac can send. */
 const PROVEN_MS = 10_000;
-/** What an operator is shown is at most so old, where the Mac answers. */
-const SHOWN_MS = 30_000;
-/** `health` answers after so long with what is known. */
+/** Maximum age of the health shown to an operator. */
+const FRESH_MS = 30_000;
+/** `health` returns what is known after this time. */
 const HEALTH_WITHIN_MS = 1_500;
-const LOOK_LIMIT_MS = 5_000;
-const LOOK_EVERY_MS = 60_000;
-/** While it is down it is asked after this, doubling to the most. */
-const LOOK_AGAIN_MS = 2_000;
-const LOOK_AGAIN_MS_MAX = 30_000;
-/** The account and our own address cost calls of the Private API. */
-const LOOK_CLOSER_EVERY_MS = 300_000;
-const CLOSER_LIMIT_MS = 10_000;
+const CHECK_LIMIT_MS = 5_000;
+const CHECK_EVERY_MS = 60_000;
+/** Delay between checks while the Mac is down; it doubles up to the maximum. */
+const RETRY_AFTER_MS = 2_000;
+const RETRY_AFTER_MS_MAX = 30_000;
+/** Interval of the account check, which costs Private API calls. */
+const ACCOUNT_EVERY_MS = 300_000;
+const ACCOUNT_LIMIT_MS = 10_000;
 
 export interface MacHealthOptions extends Pick<ProviderContext, "numbers" | "changed"> {
   client: MacClient;
@@ -38,16 +38,16 @@ export interface MacHealthOptions extends Pick<ProviderContext, "numbers" | "cha
   clock: Clock;
 }
 
-/** What is known of one Mac, from `start` to `stop`. */
+/** Health of one Mac, checked between `start` and `stop`. */
 export class MacHealth {
   readonly #options: MacHealthOptions;
   #down: MacStatus["down"] = null;
   #info: MacInfo | null = null;
   #account: MacAccount | null = null;
   #ownOnImessage: boolean | null = null;
-  /** Addresses of ours of which something said that Apple took them from the Mac, since the start. */
+  /** Our addresses that Apple may have removed from the Mac's account, since the start. */
   readonly #suspectedLost = new Set<string>();
-  /** A call of the Private API was refused: `server/info` may say otherwise, since any helper will do there. */
+  /** A Private API call failed. `server/info` may claim the contrary, because it counts any connected helper. */
   #isDenied = false;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #accountCheckedAt = Number.NEGATIVE_INFINITY;
@@ -64,17 +64,17 @@ export class MacHealth {
     this.#options = options;
   }
 
-  /** Whether it can hand over, as far as was asked; a Mac that nobody asked yet can. */
+  /** Whether the Mac can send, by the latest check. True before the first check. */
   get isUp(): boolean {
     return this.#down === null;
   }
 
-  /** What it says of itself; null before it answered. */
+  /** Server info; null before the first response. */
   get info(): MacInfo | null {
     return this.#info;
   }
 
-  /** Begins to ask. `onUp` is called whenever it came back. */
+  /** Begins to check. Calls `onUp` whenever the Mac is up again. */
   start(onUp: () => void): void {
     this.#onUp = onUp;
     void this.#check();
@@ -85,23 +85,23 @@ export class MacHealth {
     this.#stopTimer();
   }
 
-  /** Something came from outside, through Apple, and the Mac has it: a row of a contact, a receipt. */
+  /** A contact's row or a receipt arrived, so Messages reaches Apple. */
   activitySeen(): void {
     this.#unconfirmedMessages = 0;
   }
 
-  /** Messages took a message of ours. */
+  /** Messages sent a message of ours. */
   messageSent(): void {
     if (this.#unconfirmedMessages === 0) this.#unconfirmedSince = this.#options.clock.real();
     this.#unconfirmedMessages += 1;
   }
 
-  /** Something says that Apple took an address of ours from the account: it counts once the account does not name it. */
+  /** An event claims that Apple removed an address of ours. The claim counts once the account no longer lists the address. */
   suspectLost(address: string): void {
     this.#suspectedLost.add(address);
   }
 
-  /** Asks, unless it just answered, whether it can hand over; null when it can, else why not. */
+  /** Checks whether the Mac can send, unless a recent response proves it. Returns null, or the reason why it cannot. */
   async ready(): Promise<string | null> {
     const { client, clock } = this.#options;
     const isProven = client.respondedAt !== null && clock.real() - client.respondedAt < PROVEN_MS;
@@ -109,28 +109,28 @@ export class MacHealth {
     return this.#down === null ? null : describeDown(this.#down);
   }
 
-  /** A hand-over found that it cannot: it is down until it proves otherwise. */
+  /** A request failed in a way that keeps the Mac from sending. It is down until a check succeeds. */
   reportDown(failure: Failure): void {
-    if (failure.kind === "answered" && failure.status === 500) this.#isDenied = true;
+    if (failure.kind === "errorResponse" && failure.status === 500) this.#isDenied = true;
     this.#set(failure);
-    this.#plan();
+    this.#schedule();
   }
 
-  /** Whether it said, when it was asked last, that it forwards no SMS. */
+  /** Whether the Mac reported, when last asked, that it forwards no SMS. */
   get isKnownWithoutSms(): boolean {
     return this.#account?.smsForwarding === false;
   }
 
-  /** Whether the Mac forwards SMS; null where it does not say. */
+  /** Whether the Mac forwards SMS; null if it does not report that. */
   async forwardsSms(): Promise<boolean | null> {
     if (this.#account === null) await this.#checkAccount();
     return this.#account?.smsForwarding ?? null;
   }
 
-  /** How it is, within 1.5 s; asks where what is known is older than half a minute. */
+  /** Returns the health within 1.5 s. Checks first if the last check is more than half a minute old. */
   async health(): Promise<Health> {
     const { clock, numbers } = this.#options;
-    if (clock.real() - this.#checkedAt > SHOWN_MS) await this.#within(this.#check(), HEALTH_WITHIN_MS);
+    if (clock.real() - this.#checkedAt > FRESH_MS) await this.#within(this.#check(), HEALTH_WITHIN_MS);
     const own = await numbers();
     return healthOf({
       down: this.#down,
@@ -146,7 +146,7 @@ export class MacHealth {
   #check(): Promise<void> {
     this.#checking ??= this.#requestStatus().finally(() => {
       this.#checking = null;
-      this.#plan();
+      this.#schedule();
     });
     return this.#checking;
   }
@@ -154,25 +154,25 @@ export class MacHealth {
   async #requestStatus(): Promise<void> {
     if (this.#stopped) return;
     const { client, clock } = this.#options;
-    const answer = await client.get("/server/info", {}, { limitMs: LOOK_LIMIT_MS });
+    const response = await client.get("/server/info", {}, { limitMs: CHECK_LIMIT_MS });
     this.#checkedAt = clock.real();
-    if (answer.kind !== "ok") return this.#set(answer);
-    this.#info = parseInfo(answer.data);
+    if (response.kind !== "ok") return this.#set(response);
+    this.#info = parseInfo(response.data);
     if (!this.#info.privateApi) return this.#set("privateApiOff");
     if (!this.#info.helperConnected) return this.#set("helperGone");
     if (this.#isDenied) {
-      const account = await client.get("/icloud/account", {}, { limitMs: CLOSER_LIMIT_MS });
-      // A Mac that breaks at the account has its helper: it says so where there is none.
+      const account = await client.get("/icloud/account", {}, { limitMs: ACCOUNT_LIMIT_MS });
+      // Without its helper the Mac reports that here. Any other error of BlueBubbles proves the helper is connected.
       if (account.kind === "ok") this.#account = parseAccount(account.data);
       else if (classifyFailure(account) === "notAttempted") return this.#set("helperGone");
       else if (!isBlueBubblesError(account)) return this.#set(account);
       this.#isDenied = false;
     }
     this.#set(null);
-    if (clock.real() - this.#accountCheckedAt > LOOK_CLOSER_EVERY_MS) void this.#checkAccount();
+    if (clock.real() - this.#accountCheckedAt > ACCOUNT_EVERY_MS) void this.#checkAccount();
   }
 
-  /** The account, and whether Apple knows our own address: a Mac may answer everything and reach nobody. */
+  /** Checks the account, and whether Apple knows our own address: a Mac may respond to everything and reach nobody. */
   #checkAccount(): Promise<void> {
     this.#checkingAccount ??= this.#requestAccount().finally(() => {
       this.#checkingAccount = null;
@@ -185,17 +185,17 @@ export class MacHealth {
     this.#accountCheckedAt = clock.real();
     try {
       await rateLimiter.acquire();
-      const answer = await client.get("/icloud/account", {}, { limitMs: CLOSER_LIMIT_MS });
-      if (answer.kind !== "ok") return;
-      this.#account = parseAccount(answer.data);
+      const response = await client.get("/icloud/account", {}, { limitMs: ACCOUNT_LIMIT_MS });
+      if (response.kind !== "ok") return;
+      this.#account = parseAccount(response.data);
       const [own] = await numbers();
       const address = own?.address ?? this.#account.activeAlias;
       if (address !== undefined && address !== null) {
-        const asked = { limitMs: CLOSER_LIMIT_MS };
+        const asked = { limitMs: ACCOUNT_LIMIT_MS };
         this.#ownOnImessage = await isAvailable({ client, rateLimiter }, "imessage", address, asked);
       }
     } catch {
-      // Called off, or the numbers could not be read: what was known stays known.
+      // The check was aborted, or the numbers could not be read: the previous result stays.
     }
   }
 
@@ -209,11 +209,11 @@ export class MacHealth {
     if (isUp) this.#onUp();
   }
 
-  #plan(): void {
+  #schedule(): void {
     this.#stopTimer();
     if (this.#stopped) return;
-    const again = doublingMs(this.#failures, LOOK_AGAIN_MS, LOOK_AGAIN_MS_MAX);
-    this.#stopTimer = this.#options.clock.after(this.isUp ? LOOK_EVERY_MS : again, () => void this.#check());
+    const again = doublingMs(this.#failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
+    this.#stopTimer = this.#options.clock.after(this.isUp ? CHECK_EVERY_MS : again, () => void this.#check());
   }
 
   #within(work: Promise<void>, limitMs: number): Promise<void> {

@@ -79,7 +79,7 @@ it("says in the instance's health why the Mac cannot call, as long as it cannot"
   await stage.start();
   const health = await stage.provider.health();
   assert.equal(health.status, "degraded");
-  assert.match((health.warnings ?? []).join(" "), /does not tell what happens.*400/);
+  assert.match((health.warnings ?? []).join(" "), /sends no events.*400/);
   stage.hookAddress = null;
   await stage.pass(MINUTE);
   assert.equal((await stage.provider.health()).status, "healthy");
@@ -103,7 +103,7 @@ it("says which of our addresses Apple took from the Mac once its account says so
   await stage.pass(10 * MINUTE);
   const { status, warnings = [] } = await stage.provider.health();
   assert.equal(status, "degraded");
-  assert.deepEqual(warnings, ["Apple took …0001 from the account of this Mac: sign in with it again in Messages."]);
+  assert.deepEqual(warnings, ["Apple removed …0001 from the account of this Mac: sign in with it again in Messages."]);
 });
 
 it("answers 200 to whatever is posted, and is at no other path", async (t) => {

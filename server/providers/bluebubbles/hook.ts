@@ -1,4 +1,4 @@
-/** The Mac's webhook to us: registered on our own path with the events that are used, and found again when it is gone. */
+/** Webhook of the Mac: registers it at BlueBubbles with the events in use, and registers it again when it is gone. */
 
 import { jsonOf, listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import { type HookRequest, type HookResponse, PeerFault } from "../provider.ts";
@@ -6,7 +6,7 @@ import { describeFailure, type Failure, isNotFound, type Limits } from "./client
 import type { Mac } from "./mac.ts";
 import { ROW_EVENTS } from "./row-notifications.ts";
 
-/** What the Mac is to tell. Never `*`: that tells where people are (Find My), and more. */
+/** Events to subscribe to. Never `*`: that includes people's locations (Find My). */
 export const HOOK_EVENTS: readonly string[] = [
   ...ROW_EVENTS,
   "typing-indicator",
@@ -16,13 +16,13 @@ export const HOOK_EVENTS: readonly string[] = [
   "hello-world",
 ];
 
-/** Our path below the instance's hook. */
+/** Path below the instance's hook URL. */
 const PATH = "/mac";
 
-/** Each request of those that take our webhook away has so long: whoever deletes the instance waits. */
+/** Time limit of each request that removes the webhook: the caller that deletes the instance waits. */
 const REMOVED_WITHIN_MS = 3_000;
 
-const ANSWER: HookResponse = { status: 200 };
+const OK: HookResponse = { status: 200 };
 
 interface RegisteredWebhook {
   id: number;
@@ -30,38 +30,38 @@ interface RegisteredWebhook {
   events: readonly string[];
 }
 
-/** The webhook of one instance: wanted, or not wanted and to be gone. */
+/** Webhook of one instance. In socket mode, or after `remove`, it must not exist. */
 export class Hook {
   readonly #mac: Mac;
   readonly #limits: Limits;
-  readonly #hear: (type: string, data: unknown) => void;
+  readonly #onEvent: (type: string, data: unknown) => void;
   #isWanted: boolean;
   #problem: string | null = null;
-  /** That a Mac that is listened to at its socket does not call here: made sure of once. */
+  /** In socket mode: the webhook is known not to exist. */
   #isGone = false;
 
-  /** `hear` is given what the Mac posts. */
-  constructor(mac: Mac, limits: Limits, hear: (type: string, data: unknown) => void) {
+  /** `onEvent` receives what the Mac posts. */
+  constructor(mac: Mac, limits: Limits, onEvent: (type: string, data: unknown) => void) {
     this.#mac = mac;
     this.#limits = limits;
-    this.#hear = hear;
+    this.#onEvent = onEvent;
     this.#isWanted = mac.settings.ingest === "webhook";
   }
 
-  /** Why the Mac does not call here, in words for an operator; null when it does, or need not. */
+  /** Why the Mac sends no webhooks, for an operator; null if it does, or need not. */
   get problem(): string | null {
     return this.#problem;
   }
 
   /**
-   * Makes it so that the Mac calls here with our events, once, or, where it is listened to at its socket, not at all.
-   * Costs one request when all is as it should be. Never throws: `problem` tells.
+   * Ensures that our webhook is registered exactly once with our events, or in socket mode not at all. Costs one request if
+   * nothing has to change. Never throws: `problem` holds the reason.
    */
   async ensure(): Promise<void> {
     const { settings, context } = this.#mac;
     if (this.#isGone) return;
     if (this.#isWanted && isLoopback(context.hookUrl()) && !isLoopback(settings.url)) {
-      this.#problem = "it cannot reach this service at a loopback address (TB_PUBLIC_URL)";
+      this.#problem = "it cannot reach this service at a loopback address; set TB_PUBLIC_URL";
       return;
     }
     const failure = await this.#arrange();
@@ -70,36 +70,36 @@ export class Hook {
   }
 
   /**
-   * Takes what the Mac posts. Nobody signed it: it is a hint to look, and no evidence. It is answered before anything is
-   * done with it: the Mac posts everything once, whatever it is answered, so an answer that waits would only hold up the Mac.
+   * Receives a request of the Mac. The request is not signed: it only says which rows to look up, and proves nothing. The
+   * response goes out first, because BlueBubbles posts each event once, whatever the response.
    */
   async receive({ method, path, body }: HookRequest): Promise<HookResponse> {
-    // Where it is listened to at its socket the Mac calls nowhere: whoever calls here is somebody else.
+    // In socket mode the Mac posts nothing: the request comes from somebody else.
     if (path !== PATH || method !== "POST" || !this.#isWanted) return { status: 404 };
     const event = recordOf(jsonOf(body));
     const type = textOf(event?.type);
-    if (type !== null) this.#hear(type, event?.data ?? null);
-    return ANSWER;
+    if (type !== null) this.#onEvent(type, event?.data ?? null);
+    return OK;
   }
 
-  /** Takes our webhook away, within seconds. Throws where the Mac may have it yet. */
+  /** Removes our webhook within seconds. Throws if it may still be registered. */
   async remove(): Promise<void> {
     this.#isWanted = false;
     const failure = await this.#arrange({ ...this.#limits, limitMs: REMOVED_WITHIN_MS });
     if (failure === null) return;
     throw new PeerFault(
-      `our webhook may be registered at the Mac yet (${describeFailure(failure)}): remove it in BlueBubbles`,
+      `our webhook may still be registered at the Mac (${describeFailure(failure)}): remove it in BlueBubbles`,
     );
   }
 
   async #arrange(limits = this.#limits): Promise<Failure | null> {
     const { client, context } = this.#mac;
     const url = `${context.hookUrl()}${PATH}`;
-    const answer = await client.get("/webhook", {}, limits);
-    if (answer.kind !== "ok") return answer;
-    const own = listOf(answer.data, registered).filter((one) => isOurs(one.url, context.instanceId));
+    const response = await client.get("/webhook", {}, limits);
+    if (response.kind !== "ok") return response;
+    const own = listOf(response.data, registered).filter((one) => isOwnHook(one.url, context.instanceId));
     const right = this.#isWanted ? own.find((one) => one.url === url && isSameSet(one.events, HOOK_EVENTS)) : undefined;
-    // An address that the Mac knows keeps its old events, whatever is asked for: it has to go first.
+    // BlueBubbles never changes the events of a registered URL, so the old registration is deleted first.
     for (const { id } of own.filter((one) => one !== right)) {
       const deleted = await client.delete(`/webhook/${id}`, undefined, limits);
       if (deleted.kind !== "ok" && !isNotFound(deleted)) return deleted;
@@ -110,8 +110,8 @@ export class Hook {
   }
 }
 
-/** Whether an address is this instance's hook, also under another host or with another token: those of before. */
-function isOurs(url: string, instanceId: string): boolean {
+/** Whether a URL is a hook of this instance, possibly under an earlier host or token. */
+function isOwnHook(url: string, instanceId: string): boolean {
   return url.includes(`/hooks/${instanceId}/`) && url.endsWith(PATH);
 }
 

@@ -98,7 +98,7 @@ describe("a row of our own", () => {
       return [code, reason];
     };
     assert.deepEqual(words(22), ["22", "the recipient is not on iMessage"]);
-    assert.deepEqual(words(4), ["4", "Messages gave up waiting for an answer"]);
+    assert.deepEqual(words(4), ["4", "Messages timed out"]);
     assert.deepEqual(words(39), ["39", "Messages could not send it"]);
     const notReachable = (error: number, channel: Channel) => receiptOf(own({ error }), channel, false).notReachable;
     assert.equal(notReachable(22, "imessage"), true);

@@ -1,4 +1,4 @@
-/** What a row of the Mac's messages tells, as a table of its kinds. Pure: what is in no row is given. */
+/** Turns rows of the Mac's message table into signals, by kind of row. Pure: facts from outside the row are parameters. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { recordOf } from "../../core/loose-json.ts";
@@ -19,18 +19,18 @@ import { contentOf, type Tapback, tapbackOf, withoutPart } from "./reactions.ts"
 import { channelOfService, type MacAttachment, type MacMessage, serviceOfGuid } from "./records.ts";
 
 /**
- * What a row is. `own`: a message that went out from the Mac; `message`, `reaction`, `audioKept`: a contact's; `group`:
- * something that happened to a group, whoever did it; `other`: nothing that anybody is told of.
+ * Kind of a row. `own`: a message sent from the Mac. `message`, `reaction` and `audioKept` come from a contact. `group`: a
+ * change of a group, by anybody. `other`: never reported.
  */
 export type RowKind = "own" | "message" | "reaction" | "audioKept" | "group" | "other";
 
-/** Rows of which there is something to tell that a contact, or somebody in a group, did. */
+/** Rows that report an action of a contact or a change of a group. */
 export type ContactRowKind = Exclude<RowKind, "own" | "other">;
 
-/** What a contact's row may tell: kinds of signals. */
+/** Kinds of signals that such a row can produce. */
 export type RowSignal = "inbound" | "revision" | "reaction" | "audioKept" | "group";
 
-/** What each kind of row tells, when it is heard of for the first time and once it was changed. */
+/** Signals of each kind of row: when the row is new, and when it was changed later. */
 export const ROW_SIGNALS: Readonly<Record<ContactRowKind, { first: RowSignal; changed: RowSignal | null }>> = {
   message: { first: "inbound", changed: "revision" },
   reaction: { first: "reaction", changed: null },
@@ -38,23 +38,23 @@ export const ROW_SIGNALS: Readonly<Record<ContactRowKind, { first: RowSignal; ch
   group: { first: "group", changed: null },
 };
 
-/** `item_type` of the Mac's messages. 4 (a place is shared) and 6 (a film is watched together) are told to nobody. */
+/** Values of `item_type`. 4 (shared location) and 6 (SharePlay) are not reported. */
 const ITEM = { message: 0, participant: 1, title: 2, leftOrPhoto: 3, audioKept: 5 } as const;
 const GROUP_ITEMS: readonly number[] = [ITEM.participant, ITEM.title, ITEM.leftOrPhoto];
 
-/** `associated_message_type` of what is a message all the same: none, a balloon that goes on, a sticker on a bubble. */
+/** Values of `associated_message_type` that still are messages: none, a continued app message, a sticker on a bubble. */
 const MESSAGE_TYPES: readonly (string | null)[] = [null, "", "0", "0.0", "2", "3", "sticker", "1000", "2007"];
 
-/** Files that Messages keeps the preview of a link in: nobody sent them. */
+/** Suffix of the files in which Messages stores link previews. They are no attachments. */
 const PREVIEW_SUFFIX = ".pluginPayloadAttachment";
 
-/** Apple's code of a recipient who is not on iMessage, and of a wait without end; no others have a known meaning. */
+/** Reasons for Apple's error codes: 22 for a recipient without iMessage, 4 for a timeout. The other codes are undocumented. */
 const ERRORS: Readonly<Record<number, string>> = {
-  4: "Messages gave up waiting for an answer",
+  4: "Messages timed out",
   22: "the recipient is not on iMessage",
 };
 
-/** What a row is. */
+/** Classifies a row. */
 export function kindOf(row: MacMessage): RowKind {
   if (GROUP_ITEMS.includes(row.itemType)) return "group";
   if (row.isFromMe) return row.itemType === ITEM.message && isMessage(row) ? "own" : "other";
@@ -64,17 +64,17 @@ export function kindOf(row: MacMessage): RowKind {
   return isMessage(row) ? "message" : "other";
 }
 
-/** The channel that a row came or went on, where it says so. */
+/** Channel of a row; null if the row does not name its service. */
 export function channelOfRow(row: MacMessage): Channel | null {
   const guid = row.chats[0]?.guid;
   const service = row.handle?.service ?? (guid === undefined ? null : serviceOfGuid(guid));
   return channelOfService(service);
 }
 
-/** How far one of our own messages is, by rank: a higher one implies those before it, but for a failure. */
+/** Order of the receipts of our messages. A higher receipt implies the lower ones, except `failed`. */
 export const RECEIPT_RANK = { sent: 1, failed: 2, delivered: 3, read: 4 } as const;
 
-/** The furthest that a row of our own tells of its message. Only a thread with one other end tells who has read it. */
+/** The highest receipt in a row of ours. In a group Messages does not show who read the message. */
 export function receiptOf(row: MacMessage, channel: Channel, isGroup: boolean): ReceiptSignal {
   const base = { kind: "receipt", reference: row.guid, channel } as const;
   if (row.dateRead !== null && !isGroup) return { ...base, receipt: "read" };
@@ -85,14 +85,14 @@ export function receiptOf(row: MacMessage, channel: Channel, isGroup: boolean): 
   return { ...base, receipt: "failed", code: String(row.error), reason, ...(notReachable ? { notReachable } : {}) };
 }
 
-/** What a contact's row came to, and in what. */
+/** The address, channel and group that a contact's row arrived at. */
 export interface Destination {
   to: string;
   channel: Channel;
   group: GroupSnapshot | null;
 }
 
-/** A message of a contact. `cash`: what its balloon says, where it is a payment that was not counted before. */
+/** Signal of a contact's message. `cash` is its Apple Cash payment, unless an earlier message reported the payment. */
 export function inboundOf(
   row: MacMessage,
   from: string,
@@ -118,23 +118,23 @@ export function inboundOf(
   };
 }
 
-/** Whether a contact's row holds nothing that could be told: it may be there before its text and its files are. */
+/** Whether a contact's row is still empty. A row may exist before its text and files do. */
 export function isEmpty(row: MacMessage): boolean {
   return textOfRow(row) === null && attachmentsOf(row).length === 0 && row.balloonBundleId === null;
 }
 
-/** Whether a row is a payment's, whatever its payload says. */
+/** Whether a row is an Apple Cash payment. */
 export function isPaymentRow(row: MacMessage): boolean {
   return isAppleCash(row.balloonBundleId);
 }
 
-/** The text of a row, its subject before it as a phone shows it; null where there is none. */
+/** Text of a row, after its subject if there is one; null if both are empty. */
 export function textOfRow({ subject, text }: Pick<MacMessage, "subject" | "text">): string | null {
   const lines = [subject, text].filter((line) => line !== null && line.trim() !== "");
   return lines.length === 0 ? null : lines.join("\n");
 }
 
-/** A contact's reaction. `targetText`: of the message that it is about, asked for where the row has no words. */
+/** Signal of a contact's reaction. `targetText` is the text of the target message, needed if the row has no text. */
 export function reactionOfRow(
   row: MacMessage,
   tapback: Tapback,
@@ -156,7 +156,7 @@ export function reactionOfRow(
   };
 }
 
-/** What a contact did to a message of its own since it wrote it; null where that is nothing. */
+/** Signal of an edited or unsent message of a contact; null if it was neither. */
 export function revisionOf(
   row: MacMessage,
   { to, channel }: Pick<Destination, "to" | "channel">,
@@ -165,12 +165,12 @@ export function revisionOf(
   return { kind: "revision", reference: row.guid, to, channel, text: isRetracted(row) ? null : (textOfRow(row) ?? "") };
 }
 
-/** When a contact's message was changed or taken back last, by the Mac's clock; 0: never. */
+/** Date of the latest edit or unsend, by the Mac's clock; 0 if there is none. */
 export function changedAtOf({ dateEdited, dateRetracted }: MacMessage): number {
   return Math.max(dateEdited ?? 0, dateRetracted ?? 0);
 }
 
-/** Whether all of a contact's message was taken back. */
+/** Whether a contact unsent the whole message. */
 export function isRetracted(row: MacMessage): boolean {
   if (row.dateRetracted !== null) return true;
   if (row.dateEdited === null) return false;
@@ -179,14 +179,14 @@ export function isRetracted(row: MacMessage): boolean {
   return row.partCount === 0 || (parts > 0 && isEmpty(row));
 }
 
-/** That a contact kept an audio message of ours; null where the row does not say which. */
+/** Signal that a contact kept an audio message of ours; null if the row does not identify the message. */
 export function audioKeptOf(row: MacMessage, { to, channel }: Destination): AudioKeptSignal | null {
-  // Where Messages says which, it does so in one of these.
+  // If Messages identifies the message, it does so in one of these columns.
   const named = [withoutPart(row.associatedMessageGuid), row.subject].find((guid) => guid !== null && isGuid(guid));
   return named === undefined || named === null ? null : { kind: "audioKept", reference: named, to, channel };
 }
 
-/** What happened to a group. `otherAddress`: of the handle that the row names beside the one who did it. */
+/** Signal of a group change. `otherAddress` is the address of the row's second handle, next to the actor's. */
 export function groupChangeOf(
   row: MacMessage,
   { to, channel, group }: Destination & { group: GroupSnapshot },
@@ -232,7 +232,7 @@ function attachmentOf({ guid, mimeType, transferName, totalBytes }: MacAttachmen
   return { reference: guid, mimeType, filename: transferName, totalBytes, data: null };
 }
 
-/** As Apple writes one: it is no text that a person typed. */
+/** Whether a text is a guid in Apple's format, which nobody types. */
 function isGuid(text: string): boolean {
   return /^[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}$/i.test(text);
 }

@@ -1,4 +1,4 @@
-/** The inbound half of one Mac: hook or socket, catching up and asking, composed. All that tells of a row ends in one upsert. */
+/** Inbound half of the provider: receives events by webhook or socket, backfills, and polls for receipts. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import type { Applied, Health, HookRequest, HookResponse, Signal } from "../provider.ts";
@@ -14,13 +14,13 @@ import { ROW_EVENTS, RowNotifications } from "./row-notifications.ts";
 import { RowReporter } from "./row-reporter.ts";
 import { MacSocket } from "./socket.ts";
 
-/** A thousand rows take a Mac a second or two. */
-const ASK_WITHIN_MS = 30_000;
+/** Limit of one query: a Mac needs a second or two for a thousand rows. */
+const QUERY_LIMIT_MS = 30_000;
 
-/** Why nothing is pushed although everything answers, and what to do. */
-const WATCH_IS_DEAD = "messages come in, and it pushes none of them: restart BlueBubbles";
+/** Warning for a BlueBubbles that responds to requests and no longer pushes events. */
+const PUSHES_STOPPED = "it has new messages and sends no events for them: restart BlueBubbles";
 
-/** Hears one Mac from `start` to `stop`. */
+/** Ingests everything that happens on one Mac. */
 export class Ingest {
   readonly #mac: Mac;
   readonly #reporter: RowReporter;
@@ -32,13 +32,13 @@ export class Ingest {
   readonly #socket: MacSocket | null;
   readonly #payments: PaymentJournal;
   readonly #pushMonitor: PushMonitor;
-  /** Ends whatever is being asked of the Mac. */
+  /** Aborts all requests in flight. */
   readonly #ends = new AbortController();
-  #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the Mac is not listened to yet"));
+  #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("ingestion is not started"));
 
   constructor(mac: Mac) {
     const { context, settings } = mac;
-    const limits = { limitMs: ASK_WITHIN_MS, abort: this.#ends.signal };
+    const limits = { limitMs: QUERY_LIMIT_MS, abort: this.#ends.signal };
     const report = (signal: Signal) => this.#signals(signal);
     const onEvent = (type: string, data: unknown) => this.#receiveEvent(type, data);
     const chatCache = new ChatCache(mac.client, context.clock, limits);
@@ -75,17 +75,18 @@ export class Ingest {
         : null;
   }
 
-  /** The Mac's health, with why it does not tell what happens. A Mac that is down tells nothing for that reason. */
+  /** Adds to the Mac's health why no events arrive. Says nothing while the Mac is down: that explains it already. */
   withWarnings(health: Health): Health {
     if (!this.#mac.health.isUp) return health;
-    const deaf = this.#socket?.problem ?? this.#hook.problem ?? (this.#pushMonitor.hasStopped ? WATCH_IS_DEAD : null);
-    if (deaf === null) return health;
-    const warning = `The Mac does not tell what happens: ${deaf}. Until then it is asked once a minute.`;
+    const problem =
+      this.#socket?.problem ?? this.#hook.problem ?? (this.#pushMonitor.hasStopped ? PUSHES_STOPPED : null);
+    if (problem === null) return health;
+    const warning = `The Mac sends no events: ${problem}. Meanwhile the service polls the Mac once a minute.`;
     const status = health.status === "healthy" ? "degraded" : health.status;
     return { ...health, status, warnings: [...(health.warnings ?? []), warning] };
   }
 
-  /** Reads its memory and begins to listen; waits for no Mac. */
+  /** Reads the journals and begins to ingest. Does not wait for the Mac. */
   async start(signals: (signal: Signal) => Promise<Applied>): Promise<void> {
     this.#signals = signals;
     await Promise.all([this.#payments.load(), this.#liveEvents.start(), this.#poller.start()]);
@@ -94,34 +95,34 @@ export class Ingest {
     this.#socket?.start();
   }
 
-  /** Hears no more; resolves when what is being told is told. */
+  /** Stops ingesting, and resolves when the signals in flight are reported. */
   async stop(): Promise<void> {
     this.#ends.abort();
     this.#socket?.stop();
-    const hearers = [this.#notifications, this.#poller, this.#backfill, this.#reporter, this.#liveEvents];
-    await Promise.all(hearers.map((hearer) => hearer.stop()));
+    const parts = [this.#notifications, this.#poller, this.#backfill, this.#reporter, this.#liveEvents];
+    await Promise.all(parts.map((part) => part.stop()));
   }
 
-  /** Takes our webhook away at the Mac. Throws where it may be there yet. */
+  /** Removes our webhook from BlueBubbles. Throws if it may still be registered. */
   async remove(): Promise<void> {
     await this.#backfill.stop();
     await this.#hook.remove();
   }
 
-  /** Takes what the Mac posts to our hook. */
+  /** Receives a request to our hook. */
   receive(request: HookRequest): Promise<HookResponse> {
     return this.#hook.receive(request);
   }
 
-  /** The Mac took a message of ours just now: what becomes of it is asked for. */
+  /** The Mac sent a message of ours: polls for its receipts. */
   pollReceipts(guid: string, channel: Channel): void {
     this.#poller.add(guid, channel);
     this.#reporter.messageSent(guid);
   }
 
-  /** The Mac is there again: what happened meanwhile is asked for at once. */
+  /** Starts a backfill now: the Mac is reachable again. */
   backfillNow(): void {
-    // What came to be before that was pushed to nobody.
+    // Rows from before this moment were pushed to nobody.
     this.#pushMonitor.pushReceived();
     this.#backfill.trigger();
   }

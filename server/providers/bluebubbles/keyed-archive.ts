@@ -1,18 +1,18 @@
-/** NSKeyedArchiver archives as JSON: follows the ids in them, no further than they go and never in a circle. Pure. */
+/** Reads NSKeyedArchiver archives in JSON form. Pure. Bounded in depth and steps, so that no archive loops forever. */
 
 import { recordOf, textOf } from "../../core/loose-json.ts";
 
-/** A dictionary of an archive by its keys; of values only texts, addresses and further dictionaries are kept. */
+/** Dictionary of an archive. Keeps texts, URLs and nested dictionaries, and drops all other values. */
 export type Archived = ReadonlyMap<string, Archived | string>;
 
-/** Dictionaries within dictionaries: a balloon has two levels. */
+/** Maximum depth of dictionaries: a payment has two levels. */
 const DEPTH_MAX = 8;
-/** Objects that are looked at in all, repeats included: a balloon has forty. */
+/** Maximum objects visited, repeats included: a payment has forty. */
 const STEPS_MAX = 2_000;
 
 /**
- * The dictionary at the root of an archive, or of the first in a list of archives; null for anything else. Whatever
- * the archive holds, it ends soon and throws nothing: what leads nowhere is left out.
+ * Returns the root dictionary of an archive, or of the first archive in a list; null for anything else. Never throws.
+ * References that lead nowhere are left out.
  */
 export function readArchive(value: unknown): Archived | null {
   const archive = recordOf(Array.isArray(value) ? value[0] : value);
@@ -27,7 +27,7 @@ interface ArchiveWalk {
   steps: number;
 }
 
-/** What `{"UID": n}` stands for: the n-th object. 0 is `$null`. */
+/** Resolves `{"UID": n}` to the n-th object. 0 is `$null`. */
 function follow(walk: ArchiveWalk, reference: unknown, depth: number): Archived | string | null {
   const uid = recordOf(reference)?.UID;
   if (typeof uid !== "number" || !Number.isInteger(uid) || uid < 1 || uid >= walk.objects.length) return null;
@@ -37,7 +37,7 @@ function follow(walk: ArchiveWalk, reference: unknown, depth: number): Archived 
   const record = recordOf(object);
   if (record === null) return textOf(object);
   if (Array.isArray(record["NS.keys"])) return dictionary(walk, record, depth);
-  // A text that is an object of its own, and an address; what an address is relative to is not looked at.
+  // Boxed texts and URLs. The base of a relative URL is ignored.
   return textOf(record["NS.string"]) ?? follow(walk, record["NS.relative"], depth + 1);
 }
 

@@ -1,6 +1,7 @@
-/** What happens on a Mac besides rows: typing, calls, and addresses of ours that it lost. No row proves any of it. */
+/** Events without a row: typing, calls, and own addresses that the account lost. They are reported as received. */
 
 import { jsonOf, listOf, recordOf, textOf } from "../../core/loose-json.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
 import type { Applied, Signal } from "../provider.ts";
 import type { ChatCache } from "./chat-cache.ts";
 import type { Limits } from "./client.ts";
@@ -10,33 +11,34 @@ import { ownAddress } from "./own-address.ts";
 import { type Typing, typingOf } from "./typing.ts";
 
 const TYPING = "typing-indicator";
+/** Name of the queue of all other events. */
+const OTHERS = "others";
 
-/** What waits to be told at once; beyond it the newest is lost. */
+/** Limit of queued events; beyond it the newest is dropped. */
 const WAITING_MAX = 1_000;
-/** Typing that could not be told within this is past. */
+/** A typing event older than this is dropped. */
 const TYPING_COUNTS_MS = 5_000;
-/** What is heard within a minute, ten times a second: no Mac has more to tell, and whoever else calls here is held to it. */
+/** Limit of events per minute. No Mac has more, and the hook's requests are not signed. */
 const IN_A_MINUTE_MAX = 600;
 const MINUTE_MS = 60_000;
 
 export interface LiveEventsOptions {
   mac: Mac;
-  /** Of what is asked of the Mac. */
+  /** Limits of requests to the Mac. */
   limits: Limits;
   chatCache: ChatCache;
   report: (signal: Signal) => Promise<Applied>;
 }
 
-/** Told as they came, typing by itself and the rest by itself, from `start` to `stop`. */
+/** Reports events in order: typing events in one queue, all others in a second one. */
 export class LiveEvents {
   readonly #options: LiveEventsOptions;
   readonly #calls: FaceTimeCalls;
-  /** What is being told. A call is not kept waiting by a question about somebody who types. */
-  #typing = Promise.resolve();
-  #others = Promise.resolve();
+  /** Typing has a queue of its own: a call does not wait for a lookup about typing. */
+  readonly #queue = new SerialQueue();
   #waiting = 0;
   #stopped = false;
-  #minute = { endsAt: Number.NEGATIVE_INFINITY, heard: 0 };
+  #minute = { endsAt: Number.NEGATIVE_INFINITY, count: 0 };
 
   constructor(options: LiveEventsOptions) {
     const { context } = options.mac;
@@ -44,32 +46,30 @@ export class LiveEvents {
     this.#calls = new FaceTimeCalls({ context, report: (call) => this.#reportCall(call) });
   }
 
-  /** Goes on with the calls that rang when the process ended. */
+  /** Resumes the calls that rang when the previous process ended. */
   start(): Promise<void> {
     return this.#calls.start();
   }
 
-  /** Hears no more; resolves when what is being told is told. */
+  /** Stops accepting events, and resolves when the accepted ones are reported. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#calls.stop();
-    await Promise.all([this.#typing, this.#others]);
+    await Promise.all([TYPING, OTHERS].map((kind) => this.#queue.run(kind, async () => {})));
   }
 
-  /** Takes an event; one that is not used is nothing. */
+  /** Receives an event. Ignores types that are not used. */
   receive(type: string, data: unknown): void {
     if (this.#stopped) return;
-    const tell = this.#handlerOf(type, data);
-    if (tell === null || this.#waiting >= WAITING_MAX || !this.#isWithinRate()) return;
-    if (type === TYPING) this.#typing = this.#inTurn(this.#typing, tell);
-    else this.#others = this.#inTurn(this.#others, tell);
+    const report = this.#handlerOf(type, data);
+    if (report === null || this.#waiting >= WAITING_MAX || !this.#isWithinRate()) return;
+    void this.#queue.run(type === TYPING ? TYPING : OTHERS, () => this.#run(report));
+    this.#waiting += 1;
   }
 
-  async #inTurn(before: Promise<void>, tell: () => Promise<void>): Promise<void> {
-    this.#waiting += 1;
-    await before;
+  async #run(report: () => Promise<void>): Promise<void> {
     try {
-      await tell();
+      await report();
     } catch (error) {
       this.#options.mac.context.fault(error);
     }
@@ -78,10 +78,10 @@ export class LiveEvents {
 
   #isWithinRate(): boolean {
     const now = this.#options.mac.context.clock.real();
-    const { endsAt, heard } = this.#minute;
+    const { endsAt, count } = this.#minute;
     const isOver = now >= endsAt || now < endsAt - MINUTE_MS;
-    this.#minute = isOver ? { endsAt: now + MINUTE_MS, heard: 1 } : { endsAt, heard: heard + 1 };
-    return this.#minute.heard <= IN_A_MINUTE_MAX;
+    this.#minute = isOver ? { endsAt: now + MINUTE_MS, count: 1 } : { endsAt, count: count + 1 };
+    return this.#minute.count <= IN_A_MINUTE_MAX;
   }
 
   #handlerOf(type: string, data: unknown): (() => Promise<void>) | null {
@@ -95,7 +95,7 @@ export class LiveEvents {
         return () => this.#calls.incoming(parsed(data));
       case "ft-call-status-changed":
         return () => this.#calls.changed(parsed(data));
-      // The one is the name that a webhook is registered for, the other the name that it is told by.
+      // Webhooks are registered for the singular name, and the event arrives with the plural one.
       case "imessage-alias-removed":
       case "imessage-aliases-removed":
         return () => this.#loseAddresses(data);
@@ -105,8 +105,8 @@ export class LiveEvents {
   }
 
   /**
-   * Typing is told now or not at all: where the conversation cannot be asked for, it is past when it can. In one that the
-   * Mac does not have nobody types.
+   * Reports typing, unless the event is too old by then or the Mac is down. Nobody types in a conversation that the Mac does
+   * not have.
    */
   async #reportTyping({ from, chatGuid, typing }: Typing, until: number): Promise<void> {
     const { mac, chatCache, report } = this.#options;
@@ -123,7 +123,7 @@ export class LiveEvents {
     else if (call.forget !== undefined) await mac.context.memory.delete(call.forget);
   }
 
-  /** Which of our addresses somebody calls: that of the conversation with them, asked for only where there is a choice. */
+  /** Finds which of our addresses is called: the one of the conversation with the caller. Looks it up only if there are several. */
   async #addressCalled(caller: string): Promise<string | null> {
     const { mac, limits, chatCache } = this.#options;
     const { context, chatGuids } = mac;
@@ -140,7 +140,7 @@ export class LiveEvents {
   }
 }
 
-/** Some of the Mac's events carry JSON in a text. */
+/** Some events carry JSON in a string. */
 function parsed(data: unknown): unknown {
   return typeof data === "string" ? jsonOf(data) : data;
 }

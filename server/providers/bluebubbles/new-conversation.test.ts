@@ -140,7 +140,7 @@ test("whose text is sent and whose files are not goes on with the files, whateve
     const message = stage.message({ text: "Look", attachments: [file()] });
     const upload = stage.process.mac.client.upload.bind(stage.process.mac.client);
     stage.process.mac.client.upload = async (path, given, limits) => {
-      if (path === "/attachment/upload") return { kind: "refused", reason: "ECONNREFUSED" };
+      if (path === "/attachment/upload") return { kind: "unreachable", reason: "ECONNREFUSED" };
       return upload(path, given, limits);
     };
     const first = restOfFiles(await stage.send(message));
@@ -161,7 +161,7 @@ test("whose text is sent and whose files are not goes on with the files, whateve
 test("a text whose conversation is gone is not sent again for the sake of its files", async (t) => {
   const stage = await stageMac(t);
   const message = stage.message({ text: "Look", attachments: [file()] });
-  stage.process.mac.client.upload = async () => ({ kind: "refused", reason: "ECONNREFUSED" });
+  stage.process.mac.client.upload = async () => ({ kind: "unreachable", reason: "ECONNREFUSED" });
   assert.equal(restOfFiles(await stage.send(message)).outcome, "deferred");
   (stage.fake.chats as unknown[]).length = 0;
   await stage.restart();

@@ -1,4 +1,4 @@
-/** Groups that were made here and come to be on the Mac with their first message: how they are to be called, and that they are. */
+/** Groups created by this service. They exist on the Mac from their first message on; then they are named and reported. */
 
 import { createHash } from "node:crypto";
 import type { CustomerId } from "../../core/id.ts";
@@ -8,25 +8,25 @@ import { describeFailure, pathSegment } from "./client.ts";
 import type { Mac } from "./mac.ts";
 import { parseChat } from "./records.ts";
 
-/** Every key of a name that is to be given begins with it; then comes who is in the group. */
+/** Prefix of the keys of pending names; a digest of customer and participants follows. */
 const PREFIX = "group-name/";
-/** A group that nobody wrote to for so long keeps no name. */
+/** A pending name expires after this time without a message to the group. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** Names to be given, from `load` on. */
+/** Pending names of groups. Call `load` first. */
 export class NewGroups {
   readonly #mac: Mac;
   readonly #memory: Memory;
   readonly #report: (signal: Signal) => Promise<Applied>;
   readonly #names = new Map<string, string>();
 
-  constructor(mac: Mac, tell: (signal: Signal) => Promise<Applied>) {
+  constructor(mac: Mac, report: (signal: Signal) => Promise<Applied>) {
     this.#mac = mac;
     this.#memory = mac.context.memory;
-    this.#report = tell;
+    this.#report = report;
   }
 
-  /** Takes up what the last process left. */
+  /** Reads the pending names that the previous process left. */
   async load(): Promise<void> {
     const now = this.#mac.context.clock.real();
     for (const { key, value } of await this.#memory.list(PREFIX)) {
@@ -36,7 +36,7 @@ export class NewGroups {
     }
   }
 
-  /** A group is to be called so; a group of the same people has one name, the last. */
+  /** Sets the name that a group gets with its first message. The last name for the same participants counts. */
   async setName(
     group: { customerId: CustomerId; participants: readonly string[] },
     name: string | null,
@@ -50,43 +50,43 @@ export class NewGroups {
     await this.#memory.put(key, JSON.stringify({ name, at: this.#mac.context.clock.real() }));
   }
 
-  /** A message went to a group whose guid the service does not know: it is told, and the group is named. */
+  /** A message created a group whose guid the service does not know: reports the group and names it. */
   groupCreated(message: Outbound, guid: string): void {
     const { group } = message;
     if (group === null || group.reference !== null) return;
     const { context, chatGuids } = this.#mac;
     chatGuids.learnGroup(group.participants, guid);
-    // Should telling fail, the next message to the group tells it again, and so does the first that comes from there.
+    // If the report fails, the next message to or from the group reports the group again.
     this.#announce(message, group, guid).catch((error: unknown) => context.fault(error));
   }
 
   async #announce(message: Outbound, group: NonNullable<Outbound["group"]>, guid: string): Promise<void> {
     const key = keyOf(group);
-    const wished = this.#names.get(key) ?? null;
-    const given = await this.#nameOf(guid);
-    // Messages may have had a group of these people: the name that they know it by stays.
-    const name = given ?? wished;
+    const requested = this.#names.get(key) ?? null;
+    const existing = await this.#nameOf(guid);
+    // Messages may already have a group of these people. Then the group keeps its name.
+    const name = existing ?? requested;
     await this.#report({
       kind: "group",
       reference: `made ${guid} ${message.messageId}`,
       to: message.from,
       channel: message.channel,
       group: { reference: guid, name, participants: group.participants },
-      // Nobody came: it says who is in it, and by which guid it goes.
+      // Nobody joined: the signal reports the participants and the guid.
       change: "participantAdded",
       participant: null,
       title: null,
       actor: null,
     });
-    if (wished === null) return;
-    if (given !== null) return this.#forget(key);
+    if (requested === null) return;
+    if (existing !== null) return this.#forget(key);
     await this.#mac.rateLimiter.acquire();
-    const answer = await this.#mac.client.put(
+    const response = await this.#mac.client.put(
       `/chat/${pathSegment(guid)}`,
-      { displayName: wished },
+      { displayName: requested },
       { limitMs: 30_000 },
     );
-    if (answer.kind === "ok") await this.#forget(key);
+    if (response.kind === "ok") await this.#forget(key);
   }
 
   async #forget(key: string): Promise<void> {
@@ -94,11 +94,12 @@ export class NewGroups {
     await this.#memory.delete(key);
   }
 
-  /** The name of a group at the phone; null where it has none. Throws where the Mac does not say: the next message asks again. */
+  /** Name of a group on the Mac; null if it has none. Throws if the Mac does not respond: the next message tries again. */
   async #nameOf(guid: string): Promise<string | null> {
-    const answer = await this.#mac.client.get(`/chat/${pathSegment(guid)}`);
-    if (answer.kind !== "ok") throw new PeerFault(`the name of a group was not read: ${describeFailure(answer)}`);
-    const name = parseChat(answer.data)?.displayName ?? "";
+    const response = await this.#mac.client.get(`/chat/${pathSegment(guid)}`);
+    if (response.kind !== "ok")
+      throw new PeerFault(`the name of a group could not be read: ${describeFailure(response)}`);
+    const name = parseChat(response.data)?.displayName ?? "";
     return name === "" ? null : name;
   }
 }

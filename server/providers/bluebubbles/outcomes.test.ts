@@ -6,21 +6,21 @@ import type { Failure } from "./client.ts";
 import { classifyFailure, type FailureClass, outcomeOfFailure, outcomeOfRow } from "./outcomes.ts";
 
 function said(status: number, message: string, type: string | null = "iMessage Error"): Failure {
-  return { kind: "answered", status, type, message };
+  return { kind: "errorResponse", status, type, message };
 }
 
 const MEANINGS: readonly [Failure, FailureClass][] = [
-  [{ kind: "refused", reason: "ECONNREFUSED" }, "notAttempted"],
-  [{ kind: "lost", reason: "none in time" }, "unknown"],
+  [{ kind: "unreachable", reason: "ECONNREFUSED" }, "notAttempted"],
+  [{ kind: "noResponse", reason: "timed out" }, "unknown"],
   [said(401, "Unauthorized", "Authentication Error"), "notAttempted"],
   [said(400, "Message is already queued to be sent! (Temp GUID: msg_a-1)", "Validation Error"), "unknown"],
   [said(400, "Attachment is already queued to be sent!", "Validation Error"), "unknown"],
   [said(400, "The chatGuid field is required.", "Validation Error"), "refused"],
   [said(404, "Chat does not exist!", "Database Error"), "refused"],
-  [said(404, "an answer that is not JSON", null), "notAttempted"],
-  [said(405, "an answer that is not JSON", null), "notAttempted"],
-  [said(403, "an answer that is not JSON", null), "notAttempted"],
-  [said(413, "an answer that is not JSON", null), "refused"],
+  [said(404, "the response is not JSON", null), "notAttempted"],
+  [said(405, "the response is not JSON", null), "notAttempted"],
+  [said(403, "the response is not JSON", null), "notAttempted"],
+  [said(413, "the response is not JSON", null), "refused"],
   [said(500, "[500] Message sent with an error. See attached message"), "failedRow"],
   [said(500, "Message sent with an error. See attached message"), "failedRow"],
   [said(500, "Chat does not exist in IMChatRegistry!"), "noChat"],
@@ -35,10 +35,10 @@ const MEANINGS: readonly [Failure, FailureClass][] = [
   [said(500, "Failed to send message! See attached message error code."), "unknown"],
   [said(500, "Failed to send message!"), "unknown"],
   [said(500, "SQLITE_BUSY: database is locked", "Server Error"), "unknown"],
-  [said(502, "an answer that is not JSON", null), "unknown"],
-  [said(503, "an answer that is not JSON", null), "unknown"],
+  [said(502, "the response is not JSON", null), "unknown"],
+  [said(503, "the response is not JSON", null), "unknown"],
   [said(504, "Request timed out", "Gateway Timeout"), "unknown"],
-  [said(302, "an answer that is not JSON", null), "unknown"],
+  [said(302, "the response is not JSON", null), "unknown"],
   [said(418, "I am a teapot"), "unknown"],
 ];
 

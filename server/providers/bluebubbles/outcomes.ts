@@ -1,4 +1,4 @@
-/** What an answer of the Mac to a hand-over means. Pure: a table, and how it is read. */
+/** Turns the Mac's responses to a send into outcomes, by a table of failures. Pure. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import type { NotAccepted, Outcome } from "../provider.ts";
@@ -6,31 +6,31 @@ import { describeFailure, type Failure, isBlueBubblesError } from "./client.ts";
 import type { MacMessage } from "./records.ts";
 
 /**
- * `notAttempted`: provably not sent, and the Mac can hand over nothing now. `noChat`: provably not sent, since Messages
- * does not know the chat. `failedRow`: Messages has it, as a row that failed. `refused`: provably not sent, and never
- * will be. `unknown`: it may have been sent.
+ * `notAttempted`: provably not sent, and the Mac can send nothing at present. `noChat`: provably not sent, because Messages
+ * does not know the chat. `failedRow`: Messages has a row of the message that failed. `refused`: provably not sent, and a
+ * retry would fail again. `unknown`: the Mac may have sent the message.
  */
 export type FailureClass = "notAttempted" | "noChat" | "failedRow" | "refused" | "unknown";
 
 interface FailureRule {
   status?: number;
-  /** Of `error.message`. */
+  /** Pattern of the error message. */
   says?: RegExp;
-  /** Whether BlueBubbles itself says so, or what stands before it. */
+  /** Whether the error comes from BlueBubbles itself, and not from a proxy before it. */
   isOwn?: boolean;
   means: FailureClass;
 }
 
 /**
- * The first row that fits decides. BlueBubbles answers 500 for what was not tried, for what failed and for what it does
- * not know, so that the words decide there; what nothing is known of may have been sent.
+ * The first matching rule decides. BlueBubbles responds with 500 to requests that it did not try, to failed requests and to
+ * unknown results, so the error message tells them apart. An unlisted error may mean that the message was sent.
  */
 const FAILURE_RULES: readonly FailureRule[] = [
   { status: 401, means: "notAttempted" },
   { status: 400, says: /already queued/i, means: "unknown" },
   { status: 400, means: "refused" },
   { status: 404, isOwn: true, means: "refused" },
-  // No error of BlueBubbles: what answers at this address is something else.
+  // Without BlueBubbles' error format, another server responds at this address.
   { status: 403, isOwn: false, means: "notAttempted" },
   { status: 404, means: "notAttempted" },
   { status: 405, means: "notAttempted" },
@@ -48,15 +48,15 @@ const FAILURE_RULES: readonly FailureRule[] = [
   { means: "unknown" },
 ];
 
-/** `message.error` of a recipient that is not on iMessage, or that Messages refuses to send to. */
+/** `message.error` for a recipient without iMessage, or one that Messages refuses to send to. */
 export const NOT_ON_IMESSAGE_ERROR = 22;
-/** The code of a message that was not handed over because Apple says that its recipient is not on iMessage. */
+/** Code of a message that was not sent because Apple reports that the recipient is not on iMessage. */
 export const NOT_ON_IMESSAGE = "NOT_ON_IMESSAGE";
 
-/** What a hand-over that got no good answer comes to. */
+/** Classifies the failure of a send. */
 export function classifyFailure(failure: Failure): FailureClass {
-  if (failure.kind === "refused") return "notAttempted";
-  if (failure.kind === "lost") return "unknown";
+  if (failure.kind === "unreachable") return "notAttempted";
+  if (failure.kind === "noResponse") return "unknown";
   const { status, message } = failure;
   const own = isBlueBubblesError(failure);
   const fits = (row: FailureRule) =>
@@ -64,7 +64,7 @@ export function classifyFailure(failure: Failure): FailureClass {
   return FAILURE_RULES.find(fits)?.means ?? "unknown";
 }
 
-/** The outcome of a message whose row is known, on the channel it was handed over on. */
+/** Outcome of a message whose row is known, on the channel of the attempt. */
 export function outcomeOfRow({ guid, error }: Pick<MacMessage, "guid" | "error">, channel: Channel): Outcome {
   if (error === 0) return { outcome: "accepted", reference: guid };
   const code = String(error);
@@ -74,30 +74,37 @@ export function outcomeOfRow({ guid, error }: Pick<MacMessage, "guid" | "error">
   return { outcome: "rejected", code, reason: `Messages failed to send it (error ${code})` };
 }
 
-/** The outcome of a failure that needs nothing looked up. */
-export function outcomeOfFailure(failure: Failure, meaning: Exclude<FailureClass, "noChat" | "failedRow">): Outcome {
+/** Outcome of a failure that needs no lookup. */
+export function outcomeOfFailure(
+  failure: Failure,
+  failureClass: Exclude<FailureClass, "noChat" | "failedRow">,
+): Outcome {
   const reason = describeFailure(failure);
-  switch (meaning) {
+  switch (failureClass) {
     case "notAttempted":
       return down(reason);
     case "refused":
-      return { outcome: "rejected", code: failure.kind === "answered" ? String(failure.status) : "REFUSED", reason };
+      return {
+        outcome: "rejected",
+        code: failure.kind === "errorResponse" ? String(failure.status) : "REFUSED",
+        reason,
+      };
     case "unknown":
       return unknown(reason);
   }
 }
 
-/** Provably not sent; it is tried again when the engine thinks fit. */
+/** Provably not sent. The engine decides when to retry. */
 export function deferred(reason: string): NotAccepted {
   return { outcome: "deferred", retryAfterMs: null, reason };
 }
 
-/** It may have been sent. */
+/** The message may have been sent. */
 export function unknown(reason: string): NotAccepted {
   return { outcome: "unknown", reason };
 }
 
-/** Not handed over, and nothing else could be either. When the instance is up again is told by its `changed`. */
+/** Not sent, because the Mac can send nothing at present. `changed` reports when it is up again. */
 export function down(reason: string): NotAccepted {
   return { outcome: "deferred", retryAfterMs: DOWN_RETRY_MS, reason, isDown: true };
 }

@@ -1,18 +1,18 @@
-/** Which of our own addresses something came to. */
+/** Finds the own address that an event or row belongs to. */
 
 import { parseAddress } from "../../core/phone.ts";
 import type { ProviderContext } from "../provider.ts";
 
 /**
- * The address of ours that the Mac names (`lastAddressedHandle`), where it is on this instance; else the only one, or
- * the default of the only customer there is. Null where that leaves a choice between customers.
+ * Returns the address that the Mac names (`lastAddressedHandle`) if it is on this instance. Otherwise returns the only
+ * address, or the default address of the only customer; null if several customers share the instance.
  */
 export async function ownAddress(
   { numbers }: Pick<ProviderContext, "numbers">,
   named: string | null,
 ): Promise<string | null> {
   const own = await numbers();
-  // Apple writes the kind of an address before it in some places: `P:+1…`, `E:…`.
+  // Apple sometimes prefixes the kind of address: `P:+1…`, `E:…`.
   const bare = named?.replace(/^[pe]:/i, "") ?? "";
   const address = parseAddress(bare)?.address ?? bare;
   const found = own.find((one) => one.address === address);

@@ -1,15 +1,15 @@
-/** Transactions of Apple Cash that were counted: a balloon that is sent on, or once more, pays nothing twice. */
+/** Journal of the Apple Cash transactions already reported, so that a forwarded or repeated message pays nothing twice. */
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import type { Memory } from "../provider.ts";
 
 const PREFIX = "cash/";
-/** As long as a payment request can be open, and as many: what is older or more is forgotten. */
+/** Retention: as long as a payment request can stay open. Beyond the limit the oldest entries go first. */
 const KEPT_MS = 30 * 86_400_000;
 const TRANSACTIONS_MAX = 10_000;
 
-/** Who counted a transaction first, on disk. */
+/** Remembers, on disk, the first message that reported each transaction. */
 export class PaymentJournal {
   readonly #memory: Memory;
   readonly #clock: Clock;
@@ -25,18 +25,18 @@ export class PaymentJournal {
       const [at = "", guid = ""] = value.split(" ");
       return { key, guid, at: Number(at) };
     });
-    // The oldest first: they are forgotten in that order.
+    // Oldest first: entries are deleted in this order.
     for (const { key, guid, at } of counted.sort((one, other) => one.at - other.at))
       this.#counted.set(key, { guid, at });
   }
 
   /**
-   * Whether the transaction is this message's, or was nobody's so far; resolves when that is on disk. One without a
-   * name is always its message's own.
+   * Returns whether this message reports the transaction first, and records that on disk. A payment without a transaction id
+   * always counts.
    */
   async claim(transactionId: string | null, guid: string): Promise<boolean> {
     if (transactionId === null) return true;
-    // What a stranger's phone calls it may be of any length.
+    // The id comes from a stranger's phone and may have any length.
     const key = `${PREFIX}${createHash("sha256").update(transactionId).digest("hex")}`;
     const known = this.#counted.get(key);
     if (known !== undefined) return known.guid === guid;

@@ -1,15 +1,15 @@
-/** Protocol Buffers as they are on the wire, without a schema: a record's fields by number. Pure. */
+/** Decodes Protocol Buffers without a schema: the fields of a record by number. Pure. */
 
-/** A field's value: a varint as it stands, or the bytes of a text, a list or a record. */
+/** Value of a field: a varint, or the bytes of a text, list or record. */
 export type Field = bigint | Uint8Array;
 
-/** Fields of one record: those that are looked at have a few dozen. */
+/** Maximum fields of a record: payments have a few dozen. */
 const FIELDS_MAX = 512;
 const VARINT_BYTES_MAX = 10;
 
 /**
- * The fields of a record, the last of those with the same number; null where the bytes are no record to the end.
- * Fixed-width numbers are skipped, groups (long deprecated) are no record.
+ * Returns the fields of a record; the last of several with the same number counts. Returns null if the bytes are malformed.
+ * Fixed-width numbers are skipped. Groups, long deprecated, count as malformed.
  */
 export function readFields(bytes: Uint8Array): ReadonlyMap<number, Field> | null {
   const fields = new Map<number, Field>();

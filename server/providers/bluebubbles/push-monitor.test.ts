@@ -18,7 +18,7 @@ for (const ingest of ["webhook", "socket"] as const) {
     stage.mac.phone(ANNA).writes("three");
     await stage.pass(2 * MINUTE);
     assert.equal(stage.of("inbound").length, 3);
-    assert.match((await warnings()).join(" "), /pushes none of them: restart BlueBubbles/);
+    assert.match((await warnings()).join(" "), /sends no events for them: restart BlueBubbles/);
     assert.equal((await stage.provider.health()).status, "degraded");
     stage.mac.lift("eventsLost");
     stage.mac.phone(ANNA).writes("four");

@@ -1,27 +1,27 @@
-/** Reactions as they come from contacts' phones: which they are, to what, and how a phone shows them. Pure. */
+/** Reads reactions in rows: type, target, and the text that a phone shows for them. Pure. */
 
 import { REACTIONS, type Reaction } from "../../../sdk/wire.ts";
 import { emojiOfReaction, reactionContent, reactionOfEmoji } from "../../core/reaction.ts";
 import type { MacMessage } from "./records.ts";
 
-/** A reaction in a row. `emoji` is what stands in the bubble, null where it is not known. */
+/** Reaction in a row. `emoji` is the emoji in the bubble; null if not known. */
 export interface Tapback {
-  /** Guid of the message that it is about. */
+  /** Guid of the message reacted to. */
   target: string;
   reaction: Reaction;
   emoji: string | null;
   isRemoved: boolean;
 }
 
-/** `associated_message_type`: from 2000 on in the order of the six, 2006 any emoji; from 3000 on the same, taken back. */
+/** `associated_message_type`: from 2000 on the six reactions in order, 2006 any emoji; from 3000 on their removals. */
 const BEGUN = 2000;
 const REMOVED = 3000;
 const ANY_EMOJI = 6;
 
-/** How a reaction of any emoji is put into words by the phone that sent it. */
+/** Text that the sender's phone writes for a reaction with any emoji. */
 const WITH_EMOJI = /^(?:Reacted|Removed(?: an?)?) (\S{1,32}) (?:to|from) /u;
 
-/** The reaction that a row is; null where it is none. */
+/** Returns the reaction in a row; null if the row has none. */
 export function tapbackOf(row: MacMessage): Tapback | null {
   const target = withoutPart(row.associatedMessageGuid);
   const type = row.associatedMessageType;
@@ -35,18 +35,18 @@ export function tapbackOf(row: MacMessage): Tapback | null {
   return { target, reaction: reactionOfEmoji(emoji), emoji, isRemoved };
 }
 
-/** As a phone shows it: `Loved “Hi”`. `targetText` null: not known, or there is none. */
+/** Text of a reaction as a phone shows it: `Loved “Hi”`. `targetText` is null if not known. */
 export function contentOf({ reaction: type, emoji, isRemoved }: Tapback, targetText: string | null): string {
   return reactionContent({ type, emoji, isRemoved }, targetText);
 }
 
-/** A guid without the part of the message that it names: `p:0/<guid>`, `bp:<guid>`. */
+/** Strips the part number from a guid: `p:0/<guid>`, `bp:<guid>`. */
 export function withoutPart(guid: string | null): string | null {
   const bare = guid?.replace(/^(?:bp:|p:\d+\/)/, "") ?? "";
   return bare === "" ? null : bare;
 }
 
-/** Place among the six; 6 for any emoji, null for what is no reaction: stickers, and balloons that change. */
+/** Index among the six reactions; 6 for any emoji; null for stickers and app messages, which are no reactions. */
 function indexOf(type: string): number | null {
   const named = (REACTIONS as readonly string[]).indexOf(type.replace("-", ""));
   if (named >= 0) return named;

@@ -1,4 +1,4 @@
-/** Follows messages of ours that the Mac took: failures, deliveries and reads are asked for, since it may never tell. */
+/** Polls for the receipts of sent messages, because BlueBubbles may never push them. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
@@ -10,20 +10,20 @@ import { RowLookups } from "./row-lookups.ts";
 
 const PREFIX = "watch/";
 
-/** When a message is looked at after it was taken; then every ten minutes for a day. */
-const FIRST_LOOKS_MS: readonly number[] = [3_000, 15_000, 60_000, 300_000];
-const LOOK_EVERY_MS = 600_000;
-const FOLLOWED_MS = 86_400_000;
-/** Looks that are due within this are one request. */
+/** Times of the first polls after a message was sent; later ones follow every ten minutes for a day. */
+const FIRST_POLLS_MS: readonly number[] = [3_000, 15_000, 60_000, 300_000];
+const POLL_EVERY_MS = 600_000;
+const POLLED_MS = 86_400_000;
+/** Polls due within this time share a query. */
 const TOGETHER_MS = 1_000;
-/** Messages followed at once; the one that was sent first is no longer. */
+/** Limit of messages polled; the oldest goes first. */
 const MESSAGES_MAX = 10_000;
 const WAIT_MS_MAX = 3_600_000;
 
 interface PolledMessage {
   channel: Channel;
   sentAt: number;
-  /** Null: it is being asked for. */
+  /** Time of the next poll; null while a poll is in flight. */
   dueAt: number | null;
 }
 
@@ -34,26 +34,26 @@ export class ReceiptPoller {
   #stopTimer = () => {};
   #stopped = false;
 
-  /** `take` is given each row that was looked at. */
-  constructor(mac: Mac, limits: Limits, take: (row: MacMessage) => Promise<boolean>) {
+  /** `ingest` receives each row found. */
+  constructor(mac: Mac, limits: Limits, ingest: (row: MacMessage) => Promise<boolean>) {
     this.#mac = mac;
-    this.#lookups = new RowLookups({ mac, limits, onRow: take, onDone: (guids) => this.#rowsReceived(guids) });
+    this.#lookups = new RowLookups({ mac, limits, onRow: ingest, onDone: (guids) => this.#rowsReceived(guids) });
   }
 
-  /** Goes on with what was followed before. */
+  /** Resumes the polls that the previous process left. */
   async start(): Promise<void> {
     const now = this.#mac.context.clock.real();
     for (const { key, value } of await this.#mac.context.memory.list(PREFIX)) {
       const [channel, sent] = value.split(" ");
       const sentAt = Number(sent);
       if ((channel !== "imessage" && channel !== "sms") || !Number.isFinite(sentAt)) continue;
-      // It may have been long ago: each is looked at once more at least.
+      // Each message is polled at least once more, however old it is.
       this.#polled.set(key.slice(PREFIX.length), { channel, sentAt, dueAt: now });
     }
     this.#arm();
   }
 
-  /** Follows a message that the Mac took just now. */
+  /** Begins to poll for the receipts of a message that was just sent. */
   add(guid: string, channel: Channel): void {
     const { clock, fault, memory } = this.#mac.context;
     const sentAt = clock.real();
@@ -61,18 +61,18 @@ export class ReceiptPoller {
       if (this.#polled.size < MESSAGES_MAX) break;
       this.#end(oldest);
     }
-    setBounded(this.#polled, guid, { channel, sentAt, dueAt: sentAt + (FIRST_LOOKS_MS[0] ?? 0) }, MESSAGES_MAX);
-    // Should it not get there, only a restart forgets to look: what the Mac tells is taken all the same.
+    setBounded(this.#polled, guid, { channel, sentAt, dueAt: sentAt + (FIRST_POLLS_MS[0] ?? 0) }, MESSAGES_MAX);
+    // If this write fails, only a restart forgets to poll. Pushed receipts are reported anyway.
     memory.put(`${PREFIX}${guid}`, `${channel} ${sentAt}`).catch(fault);
     this.#arm();
   }
 
-  /** The channel that a followed message went out on. */
+  /** Channel that a polled message was sent on. */
   channelOf(guid: string): Channel | null {
     return this.#polled.get(guid)?.channel ?? null;
   }
 
-  /** A message is known to be so far. One that was delivered may be read a week later: catching up asks for that. */
+  /** A receipt was reported. Delivered messages are polled no more: backfill finds a read receipt, even a week later. */
   receiptReported({ reference, receipt }: ReceiptSignal): void {
     if (receipt !== "sent") this.#end(reference);
   }
@@ -92,7 +92,7 @@ export class ReceiptPoller {
     if (this.#stopped) return;
     this.#stopTimer();
     let dueAt = Number.POSITIVE_INFINITY;
-    for (const followed of this.#polled.values()) dueAt = Math.min(dueAt, followed.dueAt ?? dueAt);
+    for (const polled of this.#polled.values()) dueAt = Math.min(dueAt, polled.dueAt ?? dueAt);
     if (!Number.isFinite(dueAt)) return;
     const { clock } = this.#mac.context;
     const waitMs = Math.max(dueAt - clock.real(), 1);
@@ -102,24 +102,24 @@ export class ReceiptPoller {
   #poll(): void {
     const until = this.#mac.context.clock.real() + TOGETHER_MS;
     const due = [...this.#polled].filter(([, { dueAt }]) => dueAt !== null && dueAt <= until);
-    for (const [, followed] of due) followed.dueAt = null;
+    for (const [, polled] of due) polled.dueAt = null;
     this.#lookups.add(due.map(([guid]) => guid));
     this.#arm();
   }
 
-  /** One that the Mac breaks at is looked at again like any other: it may be able to give it by then. */
+  /** Schedules the next polls, also for messages at which BlueBubbles failed: it may recover. */
   #rowsReceived(guids: readonly string[]): void {
-    for (const guid of guids) this.#planNext(guid);
+    for (const guid of guids) this.#scheduleNext(guid);
     this.#arm();
   }
 
-  #planNext(guid: string): void {
-    const followed = this.#polled.get(guid);
-    if (followed === undefined) return;
+  #scheduleNext(guid: string): void {
+    const polled = this.#polled.get(guid);
+    if (polled === undefined) return;
     const now = this.#mac.context.clock.real();
-    const age = now - followed.sentAt;
-    if (age >= FOLLOWED_MS) this.#end(guid);
-    const first = FIRST_LOOKS_MS.find((afterMs) => afterMs > age + TOGETHER_MS);
-    followed.dueAt = first === undefined ? now + LOOK_EVERY_MS : followed.sentAt + first;
+    const age = now - polled.sentAt;
+    if (age >= POLLED_MS) this.#end(guid);
+    const first = FIRST_POLLS_MS.find((afterMs) => afterMs > age + TOGETHER_MS);
+    polled.dueAt = first === undefined ? now + POLL_EVERY_MS : polled.sentAt + first;
   }
 }

@@ -38,10 +38,10 @@ export class MacReconciler {
   #stopTimer = () => {};
   #isStopped = false;
 
-  constructor(mac: Mac, attempts: AttemptJournal, hearers: SendListener) {
+  constructor(mac: Mac, journal: AttemptJournal, listener: SendListener) {
     this.#mac = mac;
-    this.#journal = attempts;
-    this.#listener = hearers;
+    this.#journal = journal;
+    this.#listener = listener;
   }
 
   start(): void {
@@ -108,7 +108,7 @@ export class MacReconciler {
       if (row === null) {
         if (this.#hadTimeToSend(attempt)) await this.#journal.recordNotSent(attempt);
       } else if (!("kind" in row)) await this.#reportLate(attempt, row);
-      else if (row.kind !== "answered") return;
+      else if (row.kind !== "errorResponse") return;
     }
   }
 

@@ -1,15 +1,15 @@
-/** What a Mac tells, read loosely: every field may be missing or null, and what is not used here is not looked at. */
+/** Parses the Mac's JSON: every field may be missing or null, and unused fields are ignored. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 
-/** A person or machine at the other end. `service`: `iMessage`, `SMS` or `RCS`. */
+/** Contact address. `service` is `iMessage`, `SMS` or `RCS`. */
 export interface MacHandle {
   address: string;
   service: string | null;
 }
 
-/** A file of a message. `transferName` is its name as the sender gave it. */
+/** File of a message. `transferName` is the sender's file name. */
 export interface MacAttachment {
   guid: string;
   mimeType: string | null;
@@ -17,32 +17,32 @@ export interface MacAttachment {
   totalBytes: number | null;
 }
 
-/** A conversation. `style` 43 is a group, 45 a thread with one other end. */
+/** Conversation. `style` 43 is a group, 45 a thread with one contact. */
 export interface MacChat {
   guid: string;
   style: number | null;
   chatIdentifier: string | null;
   displayName: string | null;
   participants: readonly MacHandle[];
-  /** The address of ours that was written to or from last. */
+  /** Our address that was used last in this chat. */
   lastAddressedHandle: string | null;
-  /** Only of a chat that was just made: what it was made with. */
+  /** Present only in a new chat: the message that began it. */
   messages: readonly MacMessage[];
 }
 
-/** A row of the Mac's messages. Times are epoch milliseconds by the Mac's clock. */
+/** Row of the Mac's message table. Times are epoch milliseconds by the Mac's clock. */
 export interface MacMessage {
   rowId: number | null;
   guid: string;
-  /** `""` where there is none but files. */
+  /** `""` if the message has files only. */
   text: string | null;
   subject: string | null;
-  /** The other end; null on some of our own. */
+  /** The contact; null on some of our own messages. */
   handle: MacHandle | null;
   attachments: readonly MacAttachment[];
-  /** Empty where the Mac was not asked for them. */
+  /** Empty if the query did not include chats. */
   chats: readonly MacChat[];
-  /** 0: none. 22: the recipient is not on iMessage. 4: timed out. Any other: Apple's own. */
+  /** 0: none. 22: the recipient is not on iMessage. 4: timeout. Others are undocumented. */
   error: number;
   dateCreated: number | null;
   dateDelivered: number | null;
@@ -51,27 +51,27 @@ export interface MacMessage {
   dateRetracted: number | null;
   isDelivered: boolean;
   isFromMe: boolean;
-  /** 0: a message. Any other: something that happened to the conversation. */
+  /** 0: a message. Any other value: a change of the conversation. */
   itemType: number;
   groupActionType: number;
   groupTitle: string | null;
   balloonBundleId: string | null;
-  /** `p:0/<guid>` or `bp:<guid>`: what a reaction is about. */
+  /** `p:0/<guid>` or `bp:<guid>`: target of a reaction. */
   associatedMessageGuid: string | null;
   associatedMessageType: string | null;
   associatedMessageEmoji: string | null;
   expressiveSendStyleId: string | null;
-  /** The first message of the thread that this one answers in. */
+  /** First message of the reply thread. */
   threadOriginatorGuid: string | null;
   payloadData: unknown;
   messageSummaryInfo: unknown;
-  /** 0 once all of it was taken back. */
+  /** 0 once the whole message was unsent. */
   partCount: number | null;
-  /** Who else was added or removed, by row of the Mac's handles. */
+  /** Row id of the handle that was added or removed. */
   otherHandle: number | null;
 }
 
-/** What went wrong, as an answer says it. `type` as in `iMessage Error`. */
+/** Error in a response. `type` is, for example, `iMessage Error`. */
 export interface MacErrorBody {
   type: string | null;
   message: string | null;
@@ -79,7 +79,7 @@ export interface MacErrorBody {
 
 const STYLE_GROUP = 43;
 
-/** The message in `value`; null for anything without a guid. */
+/** Parses a message; null if it has no guid. */
 export function parseMessage(value: unknown): MacMessage | null {
   const record = recordOf(value);
   const guid = textOf(record?.guid);
@@ -103,7 +103,7 @@ export function parseMessage(value: unknown): MacMessage | null {
   };
 }
 
-/** The chat in `value`; null for anything without a guid. */
+/** Parses a chat; null if it has no guid. */
 export function parseChat(value: unknown): MacChat | null {
   const record = recordOf(value);
   const guid = textOf(record?.guid);
@@ -119,14 +119,14 @@ export function parseChat(value: unknown): MacChat | null {
   };
 }
 
-/** The handle in `value`; null for anything without an address. */
+/** Parses a handle; null if it has no address. */
 export function parseHandle(value: unknown): MacHandle | null {
   const record = recordOf(value);
   const address = textOf(record?.address);
   return address === null ? null : { address, service: textOf(record?.service) };
 }
 
-/** The attachment in `value`; null for anything without a guid. */
+/** Parses an attachment; null if it has no guid. */
 export function parseAttachment(value: unknown): MacAttachment | null {
   const record = recordOf(value);
   const guid = textOf(record?.guid);
@@ -139,29 +139,29 @@ export function parseAttachment(value: unknown): MacAttachment | null {
   };
 }
 
-/** What an answer carries that is none of an error; one without `data` has null. */
+/** The `data` of a successful response; null if missing. */
 export function dataOf(value: unknown): unknown {
   return recordOf(value)?.data ?? null;
 }
 
-/** The error in an answer's body. */
+/** Parses the error of a response. */
 export function parseErrorBody(value: unknown): MacErrorBody {
   const record = recordOf(value);
   const error = recordOf(record?.error);
   return { type: textOf(error?.type), message: textOf(error?.message) ?? textOf(record?.message) };
 }
 
-/** The messages of a query's `data`; what is none is left out. */
+/** Parses the messages of a query, leaving out entries that are no messages. */
 export function parseMessages(data: unknown): readonly MacMessage[] {
   return listOf(data, parseMessage);
 }
 
-/** Whether a chat is a group, by its style, or by its guid where the style is missing. */
+/** Whether a chat is a group, by its style, or by its guid if the style is missing. */
 export function isGroupChat({ style, guid }: Pick<MacChat, "style" | "guid">): boolean {
   return style === null ? guid.includes(";+;") : style === STYLE_GROUP;
 }
 
-/** The channel that a service is: by the handle and not by the guid, which macOS 26 begins with `any`. Null: not known. */
+/** Channel of a service. Use the handle's service: from macOS 26 on guids begin with `any`. Null if not known. */
 export function channelOfService(service: string | null): Channel | null {
   switch (service?.toLowerCase()) {
     case "imessage":
@@ -174,7 +174,7 @@ export function channelOfService(service: string | null): Channel | null {
   }
 }
 
-/** The service that a guid names; null for `any`, and for what is no chat's guid. */
+/** Service in a guid; null for `any`, and for text that is no chat's guid. */
 export function serviceOfGuid(guid: string): string | null {
   const [service = "", ...rest] = guid.split(";");
   return rest.length === 0 || service.toLowerCase() === "any" ? null : service;

@@ -1,4 +1,4 @@
-/** Questions about messages by their guids: one at a time, again where there was no answer, and none lost with another. */
+/** Looks up rows by guid: one query at a time, retried without a response, and no guid fails because of another. */
 
 import { doublingMs } from "../../core/retry.ts";
 import { PeerFault } from "../provider.ts";
@@ -7,33 +7,33 @@ import { fetchRows, GUIDS_MAX } from "./fetch-rows.ts";
 import type { Mac } from "./mac.ts";
 import type { MacMessage } from "./records.ts";
 
-/** A question that got no answer is asked again after this, doubling to the most. */
+/** Delay before a query is retried; it doubles up to the maximum. */
 const AGAIN_AFTER_MS = 1_000;
 const AGAIN_AFTER_MS_MAX = 15_000;
-/** A guid in so many questions that the Mac broke at is asked for alone: it may be what the others failed for. */
+/** After this many failed queries a guid is looked up by itself, because it may be what the others fail for. */
 const BROKEN_TOGETHER = 3;
-/** After so many it is asked for no more. */
+/** After this many failed queries a guid is dropped. */
 const BROKEN_TRIES = 8;
-/** Guids in one question at least, where answers about more get lost on their way. */
+/** Minimum guids of one query, if larger responses get lost. */
 const GUIDS_MIN = 25;
 
 export interface RowLookupsOptions {
   mac: Mac;
-  /** Of what is asked of the Mac. */
+  /** Limits of requests to the Mac. */
   limits: Limits;
-  /** Given each row that the Mac has. */
+  /** Receives each row found. */
   onRow: (row: MacMessage) => Promise<boolean>;
-  /** Given guids that are asked for no more, before their rows: there was an answer, or the Mac keeps breaking at one. */
+  /** Receives the guids that are done, before their rows: they were answered, or dropped after repeated failures. */
   onDone: (guids: readonly string[]) => void;
 }
 
 /**
- * Messages to be asked for, until `stop`; how many is for those who ask to bound. One question is under way at a time,
- * about all that were named since the last one: so rows come in order, and the Mac is asked no faster than it answers.
+ * Guids to look up, until `stop`. The callers limit their number. One query is in flight at a time and covers all guids
+ * added since the last one, so that rows arrive in order and the Mac sets the speed.
  */
 export class RowLookups {
   readonly #options: RowLookupsOptions;
-  /** How often the Mac broke at each. */
+  /** Failed queries per guid. */
   #waiting = new Map<string, number>();
   #guidsMax = GUIDS_MAX;
   #failures = 0;
@@ -45,12 +45,12 @@ export class RowLookups {
     this.#options = options;
   }
 
-  /** How many wait, beside those of the question that is under way. */
+  /** Number of guids that wait for the next query. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Asks for these as soon as it can; one that is being asked for is asked for once more. */
+  /** Looks these guids up as soon as possible. A guid that is being looked up is looked up once more. */
   add(guids: readonly string[]): void {
     for (const guid of guids) this.#waiting.set(guid, this.#waiting.get(guid) ?? 0);
     if (this.#waiting.size > 0) this.#start();
@@ -81,24 +81,24 @@ export class RowLookups {
     });
   }
 
-  /** Asks until there is nothing left to ask for, or no answer. */
+  /** Queries until no guid is left, or a query fails. */
   async #run(): Promise<void> {
     const { mac, limits, onRow, onDone } = this.#options;
     while (this.#waiting.size > 0 && !this.#stopped) {
       const asked = this.#next();
       const guids = [...asked.keys()];
-      // One that is named from here on may have changed after it was read: it is asked for once more.
+      // A guid added from here on may have changed after it was read, and is looked up again.
       for (const guid of guids) this.#waiting.delete(guid);
-      const answer = await fetchRows(mac.client, guids, limits);
-      if (answer.kind !== "rows") return this.#failed(asked, answer);
+      const response = await fetchRows(mac.client, guids, limits);
+      if (response.kind !== "rows") return this.#failed(asked, response);
       this.#failures = 0;
       this.#guidsMax = Math.min(GUIDS_MAX, this.#guidsMax * 2);
       onDone(guids);
-      for (const row of answer.rows) void onRow(row);
+      for (const row of response.rows) void onRow(row);
     }
   }
 
-  /** Those that were named first; one alone, where there are only such as the Mac broke at. */
+  /** The guids added first; or a single one if all of them failed before. */
   #next(): Map<string, number> {
     const waiting = [...this.#waiting];
     const together = waiting.filter(([, broken]) => broken < BROKEN_TOGETHER).slice(0, this.#guidsMax);
@@ -108,14 +108,12 @@ export class RowLookups {
   #failed(asked: ReadonlyMap<string, number>, failure: Failure): void {
     const isBroken = isBlueBubblesError(failure);
     this.#failures += 1;
-    // A Mac that cannot be reached is no news: its health says so.
+    // An unreachable Mac is not logged: its health shows that.
     if (isBroken && this.#failures === 1) {
-      this.#options.mac.context.fault(
-        new PeerFault(`messages that were asked for were not read: ${describeFailure(failure)}`),
-      );
+      this.#options.mac.context.fault(new PeerFault(`messages could not be looked up: ${describeFailure(failure)}`));
     }
-    // An answer that is too long, or too slow on its way, would be so each time.
-    if (failure.kind === "lost") this.#guidsMax = Math.max(GUIDS_MIN, Math.floor(asked.size / 4));
+    // A response that is too long or too slow would get lost each time.
+    if (failure.kind === "noResponse") this.#guidsMax = Math.max(GUIDS_MIN, Math.floor(asked.size / 4));
     const others = [...this.#waiting].filter(([guid]) => !asked.has(guid));
     const again = [...asked].map(([guid, broken]) => [guid, isBroken ? broken + 1 : broken] as const);
     const left = again.filter(([, broken]) => broken < BROKEN_TRIES);

@@ -278,7 +278,7 @@ describe("what happens besides messages", () => {
       await stage.pass(10 * MINUTE);
     }
     assert.ok(stage.of("typing").length > 0 && stage.of("call").length > 0);
-    assert.match((await stage.provider.health()).message ?? "", /nothing has been stage of any/);
+    assert.match((await stage.provider.health()).message ?? "", /nothing came back from Apple/);
     stage.mac.phone(ANNA).writes("Hi");
     await stage.idle();
     assert.equal((await stage.provider.health()).status, "healthy");

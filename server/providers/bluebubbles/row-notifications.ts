@@ -1,4 +1,4 @@
-/** Hints that something happened to a message: its guid is all that is taken from them, the row is asked of the Mac. */
+/** Notifications that a message changed. Only the guid is used: the row itself is looked up on the Mac. */
 
 import { recordOf, textOf } from "../../core/loose-json.ts";
 import type { Limits } from "./client.ts";
@@ -6,7 +6,7 @@ import type { Mac } from "./mac.ts";
 import type { MacMessage } from "./records.ts";
 import { RowLookups } from "./row-lookups.ts";
 
-/** Events that tell of a row. What else they say is in the row as well. */
+/** Events that name a message. Everything else in them is also in the row. */
 export const ROW_EVENTS: readonly string[] = [
   "new-message",
   "updated-message",
@@ -19,21 +19,21 @@ export const ROW_EVENTS: readonly string[] = [
   "participant-left",
 ];
 
-/** Messages that wait to be asked for; beyond it further ones are left to catching up. */
+/** Limit of pending lookups; further ones are left to backfill. */
 const WAITING_MAX = 5_000;
-/** A guid is 36 characters long, and some have a word before that. */
+/** Maximum length of a guid: 36 characters, sometimes with a prefix. */
 const GUID_LENGTH_MAX = 100;
 
-/** Messages that are asked for because an event named them, until `stop`. One that the Mac keeps breaking at is left to catching up. */
+/** Lookups of messages that an event named, until `stop`. Messages at which BlueBubbles keeps failing are left to backfill. */
 export class RowNotifications {
   readonly #lookups: RowLookups;
 
-  /** `found` is given each row that the Mac has. */
+  /** `onRow` receives each row found. */
   constructor(mac: Mac, limits: Limits, onRow: (row: MacMessage) => Promise<boolean>) {
     this.#lookups = new RowLookups({ mac, limits, onRow, onDone: () => {} });
   }
 
-  /** Takes an event's data: whichever message it names is asked for. Anything else is nothing. */
+  /** Receives an event's data and looks up the message it names. Ignores anything else. */
   receive(data: unknown): void {
     const guid = textOf(recordOf(data)?.guid) ?? "";
     if (guid === "" || guid.length > GUID_LENGTH_MAX || this.#lookups.waiting >= WAITING_MAX) return;

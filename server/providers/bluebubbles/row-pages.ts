@@ -149,9 +149,9 @@ export class RowPages {
       return { kind: "ok", rows: parseMessages(response.data), count };
     }
     // A response that is too long or too slow would get lost each time.
-    if (response.kind === "lost") this.#rowsMax = Math.max(ROWS_MIN, Math.floor(page.limit / 4));
+    if (response.kind === "noResponse") this.#rowsMax = Math.max(ROWS_MIN, Math.floor(page.limit / 4));
     // An unreachable Mac is not logged: its health shows that.
-    if (response.kind === "answered" && !isServerError(response)) this.#logUnread(response);
+    if (response.kind === "errorResponse" && !isServerError(response)) this.#logUnread(response);
     return response;
   }
 }

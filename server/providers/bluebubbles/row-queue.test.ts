@@ -16,12 +16,12 @@ function row(guid: string, address: string | null = "+15550100001", text = guid,
 }
 
 /** Lanes that tell as the test says: what was told, in order, and what was a fault. */
-function lanesOf(tells: (row: MacMessage, isEnough: ShouldGiveUp) => void) {
+function lanesOf(tells: (row: MacMessage, shouldGiveUp: ShouldGiveUp) => void) {
   const clock = new SimulatedClock();
   const told: string[] = [];
   const faults: unknown[] = [];
-  const tell = async (given: MacMessage, isEnough: ShouldGiveUp) => {
-    tells(given, isEnough);
+  const tell = async (given: MacMessage, shouldGiveUp: ShouldGiveUp) => {
+    tells(given, shouldGiveUp);
     told.push(given.text ?? "");
   };
   return { clock, told, faults, lanes: new RowQueue(clock, tell, (error) => void faults.push(error)) };
@@ -75,7 +75,7 @@ describe("a lane", () => {
     let tries = 0;
     const { clock, faults, lanes } = lanesOf((given) => {
       tries += 1;
-      throw given.guid === "1" ? new Error("the disk is full") : new RetryLater("unasked", "the Mac sleeps");
+      throw given.guid === "1" ? new Error("the disk is full") : new RetryLater("unreachable", "the Mac sleeps");
     });
     await lanes.push(row("1"));
     await clock.advance(3_600_000);
@@ -145,13 +145,13 @@ describe("a lane", () => {
 
 describe("a row that is not to be told yet", () => {
   /** Fails for one reason until that is enough; answers the moments at which it was tried. */
-  function failing(why: RetryLater["why"], fails: (tries: number) => Error | null = () => null) {
+  function failing(why: RetryLater["reason"], fails: (tries: number) => Error | null = () => null) {
     const at: number[] = [];
-    const stage = lanesOf((_given, isEnough) => {
+    const stage = lanesOf((_given, shouldGiveUp) => {
       at.push(stage.clock.real());
       const other = fails(at.length);
       if (other !== null) throw other;
-      if (!isEnough(why)) throw new RetryLater(why, "not yet");
+      if (!shouldGiveUp(why)) throw new RetryLater(why, "not yet");
     });
     return { ...stage, at };
   }
@@ -159,7 +159,7 @@ describe("a row that is not to be told yet", () => {
   it("is told as it is after so many tries, by why it is not", async () => {
     for (const [why, tries] of [
       ["empty", 4],
-      ["nobodys", 7],
+      ["unknownMessage", 7],
       ["broken", 9],
     ] as const) {
       const { clock, told, at, lanes } = failing(why);
@@ -170,14 +170,14 @@ describe("a row that is not to be told yet", () => {
   });
 
   it("waits a day for a Mac that cannot be asked", async () => {
-    const { clock, told, lanes } = failing("unasked");
+    const { clock, told, lanes } = failing("unreachable");
     void lanes.push(row("1"));
     await clock.advance(DAY - 120_000);
     assert.deepEqual(told, []);
   });
 
   it("does not count tries that ended otherwise", async () => {
-    const { clock, told, at, lanes } = failing("nobodys", (tries) =>
+    const { clock, told, at, lanes } = failing("unknownMessage", (tries) =>
       tries <= 20 ? new Error("the disk is full") : null,
     );
     void lanes.push(row("1"));
@@ -188,7 +188,7 @@ describe("a row that is not to be told yet", () => {
   it("keeps nobody waiting where it may be nobody's, gives way to a newer one, and is told at once when it is known", async () => {
     let isKnown = false;
     const { clock, told, lanes } = lanesOf(() => {
-      if (!isKnown) throw new RetryLater("nobodys", "a message of ours is not known yet");
+      if (!isKnown) throw new RetryLater("unknownMessage", "a message of ours is not known yet");
     });
     const own = (text: string) => row("G", "+15550100001", text, true);
     assert.equal(await lanes.push(own("sent")), true);
@@ -206,10 +206,10 @@ describe("a row that is not to be told yet", () => {
     const enough: boolean[] = [];
     let ask = () => {};
     const clock = new SimulatedClock();
-    const tell = async (_row: MacMessage, isEnough: ShouldGiveUp) => {
+    const tell = async (_row: MacMessage, shouldGiveUp: ShouldGiveUp) => {
       if (enough.length === 6) await new Promise<void>((resolve) => (ask = resolve));
-      enough.push(isEnough("nobodys"));
-      throw new RetryLater("nobodys", "a message of ours is not known yet");
+      enough.push(shouldGiveUp("unknownMessage"));
+      throw new RetryLater("unknownMessage", "a message of ours is not known yet");
     };
     const lanes = new RowQueue(clock, tell, () => {});
     void lanes.push(row("G", null, "sent", true));

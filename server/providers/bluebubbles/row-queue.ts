@@ -1,4 +1,4 @@
-/** Lanes of rows: what is known of one contact, or of one message of ours, is told in turn, again when it failed. */
+/** Queues of rows: rows of one contact, or of one message of ours, are handled in order and retried after a failure. */
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
@@ -6,56 +6,56 @@ import { PeerFault } from "../provider.ts";
 import { describeFailure, type Failure, isBlueBubblesError } from "./client.ts";
 import type { MacMessage } from "./records.ts";
 
-/** Rows that wait at once; beyond it further ones are left to the next catch-up. */
+/** Limit of queued rows; further rows are left to the next backfill. */
 const ROWS_MAX = 10_000;
-/** Rows that are told at once: each may ask the Mac for what it leaves out. */
-const AT_ONCE_MAX = 32;
-/** A row that fails is told again after this, doubling to the most. */
+/** Rows handled at once: each may query the Mac for missing parts. */
+const ROWS_AT_ONCE = 32;
+/** Delay before the first retry of a row; it doubles up to the maximum. */
 const RETRY_AFTER_MS = 1_000;
 const RETRY_AFTER_MS_MAX = 60_000;
-/** A row that could not be told in so long, for whatever reason, stops keeping others back. */
+/** After failing for this long, for any reason, a row no longer blocks the rows behind it. */
 const GIVEN_UP_AFTER_MS = 86_400_000;
 
 /**
- * Why a row is not told yet. `unasked`: the Mac cannot be asked. `broken`: it can, and breaks at it, perhaps for good.
- * `empty`: it has not all of it yet. `nobodys`: it tells of a message of ours that nobody here knows, yet or ever.
- * `fault`: what it told could not be kept.
+ * Reason to retry a row. `unreachable`: the Mac did not respond. `broken`: BlueBubbles fails at the row, perhaps forever.
+ * `empty`: the Mac does not have the row's content yet. `unknownMessage`: the row is a receipt of a message that the
+ * service does not know, yet or ever. `fault`: the signal could not be stored.
  */
-type RetryReason = "unasked" | "broken" | "empty" | "nobodys" | "fault";
+type RetryReason = "unreachable" | "broken" | "empty" | "unknownMessage" | "fault";
 
-/** After so many tries that ended so it is told as it is. What is not here is tried for a day. */
-const TRIES_MAX: Readonly<Partial<Record<RetryReason, number>>> = { broken: 8, empty: 3, nobodys: 6 };
+/** Tries per reason; then the row is reported as it is. Other reasons are retried for a day. */
+const TRIES_MAX: Readonly<Partial<Record<RetryReason, number>>> = { broken: 8, empty: 3, unknownMessage: 6 };
 
-/** Not now, and nobody's fault. */
+/** The row must be retried, through no fault of this service. */
 export class RetryLater extends Error {
-  readonly why: Exclude<RetryReason, "fault">;
+  readonly reason: Exclude<RetryReason, "fault">;
 
-  constructor(why: Exclude<RetryReason, "fault">, words: string) {
+  constructor(reason: Exclude<RetryReason, "fault">, words: string) {
     super(words);
-    this.why = why;
+    this.reason = reason;
   }
 }
 
-/** Why a question of ours has no good answer, to be asked again. */
+/** Turns a failed query into the reason to retry. */
 export function retryLater(failure: Failure): RetryLater {
-  return new RetryLater(isBlueBubblesError(failure) ? "broken" : "unasked", describeFailure(failure));
+  return new RetryLater(isBlueBubblesError(failure) ? "broken" : "unreachable", describeFailure(failure));
 }
 
-/** Whether a row need not wait any longer where that is why. */
-export type ShouldGiveUp = (why: RetryReason) => boolean;
+/** Whether a row was retried often enough for this reason. */
+export type ShouldGiveUp = (reason: RetryReason) => boolean;
 
-/** Tells what a row says; a throw: not yet. */
-type HandleRow = (row: MacMessage, isEnough: ShouldGiveUp) => Promise<void>;
+/** Handles a row; throws if the row must be retried. */
+type HandleRow = (row: MacMessage, shouldGiveUp: ShouldGiveUp) => Promise<void>;
 
 interface RowTask {
   row: MacMessage;
-  /** Why it was not told the last time, and how often each was why. */
-  why: RetryReason | null;
+  /** Reason of the last failure, and failures per reason. */
+  reason: RetryReason | null;
   tries: Map<RetryReason, number>;
-  /** How often it was not told, and since when. */
+  /** Failures in all, and the instant of the first. */
   failures: number;
   failedAt: number | null;
-  /** Those who wait to hear whether it is done. */
+  /** Callers that wait for the result. */
   waiting: ((done: boolean) => void)[];
 }
 
@@ -65,7 +65,7 @@ interface KeyQueue {
   stopTimer: (() => void) | null;
 }
 
-/** Rows by lane, until `stop`. A lane whose first row failed waits for it: nothing is told out of its order. */
+/** Queues by contact or message. A row that failed blocks its own queue until it is handled, so that order is kept. */
 export class RowQueue {
   readonly #clock: Clock;
   readonly #handle: HandleRow;
@@ -77,90 +77,93 @@ export class RowQueue {
   readonly #waitingForPermit: (() => void)[] = [];
   #stopped = false;
 
-  constructor(clock: Clock, tell: HandleRow, fault: (error: unknown) => void) {
+  constructor(clock: Clock, handle: HandleRow, fault: (error: unknown) => void) {
     this.#clock = clock;
-    this.#handle = tell;
+    this.#handle = handle;
     this.#fault = fault;
   }
 
   /**
-   * Resolves true once all that the row says is on disk, or only waits to be known as somebody's; false when it is not
-   * yet, and is tried again. A row that waits is told as it is newest by the Mac's clock, and then as it was read last.
+   * Adds a row. Resolves true once everything in the row is on disk, or if the row only waits for its message to become
+   * known. Resolves false if the row must be read again. If the row is queued already, the newer version of it counts.
    */
   push(row: MacMessage): Promise<boolean> {
     return new Promise((resolve) => {
       const key = queueKeyOf(row);
-      const lane = this.#queues.get(key) ?? { tasks: [], isBusy: false, stopTimer: null };
-      const waits = lane.tasks.find((task, index) => task.row.guid === row.guid && !(lane.isBusy && index === 0));
-      if (this.#stopped || (waits === undefined && this.#waiting >= ROWS_MAX)) return resolve(false);
-      if (waits !== undefined) {
-        // What catching up read may wait for its turn, and be older than what was asked for since.
-        if (lastChangeOf(row) >= lastChangeOf(waits.row)) waits.row = row;
-        waits.waiting.push(resolve);
+      const queue = this.#queues.get(key) ?? { tasks: [], isBusy: false, stopTimer: null };
+      const queued = queue.tasks.find((task, index) => task.row.guid === row.guid && !(queue.isBusy && index === 0));
+      if (this.#stopped || (queued === undefined && this.#waiting >= ROWS_MAX)) return resolve(false);
+      if (queued !== undefined) {
+        // A row read by backfill may have waited, and be older than the queued version.
+        if (lastChangeOf(row) >= lastChangeOf(queued.row)) queued.row = row;
+        queued.waiting.push(resolve);
       } else {
-        lane.tasks.push({ row, why: null, tries: new Map(), failures: 0, failedAt: null, waiting: [resolve] });
+        queue.tasks.push({ row, reason: null, tries: new Map(), failures: 0, failedAt: null, waiting: [resolve] });
         this.#waiting += 1;
       }
-      this.#queues.set(key, lane);
-      if (lane.stopTimer !== null) answer(lane);
-      else if (!lane.isBusy) this.#start(key, lane);
+      this.#queues.set(key, queue);
+      if (queue.stopTimer !== null) resolveWaiting(queue);
+      else if (!queue.isBusy) this.#start(key, queue);
     });
   }
 
-  /** A message of ours is somebody's: a row of it that waits for that is told now. */
+  /** The service now knows this message of ours: its queued row is handled at once. */
   markKnown(guid: string): void {
-    const lane = this.#queues.get(guid);
-    const [task] = lane?.tasks ?? [];
-    if (lane === undefined || task === undefined) return;
+    const queue = this.#queues.get(guid);
+    const [task] = queue?.tasks ?? [];
+    if (queue === undefined || task === undefined) return;
     task.tries.clear();
     task.failures = 0;
-    if (lane.stopTimer === null) return;
-    lane.stopTimer();
-    this.#start(guid, lane);
+    if (queue.stopTimer === null) return;
+    queue.stopTimer();
+    this.#start(guid, queue);
   }
 
-  /** Tells no more; resolves when what is being told is told. */
+  /** Stops handling rows, and resolves when the current ones are done. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const lane of this.#queues.values()) {
-      lane.stopTimer?.();
-      answer(lane);
+    for (const queue of this.#queues.values()) {
+      queue.stopTimer?.();
+      resolveWaiting(queue);
     }
     await Promise.all(this.#running);
   }
 
-  #start(key: string, lane: KeyQueue): void {
-    const run = this.#run(key, lane);
+  #start(key: string, queue: KeyQueue): void {
+    const run = this.#run(key, queue);
     this.#running.add(run);
     void run.then(() => this.#running.delete(run));
   }
 
-  async #run(key: string, lane: KeyQueue): Promise<void> {
-    lane.isBusy = true;
-    lane.stopTimer = null;
-    for (let task = lane.tasks[0]; task !== undefined && !this.#stopped; task = lane.tasks[0]) {
+  async #run(key: string, queue: KeyQueue): Promise<void> {
+    queue.isBusy = true;
+    queue.stopTimer = null;
+    for (let task = queue.tasks[0]; task !== undefined && !this.#stopped; task = queue.tasks[0]) {
       try {
         await this.#handleWithPermit(task);
       } catch (error) {
-        if (!this.#isGivenUp(task, error)) return this.#pause(key, lane, task);
+        if (!this.#isGivenUp(task, error)) return this.#pause(key, queue, task);
       }
-      lane.tasks.shift();
+      queue.tasks.shift();
       this.#waiting -= 1;
       for (const resolve of task.waiting) resolve(true);
     }
-    lane.isBusy = false;
-    if (lane.tasks.length === 0) this.#queues.delete(key);
-    else answer(lane);
+    queue.isBusy = false;
+    if (queue.tasks.length === 0) this.#queues.delete(key);
+    else resolveWaiting(queue);
   }
 
   async #handleWithPermit(task: RowTask): Promise<void> {
-    if (this.#permitsInUse >= AT_ONCE_MAX) await new Promise<void>((resolve) => this.#waitingForPermit.push(resolve));
+    if (this.#permitsInUse >= ROWS_AT_ONCE) await new Promise<void>((resolve) => this.#waitingForPermit.push(resolve));
     else this.#permitsInUse += 1;
     try {
-      if (this.#stopped) throw new RetryLater("unasked", "it ends");
-      await this.#handle(task.row, (why) => (task.tries.get(why) ?? 0) >= (TRIES_MAX[why] ?? Number.POSITIVE_INFINITY));
+      if (this.#stopped) throw new RetryLater("unreachable", "the queue is stopped");
+      await this.#handle(
+        task.row,
+        (reason) => (task.tries.get(reason) ?? 0) >= (TRIES_MAX[reason] ?? Number.POSITIVE_INFINITY),
+      );
     } finally {
-      // The place goes to who waits longest.
+      // The permit goes to the row that has waited longest.
       const next = this.#waitingForPermit.shift();
       if (next === undefined) this.#permitsInUse -= 1;
       else next();
@@ -168,39 +171,39 @@ export class RowQueue {
   }
 
   #isGivenUp(task: RowTask, error: unknown): boolean {
-    const why = error instanceof RetryLater ? error.why : "fault";
-    const tries = (task.tries.get(why) ?? 0) + 1;
-    task.why = why;
-    task.tries.set(why, tries);
+    const reason = error instanceof RetryLater ? error.reason : "fault";
+    const tries = (task.tries.get(reason) ?? 0) + 1;
+    task.reason = reason;
+    task.tries.set(reason, tries);
     task.failures += 1;
     task.failedAt ??= this.#clock.real();
-    if (why === "fault" && tries === 1) this.#fault(error);
+    if (reason === "fault" && tries === 1) this.#fault(error);
     if (this.#clock.real() - task.failedAt < GIVEN_UP_AFTER_MS) return false;
-    this.#fault(new PeerFault("a row of the Mac was given up: it could not be told for a day", { cause: error }));
+    this.#fault(new PeerFault("a row of the Mac was given up after failing for a day", { cause: error }));
     return true;
   }
 
-  #pause(key: string, lane: KeyQueue, task: RowTask): void {
-    lane.isBusy = false;
-    answer(lane);
+  #pause(key: string, queue: KeyQueue, task: RowTask): void {
+    queue.isBusy = false;
+    resolveWaiting(queue);
     if (this.#stopped) return;
     const afterMs = doublingMs(task.failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
-    lane.stopTimer = this.#clock.after(afterMs, () => this.#start(key, lane));
+    queue.stopTimer = this.#clock.after(afterMs, () => this.#start(key, queue));
   }
 }
 
-/** What has to keep its order: a contact's rows, whichever form they come in; of our own, those of one message. */
+/** Key of a row's queue: the contact, or the message if it is ours or names no contact. */
 function queueKeyOf(row: MacMessage): string {
   return row.isFromMe || row.handle === null ? row.guid : row.handle.address;
 }
 
-/** When something last happened to a row, by the Mac's clock. */
+/** Date of the latest change to a row, by the Mac's clock. */
 function lastChangeOf({ dateCreated, dateDelivered, dateRead, dateEdited, dateRetracted }: MacMessage): number {
   return Math.max(...[dateCreated, dateDelivered, dateRead, dateEdited, dateRetracted].map((at) => at ?? 0));
 }
 
-/** Answers those who wait for a lane that does: nothing is owed by one whose message may be nobody's. */
-function answer(lane: KeyQueue): void {
-  const isOwed = lane.tasks[0]?.why !== "nobodys";
-  for (const task of lane.tasks) for (const resolve of task.waiting.splice(0)) resolve(!isOwed);
+/** Resolves the callers that wait for a queue. A row whose message may never become known does not count as unfinished. */
+function resolveWaiting(queue: KeyQueue): void {
+  const isUnfinished = queue.tasks[0]?.reason !== "unknownMessage";
+  for (const task of queue.tasks) for (const resolve of task.waiting.splice(0)) resolve(!isUnfinished);
 }

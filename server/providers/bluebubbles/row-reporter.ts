@@ -1,4 +1,4 @@
-/** One upsert by guid: whatever tells of a row of the Mac's messages, and however often, ends in it. */
+/** Reports rows of the Mac's message table as signals, once per change, however often and from wherever a row arrives. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
@@ -33,58 +33,58 @@ import { tapbackOf } from "./reactions.ts";
 import { isGroupChat, type MacChat, type MacMessage, parseMessage } from "./records.ts";
 import { RetryLater, RowQueue, retryLater, type ShouldGiveUp } from "./row-queue.ts";
 
-/** Messages of which it is remembered what was told; the one that was told of longest ago is told of once more. */
+/** Messages remembered as reported. Beyond that the oldest is reported once more. */
 const TOLD_MAX = 20_000;
 
-/** All that the Mac has of one message. */
+/** Relations of a message fetched by itself. */
 const WHOLE = "chats,attachments,payload-data,message-summary-info";
 
 export interface RowReporterOptions {
   mac: Mac;
-  /** Of what is asked of the Mac. */
+  /** Limits of requests to the Mac. */
   limits: Limits;
   chatCache: ChatCache;
   payments: PaymentJournal;
   report: (signal: Signal) => Promise<Applied>;
-  /** A contact's rows from before are old news; and those from before the instance was, altogether. */
+  /** Dates before which contacts' rows are not reported: new ones before the first, changes of any before the second. */
   freshFrom: () => number;
   bornAt: () => number;
-  /** The channel on which a message of ours went out, where that is followed. */
+  /** Channel that a message of ours was sent on; null if it is not polled. */
   channelOf: (guid: string) => Channel | null;
-  /** A message of ours is known to be so far. */
+  /** A receipt of a message of ours was reported. */
   receiptReported: (receipt: ReceiptSignal) => void;
 }
 
-/** A contact's row with all that is needed to tell of it. */
+/** A contact's row with everything needed to report it. */
 interface ContactRow {
   row: MacMessage;
   place: Destination;
-  /** Who wrote or did it; null where the row does not say. */
+  /** Sender or actor; null if the row names none. */
   from: string | null;
-  isEnough: ShouldGiveUp;
+  shouldGiveUp: ShouldGiveUp;
 }
 
 export class RowReporter {
   readonly #options: RowReporterOptions;
   readonly #queue: RowQueue;
   /**
-   * How far each message was told of: one of ours to the rank of its receipt, a contact's to its last change by the Mac's
-   * clock, 0 for none. In memory, so that the same is not told a thousand times; a repeat does no harm.
+   * State reported of each message: the rank of the receipt for ours, the date of the latest change for a contact's (0 for
+   * none). It is only in memory and saves repeated reports, which would change nothing.
    */
   readonly #reported = new Map<string, number>();
 
   constructor(options: RowReporterOptions) {
     const { clock, fault } = options.mac.context;
     this.#options = options;
-    this.#queue = new RowQueue(clock, (row, isEnough) => this.#reportRow(row, isEnough), fault);
+    this.#queue = new RowQueue(clock, (row, shouldGiveUp) => this.#reportRow(row, shouldGiveUp), fault);
   }
 
-  /** Takes a row as the Mac answered it; resolves as `Lanes.push`. Never throws. */
+  /** Ingests a row; resolves as `RowQueue.push`. Never throws. */
   ingest(row: MacMessage): Promise<boolean> {
     return this.#queue.push(row);
   }
 
-  /** A message was sent from here: what its rows told before that was told to nobody. */
+  /** The service sent this message: its receipts so far were reported to nobody. */
   messageSent(guid: string): void {
     this.#reported.delete(guid);
     this.#queue.markKnown(guid);
@@ -94,21 +94,21 @@ export class RowReporter {
     return this.#queue.stop();
   }
 
-  async #reportRow(row: MacMessage, isEnough: ShouldGiveUp): Promise<void> {
+  async #reportRow(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<void> {
     const kind = kindOf(row);
     if (kind === "other") return;
-    if (kind === "own") return this.#reportReceipt(row, isEnough);
+    if (kind === "own") return this.#reportReceipt(row, shouldGiveUp);
     if (this.#newsOf(row, kind).length === 0) return;
-    const whole = isTooLittle(row) ? await this.#wholeOf(row, isEnough) : row;
-    // It was deleted meanwhile.
+    const whole = isTooLittle(row) ? await this.#wholeOf(row, shouldGiveUp) : row;
+    // The message was deleted meanwhile.
     if (whole === null) return;
-    const place = await this.#destinationOf(whole, isEnough);
-    if (place !== null) await this.#reportNews(whole, kind, place, isEnough);
-    // Also where there was nobody to tell: it is not looked at again.
+    const place = await this.#destinationOf(whole, shouldGiveUp);
+    if (place !== null) await this.#reportNews(whole, kind, place, shouldGiveUp);
+    // A row at none of our addresses also counts as reported, so that it is not examined again.
     this.#markReported(row.guid, changedAtOf(whole));
   }
 
-  async #reportReceipt(row: MacMessage, isEnough: ShouldGiveUp): Promise<void> {
+  async #reportReceipt(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<void> {
     const { mac, channelOf, report, receiptReported } = this.#options;
     const channel = channelOf(row.guid) ?? channelOfRow(row) ?? "imessage";
     for (const chat of row.chats) mac.chatGuids.learn(chat, channel);
@@ -116,17 +116,17 @@ export class RowReporter {
     const rank = RECEIPT_RANK[receipt.receipt];
     if (rank <= (this.#reported.get(row.guid) ?? 0)) return;
     const applied = await report(receipt);
-    // The answer to its send may be late; where it does not come, somebody typed it on the Mac.
-    if (applied === "unknown" && !isEnough("nobodys"))
-      throw new RetryLater("nobodys", "a message of ours is not known yet");
+    // The response to the send may still come. If it does not, somebody typed the message on the Mac.
+    if (applied === "unknown" && !shouldGiveUp("unknownMessage"))
+      throw new RetryLater("unknownMessage", "the service does not know this message of ours yet");
     this.#markReported(row.guid, rank);
     if (applied === "unknown") return;
-    // That it was sent is known of the Mac alone, and a failure may be: neither shows that Apple is there.
+    // `sent` and `failed` may come from the Mac alone, and do not prove that Messages reaches Apple.
     if (rank >= RECEIPT_RANK.delivered) mac.health.activitySeen();
     receiptReported(receipt);
   }
 
-  /** What of a contact's row was not told; what came before this instance was, or long ago, is no news. */
+  /** Signals that are due for a contact's row. Rows that are too old produce none. */
   #newsOf(row: MacMessage, kind: ContactRowKind): RowSignal[] {
     const { freshFrom, bornAt } = this.#options;
     const told = this.#reported.get(row.guid);
@@ -137,14 +137,19 @@ export class RowReporter {
     return news;
   }
 
-  async #reportNews(row: MacMessage, kind: ContactRowKind, place: Destination, isEnough: ShouldGiveUp): Promise<void> {
+  async #reportNews(
+    row: MacMessage,
+    kind: ContactRowKind,
+    place: Destination,
+    shouldGiveUp: ShouldGiveUp,
+  ): Promise<void> {
     const from = row.handle?.address ?? (place.group === null ? row.chats[0]?.chatIdentifier : null) ?? null;
-    for (const telling of this.#newsOf(row, kind)) {
-      const signal = await this.#signals[telling]({ row, place, from, isEnough });
+    for (const signalKind of this.#newsOf(row, kind)) {
+      const signal = await this.#signals[signalKind]({ row, place, from, shouldGiveUp });
       if (signal === null) continue;
       await this.#options.report(signal);
       this.#options.mac.health.activitySeen();
-      // Should its change not be kept, the message itself is not told again.
+      // If the change cannot be stored, the message itself is not reported again.
       this.#markReported(row.guid, 0);
     }
   }
@@ -157,15 +162,14 @@ export class RowReporter {
     group: (found) => this.#groupChange(found),
   };
 
-  async #inbound({ row, place, from, isEnough }: ContactRow): Promise<Signal | null> {
+  async #inbound({ row, place, from, shouldGiveUp }: ContactRow): Promise<Signal | null> {
     if (isRetracted(row)) return null;
     if (from === null) return this.#noSender();
-    if (isEmpty(row) && !isEnough("empty"))
-      throw new RetryLater("empty", "a message of a contact has nothing in it yet");
+    if (isEmpty(row) && !shouldGiveUp("empty")) throw new RetryLater("empty", "a contact's message is still empty");
     return inboundOf(row, from, place, isPaymentRow(row) ? await this.#paymentOf(row) : null);
   }
 
-  /** A payment that another message told of already has no amount. */
+  /** Reads a payment. Without an amount if another message reported it before. */
   async #paymentOf(row: MacMessage): Promise<AppleCash> {
     const cash = readAppleCash(row.payloadData, row.text);
     const counts = cash.kind !== "payment" || (await this.#options.payments.claim(cash.transactionId, row.guid));
@@ -190,28 +194,28 @@ export class RowReporter {
   }
 
   #noSender(): null {
-    this.#options.mac.context.fault(new PeerFault("a row of the Mac does not say whose it is"));
+    this.#options.mac.context.fault(new PeerFault("a row of the Mac names no sender"));
     return null;
   }
 
-  /** All of a message; where the Mac keeps breaking at it, what there is, unless that does not say where it belongs. */
-  async #wholeOf(row: MacMessage, isEnough: ShouldGiveUp): Promise<MacMessage | null> {
+  /** The whole message; or the row as it is, if BlueBubbles keeps failing at the message and the row names a chat. */
+  async #wholeOf(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<MacMessage | null> {
     try {
       return await this.#readWhole(row.guid);
     } catch (error) {
-      if (!isBroken(error) || !isEnough("broken")) throw error;
+      if (!isBroken(error) || !shouldGiveUp("broken")) throw error;
       this.#options.mac.context.fault(error);
       return row.chats.length === 0 ? null : row;
     }
   }
 
-  /** All of a message; null where the Mac has none with that guid. Throws `RetryLater`. */
+  /** Fetches the whole message; null if the Mac has none with that guid. Throws `RetryLater`. */
   async #readWhole(guid: string): Promise<MacMessage | null> {
     const { mac, limits } = this.#options;
-    const answer = await mac.client.get(`/message/${pathSegment(guid)}`, { with: WHOLE }, limits);
-    if (answer.kind === "ok") return parseMessage(answer.data);
-    if (isNotFound(answer)) return null;
-    throw retryLater(answer);
+    const response = await mac.client.get(`/message/${pathSegment(guid)}`, { with: WHOLE }, limits);
+    if (response.kind === "ok") return parseMessage(response.data);
+    if (isNotFound(response)) return null;
+    throw retryLater(response);
   }
 
   async #textOf(guid: string): Promise<string | null> {
@@ -223,27 +227,27 @@ export class RowReporter {
     }
   }
 
-  /** Where a row came to; null where it is at none of our addresses. Throws `RetryLater`. */
-  async #destinationOf(row: MacMessage, isEnough: ShouldGiveUp): Promise<Destination | null> {
+  /** Finds the address, channel and group of a row; null if it is at none of our addresses. Throws `RetryLater`. */
+  async #destinationOf(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<Destination | null> {
     const { context, chatGuids } = this.#options.mac;
     const chat = row.chats[0];
     const to = await ownAddress(context, chat?.lastAddressedHandle ?? null);
     if (to === null) {
-      context.fault(new PeerFault("something came to an address of the Mac that is no number of this instance"));
+      context.fault(new PeerFault("a message arrived at an address that is not a number of this instance"));
       return null;
     }
     const channel = channelOfRow(row) ?? "imessage";
     for (const one of row.chats) chatGuids.learn(one, channel);
-    const group = chat !== undefined && isGroupChat(chat) ? await this.#groupOf(chat, isEnough) : null;
+    const group = chat !== undefined && isGroupChat(chat) ? await this.#groupOf(chat, shouldGiveUp) : null;
     return { to, channel, group };
   }
 
-  /** A group with its people; where the Mac keeps breaking at it, without. */
-  async #groupOf(chat: MacChat, isEnough: ShouldGiveUp): Promise<GroupSnapshot> {
+  /** The group with its participants; without them if BlueBubbles keeps failing at the group. */
+  async #groupOf(chat: MacChat, shouldGiveUp: ShouldGiveUp): Promise<GroupSnapshot> {
     try {
       return await this.#options.chatCache.group(chat);
     } catch (error) {
-      if (!isBroken(error) || !isEnough("broken")) throw error;
+      if (!isBroken(error) || !shouldGiveUp("broken")) throw error;
       return { reference: chat.guid, name: chat.displayName === "" ? null : chat.displayName, participants: [] };
     }
   }
@@ -253,17 +257,17 @@ export class RowReporter {
   }
 }
 
-/** Whether a row as queries answer it leaves out what is needed to tell of it: who is in it, a payment, all of a text. */
+/** Whether a queried row lacks what a report needs: its chat, its payment, or its text. */
 function isTooLittle(row: MacMessage): boolean {
   if (row.chats.length === 0 || (isPaymentRow(row) && row.payloadData === null)) return true;
   return kindOf(row) === "message" && isEmpty(row);
 }
 
-/** One without a date is new. */
+/** A row without a date counts as new. */
 function isOlderThan({ dateCreated }: MacMessage, at: number): boolean {
   return dateCreated !== null && dateCreated < at;
 }
 
 function isBroken(error: unknown): boolean {
-  return error instanceof RetryLater && error.why === "broken";
+  return error instanceof RetryLater && error.reason === "broken";
 }

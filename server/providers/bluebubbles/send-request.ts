@@ -1,4 +1,4 @@
-/** Prepares the one request that carries a message into a chat that there is: its form, and its files on the Mac. */
+/** Builds the one request that sends a message into an existing chat, and uploads the message's files for it. */
 
 import { recordOf, textOf } from "../../core/loose-json.ts";
 import type { Outbound, Outcome } from "../provider.ts";
@@ -17,17 +17,17 @@ import { describeFailure, type Failure, type MacResponse, SEND_LIMIT_MS } from "
 import type { Mac } from "./mac.ts";
 import { classifyFailure, deferred, outcomeOfFailure } from "./outcomes.ts";
 
-/** All files of a message together: nothing of it is sent before they are there. */
+/** Time limit for uploading all files of a message. Nothing is sent before. */
 const UPLOADS_LIMIT_MS = 240_000;
 
-/** What one request carries, and to which chat; null begins one. */
+/** A request, with what the journal records of it. `chatGuid` is null if the request begins a chat. */
 export interface SendRequest extends Pick<MacAttempt, "step" | "files" | "chatGuid"> {
   post: () => Promise<MacResponse>;
 }
 
 /**
- * The request of a message, with text and files in one so that it has one guid; or of its files alone, where its text
- * went before. A voice message and a plain text have requests of their own.
+ * Builds the request of a message. Text and files share one request, so that the message has one guid; if the text was sent
+ * before, the request has the files only. Voice messages and plain texts have routes of their own.
  */
 export async function buildSendRequest(
   mac: Mac,
@@ -58,7 +58,7 @@ export async function buildSendRequest(
   return { step, files, chatGuid, post };
 }
 
-/** Brings the files to the Mac: nothing is sent by that, so that it may be done again. */
+/** Uploads the files. Uploading sends nothing, so it may be repeated. */
 async function upload(
   mac: Mac,
   { attachments }: Outbound,
@@ -71,18 +71,18 @@ async function upload(
     const { mimeType, bytes } = file;
     const limitMs = Math.max(1, endsAt - context.clock.real());
     const form = { fields: {}, filename: name, mimeType, bytes };
-    const answer = await client.upload("/attachment/upload", form, { limitMs });
-    if (answer.kind !== "ok") return notUploaded(mac, answer);
-    const path = textOf(recordOf(answer.data)?.path);
-    if (path === null) return deferred("the Mac did not say where it put a file");
+    const response = await client.upload("/attachment/upload", form, { limitMs });
+    if (response.kind !== "ok") return notUploaded(mac, response);
+    const path = textOf(recordOf(response.data)?.path);
+    if (path === null) return deferred("the Mac did not return the path of an uploaded file");
     files.push({ path, name });
   }
   return { files };
 }
 
 function notUploaded({ health }: Mac, failure: Failure): Outcome {
-  const meaning = classifyFailure(failure);
-  if (meaning === "notAttempted") health.reportDown(failure);
-  if (meaning === "notAttempted" || meaning === "refused") return outcomeOfFailure(failure, meaning);
-  return deferred(`a file could not be brought to the Mac: ${describeFailure(failure)}`);
+  const failureClass = classifyFailure(failure);
+  if (failureClass === "notAttempted") health.reportDown(failure);
+  if (failureClass === "notAttempted" || failureClass === "refused") return outcomeOfFailure(failure, failureClass);
+  return deferred(`a file could not be uploaded to the Mac: ${describeFailure(failure)}`);
 }

@@ -9,6 +9,7 @@ import { isAvailable } from "./availability.ts";
 import { newChatBody } from "./body.ts";
 import { describeFailure, isBlueBubblesError, pathSegment } from "./client.ts";
 import type { Mac } from "./mac.ts";
+import type { NewChatLimit } from "./new-chat-limit.ts";
 import {
   classifyFailure,
   deferred,
@@ -18,11 +19,11 @@ import {
   outcomeOfRow,
   unknown,
 } from "./outcomes.ts";
-import { type NewChatLimit, RateLimited } from "./rate-limiter.ts";
+import { RateLimited } from "./rate-limiter.ts";
 import { MacReconciler, type SendListener } from "./reconcile.ts";
 import { parseChat, parseMessage } from "./records.ts";
 import { buildSendRequest, type SendRequest } from "./send-request.ts";
-import { NO_FORWARDING } from "./status.ts";
+import { SMS_NOT_FORWARDED } from "./status.ts";
 
 /** Limit of sends without a response: a Mac that hangs gets no more. */
 const OPEN_MAX = 24;
@@ -52,12 +53,12 @@ export class MacSender {
   readonly #open = new Map<string, Promise<Outcome>>();
   readonly #ended = new Map<string, Outcome>();
 
-  constructor(mac: Mac, newChats: NewChatLimit, hearers: SendListener) {
+  constructor(mac: Mac, newChatLimit: NewChatLimit, listener: SendListener) {
     this.#mac = mac;
-    this.#newChatLimit = newChats;
-    this.#listener = hearers;
+    this.#newChatLimit = newChatLimit;
+    this.#listener = listener;
     this.#journal = new AttemptJournal(mac.context.memory, mac.context.clock);
-    this.#reconciler = new MacReconciler(mac, this.#journal, hearers);
+    this.#reconciler = new MacReconciler(mac, this.#journal, listener);
   }
 
   /** Reads the journals that the previous process left. */
@@ -137,7 +138,7 @@ export class MacSender {
     const notReady = await this.#mac.health.ready();
     if (notReady !== null) return down(notReady);
     if (message.channel === "sms" && (await this.#mac.health.forwardsSms()) === false) {
-      return { outcome: "rejected", code: "SMS_NOT_FORWARDED", reason: NO_FORWARDING };
+      return { outcome: "rejected", code: "SMS_NOT_FORWARDED", reason: SMS_NOT_FORWARDED };
     }
     const place = await this.#findChat(message);
     if ("outcome" in place) return place;
@@ -237,27 +238,27 @@ export class MacSender {
     const { rateLimiter, context } = this.#mac;
     await rateLimiter.acquire(abort);
     const attempt = await this.#journal.begin(message, request);
-    const answer = await request.post();
+    const response = await request.post();
     // If the disk fails now, memory still holds the outcome. After a restart the Mac is asked.
     const stored = (work: Promise<void>) => work.catch((error: unknown) => context.fault(error));
-    if (answer.kind === "ok") return this.#readRow(message, attempt, answer.data, stored);
-    const meaning = classifyFailure(answer);
-    switch (meaning) {
+    if (response.kind === "ok") return this.#readRow(message, attempt, response.data, stored);
+    const failureClass = classifyFailure(response);
+    switch (failureClass) {
       case "noChat":
         if (request.chatGuid !== null) this.#mac.chatGuids.forget(request.chatGuid);
         await stored(this.#journal.recordNotSent(attempt));
         return "noChat";
       case "failedRow":
-        return { outcome: await this.#reconciler.failedRow(message, attempt, answer), chatGuid: null };
+        return { outcome: await this.#reconciler.failedRow(message, attempt, response), chatGuid: null };
       case "notAttempted":
-        this.#mac.health.reportDown(answer);
+        this.#mac.health.reportDown(response);
         await stored(this.#journal.recordNotSent(attempt));
-        return { outcome: outcomeOfFailure(answer, meaning), chatGuid: null };
+        return { outcome: outcomeOfFailure(response, failureClass), chatGuid: null };
       case "refused":
         await stored(this.#journal.recordNotSent(attempt));
-        return { outcome: outcomeOfFailure(answer, meaning), chatGuid: null };
+        return { outcome: outcomeOfFailure(response, failureClass), chatGuid: null };
       case "unknown":
-        return { outcome: outcomeOfFailure(answer, meaning), chatGuid: null };
+        return { outcome: outcomeOfFailure(response, failureClass), chatGuid: null };
     }
   }
 
@@ -299,8 +300,8 @@ export class MacSender {
    * rejection if Messages failed to send the text; null otherwise.
    */
   async #checkSentText(message: Outbound, guid: string): Promise<Outcome | null> {
-    const answer = await this.#mac.client.get(`/message/${pathSegment(guid)}`, { with: "chats" });
-    const row = answer.kind === "ok" ? parseMessage(answer.data) : null;
+    const response = await this.#mac.client.get(`/message/${pathSegment(guid)}`, { with: "chats" });
+    const row = response.kind === "ok" ? parseMessage(response.data) : null;
     if (row === null || row.error === 0) return null;
     const outcome = outcomeOfRow(row, message.channel);
     const { channel } = message;

@@ -1,30 +1,30 @@
-/** The Mac's socket: a connection of ours over which it tells what happens, made again whenever it ends. */
+/** Socket.IO connection to the Mac, over which BlueBubbles sends events. Reconnects whenever it ends. */
 
 import { io, type Socket } from "socket.io-client";
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
 
-/** A connection that ended is made again after this, doubling to the most. */
+/** Delay before a reconnect; it doubles up to the maximum. */
 const AGAIN_AFTER_MS = 1_000;
 const AGAIN_AFTER_MS_MAX = 30_000;
 const CONNECT_WITHIN_MS = 10_000;
-/** One that holds for so long was a good one: the next begins with the shortest wait. */
+/** A connection that lasted this long was healthy: the next delay begins small again. */
 const GOOD_AFTER_MS = 30_000;
 
-/** The Mac ends a connection with a wrong password by itself, as soon as it is made. */
+/** BlueBubbles disconnects a client with a wrong password right after it connected. */
 const REFUSED = "io server disconnect";
 
 export interface MacSocketOptions {
-  /** As in the instance's settings. */
+  /** URL of the Mac, as in the instance's settings. */
   url: string;
   password: string;
   clock: Clock;
   onEvent: (type: string, data: unknown) => void;
-  /** It is connected: what was told before that was told to nobody. */
+  /** The socket is connected. Events from before were not delivered. */
   onConnected: () => void;
 }
 
-/** One connection after the other, from `start` to `stop`. */
+/** Connection between `start` and `stop`. */
 export class MacSocket {
   readonly #options: MacSocketOptions;
   #socket: Socket | null = null;
@@ -38,7 +38,7 @@ export class MacSocket {
     this.#options = options;
   }
 
-  /** Why nothing is heard over the socket, in words for an operator; null while it is connected, or connects. */
+  /** Why no events arrive, for an operator; null while connected or connecting for the first time. */
   get problem(): string | null {
     return this.#problem;
   }
@@ -56,13 +56,13 @@ export class MacSocket {
   #connect(): void {
     const { url, password, clock, onEvent, onConnected } = this.#options;
     const { origin, pathname } = new URL(url);
-    // A path in the address would be taken for a namespace of the socket's.
+    // Socket.IO would take a path in the URL for a namespace.
     const socket = io(origin, {
       path: `${pathname.replace(/\/+$/, "").replace(/\/api\/v1$/, "")}/socket.io`,
-      // BlueBubbles decodes the password of a socket once more than that of HTTP, and breaks at a lone percent sign.
+      // BlueBubbles decodes a socket's password once more than an HTTP password, and fails at a lone percent sign.
       query: { password: encodeURI(password.toWellFormed()) },
       forceNew: true,
-      // The clock says when: it is the service's, and a test's.
+      // The service's clock schedules reconnects, so that tests can simulate it.
       reconnection: false,
       timeout: CONNECT_WITHIN_MS,
       transports: ["websocket", "polling"],
@@ -77,8 +77,8 @@ export class MacSocket {
     socket.on("connect_error", () => this.#ended(socket, "the Mac's socket cannot be reached"));
     socket.on("disconnect", (reason) => {
       const wasRefused = reason === REFUSED && this.#isYoung();
-      const password = "the Mac ended the socket at once: its password may be another";
-      this.#ended(socket, wasRefused ? password : "the Mac's socket was cut");
+      const password = "the Mac closed the socket at once: the password may be wrong";
+      this.#ended(socket, wasRefused ? password : "the connection to the Mac's socket broke");
     });
     socket.onAny((type: string, data: unknown) => onEvent(type, data));
   }

@@ -1,16 +1,16 @@
-/** Who types on a contact's phone, as the Mac tells it. Pure. */
+/** Reads typing events of contacts. Pure. */
 
 import { recordOf, textOf } from "../../core/loose-json.ts";
 import { isGroupChat } from "./records.ts";
 
-/** A contact begins or ends typing, in the thread with this guid. */
+/** A contact began or stopped typing in a thread. */
 export interface Typing {
   chatGuid: string;
   from: string;
   typing: boolean;
 }
 
-/** What a `typing-indicator` tells; null for a group's, which does not say who, and for anything else. */
+/** Parses a `typing-indicator`. Returns null for a group, whose events do not name the person, and for anything else. */
 export function typingOf(data: unknown): Typing | null {
   const record = recordOf(data);
   const chatGuid = textOf(record?.guid);

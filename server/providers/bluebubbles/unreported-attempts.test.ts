@@ -58,7 +58,7 @@ test("one hand-over about which the Mac breaks keeps no other from being asked a
   const query = client.query.bind(client);
   client.query = async (path, body) =>
     JSON.stringify(body).includes(TO)
-      ? { kind: "answered", status: 500, type: "Server Error", message: "An unhandled error has occurred!" }
+      ? { kind: "errorResponse", status: 500, type: "Server Error", message: "An unhandled error has occurred!" }
       : query(path, body);
   for (let minute = 0; minute < 12; minute += 1) {
     await stage.clock.advance(60_000);
