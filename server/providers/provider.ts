@@ -1,4 +1,6 @@
-/** What a provider is: something that takes messages for a channel and tells what became of them. */
+/**
+ * The interface of a provider, which sends messages on a channel and reports receipts and everything that contacts do.
+ */
 
 import type {
   CallStatus,
@@ -13,96 +15,88 @@ import type {
 import type { Clock } from "../clock.ts";
 import type { HookRequest, HookResponse } from "../core/hook.ts";
 import type { ChatId, CustomerId, InstanceId, MessageId, PaymentId } from "../core/id.ts";
+import type { SentPart } from "../core/message.ts";
 import type { Phones } from "./phones.ts";
 
-export type { HookRequest, HookResponse };
+export type { HookRequest, HookResponse, SentPart };
 
-/** Facts about a provider, not wishes. */
+/** Facts about a provider that the engine plans with. */
 export interface Capabilities {
   channels: readonly Channel[];
   /**
-   * Hand-overs at once. Beside them some of messages with files may be under way, and in place of one that takes longer
-   * than 40 s another one may begin.
+   * Sends at once. Some messages with files run beside them, and a send that takes longer than 40 s lets another begin.
    */
   concurrency: number;
   /**
-   * What a hand-over may take at the most, in real milliseconds: then it is called off, and its outcome unknown. No less
-   * than whatever its peer may yet do with it needs, so that what could go well is not cut off.
+   * The longest that `send` may take, in real milliseconds. Then the engine aborts it, and its outcome is unknown. Must
+   * cover everything that the peer may still do with the message, so that the engine does not abort a send that would
+   * succeed.
    */
   sendTimeoutMs: number;
-  /** How long to wait before `settle` is asked about an unknown outcome, in milliseconds. */
+  /** How long the engine waits before it calls `reconcile` for an unknown outcome, in milliseconds. */
   reconcileAfterMs: number;
-  /** Whether it sees the payload of a payment, so that a sentence about one need not count. */
+  /** Whether the provider sees payment payloads. If so, the engine ignores texts that only look like a payment. */
   seesPayments: boolean;
-  /** Whether two groups of the same people are one group at the phone, so that a second one must not be made. */
+  /** Whether the phone merges two groups of the same people, so that the engine must not create a second one. */
   mergesGroups?: boolean;
-  /** Whether a reaction may be any emoji; where it is absent, `react` is given one of the six, or its removal. */
+  /** Whether a reaction may be any emoji. Without it, `react` gets one of the six, or its removal. */
   emojiReactions?: boolean;
 }
 
-/** A conversation as a provider is told of it. */
+/** A chat, as the engine describes it to a provider. */
 export interface Conversation {
   chatId: ChatId;
   customerId: CustomerId;
-  /** The customer's own address. */
   from: string;
   channel: Channel;
-  /** The other end of a one-to-one thread; null for a group. */
+  /** The contact of a one-to-one thread; null for a group. */
   contact: string | null;
-  /** The provider's own name of a group; null while it has none, and for a one-to-one thread. */
+  /** The provider's reference of a group. Null while there is none, and for a one-to-one thread. */
   reference: string | null;
   participants: readonly string[];
 }
 
-/** A file as a provider sends it: its bytes were fetched before, and are of this type by their content. */
+/** A file to send. The engine has fetched the bytes, and found the type from their content. */
 export interface OutboundAttachment {
   mimeType: string;
   filename: string;
   bytes: Uint8Array;
   isAudioMessage: boolean;
-  /** Where a peer that fetches by itself gets it: as its sender named it, or our link; absent where there is neither. */
+  /** An address from which the peer can fetch the file: the customer's URL or our link. Absent if there is neither. */
   url?: string;
 }
 
-/** A message as a provider is given it. */
+/** A message for a provider to send. */
 export interface Outbound {
   messageId: MessageId;
   customerId: CustomerId;
   from: string;
   /** The recipient's address; for a group, the id of its chat. */
   to: string;
-  /** The group that it goes to; null for one recipient. */
+  /** Null for a message to one recipient. */
   group: Conversation | null;
   channel: Channel;
   text: string;
-  /** Media of `content.mediaUrls`, then attachments. */
+  /** The files of `content.mediaUrls`, then the attachments. */
   attachments: readonly OutboundAttachment[];
   effect: Effect | null;
-  /** The provider's reference of the message that it answers; null where it does not, or the provider does not know it. */
+  /** The provider's reference of the message that this one replies to; null if there is none, or none is known. */
   replyTo: string | null;
   mentions: readonly Mention[];
   /**
-   * The part of it that went out by an earlier hand-over: only the rest is to be sent. A provider that knows of such a
-   * part by itself sends no more than the rest either.
+   * The part that an earlier attempt sent: the provider sends only the rest. A provider that remembers such a part by
+   * itself sends no more than the rest either.
    */
   sentPart: SentPart | null;
-  /** The payment that it asks for. */
+  /** The payment that the message requests. */
   payment: { id: PaymentId; amountCents: number } | null;
-  /** 1 for the first hand-over on this channel. */
+  /** 1 for the first send attempt on this channel. */
   attempt: number;
-  /** When this hand-over was recorded, by the service's clock. */
+  /** When this send attempt was recorded, by the service's clock. */
   attemptedAt: number;
 }
 
-/** A part of a message that went out by itself, under a reference of its own. */
-export interface SentPart {
-  /** The provider's name of the part. Receipts with this reference are about the part, and say nothing about the rest. */
-  reference: string;
-  /** What the part is, for the timeline: lower case, with its article, as `the text`. */
-  what: string;
-}
-
-interface Accepted {
+interface AcceptedOutcome {
   outcome: "accepted";
   reference: string;
   segments?: number;
@@ -110,62 +104,63 @@ interface Accepted {
   part?: SentPart;
 }
 
-/** What became of what was not accepted: see `Outcome`. */
+/** An outcome of a message that the provider did not accept: see `Outcome`. */
 export type NotAccepted =
   | { outcome: "rejected"; code: string; reason: string; notReachable?: boolean }
   | { outcome: "deferred"; retryAfterMs: number | null; reason: string; isDown?: boolean }
   | { outcome: "unknown"; reason: string };
 
 /**
- * What became of a hand-over. `accepted`: with segments and encoding of an SMS as it went out, and with the part that
- * went before the rest, if there is one: `reference` is that of the rest. `rejected`: provably not sent, and of no use to
- * send again; `notReachable`: the recipient is not on the channel. `deferred`: provably not sent, later it may be;
- * `isDown`: nothing can be handed over now, and it keeps its place. `unknown`: it may have been sent. `partly`: `part` was
- * sent, and `rest` is what became of everything else; from then on the message stays with this instance and its peer, is
- * sent by no other channel, and only its rest is ever handed over again. Whoever sent the message reads each `reason`, but
- * that of `isDown`: it names no host, no account and no secret.
+ * The outcome of a send attempt. `accepted`: sent; if a part went out first, `reference` is that of the rest.
+ * `rejected`: provably not sent, for good; `notReachable`: the recipient is not on the channel. `deferred`: provably
+ * not sent, and may work later; `isDown`: the instance can send nothing now, and the message keeps its place.
+ * `unknown`: it may have been sent. `partly`: `part` was sent, and `rest` is the outcome of everything else; the
+ * message then stays with this instance and its account, never falls back, and only its rest is sent again. The
+ * customer reads every `reason` but that of `isDown`: it names no host, no account and no secret.
  */
-export type Outcome = Accepted | { outcome: "partly"; part: SentPart; rest: NotAccepted } | NotAccepted;
+export type Outcome = AcceptedOutcome | { outcome: "partly"; part: SentPart; rest: NotAccepted } | NotAccepted;
 
-/** What became of all of a message that was not accepted before: of one that was sent in part, of its rest. */
-export function restOf(outcome: Outcome): Accepted | NotAccepted {
+/** The outcome of the whole message or, if a part was sent, of its rest. */
+export function outcomeOfRest(outcome: Outcome): AcceptedOutcome | NotAccepted {
   return outcome.outcome === "partly" ? outcome.rest : outcome;
 }
 
-/** A provider's word about a message it took, found by the `reference` of its outcome, or by our id where it knows it. */
+/**
+ * A report about an accepted message. The engine finds it by its `reference`, or by our id if the provider knows it.
+ */
 export interface ReceiptSignal {
   kind: "receipt";
   reference: string;
   messageId?: MessageId;
-  /** The channel it was taken on: a receipt of one that was given up is no word about the next. */
+  /** The channel that accepted the message. A receipt says nothing about the next channel. */
   channel: Channel;
   receipt: "sent" | "delivered" | "read" | "failed";
-  /** The provider's own error code, with `failed`. */
+  /** With `failed`: the provider's own error code. */
   code?: string;
   reason?: string;
-  /** With `failed`: the recipient turned out not to be on the channel. */
+  /** With `failed`: the recipient is not on the channel after all. */
   notReachable?: boolean;
-  /** A key of the instance's memory that this signal ends: it is deleted in the unit of what the signal changes. */
+  /** A key of the instance's memory to delete in the transaction that applies the signal. */
   forget?: string;
 }
 
-/** What every signal but a receipt says: at which of our addresses, on which channel, and what to forget with it. */
+/** Fields of every signal except a receipt. */
 interface IncomingSignal {
-  /** The customer's address that it reached. */
+  /** The customer's address that the signal is for. */
   to: string;
   channel: Channel;
   forget?: string;
 }
 
-/** A group as a provider tells of it: one that is not known here becomes a chat. */
+/** The state of a group as the provider sees it. A group that the service does not know becomes a chat. */
 export interface GroupSnapshot {
   reference: string;
   name: string | null;
-  /** Everybody in it but the customer's own address. */
+  /** All members except the customer's own address. */
   participants: readonly string[];
 }
 
-/** A file that came with a message: its bytes, or, where `data` is null, the reference to `fetch` them by. */
+/** A file of an inbound message: its bytes or, if `data` is null, the reference to `fetch` them with. */
 export interface InboundAttachment {
   reference: string;
   mimeType: string | null;
@@ -174,23 +169,23 @@ export interface InboundAttachment {
   data: Uint8Array | null;
 }
 
-/** A contact wrote. `reference` is the provider's own name of the message: told again it changes nothing. */
+/** A contact wrote a message. `reference` is the provider's own: the same one again changes nothing. */
 export interface InboundSignal extends IncomingSignal {
   kind: "inbound";
   reference: string;
   from: string;
-  /** The group it was written to; null for a one-to-one thread. */
+  /** The group that the message was written to; null for a one-to-one thread. */
   group: GroupSnapshot | null;
   text: string | null;
   attachments: readonly InboundAttachment[];
-  /** The provider's reference of the message that it answers. */
+  /** The provider's reference of the message that this one replies to. */
   replyTo: string | null;
-  /** The payment that it carries, where the provider sees such payloads. */
+  /** The payment in the message, if the provider sees such payloads. */
   payment: { amountCents: number; currency: "USD"; isRequest: boolean } | null;
   effect: Effect | null;
 }
 
-/** A contact reacted to the message that the provider calls `target`, or took that back (`remove`). */
+/** A contact reacted to the message with the reference `target`, or removed the reaction (`remove`). */
 export interface ReactionSignal extends IncomingSignal {
   kind: "reaction";
   reference: string;
@@ -198,7 +193,7 @@ export interface ReactionSignal extends IncomingSignal {
   target: string;
   type: Reaction | "remove";
   emoji?: string;
-  /** As a phone shows it: `Loved “Hi”`. */
+  /** The reaction as a phone shows it: `Loved “Hi”`. */
   content: string;
 }
 
@@ -210,34 +205,34 @@ export interface TypingSignal extends IncomingSignal {
   typing: boolean;
 }
 
-/** A FaceTime call changed. `callUuid` is the provider's own name of it. */
+/** A FaceTime call changed. `callUuid` is the provider's own id of the call. */
 export interface CallSignal extends IncomingSignal {
   kind: "call";
   callUuid: string;
-  /** The other end. */
+  /** The contact. */
   caller: string;
   isVideo: boolean;
   isOutgoing: boolean;
   status: CallStatus;
 }
 
-/** A contact changed (`text`) or took back (null) a message of its own. */
+/** A contact edited (`text`) or unsent (null) a message. */
 export interface RevisionSignal extends IncomingSignal {
   kind: "revision";
   reference: string;
   text: string | null;
 }
 
-/** A contact kept an audio message of ours. */
+/** A contact kept one of our audio messages. */
 export interface AudioKeptSignal extends IncomingSignal {
   kind: "audioKept";
   reference: string;
 }
 
-/** Something happened to a group. `actor` is who did it, null where that is not known. */
+/** A group changed. `actor` made the change; null if the provider does not know who did. */
 export interface GroupSignal extends IncomingSignal {
   kind: "group";
-  /** The provider's own name of what happened: told again it changes nothing. */
+  /** The provider's own reference of the change: the same reference again changes nothing. */
   reference: string;
   group: GroupSnapshot;
   change: "participantAdded" | "participantLeft" | "titleChanged" | "photoChanged";
@@ -246,12 +241,12 @@ export interface GroupSignal extends IncomingSignal {
   actor: string | null;
 }
 
-/** A contact said to the provider itself that it wants no messages from the number `to` any more, or wants them again. */
+/** A contact told the provider itself to stop messages from the number `to`, or to start them again. */
 export interface OptOutSignal extends IncomingSignal {
   kind: "optOut";
   from: string;
   request: "stop" | "start";
-  /** What the contact wrote, where that is known. */
+  /** The contact's own words, if known. */
   keyword: string | null;
 }
 
@@ -266,10 +261,10 @@ export type Signal =
   | GroupSignal
   | OptOutSignal;
 
-/** What came of a signal: `unknown` is a receipt that names no message of this service, or none yet. */
+/** How the engine applied a signal. `unknown`: a receipt for a message that the service does not know, or not yet. */
 export type Applied = "applied" | "unknown";
 
-/** One of our own addresses that is on the instance. */
+/** A customer's address on the instance. */
 export interface OwnAddress {
   address: string;
   customerId: CustomerId;
@@ -279,46 +274,50 @@ export interface OwnAddress {
 export interface Health {
   status: HealthStatus;
   message?: string;
-  /** What an operator should do something about, in words. */
+  /** Sentences about what the operator should fix. */
   warnings?: readonly string[];
 }
 
-/** A message that a command is about, as its provider knows it. */
-export interface Target {
+/** A message that an action is about, with the provider's reference. */
+export interface ActionTarget {
   messageId: MessageId;
   reference: string;
   text: string | null;
-  /** The conversation it is in. */
   chat: Conversation;
 }
 
-/** What became of a command: it was done, or the peer refused it (`reason` in words). A throw counts as refused. */
+/** The result of an action. If the peer refused it, `reason` says why; a throw counts as refused. */
 export type ActionResult = { done: true } | { done: false; reason: string };
 
-/** What a provider knows of an address. Null: it cannot tell. */
+/** The channels that reach an address. Null: the provider cannot say. */
 export interface Availability {
   imessage: boolean | null;
   facetime: boolean | null;
 }
 
-/** Whether a person has notifications silenced, and by which mode, where that is known. */
+/** Whether a contact has silenced notifications and, if known, in which focus mode. */
 export interface FocusState {
   focused: boolean;
   focusMode?: string;
 }
 
 /**
- * Commands that only some providers have: a missing one is refused with `CHANNEL_NOT_SUPPORTED`. Each is given up with
- * its `abort` signal, and then counts as timed out.
+ * Actions that only some providers have. A request for a missing one is refused with `CHANNEL_NOT_SUPPORTED`. The
+ * engine aborts an action that takes too long by its `abort` signal, and then counts it as timed out.
  */
 export interface Actions {
-  react(target: Target, reaction: ReactionCommand, abort: AbortSignal): Promise<ActionResult>;
-  edit(target: Target, text: string, backwardsCompatibilityMessage: string, abort: AbortSignal): Promise<ActionResult>;
-  unsend(target: Target, abort: AbortSignal): Promise<ActionResult>;
+  react(target: ActionTarget, reaction: ReactionCommand, abort: AbortSignal): Promise<ActionResult>;
+  edit(
+    target: ActionTarget,
+    text: string,
+    backwardsCompatibilityMessage: string,
+    abort: AbortSignal,
+  ): Promise<ActionResult>;
+  unsend(target: ActionTarget, abort: AbortSignal): Promise<ActionResult>;
   markRead(chat: Conversation, abort: AbortSignal): Promise<ActionResult>;
   markUnread(chat: Conversation, abort: AbortSignal): Promise<ActionResult>;
   setTyping(chat: Conversation, typing: boolean, abort: AbortSignal): Promise<ActionResult>;
-  /** Makes a group. `reference` null: it comes to be with the first message to it. */
+  /** Creates a group. `reference` null: the group is created with the first message to it. */
   createGroup(
     group: { customerId: CustomerId; from: string; name: string | null; participants: readonly string[] },
     abort: AbortSignal,
@@ -329,13 +328,13 @@ export interface Actions {
   leaveGroup(chat: Conversation, abort: AbortSignal): Promise<ActionResult>;
   availability(customerId: CustomerId, address: string, abort: AbortSignal): Promise<Availability>;
   focus(customerId: CustomerId, address: string, abort: AbortSignal): Promise<FocusState>;
-  /** The bytes of an inbound attachment; null when the peer no longer has them. */
+  /** The bytes of an inbound attachment; null if the peer no longer has them. */
   fetch(reference: string, abort: AbortSignal): Promise<Uint8Array | null>;
 }
 
 /**
- * Small durable key-value of one instance: watermarks, work in progress. `put` makes or replaces; `put` and `delete`
- * resolve when it is on disk.
+ * A small durable key-value store of one instance, for cursors and work in progress. `put` creates or replaces a value.
+ * `put` and `delete` resolve once the change is on disk.
  */
 export interface Memory {
   list(prefix: string): Promise<{ key: string; value: string }[]>;
@@ -343,25 +342,25 @@ export interface Memory {
   delete(key: string): Promise<void>;
 }
 
-/** What a peer did that its operator may want to know: nothing is wrong in this process, so that it is logged as a warning. */
+/** A fault of the peer for the operator's log: a warning, since nothing is wrong in this process. */
 export class PeerFault extends Error {}
 
-/** What an instance of a provider is made from. */
+/** The surroundings of one instance of a provider. */
 export interface ProviderContext {
   instanceId: InstanceId;
   memory: Memory;
   clock: Clock;
-  /** The instance's settings as its administrator gave them, secrets in clear. */
+  /** The instance's settings as the operator gave them, secrets in clear. */
   config: Readonly<Record<string, unknown>>;
-  /** The address under which `receive` is reached, without a slash at its end. Nobody can guess it. */
+  /** The address that calls `receive`, without a trailing slash. It contains a secret. */
   hookUrl: () => string;
-  /** The numbers that are on the instance at present. */
+  /** The numbers of the instance at present. */
   numbers: () => Promise<readonly OwnAddress[]>;
-  /** The numbers whose messages the instance carries: those on it, and those of customers that route SMS to it. */
+  /** Numbers that the instance sends for: its own, and those of customers that route SMS to it. */
   senders: () => Promise<readonly OwnAddress[]>;
-  /** To be called when `isUp` has changed. */
+  /** The provider calls this when `isUp` has changed. */
   changed: () => void;
-  /** Puts into the log what an operator may want to know and nobody can be told otherwise. No text, no full number, no secret. */
+  /** Logs a fault for the operator. Must contain no text, no full number and no secret. */
   fault: (error: unknown) => void;
 }
 
@@ -370,23 +369,29 @@ export interface Provider {
   readonly capabilities: Capabilities;
   readonly actions?: Partial<Actions>;
   readonly phones?: Phones;
-  /** Whether it can hand over at present, as far as it knows; one that never says is always up. */
+  /** Whether the provider can send at present. A provider without this property is always up. */
   readonly isUp?: boolean;
   /**
-   * Begins to connect, and does not wait for a peer that is not there. `signals` resolves when what it was told is on
-   * disk; a signal that threw must be told again, and one that is `unknown` may be told again a little later.
+   * Begins to connect, and does not wait for the peer. `signals` resolves once the signal is on disk. If `signals`
+   * throws, the provider must report the signal again; after `unknown` it may do so a little later.
    */
   start(signals: (signal: Signal) => Promise<Applied>): Promise<void>;
-  /** Never throws for what a peer does; a throw counts as `unknown`. */
+  /** Never throws for a fault of the peer; a throw counts as `unknown`. */
   send(message: Outbound, abort: AbortSignal): Promise<Outcome>;
-  /** An unknown outcome: ask, never resend blindly. `absent`: provably never taken. */
+  /**
+   * Finds the outcome of an attempt whose outcome is unknown, and never sends. `absent`: the peer provably never
+   * accepted the message.
+   */
   reconcile?(message: Outbound): Promise<Outcome | "absent">;
-  /** Takes what the peer tells at the instance's hook: verifies, signals, answers once that is on disk. A throw is a 500. */
+  /**
+   * Handles a request of the peer to the instance's hook: verifies it, reports its signals, and responds once they are
+   * on disk. A throw is answered with 500.
+   */
   receive?(request: HookRequest): Promise<HookResponse>;
   health(): Promise<Health>;
   /**
-   * The instance is deleted for good: takes away what was set up at the peer, as far as that is there, and never waits long
-   * for it. Comes before `stop`. Throws, in words for an operator, what was left behind.
+   * Called before `stop` when the instance is deleted: removes everything that this provider set up at the peer,
+   * without a long wait. Throws a sentence for the operator about anything it could not remove.
    */
   remove?(): Promise<void>;
   stop(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Every provider by its name. The only file that knows them all; admin routes and the engine ask here. */
+/** Every provider by its name. This is the only file that knows all of them. */
 
 import type { ProviderName } from "../../sdk/wire.ts";
 import { BLUEBUBBLES_CAPABILITIES, createBluebubbles } from "./bluebubbles/bluebubbles.ts";
@@ -7,34 +7,37 @@ import { createSandbox, SANDBOX_CAPABILITIES } from "./sandbox/sandbox.ts";
 import { createSmpp, SMPP_CAPABILITIES } from "./smpp/smpp.ts";
 import { createTwilio, TWILIO_CAPABILITIES } from "./twilio/twilio.ts";
 
-interface Registered {
+interface ProviderEntry {
   capabilities: Capabilities;
-  /** Those settings that name the peer: with another value of one, whom the instance talks to is somebody else. */
+  /**
+   * The settings that identify the account at the peer. An instance with another value for one of them talks to another
+   * account.
+   */
   accountSettings: readonly string[];
   create(context: ProviderContext): Provider;
 }
 
-const REGISTRY: Readonly<Record<ProviderName, Registered>> = {
+const REGISTRY: Readonly<Record<ProviderName, ProviderEntry>> = {
   sandbox: { capabilities: SANDBOX_CAPABILITIES, accountSettings: [], create: createSandbox },
   bluebubbles: { capabilities: BLUEBUBBLES_CAPABILITIES, accountSettings: ["url"], create: createBluebubbles },
   smpp: { capabilities: SMPP_CAPABILITIES, accountSettings: ["host", "port", "systemId"], create: createSmpp },
   twilio: { capabilities: TWILIO_CAPABILITIES, accountSettings: ["accountSid", "baseUrl"], create: createTwilio },
 };
 
-/** Those whose peer has to be told by hand where it can tell us of what happens. */
+/** Providers whose hook address the operator has to enter at the peer. */
 export const PROVIDERS_WITH_HOOK: readonly ProviderName[] = ["twilio"];
 
-/** A new provider called `name`, not started. */
+/** Creates a provider without starting it. */
 export function createProvider(name: ProviderName, context: ProviderContext): Provider {
   return REGISTRY[name].create(context);
 }
 
-/** Names of the settings by which the peer of a provider called `name` is known. */
+/** Names of the settings that identify the account of a provider. */
 export function accountSettingsOf(name: ProviderName): readonly string[] {
   return REGISTRY[name].accountSettings;
 }
 
-/** What providers called `name` can do, whether or not an instance of one is running. */
+/** The capabilities of a provider, whether or not an instance of it runs. */
 export function capabilitiesOf(name: ProviderName): Capabilities {
   return REGISTRY[name].capabilities;
 }

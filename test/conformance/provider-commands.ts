@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Channel } from "../../sdk/wire.ts";
 import type { ChatId } from "../../server/core/id.ts";
-import type { Actions, Conversation, Outbound, ReceiptSignal, Target } from "../../server/providers/provider.ts";
+import type { Actions, ActionTarget, Conversation, Outbound, ReceiptSignal } from "../../server/providers/provider.ts";
 import { able } from "./provider-people.ts";
 import {
   acceptedReference,
@@ -27,7 +27,7 @@ const MADE_UP_FILE = "no-such-file";
 
 /** What commands are given: a message that was accepted, the thread it is in, and a group. */
 interface Subjects {
-  target: Target;
+  target: ActionTarget;
   chat: Conversation;
   group: Conversation | null;
   message: Outbound;

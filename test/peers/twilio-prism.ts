@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../server/clock.ts";
 import type { Outbound } from "../../server/providers/provider.ts";
-import { Api, type ApiResponse } from "../../server/providers/twilio/api.ts";
+import { Api, type TwilioResponse } from "../../server/providers/twilio/api.ts";
 import { readAccountStatus, readMessage, readPage } from "../../server/providers/twilio/records.ts";
 import { classifyResponse } from "../../server/providers/twilio/send.ts";
 import { readSettings } from "../../server/providers/twilio/settings.ts";
@@ -104,7 +104,7 @@ describe("Twilio's description of its API", () => {
   test("has examples of accounts, messages and lists, and all of them are read", async (t) => {
     const api = new Api(readSettings({ ...fake.config, baseUrl: mock.url }), systemClock(), 1);
     t.after(() => api.close());
-    const get = async (path: string): Promise<ApiResponse> => {
+    const get = async (path: string): Promise<TwilioResponse> => {
       const answer = await api.request({ method: "GET", path: `/2010-04-01/Accounts/${fake.accountSid}${path}` });
       assert.ok(!("noResponse" in answer) && answer.status === 200, JSON.stringify(answer));
       return answer;

@@ -6,7 +6,7 @@ import { type EngineStage, engineStage, seeded, turns } from "../../../test/supp
 import { inbound, receipt } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
 import type { MessageId } from "../../core/id.ts";
-import type { Target } from "../../providers/provider.ts";
+import type { ActionTarget } from "../../providers/provider.ts";
 import { StoreFull } from "../../store/store.ts";
 import { apply } from "../apply.ts";
 import type { EngineDeps } from "../engine-deps.ts";
@@ -55,7 +55,7 @@ test("an edit reaches the phone, then the record, with message.edited of the new
   const [commanded] = stage.provider.commanded;
   const [target, text, forOldPhones] = commanded?.given ?? [];
   assert.partialDeepStrictEqual(target, { messageId: id, reference: "ref-1", text: "Hello" });
-  assert.partialDeepStrictEqual((target as Target).chat, {
+  assert.partialDeepStrictEqual((target as ActionTarget).chat, {
     customerId: stage.customer.id,
     from: "+15550000001",
     contact: "+15550100001",
@@ -157,7 +157,7 @@ test("a reaction reaches the phone for messages of either side, and makes no eve
   assert.deepEqual(
     stage.provider.commanded.map(({ name, given: [target, reaction] }) => [
       name,
-      (target as Target).reference,
+      (target as ActionTarget).reference,
       reaction,
     ]),
     [
@@ -165,7 +165,7 @@ test("a reaction reaches the phone for messages of either side, and makes no eve
       ["react", "in-1", "love"],
     ],
   );
-  const targets = stage.provider.commanded.map(({ given: [target] }) => target as Target);
+  const targets = stage.provider.commanded.map(({ given: [target] }) => target as ActionTarget);
   assert.equal(targets[1]?.chat.contact, "+15550100001");
   assert.deepEqual(await stage.told(id), ["queued", "sent", "delivered"]);
   assert.equal(await refusal(edit(stage, theirs, "Bye")), "INVALID_STATUS");

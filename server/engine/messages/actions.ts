@@ -7,7 +7,7 @@ import type { Message } from "../../core/message.ts";
 import { cancel, erase, retry, unsend } from "../../core/message-lifecycle.ts";
 import { edit, failEdit } from "../../core/message-revision.ts";
 import { type ParsedReaction, parseReaction, REACTION_EXPECTED } from "../../core/reaction.ts";
-import type { ActionResult, Target } from "../../providers/provider.ts";
+import type { ActionResult, ActionTarget } from "../../providers/provider.ts";
 import { findChat } from "../../store/chats.ts";
 import { findMessageOf } from "../../store/messages.ts";
 import type { Operation } from "../../store/store.ts";
@@ -164,7 +164,7 @@ async function requireOrderable(deps: Deps, { customerId, id }: ActionSubject, o
 }
 
 /** The message as its provider knows it. */
-async function targetOf(deps: With<"threadCache">, message: Message): Promise<Target> {
+async function targetOf(deps: With<"threadCache">, message: Message): Promise<ActionTarget> {
   const { id: messageId, providerMessageId: reference, text, channel } = message;
   if (reference === null) throw new ApiError("INVALID_STATUS", `${messageId} is not known to its provider.`);
   const chat = await chatOf(deps, message);

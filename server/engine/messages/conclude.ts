@@ -17,7 +17,7 @@ import { withPart, wordsOfParts } from "../../core/message-parts.ts";
 import { failOver, placeOf } from "../../core/message-routing.ts";
 import { backoffMs } from "../../core/retry.ts";
 import { wayOf } from "../../core/routing.ts";
-import { type Outcome, type Provider, restOf } from "../../providers/provider.ts";
+import { type Outcome, outcomeOfRest, type Provider } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import { commitInTime } from "../commit.ts";
 import { changeContext, type With } from "../engine-deps.ts";
@@ -33,7 +33,7 @@ export async function conclude(
   outcome: Outcome,
 ): Promise<Message> {
   const { instanceId } = handed;
-  const rest = restOf(outcome);
+  const rest = outcomeOfRest(outcome);
   const waitMs = rest.outcome === "deferred" ? (rest.retryAfterMs ?? pauseMs(deps, handed)) : 0;
   const isDown = rest.outcome === "deferred" && rest.isDown === true;
   // Before its messages are due again, so that they wait for it and are not handed to it one by one.
@@ -100,7 +100,7 @@ function afterRest(
   const told = changeContext(deps);
   const { now } = told;
   const { sentPart } = message;
-  const rest = restOf(outcome);
+  const rest = outcomeOfRest(outcome);
   switch (rest.outcome) {
     case "accepted":
       return taken(message, rest, told);

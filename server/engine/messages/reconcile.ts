@@ -5,7 +5,7 @@ import { type Message, pairOf } from "../../core/message.ts";
 import { becomeUnknown, defer, fail } from "../../core/message-lifecycle.ts";
 import { withPart } from "../../core/message-parts.ts";
 import { placeOf } from "../../core/message-routing.ts";
-import { type Outbound, type Outcome, restOf, type SentPart } from "../../providers/provider.ts";
+import { type Outbound, type Outcome, outcomeOfRest, type SentPart } from "../../providers/provider.ts";
 import { type InterruptedMessage, listInterrupted } from "../../store/messages.ts";
 import type { WaitingPair } from "../../store/store.ts";
 import { withDeadline } from "../deadline.ts";
@@ -50,7 +50,7 @@ export async function reconcile(
     });
     return "good";
   }
-  const rest = outcome === null ? null : restOf(outcome);
+  const rest = outcome === null ? null : outcomeOfRest(outcome);
   if (outcome !== null && rest !== null && rest.outcome !== "unknown") {
     await conclude(deps, provider, message, outcome);
     return "good";

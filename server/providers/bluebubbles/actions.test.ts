@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Stage, type StageOptions, stageMac } from "../../../test/support/mac-outbound.ts";
 import type { MessageId } from "../../core/id.ts";
-import type { ActionResult, Conversation, Target } from "../provider.ts";
+import type { ActionResult, ActionTarget, Conversation } from "../provider.ts";
 
 const TO = "+15551230001";
 const OTHER = "+15551230002";
@@ -15,7 +15,7 @@ function thread(more: Partial<Conversation> = {}): Conversation {
   return { ...line, chatId: "chat_1", contact: TO, reference: null, participants: [TO], ...more };
 }
 
-function target(reference: string, chat = thread()): Target {
+function target(reference: string, chat = thread()): ActionTarget {
   return { messageId: "msg_1" as MessageId, reference, text: "Hi", chat };
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stageMac } from "../../../test/support/mac-outbound.ts";
 import { file, groupOf, posts, reference, restOfFiles } from "../../../test/support/mac-sends.ts";
-import { restOf } from "../provider.ts";
+import { outcomeOfRest } from "../provider.ts";
 
 const TO = "+15551230001";
 
@@ -179,7 +179,11 @@ for (const fault of ["fileErrorAtOnce", "fileHangs", "fileAnswerLost"] as const)
     // What is known of the text outlives the process.
     await stage.restart({ dies: true });
     let settled = await stage.reconcile(message);
-    for (let asked = 0; asked < 20 && settled !== "absent" && restOf(settled).outcome === "unknown"; asked += 1) {
+    for (
+      let asked = 0;
+      asked < 20 && settled !== "absent" && outcomeOfRest(settled).outcome === "unknown";
+      asked += 1
+    ) {
       await stage.clock.advance(15_000);
       settled = await stage.reconcile(message);
     }

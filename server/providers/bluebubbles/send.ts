@@ -3,7 +3,7 @@
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
 import { maskAddress } from "../../core/phone.ts";
-import { type Outbound, type Outcome, restOf, type SentPart } from "../provider.ts";
+import { type Outbound, type Outcome, outcomeOfRest, type SentPart } from "../provider.ts";
 import { AttemptJournal, createAttempt, type MacAttempt } from "./attempt-journal.ts";
 import { isAvailable } from "./availability.ts";
 import { newChatBody } from "./body.ts";
@@ -98,7 +98,7 @@ export class MacSender {
     const name = nameOf(message);
     if (this.#open.has(name)) return unknown("the Mac has not responded yet");
     const ended = this.#ended.get(name);
-    if (ended !== undefined && restOf(ended).outcome !== "unknown") return ended;
+    if (ended !== undefined && outcomeOfRest(ended).outcome !== "unknown") return ended;
     const attempt = this.#journal.latest(message);
     if (attempt === null || attempt.attempt < message.attempt) {
       const { clock } = this.#mac.context;

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import type { CustomerId } from "../../core/id.ts";
-import type { ActionResult, Actions, Conversation, Target } from "../provider.ts";
+import type { ActionResult, Actions, ActionTarget, Conversation } from "../provider.ts";
 import type { SettingsOf } from "./settings.ts";
 
 const DONE: ActionResult = { done: true };
@@ -58,7 +58,7 @@ export function createActions(settings: SettingsOf, clock: Clock): Actions {
   };
 }
 
-function onPhone({ reference, chat }: Target): ActionResult {
+function onPhone({ reference, chat }: ActionTarget): ActionResult {
   if (!REFERENCE.test(reference)) return { done: false, reason: "the phone has no such message" };
   return onImessage(chat);
 }

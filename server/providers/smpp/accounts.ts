@@ -1,21 +1,21 @@
-/** Instances of this process by their account: an SMSC may send a receipt over any session of the account. No I/O. */
+/** Instances of this process by account, because an SMSC may send a receipt over any session of the account. No I/O. */
 
 import { createHash } from "node:crypto";
 import type { Applied } from "../provider.ts";
 import type { LinkSettings } from "./link.ts";
 import type { SmppReceipt } from "./receipts.ts";
 
-/** An instance on an account. */
+/** An instance with its account. */
 export interface AccountMember {
-  /** Takes in a receipt by the id that the SMSC gave, where that is of a message of this instance. */
+  /** Applies a receipt if its id belongs to a message of this instance. */
   applyReceipt(receipt: SmppReceipt): Promise<Applied>;
 }
 
 const accounts = new Map<string, Set<AccountMember>>();
 
 /**
- * Joins those on one account: with the same SMSC, name and password. What one SMSC calls a message is the same for all of
- * them; those of another may give the same id to another message, and are not told of.
+ * Adds an instance to its account: the same SMSC, system id and password. Message ids are unique within an account
+ * only, so receipts are not shared beyond it.
  */
 export function joinAccount(settings: LinkSettings, member: AccountMember): void {
   const key = keyOf(settings);
@@ -29,7 +29,7 @@ export function leaveAccount(settings: LinkSettings, member: AccountMember): voi
   if (members?.size === 0) accounts.delete(key);
 }
 
-/** All others on the account. */
+/** All other instances on the account. */
 export function othersOn(settings: LinkSettings, member: AccountMember): AccountMember[] {
   return [...(accounts.get(keyOf(settings)) ?? [])].filter((other) => other !== member);
 }

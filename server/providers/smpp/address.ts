@@ -1,4 +1,4 @@
-/** Addresses as SMPP writes them, and E.164: which is which, and how one becomes the other. Pure. */
+/** Converts addresses between SMPP and E.164. Pure. */
 
 import type { SmppAddress } from "./pdu.ts";
 
@@ -6,7 +6,7 @@ import type { SmppAddress } from "./pdu.ts";
 const TON = { international: 1, national: 2, network: 3, subscriber: 4, alphanumeric: 5 } as const;
 const NPI = { unknown: 0, isdn: 1 } as const;
 
-/** How addresses of one end are to be marked, where a carrier wants it otherwise. */
+/** The carrier's own values for an address; null: the default. */
 export interface AddressMarking {
   ton: number | null;
   npi: number | null;
@@ -14,14 +14,14 @@ export interface AddressMarking {
 
 /** Up to this many digits without a plus are a short code. */
 const SHORT_CODE_DIGITS_MAX = 8;
-/** Digits of the longest number that is national where nothing says what it is. */
+/** Digits of the longest national number, if nothing marks it as national. */
 const NATIONAL_DIGITS_MAX = 10;
-/** Digits of the shortest subscriber's number with its area. */
+/** Digits of the shortest subscriber number with its area code. */
 const COMMON_DIGITS = 7;
 
 /**
- * An address as it goes out: E.164 without its plus as international and ISDN; short codes as network specific, words as
- * alphanumeric, both of no plan.
+ * Writes an address for SMPP: E.164 without its plus as international ISDN, short codes as network specific, names as
+ * alphanumeric. The last two have no numbering plan.
  */
 export function outgoingAddress(text: string, { ton, npi }: AddressMarking): SmppAddress {
   const known = /^\+\d+$/.test(text)
@@ -31,8 +31,8 @@ export function outgoingAddress(text: string, { ton, npi }: AddressMarking): Smp
 }
 
 /**
- * The E.164 number that an address from an SMSC is; what can be none (a short code, a word) as it is. `countryCode` is
- * that of national numbers; null where there are none.
+ * Reads an address from an SMSC as E.164; a short code or a name stays as it is. `countryCode` is added to national
+ * numbers; null if none arrive.
  */
 export function incomingAddress({ ton, address }: SmppAddress, countryCode: string | null): string {
   const text = address.trim();
@@ -53,8 +53,8 @@ function isNational(ton: number, digits: string, countryCode: string): boolean {
 }
 
 /**
- * Which of our own addresses `address` is: the one with these digits, or the only one that ends with them, as an SMSC
- * writes a number without its country. Null where there is none such.
+ * Finds our own address that `address` means: the one with the same digits, or the only one that ends with them, since
+ * some SMSCs omit the country code. Null if there is none.
  */
 export function ownAddress(address: string, own: readonly string[]): string | null {
   const digits = address.replaceAll(/\D/g, "").replace(/^0+/, "");
@@ -64,18 +64,18 @@ export function ownAddress(address: string, own: readonly string[]): string | nu
   return ending.length === 1 ? (ending[0] ?? null) : null;
 }
 
-/** The last digits of the two numbers that a message is between, as `lastDigits` says. */
+/** The last digits of a message's two numbers: see `lastDigits`. */
 export interface EndDigits {
   from: string;
   to: string;
 }
 
-/** The digits that every way to write a phone number has in common; empty for what is none. */
+/** The digits that all ways of writing a phone number share; empty for anything else. */
 export function lastDigits(address: string): string {
   return /^\+?\d+$/.test(address) && address.length > COMMON_DIGITS ? address.slice(-COMMON_DIGITS) : "";
 }
 
-/** Whether a receipt between these numbers can be one of a message between `ends`. Some carriers leave out the recipient. */
+/** Whether a receipt with these numbers may belong to a message between `ends`. Some carriers omit the recipient. */
 export function canBeBetween(numbers: readonly string[], { from, to }: EndDigits): boolean {
   return to === "" || numbers.includes(to) || numbers.every((number) => number === from);
 }

@@ -1,4 +1,4 @@
-/** PDUs to frames and back: the layouts of SMPP 3.4, chapter 4, with its limits. */
+/** Encodes and decodes PDUs: the layouts of SMPP 3.4, chapter 4, with their limits. */
 
 import { HEAD_OCTETS, PduError, Reader, Writer } from "./octets.ts";
 import type {
@@ -17,17 +17,17 @@ import type {
 } from "./pdu.ts";
 import { ESME_RINVCMDID } from "./status.ts";
 
-/** The head of a frame (SMPP 3.4, 3.2), which can be read even where the body cannot. */
+/** The header of a frame (SMPP 3.4, 3.2), readable even if the body is not. */
 export interface PduHeader {
   commandId: number;
   status: number;
   sequence: number;
 }
 
-/** Set in the command_id of answers (5.1.2.1). */
+/** Set in the command_id of responses (5.1.2.1). */
 const RESPONSE_BIT = 0x8000_0000;
 
-/** Octets of strings, the NUL not counted (chapter 4). */
+/** Lengths of strings in octets, without the NUL (chapter 4). */
 const SERVICE_TYPE_MAX = 5;
 const ADDRESS_MAX = 20;
 const LONG_ADDRESS_MAX = 64;
@@ -35,10 +35,13 @@ const ADDRESS_RANGE_MAX = 40;
 const TIME_MAX = 16;
 const MESSAGE_ID_MAX = 64;
 const SHORT_MESSAGE_MAX = 254;
-/** More than 4.1 allows (15, 8 and 12): carriers hand out longer ones, and an SMSC that keeps the limit refuses the bind. */
+/**
+ * More than the 15, 8 and 12 of 4.1: some carriers issue longer ones, and an SMSC that keeps the limit refuses the
+ * bind.
+ */
 const CREDENTIAL_MAX = 64;
 
-/** What the specification calls the fields of an address. */
+/** The names of an address's fields in SMPP 3.4. */
 interface AddressFields {
   ton: string;
   npi: string;
@@ -50,7 +53,7 @@ const DESTINATION: AddressFields = { ton: "dest_addr_ton", npi: "dest_addr_npi",
 const ESME: AddressFields = { ton: "esme_addr_ton", npi: "esme_addr_npi", address: "esme_addr" };
 const SERVES: AddressFields = { ton: "addr_ton", npi: "addr_npi", address: "address_range" };
 
-/** How one command is laid out. */
+/** The layout of one command. */
 interface Layout<Kind extends Pdu> {
   id: number;
   write(to: Writer, pdu: Kind): void;
@@ -103,7 +106,7 @@ const LAYOUTS: { readonly [Name in CommandName]: Layout<KindOf<Name>> } = {
   submit_sm_resp: {
     id: 0x8000_0004,
     write(to, pdu) {
-      // 4.4.2: the body is not returned when the status is an error.
+      // 4.4.2: no body if the status is an error.
       if (pdu.status === 0 || pdu.messageId !== "" || pdu.tlvs.size > 0) writeTaken(to, pdu);
     },
     read: (from, head) => ({ command: "submit_sm_resp", ...readTaken(from, head) }),
@@ -190,7 +193,7 @@ const BY_ID: ReadonlyMap<number, Layout<Pdu>> = new Map(
   Object.values(LAYOUTS).map((layout: Layout<Pdu>) => [layout.id, layout]),
 );
 
-/** The frame of a PDU. Throws `PduError` for a value that its field cannot hold: nothing is cut off or replaced. */
+/** Encodes a PDU. Throws `PduError` for a value that does not fit its field: nothing is truncated or replaced. */
 export function encodePdu(pdu: Pdu): Buffer {
   const layout: Layout<Pdu> = LAYOUTS[pdu.command];
   const writer = new Writer();
@@ -199,9 +202,9 @@ export function encodePdu(pdu: Pdu): Buffer {
 }
 
 /**
- * The PDU of a whole frame. Throws `PduError`, with the command_status to answer, for a command that is not spoken here
- * and for a request that does not hold what it must; of an answer what is missing is empty. Octets behind a body that has
- * no optional parameters are ignored.
+ * Decodes a whole frame. Throws `PduError`, with the command_status for the response, for an unknown command and for a
+ * request without its mandatory fields. Fields missing from a response are empty. Trailing octets are ignored if the
+ * command has no optional parameters.
  */
 export function decodePdu(frame: Buffer): Pdu {
   if (frame.length < HEAD_OCTETS || frame.readUInt32BE(0) !== frame.length) {
@@ -209,21 +212,21 @@ export function decodePdu(frame: Buffer): Pdu {
   }
   const head = headerOf(frame);
   const layout = BY_ID.get(head.commandId);
-  if (layout === undefined) throw new PduError("command_id", "is none that is spoken here", ESME_RINVCMDID);
+  if (layout === undefined) throw new PduError("command_id", "is not supported", ESME_RINVCMDID);
   return layout.read(new Reader(frame, !isResponse(head.commandId)), head);
 }
 
-/** The head of a frame of 16 octets or more, whatever its body is. */
+/** Reads the header of a frame of at least 16 octets, whatever its body is. */
 export function headerOf(frame: Buffer): PduHeader {
   return { commandId: frame.readUInt32BE(4), status: frame.readUInt32BE(8), sequence: frame.readUInt32BE(12) };
 }
 
-/** Whether a command answers another: it then takes no answer itself, not even a refusal. */
+/** Whether a command is a response, which never gets a response itself. */
 export function isResponse(commandId: number): boolean {
   return commandId >= RESPONSE_BIT;
 }
 
-/** The answer that refuses a request whose body cannot be read, in the form that its command has for it. */
+/** The error response to a request whose body cannot be read. */
 export function errorResponseTo({ commandId, sequence }: PduHeader, status: number): Pdu {
   const taken = { status, sequence, messageId: "", tlvs: new Map<number, Uint8Array>() };
   if (commandId === LAYOUTS.deliver_sm.id) return { command: "deliver_sm_resp", ...taken };
@@ -231,7 +234,7 @@ export function errorResponseTo({ commandId, sequence }: PduHeader, status: numb
   return { command: "generic_nack", status, sequence };
 }
 
-/** A command that has no body. */
+/** A command without a body. */
 function bare<Kind extends Pdu>(id: number, read: (head: PduHeader) => Kind): Layout<Kind> {
   return { id, write() {}, read: (_from, head) => read(head) };
 }
@@ -266,7 +269,7 @@ function readBind(from: Reader, { sequence }: PduHeader): Omit<Bind, "command"> 
 }
 
 function writeBindResp(to: Writer, pdu: BindResp): void {
-  // 4.1.2: the body is not returned when the status is an error.
+  // 4.1.2: no body if the status is an error.
   if (pdu.status !== 0 && pdu.systemId === "" && pdu.tlvs.size === 0) return;
   to.text("system_id", pdu.systemId, CREDENTIAL_MAX);
   to.tlvs(pdu.tlvs);

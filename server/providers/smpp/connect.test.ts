@@ -33,12 +33,12 @@ test("a certificate that is self-signed, expired or of another host gets no bind
   const good = await scriptedSmsc(t, { cert: TLS_CERTIFICATE });
   const expired = await scriptedSmsc(t, { cert: EXPIRED_CERTIFICATE });
   const otherName =
-    "the certificate is of another name than the host: set tlsServerName if that is meant (ERR_TLS_CERT_ALTNAME_INVALID)";
+    "the certificate is for another name than the host: set tlsServerName if that name is right (ERR_TLS_CERT_ALTNAME_INVALID)";
   const cases: [number, Partial<SessionSettings>, string][] = [
     [
       good.port,
       {},
-      "the certificate is signed by itself and not trusted: give its PEM as tlsCa (DEPTH_ZERO_SELF_SIGNED_CERT)",
+      "the certificate is self-signed and not trusted: set tlsCa to its PEM (DEPTH_ZERO_SELF_SIGNED_CERT)",
     ],
     [expired.port, { tlsCa: EXPIRED_CERTIFICATE }, "the certificate has expired (CERT_HAS_EXPIRED)"],
     [good.port, { tlsCa: TLS_CERTIFICATE, tlsServerName: "smsc.example" }, otherName],
@@ -65,7 +65,7 @@ test("there is no way back to plain text: a peer without TLS gets nothing of a b
     });
   });
   const port = await listening(t, server);
-  assert.match(await outcome(t, port, {}), /^the other end does not speak TLS as we do \(ERR_SSL_/);
+  assert.match(await outcome(t, port, {}), /^the TLS handshake failed \(ERR_SSL_/);
   assert.notEqual(await outcome(t, port, {}), "bound");
   assert.equal(heard.length, 2);
   for (const chunk of heard) {
@@ -77,7 +77,7 @@ test("there is no way back to plain text: a peer without TLS gets nothing of a b
 test("a tlsCa that is no certificate is told, and nothing else is trusted in its place", async (t) => {
   const smsc = await scriptedSmsc(t, { cert: TLS_CERTIFICATE });
   for (const tlsCa of [TLS_CERTIFICATE.replace("MII", "mii"), "", "hooks.test"]) {
-    assert.equal(await outcome(t, smsc.port, { tlsCa }), "tlsCa is no certificate in PEM");
+    assert.equal(await outcome(t, smsc.port, { tlsCa }), "tlsCa is not a certificate in PEM");
   }
   assert.equal(smsc.callers.length, 0);
 });

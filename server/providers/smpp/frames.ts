@@ -1,14 +1,14 @@
-/** Cuts frames out of a stream of octets, wherever the network cut it before. */
+/** Splits a stream of octets into frames. */
 
 import { FRAME_OCTETS_MAX, HEAD_OCTETS, PduError } from "./octets.ts";
 
 const LENGTH_OCTETS = 4;
 
-/** The octets of one connection that are not yet taken. A frame is never handed out in part. */
+/** The unread octets of one connection. Returns whole frames only. */
 export class Frames {
   readonly #chunks: Buffer[] = [];
   #octets = 0;
-  /** command_length of the frame that comes next, once it is known. */
+  /** The command_length of the next frame, once it is known. */
   #length: number | null = null;
 
   push(chunk: Buffer): void {
@@ -18,8 +18,8 @@ export class Frames {
   }
 
   /**
-   * The next frame, or null until more octets come. A command_length below 16 or above `FRAME_OCTETS_MAX` throws
-   * `PduError`, then and ever after: nobody can say where the next frame would begin.
+   * Returns the next frame, or null until more octets arrive. Throws `PduError` for a command_length below 16 or above
+   * `FRAME_OCTETS_MAX`, and at every later call, because the next frame cannot be found any more.
    */
   next(): Buffer | null {
     const length = this.#length ?? this.#peek();
@@ -46,7 +46,7 @@ export class Frames {
     return front.subarray(0, length);
   }
 
-  /** The first chunk, made to hold at least `octets`; there are that many. */
+  /** Joins chunks until the first one has `octets`. There must be that many. */
   #front(octets: number): Buffer {
     const [first] = this.#chunks;
     if (first !== undefined && first.length >= octets) return first;

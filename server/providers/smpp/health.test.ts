@@ -25,7 +25,7 @@ test("where nothing can be handed over it is unhealthy, with where, since when a
   const why = "transceiver: nothing listens on this port of the host, or a firewall refuses (ECONNREFUSED)";
   const message = `Not connected to smsc.example:2775 since 1970-01-01T00:00:00.000Z: ${why}.`;
   assert.deepEqual(health({ bound: [], lastError: why }), { status: "unhealthy", message, warnings: [message] });
-  assert.match(health({ bound: [] }).message ?? "", /the bind is under way\.$/);
+  assert.match(health({ bound: [] }).message ?? "", /the session is being bound\.$/);
   assert.equal(health({ bound: ["receiver"], lastError: "transmitter: refused" }).status, "unhealthy");
 });
 
@@ -36,9 +36,9 @@ test("what keeps receipts or messages away makes it degraded, in words", () => {
       {},
       /receiver is not bound.*: receiver: bind failed\.$/,
     ],
-    [{}, { unanswered: 1 }, /^The last message got no answer/],
-    [{}, { unanswered: 3 }, /^The last 3 messages got no answer/],
-    [{}, { throttledAt: NOW - 59_000 }, /send too fast/],
+    [{}, { unanswered: 1 }, /^The last message got no response/],
+    [{}, { unanswered: 3 }, /^The last 3 messages got no response/],
+    [{}, { throttledAt: NOW - 59_000 }, /sent too fast/],
   ];
   for (const [state, traffic, words] of cases) {
     const { status, message, warnings } = health(state, traffic);
@@ -51,9 +51,9 @@ test("what keeps receipts or messages away makes it degraded, in words", () => {
 
 test("what leaves something unknown is a warning, and it is healthy", () => {
   for (const [traffic, words] of [
-    [{ unmatched: 1 }, /^1 receipt named no message/],
-    [{ unmatched: 3 }, /^3 receipts named no message/],
-    [{ sharedIds: 1 }, /one id to several messages/],
+    [{ unmatched: 1 }, /^1 receipt matched no message/],
+    [{ unmatched: 3 }, /^3 receipts matched no message/],
+    [{ sharedIds: 1 }, /several messages the same id/],
     [{ sinceReceipt: 100 }, /^No receipt came for the last 100 messages/],
   ] as const) {
     const { status, warnings } = health({}, traffic);

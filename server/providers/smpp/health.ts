@@ -1,25 +1,25 @@
-/** How an SMPP instance is, in words that an operator can act on. Pure. */
+/** The health of an SMPP instance, in sentences for an operator. Pure. */
 
 import type { Health } from "../provider.ts";
 import type { LinkState } from "./link.ts";
 
-/** What is known of the traffic of this process. */
+/** Figures of this process about its traffic. */
 export interface Traffic {
-  /** When the SMSC last said that we are too fast, real; null when it never did. */
+  /** When the SMSC last throttled, by the real clock; null if it never did. */
   throttledAt: number | null;
-  /** Messages without an answer since the last answer. */
+  /** Messages without a response since the last response. */
   unanswered: number;
-  /** Receipts that named no message of ours, of late. */
+  /** Recent receipts whose message was not found. */
   unmatched: number;
   /** Ids that the SMSC gave to several messages. */
   sharedIds: number;
-  /** Messages taken since the last receipt, or since the start. */
+  /** Messages accepted since the last receipt, or since the start. */
   sinceReceipt: number;
 }
 
-/** So long after the last word that we are too fast it still counts. */
+/** How long a throttling status counts. */
 const THROTTLED_MS = 60_000;
-/** Messages in a row without a receipt that are too many to be slow phones. */
+/** Slow phones alone do not explain this many messages without a receipt. */
 const WITHOUT_RECEIPT_MAX = 100;
 
 export function healthOf(
@@ -29,7 +29,7 @@ export function healthOf(
 ): Health {
   const place = `${host}:${port}`;
   if (state.bound.length === 0 || (state.bound.length === 1 && state.bound[0] === "receiver")) {
-    const why = state.lastError ?? "the bind is under way";
+    const why = state.lastError ?? "the session is being bound";
     const message = `Not connected to ${place} since ${new Date(state.since).toISOString()}: ${why}.`;
     return { status: "unhealthy", message, warnings: [message] };
   }
@@ -43,37 +43,37 @@ export function healthOf(
   };
 }
 
-/** What keeps messages or receipts from coming through. */
+/** Sentences about faults that keep messages or receipts back. */
 function troublesOf({ isDegraded, lastError }: LinkState, now: number, traffic: Traffic): string[] {
   const troubles: string[] = [];
   if (isDegraded) {
-    const why = lastError ?? "its bind is under way";
-    troubles.push(`The receiver is not bound, so neither receipts nor inbound messages come: ${why}.`);
+    const why = lastError ?? "it is being bound";
+    troubles.push(`The receiver is not bound, so neither receipts nor inbound messages arrive: ${why}.`);
   }
   if (traffic.unanswered > 0) {
     const count = traffic.unanswered === 1 ? "The last message" : `The last ${traffic.unanswered} messages`;
-    troubles.push(`${count} got no answer from the SMSC: whether they were sent is not known. Ask the carrier.`);
+    troubles.push(`${count} got no response from the SMSC, so it is unknown whether they were sent. Ask the carrier.`);
   }
   if (traffic.throttledAt !== null && now - traffic.throttledAt < THROTTLED_MS) {
     troubles.push(
-      "The SMSC says that we send too fast: set throughputPerSecond to what the carrier allows, or ask it for more.",
+      "The SMSC refuses messages because they are sent too fast: set throughputPerSecond to what the carrier allows, or ask for more.",
     );
   }
   return troubles;
 }
 
-/** What lets messages through, and leaves something unknown. */
+/** Sentences about faults that let messages through. */
 function warningsOf({ unmatched, sharedIds, sinceReceipt }: Traffic): string[] {
   const warnings: string[] = [];
   if (unmatched > 0) {
     const count = unmatched === 1 ? "1 receipt" : `${unmatched} receipts`;
     warnings.push(
-      `${count} named no message of this instance: is messageIdBase right? Does another system use the account?`,
+      `${count} matched no message of this instance: check messageIdBase, and whether another system uses the account.`,
     );
   }
   if (sharedIds > 0) {
     warnings.push(
-      "The SMSC gives one id to several messages: receipts count only with user_message_reference. Ask the carrier.",
+      "The SMSC gives several messages the same id, so receipts count only with user_message_reference. Ask the carrier.",
     );
   }
   if (sinceReceipt >= WITHOUT_RECEIPT_MAX) {

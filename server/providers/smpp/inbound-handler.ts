@@ -1,4 +1,4 @@
-/** Takes in what contacts write: each message once, whole, on disk before the SMSC is told that it was taken. */
+/** Handles messages from contacts: each one once, complete, and on disk before the SMSC gets its response. */
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
@@ -13,11 +13,11 @@ import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
 import { readText } from "./text.ts";
 import { readUserData } from "./user-data.ts";
 
-/** After so long without success a message is refused if the store takes others meanwhile. */
+/** A message that could not be stored for this time is refused if the store accepted others meanwhile. */
 const REFUSED_AFTER_MS = 5_000;
-/** How often to look at what waits for its other parts, or to be forgotten. */
+/** How often to look for parts and journal entries that have expired. */
 const SWEEP_MS = 10_000;
-/** Stands where a part of a message never came. */
+/** Stands for a part that never arrived. */
 const GAP = " […] ";
 
 interface InboundHandlerParts {
@@ -29,7 +29,7 @@ interface InboundHandlerParts {
   fault: (error: unknown) => void;
 }
 
-/** From whom, and to which of our addresses. */
+/** The contact's address and ours. */
 type InboundAddresses = Pick<InboundSignal, "from" | "to">;
 
 export class InboundHandler {
@@ -46,15 +46,15 @@ export class InboundHandler {
     this.#reassembly = new Reassembly(parts.memory, parts.clock, (message) => this.#reportAssembled(message));
   }
 
-  /** Takes up what the last process left. */
+  /** Loads the state that the previous process left. */
   async load(): Promise<void> {
     await Promise.all([this.#journal.load(), this.#reassembly.load()]);
     this.#scheduleSweep();
   }
 
   /**
-   * Resolves with the command_status of the answer, once the message is on disk. Null: no answer, so that the SMSC sends
-   * the message again over its next session.
+   * Resolves with the command_status for the response once the message is on disk. Null: no response, so that the SMSC
+   * repeats the message on its next session.
    */
   async handle(pdu: DeliverSm | DataSm, session: SessionState): Promise<number | null> {
     this.#sessions.note(session, this.#parts.clock.real());
@@ -81,7 +81,7 @@ export class InboundHandler {
     this.#stopTimer?.();
   }
 
-  /** Takes a message that came in one part. */
+  /** Handles a message of one part. */
   async #handleWhole(pdu: DeliverSm | DataSm, part: PartOctets, session: SessionState): Promise<number | null> {
     const heard = this.#journal.begin(digestOf(pdu, part), session);
     this.#scheduleSweep();
@@ -97,9 +97,10 @@ export class InboundHandler {
   }
 
   /**
-   * Repeats `take` until the store has taken the message. Some gateways throw away for good whatever is refused, with any
-   * status. So while the store takes nothing at all the message stays unanswered, as long as the session stands: the SMSC
-   * keeps it. A message that alone fails for 5 s, while the store takes others, is `refused`: it would block the rest.
+   * Repeats `take` until the store has accepted the message. Some gateways drop a refused message for good, whatever
+   * the status. So while the store accepts nothing, the message stays unanswered for as long as the session is bound,
+   * and the SMSC keeps it. If only this message fails for 5 s while the store accepts others, it is `refused`, since it
+   * would block the rest.
    */
   async #retryUntilStored<Taken>(
     session: SessionState,
@@ -146,7 +147,7 @@ export class InboundHandler {
     };
   }
 
-  /** Looks again later, as long as there is something to look at. */
+  /** Schedules the next sweep while there is anything to expire. */
   #scheduleSweep(): void {
     const { clock, reporter, fault } = this.#parts;
     if (reporter.isEnding || this.#isSweeping || this.#stopTimer !== null) return;
@@ -170,7 +171,7 @@ export class InboundHandler {
   }
 }
 
-/** Our address that it is for, however the SMSC writes that. */
+/** Finds our address in the destination, however the SMSC writes it. */
 function recipientOf({ destination }: DeliverSm | DataSm, own: readonly OwnAddress[], settings: SmppSettings): string {
   const { sourceAddress, defaultCountryCode } = settings;
   if (sourceAddress !== null && destination.address === sourceAddress.replace(/^\+/, "")) {
@@ -183,8 +184,8 @@ function recipientOf({ destination }: DeliverSm | DataSm, own: readonly OwnAddre
 }
 
 /**
- * Text of the parts, and the octets of those that are none. Parts of one alphabet are joined before they are read: a
- * character may lie across two.
+ * The text of the parts, and the octets of binary parts. Parts with the same alphabet are joined before decoding,
+ * because a character may be split between two parts.
  */
 function contentOf(
   parts: readonly (PartOctets | null)[],
@@ -210,7 +211,7 @@ function contentOf(
   return { text, binary: Buffer.concat(binary) };
 }
 
-/** What two deliver_sm that say the same have in common, whatever they are numbered. */
+/** A digest of the content, equal for a deliver_sm and its repetition. */
 function digestOf(
   { source, destination, esmClass, tlvs }: DeliverSm | DataSm,
   { dataCoding, octets }: PartOctets,

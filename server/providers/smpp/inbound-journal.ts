@@ -1,42 +1,42 @@
-/** What came in and may come again, because nobody knows whether its answer arrived: kept on disk until that is known. */
+/** Journal of inbound messages that the SMSC may repeat, because nobody knows whether our response arrived. */
 
 import type { Clock } from "../../clock.ts";
 import type { Memory } from "../provider.ts";
 import { INBOUND_PREFIX, newInboundId } from "./message-id.ts";
 
-/** The session that something came over: whether it still stands says whether our answer arrived. */
+/** The session of a message. A session that is still bound has delivered our response. */
 export interface SessionState {
   readonly isBound: boolean;
 }
 
-/** One message, by what it says. */
+/** An inbound message, identified by its content. */
 export interface ReceivedMessage {
   key: string;
-  /** What two messages that say the same have in common. */
+  /** Equal for two messages with the same content. */
   digest: string;
   reference: string;
-  /** Null: a former process heard it. */
+  /** Null: a previous process received the message. */
   session: SessionState | null;
-  /** When it came, or came again; real. */
+  /** When the message was last received, by the real clock. */
   at: number;
-  /** `refused`: the SMSC was told to tell it again. */
+  /** `refused`: our response asked the SMSC to repeat the message. */
   answer: "none" | "taken" | "refused";
-  /** When it was answered, real. */
+  /** When the response was written, by the real clock. */
   answeredAt: number;
-  /** Whether it is on disk. */
+  /** Whether the entry is on disk. */
   isKept: boolean;
 }
 
-/** Every key begins with it. */
+/** Prefix of the keys. The word is part of stored data. */
 const PREFIX = "heard/";
-/** An answer that was written so long ago on a session that still stands has arrived. */
+/** After this time on a session that is still bound, our response has arrived. */
 const ARRIVED_MS = 30_000;
-/** Once a session stands, the SMSC tells again within this what it holds unanswered of those before it. */
+/** After a reconnect the SMSC repeats its unanswered PDUs within this time. */
 const AGAIN_WITHIN_MS = 300_000;
-/** Nobody that waits longer for an answer has a session that still stands. */
+/** No SMSC waits longer than this for a response while its session is bound. */
 const PATIENCE_MS = 4_000;
 const KEPT_MS_MAX = 86_400_000;
-/** Messages kept in mind at once; beyond it the oldest is forgotten, and would be taken for new if it came again. */
+/** Messages remembered at once. Beyond this number the oldest is forgotten, and would count as new if it came again. */
 const HEARD_MAX = 10_000;
 
 export class InboundJournal {
@@ -51,7 +51,7 @@ export class InboundJournal {
     this.#clock = clock;
   }
 
-  /** Takes up what the last process left. */
+  /** Loads the entries of the previous process. */
   async load(): Promise<void> {
     for (const { key, value } of await this.#memory.list(PREFIX)) {
       const left = parse(value);
@@ -61,8 +61,8 @@ export class InboundJournal {
   }
 
   /**
-   * The message that came over `session`: one that is known and came again, or a new one, for `keep` to put on disk. The
-   * same words twice over one session are two messages, unless the first was refused, or was kept waiting.
+   * Finds the entry of a message that the SMSC repeats, or begins a new one for `keep` to store. The same content twice
+   * on one session is two messages, unless the first was refused or waited too long for its response.
    */
   begin(digest: string, session: SessionState): ReceivedMessage {
     const now = this.#clock.real();
@@ -80,7 +80,7 @@ export class InboundJournal {
     return heard;
   }
 
-  /** Puts a message on disk, unless it is there. Throws when it could not be written: try again. */
+  /** Stores an entry, unless it is stored. Throws if it could not be written; the caller then tries again. */
   async keep(heard: ReceivedMessage): Promise<void> {
     if (heard.isKept) return;
     const [oldest] = this.#all;
@@ -95,7 +95,7 @@ export class InboundJournal {
     heard.answeredAt = this.#clock.real();
   }
 
-  /** Forgets what will not come again; `since` as in `isGivenUp`. */
+  /** Deletes entries that will not be repeated; `since` as in `isGivenUp`. */
   async sweep(since: number): Promise<void> {
     const now = this.#clock.real();
     for (const heard of [...this.#all]) {
@@ -125,7 +125,7 @@ export class InboundJournal {
   }
 }
 
-/** Whether a message that says the same is this one, told again. */
+/** Whether a message with the same content is a repetition of this one. */
 function comesAgain(
   { session, answer, at }: Pick<ReceivedMessage, "session" | "answer" | "at">,
   over: SessionState,
@@ -135,7 +135,7 @@ function comesAgain(
   return answer === "refused" || (answer === "none" && now - at >= PATIENCE_MS);
 }
 
-/** The sessions that something came over. */
+/** The sessions on which messages arrived. */
 export class ActiveSessions {
   readonly #since = new Map<SessionState, number>();
 
@@ -143,14 +143,17 @@ export class ActiveSessions {
     if (!this.#since.has(session)) this.#since.set(session, now);
   }
 
-  /** Since when, real, the oldest that stands has told something; infinite where none stands. */
+  /**
+   * When the oldest session that is still bound delivered its first message, by the real clock; infinite if none is
+   * bound.
+   */
   since(): number {
     for (const [session] of this.#since) if (!session.isBound) this.#since.delete(session);
     return Math.min(...this.#since.values());
   }
 }
 
-/** Whether our answer has surely arrived. */
+/** Whether our response has certainly arrived. */
 export function hasArrived(
   { session, answer, answeredAt }: Pick<ReceivedMessage, "session" | "answer" | "answeredAt">,
   now: number,
@@ -158,7 +161,10 @@ export function hasArrived(
   return answer === "taken" && session?.isBound === true && now - answeredAt >= ARRIVED_MS;
 }
 
-/** Whether it is too late for it to come again; `since` is when the oldest session that stands began to tell. */
+/**
+ * Whether the SMSC will not repeat the message any more. `since` is when the oldest bound session delivered its first
+ * message.
+ */
 export function isGivenUp(
   { session, at }: Pick<ReceivedMessage, "session" | "at">,
   since: number,

@@ -150,7 +150,7 @@ test("what could not be written within 20 s is notSent, and is never written lat
   let isThirdOver = false;
   void third.then(() => (isThirdOver = true));
   await stage.clock.advance(15_000);
-  const reason = "the window or the pace of the bind left no room";
+  const reason = "the window or the rate limit of the bind left no room";
   assert.deepEqual(await second, { answer: "notSent", reason, isDown: false });
   assert.equal(isThirdOver, false);
   await stage.clock.advance(5_000);

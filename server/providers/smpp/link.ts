@@ -1,4 +1,4 @@
-/** A link to an SMSC: keeps its sessions bound, and hands over messages within one window and at one pace. */
+/** The link to an SMSC: keeps its sessions bound, and submits messages within the window and the rate limit. */
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
@@ -9,62 +9,61 @@ import { SubmitRateLimiter } from "./rate-limiter.ts";
 import type { BindKind, Session, SessionSettings, SubmitResponse } from "./session.ts";
 import { ESME_ROK } from "./status.ts";
 
-/** What became of a submit_sm. */
+/** The result of a submit_sm. */
 export type SubmitResult =
   /** submit_sm_resp with status 0. `messageId` is as the SMSC wrote it, and may be empty. */
   | { answer: "ok"; messageId: string }
-  /** submit_sm_resp or generic_nack with another status: provably not taken. */
+  /** submit_sm_resp or generic_nack with another status: provably not accepted. */
   | { answer: "refused"; status: number }
-  /** Not one byte of it was written. `failed`: no session is bound that could. */
+  /** Not one byte was written. `isDown`: no session is bound. */
   | { answer: "notSent"; reason: string; isDown: boolean }
-  /** Written, and not answered: it may have been taken. */
+  /** Written and not answered: the SMSC may have accepted it. */
   | { answer: "unknown"; reason: string };
 
 export interface LinkEvents {
   /**
-   * A deliver_sm or data_sm from the SMSC. What it resolves to is the command_status of the answer, sent only then; null
-   * sends no answer, so that the SMSC sends it again over its next session. A throw, which is a defect, answers
-   * ESME_RX_T_APPN (0x64). At most 64 are open at once on a session: until one resolves nothing more is read of it.
-   * `session` is what it came over, and whether that still stands.
+   * Handles a deliver_sm or data_sm from the SMSC. The link responds once this resolves, with the command_status that
+   * it resolves to. Null sends no response, so that the SMSC repeats the PDU on its next session. A throw is a defect,
+   * and is answered with ESME_RX_T_APPN (0x64). At most 64 are open on a session; beyond that the link stops reading
+   * until one resolves.
    */
   deliver(pdu: DeliverSm | DataSm, session: { readonly isBound: boolean }): Promise<number | null>;
-  /** `isUp` has changed. */
   changed(): void;
-  /** What an operator may want to know. Never a text, an address or a password. */
+  /** Reports a fault that an operator may want to know. Never contains a text, an address or a password. */
   fault(error: unknown): void;
 }
 
 export interface LinkSettings extends SessionSettings {
   /** `pair`: a transmitter and a receiver on two connections. */
   bindMode: "transceiver" | "pair";
-  /** Unanswered submit_sm at once. */
+  /** The number of submit_sm without a response. */
   windowSize: number;
-  /** submit_sm a second; null: as fast as the window lets. */
+  /** submit_sm per second; null: no limit but the window. */
   throughputPerSecond: number | null;
 }
 
 export interface LinkState {
-  /** Which binds stand. A pair whose receiver is missing is up, and degraded. */
+  /** The sessions that are bound. A pair without its receiver is up and degraded. */
   bound: readonly BindKind[];
   isDegraded: boolean;
-  /** Why a bind that is missing is missing, in words for an operator; null when none is, and before the first try ended. */
+  /** Says why a session is missing. Null if none is, and before the first attempt has ended. */
   lastError: string | null;
-  /** When `isUp` last changed (at first: when it was started), by the real clock. */
+  /** When `isUp` last changed or the link was started, by the real clock. */
   since: number;
 }
 
-/** How long a message may wait for the window and the pace: half of what the engine waits for a hand-over. */
+/** How long a message may wait for the window and the rate limit: half of the capability `sendTimeoutMs`. */
 const QUEUE_LIMIT_MS = 20_000;
 const CHANCES = 2 ** 32;
 
 interface QueuedSubmit {
   frame: Buffer;
-  /** Real. */
+  /** An instant of the real clock. */
   until: number;
   resolve: (submitted: SubmitResult) => void;
 }
 
-/** See the file's own sentence. Made once for an instance; `stop` is final. */
+/** One link for each instance. `stop` is final. */
 export class SmscLink {
   readonly #settings: LinkSettings;
   readonly #events: LinkEvents;
@@ -72,7 +71,7 @@ export class SmscLink {
   readonly #rateLimiter: SubmitRateLimiter;
   readonly #sending: PersistentBind;
   readonly #binds: readonly PersistentBind[];
-  /** In the order they were given. */
+  /** In the order of submission. */
   readonly #queue = new Set<QueuedSubmit>();
   #wasUp = false;
   #isStopped = false;
@@ -80,7 +79,9 @@ export class SmscLink {
   #stopPace = () => {};
   #stopLimit = () => {};
 
-  /** `chance` gives the jitter of the reconnects, from 0 to below 1; else the account and the moment do. */
+  /**
+   * `chance` gives the jitter of reconnects, from 0 to below 1. By default it is derived from the account and the time.
+   */
   constructor(
     settings: LinkSettings,
     events: LinkEvents,
@@ -109,20 +110,23 @@ export class SmscLink {
     this.#binds = isPair ? [this.#sending, line("receiver")] : [this.#sending];
   }
 
-  /** Begins to connect, and goes on until `stop`. */
+  /** Connects, and reconnects until `stop`. */
   start(): void {
     this.#since = this.#clock.real();
     for (const line of this.#binds) line.start();
   }
 
-  /** Takes no more, waits at most `limitMs` for what is open, unbinds, closes. What is still queued is `notSent`. */
+  /**
+   * Accepts no further message, waits at most `limitMs` for open responses, unbinds and closes. Messages in the queue
+   * are `notSent`.
+   */
   async stop(limitMs: number): Promise<void> {
     this.#isStopped = true;
     this.#empty("the link to the SMSC is being closed");
     await Promise.all(this.#binds.map((line) => line.stop(limitMs)));
   }
 
-  /** Whether a message can be handed over: a transceiver or transmitter is bound. */
+  /** Whether messages can be submitted: a transceiver or a transmitter is bound. */
   get isUp(): boolean {
     return !this.#isStopped && this.#sending.session !== null;
   }
@@ -139,9 +143,8 @@ export class SmscLink {
   }
 
   /**
-   * Hands over one message, and resolves when its fate is known or cannot be: never throws for what a peer does, but for
-   * a PDU that cannot be encoded (`PduError`). Those given first are written first; one that could not be written within
-   * 20 s is `notSent`.
+   * Submits one message in order, and resolves with its result. Throws only if the PDU cannot be encoded (`PduError`).
+   * A message that could not be written within 20 s is `notSent`.
    */
   async submit(pdu: Omit<SubmitSm, "sequence">): Promise<SubmitResult> {
     const frame = encodePdu({ ...pdu, sequence: 0 });
@@ -161,7 +164,7 @@ export class SmscLink {
     });
   }
 
-  /** Writes no submit_sm for `ms` from now on, unless a longer pause is set: the SMSC said it is too fast. */
+  /** Submits nothing for `ms`, unless a longer pause is set: the SMSC is throttling. */
   pause(ms: number): void {
     this.#rateLimiter.pause(ms);
   }
@@ -177,7 +180,7 @@ export class SmscLink {
     }
   }
 
-  /** Writes what window and pace let. */
+  /** Writes what the window and the rate limit allow. */
   #pump(): void {
     this.#stopPace();
     for (const queued of this.#queue) {
@@ -198,7 +201,7 @@ export class SmscLink {
     this.#pump();
   }
 
-  /** Gives up those that waited too long: the first is the one that waits longest. */
+  /** Gives up messages that waited too long. The first in the queue waits longest. */
   #limit(): void {
     this.#stopLimit();
     const [first] = this.#queue;
@@ -207,7 +210,11 @@ export class SmscLink {
       const now = this.#clock.real();
       for (const queued of this.#queue) {
         if (queued.until > now) break;
-        queued.resolve({ answer: "notSent", reason: "the window or the pace of the bind left no room", isDown: false });
+        queued.resolve({
+          answer: "notSent",
+          reason: "the window or the rate limit of the bind left no room",
+          isDown: false,
+        });
       }
       this.#limit();
     });
@@ -224,7 +231,7 @@ export class SmscLink {
   }
 }
 
-/** Links of different accounts that are cut in the same moment do not come back in the same moment. */
+/** Spreads the reconnects of accounts that lost their links at the same moment. */
 function chanceOf({ host, port, systemId }: LinkSettings, clock: Clock): () => number {
   return () => {
     const hash = createHash("sha256").update(`${systemId}@${host}:${port} ${clock.real()}`).digest();
@@ -232,7 +239,7 @@ function chanceOf({ host, port, systemId }: LinkSettings, clock: Clock): () => n
   };
 }
 
-/** A generic_nack that names no error says neither that it was taken nor that it was not. */
+/** A generic_nack without an error proves neither that the message was accepted nor that it was not. */
 function submittedOf(asked: SubmitResponse): SubmitResult {
   const { answer } = asked;
   if (answer === null) return { answer: "unknown", reason: asked.reason };

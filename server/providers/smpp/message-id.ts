@@ -1,41 +1,41 @@
-/** Ids that an SMSC gives to messages, in the form in which that of a response and that of a receipt are equal. Pure. */
+/** Normalises message ids, so that those of responses and of receipts can be compared. Pure. */
 
 import { createHash } from "node:crypto";
 
-/** How the id in a receipt is written, compared with the one in the response: in many places it is another base. */
+/** The number base of ids in receipts, compared with responses: many SMSCs use different ones. */
 export type MessageIdBase = "same" | "hexThenDecimal" | "decimalThenHex";
 
-/** Begins our own names of messages, and those of messages that came in: an id of a carrier's never does. */
+/** Prefixes of our own references for sent and for inbound messages. No carrier's id begins with one. */
 export const OWN_PREFIX = "tb:";
 export const INBOUND_PREFIX = "in:";
 
-/** What OsmoMSC 1.9 answers to every message that it stores. */
+/** The id that OsmoMSC 1.9 gives to every message. */
 const NO_ID = "msg_id_not_implemented";
 
 const HEX = /^[0-9a-f]+$/i;
 const DECIMAL = /^\d+$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The id of a submit_sm_resp; null where it tells nothing: it is empty, everybody's, or like our own names. */
+/**
+ * The id of a submit_sm_resp. Null if it identifies nothing: it is empty, common to all messages, or looks like our
+ * own.
+ */
 export function responseId(id: string, base: MessageIdBase): string | null {
   return idOf(id, base === "hexThenDecimal");
 }
 
-/** The id of a receipt, in the form that `responseId` gave it; null where it tells nothing. */
+/** The id of a receipt, in the form of `responseId`. Null if it identifies nothing. */
 export function receiptId(id: string, base: MessageIdBase): string | null {
   return idOf(id, base === "decimalThenHex");
 }
 
-/**
- * A name for something new of this instance: of when it was made, its place among those that this process made, and what
- * it is of, so that those of two processes differ too.
- */
+/** A new id from the time, a counter of this process and the content, so that ids of two processes differ. */
 export function newInboundId(at: number, count: number, of: string): string {
   const digest = createHash("sha256").update(of).digest("hex").slice(0, 16);
   return `${at.toString(36)}-${count.toString(36)}-${digest}`;
 }
 
-/** Numbers lose their leading zeros, and with `isHex` become decimal; what is written in hexadecimal has small letters. */
+/** Removes leading zeros from numbers, writes hexadecimal in lower case, and with `isHex` converts it to decimal. */
 function idOf(written: string, isHex: boolean): string | null {
   const id = written.replaceAll("\0", "").trim();
   if (id === "" || id === NO_ID || id.startsWith(OWN_PREFIX) || id.startsWith(INBOUND_PREFIX)) return null;

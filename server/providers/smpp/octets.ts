@@ -1,11 +1,11 @@
-/** Reads and writes the parameter types of SMPP 3.4, 3.1, within the bounds of one frame. */
+/** Reads and writes the parameter types of SMPP 3.4, 3.1, within the limits of one frame. */
 
 import type { Tlvs } from "./pdu.ts";
 import { ESME_RINVCMDLEN, ESME_RINVOPTPARSTREAM } from "./status.ts";
 
-/** The head of every PDU: command_length, command_id, command_status and sequence_number (SMPP 3.4, 3.2). */
+/** The PDU header: command_length, command_id, command_status and sequence_number (SMPP 3.4, 3.2). */
 export const HEAD_OCTETS = 16;
-/** The longest frame that is written or read: an optional parameter of 65,535 octets, and room for all else. */
+/** The longest frame: an optional parameter of 65,535 octets, and room for the rest. */
 export const FRAME_OCTETS_MAX = 69_632;
 const TLV_HEAD_OCTETS = 4;
 const TLV_OCTETS_MAX = 0xffff;
@@ -14,11 +14,11 @@ const UINT16_MAX = 0xffff;
 const UINT32_MAX = 0xffff_ffff;
 const LATIN1_MAX = 0xff;
 
-/** A frame that cannot be read, or a PDU that cannot be written. Its message names the field and never its value. */
+/** A frame that cannot be decoded, or a PDU that cannot be encoded. The message names the field and never its value. */
 export class PduError extends Error {
-  /** As SMPP 3.4 calls it. */
+  /** The name in SMPP 3.4. */
   readonly field: string;
-  /** The command_status that tells the peer. */
+  /** The command_status for the response. */
   readonly status: number;
 
   constructor(field: string, what: string, status: number = ESME_RINVCMDLEN) {
@@ -30,9 +30,9 @@ export class PduError extends Error {
 }
 
 /**
- * Reads the body of one frame from its front to its end, and never beyond. A strict one throws `PduError` where the
- * frame ends too early. One that is not reads what is missing as 0 or empty, a string up to the frame's end, and leaves
- * what is no optional parameter: answers must not be lost for a sloppy peer.
+ * Reads the body of one frame. A strict reader throws `PduError` if the frame ends too early. A lenient one reads
+ * missing fields as 0 or empty, reads a string up to the end of the frame, and ignores broken optional parameters, so
+ * that no response is lost to a sloppy SMSC.
  */
 export class Reader {
   readonly #frame: Buffer;
@@ -51,7 +51,7 @@ export class Reader {
     return value;
   }
 
-  /** A C-octet string: each octet is a code unit. */
+  /** A C-octet string; each octet is a code unit. */
   text(field: string): string {
     const end = this.#frame.indexOf(0, this.#at);
     if (end < 0) {
@@ -64,20 +64,20 @@ export class Reader {
     return value;
   }
 
-  /** Octets with their number before them. */
+  /** Octets with a length before them. */
   counted(field: string): Uint8Array {
     const length = this.uint8(field);
     return this.#take(field, length);
   }
 
-  /** Everything up to the end of the frame (5.3.1). */
+  /** The rest of the frame (5.3.1). */
   tlvs(): Tlvs {
     const tlvs = new Map<number, Uint8Array>();
     while (this.#at < this.#frame.length) {
       const left = this.#frame.length - this.#at - TLV_HEAD_OCTETS;
       const length = left < 0 ? 0 : this.#frame.readUInt16BE(this.#at + 2);
       if (length > left) {
-        if (this.#isStrict) throw new PduError("optional parameters", "are cut off", ESME_RINVOPTPARSTREAM);
+        if (this.#isStrict) throw new PduError("optional parameters", "are truncated", ESME_RINVOPTPARSTREAM);
         return tlvs;
       }
       const tag = this.#frame.readUInt16BE(this.#at);
@@ -88,7 +88,7 @@ export class Reader {
     return tlvs;
   }
 
-  /** A copy: the frame is part of a larger buffer that nobody should keep for a few octets. */
+  /** Copies, so that a few octets do not keep the larger buffer of the frame alive. */
   #take(field: string, length: number): Uint8Array {
     const left = this.#frame.length - this.#at;
     const taken = length > left ? this.#missing(field, left) : length;
@@ -98,15 +98,18 @@ export class Reader {
   }
 
   #missing<Value>(field: string, instead: Value): Value {
-    if (this.#isStrict) throw new PduError(field, "is cut off");
+    if (this.#isStrict) throw new PduError(field, "is truncated");
     return instead;
   }
 }
 
-/** What is being written: one PDU at a time, copied out of it at its end. */
+/** The buffer for encoding. One PDU is encoded at a time, and copied out at the end. */
 const scratch = Buffer.alloc(FRAME_OCTETS_MAX);
 
-/** Writes one PDU. A value that its field cannot hold, or a PDU longer than `FRAME_OCTETS_MAX`, throws `PduError`. */
+/**
+ * Encodes one PDU. Throws `PduError` for a value that does not fit its field, and for a PDU longer than
+ * `FRAME_OCTETS_MAX`.
+ */
 export class Writer {
   #at = HEAD_OCTETS;
 
@@ -114,19 +117,20 @@ export class Writer {
     scratch[this.#room(field, 1)] = checked(field, value, UINT8_MAX);
   }
 
-  /** A C-octet string of at most `octetsMax`, the NUL at its end not counted. */
+  /** A C-octet string of at most `octetsMax`, without its NUL. */
   text(field: string, value: string, octetsMax: number): void {
     if (value.length > octetsMax) throw new PduError(field, `has ${value.length} octets, ${octetsMax} are allowed`);
     const at = this.#room(field, value.length + 1);
     for (let index = 0; index < value.length; index += 1) {
       const unit = value.charCodeAt(index);
-      if (unit === 0 || unit > LATIN1_MAX) throw new PduError(field, "has a character that is no octet of a string");
+      if (unit === 0 || unit > LATIN1_MAX)
+        throw new PduError(field, "has a character that does not fit into one octet");
       scratch[at + index] = unit;
     }
     scratch[at + value.length] = 0;
   }
 
-  /** Octets with their number before them. */
+  /** Octets with a length before them. */
   counted(field: string, value: Uint8Array, octetsMax: number): void {
     if (value.length > octetsMax) throw new PduError(field, `has ${value.length} octets, ${octetsMax} are allowed`);
     this.uint8(field, value.length);
@@ -144,7 +148,6 @@ export class Writer {
     }
   }
 
-  /** The whole frame. */
   finish(commandId: number, status: number, sequence: number): Buffer {
     scratch.writeUInt32BE(this.#at, 0);
     scratch.writeUInt32BE(commandId, 4);
@@ -153,7 +156,7 @@ export class Writer {
     return Buffer.from(scratch.subarray(0, this.#at));
   }
 
-  /** Where the next `octets` go. */
+  /** Returns the position for the next `octets`. */
   #room(field: string, octets: number): number {
     const at = this.#at;
     if (at + octets > FRAME_OCTETS_MAX)
@@ -165,5 +168,5 @@ export class Writer {
 
 function checked(field: string, value: number, max: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= max) return value;
-  throw new PduError(field, `is no whole number from 0 to ${max}`);
+  throw new PduError(field, `is not a whole number from 0 to ${max}`);
 }

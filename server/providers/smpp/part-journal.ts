@@ -1,4 +1,7 @@
-/** Messages whose receipts the carrier's id alone does not name: kept on disk, part by part, until all have ended. */
+/**
+ * Journal of sent messages that the carrier's id alone does not identify: stored part by part until all parts have
+ * ended.
+ */
 
 import type { MessageId } from "../../core/id.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
@@ -8,52 +11,51 @@ import type { SmppReceipt } from "./receipts.ts";
 
 /** One submit_sm of a message. */
 export interface JournalPart {
-  /** The carrier's id; null where it gave none, or none that tells anything. */
+  /** The carrier's id. Null if the carrier gave none, or one that identifies nothing. */
   id: string | null;
   userReference: number;
-  /** `open`: taken, or perhaps taken. `missing`: never taken. */
+  /** `open`: accepted, or possibly accepted. `missing`: provably not accepted. */
   state: "open" | "missing" | "delivered" | "failed";
 }
 
-/** A message that was handed over. */
+/** A sent message. */
 export interface JournalEntry {
   messageId: MessageId;
-  /** The provider's name of it. */
+  /** The reference that the engine knows. */
   reference: string;
-  /** When it was handed over, by the service's clock. */
+  /** When the message was sent, by the service's clock. */
   at: number;
   parts: JournalPart[];
   ends?: EndDigits;
 }
 
-interface StoredEntry extends JournalEntry {
+interface StoredJournalEntry extends JournalEntry {
   key: string;
   isOver: boolean;
 }
 
-/** Where a receipt belongs. */
+/** The part that a receipt is about. */
 export interface JournalMatch {
-  entry: StoredEntry;
+  entry: StoredJournalEntry;
   part: JournalPart;
 }
 
-/** Every key of an entry begins with it. */
+/** Prefix of the keys of the entries. */
 const PREFIX = "sent/";
-/** No carrier is heard to report later; what is older is forgotten. */
+/** Entries older than this are deleted: no carrier is known to send receipts later. */
 const KEPT_MS = 7 * 86_400_000;
-/** Entries at once; beyond it the oldest is forgotten. */
+/** Entries at once. Beyond this number the oldest is deleted. */
 const ENTRIES_MAX = 100_000;
-/** Our numbers of parts that are known at once: half of what there is, so that there is always a free one for the next. */
+/** User references remembered at once: half of the 16-bit range, so that the next submit always finds a free one. */
 const NUMBERS_MAX = 0x8000;
-/** Ids of messages whose end is known, kept in mind so that a repeated receipt is nothing new. */
+/** Ids of ended messages to remember, so that a repeated receipt is recognised as a duplicate. */
 const ENDED_MAX = 10_000;
 
-/** See the file's own sentence. */
 export class PartJournal {
   readonly #memory: Memory;
   readonly #report: (signal: ReceiptSignal) => Promise<Applied>;
   readonly #serial = new SerialQueue();
-  readonly #entries = new Map<string, StoredEntry>();
+  readonly #entries = new Map<string, StoredJournalEntry>();
   readonly #byId = new Map<string, JournalMatch>();
   readonly #byUserReference = new Map<number, JournalMatch>();
   readonly #ended = new Set<string>();
@@ -63,7 +65,7 @@ export class PartJournal {
     this.#report = tell;
   }
 
-  /** Takes up what the last process left. */
+  /** Loads the entries of the previous process. */
   async load(now: number): Promise<void> {
     for (const { key, value } of await this.#memory.list(PREFIX)) {
       const entry = parse(value);
@@ -72,7 +74,7 @@ export class PartJournal {
     }
   }
 
-  /** Keeps an entry, and resolves when it is on disk. Receipts find it at once. */
+  /** Adds an entry, and resolves when it is on disk. Receipts find it at once. */
   async record(entry: JournalEntry): Promise<void> {
     const key = `${PREFIX}${entry.messageId}/${entry.at}`;
     const kept = { ...entry, key, isOver: false };
@@ -82,7 +84,7 @@ export class PartJournal {
     await this.#memory.put(key, textOf(kept));
   }
 
-  /** Forgets what is too old. */
+  /** Deletes entries that are too old. */
   async sweep(now: number): Promise<void> {
     for (const entry of [...this.#entries.values()]) if (entry.at <= now - KEPT_MS) await this.#forget(entry);
   }
@@ -95,37 +97,37 @@ export class PartJournal {
     return this.#byUserReference.get(userReference) ?? null;
   }
 
-  /** Whether all was told that there is to tell of the message with this id. */
+  /** Whether the final receipt of the message with this id has been reported. */
   hasEnded(id: string): boolean {
     return this.#ended.has(id) || this.#byId.get(id)?.entry.parts.every(isEnded) === true;
   }
 
-  /** The SMSC gave an id: whatever had it before, it is another message's now. */
+  /** Drops the id from its former message, because the SMSC gave it to another one. */
   reassignId(id: string): void {
     this.#ended.delete(id);
     this.#byId.delete(id);
   }
 
   /**
-   * Takes in what a receipt says of a part, and tells what follows for the message: delivered with the last part, failed
-   * with any; one that failed in part is kept, so that no word about another part says more. Resolves when it is on disk;
-   * throws when it could not be told or kept, and is then to be called again.
+   * Applies a receipt to a part and reports the result for the message: delivered with the last part, failed with any
+   * part. An entry that failed in part stays, so that receipts of other parts change nothing. Resolves when the change
+   * is on disk. If it throws, the caller has to call it again.
    */
   applyReceipt({ entry, part }: JournalMatch, receipt: Pick<SmppReceipt, "state" | "word" | "code">): Promise<Applied> {
     return this.#serial.run(entry.key, () => this.#apply(entry, part, receipt));
   }
 
   async #apply(
-    entry: StoredEntry,
+    entry: StoredJournalEntry,
     part: JournalPart,
     receipt: Pick<SmppReceipt, "state" | "word" | "code">,
   ): Promise<Applied> {
     if (entry.isOver) return "applied";
     if (receipt.state === "underway") {
-      // Of one part among several it says nothing about the others.
+      // An intermediate state of one part among several says nothing about the others.
       return entry.parts.length === 1 ? this.#report(signalOf(entry, "sent")) : "applied";
     }
-    // That a part arrived is never taken back by a receipt that was overtaken.
+    // A delivered part stays delivered if an older receipt arrives late.
     if (part.state !== "delivered") part.state = receipt.state;
     const isWhole = entry.parts.every(({ state }) => state === "delivered");
     const why = receipt.state === "failed" ? whyOf(receipt) : { reason: "The carrier could not deliver a part of it." };
@@ -139,7 +141,7 @@ export class PartJournal {
     return applied;
   }
 
-  #index(entry: StoredEntry): void {
+  #index(entry: StoredJournalEntry): void {
     this.#entries.set(entry.key, entry);
     for (const part of entry.parts) {
       if (part.id !== null) this.#byId.set(part.id, { entry, part });
@@ -152,12 +154,12 @@ export class PartJournal {
     }
   }
 
-  async #forget(entry: StoredEntry): Promise<void> {
+  async #forget(entry: StoredJournalEntry): Promise<void> {
     this.#drop(entry);
     await this.#memory.delete(entry.key);
   }
 
-  #drop(entry: StoredEntry): void {
+  #drop(entry: StoredJournalEntry): void {
     entry.isOver = true;
     this.#entries.delete(entry.key);
     for (const { id, userReference } of entry.parts) {
@@ -180,10 +182,10 @@ function signalOf(entry: JournalEntry, receipt: ReceiptSignal["receipt"]): Recei
   return { kind: "receipt", reference: entry.reference, messageId: entry.messageId, channel: "sms", receipt };
 }
 
-/** What a failed receipt says in codes and in words. */
+/** The error code and the sentence of a failed receipt. */
 export function whyOf({ word, code }: Pick<SmppReceipt, "word" | "code">): { code: string; reason: string } {
   const words = code === null ? word : `${word}, error ${code}`;
-  return { code: code ?? word, reason: `The carrier took it and could not deliver it (${words}).` };
+  return { code: code ?? word, reason: `The carrier accepted the message and could not deliver it (${words}).` };
 }
 
 function textOf({ messageId, reference, at, parts, ends }: JournalEntry): string {

@@ -1,21 +1,24 @@
-/** What becomes of a message whose first part was not taken, by the answer to that part. Pure. */
+/** Decides the outcome of a message whose first part was not accepted. Pure. */
 
 import type { Outcome } from "../provider.ts";
 import type { SubmitResult } from "./link.ts";
 import { describeStatus, type StatusClass, statusOf } from "./status.ts";
 
-/** What became of one part: as the link says, or that it cannot be written at all. */
+/** The result of submitting a part: the link's result, or that SMPP cannot encode the part. */
 export type PartResult = SubmitResult | { answer: "notWritable"; reason: string };
 
 type Deferred = Extract<Outcome, { outcome: "deferred" }>;
 type PartFailure = Deferred | Extract<Outcome, { outcome: "rejected" }>;
 
-/** A message that found no place in time comes again after this. */
+/** A message that found no room in time is retried after this. */
 export const RETRY_AFTER_MS = 1_000;
-/** After a word that nothing goes at present: the session, or the account. */
+/** The retry after a status that says that the session or the account cannot send now. */
 const BIND_RETRY_AFTER_MS = 10_000;
 
-/** What a status puts off, by its class, and for how long: null is as long as the service sees fit. All others are for good. */
+/**
+ * The status classes that defer a message, and for how long: null leaves the delay to the engine. All other classes are
+ * final.
+ */
 const PUT_OFF: Partial<Record<StatusClass, (throttledMs: number) => Pick<Deferred, "retryAfterMs" | "isDown">>> = {
   transient: () => ({ retryAfterMs: null }),
   throttled: (throttledMs) => ({ retryAfterMs: throttledMs }),
@@ -23,8 +26,8 @@ const PUT_OFF: Partial<Record<StatusClass, (throttledMs: number) => Pick<Deferre
 };
 
 /**
- * Null: it was taken, or may have been. Else `rejected`, where this part would be refused again, or `deferred`, where later it may be taken;
- * `throttledMs` is for how long nothing goes when it came too fast.
+ * Returns null if the part was accepted or may have been. Otherwise `rejected` if the SMSC would refuse the part again,
+ * or `deferred` if it may accept it later. `throttledMs` is the present pause after a throttling status.
  */
 export function failureOf(answer: PartResult, throttledMs: number): PartFailure | null {
   switch (answer.answer) {
@@ -46,17 +49,17 @@ export function failureOf(answer: PartResult, throttledMs: number): PartFailure 
   }
 }
 
-/** Whether a part that was answered so may be submitted again: it was not taken, and later it may be. */
+/** Whether the part may be submitted again: it was not accepted, and may be later. */
 export function isRetryable(answer: PartResult): boolean {
   return failureOf(answer, 0)?.outcome === "deferred";
 }
 
-/** Nothing can be handed over at present. */
+/** The outcome while the instance can send nothing. */
 export function unavailable(reason: string): PartFailure {
   return { outcome: "deferred", retryAfterMs: null, reason, isDown: true };
 }
 
-/** Why a part was not taken, or nobody knows, in words. */
+/** Says why a part was not accepted, or why its result is unknown. */
 export function reasonOf(answer: Exclude<PartResult, { answer: "ok" }>): string {
   return answer.answer === "refused" ? `the SMSC refuses it: ${describeStatus(answer.status)}` : answer.reason;
 }

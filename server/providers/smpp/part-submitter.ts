@@ -1,4 +1,4 @@
-/** Submits parts over the link, and minds what the answers say of the bind: that we are too fast, or that none come. */
+/** Submits parts over the link, and slows down when the SMSC throttles. */
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
@@ -9,10 +9,10 @@ import type { SmppReporter } from "./reporter.ts";
 import { statusOf } from "./status.ts";
 import type { SubmitPdu } from "./submit-pdus.ts";
 
-/** Between tries of a part. */
+/** Between two tries of a part. */
 const AGAIN_MS = 1_000;
 const AGAIN_MS_MAX = 15_000;
-/** The pause after a word that we are too fast; it doubles with each until a message is taken. */
+/** The pause after a throttling status. It doubles with each one until a message is accepted. */
 const THROTTLED_MS = 1_000;
 const THROTTLED_MS_MAX = 8_000;
 
@@ -34,22 +34,22 @@ export class PartSubmitter {
     this.#clock = clock;
   }
 
-  /** For how long the last word that we are too fast keeps everything back; 0 once a message was taken since. */
+  /** The present pause after throttling; 0 once a message was accepted since. */
   get throttledMs(): number {
     return this.#throttledMs;
   }
 
-  /** When the SMSC last said that we are too fast, real; null when it never did. */
+  /** When the SMSC last throttled, by the real clock; null if it never did. */
   get throttledAt(): number | null {
     return this.#throttledAt;
   }
 
-  /** Submits since the last answer that got none. */
+  /** Submits without a response since the last response. */
   get unanswered(): number {
     return this.#unanswered;
   }
 
-  /** Once. Never throws. */
+  /** Submits the part once. Never throws. */
   async submit(part: SubmitPdu): Promise<PartResult> {
     const answer = await this.#link.submit(part).catch(notWritable);
     switch (answer.answer) {
@@ -66,15 +66,15 @@ export class PartSubmitter {
         break;
       case "notSent":
       case "notWritable":
-        // Nothing was asked.
+        // Nothing was submitted.
         break;
     }
     return answer;
   }
 
   /**
-   * From the answer to a part's first try on: again, until it is taken, refused for good or perhaps taken, or `until` (real) is over. Never
-   * twice what may have been taken.
+   * Repeats a part after its first result, until the part is accepted, refused for good or possibly accepted, or until
+   * `until` (real clock). Never repeats a part that may have been accepted.
    */
   async insist(part: SubmitPdu, first: Promise<PartResult>, until: number): Promise<PartResult> {
     let answer = await first;
@@ -87,7 +87,7 @@ export class PartSubmitter {
 
   #slowDown(): void {
     const now = this.#clock.real();
-    // Those refused together are one refusal.
+    // Several refusals at once count as one.
     const isNew = this.#throttledAt === null || now - this.#throttledAt >= this.#throttledMs;
     if (isNew) this.#throttledMs = Math.min(Math.max(THROTTLED_MS, this.#throttledMs * 2), THROTTLED_MS_MAX);
     this.#throttledAt = now;
@@ -95,7 +95,7 @@ export class PartSubmitter {
   }
 }
 
-/** The link throws where a PDU cannot be written. Its message names a field and not its value. */
+/** The link throws if a PDU cannot be encoded. The error names a field and not its value. */
 function notWritable(error: unknown): PartResult {
   return { answer: "notWritable", reason: error instanceof PduError ? error.message : "it cannot be written" };
 }

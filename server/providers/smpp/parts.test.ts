@@ -178,7 +178,7 @@ test("where a later part is refused for good the message may have arrived in par
   assert.deepEqual(outcome, {
     outcome: "unknown",
     reason:
-      "of 3 parts not all were taken; part 2: the SMSC refuses it: invalid destination address (ESME_RINVDSTADR 0x0B)",
+      "not all of 3 parts were accepted; part 2: the SMSC refuses it: invalid destination address (ESME_RINVDSTADR 0x0B)",
   });
   await until(() => smsc.seen.filter(({ event, status }) => event === "taken" && status === 0).length === 2);
   assert.deepEqual(instance.receipts, [], "two delivered parts are no delivered message");

@@ -1,18 +1,18 @@
-/** SMPP 3.4 PDUs as values: what there is, with the fields of chapter 4. Nothing here touches a wire. */
+/** SMPP 3.4 PDUs as types, with the fields of chapter 4. */
 
-/** Optional parameters by tag (SMPP 3.4, 5.3.2), their values as octets. Of a tag that comes twice the first counts. */
+/** Optional parameters by tag (SMPP 3.4, 5.3.2). A repeated parameter keeps its first value. */
 export type Tlvs = ReadonlyMap<number, Uint8Array>;
 
 /** An address with its type of number (5.2.5) and numbering plan (5.2.6). */
 export interface SmppAddress {
   ton: number;
   npi: number;
-  /** At most 20 octets in submit_sm and deliver_sm, 64 in data_sm and alert_notification; each code unit is an octet. */
+  /** At most 20 octets in submit_sm and deliver_sm, 64 in data_sm and alert_notification; one octet per code unit. */
   address: string;
 }
 
 interface RequestFields {
-  /** Answers carry the number of their request. */
+  /** A response has the number of its request. */
   sequence: number;
 }
 
@@ -26,9 +26,9 @@ interface BindFields extends RequestFields {
   systemId: string;
   password: string;
   systemType: string;
-  /** 0x34 says 3.4. */
+  /** 0x34 means 3.4. */
   interfaceVersion: number;
-  /** Which addresses of the SMSC's this receiver serves; `address` is a range (5.2.7), at most 40 octets. */
+  /** The addresses that this receiver serves. `address` is a range (5.2.7) of at most 40 octets. */
   serves: SmppAddress;
 }
 
@@ -96,15 +96,15 @@ interface MessageFields extends RequestFields {
   esmClass: number;
   protocolId: number;
   priority: number;
-  /** Empty: at once. Else 16 octets (7.1.1). */
+  /** Empty: immediately. Otherwise 16 octets (7.1.1). */
   scheduleDeliveryTime: string;
-  /** Empty: as the SMSC likes. Else 16 octets (7.1.1). */
+  /** Empty: the SMSC's default. Otherwise 16 octets (7.1.1). */
   validityPeriod: string;
   registeredDelivery: number;
   replaceIfPresent: number;
   dataCoding: number;
   defaultMessageId: number;
-  /** At most 254 octets, a user data header included. */
+  /** At most 254 octets, including a user data header. */
   shortMessage: Uint8Array;
   tlvs: Tlvs;
 }
@@ -164,7 +164,7 @@ export interface QuerySm extends RequestFields {
 export interface QuerySmResp extends ResponseFields {
   command: "query_sm_resp";
   messageId: string;
-  /** Empty while the message is in no final state. Else 16 octets (7.1.1). */
+  /** Empty until the message is in a final state. Then 16 octets (7.1.1). */
   finalDate: string;
   messageState: number;
   errorCode: number;
@@ -194,7 +194,7 @@ export interface EnquireLinkResp extends ResponseFields {
   command: "enquire_link_resp";
 }
 
-/** 4.12.1. Takes no answer. */
+/** 4.12.1. Has no response. */
 export interface AlertNotification extends RequestFields {
   command: "alert_notification";
   source: SmppAddress;
@@ -205,7 +205,7 @@ export interface AlertNotification extends RequestFields {
 export type Bind = BindTransmitter | BindReceiver | BindTransceiver;
 export type BindResp = BindTransmitterResp | BindReceiverResp | BindTransceiverResp;
 
-/** Every PDU that is spoken here. submit_multi and replace_sm are not: an ESME is never sent them, and we send none. */
+/** The supported PDUs. submit_multi and replace_sm are left out: no SMSC sends them, and this service sends none. */
 export type Pdu =
   | Bind
   | BindResp

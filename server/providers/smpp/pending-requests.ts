@@ -1,18 +1,18 @@
-/** Our requests on one session that wait for their answer: numbered, matched, given up in time. No I/O. */
+/** Our requests on one session that wait for a response: numbers them, matches responses, and times out. No I/O. */
 
 import type { Clock } from "../../clock.ts";
 import type { CommandName, Pdu } from "./pdu.ts";
 
-/** SMPP 3.4, 5.1.4: from 1 to this. */
+/** The largest sequence number (SMPP 3.4, 5.1.4). */
 const SEQUENCE_MAX = 0x7fff_ffff;
 
-/** An answer of the peer's. */
+/** A response from the SMSC. */
 export type ResponsePdu = Extract<Pdu, { status: number }>;
 
-/** Is told the answer, or null when there will be none that is waited for. */
+/** Gets the response, or null if there will be none. */
 export type OnResponse = (answer: ResponsePdu | null) => void;
 
-interface PendingRequest {
+interface AwaitedResponse {
   expects: CommandName;
   onResponse: OnResponse;
   stop: () => void;
@@ -22,13 +22,14 @@ export class PendingRequests {
   readonly #clock: Clock;
   readonly #limitMs: number;
   readonly #readingPausedUntil: () => number;
-  readonly #open = new Map<number, PendingRequest>();
+  readonly #open = new Map<number, AwaitedResponse>();
   #last: number;
   #strays = 0;
 
   /**
-   * A request is given up after `limitMs`. `readingPausedUntil` says up to when (real) we did not listen: what we may not have
-   * heard is not held against the peer, and the request gets its time again. `last` is the number before the first.
+   * A request times out after `limitMs`. `readingPausedUntil` returns the real time up to which the session did not
+   * read: a response may have been waiting there, so the request then gets its full time again. `last` is the number
+   * before the first.
    */
   constructor(clock: Clock, limitMs: number, readingPausedUntil: () => number, last = 0) {
     this.#clock = clock;
@@ -37,18 +38,18 @@ export class PendingRequests {
     this.#last = last;
   }
 
-  /** Opens a request and answers its sequence number. `settle` is called once, never before this returns. */
+  /** Opens a request and returns its sequence number. `onResponse` is called once, and never before `open` returns. */
   open(expects: CommandName, onResponse: OnResponse): number {
     this.#last = this.#last >= SEQUENCE_MAX ? 1 : this.#last + 1;
-    const open: PendingRequest = { expects, onResponse, stop() {} };
+    const open: AwaitedResponse = { expects, onResponse, stop() {} };
     this.#open.set(this.#last, open);
     this.#arm(this.#last, open);
     return this.#last;
   }
 
   /**
-   * Settles the request that was answered. An answer that nobody waits for, a second one, and one of another kind are
-   * counted and change nothing; a generic_nack answers whatever it names.
+   * Ends the request that the response belongs to. A late or repeated response, and one of another command, is counted
+   * and changes nothing. A generic_nack may answer any request.
    */
   receive(answer: ResponsePdu): void {
     const open = this.#open.get(answer.sequence);
@@ -61,12 +62,12 @@ export class PendingRequests {
     open.onResponse(answer);
   }
 
-  /** Counts an answer that could not be read at all. */
+  /** Counts a response that could not be read. */
   stray(): void {
     this.#strays += 1;
   }
 
-  /** Settles all that is open with null. */
+  /** Ends all open requests without a response. */
   endAll(): void {
     const open = [...this.#open.values()];
     this.#open.clear();
@@ -80,7 +81,7 @@ export class PendingRequests {
     return this.#strays;
   }
 
-  #arm(sequence: number, open: PendingRequest): void {
+  #arm(sequence: number, open: AwaitedResponse): void {
     const since = this.#clock.real();
     open.stop = this.#clock.after(this.#limitMs, () => {
       if (this.#readingPausedUntil() > since) {

@@ -1,4 +1,4 @@
-/** One bind that is kept: connects, binds, and when that ends begins again, later each time. */
+/** One bind that is kept up: connects, binds, and reconnects with growing delays. */
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
@@ -6,20 +6,19 @@ import { PeerFault } from "../provider.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { type BindKind, Session, type SessionEvents, type SessionSettings } from "./session.ts";
 
-/** The first wait before connecting again; it doubles with each failure. */
+/** The wait before the first reconnect; it doubles with each failure. */
 const AGAIN_AFTER_MS = 1_000;
 const AGAIN_AFTER_MS_MAX = 60_000;
-/** A bind that stood this long was a good one: the waits begin anew after it. */
+/** A bind that lasted this long resets the wait. */
 const GOOD_AFTER_MS = 10_000;
 
 export interface PersistentBindEvents extends Pick<SessionEvents, "fault"> {
   /** See `LinkEvents`. */
   deliver(pdu: DataSm | DeliverSm, session: Session): Promise<number | null>;
-  /** A session was bound, or is no longer. */
+  /** A session was bound, or is not bound any more. */
   stateChanged(): void;
 }
 
-/** See the file's own sentence. `stop` is final. */
 export class PersistentBind {
   readonly kind: BindKind;
   readonly #settings: SessionSettings;
@@ -48,12 +47,12 @@ export class PersistentBind {
     this.#chance = chance;
   }
 
-  /** The session, where one is bound. */
+  /** The session, if it is bound. */
   get session(): Session | null {
     return this.#current?.isBound === true ? this.#current : null;
   }
 
-  /** Why the last session ended or never came to stand, in words; null while one is bound. */
+  /** Why the last session ended or could not bind. Null while a session is bound. */
   get lastError(): string | null {
     return this.session === null ? this.#lastError : null;
   }
@@ -77,18 +76,17 @@ export class PersistentBind {
     session.start();
   }
 
-  /** Leaves as `Session.leave` does. */
   async stop(limitMs: number): Promise<void> {
     this.#isStopped = true;
     this.#stopTimer();
     await this.#current?.leave(limitMs);
   }
 
-  /** The session is kept until the next: a stop waits for its socket. */
+  /** Keeps the ended session until the next one begins, because a stop waits for its socket. */
   #ended(reason: string): void {
     if (this.#isStopped) return;
     const stoodMs = this.#boundAt === null ? 0 : this.#clock.real() - this.#boundAt;
-    // The same trouble is told once, however often it is run into.
+    // The same reason is reported once, however often it recurs.
     if (this.#boundAt !== null || reason !== this.#lastError)
       this.#events.fault(new PeerFault(`${this.kind}: ${reason}`));
     this.#boundAt = null;

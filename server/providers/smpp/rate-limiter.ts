@@ -1,8 +1,8 @@
-/** How fast messages may go: so many a second, less for a while when the SMSC asks for it. */
+/** Limits the rate of submits, and pauses when the SMSC throttles. */
 
 import type { Clock } from "../../clock.ts";
 
-/** How much of a second may go at once: what a timer that is late lets catch up, and never less than one message. */
+/** The burst, in seconds of the rate: it makes up for a late timer. At least one message. */
 const BURST_SECONDS = 0.05;
 
 /** A token bucket on the real clock. */
@@ -14,7 +14,7 @@ export class SubmitRateLimiter {
   #filledAt: number;
   #pausedUntil = 0;
 
-  /** `perSecond` null: no bound but pauses. */
+  /** `perSecond` null: no limit except pauses. */
   constructor(clock: Clock, perSecond: number | null) {
     this.#clock = clock;
     this.#perMs = perSecond === null ? null : perSecond / 1_000;
@@ -23,7 +23,7 @@ export class SubmitRateLimiter {
     this.#filledAt = clock.real();
   }
 
-  /** Takes the right to send one message: 0, or how many milliseconds to wait before asking again. */
+  /** Takes a token. Returns 0, or the milliseconds to wait before the next try. */
   take(): number {
     const now = this.#clock.real();
     if (now < this.#pausedUntil) return this.#pausedUntil - now;
@@ -35,7 +35,7 @@ export class SubmitRateLimiter {
     return 0;
   }
 
-  /** Lets none go for `ms` from now on, unless a longer pause is set. */
+  /** Grants no token for `ms`, unless a longer pause is set. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.real() + ms);
   }

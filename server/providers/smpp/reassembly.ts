@@ -1,4 +1,4 @@
-/** Parts of longer messages that come in, on disk until all are there, or the time to wait for them is over. */
+/** Joins the parts of inbound messages. Parts are on disk until the message is complete or has waited too long. */
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
@@ -8,13 +8,13 @@ import { hasArrived, isGivenUp, type SessionState } from "./inbound-journal.ts";
 import { INBOUND_PREFIX, newInboundId } from "./message-id.ts";
 import type { Piece } from "./user-data.ts";
 
-/** Octets of one part, and what they are. */
+/** The octets of one part, with their data_coding. */
 export interface PartOctets {
   dataCoding: number;
   octets: Uint8Array;
 }
 
-/** A longer message: its parts in order, null for one that never came. */
+/** A joined message: its parts in order, null for one that never arrived. */
 export interface AssembledMessage {
   reference: string;
   from: string;
@@ -24,15 +24,15 @@ export interface AssembledMessage {
 
 interface Assembly {
   key: string;
-  /** What the parts have in common. */
+  /** The key that the parts share. */
   name: string;
   reference: string;
   from: string;
   to: string;
   total: number;
-  /** When its first part came, real. */
+  /** When the first part arrived, by the real clock. */
   at: number;
-  /** By their place, from 1. Of one that is told only the digests are left. */
+  /** By index, from 1. Once the message is reported, only the digests are left. */
   parts: Map<number, PartOctets & { digest: string }>;
   isTold: boolean;
   session: SessionState | null;
@@ -40,14 +40,13 @@ interface Assembly {
   answeredAt: number;
 }
 
-/** Every key begins with it. */
+/** Prefix of the keys. */
 const PREFIX = "part/";
-/** So long the other parts are waited for. */
+/** How long to wait for the other parts. */
 const WAIT_MS = 600_000;
-/** Messages in parts at once; beyond it the SMSC is to tell the next one later. */
+/** Incomplete messages at once. Beyond this number the SMSC is asked to send the next one later. */
 const ASSEMBLIES_MAX = 10_000;
 
-/** See the file's own sentence. */
 export class Reassembly {
   readonly #memory: Memory;
   readonly #clock: Clock;
@@ -56,14 +55,14 @@ export class Reassembly {
   readonly #serial = new SerialQueue();
   #count = 0;
 
-  /** `tell` resolves when the message is on disk; told again under its reference it changes nothing. */
+  /** `tell` resolves once the message is on disk. The same reference again changes nothing. */
   constructor(memory: Memory, clock: Clock, tell: (message: AssembledMessage) => Promise<void>) {
     this.#memory = memory;
     this.#clock = clock;
     this.#tell = tell;
   }
 
-  /** Takes up what the last process left. */
+  /** Loads the messages of the previous process. */
   async load(): Promise<void> {
     for (const { key, value } of await this.#memory.list(PREFIX)) {
       const assembly = parse(key, value);
@@ -77,8 +76,8 @@ export class Reassembly {
   }
 
   /**
-   * Takes in one part, which is on disk when this resolves, and with the last one tells the whole. Answers whether there
-   * was room for it.
+   * Stores one part, and reports the message once it is complete. Resolves when the part is on disk. Returns false if
+   * there is no room for it.
    */
   async add(
     { from, to }: Pick<AssembledMessage, "from" | "to">,
@@ -92,7 +91,8 @@ export class Reassembly {
       const known = this.#assemblies.get(name);
       const twin = known?.parts.get(piece.index);
       if (known !== undefined && twin?.digest === digest) return await this.#again(known, session);
-      // What comes with a place that is taken, or after the whole, belongs to the next message with this number.
+      // A different part with the same index, or a part after the message was complete, begins the next message with
+      // this reference.
       if (known !== undefined && (known.isTold || twin !== undefined)) await this.#end(known);
       const open = this.#assemblies.get(name);
       if (open === undefined && this.#assemblies.size >= ASSEMBLIES_MAX) return false;
@@ -103,7 +103,7 @@ export class Reassembly {
     });
   }
 
-  /** Tells what there is of those that waited long enough, and forgets those that will not come again. */
+  /** Reports messages that waited long enough as they are, and deletes those that will not be repeated. */
   async sweep(since: number): Promise<void> {
     for (const assembly of [...this.#assemblies.values()]) {
       await this.#serial.run(assembly.name, async () => {
@@ -141,7 +141,7 @@ export class Reassembly {
     return assembly;
   }
 
-  /** A part that is here already: nothing is new but that it came. */
+  /** A repeated part: only its session is new. */
   async #again(assembly: Assembly, session: SessionState): Promise<boolean> {
     assembly.session = session;
     assembly.answeredAt = this.#clock.real();
@@ -149,7 +149,7 @@ export class Reassembly {
     return true;
   }
 
-  /** A part that could not be kept is not here: it comes again. */
+  /** A part that could not be stored is dropped, because the SMSC will repeat it. */
   async #put(
     assembly: Assembly,
     index: number,
@@ -168,7 +168,7 @@ export class Reassembly {
     assembly.answeredAt = this.#clock.real();
   }
 
-  /** Tells it. Where that fails it is told with the next sweep: it is on disk. */
+  /** Reports the message. After a failure the next sweep tries again, since the parts are on disk. */
   async #whole(assembly: Assembly): Promise<void> {
     if (assembly.isTold) return;
     const parts = Array.from({ length: assembly.total }, (_, at) => assembly.parts.get(at + 1) ?? null);
@@ -182,14 +182,15 @@ export class Reassembly {
     for (const [index, { digest }] of assembly.parts) {
       assembly.parts.set(index, { dataCoding: 0, octets: nothing, digest });
     }
-    // Until then it would be told again under its reference, which changes nothing.
+    // If this write fails, the message is reported again under the same reference, which changes nothing.
     await this.#memory.put(assembly.key, textOf(assembly)).catch(() => {});
   }
 
-  /** Makes room for another message of the same name. */
+  /** Ends a message, to make room for the next one with the same name. */
   async #end(assembly: Assembly): Promise<void> {
     await this.#whole(assembly);
-    if (!assembly.isTold) throw new Error("a message in parts is in the way of the next, and cannot be told yet");
+    if (!assembly.isTold)
+      throw new Error("the next message with this reference has to wait until this one is reported");
     await this.#forget(assembly);
   }
 

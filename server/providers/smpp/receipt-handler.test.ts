@@ -135,7 +135,7 @@ test("what the next process finds kept it tells", async () => {
   assert.ok(signal?.kind === "receipt");
   assert.deepEqual(
     [signal.receipt, signal.code, signal.reason],
-    ["failed", "045", "The carrier took it and could not deliver it (EXPIRED, error 045)."],
+    ["failed", "045", "The carrier accepted the message and could not deliver it (EXPIRED, error 045)."],
   );
   assert.equal(disk.entries.size, 0);
 });

@@ -1,4 +1,7 @@
-/** Takes in receipts: finds the message that each is about, tells of it, and holds back what names none yet. */
+/**
+ * Handles receipts: finds the message of each one, reports it to the engine, and holds a receipt whose message is not
+ * known yet.
+ */
 
 import type { Clock } from "../../clock.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
@@ -11,25 +14,31 @@ import type { RecentSubmits } from "./recent-submits.ts";
 import { retryDelayMs, type SmppReporter } from "./reporter.ts";
 import { ESME_ROK, ESME_RX_T_APPN } from "./status.ts";
 
-/** A receipt that names no message is told again for so long, and until no response is on its way that might bring its id. */
+/**
+ * How long to look for the message of a receipt. The search goes on while a response is on its way that may bring the
+ * id.
+ */
 const HELD_MS_MAX = 60_000;
-/** After so long it is kept on disk and answered: an SMSC may wait for that with its responses. */
+/**
+ * After this time the receipt is stored and answered, since an SMSC may wait for the answer before it sends its own
+ * responses.
+ */
 const UNANSWERED_MS_MAX = 500;
-/** Receipts in hand at once; beyond it the SMSC is to tell them later. */
+/** Receipts held at once. Beyond this number the SMSC is asked to send them later. */
 const HELD_MAX = 10_000;
-/** Those that named no message are counted until so long has passed without another. */
+/** Unmatched receipts are counted until this time has passed without another one. */
 const UNMATCHED_MS = 3_600_000;
-/** Every key of a receipt that is held back begins with it. */
+/** Prefix of the keys of stored receipts. */
 const PREFIX = "held/";
 
-/** A receipt in hand. */
+/** A receipt that is being handled. */
 interface HeldReceipt {
   receipt: SmppReceipt;
-  /** The newest flight when it came. */
+  /** The newest submit when the receipt arrived. */
   order: number;
-  /** Real. */
+  /** Give up at this instant, by the real clock. */
   until: number;
-  /** Where it is kept on disk; null while it is not. */
+  /** Its key in the instance's memory; null while it is not stored. */
   key: string | null;
   isDone: boolean;
 }
@@ -40,13 +49,13 @@ interface ReceiptHandlerParts {
   reporter: SmppReporter;
   recentSubmits: RecentSubmits;
   journal: PartJournal;
-  /** Other instances on the account. */
+  /** The other instances on the same account. */
   others: () => readonly AccountMember[];
 }
 
 export class ReceiptHandler {
   readonly #parts: ReceiptHandlerParts;
-  /** What is being done for the receipts of one message. */
+  /** Receipts of one message, one after the other. */
   readonly #serial = new SerialQueue();
   #count = 0;
   #kept = 0;
@@ -57,12 +66,12 @@ export class ReceiptHandler {
     this.#parts = parts;
   }
 
-  /** Receipts that named no message of ours in all that time; 0 when an hour has passed without another. */
+  /** Receipts whose message was never found; 0 after an hour without another. */
   get unmatched(): number {
     return this.#parts.clock.real() - this.#unmatchedAt < UNMATCHED_MS ? this.#unmatched : 0;
   }
 
-  /** Takes up the receipts that the last process had answered and not told. */
+  /** Loads the receipts that the previous process had answered but not reported. */
   async load(): Promise<void> {
     const { memory } = this.#parts;
     for (const { key, value } of await memory.list(PREFIX)) {
@@ -73,8 +82,8 @@ export class ReceiptHandler {
   }
 
   /**
-   * Resolves with what the SMSC is to be answered: that it was taken only once that is on disk, or nobody wants it. Null: no
-   * answer, since the store takes nothing; the SMSC sends the receipt again over its next session.
+   * Resolves with the command_status for the response: ESME_ROK only once the receipt is applied or stored, or belongs
+   * to nobody. Null: no response, since the store accepts nothing; the SMSC repeats the receipt on its next session.
    */
   async handle(receipt: SmppReceipt): Promise<number | null> {
     if (this.#count >= HELD_MAX) return ESME_RX_T_APPN;
@@ -99,7 +108,7 @@ export class ReceiptHandler {
     return { receipt, order: recentSubmits.order, until: clock.real() + HELD_MS_MAX, key, isDone: false };
   }
 
-  /** Answers whether it was told, or is given up on for good. */
+  /** Returns whether the receipt was applied or belongs to nobody. False: the SMSC should repeat it. */
   async #inTurn(held: HeldReceipt): Promise<boolean> {
     const { ids, userReference } = held.receipt;
     const isTold = await this.#serial.run(ids[0] ?? `user reference ${userReference}`, () =>
@@ -115,7 +124,8 @@ export class ReceiptHandler {
     const { clock, reporter, recentSubmits } = this.#parts;
     for (let tries = 0; !reporter.isEnding; tries += 1) {
       const isLate = clock.real() >= held.until && !recentSubmits.isEarly(held.order);
-      // What could not be taken is told again without end once it is answered for, and else left to the SMSC.
+      // A receipt that was answered is retried until the store accepts it. One that was not answered is left to the
+      // SMSC.
       const applied = await this.#report(held).catch(() => null);
       if (applied === "applied") return true;
       if (isLate && applied === "unknown") this.#countUnmatched();
@@ -130,19 +140,22 @@ export class ReceiptHandler {
     this.#unmatchedAt = this.#parts.clock.real();
   }
 
-  /** Once, to whoever it is for at present. */
+  /** Tries once to find the message and apply the receipt. */
   async #report(held: HeldReceipt): Promise<Applied> {
     const { recentSubmits, others } = this.#parts;
     const { receipt, order } = held;
     if ((await this.reportById(receipt)) === "applied") return "applied";
-    // As long as a response is on its way, the id may be that of its message.
+    // While a response is on its way, the id may belong to that message.
     if (receipt.state !== "underway" && !recentSubmits.isEarly(order)) {
       for (const other of others()) if ((await other.applyReceipt(receipt)) === "applied") return "applied";
     }
     return await this.#reportByUserReference(held);
   }
 
-  /** By its id alone, which is the same for all sessions of the account: also one that came over another instance's. */
+  /**
+   * Matches by id alone. Ids are the same on all sessions of the account, so this also serves a receipt from another
+   * instance.
+   */
   async reportById(receipt: SmppReceipt): Promise<Applied> {
     const { journal, recentSubmits, reporter } = this.#parts;
     const ids = receipt.ids.filter((id) => !recentSubmits.isShared(id));
@@ -156,14 +169,14 @@ export class ReceiptHandler {
       if (receipt.state !== "underway") recentSubmits.endId(id);
       return applied;
     }
-    // No word about an end is worth asking for.
+    // An intermediate state is not worth a look in the database.
     for (const reference of receipt.state === "underway" ? [] : ids) {
       if ((await reporter.report(signalOf(receipt, { reference }))) === "applied") return "applied";
     }
     return "unknown";
   }
 
-  /** By the number that we sent with it and the SMSC gave back, where the id tells nothing. */
+  /** Matches by the user_message_reference that the SMSC returned, if the id identifies nothing. */
   async #reportByUserReference({ receipt, order }: HeldReceipt): Promise<Applied> {
     const { journal, recentSubmits } = this.#parts;
     const { userReference, state } = receipt;
@@ -183,7 +196,7 @@ export class ReceiptHandler {
     return receipt.state === "underway" ? "applied" : await this.#parts.reporter.report(signalOf(receipt, message));
   }
 
-  /** Puts it on disk, so that it can be answered. */
+  /** Stores the receipt, so that it can be answered. */
   async #keep(held: HeldReceipt): Promise<boolean> {
     const { clock, memory } = this.#parts;
     if (held.isDone) return false;
@@ -213,7 +226,10 @@ function signalOf(
   };
 }
 
-/** The number in a receipt may be that of another message: before a restart, or of another system on the account. */
+/**
+ * The user_message_reference may belong to another message: one from before a restart, or from another system on the
+ * account.
+ */
 function isBetween(receipt: SmppReceipt, ends: EndDigits | undefined): boolean {
   return ends === undefined || canBeBetween(receipt.ends, ends);
 }

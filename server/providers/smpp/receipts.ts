@@ -1,29 +1,29 @@
-/** Reads the receipts that an SMSC sends as deliver_sm: from optional parameters first, then from the text. Pure. */
+/** Reads receipts from a deliver_sm or data_sm: optional parameters first, then the text. Pure. */
 
 import { lastDigits } from "./address.ts";
 import { type MessageIdBase, receiptId } from "./message-id.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 import { readUserData } from "./user-data.ts";
 
-/** What a receipt says of a message, or of one part of one. */
+/** A receipt for a message, or for one of its parts. */
 export interface SmppReceipt {
-  /** What it may be called in the response, likeliest first; none where it does not say. */
+  /** Ids that the submit_sm_resp may have had, the likeliest first; empty if the receipt has none. */
   ids: readonly string[];
-  /** The user_message_reference of the submit_sm, where the SMSC gives it back; else null. */
+  /** The user_message_reference of the submit_sm, if the SMSC returns it; otherwise null. */
   userReference: number | null;
-  /** `underway`: no word about its end yet, or ever. */
+  /** `underway`: not a final state. */
   state: "delivered" | "failed" | "underway";
-  /** The state as SMPP 3.4 calls it (5.2.28), or as the SMSC wrote it. */
+  /** The state in the words of SMPP 3.4 (5.2.28), or of the SMSC. */
   word: string;
-  /** The carrier's error code, as it wrote it; null where it gave none. */
+  /** The carrier's error code as written; null if there is none. */
   code: string | null;
-  /** The last digits of the numbers that it is between, whichever way round; of what is no number nothing. */
+  /** The last digits of both numbers, in either order. An address that is no phone number is left out. */
   ends: readonly string[];
 }
 
 export interface ReceiptSettings {
   messageIdBase: MessageIdBase;
-  /** Whether a text that looks like a receipt is one, although nothing else says so. */
+  /** Whether a text that looks like a receipt is one even if no field says so. */
   unflaggedReceipts: boolean;
 }
 
@@ -37,7 +37,7 @@ const MESSAGE_STATE = 0x0427;
 const TYPE_MASK = 0x3c;
 const RECEIPT_TYPES: ReadonlySet<number> = new Set([0x04, 0x08, 0x20]);
 
-/** message_state (5.2.28; 0 and 9 are SMPP 5.0's). */
+/** message_state (5.2.28; 0 and 9 are from SMPP 5.0). */
 const STATE_WORDS = [
   "SCHEDULED",
   "ENROUTE",
@@ -51,7 +51,7 @@ const STATE_WORDS = [
   "SKIPPED",
 ] as const;
 
-/** By the first letters of a state, as texts abridge it (Appendix B); all others say nothing of the end. */
+/** Final states by their first letters, because texts abbreviate them (Appendix B). All others are not final. */
 const ENDS: readonly (readonly [string, SmppReceipt["state"]])[] = [
   ["DELIV", "delivered"],
   ["EXPIR", "failed"],
@@ -62,12 +62,12 @@ const ENDS: readonly (readonly [string, SmppReceipt["state"]])[] = [
   ["FAILE", "failed"],
 ];
 
-/** The whole of the text in Appendix B, as no person would write it by accident. */
+/** The complete text of Appendix B, which no person would write by accident. */
 const APPENDIX_B = /^id:\S+ sub:\d+ dlvrd:\d+ submit date:\d{10,12} done date:\d{10,12} stat:[A-Z]{5,8} err:\w+/i;
 
 /**
- * The receipt that a deliver_sm or data_sm is. Null: it is none, but a message. `unreadable`: it says that it is one, and
- * names neither a message nor a state.
+ * Reads a receipt. Null: the PDU is an ordinary message. `unreadable`: it is marked as a receipt, but names neither a
+ * message nor a state.
  */
 export function readReceipt(pdu: DeliverSm | DataSm, settings: ReceiptSettings): SmppReceipt | "unreadable" | null {
   const hasParameters = pdu.tlvs.has(RECEIPTED_MESSAGE_ID) && pdu.tlvs.has(MESSAGE_STATE);
@@ -93,11 +93,11 @@ interface ReceiptFields {
   id: string | null;
   state: string | null;
   error: string | null;
-  /** Whether the text is all that Appendix B shows. */
+  /** Whether the text has every field of Appendix B. */
   isWhole: boolean;
 }
 
-/** Each by its key, in any case and any order, but not out of the text of the message itself, which comes last. */
+/** Finds each field by its key, in any case and order. Ignores the message text at the end. */
 function fieldsOf(text: string): ReceiptFields {
   const [head = ""] = text.split(/\btext:/i);
   const field = (pattern: RegExp) => pattern.exec(head)?.[1] ?? null;
@@ -109,7 +109,10 @@ function fieldsOf(text: string): ReceiptFields {
   };
 }
 
-/** What it says, whatever its data_coding: carriers write any there. Two octets a character where the first one is 0. */
+/**
+ * Decodes the text whatever its data_coding, since carriers write any value there. A leading zero octet means two
+ * octets per character.
+ */
 function textOf(octets: Uint8Array): string {
   if (octets[0] !== 0) return Buffer.from(octets).toString("latin1");
   return Buffer.from(octets.subarray(0, octets.length & ~1))
@@ -126,15 +129,15 @@ function stateOf(word: string): SmppReceipt["state"] {
   return ENDS.find(([letters]) => word.startsWith(letters))?.[1] ?? "underway";
 }
 
-/** The carrier's own code where it gave one; of nothing but zeros it is none. */
+/** The carrier's own error code; a code of zeros only means none. */
 function codeOf(written: string | null, network: Uint8Array | undefined): string | null {
   if (written !== null && !/^0+$/.test(written)) return written;
-  // network_error_code (5.3.2.31): the kind of network, then two octets.
+  // network_error_code (5.3.2.31): the network type, then two octets.
   const code = network?.length === 3 ? Buffer.from(network).readUInt16BE(1) : 0;
   return code === 0 ? null : String(code);
 }
 
-/** A whole number of exactly `octets`; null for anything else. */
+/** Reads an unsigned integer of exactly `octets`; null for any other length. */
 function numberIn(value: Uint8Array | undefined, octets: number): number | null {
   return value?.length === octets ? Buffer.from(value).readUIntBE(0, octets) : null;
 }

@@ -1,21 +1,27 @@
-/** Hand-overs by the numbers that go out with them, and the ids that came back. In memory: receipts are looked up here first. */
+/**
+ * Recent submits by user_message_reference, and message ids by message. Kept in memory; receipts are looked up here
+ * first.
+ */
 
 import type { MessageId } from "../../core/id.ts";
 import type { EndDigits } from "./address.ts";
 
-/** One submit_sm of ours. */
+/** One submit_sm. */
 export interface SubmitRecord {
   messageId: MessageId;
-  /** user_message_reference: unlike that of every other flight here. */
+  /** The user_message_reference, unique among the records. */
   userReference: number;
   ends: EndDigits;
-  /** Place among all that were begun. */
+  /** The sequence number of the submit in this process. */
   order: number;
-  /** The message's, once its fate is known; null before, and where it was not taken or is kept in the book. */
+  /**
+   * The reference of the message once its result is known. Null before, and if the message was not accepted or has a
+   * journal entry.
+   */
   reference: string | null;
 }
 
-/** An id that the SMSC gave. */
+/** A message id that the SMSC assigned. */
 interface AssignedId {
   messageId: MessageId;
   reference: string;
@@ -24,25 +30,27 @@ interface AssignedId {
 
 const UNKNOWN_ENDS: EndDigits = { from: "", to: "" };
 const USER_REFERENCES = 0xffff;
-/** Flights that are not open, and ids, that are kept in mind. */
+/** Closed records, and ids, that are remembered. */
 const KEPT_MAX = 20_000;
 
 export class RecentSubmits {
   readonly #byReference = new Map<number, SubmitRecord>();
   readonly #ids = new Map<string, AssignedId>();
-  /** Ids that were given to a message while another one with it waited for its receipt: they tell nothing. */
+  /**
+   * Ids that the SMSC gave to one message while another with the same id waited for its receipt: they identify nothing.
+   */
   readonly #shared = new Set<string>();
-  /** Those whose fate is not known, oldest first. */
+  /** Records whose result is not known yet, oldest first. */
   readonly #open = new Set<SubmitRecord>();
   #order = 0;
   #last: number;
 
-  /** `start` is where the numbers begin: another place in each process. */
+  /** `start` is the first number; every process begins at another one. */
   constructor(start: number) {
     this.#last = start % USER_REFERENCES;
   }
 
-  /** Begins one; `isBusy` says of a number that it is in use elsewhere. */
+  /** Adds a submit. `isTaken` says whether a number is in use elsewhere. */
   open(
     messageId: MessageId,
     isTaken: (userReference: number) => boolean,
@@ -59,17 +67,17 @@ export class RecentSubmits {
     return submitted;
   }
 
-  /** Its fate is known: said again it changes nothing. */
+  /** Closes a record once its result is known. Further calls change nothing. */
   close(submitted: SubmitRecord, reference: string | null): void {
     if (this.#open.delete(submitted)) submitted.reference = reference;
   }
 
-  /** The newest order that was given. */
+  /** The order of the newest submit. */
   get order(): number {
     return this.#order;
   }
 
-  /** Whether something that came in at `order` may be about a flight whose answer is still on its way. */
+  /** Whether a receipt that came in at `order` may be about a submit whose response is still on its way. */
   isEarly(order: number): boolean {
     const [oldest] = this.#open;
     return oldest !== undefined && oldest.order <= order;
@@ -79,7 +87,7 @@ export class RecentSubmits {
     return this.#byReference.get(userReference) ?? null;
   }
 
-  /** Notes an id that a message was given. */
+  /** Notes the id of a message. */
   assignId(id: string, messageId: MessageId, reference: string): void {
     const before = this.#ids.get(id);
     if (before !== undefined && before.messageId !== messageId && !before.isEnded) this.#share(id);
@@ -88,29 +96,29 @@ export class RecentSubmits {
     dropFirst(this.#ids, () => true);
   }
 
-  /** The message with this id has ended: given again, the id is the next one's alone. */
+  /** Notes that the message with this id has ended, so that the id may be given to another message. */
   endId(id: string): void {
     const given = this.#ids.get(id);
     if (given !== undefined) given.isEnded = true;
   }
 
-  /** Whether an id was given already, to another message than this one. */
+  /** Whether another message already has this id. */
   isIdOfAnother(id: string, messageId: MessageId): boolean {
     const given = this.#ids.get(id);
     return this.#shared.has(id) || (given !== undefined && given.messageId !== messageId);
   }
 
-  /** The message with this id; null where there is none here, or several. */
+  /** The message with this id. Null if there is none, or more than one. */
   byId(id: string): Readonly<AssignedId> | null {
     return this.#shared.has(id) ? null : (this.#ids.get(id) ?? null);
   }
 
-  /** Whether an id was given to several messages at once. */
+  /** Whether several messages have this id. */
   isShared(id: string): boolean {
     return this.#shared.has(id);
   }
 
-  /** Ids that were given to several messages at once. */
+  /** The number of ids that several messages have. */
   get sharedIds(): number {
     return this.#shared.size;
   }
@@ -125,7 +133,7 @@ export class RecentSubmits {
   }
 }
 
-/** Drops the oldest entry of what has grown too long, where it may go. */
+/** Drops the oldest entry if there are too many, and if `mayGo` allows it. */
 function dropFirst<Value>(kept: Map<unknown, Value> | Set<Value>, mayGo: (value: Value) => boolean): void {
   if (kept.size <= KEPT_MAX) return;
   const [oldest] = kept.entries();

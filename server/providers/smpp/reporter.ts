@@ -1,14 +1,16 @@
-/** Tells the service what came in. A stop waits for what is being told, and wakes what waits to be told again. */
+/**
+ * Reports signals to the engine and retries until it accepts them. `stop()` waits for reports in flight and cancels
+ * pending retries.
+ */
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
 import type { Applied, Signal } from "../provider.ts";
 
-/** The first wait before something is told again; it doubles up to the most. */
+/** The wait before the first retry; it doubles up to the maximum. */
 const AGAIN_AFTER_MS = 50;
 const AGAIN_AFTER_MS_MAX = 10_000;
 
-/** See the file's own sentence. `stop` is final. */
 export class SmppReporter {
   readonly #clock: Clock;
   readonly #inFlight = new Set<Promise<unknown>>();
@@ -26,12 +28,12 @@ export class SmppReporter {
     this.#signals = signals;
   }
 
-  /** Whether nothing is to be tried again. */
+  /** Whether retries have ended. */
   get isEnding(): boolean {
     return this.#isEnding;
   }
 
-  /** Throws where the service could not take it, and after a stop. */
+  /** Reports once. Throws if the engine could not store the signal, and after `stop()`. */
   async report(signal: Signal): Promise<Applied> {
     if (this.#isStopped) throw new Error("the instance is stopped");
     const reporting = this.#signals(signal);
@@ -43,12 +45,12 @@ export class SmppReporter {
     return applied;
   }
 
-  /** When the service last took a signal, real; minus infinity before the first. */
+  /** When the engine last accepted a signal, by the real clock; minus infinity before the first. */
   get lastAcceptedAt(): number {
     return this.#lastAcceptedAt;
   }
 
-  /** Tells until the service takes it; near the end only once. Answers whether it was taken. */
+  /** Reports until the engine accepts the signal; after `end()` only once. Returns whether it was accepted. */
   async reportUntilAccepted(signal: Signal): Promise<boolean> {
     for (let tries = 0; ; tries += 1) {
       try {
@@ -61,7 +63,7 @@ export class SmppReporter {
     }
   }
 
-  /** Resolves after `ms`, or near the end. */
+  /** Resolves after `ms`, or at `end()`. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
@@ -75,13 +77,13 @@ export class SmppReporter {
     });
   }
 
-  /** Ends all pauses, and lets nothing be tried again; what there is to tell for the first time is still told. */
+  /** Ends all pauses and retries. First reports are still made. */
   end(): void {
     this.#isEnding = true;
     for (const end of [...this.#pauses]) end();
   }
 
-  /** Lets nothing more be told, and resolves when what is being told is taken or refused. */
+  /** Refuses further reports, and resolves when those in flight have ended. */
   async stop(): Promise<void> {
     this.end();
     this.#isStopped = true;
@@ -89,7 +91,7 @@ export class SmppReporter {
   }
 }
 
-/** How long to wait before something is told again that was told `tries` times after the first. */
+/** The wait before the next retry, after `tries` retries. */
 export function retryDelayMs(tries: number): number {
   return doublingMs(tries + 1, AGAIN_AFTER_MS, AGAIN_AFTER_MS_MAX);
 }

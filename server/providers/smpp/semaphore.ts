@@ -1,4 +1,4 @@
-/** Lets in so much at once, in the order of arrival: what is begun is not held up by what is not. No I/O. */
+/** A weighted semaphore: grants permits in the order of arrival. No I/O. */
 
 import type { Clock } from "../../clock.ts";
 
@@ -13,15 +13,15 @@ export class WeightedSemaphore {
   readonly #waiting: SemaphoreWaiter[] = [];
   #used = 0;
 
-  /** `room`: the weight that may be inside at once. */
+  /** `room`: the number of permits. */
   constructor(clock: Clock, room: number) {
     this.#clock = clock;
     this.#permits = room;
   }
 
   /**
-   * Resolves with the way out, which counts once however often it is taken, when there is room for `weight` (one heavier than the room goes in
-   * alone); with null where there was none within `limitMs`, or `abort` came first.
+   * Resolves with a function that releases the permits (further calls do nothing), or with null if they were not free
+   * within `limitMs` or `abort` came first. A request for more permits than there are gets all of them.
    */
   acquire(weight: number, limitMs: number, abort: AbortSignal): Promise<(() => void) | null> {
     return new Promise((resolve) => {

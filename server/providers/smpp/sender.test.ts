@@ -187,7 +187,7 @@ test("a part whose answer was lost is not sent again, and the others go all the 
   const answers: SubmitResult[] = [ok("1"), { answer: "unknown", reason: "no answer came" }, ok("3")];
   stage.answer = (at) => answers[at - 1] ?? assert.fail("one too many");
   const outcome = await stage.send(LONG);
-  assert.deepEqual(outcome, { outcome: "unknown", reason: "of 3 parts not all were taken; part 2: no answer came" });
+  assert.deepEqual(outcome, { outcome: "unknown", reason: "not all of 3 parts were accepted; part 2: no answer came" });
   assert.equal(stage.disk.entries.size, 1);
 });
 
@@ -195,7 +195,7 @@ test("where the answer to the first part was lost no other part goes: unknown, a
   const stage = new Stage();
   stage.answer = () => ({ answer: "unknown", reason: "no answer came" });
   const outcome = await stage.send(LONG);
-  assert.deepEqual(outcome, { outcome: "unknown", reason: "of 3 parts not all were taken; part 1: no answer came" });
+  assert.deepEqual(outcome, { outcome: "unknown", reason: "not all of 3 parts were accepted; part 1: no answer came" });
   assert.equal(stage.submitted.length, 1);
   const [kept = assert.fail()] = stage.disk.entries.values();
   const states = (JSON.parse(kept) as JournalEntry).parts.map(({ state }) => state);

@@ -1,4 +1,4 @@
-/** Hands messages over, part by part, and says what became of each: not sent, taken, or not known. */
+/** Sends messages part by part, and finds the outcome of each: not sent, accepted, or unknown. */
 
 import type { Clock } from "../../clock.ts";
 import type { Outbound, Outcome } from "../provider.ts";
@@ -14,15 +14,23 @@ import { WeightedSemaphore } from "./semaphore.ts";
 import type { SmppSettings } from "./settings.ts";
 import { type Submission, type SubmitPdu, submissionOf, withUserReference } from "./submit-pdus.ts";
 
-/** How long a message may wait to be begun: what it then waits for the link is less than the engine has patience. */
+/**
+ * How long a message may wait for the semaphore. Together with its wait for the link this is less than `sendTimeoutMs`.
+ */
 const BEGIN_WITHIN_MS = 12_000;
-/** What is begun at once is what the pace lets go in so many seconds, so that parts of one message follow one another. */
+/**
+ * The sender works on as many messages as the rate limit lets through in this many seconds, so that the parts of one
+ * message follow each other.
+ */
 const BEGUN_SECONDS = 5;
-/** How long the rest of a message whose beginning was taken is tried: less than the engine waits for proof (0010). */
+/**
+ * How long the sender tries the rest of a message after the first part was accepted. The engine waits longer than this
+ * before it gives up on the outcome.
+ */
 const REST_MS_MAX = 270_000;
 const REFERENCES = 0x1_0000;
 
-const NOT_TRIED: PartResult = { answer: "notSent", reason: "it was not tried", isDown: false };
+const NOT_TRIED: PartResult = { answer: "notSent", reason: "it was not submitted", isDown: false };
 
 interface SmppSenderParts {
   link: Pick<SmscLink, "isUp" | "state">;
@@ -35,28 +43,28 @@ interface SmppSenderParts {
   fault: (error: unknown) => void;
 }
 
-/** A part that was begun, and what became of it. */
+/** A submitted part and its result. */
 interface SubmittedPart {
   submitted: SubmitRecord;
   answer: PartResult;
-  /** The carrier's id of it; null where it gave none, or none that tells anything. */
+  /** The carrier's id of the part. Null if the carrier gave none, or one that identifies nothing. */
   id: string | null;
 }
 
 /**
- * A message goes through four steps: it waits at the turnstile, its parts are submitted, what they are called is kept, and its outcome is
- * told: to whoever handed it over, or, where that one has called it off meanwhile, as a receipt.
+ * Sends a message in four steps: acquire the semaphore, submit the parts, record their ids, and return the outcome. If
+ * the engine aborted the send in the meantime, the sender reports the outcome as a receipt.
  */
 export class SmppSender {
   readonly #parts: SmppSenderParts;
   readonly #semaphore: WeightedSemaphore;
-  /** Hand-overs at once that make sense on this bind. */
+  /** Messages that this bind can usefully send at once. */
   readonly concurrency: number;
-  /** What the parts of a message have in common: begins at another place in each process. */
+  /** The reference that the parts of one message share. Every process starts at another number. */
   #reference: number;
-  /** Messages that are begun, and in how many parts. */
+  /** Messages being sent, and their number of parts. */
   readonly #begun = new Map<Promise<unknown>, number>();
-  /** Those of them that whoever handed them over waits for. */
+  /** How many of them still have a waiting caller. */
   #awaited = 0;
   #isFinishing = false;
 
@@ -77,7 +85,11 @@ export class SmppSender {
     if (!link.isUp) return unavailable(link.state().lastError ?? "the SMSC is not bound");
     const leave = await this.#semaphore.acquire(submission.submits.length, BEGIN_WITHIN_MS, abort);
     if (leave === null) {
-      return { outcome: "deferred", retryAfterMs: RETRY_AFTER_MS, reason: "the pace of the bind left no room for it" };
+      return {
+        outcome: "deferred",
+        retryAfterMs: RETRY_AFTER_MS,
+        reason: "the rate limit of the bind left no room for it",
+      };
     }
     if (this.#isFinishing) {
       leave();
@@ -93,19 +105,25 @@ export class SmppSender {
     }
   }
 
-  /** Whether anybody waits for a message that is begun: not where all were called off. */
+  /** Whether a caller still waits for a message: false if all sends were aborted. */
   get hasCallers(): boolean {
     return this.#awaited > 0;
   }
 
-  /** Begins none from now on, and resolves when those in parts that were begun have ended, after `limitMs` at the latest. */
+  /**
+   * Begins no further message. Resolves when the messages of several parts that were begun have ended, or after
+   * `limitMs`.
+   */
   async finish(limitMs: number): Promise<void> {
     this.#isFinishing = true;
     const inParts = [...this.#begun].filter(([, parts]) => parts > 1).map(([whole]) => whole);
     await Promise.race([Promise.allSettled(inParts), this.#parts.reporter.pause(limitMs)]);
   }
 
-  /** Resolves when all that were begun have ended, and what is to be kept of them is on disk: soon after the link was stopped and the telling began to end. */
+  /**
+   * Resolves when every message that was begun has ended and its journal entry is on disk. That is soon after the link
+   * has stopped and the reporter is ending.
+   */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#begun.keys());
   }
@@ -116,7 +134,7 @@ export class SmppSender {
     whole.then(ended, ended);
   }
 
-  /** Who calls it off need not wait; what was begun goes on, and is told of when its end is known. */
+  /** Returns early if the engine aborts the send. The message goes on, and its outcome is reported later. */
   async #unlessAborted(message: Outbound, whole: Promise<Outcome>, abort: AbortSignal): Promise<Outcome> {
     const { promise: calledOff, resolve } = Promise.withResolvers<null>();
     const callOff = () => resolve(null);
@@ -125,10 +143,10 @@ export class SmppSender {
     const outcome = await Promise.race([calledOff, whole]).finally(() => abort.removeEventListener("abort", callOff));
     if (outcome !== null) return outcome;
     void whole.then((late) => this.#reportLate(message, late)).catch(this.#parts.fault);
-    return { outcome: "unknown", reason: "it was on its way to the SMSC when it was called off" };
+    return { outcome: "unknown", reason: "the send was aborted while the SMSC had the message" };
   }
 
-  /** Nobody heard the outcome: it is told as a receipt, where it proves something. */
+  /** Reports the outcome of an aborted send as a receipt, if it proves something. */
   async #reportLate(message: Outbound, outcome: Outcome): Promise<void> {
     const { reporter } = this.#parts;
     const signal = { kind: "receipt", messageId: message.messageId, channel: "sms" } as const;
@@ -161,12 +179,12 @@ export class SmppSender {
       });
       return await this.#conclude(message, submission, parts);
     } finally {
-      // Whatever was not kept is over.
+      // Every submit that was not recorded is over.
       for (const { submitted } of begun) recentSubmits.close(submitted, null);
     }
   }
 
-  /** Gives each part the number by which a receipt may name it. */
+  /** Gives each part the user_message_reference by which a receipt may identify it. */
   #begin(message: Outbound, { submits }: Submission): { submitted: SubmitRecord; submit: SubmitPdu }[] {
     const { journal, recentSubmits } = this.#parts;
     const isTaken = (userReference: number) => journal.findByUserReference(userReference) !== null;
@@ -177,7 +195,10 @@ export class SmppSender {
     });
   }
 
-  /** The first part alone: as long as it is not taken, nothing is. Then all others, in order. Once each was tried it holds up none. */
+  /**
+   * Submits the first part alone, since nothing is sent until it is accepted. Then submits the others in order, and
+   * releases the permits once each was tried.
+   */
   async #submitAll([first, ...others]: readonly SubmitPdu[], leave: () => void): Promise<PartResult[]> {
     const { submitter, clock } = this.#parts;
     if (first === undefined) return [];
@@ -189,7 +210,7 @@ export class SmppSender {
     return [answer, ...(await Promise.all(rest.map(({ submit, tried }) => submitter.insist(submit, tried, until))))];
   }
 
-  /** Keeps what the parts of a message are called, where any may have been taken, and says what became of it. */
+  /** Records the ids of a message whose parts may have been accepted, and decides its outcome. */
   async #conclude(
     message: Outbound,
     { encoding, segments }: Submission,
@@ -208,13 +229,13 @@ export class SmppSender {
     for (const [at, { answer }] of parts.entries()) {
       if (answer.answer === "ok") continue;
       const why = reasonOf(answer);
-      const place = `of ${parts.length} parts not all were taken; part ${at + 1}: `;
+      const place = `not all of ${parts.length} parts were accepted; part ${at + 1}: `;
       return { outcome: "unknown", reason: parts.length === 1 ? why : place + why };
     }
     return { outcome: "accepted", reference, segments, encoding };
   }
 
-  /** The carrier's id, where it is this message's alone; else a name of our own. */
+  /** The carrier's id if it belongs to this message alone; otherwise a reference of our own. */
   #referenceOf(message: Outbound, id: string | null): string {
     if (id === null || this.#parts.recentSubmits.isIdOfAnother(id, message.messageId)) return ownReference(message);
     return id;
@@ -227,7 +248,7 @@ export class SmppSender {
     recentSubmits.assignId(id, messageId, reference);
   }
 
-  /** A write that fails loses no message: the receipts of this process find it all the same. */
+  /** A failed write loses nothing while this process runs: it finds the receipts without the journal. */
   async #record(message: Outbound, reference: string, units: readonly SubmittedPart[]): Promise<void> {
     const { journal, fault } = this.#parts;
     const { messageId, attemptedAt: at } = message;
@@ -248,14 +269,14 @@ export class SmppSender {
 }
 
 /**
- * The parts that receipts tell apart. Parts to which the carrier gave one id are one unit, named by the first of them: the
- * carrier reports once for all of them.
+ * The parts that receipts can distinguish. If the carrier gave several parts the same id, it sends one receipt for them
+ * all, so that only the first of them counts.
  */
 function unitsOf(parts: readonly SubmittedPart[]): SubmittedPart[] {
   return parts.filter(({ id }, at) => id === null || parts.findIndex((part) => part.id === id) === at);
 }
 
-/** Unlike that of every other hand-over, and the same whenever it is asked for. */
+/** A reference that no other send attempt has, and that is the same each time it is computed. */
 function ownReference({ messageId, attemptedAt }: Outbound): string {
   return `${OWN_PREFIX}${messageId.slice("msg_".length)}:${attemptedAt.toString(36)}`;
 }

@@ -125,7 +125,10 @@ test("a PDU of length 0, 15 or 2^31 is refused with ESME_RINVCMDLEN and ends the
     const { answer, ...rest } = await asked;
     assert.equal(answer, null);
     assert.match("reason" in rest ? rest.reason : "", /^the session ended before the answer came: /);
-    assert.match(stage.ended[0] ?? "", /^the SMSC sent what is no PDU: command_length is \d+, not from 16 to 69632$/);
+    assert.match(
+      stage.ended[0] ?? "",
+      /^the SMSC sent something that is not a PDU: command_length is \d+, not from 16 to 69632$/,
+    );
     await until(() => caller.isClosed);
     assert.deepEqual(caller.received.at(-1), { command: "generic_nack", status: 0x02, sequence: 0 });
   }

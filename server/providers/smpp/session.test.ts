@@ -47,7 +47,7 @@ test("a bind that is refused says why in words, and the connection is closed, al
     ],
     [
       ({ sequence }, caller) => caller.send({ command: "generic_nack", status: 0, sequence }),
-      "the SMSC does not take the bind",
+      "the SMSC does not accept the bind",
     ],
     [(_pdu, caller) => caller.socket.end(), "the SMSC closed the connection without an answer to the bind"],
   ];

@@ -1,4 +1,4 @@
-/** One connection to an SMSC from its socket to its end: the bind, what is asked over it, what the SMSC tells over it. */
+/** One connection to an SMSC from its socket to its end: binds, submits, answers the SMSC's requests, unbinds. */
 
 import type { Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
@@ -13,7 +13,7 @@ import { describeStatus, ESME_RINVCMDID, ESME_ROK, ESME_RX_T_APPN } from "./stat
 
 export type BindKind = "transceiver" | "transmitter" | "receiver";
 
-/** How an ESME introduces itself (SMPP 3.4, 4.1), and how patient it is. */
+/** How an ESME introduces itself (SMPP 3.4, 4.1), and its timeouts. */
 export interface SessionSettings extends SmscEndpoint {
   systemId: string;
   password: string;
@@ -26,29 +26,29 @@ export interface SessionSettings extends SmscEndpoint {
 }
 
 export interface SessionEvents {
-  /** `isBound` has changed, and the session is not over. */
+  /** `isBound` has changed, and the session has not ended. */
   stateChanged(): void;
-  /** The session is over, also where it never was bound. Once; `reason` is in words. */
+  /** The session has ended, also if it was never bound. Called once; `reason` is a clause. */
   ended(reason: string): void;
   /** A deliver_sm or data_sm: see `LinkEvents`. */
   deliver(pdu: DeliverSm | DataSm): Promise<number | null>;
   fault(error: unknown): void;
 }
 
-/** Until the socket, TLS included, is there. */
+/** For the connection, TLS included. */
 const CONNECT_LIMIT_MS = 10_000;
-/** How long a peer that unbinds may take to answer what it still owes. */
+/** How long an SMSC that unbinds may take for its open responses. */
 const LINGER_MS = 2_000;
-/** How long a peer may take to answer our unbind, and then to close. */
+/** How long an SMSC may take to answer our unbind, and then to close. */
 const CLOSE_MS = 1_000;
-/** deliver_sm and data_sm that are worked on at once; while there are as many, nothing is read. */
+/** deliver_sm and data_sm that are handled at once. Beyond this number nothing is read. */
 export const DELIVERIES_OPEN_MAX = 64;
 /** SMPP 3.4, 5.2.4 */
 const INTERFACE_VERSION = 0x34;
 
 type Stage = "new" | "connecting" | "binding" | "bound" | "leaving" | "ended";
 
-/** What became of a frame that was written. */
+/** The response to a submit_sm, or why there is none. */
 export type SubmitResponse = { answer: ResponsePdu } | { answer: null; reason: string };
 
 export class Session {
@@ -70,7 +70,6 @@ export class Session {
   #isEnquiring = false;
   #whenIdle = () => {};
   #closed = () => {};
-  /** Resolves when the socket is closed. */
   readonly #closing = new Promise<void>((resolve) => {
     this.#closed = resolve;
   });
@@ -89,25 +88,25 @@ export class Session {
     return this.#stage === "bound" && this.#socket?.writable === true;
   }
 
-  /** submit_sm that are not answered. */
+  /** Submits without a response. */
   get submitsOpen(): number {
     return this.#submitsOpen;
   }
 
-  /** Answers to nothing that was asked. */
+  /** Responses that match no request. */
   get strays(): number {
     return this.#requests.strays;
   }
 
-  /** Connects and binds. Once. */
+  /** Connects and binds. May be called once. */
   start(): void {
     this.#stage = "connecting";
-    this.#limit(CONNECT_LIMIT_MS, `no connection came about within ${CONNECT_LIMIT_MS / 1_000} seconds`);
+    this.#limit(CONNECT_LIMIT_MS, `the connection was not made within ${CONNECT_LIMIT_MS / 1_000} seconds`);
     let socket: Socket;
     try {
       socket = openSocket(this.#settings, () => this.#bind());
     } catch (error) {
-      this.#end(error instanceof Error ? describeSocketError(error) : "no socket can be made");
+      this.#end(error instanceof Error ? describeSocketError(error) : "no socket could be created");
       return;
     }
     this.#socket = socket;
@@ -123,8 +122,8 @@ export class Session {
   }
 
   /**
-   * Writes the frame of a submit_sm under a sequence number of this session; only while it `isBound`. Resolves with its
-   * answer, or with none when it came not in time or the session ended before.
+   * Writes the frame of a submit_sm under the next sequence number. May be called only while `isBound`. Resolves with
+   * the response, or without one after the response timeout or at the end of the session.
    */
   submit(frame: Buffer): Promise<SubmitResponse> {
     return new Promise((resolve) => {
@@ -140,9 +139,9 @@ export class Session {
     });
   }
 
-  /** Lets what is open be answered for at most `limitMs`, unbinds, and resolves when the socket is closed. */
+  /** Waits at most `limitMs` for open requests, unbinds, and resolves when the socket is closed. */
   async leave(limitMs: number): Promise<void> {
-    // One that takes its leave already comes to its end by itself.
+    // A session that is unbinding already ends by itself.
     if (this.#stage !== "leaving") {
       if (this.#stage === "bound") {
         this.#stage = "leaving";
@@ -180,7 +179,7 @@ export class Session {
     if (this.#stage !== "binding") return;
     if (answer === null) this.#end(`the SMSC did not answer the bind ${this.#inTime()}`);
     else if (answer.status !== ESME_ROK) this.#end(`the SMSC refuses the bind: ${describeStatus(answer.status)}`);
-    else if (answer.command === "generic_nack") this.#end("the SMSC does not take the bind");
+    else if (answer.command === "generic_nack") this.#end("the SMSC does not accept the bind");
     else {
       this.#stage = "bound";
       this.#scheduleEnquire();
@@ -195,7 +194,7 @@ export class Session {
     this.#read();
   }
 
-  /** Takes frames until there are no more, too much is being worked on, or the peer does not take our answers. */
+  /** Handles frames until there are no more, too many are being handled, or the SMSC does not read our responses. */
   #read(): void {
     const socket = this.#socket;
     if (socket === null || this.#stage === "ended") return;
@@ -207,9 +206,9 @@ export class Session {
       }
     } catch (error) {
       if (!(error instanceof PduError)) throw error;
-      // The stream cannot be followed any more, nor a sequence number be read (SMPP 3.4, 4.3).
+      // The next frame cannot be found any more, nor a sequence number be read (SMPP 3.4, 4.3).
       this.#write(encodePdu({ command: "generic_nack", status: error.status, sequence: 0 }));
-      this.#end(`the SMSC sent what is no PDU: ${error.message}`);
+      this.#end(`the SMSC sent something that is not a PDU: ${error.message}`);
       return;
     }
     if (this.#isOver()) return;
@@ -240,14 +239,14 @@ export class Session {
         return;
       case "alert_notification":
       case "outbind":
-        return; // Neither takes an answer (4.12.1, 4.1.7), and neither says anything that is asked for here.
+        return; // Neither has a response (4.12.1, 4.1.7), and nothing here needs them.
       default:
         if ("status" in pdu) this.#requests.receive(pdu);
         else this.#write(encodePdu({ command: "generic_nack", status: ESME_RINVCMDID, sequence: pdu.sequence }));
     }
   }
 
-  /** Answers what cannot be read as its command is answered; an answer that cannot be read is never answered. */
+  /** Answers an unreadable request with the error response of its command. An unreadable response gets no answer. */
   #refuse(frame: Buffer, { message, status }: PduError): void {
     const head = headerOf(frame);
     if (isResponse(head.commandId)) this.#requests.stray();
@@ -276,7 +275,7 @@ export class Session {
     this.#checkIdle();
   }
 
-  /** The peer unbinds: nothing more is asked, what is open is still answered for a while, then the line is closed. */
+  /** The SMSC unbinds: submit nothing more, answer its open requests for a while, then close. */
   #peerUnbinds(): void {
     if (this.#stage !== "bound") return;
     this.#stage = "leaving";
@@ -287,7 +286,7 @@ export class Session {
     this.#events.stateChanged();
   }
 
-  /** Asks whether the peer is there when nothing was heard of it for long. */
+  /** Sends an enquire_link after a silence. */
   #scheduleEnquire(): void {
     const { enquireLinkMs } = this.#settings;
     const silentMs = Math.max(0, this.#clock.real() - this.#receivedAt);
@@ -298,7 +297,7 @@ export class Session {
     });
   }
 
-  /** One that is not answered is the end of the session. */
+  /** The session ends if the SMSC does not answer. */
   #enquire(): void {
     if (this.#stage !== "bound" || this.#isEnquiring) return;
     this.#isEnquiring = true;
@@ -323,7 +322,7 @@ export class Session {
     });
   }
 
-  /** Resolves when nothing is open either way, or after `limitMs`. */
+  /** Resolves when no request is open in either direction, or after `limitMs`. */
   #idle(limitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const stop = this.#clock.after(limitMs, resolve);
@@ -339,7 +338,7 @@ export class Session {
     if (this.#stage === "ended" || this.#submitsOpen + this.#deliveriesOpen === 0) this.#whenIdle();
   }
 
-  /** Frames of one turn go out in one write. */
+  /** Frames of one tick go out in one write. */
   #write(frame: Buffer): void {
     const socket = this.#socket;
     if (socket === null || !socket.writable) return;
@@ -350,7 +349,7 @@ export class Session {
     socket.write(frame);
   }
 
-  /** Ends the session unless what was begun is done in time. */
+  /** Ends the session unless the present step is done in time. */
   #limit(ms: number, reason: string): void {
     this.#stopTimer();
     this.#stopTimer = this.#clock.after(ms, () => this.#end(reason));
@@ -370,7 +369,7 @@ export class Session {
     this.#events.ended(reason);
   }
 
-  /** What was written still goes out, where the peer takes it. */
+  /** Data that is written already still goes out if the SMSC reads it. */
   #hangUp(): void {
     const socket = this.#socket;
     if (socket === null || socket.destroyed) return;

@@ -1,4 +1,4 @@
-/** The settings of an SMPP instance: what an administrator gave, and what holds where nothing was given. Pure. */
+/** The settings of an SMPP instance, with their defaults. Pure. */
 
 import type { AddressMarking } from "./address.ts";
 import type { LinkSettings } from "./link.ts";
@@ -6,32 +6,32 @@ import type { MessageIdBase } from "./message-id.ts";
 
 export interface SmppSettings {
   link: LinkSettings;
-  /** How a text that does not fit into one short message goes out. */
+  /** How a text goes out that does not fit into one short message. */
   longMessages: "udh" | "sar" | "payload";
-  /** Bits of the number that the parts of one message have in common, in their header. */
+  /** Bits of the concatenation reference in the header of parts. */
   udhReferenceBits: 8 | 16;
-  /** Whether a text that GSM-7 does not have may go out as Latin-1, where that has it. */
+  /** Whether a text outside GSM-7 may go out as Latin-1 if Latin-1 can encode it. */
   latin1: boolean;
   source: AddressMarking;
   destination: AddressMarking;
-  /** What stands for the number as the sender: a short code or a word that the carrier set up. Null: the number. */
+  /** Replaces the number as the sender: a short code or a name that the carrier set up. Null: the number. */
   sourceAddress: string | null;
   serviceType: string;
-  /** How long the carrier is to try; null: as long as it likes. */
+  /** How long the carrier tries to deliver; null: the carrier's default. */
   validitySeconds: number | null;
   messageIdBase: MessageIdBase;
   unflaggedReceipts: boolean;
   ia5AsGsm: boolean;
-  /** Of numbers that come without one; null where none do. */
+  /** Added to numbers that arrive without a country code; null if none do. */
   defaultCountryCode: string | null;
 }
 
-/** Kannel's, and what most carriers name. */
+/** The default of Kannel, and of most carriers. */
 const WINDOW_SIZE = 10;
 const RESPONSE_TIMEOUT_SECONDS = 20;
 const ENQUIRE_LINK_SECONDS = 30;
 
-/** The settings of a configuration that its schema has passed; what is not there or of another kind is as by default. */
+/** Reads a configuration that its schema has validated. A missing value, or one of another type, gets its default. */
 export function readSettings(config: Readonly<Record<string, unknown>>): SmppSettings {
   return {
     link: readLink(config),
@@ -81,7 +81,7 @@ function numberOr<Default>(value: unknown, otherwise: Default): number | Default
   return typeof value === "number" ? value : otherwise;
 }
 
-/** The first of them is the default. */
+/** Returns the first value by default. */
 function oneOf<const Value>(value: unknown, values: readonly [Value, ...Value[]]): Value {
   return values.find((candidate) => candidate === value) ?? values[0];
 }

@@ -118,7 +118,7 @@ test("a word that we are too fast stops all messages for a while, and then it wo
     });
     const health = await instance.provider.health();
     assert.equal(health.status, "degraded");
-    assert.match(health.message ?? "", /send too fast: set throughputPerSecond/);
+    assert.match(health.message ?? "", /sent too fast: set throughputPerSecond/);
   }
   const before = smsc.submits.at(-1)?.at ?? 0;
   await instance.accepted(`${TO}00`);
@@ -132,7 +132,7 @@ test("a message without an answer is unknown, and a receipt that gives our numbe
   const { instance } = at;
   const lost = await instance.send(`${TO}77`);
   assert.deepEqual(lost, { outcome: "unknown", reason: "the SMSC did not answer within 1 seconds" });
-  assert.match((await instance.provider.health()).message ?? "", /The last message got no answer/);
+  assert.match((await instance.provider.health()).message ?? "", /The last message got no response/);
   const message = instance.message(`${TO}78`);
   assert.equal((await instance.provider.send(message, new AbortController().signal)).outcome, "unknown");
   const receipt = await until(() => instance.receipts.find(({ messageId }) => messageId === message.messageId));

@@ -1,4 +1,7 @@
-/** SMS over SMPP 3.4: one account at a carrier's SMSC. Puts together the link, what goes out, and what comes in. */
+/**
+ * SMS over SMPP 3.4, through one account at a carrier's SMSC. Connects the link, the sender, and the handlers of
+ * receipts and inbound messages.
+ */
 
 import type { Clock } from "../../clock.ts";
 import {
@@ -28,7 +31,10 @@ import { SmppSender } from "./sender.ts";
 import { readSettings, type SmppSettings } from "./settings.ts";
 import { ESME_ROK } from "./status.ts";
 
-/** What any instance can do; its own bind says how much at once. An SMSC cannot be asked about a message without an id. */
+/**
+ * Capabilities before the settings are known: a bind may lower the concurrency. SMPP cannot look up a message without
+ * the SMSC's id, so there is no `reconcile`.
+ */
 export const SMPP_CAPABILITIES: Capabilities = {
   channels: ["sms"],
   concurrency: 10,
@@ -38,12 +44,12 @@ export const SMPP_CAPABILITIES: Capabilities = {
 };
 
 const SWEEP_MS = 3_600_000;
-/** At a stop messages of which a part is gone get so long to go out whole, and then what is open to be answered. */
+/** How long a stop waits for the rest of partly sent messages, and then for open responses. */
 const STOP_MS = 5_000;
-/** So long where nobody waits for them any more: a service that is told to end then has seconds left. */
+/** The same if no caller waits for a message any more: a service that was told to end has only seconds left. */
 const STOP_UNAWAITED_MS = 750;
 
-/** A new SMPP instance, not started. */
+/** Creates an SMPP instance without starting it. */
 export function createSmpp(context: ProviderContext): Provider {
   return new Smpp(context);
 }
@@ -139,16 +145,16 @@ class Smpp implements Provider {
     leaveAccount(this.#settings.link, this.#member);
     const limitMs = this.#sender.hasCallers ? STOP_MS : STOP_UNAWAITED_MS;
     await this.#sender.finish(limitMs);
-    // Until it is left the SMSC is listened to as ever: many a one never tells again what was refused.
+    // Keep handling PDUs until the link is closed: many SMSCs never repeat a PDU that was refused.
     await this.#link.stop(limitMs);
     this.#reporter.end();
-    // What was called off and has ended by now is still told.
+    // Report the late outcomes of aborted sends that have ended by now.
     await this.#sender.ended();
     await this.#reporter.stop();
     this.#inbound.stop();
   }
 
-  /** What the SMSC tells: a receipt, or a message of a contact. */
+  /** Handles a PDU from the SMSC: a receipt, or a message from a contact. */
   async #deliver(pdu: DeliverSm | DataSm, session: SessionState): Promise<number | null> {
     const receipt = readReceipt(pdu, this.#settings);
     if (receipt === null) return await this.#inbound.handle(pdu, session);
@@ -158,7 +164,7 @@ class Smpp implements Provider {
     return ESME_ROK;
   }
 
-  /** A receipt that came over the session of another instance. */
+  /** Applies a receipt that arrived on the session of another instance. */
   async #hearOther(receipt: SmppReceipt): Promise<Applied> {
     const applied = await this.#receipts.reportById(receipt);
     if (applied === "applied") this.#sinceReceipt = 0;

@@ -1,36 +1,36 @@
-/** What each command_status of SMPP 3.4 (5.1.3) means, and what is to be done about a message that was answered so. */
+/** Meanings of command_status in SMPP 3.4 (5.1.3), and what each one says about a refused message. */
 
 /**
- * `permanent`: this message, sent again, is refused again. `transient`: later it may be taken. `throttled`: so it may,
- * and all others should wait too. `bind`: nothing is wrong with the message; the session or the account is.
+ * `permanent`: the SMSC would refuse the message again. `transient`: it may accept the message later. `throttled`: the
+ * same, and all other messages should wait too. `bind`: the fault is with the session or the account, not with the
+ * message.
  */
 export type StatusClass = "ok" | "permanent" | "transient" | "throttled" | "bind";
 
 export interface Status {
   code: number;
-  /** As the specification calls it; of a code that it does not have, the code. */
+  /** The name in SMPP 3.4; for an unknown code, the code. */
   name: string;
-  /** In words, without a full stop. */
+  /** A description without a full stop. */
   meaning: string;
   class: StatusClass;
 }
 
-/** Answers of our own to what the SMSC tells, and those that other files look for. */
+/** The statuses of our own responses, and those that other files test for. */
 export const ESME_ROK = 0x00;
 export const ESME_RINVCMDLEN = 0x02;
 export const ESME_RINVCMDID = 0x03;
 export const ESME_RX_T_APPN = 0x64;
 export const ESME_RINVOPTPARSTREAM = 0xc0;
 
-/** 5.1.3: reserved for the SMSC's maker. */
+/** Reserved for vendors (5.1.3). */
 const VENDOR_FROM = 0x400;
 const VENDOR_TO = 0x4ff;
 
 type StatusRow = readonly [code: number, name: string, meaning: string, kind: StatusClass];
 
 /**
- * Temporary is what Kannel and Jasmin, which many run, take for it; but for 0x61, which only a message with a schedule of
- * its own can get.
+ * Transient statuses are the ones that Kannel and Jasmin treat so, except 0x61: only a scheduled message can get it.
  */
 const ROWS: readonly StatusRow[] = [
   [0x00, "ESME_ROK", "no error", "ok"],
@@ -87,10 +87,9 @@ const BY_CODE: ReadonlyMap<number, Status> = new Map(
   ROWS.map(([code, name, meaning, kind]) => [code, { code, name, meaning, class: kind }]),
 );
 
-/** Every status that SMPP 3.4 names. */
 export const STATUSES: readonly Status[] = [...BY_CODE.values()];
 
-/** What a command_status means. One that is not in SMPP 3.4 is taken for permanent, as Kannel does. */
+/** Looks up a command_status. An unknown one counts as permanent, as in Kannel. */
 export function statusOf(code: number): Status {
   const known = BY_CODE.get(code);
   if (known !== undefined) return known;
@@ -99,7 +98,7 @@ export function statusOf(code: number): Status {
   return { code, name: hex(code), meaning, class: "permanent" };
 }
 
-/** For people: "invalid password (ESME_RINVPASWD 0x0E)". */
+/** For example: "invalid password (ESME_RINVPASWD 0x0E)". */
 export function describeStatus(code: number): string {
   const { name, meaning } = statusOf(code);
   return name === hex(code) ? `${meaning} (${name})` : `${meaning} (${name} ${hex(code)})`;

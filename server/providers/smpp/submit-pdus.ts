@@ -1,4 +1,4 @@
-/** Turns a message into what is submitted of it: one submit_sm for each part, in order. Pure. */
+/** Builds the submit_sm PDUs of a message, one for each part, in order. Pure. */
 
 import type { Encoding } from "../../../sdk/wire.ts";
 import { measure, segmentText } from "../../core/segment.ts";
@@ -8,46 +8,46 @@ import type { SubmitSm, Tlvs } from "./pdu.ts";
 import type { SmppSettings } from "./settings.ts";
 import { MESSAGE_PAYLOAD } from "./user-data.ts";
 
-/** A submit_sm that has no number on a session yet. */
+/** A submit_sm without its sequence number. */
 export type SubmitPdu = Omit<SubmitSm, "sequence">;
 
-/** A message as it goes out. */
+/** The PDUs of a message. */
 export interface Submission {
   encoding: Encoding;
-  /** Short messages that the recipient's phone gets: as many as parts, but where the carrier cuts the text. */
+  /** Short messages that arrive on the phone. Equal to the number of PDUs, unless the carrier splits the text. */
   segments: number;
   submits: readonly SubmitPdu[];
 }
 
-/** A message that SMS cannot carry as it is. */
+/** Why SMS cannot carry a message. */
 export interface NotSubmittable {
   code: string;
   reason: string;
-  /** The recipient cannot be on the channel at all. */
+  /** The recipient cannot be on the channel. */
   notReachable?: boolean;
 }
 
-/** data_coding (SMPP 3.4, 5.2.19). The SMSC's default alphabet is taken to be GSM 03.38. */
+/** data_coding (SMPP 3.4, 5.2.19). Assumes that the SMSC's default alphabet is GSM 03.38. */
 const DATA_CODINGS = { "GSM-7": 0, "Latin-1": 3, "UCS-2": 8 } as const satisfies Record<Encoding, number>;
 /** esm_class (5.2.12): the SMSC's default mode, without and with a user data header. */
 const PLAIN = 0x00;
 const UDHI = 0x40;
-/** registered_delivery (5.2.17): a receipt for every end. */
+/** registered_delivery (5.2.17): requests a receipt for every final state. */
 const RECEIPT = 1;
 /** Optional parameters (5.3.2). */
 const USER_MESSAGE_REFERENCE = 0x0204;
 const SAR_MSG_REF_NUM = 0x020c;
 const SAR_TOTAL_SEGMENTS = 0x020e;
 const SAR_SEGMENT_SEQNUM = 0x020f;
-/** Parts are counted in one octet. */
+/** The header has one octet for the number of parts. */
 const PARTS_MAX = 255;
 
-/** Octets of a header that tells of parts (GSM 03.40, 9.2.3.24), by the bits of its reference. */
+/** Octets of the concatenation header (GSM 03.40, 9.2.3.24), by the bits of its reference. */
 const HEADER_OCTETS = { 8: 6, 16: 7 } as const;
 
 /**
- * What is submitted of `message`. `reference` is what its parts will have in common: 16 bits, of which the lower 8 are
- * used where the header holds no more. Files are not dropped in silence: a message that has any is not submittable.
+ * Builds the PDUs of `message`. `reference` is the concatenation reference of its parts: 16 bits, of which a shorter
+ * header uses the lower 8. A message with files is refused, so that no file is dropped silently.
  */
 export function submissionOf(
   message: Pick<Outbound, "from" | "to" | "text" | "attachments" | "group">,
@@ -64,7 +64,7 @@ export function submissionOf(
   const { encoding, segments } = segmentText(message.text, {
     latin1,
     single: longMessages === "payload",
-    // Whoever gets sar parameters makes a header of them: there has to be room for it.
+    // The SMSC turns sar parameters into a header, so the text leaves room for one.
     headerOctets: HEADER_OCTETS[longMessages === "sar" ? 8 : udhReferenceBits],
   });
   if (segments.length > PARTS_MAX) return { code: "TEXT_TOO_LONG", reason: `SMS takes at most ${PARTS_MAX} parts.` };
@@ -77,7 +77,7 @@ export function submissionOf(
   return { encoding, segments: count, submits };
 }
 
-/** The same, with the number by which a receipt may name it where the carrier's id does not. */
+/** Adds the user_message_reference, by which a receipt may identify the part. */
 export function withUserReference(submit: SubmitPdu, userReference: number): SubmitPdu {
   return { ...submit, tlvs: new Map([...submit.tlvs, [USER_MESSAGE_REFERENCE, uint16(userReference)]]) };
 }
@@ -139,7 +139,7 @@ function uint16(value: number): Uint8Array {
   return Uint8Array.of((value >> 8) & 0xff, value & 0xff);
 }
 
-/** As the carrier will cut it: by the header that nearly all use. */
+/** Counts the segments as most carriers will split the text. */
 function segmentsOf(encoding: Encoding, text: string): number {
   return encoding === "Latin-1" ? segmentText(text, { latin1: true }).segments.length : measure(text).segments;
 }

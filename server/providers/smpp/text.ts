@@ -1,8 +1,8 @@
-/** The text of a short message by its data_coding (SMPP 3.4, 5.2.19; GSM 03.38, chapter 4). Pure. */
+/** Decodes the text of a short message by its data_coding (SMPP 3.4, 5.2.19; GSM 03.38, chapter 4). Pure. */
 
 import { fromGsm } from "../../core/gsm.ts";
 
-/** Alphabets that a data_coding can name; `binary` is none. */
+/** The alphabets that a data_coding can name. */
 type Alphabet = "gsm" | "ascii" | "latin1" | "ucs2" | "binary" | "cyrillic" | "hebrew" | "shiftJis" | "eucJp" | "eucKr";
 
 const SMPP_CODINGS: Readonly<Record<number, Alphabet>> = {
@@ -30,12 +30,11 @@ const ENCODINGS = {
   ucs2: "utf-16be",
 } as const satisfies Partial<Record<Alphabet, string>>;
 
-/** What a message is made of: text, or octets that are none. */
 export type DecodedText = { text: string } | { binary: Uint8Array };
 
 /**
- * What octets of this data_coding are. `ia5AsGsm`: an SMSC says IA5 (1) of octets that are in the alphabet of GSM. One that
- * nobody knows is the default alphabet (GSM 03.38, chapter 4).
+ * Decodes octets by their data_coding. `ia5AsGsm`: the SMSC writes IA5 (1) for octets in the GSM alphabet. An unknown
+ * data_coding means the default alphabet (GSM 03.38, chapter 4).
  */
 export function readText(dataCoding: number, octets: Uint8Array, { ia5AsGsm }: { ia5AsGsm: boolean }): DecodedText {
   const alphabet = alphabetOf(dataCoding);
@@ -57,10 +56,10 @@ function alphabetOf(dataCoding: number): Alphabet {
   const known = SMPP_CODINGS[dataCoding];
   if (known !== undefined) return known;
   const group = dataCoding >> 4;
-  // Message class with a meaning (GSM 03.38, 4: 1111), and store of waiting indications (1110: UCS-2).
+  // Group 1111: message class. Group 1110: store of waiting indications in UCS-2 (GSM 03.38, 4).
   if (group === 0xf) return (dataCoding & 0x04) === 0 ? "gsm" : "binary";
   if (group === 0xe) return "ucs2";
-  // General coding (00xx): bits 3 and 2 name the alphabet.
+  // Group 00xx, general coding: bits 3 and 2 name the alphabet.
   if (group < 4) return (["gsm", "binary", "ucs2", "gsm"] as const)[(dataCoding >> 2) & 3] ?? "gsm";
   return "gsm";
 }

@@ -1,10 +1,15 @@
-/** What a deliver_sm carries: its octets without their header, and which part of a longer message they are. Pure. */
+/**
+ * Reads the user data of a deliver_sm: the octets without their header, and the part's position in a longer message.
+ * Pure.
+ */
 
 import type { DataSm, DeliverSm } from "./pdu.ts";
 
 /** One part of a longer message. */
 export interface Piece {
-  /** What the parts have in common; `how` tells them from those with the same number in another field. */
+  /**
+   * The reference that the parts share. `how` says where it was, since references of different kinds are independent.
+   */
   reference: number;
   how: "udh8" | "udh16" | "sar";
   total: number;
@@ -14,7 +19,7 @@ export interface Piece {
 
 export interface UserData {
   octets: Uint8Array;
-  /** Null for a message in one part. */
+  /** Null for a message of one part. */
   piece: Piece | null;
 }
 
@@ -27,16 +32,16 @@ export const MESSAGE_PAYLOAD = 0x0424;
 /** esm_class (5.2.12): the message begins with a user data header. */
 const UDHI = 0x40;
 
-/** Elements of a header that tell of parts: with a reference of 8 and of 16 bits (GSM 03.40, 9.2.3.24.1 and .8). */
+/** Header elements for concatenation, with a reference of 8 and of 16 bits (GSM 03.40, 9.2.3.24.1 and .8). */
 const CONCATENATED_8 = 0x00;
 const CONCATENATED_16 = 0x08;
 
-/** The octets of a message, from message_payload where short_message is empty, without a header that says it is one. */
+/** Returns the octets without their header, from message_payload if short_message is empty. */
 export function readUserData(pdu: DeliverSm | DataSm): UserData {
   const payload = pdu.tlvs.get(MESSAGE_PAYLOAD) ?? new Uint8Array();
   const octets = pdu.command === "deliver_sm" && pdu.shortMessage.length > 0 ? pdu.shortMessage : payload;
   const sar = sarOf(pdu);
-  // The first octet is the length of what follows it of the header. One longer than the message is none.
+  // The first octet is the length of the header. A header longer than the message is not one.
   const headerEnd = (octets[0] ?? 0) + 1;
   if ((pdu.esmClass & UDHI) === 0 || octets.length < headerEnd) return { octets, piece: sar };
   return { octets: octets.subarray(headerEnd), piece: pieceIn(octets.subarray(1, headerEnd)) ?? sar };
@@ -65,7 +70,7 @@ function sarOf({ tlvs }: DeliverSm | DataSm): Piece | null {
   return checked({ how: "sar", reference: high * 256 + low, total, index });
 }
 
-/** A part that cannot be one of its total is taken as a message by itself (GSM 03.40, 9.2.3.24.1), and so is one of one. */
+/** A position that is impossible, or the only part of one, means a whole message (GSM 03.40, 9.2.3.24.1). */
 function checked(piece: Piece): Piece | null {
   return piece.total > 1 && piece.index >= 1 && piece.index <= piece.total ? piece : null;
 }

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
-import type { Api, ApiResponse, NoResponse } from "./api.ts";
+import type { Api, NoResponse, TwilioResponse } from "./api.ts";
 import { readAccountStatus } from "./records.ts";
 
 /** The first look after a trouble comes after this, the next after twice as long, up to the most; real milliseconds. */
@@ -130,7 +130,7 @@ export class AccountMonitor {
 }
 
 /** Why the API cannot be used, by its answer to the question for the account; null when it can. */
-function troubleOf(answer: ApiResponse | NoResponse): string | null {
+function troubleOf(answer: TwilioResponse | NoResponse): string | null {
   if ("noResponse" in answer) return `Twilio cannot be reached: ${answer.reason}.`;
   const { status } = answer;
   if (status === 401) return REFUSED;

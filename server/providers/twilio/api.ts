@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts";
 import type { TwilioSettings } from "./settings.ts";
 
 /** An answer, whatever its status. Header names are in lower case. */
-export interface ApiResponse {
+export interface TwilioResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
   body: Buffer;
@@ -20,7 +20,7 @@ export interface NoResponse {
   reason: string;
 }
 
-export interface ApiRequest {
+export interface TwilioRequest {
   method: "GET" | "POST";
   /** Behind the base address, with its slash; or a whole address. */
   path: string;
@@ -68,7 +68,7 @@ export class Api {
   }
 
   /** Asks once; never rejects, never follows a redirect, never asks again. */
-  request(question: ApiRequest): Promise<ApiResponse | NoResponse> {
+  request(question: TwilioRequest): Promise<TwilioResponse | NoResponse> {
     const { method, path, form, abort, timeoutMs = TIMEOUT_MS, bodyBytesMax = BODY_BYTES_MAX } = question;
     const target = URL.parse(path.startsWith("/") ? this.addressOf(path) : path);
     if (target === null || this.#closed) {
@@ -106,7 +106,7 @@ export class Api {
     await this.#agent.destroy();
   }
 
-  #headers({ form, isForeign = false }: ApiRequest): Record<string, string> {
+  #headers({ form, isForeign = false }: TwilioRequest): Record<string, string> {
     return {
       "user-agent": "Tightbeam",
       ...(isForeign ? {} : { authorization: this.#authorization }),
@@ -118,7 +118,7 @@ export class Api {
 /** One request as undici's handler: it hears of each step, and ends once. */
 class ApiExchange implements Dispatcher.DispatchHandler {
   readonly #bodyBytesMax: number;
-  readonly #ended: (ended: ApiResponse | NoResponse) => void;
+  readonly #ended: (ended: TwilioResponse | NoResponse) => void;
   #controller: Dispatcher.DispatchController | null = null;
   #done = false;
   #status = 0;
@@ -126,7 +126,7 @@ class ApiExchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(bodyBytesMax: number, ended: (ended: ApiResponse | NoResponse) => void) {
+  constructor(bodyBytesMax: number, ended: (ended: TwilioResponse | NoResponse) => void) {
     this.#bodyBytesMax = bodyBytesMax;
     this.#ended = ended;
   }
@@ -180,7 +180,7 @@ class ApiExchange implements Dispatcher.DispatchHandler {
     this.#finish({ noResponse: this.#controller === null ? "unsent" : "unanswered", reason });
   }
 
-  #finish(ended: ApiResponse | NoResponse): void {
+  #finish(ended: TwilioResponse | NoResponse): void {
     if (this.#done) return;
     this.#done = true;
     this.#ended(ended);

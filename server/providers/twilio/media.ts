@@ -1,6 +1,6 @@
 /** Files that came with a message: fetched from the API with credentials, and from wherever it sends us without. */
 
-import type { Api, ApiResponse, NoResponse } from "./api.ts";
+import type { Api, NoResponse, TwilioResponse } from "./api.ts";
 import { canBeReached, type TwilioSettings } from "./settings.ts";
 
 /** Largest file: 100 MiB. */
@@ -24,7 +24,7 @@ export async function fetchMedia(
   if (target === null || target.origin !== own) return null;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     const isForeign = redirects > 0;
-    const answer: ApiResponse | NoResponse = await api.request({
+    const answer: TwilioResponse | NoResponse = await api.request({
       method: "GET",
       path: target.toString(),
       abort,

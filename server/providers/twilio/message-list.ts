@@ -1,7 +1,7 @@
 /** Reads lists of messages page by page, as far as is wanted and never for ever; and says what an answer that is none means. */
 
 import type { Clock } from "../../clock.ts";
-import type { Api, ApiResponse, NoResponse } from "./api.ts";
+import type { Api, NoResponse, TwilioResponse } from "./api.ts";
 import { clockAheadMs, type MessageList } from "./reconcile.ts";
 import { type MessageRecord, readPage } from "./records.ts";
 import { retryAfterMs } from "./send.ts";
@@ -60,7 +60,7 @@ const TOO_LONG: ReadFailure = {
 const ACCOUNTS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** What it means that a question was not answered as it should be, at the real time `now`. */
-export function failureOf(answer: ApiResponse | NoResponse, now: number): ReadFailure {
+export function failureOf(answer: TwilioResponse | NoResponse, now: number): ReadFailure {
   if ("noResponse" in answer) {
     const failure = answer.noResponse === "tooLarge" ? "question" : "account";
     return { failure, waitMs: null, reason: `Twilio cannot be asked: ${answer.reason}` };

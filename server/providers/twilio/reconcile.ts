@@ -1,7 +1,7 @@
 /** Settles an unknown outcome: looks through what the account sent from this number to this recipient. Pure. */
 
 import type { Outbound } from "../provider.ts";
-import type { ApiResponse } from "./api.ts";
+import type { TwilioResponse } from "./api.ts";
 import type { MessageRecord } from "./records.ts";
 
 /** An answer proves that a message was never taken only so long after its hand-over, in milliseconds. */
@@ -45,7 +45,7 @@ export function findMatch(
 }
 
 /** How far the API's clock is ahead of the real time `now`, by an answer's `Date`; null where it has none. */
-export function clockAheadMs({ headers }: ApiResponse, now: number): number | null {
+export function clockAheadMs({ headers }: TwilioResponse, now: number): number | null {
   const at = Date.parse(headers.date ?? "");
   return Number.isNaN(at) ? null : at - now;
 }

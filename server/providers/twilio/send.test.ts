@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outboundMessage } from "../../../test/support/outbound.ts";
 import type { Outbound } from "../provider.ts";
-import type { ApiResponse, NoResponse } from "./api.ts";
+import type { NoResponse, TwilioResponse } from "./api.ts";
 import { CODES, type CodeKind } from "./codes.ts";
 import { classifyResponse, formOf, type SendVerdict } from "./send.ts";
 import { readSettings } from "./settings.ts";
@@ -21,7 +21,7 @@ function file(url?: string): Outbound["attachments"][number] {
   return url === undefined ? plain : { ...plain, url };
 }
 
-function answer(status: number, body: unknown = "", headers: Record<string, string> = {}): ApiResponse {
+function answer(status: number, body: unknown = "", headers: Record<string, string> = {}): TwilioResponse {
   return { status, headers, body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)) };
 }
 

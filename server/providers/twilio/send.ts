@@ -2,7 +2,7 @@
 
 import type { Outbound, Outcome } from "../provider.ts";
 import { REFUSED, UNKNOWN_ACCOUNT } from "./account-monitor.ts";
-import type { ApiResponse, NoResponse } from "./api.ts";
+import type { NoResponse, TwilioResponse } from "./api.ts";
 import { codeMeaning } from "./codes.ts";
 import { type MessageRecord, readMessage, readRefusal } from "./records.ts";
 import { canBeReached, type TwilioSettings } from "./settings.ts";
@@ -63,7 +63,7 @@ export type SendVerdict =
   | { verdict: "unknown"; reason: string };
 
 /** Judges the answer to a hand-over, at the real time `now`. What may have been sent is never called refused or put off. */
-export function classifyResponse(answer: ApiResponse | NoResponse, now: number): SendVerdict {
+export function classifyResponse(answer: TwilioResponse | NoResponse, now: number): SendVerdict {
   if ("noResponse" in answer) {
     const verdict = answer.noResponse === "unsent" ? "down" : "unknown";
     return { verdict, reason: `Twilio cannot be reached: ${answer.reason}.` };
@@ -79,7 +79,7 @@ export function classifyResponse(answer: ApiResponse | NoResponse, now: number):
   return classifyRefusal(answer, now);
 }
 
-function classifyRefusal({ status, headers, body }: ApiResponse, now: number): SendVerdict {
+function classifyRefusal({ status, headers, body }: TwilioResponse, now: number): SendVerdict {
   const refusal = readRefusal(body);
   const meaning = codeMeaning(refusal?.code ?? null);
   const reason = meaning?.words ?? sentence(status, refusal?.message ?? "");
