@@ -1,4 +1,4 @@
-/** The carriers behind the service: a scripted one with every bad habit, and the sandbox under observation. */
+/** A scripted carrier behind the service, with every bad habit: it delays, refuses, loses and repeats. */
 
 import type { Channel } from "../../sdk/wire.ts";
 import type { Clock } from "../../server/clock.ts";
@@ -15,11 +15,11 @@ import type { Chance } from "./chance.ts";
 import type { Life } from "./life.ts";
 import { People, type PeopleSignal } from "./people.ts";
 
-/** One hand-over, as the carrier saw it. */
-export interface HandOver {
+/** One send attempt, as the carrier saw it. */
+export interface SendAttempt {
   order: number;
   life: number;
-  /** By which of the carrier's lines it came. */
+  /** The instance that sent it. */
   instanceId: string;
   messageId: string;
   channel: Channel;
@@ -28,49 +28,49 @@ export interface HandOver {
   to: string;
   text: string;
   at: number;
-  /** What the service was told; null when it died or gave up waiting. */
+  /** The outcome that the service got; null if the service died or stopped waiting. */
   outcome: Outcome | { outcome: "threw" } | null;
-  /** Place of that answer. */
+  /** Position of that outcome in the run. */
   answeredOrder: number | null;
-  /** Where it was taken: the place, and the carrier's name for it. Null for ever when it was not. */
+  /** When the carrier accepted it, and under which reference; null if it never did. */
   taken: { order: number; at: number; reference: string } | null;
 }
 
-/** One question about a hand-over whose outcome was unknown. */
+/** One lookup of a send attempt whose outcome was unknown. */
 export interface Question {
   order: number;
   instanceId: string;
   messageId: string;
   channel: Channel;
-  /** Null when it was not answered. */
+  /** Null if the carrier did not answer. */
   answer: Outcome | "absent" | null;
 }
 
-/** One receipt, however often it had to be told until the service had taken it in. */
+/** One receipt, however often the carrier reported it before the service accepted it. */
 export interface Receipt {
   signal: ReceiptSignal;
   messageId: string;
   at: number;
-  /** Place at which the service had it on disk; null when it never did. */
-  takenInOrder: number | null;
+  /** Position in the run at which the service had it on disk; null if it never did. */
+  acceptedOrder: number | null;
 }
 
-/** One thing that people did, however often it was told. */
+/** One action of a person, however often the carrier reported it. */
 export interface Deed {
   signal: Exclude<Signal, ReceiptSignal>;
   at: number;
-  /** Place at which the service had it on disk; null when it never did. */
-  takenInOrder: number | null;
+  /** Position in the run at which the service had it on disk; null if it never did. */
+  acceptedOrder: number | null;
 }
 
 export interface CarrierLog {
-  handOvers: HandOver[];
+  sendAttempts: SendAttempt[];
   questions: Question[];
   receipts: Receipt[];
   deeds: Deed[];
 }
 
-/** The service's end of one line: an instance of the life that has it. */
+/** The service's end of one line: an instance in the life that runs it. */
 interface End {
   life: Life;
   channels: readonly Channel[];
@@ -78,37 +78,38 @@ interface End {
   changed: () => void;
 }
 
-/** What a carrier needs of its world. */
+/** Parts of the simulated world that a carrier uses. */
 export interface CarrierParts {
   clock: Clock;
   chance: Chance;
   order(): number;
 }
 
-/** How a scripted carrier is, for a whole run. */
+/** Habits of a scripted carrier, the same for a whole run. */
 export interface CarrierHabits {
-  /** Whether it can be asked about a hand-over. */
+  /** Whether the carrier offers a lookup of send attempts. */
   canBeAsked: boolean;
-  /** Whether it tells a receipt until it was taken in, or once. */
+  /** Whether the carrier repeats a receipt until the service accepts it, or reports it once. */
   repeatsReceipts: boolean;
-  /** Whether its receipts name the message by our id, or by its own reference alone. */
+  /** Whether receipts carry our message id, or only the carrier's reference. */
   namesMessages: boolean;
   concurrency: number;
-  /** How long its hand-overs may take; its slowest answers take a little less. */
+  /** Time limit of a send attempt; the slowest answers take a little less. */
   sendTimeoutMs: number;
 }
 
-/** A hand-over has reached the carrier or got lost within this: what it says when asked later is sure. */
-const SETTLE_AFTER_MS = 2_000;
-/** The slowest answer comes so long before its hand-over is called off. */
+/** A send attempt reaches the carrier or is lost within this time: a later lookup is reliable. */
+const RECONCILE_AFTER_MS = 2_000;
+/** The slowest answer comes this long before the time limit of its send attempt. */
 const SLOWEST_BEFORE_MS = 25_000;
-const TELL_AGAIN_MS = 3_000;
-/** What waits for one line has the time to go to another meanwhile. */
+const REPORT_AGAIN_MS = 3_000;
+/** The last line comes up this late, so that messages can move to another line first. */
 const LAST_LINE_UP_MS = 20_000;
 
 const LINE_DOWN: Outcome = { outcome: "deferred", retryAfterMs: null, reason: "the line is down", isDown: true };
 
-type Script = readonly ReceiptSignal["receipt"][];
+type Rung = ReceiptSignal["receipt"];
+type Script = readonly Rung[];
 
 const SCRIPTS = {
   none: [],
@@ -119,36 +120,36 @@ const SCRIPTS = {
   doubled: ["delivered", "delivered", "read", "read"],
   sentOnly: ["sent"],
   failed: ["failed"],
-  takenBack: ["sent", "failed"],
+  failedAfterSent: ["sent", "failed"],
   tooLate: ["delivered", "failed"],
   failedFirst: ["failed", "sent"],
   corrected: ["failed", "delivered"],
 } as const satisfies Record<string, Script>;
 
-/** A carrier that outlives the processes which hand messages to it. */
+/** A carrier that outlives the processes which send messages to it. */
 export class ScriptedCarrier {
-  readonly log: CarrierLog = { handOvers: [], questions: [], receipts: [], deeds: [] };
+  readonly log: CarrierLog = { sendAttempts: [], questions: [], receipts: [], deeds: [] };
   readonly people: People;
   readonly #parts: CarrierParts;
   readonly #habits: CarrierHabits;
-  /** By instance: the first one has both channels, further ones carry SMS. */
+  /** By instance: the first has both channels, the others carry SMS. */
   readonly #ends = new Map<string, End>();
-  /** Lines that are down, whatever life they lead to. */
+  /** Instances whose line is down, in every life. */
   readonly #down = new Set<string>();
-  /** Hand-overs that have not arrived, by a key of their own: the life that sent them. */
+  /** Life of each send attempt that has not arrived yet, by a key of its own. */
   readonly #onTheWay = new Map<symbol, Life>();
   #references = 0;
-  #untold = 0;
+  #unreported = 0;
   #calm = false;
 
   constructor(parts: CarrierParts, habits: CarrierHabits) {
     this.#parts = parts;
     this.#habits = habits;
-    const line = { tell: (signal: PeopleSignal) => this.#do(signal), handOvers: this.log.handOvers };
+    const line = { report: (signal: PeopleSignal) => this.#do(signal), sendAttempts: this.log.sendAttempts };
     this.people = new People(parts, line);
   }
 
-  /** From here on it takes what it is given and answers, and its lines come up: at last the one that is down for longest. */
+  /** From now on the carrier accepts and answers everything, and its lines come up, the one that is down longest last. */
   calm(): void {
     this.#calm = true;
     const [last, ...others] = [...this.#down];
@@ -156,7 +157,7 @@ export class ScriptedCarrier {
     if (last !== undefined) this.#parts.clock.after(LAST_LINE_UP_MS, () => this.#flip(last));
   }
 
-  /** A line goes down, now and then all that carry SMS alone, or one comes up again. Answers whether any went down. */
+  /** Takes a line down (sometimes all lines that carry only SMS) or brings one up. Returns whether any went down. */
   flip(): boolean {
     const { chance } = this.#parts;
     const [first = "", ...others] = this.#ends.keys();
@@ -173,26 +174,26 @@ export class ScriptedCarrier {
     if (end?.life.alive === true) end.changed();
   }
 
-  /** Receipts that it has yet to tell. */
-  get owed(): number {
-    return this.#untold;
+  /** Signals that the carrier has not reported yet. */
+  get unreported(): number {
+    return this.#unreported;
   }
 
-  /** Whether something that a dead process handed over is still on its way. */
+  /** Whether a send attempt of a dead process is still on its way. */
   isLate(alive: Life | null): boolean {
     return [...this.#onTheWay.values()].some((life) => life !== alive);
   }
 
-  /** The service's end of a line, for one life. `hasBoth`: it has iMessage beside SMS. */
+  /** The provider of a line, for one life. `hasBoth`: it has iMessage besides SMS. */
   provider(life: Life, instanceId: string, hasBoth: boolean, changed: () => void): Provider {
     const { canBeAsked, concurrency, sendTimeoutMs } = this.#habits;
-    const ask = { reconcile: (message: Outbound) => life.told(this.#settle(instanceId, message)) };
+    const ask = { reconcile: (message: Outbound) => life.told(this.#reconcile(instanceId, message)) };
     const channels = hasBoth ? (["imessage", "sms"] as const) : (["sms"] as const);
     const down = this.#down;
     const end: End = { life, channels, signals: null, changed };
     return {
       name: "scripted",
-      capabilities: { channels, concurrency, sendTimeoutMs, reconcileAfterMs: SETTLE_AFTER_MS, seesPayments: true },
+      capabilities: { channels, concurrency, sendTimeoutMs, reconcileAfterMs: RECONCILE_AFTER_MS, seesPayments: true },
       get isUp() {
         return !down.has(instanceId);
       },
@@ -200,7 +201,7 @@ export class ScriptedCarrier {
         this.#ends.set(instanceId, { ...end, signals });
       },
       send: (message) => life.told(this.#send(life, instanceId, message)),
-      actions: this.#commands(life),
+      actions: this.#actions(life),
       ...(canBeAsked ? ask : {}),
       health: async () => ({ status: "healthy" }),
       stop: async () => {
@@ -209,13 +210,13 @@ export class ScriptedCarrier {
     };
   }
 
-  #commands(life: Life): Partial<Actions> {
-    const order = () => life.told(this.#order());
-    return { edit: order, unsend: order, react: order, setTyping: order, markRead: order };
+  #actions(life: Life): Partial<Actions> {
+    const act = () => life.told(this.#act());
+    return { edit: act, unsend: act, react: act, setTyping: act, markRead: act };
   }
 
-  /** Does what it is told to do with a message that it has, or refuses, or breaks, or says nothing any more. */
-  async #order(): Promise<ActionResult> {
+  /** Performs an action on a message, refuses it, throws, or never answers. */
+  async #act(): Promise<ActionResult> {
     const { chance } = this.#parts;
     const end = this.#calm ? "done" : chance.weighted({ done: 45, refused: 25, throws: 10, hangs: 20 });
     if (end === "hangs") return await new Promise<never>(() => {});
@@ -229,9 +230,9 @@ export class ScriptedCarrier {
     const { messageId, channel, attempt, from, to, text } = message;
     const at = clock.now();
     const made = { life: life.number, instanceId, messageId, channel, attempt, from, to, text, at };
-    const handOver: HandOver = { order: order(), ...made, outcome: null, answeredOrder: null, taken: null };
-    this.log.handOvers.push(handOver);
-    if (this.#down.has(instanceId)) return this.#answer(life, handOver, LINE_DOWN);
+    const sending: SendAttempt = { order: order(), ...made, outcome: null, answeredOrder: null, taken: null };
+    this.log.sendAttempts.push(sending);
+    if (this.#down.has(instanceId)) return this.#answer(life, sending, LINE_DOWN);
     const kind = this.#calm
       ? "accept"
       : chance.weighted({
@@ -245,30 +246,30 @@ export class ScriptedCarrier {
           throwMissed: 2,
           hang: 1,
         });
-    if (kind === "throwMissed" && chance.flip(0.5)) return this.#answer(life, handOver, { outcome: "threw" });
-    await this.#travel(life, chance.flip(0.4) ? 0 : chance.between(1, SETTLE_AFTER_MS - 200));
+    if (kind === "throwMissed" && chance.flip(0.5)) return this.#answer(life, sending, { outcome: "threw" });
+    await this.#travel(life, chance.flip(0.4) ? 0 : chance.between(1, RECONCILE_AFTER_MS - 200));
     if (kind === "accept" || kind === "lose" || kind === "throwTaken" || (kind === "hang" && chance.flip(0.5))) {
-      this.#take(handOver);
+      this.#accept(sending);
     }
     if (kind === "hang") return await new Promise<never>(() => {});
     const slowestMs = this.#habits.sendTimeoutMs - SLOWEST_BEFORE_MS;
     await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, chance.flip(0.1) ? slowestMs : 500));
-    return this.#answer(life, handOver, outcomeFor(kind, handOver, chance));
+    return this.#answer(life, sending, outcomeFor(kind, sending, chance));
   }
 
-  /** What the service is told; nobody tells the dead anything. */
-  #answer(life: Life, handOver: HandOver, outcome: HandOver["outcome"]): Outcome {
-    if (life.alive) handOver.outcome = outcome;
-    handOver.answeredOrder = this.#parts.order();
+  /** Records the outcome, unless the life is over, and returns or throws it. */
+  #answer(life: Life, sending: SendAttempt, outcome: SendAttempt["outcome"]): Outcome {
+    if (life.alive) sending.outcome = outcome;
+    sending.answeredOrder = this.#parts.order();
     if (outcome === null || outcome.outcome === "threw") throw new Error("the line to the carrier broke");
     return outcome;
   }
 
-  #take(handOver: HandOver): void {
+  #accept(sending: SendAttempt): void {
     const { chance, order, clock } = this.#parts;
     this.#references += 1;
     const reference = `ref-${this.#references}`;
-    handOver.taken = { order: order(), at: clock.now(), reference };
+    sending.taken = { order: order(), at: clock.now(), reference };
     const script = this.#calm
       ? "delivered"
       : chance.weighted<keyof typeof SCRIPTS>({
@@ -280,7 +281,7 @@ export class ScriptedCarrier {
           doubled: 8,
           sentOnly: 5,
           failed: 7,
-          takenBack: 4,
+          failedAfterSent: 4,
           tooLate: 3,
           failedFirst: 2,
           corrected: 2,
@@ -288,7 +289,7 @@ export class ScriptedCarrier {
     let afterMs = 0;
     for (const receipt of SCRIPTS[script]) {
       afterMs += this.#receiptDelayMs();
-      void this.#owe(handOver, reference, receipt, afterMs);
+      void this.#emit(sending, reference, receipt, afterMs);
     }
   }
 
@@ -299,9 +300,9 @@ export class ScriptedCarrier {
     return pace === "slow" ? chance.between(200, 8_000) : chance.between(20_000, 90_000);
   }
 
-  async #owe(handOver: HandOver, reference: string, receipt: ReceiptSignal["receipt"], afterMs: number): Promise<void> {
-    const { messageId, channel, instanceId } = handOver;
-    this.#untold += 1;
+  async #emit(sending: SendAttempt, reference: string, receipt: Rung, afterMs: number): Promise<void> {
+    const { messageId, channel, instanceId } = sending;
+    this.#unreported += 1;
     await this.#wait(afterMs);
     const failed = { code: "CARRIER_FAILED", reason: "the phone refused it" };
     const signal: ReceiptSignal = {
@@ -312,52 +313,52 @@ export class ScriptedCarrier {
       receipt,
       ...(receipt === "failed" ? failed : {}),
     };
-    const told: Receipt = { signal, messageId, at: this.#parts.clock.now(), takenInOrder: null };
-    this.log.receipts.push(told);
-    while (!(await this.#tell(instanceId, told)) && this.#habits.repeatsReceipts) await this.#wait(TELL_AGAIN_MS);
-    this.#untold -= 1;
+    const logged: Receipt = { signal, messageId, at: this.#parts.clock.now(), acceptedOrder: null };
+    this.log.receipts.push(logged);
+    while (!(await this.#report(instanceId, logged)) && this.#habits.repeatsReceipts) await this.#wait(REPORT_AGAIN_MS);
+    this.#unreported -= 1;
   }
 
-  /** Tells what somebody did until it was taken in; now and then twice, one after the other or at once. */
+  /** Reports an action of a person until the service accepts it; sometimes twice, in sequence or at once. */
   async #do(signal: PeopleSignal): Promise<void> {
     const { chance } = this.#parts;
-    const deed: Deed = { signal, at: this.#parts.clock.now(), takenInOrder: null };
+    const deed: Deed = { signal, at: this.#parts.clock.now(), acceptedOrder: null };
     this.log.deeds.push(deed);
-    this.#untold += 1;
+    this.#unreported += 1;
     const by = this.#lineOf(signal);
     const again = chance.weighted({ no: 6, after: 2, atOnce: 2 });
-    if (again === "atOnce") void this.#tell(by, { ...deed });
-    while (!(await this.#tell(by, deed))) await this.#wait(TELL_AGAIN_MS);
-    if (again === "after") await this.#tell(by, { ...deed });
-    this.#untold -= 1;
+    if (again === "atOnce") void this.#report(by, { ...deed });
+    while (!(await this.#report(by, deed))) await this.#wait(REPORT_AGAIN_MS);
+    if (again === "after") await this.#report(by, { ...deed });
+    this.#unreported -= 1;
   }
 
-  /** What people do comes by the first line, but for an SMS that they write: by any. */
+  /** Actions of people are reported by the first line, inbound SMS by any line. */
   #lineOf({ kind, channel }: PeopleSignal): string {
     const [first = "", ...others] = this.#ends.keys();
     return kind === "inbound" && channel === "sms" ? this.#parts.chance.pick([first, ...others]) : first;
   }
 
-  async #tell(instanceId: string, told: Receipt | Deed): Promise<boolean> {
+  async #report(instanceId: string, reported: Receipt | Deed): Promise<boolean> {
     const end = this.#ends.get(instanceId);
     if (end === undefined || end.signals === null || !end.life.alive || this.#down.has(instanceId)) return false;
-    const taken = end.signals(told.signal).then(
+    const taken = end.signals(reported.signal).then(
       () => true,
       () => false,
     );
     if (!(await Promise.race([taken, end.life.death.then(() => false)]))) return false;
-    told.takenInOrder = this.#parts.order();
+    reported.acceptedOrder = this.#parts.order();
     return true;
   }
 
-  async #settle(instanceId: string, { messageId, channel }: Outbound): Promise<Outcome | "absent"> {
+  async #reconcile(instanceId: string, { messageId, channel }: Outbound): Promise<Outcome | "absent"> {
     const { chance, order } = this.#parts;
     const question: Question = { order: order(), instanceId, messageId, channel, answer: null };
     this.log.questions.push(question);
     await this.#wait(chance.flip(0.5) ? 0 : chance.between(1, 3_000));
     if (!this.#calm && chance.flip(0.05)) throw new Error("the carrier could not be asked");
-    const isIt = (one: HandOver) => one.messageId === messageId && one.channel === channel;
-    const last = this.log.handOvers.findLast((one) => isIt(one) && one.instanceId === instanceId);
+    const isIt = (one: SendAttempt) => one.messageId === messageId && one.channel === channel;
+    const last = this.log.sendAttempts.findLast((one) => isIt(one) && one.instanceId === instanceId);
     if (!this.#calm && chance.flip(0.1)) question.answer = { outcome: "unknown", reason: "it does not say" };
     else if (last?.taken == null) question.answer = "absent";
     else question.answer = { outcome: "accepted", reference: last.taken.reference };
@@ -377,7 +378,7 @@ export class ScriptedCarrier {
   }
 }
 
-function outcomeFor(kind: string, { taken }: HandOver, chance: Chance): HandOver["outcome"] {
+function outcomeFor(kind: string, { taken }: SendAttempt, chance: Chance): SendAttempt["outcome"] {
   switch (kind) {
     case "accept":
       return { outcome: "accepted", reference: taken?.reference ?? "" };

@@ -32,7 +32,7 @@ export interface Envelope {
 }
 
 /** A message that a customer wants sent, and the calls it made for that. `tag` is its `externalMessageId`. */
-export interface Wish {
+export interface SendIntent {
   tag: string;
   customer: string;
   body: SendMessage;
@@ -61,7 +61,7 @@ export interface ClientParts {
 export const FIRST_KEY = `tb_${"f".repeat(36)}`;
 export const ADMIN_KEY = `tb_${"a".repeat(36)}`;
 
-/** What the settings of a carrier look like that is scripted: nobody connects to it. */
+/** Settings of a scripted carrier's instance; nothing connects to it. */
 const CARRIER = { host: "carrier.example", port: 2775, systemId: "sim", password: "sim", bindMode: "transceiver" };
 
 /** Where scripted carriers' phones are; the sandbox's are in its table. */
@@ -73,7 +73,7 @@ const SANDBOX_PHONES = [..."0123456789"]
 /** All customers of a run. Each of its acts resolves when it was answered, or never will be. */
 export class Clients {
   readonly calls: Call[] = [];
-  readonly wishes: Wish[] = [];
+  readonly intents: SendIntent[] = [];
   readonly customers: Customer[] = [];
   readonly #parts: ClientParts;
   readonly #phones: readonly string[];
@@ -279,7 +279,7 @@ export class Clients {
   /** A message that the customer knows of; to cancel, mostly one that was scheduled. */
   #someMessage(customer: Customer, act: string): string | null {
     const { chance } = this.#parts;
-    const own = this.wishes.filter((wish) => wish.customer === customer.name && idOf(wish) !== null);
+    const own = this.intents.filter((intent) => intent.customer === customer.name && idOf(intent) !== null);
     const scheduled = own.filter(({ body }) => body.scheduledAt !== undefined);
     const candidates = act === "cancel" && scheduled.length > 0 && chance.flip(0.8) ? scheduled : own;
     return candidates.length === 0 ? null : idOf(chance.pick(candidates));
@@ -287,7 +287,7 @@ export class Clients {
 
   async #send(customer: Customer): Promise<void> {
     const { chance, clock } = this.#parts;
-    const tag = `wish ${this.wishes.length + 1}`;
+    const tag = `intent ${this.intents.length + 1}`;
     const body: SendMessage = {
       to: chance.pick(this.#phones),
       content: { text: `Text of ${tag}` },
@@ -299,11 +299,11 @@ export class Clients {
       ...(chance.flip(0.2) ? { scheduledAt: new Date(clock.now() + this.#aheadMs()).toISOString() } : {}),
     };
     const idempotencyKey = chance.flip(0.6) ? `key of ${tag}` : null;
-    const wish: Wish = { tag, customer: customer.name, body, idempotencyKey, calls: [] };
-    this.wishes.push(wish);
-    await this.#ask(wish);
+    const intent: SendIntent = { tag, customer: customer.name, body, idempotencyKey, calls: [] };
+    this.intents.push(intent);
+    await this.#ask(intent);
     // An impatient customer sends the same thing twice at once.
-    if (idempotencyKey !== null && chance.flip(0.15)) await this.#ask(wish);
+    if (idempotencyKey !== null && chance.flip(0.15)) await this.#ask(intent);
   }
 
   #aheadMs(): number {
@@ -327,11 +327,11 @@ export class Clients {
     return chance.flip(0.1) ? primary : receiverUrl(chance.pick(RECEIVERS), `${customer.name}/callback`);
   }
 
-  async #ask(wish: Wish): Promise<void> {
-    const by = this.#customer(wish.customer);
-    const asked = this.call(by, "POST", "/v1/messages", wish.body, wish.idempotencyKey);
+  async #ask(intent: SendIntent): Promise<void> {
+    const by = this.#customer(intent.customer);
+    const asked = this.call(by, "POST", "/v1/messages", intent.body, intent.idempotencyKey);
     const call = this.calls.at(-1);
-    if (call !== undefined) wish.calls.push(call);
+    if (call !== undefined) intent.calls.push(call);
     await asked;
   }
 
@@ -343,8 +343,8 @@ export class Clients {
 
   /** Asks again for what got no answer, and now and then for what got one. */
   async #repeat(): Promise<void> {
-    const safe = this.wishes.filter((wish) => wish.idempotencyKey !== null);
-    const open = safe.filter((wish) => !isAnswered(wish));
+    const safe = this.intents.filter((intent) => intent.idempotencyKey !== null);
+    const open = safe.filter((intent) => !isAnswered(intent));
     const { chance } = this.#parts;
     const candidates = open.length > 0 && chance.flip(0.8) ? open : safe;
     if (candidates.length > 0) await this.#ask(chance.pick(candidates));
@@ -352,8 +352,8 @@ export class Clients {
 
   /** Asks for everything that can safely be asked again and got no answer yet. Whether there was anything. */
   async insist(): Promise<boolean> {
-    const open = this.wishes.filter((wish) => wish.idempotencyKey !== null && !isAnswered(wish));
-    await Promise.all(open.map((wish) => this.#ask(wish)));
+    const open = this.intents.filter((intent) => intent.idempotencyKey !== null && !isAnswered(intent));
+    await Promise.all(open.map((intent) => this.#ask(intent)));
     return open.length > 0;
   }
 
@@ -387,13 +387,13 @@ export class Clients {
   }
 }
 
-/** Whether the customer knows what became of it. */
-function isAnswered(wish: Wish): boolean {
-  return wish.calls.some(({ status }) => status !== null && status < 500);
+/** Whether the customer got an outcome. */
+function isAnswered(intent: SendIntent): boolean {
+  return intent.calls.some(({ status }) => status !== null && status < 500);
 }
 
-/** The id of a wish's message, where an answer told it. */
-export function idOf(wish: Wish): string | null {
-  const told = wish.calls.find(({ status }) => status === 200 || status === 202);
+/** The id of the message of a request, if a response has named it. */
+export function idOf(intent: SendIntent): string | null {
+  const told = intent.calls.find(({ status }) => status === 200 || status === 202);
   return (told?.answer?.data as Message | undefined)?.id ?? null;
 }

@@ -7,7 +7,7 @@ import type { Store } from "../../server/store/store.ts";
 import type { Chance } from "./chance.ts";
 import type { Life } from "./life.ts";
 
-/** What goes wrong in one life. */
+/** Faults of the disk in one life. */
 export interface DiskFaults {
   /** Operations until it dies around the one after them; null: not by this. Counts down. */
   operationsLeft: number | null;
@@ -17,7 +17,7 @@ export interface DiskFaults {
   slowShare: number;
   /** Whether there is no room at this real time. */
   isFull(real: number): boolean;
-  /** For tests of the oracle: what the disk makes of jobs that it was given. */
+  /** For tests of the oracle: changes jobs before they run. */
   forge?: (jobs: Job[]) => Job[];
 }
 
@@ -33,7 +33,7 @@ export interface OpenDisk {
 /** Longest delay before and after an operation, in milliseconds. */
 const DELAY_MS_MAX = 40;
 
-/** Opens the file for a life. Writes are done one after the other in the order given, as by one writer; so are reads. */
+/** Opens the file for a life. Writes run in sequence, as by one writer; so do reads. */
 export async function openDisk(
   path: string,
   life: Life,

@@ -1,8 +1,8 @@
-/** One life of the service's process: its time, until it dies. The dead change nothing and are told nothing. */
+/** One life of the service's process. After its death no timer fires and no promise resolves. */
 
 import type { Clock } from "../../server/clock.ts";
 
-/** A promise that nobody keeps: whoever waits for the world of a dead process waits for ever, and is forgotten. */
+/** Never resolves: for code of a dead process that awaits something. */
 function never(): Promise<never> {
   return new Promise(() => {});
 }
@@ -35,13 +35,13 @@ export class Life {
     return this.#alive;
   }
 
-  /** Like `kill -9`: from here on nothing gets in or out. */
+  /** Ends the life as `kill -9` would. */
   die(): void {
     this.#alive = false;
     this.#end();
   }
 
-  /** What `work` comes to, as long as there is somebody to hear it. */
+  /** The result of `work`; never resolves if the life ends first. */
   async told<Value>(work: Promise<Value>): Promise<Value> {
     try {
       const value = await work;
@@ -52,7 +52,7 @@ export class Life {
     }
   }
 
-  /** Resolves for the living only. */
+  /** Resolves while the life lasts; afterwards never. */
   lives(): Promise<void> {
     return this.#alive ? Promise.resolve() : never();
   }

@@ -1,18 +1,18 @@
-/** What customers do besides sending: ask for payments, edit, take back, react, keep contacts, and play at being one. */
+/** Acts of customers besides sending: request payments, edit, unsend, react, create contacts, act as a sandbox contact. */
 
 import type { PaymentRequest } from "../../sdk/wire.ts";
 import type { Chance } from "./chance.ts";
 import type { Clients, Customer } from "./client.ts";
 import { AMOUNTS_CENTS } from "./people.ts";
 
-/** How a customer chooses what to do, and a message of its own that it may do something to. */
+/** How a customer chooses an act, and one of its messages to act on. */
 interface Choosing {
   chance: Chance;
   isSandbox: boolean;
   message: string | null;
 }
 
-/** Does one of those things. Resolves when it was answered, or never will be. */
+/** Does one of these acts. Resolves when the call was answered or cut off. */
 export async function doMore(
   clients: Clients,
   customer: Customer,
@@ -87,7 +87,7 @@ async function cancelPayment(clients: Clients, customer: Customer, chance: Chanc
   await clients.call(customer, "POST", `/v1/payments/requests/${chance.pick(asked).id}/cancel`);
 }
 
-/** What the sandbox's phones do when they are told to. */
+/** Acts as a contact through the sandbox routes. */
 async function playContact(
   clients: Clients,
   customer: Customer,

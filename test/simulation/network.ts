@@ -5,7 +5,7 @@ import type { PostError, Poster, PostRequest, PostResult } from "../../server/ou
 import type { Chance } from "./chance.ts";
 import type { Life } from "./life.ts";
 
-/** One sending, as the network saw it. */
+/** One webhook request, as the network saw it. */
 export interface Sending {
   /** Place among everything that was observed. */
   order: number;
@@ -18,9 +18,9 @@ export interface Sending {
   real: number;
   /** Whether the receiver got it. */
   arrived: boolean;
-  /** Status that the receiver answered, whether or not the answer got through. */
+  /** Status of the receiver's response, whether or not the service got it. */
   answered: number | null;
-  /** How it ended for the service; null when the service died before. */
+  /** The result that the service got; null if the service died first. */
   posted: PostResult | null;
   /** Shifted time and place of that end. */
   endedAt: number | null;
@@ -29,7 +29,7 @@ export interface Sending {
   abreast: number;
 }
 
-/** Hosts of receivers; what they do is in their names. */
+/** Receivers, named by how they behave. */
 export const RECEIVERS = ["steady", "flaky", "dead", "slow", "rude", "outage"] as const;
 type ReceiverName = (typeof RECEIVERS)[number];
 
@@ -38,7 +38,7 @@ export function receiverUrl(name: ReceiverName, path: string): string {
   return `https://${name}.example.com/${path}`;
 }
 
-/** What becomes of one sending: answered after a while, or cut off with an error, before or after it arrived. */
+/** The fate of one webhook request: answered, or cut off with an error before or after it arrived. */
 type Fate = { afterMs: number } & ({ status: number } | { error: PostError; arrives: boolean });
 
 const DEADLINE_MS = 30_000;
@@ -136,7 +136,7 @@ export class Network {
       const fate = this.#fateOf(request.url);
       const towardsMs = Math.floor(fate.afterMs * this.#parts.chance.next());
       await this.#wait(towardsMs);
-      // What a process that died meanwhile had sent may be on its way or not.
+      // A request of a process that has died since may arrive or not.
       const lost = !life.alive && this.#parts.chance.flip(0.5);
       sending.arrived = !lost && ("status" in fate || fate.arrives);
       await this.#wait(fate.afterMs - towardsMs);

@@ -1,10 +1,10 @@
-/** A provider that keeps its peer itself, the sandbox, with every word to and from it noted. */
+/** Wraps the sandbox so that every call to it and every signal of it is logged. */
 
 import type { Outbound, Provider } from "../../server/providers/provider.ts";
-import type { CarrierLog, CarrierParts, Deed, HandOver, Question, Receipt } from "./carrier.ts";
+import type { CarrierLog, CarrierParts, Deed, Question, Receipt, SendAttempt } from "./carrier.ts";
 import type { Life } from "./life.ts";
 
-/** The functions of `target`; of those that promise something, only the living hear what came of it. */
+/** The functions of `target`, whose promises resolve only while the life lasts. */
 function within<Functions extends object>(life: Life, target: Functions): Functions {
   const wrapped = Object.entries(target).map(([name, own]) => [
     name,
@@ -16,7 +16,7 @@ function within<Functions extends object>(life: Life, target: Functions): Functi
   return Object.fromEntries(wrapped) as Functions;
 }
 
-/** The sandbox, or any provider that keeps its peer in its own memory, with every word to and from it noted. */
+/** The provider with every call to it and every signal of it logged. */
 export function observed(
   provider: Provider,
   life: Life,
@@ -41,30 +41,36 @@ export function observed(
     start: (signals) =>
       provider.start(async (signal) => {
         if (signal.kind !== "receipt") {
-          const deed: Deed = { signal, at: parts.clock.now(), takenInOrder: null };
+          const deed: Deed = { signal, at: parts.clock.now(), acceptedOrder: null };
           log.deeds.push(deed);
           const applied = await life.told(signals(signal));
-          deed.takenInOrder = parts.order();
+          deed.acceptedOrder = parts.order();
           return applied;
         }
         const { messageId = "" } = signal;
-        const told: Receipt = { signal, messageId, at: parts.clock.now(), takenInOrder: null };
+        const told: Receipt = { signal, messageId, at: parts.clock.now(), acceptedOrder: null };
         log.receipts.push(told);
         const applied = await life.told(signals(signal));
-        told.takenInOrder = parts.order();
+        told.acceptedOrder = parts.order();
         return applied;
       }),
     async send(message, abort) {
       const { messageId, channel, attempt, from, to, text } = message;
       const at = parts.clock.now();
       const made = { life: life.number, instanceId, messageId, channel, attempt, from, to, text, at };
-      const handOver: HandOver = { order: parts.order(), ...made, outcome: null, answeredOrder: null, taken: null };
-      log.handOvers.push(handOver);
+      const sendAttempt: SendAttempt = {
+        order: parts.order(),
+        ...made,
+        outcome: null,
+        answeredOrder: null,
+        taken: null,
+      };
+      log.sendAttempts.push(sendAttempt);
       const outcome = await life.told(provider.send(message, abort));
-      handOver.outcome = outcome;
-      handOver.answeredOrder = parts.order();
+      sendAttempt.outcome = outcome;
+      sendAttempt.answeredOrder = parts.order();
       if (outcome.outcome === "accepted") {
-        handOver.taken = { order: parts.order(), at: parts.clock.now(), reference: outcome.reference };
+        sendAttempt.taken = { order: parts.order(), at: parts.clock.now(), reference: outcome.reference };
       }
       return outcome;
     },

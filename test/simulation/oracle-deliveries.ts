@@ -60,8 +60,8 @@ function judgeCompleteness(judge: Judge, { customer, rest }: Mail): void {
 }
 
 function judgeCallback(judge: Judge, customer: Customer, event: AnyEvent, there: readonly Delivery[]): void {
-  const wish = judge.stories.find(({ id }) => id === event.data.messageId)?.wish;
-  const callbackUrl = wish?.body.callbackUrl;
+  const intent = judge.stories.find(({ id }) => id === event.data.messageId)?.intent;
+  const callbackUrl = intent?.body.callbackUrl;
   if (callbackUrl === undefined) return;
   const to = there.filter(({ webhookId, url }) => webhookId === null && url === callbackUrl);
   const covered = customer.endpoints.some(({ url, isStatic }) => isStatic && url === callbackUrl);
@@ -82,21 +82,21 @@ function judgeAttempts(judge: Judge, mail: Mail, delivery: Delivery): void {
   const { run, report } = judge;
   const { id, status, attempts, webhookId, eventId } = delivery;
   const shown = `${id}: ${status} ${JSON.stringify(attempts)}`;
-  if (status === "pending") report("everything comes to rest", shown);
+  if (status === "pending") report("everything ends", shown);
   const endpoint = mail.customer.endpoints.find((one) => one.id === webhookId);
   const isStatic = webhookId === null || endpoint?.isStatic === true;
   if (status === "cancelled" && isStatic) report("every event has its deliveries", shown);
   const sent = mail.byEvent.get(eventId) ?? [];
   for (const attempt of attempts) {
     const match = sent.some((one) => one.at === Date.parse(attempt.at) && one.posted?.status === attempt.status);
-    if (!match) report("attempts are what was sent", `${shown}; sent: ${showSendings(sent)}`);
+    if (!match) report("recorded attempts were sent", `${shown}; sent: ${showSendings(sent)}`);
   }
   if (status === "succeeded") {
     const arrived = sent.some(
       ({ answered, arrived }) => arrived && answered !== null && answered >= 200 && answered < 300,
     );
     if (!arrived || !attempts.some(isSuccess)) {
-      report("attempts are what was sent", `${shown} never arrived; sent: ${showSendings(sent)}`);
+      report("recorded attempts were sent", `${shown} never arrived; sent: ${showSendings(sent)}`);
     }
   }
   const byHand = run.calls.some((call) => call.path === `/v1/webhooks/deliveries/${id}/retry` && mayBeDone(call));
@@ -131,7 +131,7 @@ export function judgeSendings(judge: Judge): void {
       const parsed = JSON.parse(sending.body) as AnyEvent;
       const event = events.get(parsed.id);
       const wrong = event === undefined ? "nobody's event" : whatIsWrong(judge, mail, sending, event);
-      if (wrong !== null) judge.report("what is sent is signed and whole", `${parsed.id} to ${sending.url}: ${wrong}`);
+      if (wrong !== null) judge.report("webhooks are signed and complete", `${parsed.id} to ${sending.url}: ${wrong}`);
     }
     judgeRecords(judge, mail);
     judgeFirstAttempts(judge, mail);
@@ -166,7 +166,10 @@ function judgeRecords({ run, report }: Judge, { rest, sendings }: Mail): void {
   const sent = Map.groupBy(ended, eventIdOf);
   for (const [eventId, all] of sent) {
     if ((recorded.get(eventId) ?? 0) < all.length) {
-      report("attempts are what was sent", `${eventId}: ${recorded.get(eventId)} on record; sent ${showSendings(all)}`);
+      report(
+        "recorded attempts were sent",
+        `${eventId}: ${recorded.get(eventId)} on record; sent ${showSendings(all)}`,
+      );
     }
   }
 }
@@ -191,7 +194,7 @@ function judgeFirstAttempts(judge: Judge, { customer, sendings }: Mail): void {
         );
         if (before.length > 0) {
           judge.report(
-            "first attempts keep the order",
+            "first attempts keep their order",
             `${messageId} at ${url}: ${sequence} began before ${before} ended`,
           );
         }

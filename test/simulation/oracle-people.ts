@@ -1,4 +1,4 @@
-/** Judges what people do of their own accord, and what comes of payment requests: each once, with its event, and to its end. */
+/** Judges actions of people and payment requests: each is reported once, with its event, and ends. */
 
 import type { AnyEvent, Message, PaymentRequest } from "../../sdk/wire.ts";
 import type { InboundSignal, ReactionSignal } from "../../server/providers/provider.ts";
@@ -6,23 +6,23 @@ import type { Customer } from "./client.ts";
 import { NOTHING, type Rest } from "./rest.ts";
 import { type Judge, mayBeDone } from "./story.ts";
 
-/** Something that people did, and whether the service had it on disk. */
+/** An action of a person, and whether the service had it on disk. */
 interface Done<Kind> {
   signal: Kind;
-  takenIn: boolean;
+  accepted: boolean;
 }
 
-/** Each deed once, by its carrier's name of it: what is told again, by whatever process, is the same deed. */
+/** Each action once, by the carrier's reference: a repeated report, in any life, is the same action. */
 function deedsOf<Kind extends InboundSignal | ReactionSignal>(
   { run }: Judge,
   kind: Kind["kind"],
 ): Map<string, Done<Kind>> {
   const found = new Map<string, Done<Kind>>();
-  for (const { signal, takenInOrder } of run.carrier.deeds) {
+  for (const { signal, acceptedOrder } of run.carrier.deeds) {
     if (signal.kind !== kind) continue;
     const own = signal as Kind;
-    const takenIn = takenInOrder !== null || found.get(own.reference)?.takenIn === true;
-    found.set(own.reference, { signal: own, takenIn });
+    const accepted = acceptedOrder !== null || found.get(own.reference)?.accepted === true;
+    found.set(own.reference, { signal: own, accepted });
   }
   return found;
 }
@@ -37,19 +37,19 @@ export function judgePeople(judge: Judge): void {
   judgeReactions(judge);
 }
 
-/** What a contact wrote is one message with one event; nothing is there that nobody wrote. */
+/** Each message that a contact wrote is one record with one event, and no other inbound record exists. */
 function judgeInbound(judge: Judge, { numbers }: Customer, { messages, events }: Rest): void {
-  const report = (what: string) => judge.report("what people do is told once", what);
+  const report = (what: string) => judge.report("what people do is reported once", what);
   const written = deedsOf<InboundSignal>(judge, "inbound");
   const inbound = messages.filter(({ direction }) => direction === "inbound");
   const byReference = Map.groupBy(inbound, ({ providerMessageId }) => providerMessageId ?? "");
   for (const [reference, all] of byReference) {
     if (!written.has(reference)) report(`nobody wrote ${reference}: ${all.map(({ id }) => id)}`);
   }
-  for (const [reference, { signal, takenIn }] of written) {
+  for (const [reference, { signal, accepted }] of written) {
     if (!numbers.includes(signal.to)) continue;
     const made = byReference.get(reference) ?? [];
-    if (made.length > 1 || (takenIn && made.length === 0)) report(`${reference} is ${made.length} messages`);
+    if (made.length > 1 || (accepted && made.length === 0)) report(`${reference} is ${made.length} messages`);
     for (const message of made) judgeMessage(judge, signal, message, events);
   }
 }
@@ -60,16 +60,16 @@ function judgeMessage(
   { id, from, to }: Message,
   events: readonly AnyEvent[],
 ): void {
-  const report = (what: string) => judge.report("what people do is told once", what);
+  const report = (what: string) => judge.report("what people do is reported once", what);
   const told = events.filter(({ type, data }) => type === "message.inbound" && data.messageId === id);
-  if (told.length !== 1) report(`${id} was told of ${told.length} times`);
+  if (told.length !== 1) report(`${id} was reported ${told.length} times`);
   if (from !== signal.from || to !== signal.to) report(`${id} is from ${from} to ${to}: ${JSON.stringify(signal)}`);
   for (const { data } of told) {
-    if (data.text !== signal.text) report(`${id} was told of with another text: ${JSON.stringify(data)}`);
+    if (data.text !== signal.text) report(`${id} was reported with another text: ${JSON.stringify(data)}`);
   }
 }
 
-/** A message that was taken back has no event after that but of its deletion, and says so. */
+/** An unsent message has status `unsent`, and no later event but its deletion and reactions. */
 function judgeRevised({ report }: Judge, { messages, events }: Rest): void {
   const byMessage = Map.groupBy(events, ({ data }) => String(data.messageId));
   for (const [id, all] of byMessage) {
@@ -78,10 +78,10 @@ function judgeRevised({ report }: Judge, { messages, events }: Rest): void {
     if (at < 0) continue;
     const after = own.slice(at + 1).map(({ type }) => type);
     const others = after.filter((type) => type !== "message.deleted" && type !== "message.reaction");
-    if (others.length > 0) report("nothing follows an unsend", `${id} was taken back, then ${others.join(" ")}`);
+    if (others.length > 0) report("nothing follows an unsend", `${id} was unsent, then ${others.join(" ")}`);
     const message = messages.find((one) => one.id === id);
     if (message !== undefined && message.status !== "unsent") {
-      report("nothing follows an unsend", `${id} was taken back and is ${message.status}`);
+      report("nothing follows an unsend", `${id} was unsent and is ${message.status}`);
     }
   }
 }
@@ -91,37 +91,37 @@ function judgeContacts({ report }: Judge, { contacts }: Rest): void {
   if (new Set(addresses).size < addresses.length) report("no two contacts share an address", addresses.join(", "));
 }
 
-/** A reaction is one event, of the message that it is about where that is known. */
+/** Each reaction is one event. */
 function judgeReactions(judge: Judge): void {
   const reactions = deedsOf<ReactionSignal>(judge, "reaction");
   const told = [...judge.run.rest.values()].flatMap(({ events }) =>
     events.filter(({ type }) => type === "message.reaction"),
   );
-  const [known, sure] = [reactions.size, [...reactions.values()].filter(({ takenIn }) => takenIn).length];
+  const [known, sure] = [reactions.size, [...reactions.values()].filter(({ accepted }) => accepted).length];
   if (told.length < sure || told.length > known) {
     judge.report(
-      "what people do is told once",
-      `${told.length} reactions were told of; ${sure} to ${known} were there`,
+      "what people do is reported once",
+      `${told.length} reactions were reported; ${sure} to ${known} were there`,
     );
   }
 }
 
-/** Who wrote STOP to a number hears no more from it, unless START came after it. */
+/** A contact who wrote STOP to a number receives nothing more from it, unless the contact wrote START later. */
 export function judgeStops({ run, report }: Judge): void {
-  for (const { signal, takenInOrder } of run.carrier.deeds) {
-    if (signal.kind !== "inbound" || signal.text !== "STOP" || takenInOrder === null) continue;
+  for (const { signal, acceptedOrder } of run.carrier.deeds) {
+    if (signal.kind !== "inbound" || signal.text !== "STOP" || acceptedOrder === null) continue;
     const { from, to } = signal;
     const isPair = (deed: (typeof run.carrier.deeds)[number]) =>
       deed.signal.kind === "inbound" && deed.signal.from === from && deed.signal.to === to;
     if (run.carrier.deeds.some((deed) => isPair(deed) && (deed.signal as InboundSignal).text === "START")) continue;
-    const late = run.carrier.handOvers.find(
-      (handOver) => handOver.order > takenInOrder && handOver.from === to && handOver.to === from,
+    const late = run.carrier.sendAttempts.find(
+      (sendAttempt) => sendAttempt.order > acceptedOrder && sendAttempt.from === to && sendAttempt.to === from,
     );
     if (late !== undefined) report("nothing is sent after STOP", `${late.messageId} from ${to} to ${from}`);
   }
 }
 
-/** Every request that was accepted is there, and ended once, with its event; one payment pays one. */
+/** Every accepted payment request exists and ends once, with its event; one payment pays one request. */
 export function judgePayments(judge: Judge): void {
   for (const { name } of judge.run.customers) {
     const { payments, events, messages } = judge.run.rest.get(name) ?? NOTHING;
@@ -141,14 +141,14 @@ function judgePayment(judge: Judge, payment: PaymentRequest, events: readonly An
   const { id, status } = payment;
   const own = events.filter(({ type, data }) => type.startsWith("payment.") && data.id === id);
   const told = own.map(({ type }) => type.replace("payment.request.", "")).join(" ");
-  if (told !== `created ${status}`) judge.report("payments end once", `${id} is ${status} and told of ${told}`);
+  if (told !== `created ${status}`) judge.report("payments end once", `${id} is ${status} and its events are ${told}`);
   const last = own.at(-1)?.data;
   if (last !== undefined && JSON.stringify(last) !== JSON.stringify(payment)) {
     judge.report("payments end once", `${id} is ${JSON.stringify(payment)}, told of as ${JSON.stringify(last)}`);
   }
 }
 
-/** What was answered with 202 is kept, and one key makes one. */
+/** Every payment request accepted with 202 exists, and one idempotency key creates one. */
 function judgeAccepted({ run, report }: Judge, name: string, payments: readonly PaymentRequest[]): void {
   const asked = run.calls.filter(({ path, customer }) => path === "/v1/payments/request" && customer === name);
   const byKey = Map.groupBy(asked, (call) => call.idempotencyKey ?? `call ${call.order}`);

@@ -1,9 +1,9 @@
-/** Judges what a message tells of itself: its timeline, its events, its status, and what was read of it on the way. */
+/** Judges the timeline, the events and the status of messages, at the end of the run and in every read before. */
 
 import type { EventType, Message, MessageStatus, TimelineEntry } from "../../sdk/wire.ts";
 import { type Judge, type Story, textsOf } from "./story.ts";
 
-/** Contract 3, "Transitions, and no others", with each rung of a receipt as a step of its own. */
+/** The transitions of docs/lifecycle.md, with each receipt as a step of its own. */
 const NEXT: Readonly<Record<MessageStatus | "new", readonly MessageStatus[]>> = {
   new: ["scheduled", "queued"],
   scheduled: ["queued", "cancelled"],
@@ -15,7 +15,7 @@ const NEXT: Readonly<Record<MessageStatus | "new", readonly MessageStatus[]>> = 
   failed: ["queued", "sent", "delivered", "read"],
   cancelled: [],
   unsent: [],
-  // Contacts' messages have this status, and only those: their stories are judged by oracle-people.
+  // Only inbound messages have this status; oracle-people.ts judges them.
   received: [],
 };
 
@@ -30,7 +30,7 @@ const EVENT_OF: Partial<Record<MessageStatus, EventType>> = {
   unsent: "message.unsent",
 };
 
-/** Events that no step of the timeline is told by. */
+/** Events without a step in the timeline. */
 const BESIDE: ReadonlySet<EventType> = new Set([
   "message.deleted",
   "message.edited",
@@ -38,22 +38,22 @@ const BESIDE: ReadonlySet<EventType> = new Set([
   "message.reaction",
 ]);
 
-/** Whether an entry only notes something, so that the status did not change. */
+/** Whether an entry is a note that changed no status. */
 function isNote({ status, reason = "" }: TimelineEntry): boolean {
   if (status === "queued" && reason.startsWith("moved: ")) return true;
   return reason.endsWith("receipt of a channel that was given up") || (status === "pending" && reason !== "");
 }
 
-/** The event that a step was told by; null when by none. */
+/** The event of a step; null if it has none. */
 function eventOf({ status, reason = "" }: TimelineEntry, before: MessageStatus | "new"): EventType | null {
   if (status !== "queued" || before === "new" || before === "scheduled" || before === "failed") {
     return EVENT_OF[status] ?? null;
   }
-  // What else is in the queue again was deferred, or refused by one instance of several: nobody's business but the service's.
+  // Any other return to the queue is a deferral or a failover, which emits no event.
   return reason.startsWith("fallback: ") ? "message.fallback" : null;
 }
 
-/** The events that the steps of a message were told by. */
+/** The events that the steps of a message emit. */
 function eventsOf({ timeline }: Message): EventType[] {
   const steps = timeline.filter((entry) => !isNote(entry));
   return steps.flatMap((entry, index) => eventOf(entry, steps[index - 1]?.status ?? "new") ?? []);
@@ -70,7 +70,7 @@ export function judgeTimelines(judge: Judge): void {
 }
 
 function judgeEvents({ report }: Judge, story: Story): void {
-  const { id, events, message, wish } = story;
+  const { id, events, message, intent } = story;
   const texts = textsOf(story);
   const sequences = events.map(({ data }) => data.sequence);
   if (sequences.some((sequence, index) => sequence !== index + 1)) {
@@ -78,8 +78,8 @@ function judgeEvents({ report }: Judge, story: Story): void {
   }
   for (const { type, data } of events) {
     const text = data.text == null || texts.includes(data.text);
-    // What a contact did is told from its end.
-    const fits = type === "message.reaction" || (data.to === wish.body.to && data.externalMessageId === wish.tag);
+    // A reaction event is addressed from the contact to the customer.
+    const fits = type === "message.reaction" || (data.to === intent.body.to && data.externalMessageId === intent.tag);
     if (!text || !fits)
       report("every change has one event", `${type} of ${id} tells of another: ${JSON.stringify(data)}`);
   }
@@ -95,7 +95,7 @@ function judgeSteps({ report }: Judge, message: Message): void {
   const { id, timeline } = message;
   const shown = timeline.map(({ status, channel, reason }) => `${status} ${channel} ${reason ?? ""}`).join(", ");
   let status: MessageStatus | "new" = "new";
-  /** Receipts of the present hand-over. */
+  /** Receipts of the present send attempt. */
   let rungs: MessageStatus[] = [];
   for (const entry of timeline.filter((one) => !isNote(one))) {
     const next: readonly MessageStatus[] = NEXT[status];
@@ -116,7 +116,7 @@ function judgeSteps({ report }: Judge, message: Message): void {
   if (times.some((at, index) => at < (times[index - 1] ?? at))) report("the past never changes", `${id}: ${shown}`);
 }
 
-/** What was read on the way is how the timeline begins. */
+/** Every timeline that was read during the run is a prefix of the last one. */
 function judgePast({ report }: Judge, story: Story, message: Message): void {
   for (const { status, answer } of story.calls("GET")) {
     if (status !== 200 || answer === null) continue;

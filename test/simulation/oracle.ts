@@ -1,29 +1,29 @@
-/** Judges a run by what left the system, and by rules written down here anew: it trusts nothing that the service counts. */
+/** Judges a run by what left the system. Its rules are written here independently: it trusts no count of the service. */
 
 import type { MessageEventData } from "../../sdk/wire.ts";
-import { type Call, idOf, type Wish } from "./client.ts";
+import { type Call, idOf, type SendIntent } from "./client.ts";
+import { judgeAttempts, judgeCauses, judgeOrder, judgeReceipts } from "./oracle-attempts.ts";
 import { judgeDeliveries, judgeSendings } from "./oracle-deliveries.ts";
-import { judgeCauses, judgeHandOvers, judgeOrder, judgeReceipts } from "./oracle-hand-overs.ts";
 import { judgePayments, judgePeople, judgeStops } from "./oracle-people.ts";
 import { judgeTimelines } from "./oracle-timelines.ts";
 import { NOTHING } from "./rest.ts";
 import { fallbackAfterMs, type Judge, mayBeDone, type Rule, type Story, textsOf, type Violation } from "./story.ts";
 import type { Observed } from "./world.ts";
 
-/** Every rule that the run broke; empty when it kept them all. */
+/** Every violation of a rule in the run. */
 export function judge(run: Observed): Violation[] {
   const violations: Violation[] = [];
   const report = (rule: Rule, what: string) => void violations.push({ rule, what });
-  if (!run.cameToRest) report("everything comes to rest", "something is still due after all rounds");
+  if (!run.hasEnded) report("everything ends", "something is still due after all rounds");
   judgeCalls(run, report);
-  const stories = run.wishes.flatMap((wish) => storyOf(run, wish, report) ?? []);
+  const stories = run.intents.flatMap((intent) => storyOf(run, intent, report) ?? []);
   const made: Judge = { run, stories, report };
   judgeStrangers(made);
   judgeEnds(made);
   judgeTimelines(made);
   judgeDeliveries(made);
   judgeSendings(made);
-  judgeHandOvers(made);
+  judgeAttempts(made);
   judgeCauses(made);
   judgeReceipts(made);
   judgeOrder(made);
@@ -33,7 +33,7 @@ export function judge(run: Observed): Violation[] {
   return violations;
 }
 
-/** Faults that the service calls so itself, and that the simulated world was the cause of. */
+/** Faults that the service reports and that the simulated world caused. */
 const EXPECTED_FAULTS = [
   /the line to the carrier broke/,
   /the carrier could not be asked/,
@@ -41,7 +41,7 @@ const EXPECTED_FAULTS = [
   /the disk is full/,
 ];
 
-/** As above, of carriers whose receipts do not name the message. */
+/** A further expected fault with carriers whose receipts do not carry the message id. */
 const NAMELESS_FAULT = /a receipt names no message of this service/;
 
 function judgeCalls({ calls, faults, wasFull, namesMessages }: Observed, report: Judge["report"]): void {
@@ -49,41 +49,41 @@ function judgeCalls({ calls, faults, wasFull, namesMessages }: Observed, report:
     if (status === null || status < 500) continue;
     if (status === 503 && (wasFull || /shutting down/.test(answer?.error?.message ?? ""))) continue;
     if (isOfCarrier(method, path, answer?.error?.code)) continue;
-    report("no answer is a fault", `${method} ${path} ${JSON.stringify(body)}: ${status} ${JSON.stringify(answer)}`);
+    report("no response is a fault", `${method} ${path} ${JSON.stringify(body)}: ${status} ${JSON.stringify(answer)}`);
   }
   for (const { where, message } of faults) {
     const expected = namesMessages ? EXPECTED_FAULTS : [...EXPECTED_FAULTS, NAMELESS_FAULT];
     if (!expected.some((one) => one.test(message))) {
-      report("no answer is a fault", `${where}: ${message}`);
+      report("no response is a fault", `${where}: ${message}`);
     }
   }
 }
 
-/** Whether it is a command that the carrier refused, broke on or did not answer. */
+/** Whether the call is an action that the carrier refused, failed or did not answer. */
 function isOfCarrier(method: string, path: string, code: string | undefined): boolean {
-  const isCommand = /^\/v1\/messages\/[^/]+\/(unsend|reactions)$|^\/v1\/chats\//.test(path);
+  const isAction = /^\/v1\/messages\/[^/]+\/(unsend|reactions)$|^\/v1\/chats\//.test(path);
   const codes = ["EDIT_FAILED", "PROVIDER_ERROR", "PROVIDER_TIMEOUT"];
-  return (isCommand || (method === "PUT" && path.startsWith("/v1/messages/"))) && codes.includes(code ?? "");
+  return (isAction || (method === "PUT" && path.startsWith("/v1/messages/"))) && codes.includes(code ?? "");
 }
 
-/** What became of a wish; null when it came to no message. */
-function storyOf(run: Observed, wish: Wish, report: Judge["report"]): Story | null {
-  const { messages, events } = run.rest.get(wish.customer) ?? NOTHING;
+/** The story of a request to send; null if it created no message. */
+function storyOf(run: Observed, intent: SendIntent, report: Judge["report"]): Story | null {
+  const { messages, events } = run.rest.get(intent.customer) ?? NOTHING;
   const found = new Set<string>();
-  for (const { id, externalMessageId } of messages) if (externalMessageId === wish.tag) found.add(id);
+  for (const { id, externalMessageId } of messages) if (externalMessageId === intent.tag) found.add(id);
   for (const { data } of events) {
     const { externalMessageId, messageId } = data as Partial<MessageEventData>;
-    if (externalMessageId === wish.tag && messageId !== undefined) found.add(messageId);
+    if (externalMessageId === intent.tag && messageId !== undefined) found.add(messageId);
   }
-  judgeWish(wish, found, report);
+  judgeIntent(intent, found, report);
   const [id] = found;
   if (id === undefined) return null;
-  const about = (call: Call) => call.customer === wish.customer && call.path.startsWith(`/v1/messages/${id}`);
+  const about = (call: Call) => call.customer === intent.customer && call.path.startsWith(`/v1/messages/${id}`);
   const calls = run.calls.filter(about);
   return {
     id,
-    customer: wish.customer,
-    wish,
+    customer: intent.customer,
+    intent,
     message: messages.find((message) => message.id === id) ?? null,
     events: events.filter(({ data }) => data.messageId === id) as unknown as Story["events"],
     calls: (kind) => {
@@ -95,29 +95,29 @@ function storyOf(run: Observed, wish: Wish, report: Judge["report"]): Story | nu
   };
 }
 
-function judgeWish(wish: Wish, found: ReadonlySet<string>, report: Judge["report"]): void {
-  const told = idOf(wish);
-  if (found.size > 1) report("one key makes one message", `${wish.tag} made ${[...found].join(", ")}`);
-  if (told !== null && !found.has(told)) report("accepted messages are kept", `${told} (${wish.tag}) is gone`);
+function judgeIntent(intent: SendIntent, found: ReadonlySet<string>, report: Judge["report"]): void {
+  const told = idOf(intent);
+  if (found.size > 1) report("one key makes one message", `${intent.tag} made ${[...found].join(", ")}`);
+  if (told !== null && !found.has(told)) report("accepted messages are kept", `${told} (${intent.tag}) is gone`);
   let id: string | null = null;
-  for (const { status, answer } of wish.calls) {
+  for (const { status, answer } of intent.calls) {
     const got = status === 200 || status === 202 ? ((answer?.data as { id: string } | undefined)?.id ?? null) : null;
-    if (id !== null && got !== null && got !== id) report("one key makes one message", `${wish.tag}: ${id}, ${got}`);
+    if (id !== null && got !== null && got !== id) report("one key makes one message", `${intent.tag}: ${id}, ${got}`);
     if (got === null && id !== null && status !== null && status < 500) {
-      report("one key makes one message", `${wish.tag} was ${id}, then ${JSON.stringify(answer)}`);
+      report("one key makes one message", `${intent.tag} was ${id}, then ${JSON.stringify(answer)}`);
     }
     id ??= got;
   }
-  const refused = wish.calls.every((call) => !mayBeDone(call));
-  if (refused && found.size > 0) report("refused requests do nothing", `${wish.tag} made ${[...found].join(", ")}`);
+  const refused = intent.calls.every((call) => !mayBeDone(call));
+  if (refused && found.size > 0) report("refused requests do nothing", `${intent.tag} made ${[...found].join(", ")}`);
 }
 
-/** What is there and nobody wished for. */
+/** Nothing exists that nobody requested. */
 function judgeStrangers({ run, stories, report }: Judge): void {
   const known = new Set(stories.map(({ id }) => id));
   for (const { messages, events, payments } of run.rest.values()) {
     for (const { messageId } of payments) known.add(messageId);
-    // What people wrote has judges of its own.
+    // `judgePeople` judges inbound messages.
     for (const { id, direction } of messages) if (direction === "inbound") known.add(id);
     const ids = [...messages.map(({ id }) => id), ...events.map(({ data }) => data.messageId)];
     for (const id of new Set(ids)) {
@@ -126,31 +126,31 @@ function judgeStrangers({ run, stories, report }: Judge): void {
   }
 }
 
-/** At rest every message has ended, or waits for a receipt that may yet come. */
+/** At the end of the run every message has ended, or waits for a receipt that may still come. */
 function judgeEnds({ run, stories, report }: Judge): void {
   for (const story of stories) {
-    const { id, message, wish } = story;
+    const { id, message, intent } = story;
     if (message === null) {
       if (!story.calls("DELETE").some(mayBeDone)) report("accepted messages are kept", `${id} is gone, undeleted`);
       continue;
     }
     const { status, content, to, metadata } = message;
-    const same = textsOf(story).includes(content.text ?? "") && to === wish.body.to;
-    if (!same || JSON.stringify(metadata ?? undefined) !== JSON.stringify(wish.body.metadata)) {
+    const same = textsOf(story).includes(content.text ?? "") && to === intent.body.to;
+    if (!same || JSON.stringify(metadata ?? undefined) !== JSON.stringify(intent.body.metadata)) {
       report("accepted messages are kept", `${id} is not what was sent: ${JSON.stringify(message)}`);
     }
     if (status === "scheduled" || status === "queued" || status === "pending") {
-      report("everything comes to rest", `${id} stays ${status}: ${JSON.stringify(message.timeline)}`);
+      report("everything ends", `${id} stays ${status}: ${JSON.stringify(message.timeline)}`);
     }
     if (status === "sent" && hasFallbackLeft(run, story)) {
-      report("everything comes to rest", `${id} stays sent, though it has a fallback: ${JSON.stringify(message)}`);
+      report("everything ends", `${id} stays sent, though it has a fallback: ${JSON.stringify(message)}`);
     }
   }
 }
 
-function hasFallbackLeft(run: Observed, { wish, message }: Story): boolean {
-  const { routing, to = "" } = wish.body;
-  const wanted = routing?.fallback !== false && fallbackAfterMs(run, wish) !== null;
+function hasFallbackLeft(run: Observed, { intent, message }: Story): boolean {
+  const { routing, to = "" } = intent.body;
+  const wanted = routing?.fallback !== false && fallbackAfterMs(run, intent) !== null;
   const channels = to.includes("@") ? 1 : (routing?.preference?.length ?? 2);
   return wanted && channels > 1 && message?.fallbackTriggered === false;
 }

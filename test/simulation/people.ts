@@ -1,19 +1,19 @@
-/** The people at the other end of a scripted carrier: what they write, pay, take back and react to of their own accord. */
+/** The people at the other end of a scripted carrier: they write, pay, edit, unsend and react at random. */
 
 import type { InboundSignal, ReactionSignal, RevisionSignal } from "../../server/providers/provider.ts";
-import type { CarrierParts, HandOver } from "./carrier.ts";
+import type { CarrierParts, SendAttempt } from "./carrier.ts";
 
-/** What people tell. */
+/** A signal caused by a person. */
 export type PeopleSignal = InboundSignal | ReactionSignal | RevisionSignal;
 
-/** What people need of their carrier. */
+/** Parts of the carrier that people use. */
 interface Line {
-  /** Tells a signal until the service has taken it in, and often enough again. */
-  tell(signal: PeopleSignal): Promise<void>;
-  handOvers: readonly HandOver[];
+  /** Reports a signal until the service accepts it, and sometimes again. */
+  report(signal: PeopleSignal): Promise<void>;
+  sendAttempts: readonly SendAttempt[];
 }
 
-/** Amounts that people pay, in cents: the ones that customers ask for. */
+/** Amounts that people pay, in cents; customers request the same ones. */
 export const AMOUNTS_CENTS: readonly number[] = [2_500, 1_250];
 
 export class People {
@@ -26,7 +26,7 @@ export class People {
     this.#line = line;
   }
 
-  /** Somebody at one of `phones` does something towards one of the customers' `numbers`. */
+  /** A person at one of `phones` acts towards one of the customers' `numbers`. */
   act(phones: readonly string[], numbers: readonly string[]): void {
     const { chance } = this.#parts;
     const [from, to] = [chance.pick(phones), chance.pick(numbers)];
@@ -34,12 +34,12 @@ export class People {
     if (deed === "react") this.#react();
     else if (deed === "pay") {
       const payment = { amountCents: chance.pick(AMOUNTS_CENTS), currency: "USD", isRequest: false } as const;
-      void this.#line.tell(this.#inbound(from, to, { text: null, payment }));
+      void this.#line.report(this.#inbound(from, to, { text: null, payment }));
     } else if (deed === "revise") void this.#revise(from, to);
     else {
       const reference = `in-${this.#references + 1}`;
       const text = deed === "write" ? `Written as ${reference}` : deed.toUpperCase();
-      void this.#line.tell(this.#inbound(from, to, { text }));
+      void this.#line.report(this.#inbound(from, to, { text }));
     }
   }
 
@@ -65,23 +65,23 @@ export class People {
 
   #react(): void {
     const { chance } = this.#parts;
-    const there = this.#line.handOvers.filter(({ taken, channel }) => taken !== null && channel === "imessage");
+    const there = this.#line.sendAttempts.filter(({ taken, channel }) => taken !== null && channel === "imessage");
     if (there.length === 0) return;
     const { taken, from: to, to: from } = chance.pick(there);
     this.#references += 1;
     const reference = `in-${this.#references}`;
     const target = taken?.reference ?? "";
     const said = { type: chance.pick(["love", "like", "remove"] as const), content: `Reacted as ${reference}` };
-    void this.#line.tell({ kind: "reaction", reference, from, to, channel: "imessage", target, ...said });
+    void this.#line.report({ kind: "reaction", reference, from, to, channel: "imessage", target, ...said });
   }
 
-  /** Writes, and thinks better of it. */
+  /** Writes a message, then edits or unsends it. */
   async #revise(from: string, to: string): Promise<void> {
     const { chance } = this.#parts;
     const written = this.#inbound(from, to, { text: `Written as in-${this.#references + 1}`, channel: "imessage" });
     const { reference, text } = written;
-    await this.#line.tell(written);
+    await this.#line.report(written);
     const revised = chance.flip(0.5) ? null : `${text}, and edited`;
-    await this.#line.tell({ kind: "revision", reference, to, channel: "imessage", text: revised });
+    await this.#line.report({ kind: "revision", reference, to, channel: "imessage", text: revised });
   }
 }

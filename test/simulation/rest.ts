@@ -1,9 +1,9 @@
-/** What customers can read when a world has come to rest. */
+/** Reads every record of a customer after the run has ended. */
 
 import type { AnyEvent, Contact, Delivery, Message, PaymentRequest, Webhook } from "../../sdk/wire.ts";
 import type { Clients, Customer } from "./client.ts";
 
-/** All of one customer, oldest first. */
+/** All records of one customer, oldest first. */
 export interface Rest {
   messages: Message[];
   events: AnyEvent[];
@@ -13,13 +13,12 @@ export interface Rest {
   contacts: Contact[];
 }
 
-/** Of a customer who has nothing. */
+/** The records of a customer who has none. */
 export const NOTHING: Rest = { messages: [], events: [], deliveries: [], endpoints: [], payments: [], contacts: [] };
 
 /** Lets time pass until the work is done. */
 type Until = <Value>(work: Promise<Value>, what: string) => Promise<Value>;
 
-/** Reads all of a customer's records. */
 export async function readRest(clients: Clients, customer: Customer, until: Until): Promise<Rest> {
   const ask = async <Data>(path: string): Promise<Data> => {
     const call = await until(clients.call(customer, "GET", path), path);

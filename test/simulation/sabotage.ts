@@ -1,4 +1,4 @@
-/** Ways to make the service wrong, each by one thing that breaks a promise: what the oracle has to notice. */
+/** Sabotages of the service: each breaks one promise, and the oracle has to notice it. */
 
 import type { Applied, Signal } from "../../server/providers/provider.ts";
 import { LAYOUT, type SqlValue } from "../../server/store/rows.ts";
@@ -7,10 +7,10 @@ import type { EncodedOperation, Job } from "../../server/store/sqlite/jobs.ts";
 import type { Rule } from "./story.ts";
 import type { Sabotage } from "./world.ts";
 
-/** A wrong that is done now and then: a new one for each run, since it counts. */
+/** A sabotage, created anew for each run because it counts calls. */
 export interface Wrong {
   name: string;
-  /** The rule that is broken by it. */
+  /** The rule that it breaks. */
   rule: Rule;
   sabotage(): Sabotage;
 }
@@ -24,22 +24,24 @@ function nowAndThen(every: number): () => boolean {
   };
 }
 
-/** Changes the units that are committed; the answer stays "ok". */
-function forging(forge: (unit: EncodedOperation[]) => EncodedOperation[]): Sabotage {
+/** Changes transactions before they are committed; the result stays `ok`. */
+function forging(forge: (operations: EncodedOperation[]) => EncodedOperation[]): Sabotage {
   return { disk: (jobs) => jobs.map((job): Job => (job[0] === "commit" ? ["commit", forge(job[1])] : job)) };
 }
 
-/** Takes steps out of the units that are committed. */
-function without(isLost: (step: EncodedOperation, unit: readonly EncodedOperation[]) => boolean): Sabotage {
-  return forging((unit) => unit.filter((step) => !isLost(step, unit)));
+/** Drops operations from transactions before they are committed. */
+function without(isLost: (operation: EncodedOperation, all: readonly EncodedOperation[]) => boolean): Sabotage {
+  return forging((operations) => operations.filter((operation) => !isLost(operation, operations)));
 }
 
-/** Changes what a provider tells of its own accord. */
-function hearing(hear: (signal: Signal, tell: (signal: Signal) => Promise<Applied>) => Promise<Applied>): Sabotage {
+/** Changes the signals that a provider reports. */
+function reporting(
+  change: (signal: Signal, report: (signal: Signal) => Promise<Applied>) => Promise<Applied>,
+): Sabotage {
   return {
     provider: (provider) => ({
       ...provider,
-      start: (signals) => provider.start((signal) => hear(signal, signals)),
+      start: (signals) => provider.start((signal) => change(signal, signals)),
     }),
   };
 }
@@ -50,12 +52,12 @@ function withValue(table: TableName, values: readonly SqlValue[], property: stri
   return values.with(place, value);
 }
 
-/** Whether a step makes a message. */
+/** Whether an operation inserts a message. */
 function makesMessage(step: EncodedOperation): boolean {
   return step[0] === "insert" && step[1] === "messages";
 }
 
-/** Whether a step tells of an event of this type. */
+/** Whether an operation adds an event of this type. */
 function tells(step: EncodedOperation, type: string): boolean {
   return step[0] === "event" && step[1].includes(type);
 }
@@ -112,7 +114,7 @@ export const WRONGS: readonly Wrong[] = [
   },
   {
     name: "a store that forgets when a delivery is to be tried again",
-    rule: "everything comes to rest",
+    rule: "everything ends",
     sabotage: () =>
       forging((unit) =>
         unit.map((step) => {
@@ -124,7 +126,7 @@ export const WRONGS: readonly Wrong[] = [
   },
   {
     name: "a store that breaks",
-    rule: "no answer is a fault",
+    rule: "no response is a fault",
     sabotage() {
       const isTime = nowAndThen(12);
       return forging((unit) => {
@@ -135,7 +137,7 @@ export const WRONGS: readonly Wrong[] = [
   },
   {
     name: "a provider that sends twice",
-    rule: "no hand-over is repeated blindly",
+    rule: "no send attempt is repeated blindly",
     sabotage() {
       const isTime = nowAndThen(4);
       return {
@@ -150,8 +152,8 @@ export const WRONGS: readonly Wrong[] = [
     },
   },
   {
-    name: "a provider that says of everything that it never took it",
-    rule: "no hand-over is repeated blindly",
+    name: "a provider that answers every lookup with absent",
+    rule: "no send attempt is repeated blindly",
     sabotage: () => ({
       provider: (provider) => ({
         ...provider,
@@ -163,8 +165,8 @@ export const WRONGS: readonly Wrong[] = [
     }),
   },
   {
-    name: "another carrier being given what the first one may have sent",
-    rule: "no hand-over is repeated blindly",
+    name: "a failover after an unknown outcome",
+    rule: "no send attempt is repeated blindly",
     sabotage: () => ({
       provider: (provider) => ({
         ...provider,
@@ -190,31 +192,31 @@ export const WRONGS: readonly Wrong[] = [
     },
   },
   {
-    name: "a provider that tells what people wrote twice, under another name",
-    rule: "what people do is told once",
+    name: "a provider that reports an inbound message twice, with another reference",
+    rule: "what people do is reported once",
     sabotage() {
       const isTime = nowAndThen(3);
-      return hearing(async (signal, tell) => {
-        const applied = await tell(signal);
-        if (signal.kind === "inbound" && isTime()) await tell({ ...signal, reference: `${signal.reference} again` });
+      return reporting(async (signal, report) => {
+        const applied = await report(signal);
+        if (signal.kind === "inbound" && isTime()) await report({ ...signal, reference: `${signal.reference} again` });
         return applied;
       });
     },
   },
   {
-    name: "a provider that uses its names again",
-    rule: "what people do is told once",
+    name: "a provider that reuses references",
+    rule: "what people do is reported once",
     sabotage() {
-      let heard = 0;
-      return hearing(async (signal, tell) => {
-        heard += 1;
-        return await tell(signal.kind === "inbound" ? { ...signal, reference: `again-${heard % 3}` } : signal);
+      let reported = 0;
+      return reporting(async (signal, report) => {
+        reported += 1;
+        return await report(signal.kind === "inbound" ? { ...signal, reference: `again-${reported % 3}` } : signal);
       });
     },
   },
   {
-    name: "a store that forgets which names it has heard",
-    rule: "what people do is told once",
+    name: "a store that forgets references of signals",
+    rule: "what people do is reported once",
     sabotage: () =>
       without((step) => step[0] === "insertUnique" && (step[1] === "providerReferences" || step[1] === "arrivals")),
   },
@@ -224,12 +226,12 @@ export const WRONGS: readonly Wrong[] = [
     sabotage: () => without((step) => step[0] === "put" && step[1] === "optOuts"),
   },
   {
-    name: "a store that forgets that a request was paid",
+    name: "a store that forgets that a payment request was paid",
     rule: "payments end once",
     sabotage: () => without((step) => step[0] === "update" && step[1] === "payments"),
   },
   {
-    name: "a store that forgets what was taken back",
+    name: "a store that forgets an unsend",
     rule: "nothing follows an unsend",
     sabotage: () =>
       forging((unit) =>
@@ -240,7 +242,7 @@ export const WRONGS: readonly Wrong[] = [
   },
   {
     name: "a poster that skips a delivery and says that it was taken",
-    rule: "attempts are what was sent",
+    rule: "recorded attempts were sent",
     sabotage() {
       const isTime = nowAndThen(7);
       return {
@@ -253,7 +255,7 @@ export const WRONGS: readonly Wrong[] = [
   },
   {
     name: "a poster that says that a delivery was taken before it is sent",
-    rule: "first attempts keep the order",
+    rule: "first attempts keep their order",
     sabotage: () => ({
       poster: (poster) => ({
         async post(request) {
@@ -266,7 +268,7 @@ export const WRONGS: readonly Wrong[] = [
   },
   {
     name: "a poster that changes a body",
-    rule: "what is sent is signed and whole",
+    rule: "webhooks are signed and complete",
     sabotage() {
       const isTime = nowAndThen(7);
       const spoilt = (body: string | Buffer) => String(body).replace('"channel":', '"channel" :');

@@ -19,7 +19,7 @@ import type { Store } from "../../server/store/store.ts";
 import { NO_FETCHER } from "../support/context.ts";
 import type { Life } from "./life.ts";
 
-/** How long open deliveries and hand-overs may take to end at a stop, in milliseconds. */
+/** How long open deliveries and send attempts may take to end at a stop, in milliseconds. */
 const DRAIN_MS = 25_000;
 
 /** The key that seals the database's secrets: the same in every life. */
@@ -39,7 +39,7 @@ export interface Answer {
   text: string;
 }
 
-/** What a life of the service is made from. */
+/** Parts that one life of the service is built from. */
 export interface ServiceParts {
   life: Life;
   store: Store;
@@ -48,7 +48,7 @@ export interface ServiceParts {
   chance: () => number;
   createProvider: NonNullable<EngineParts["createProvider"]>;
   poster: { post(request: PostRequest): Promise<PostResult>; close(): void };
-  /** Told of whatever the service itself calls a fault. */
+  /** Called with every fault that the service reports. */
   fault(where: string, error: unknown): void;
 }
 

@@ -18,12 +18,12 @@ const SABOTAGE_SEEDS = firstSeeds(40);
 /** A run takes less than a second; the limit is for a machine that does much else. */
 const TIMEOUT = Math.max(600_000, SEEDS.length * 5_000);
 
-/** What happened over all runs, so that a quiet simulation does not pass for a good one. */
+/** Counts everything that happened in all runs, so that an uneventful simulation does not pass. */
 const seen = new Map<string, number>();
 
 function note(run: Observed): void {
   const happened = [
-    ...run.carrier.handOvers.map(({ outcome }) => `hand-over ${outcome?.outcome ?? "cut off"}`),
+    ...run.carrier.sendAttempts.map(({ outcome }) => `attempt ${outcome?.outcome ?? "cut off"}`),
     ...(run.outages > 0 ? ["outage"] : []),
     ...[...run.rest.values()].flatMap(({ messages }) => messages.flatMap(({ timeline }) => timeline.flatMap(routed))),
     ...run.carrier.questions.map(({ answer }) => `asked ${typeof answer === "string" ? answer : answer?.outcome}`),
@@ -34,7 +34,7 @@ function note(run: Observed): void {
     ...run.sendings.map(({ posted }) => `sending ${posted === null ? "cut off" : (posted.error ?? "answered")}`),
     ...run.calls.map(({ status, reached }) => (status === null && reached ? "call cut off" : `call ${status}`)),
     ...run.calls.flatMap(({ answer }) => (answer?.error === undefined ? [] : [`call ${answer.error.code}`])),
-    ...run.carrier.deeds.map(({ signal }) => `heard ${signal.kind}`),
+    ...run.carrier.deeds.map(({ signal }) => `reported ${signal.kind}`),
     ...(run.lives > 1 ? ["death"] : []),
     ...(run.wasFull ? ["full disk"] : []),
     `carrier ${run.kind}`,
@@ -42,7 +42,7 @@ function note(run: Observed): void {
   for (const what of happened) seen.set(what, (seen.get(what) ?? 0) + 1);
 }
 
-/** What an entry of a timeline tells of where a message went. */
+/** Routing decisions named by the reason of a timeline entry. */
 function routed({ reason = "" }: TimelineEntry): string[] {
   const [, word = ""] = /^(moved|failover|fallback): /.exec(reason) ?? [];
   return [...(word === "" ? [] : [word]), ...(reason.includes("(route ") ? ["route"] : [])];
@@ -50,7 +50,7 @@ function routed({ reason = "" }: TimelineEntry): string[] {
 
 const SOMETIMES = [
   ...["outage", "route", "moved", "failover", "fallback"],
-  ...["accepted", "rejected", "deferred", "unknown", "threw", "cut off"].map((name) => `hand-over ${name}`),
+  ...["accepted", "rejected", "deferred", "unknown", "threw", "cut off"].map((name) => `attempt ${name}`),
   ...["absent", "accepted", "unknown"].map((name) => `asked ${name}`),
   ...["queued", "scheduled", "schedule_cancelled", "sent", "delivered", "read", "deleted"].map(
     (name) => `message.${name}`,
@@ -76,7 +76,7 @@ const SOMETIMES = [
     (name) => `payment.request.${name}`,
   ),
   ...["EDIT_FAILED", "PROVIDER_ERROR", "PROVIDER_TIMEOUT"].map((code) => `call ${code}`),
-  ...["inbound", "reaction", "revision"].map((kind) => `heard ${kind}`),
+  ...["inbound", "reaction", "revision"].map((kind) => `reported ${kind}`),
 ];
 
 test(`every promise holds in ${SEEDS.length} simulated worlds of crashes, faults and bad habits`, {

@@ -1,10 +1,10 @@
-/** What an oracle judges by: the rules by name, and the story of one message from every side. */
+/** The rules of the oracle by name, and the story of one message: its request, calls, record and events. */
 
 import type { AnyEvent, Message, MessageEventData } from "../../sdk/wire.ts";
-import type { Call, Wish } from "./client.ts";
+import type { Call, SendIntent } from "./client.ts";
 import type { Observed } from "./world.ts";
 
-/** One rule that a run broke, and where. */
+/** A broken rule, and where the run broke it. */
 export interface Violation {
   rule: Rule;
   what: string;
@@ -15,37 +15,37 @@ export type Rule =
   | "accepted messages are kept"
   | "refused requests do nothing"
   | "one key makes one message"
-  | "no answer is a fault"
-  | "everything comes to rest"
+  | "no response is a fault"
+  | "everything ends"
   | "every change has one event"
   | "the status never moves back"
   | "the past never changes"
   | "every event has its deliveries"
   | "attempts follow the schedule"
-  | "attempts are what was sent"
-  | "what is sent is signed and whole"
-  | "first attempts keep the order"
-  | "no hand-over is repeated blindly"
+  | "recorded attempts were sent"
+  | "webhooks are signed and complete"
+  | "first attempts keep their order"
+  | "no send attempt is repeated blindly"
   | "cancelled messages are never sent"
   | "nothing is sent before its time"
-  | "what is given up had a cause"
+  | "every failure has a cause"
   | "no receipt is lost"
-  | "hand-overs keep the order"
-  | "what people do is told once"
+  | "messages keep their order"
+  | "what people do is reported once"
   | "payments end once"
   | "nothing follows an unsend"
   | "nothing is sent after STOP"
   | "no two contacts share an address";
 
-/** All that is known of one message, from every side. */
+/** Everything that a run shows of one message. */
 export interface Story {
   id: string;
   customer: string;
-  wish: Wish;
-  /** As it can be read at rest; null when it was deleted. */
+  intent: SendIntent;
+  /** The record at the end of the run; null if it was deleted. */
   message: Message | null;
   events: AnyEvent<MessageEventData>[];
-  /** Calls about it, by what they asked for: `GET`, `PUT`, `DELETE`, `schedule`, `retry`, `unsend`. */
+  /** Calls about the message, by kind. */
   calls(kind: "GET" | "PUT" | "DELETE" | "schedule" | "retry" | "unsend"): Call[];
 }
 
@@ -55,19 +55,19 @@ export interface Judge {
   report(rule: Rule, what: string): void;
 }
 
-/** Whether a call was done or may have been: nobody told that it was refused. */
+/** Whether a call succeeded or may have: it was not refused. */
 export function mayBeDone({ reached, status }: Call): boolean {
   return reached && (status === null || status < 300);
 }
 
-/** What the message may say: what was sent, and what it was edited to. */
+/** Texts that the message may have: the text of the request and those of its edits. */
 export function textsOf(story: Story): string[] {
   const edits = story.calls("PUT").filter(mayBeDone);
-  return [story.wish.body.content?.text ?? "", ...edits.map(({ body }) => (body as { text: string }).text)];
+  return [story.intent.body.content?.text ?? "", ...edits.map(({ body }) => (body as { text: string }).text)];
 }
 
 /** Time after which a channel of this message is given up; null: never. */
-export function fallbackAfterMs(run: Observed, { body }: Wish): number | null {
+export function fallbackAfterMs(run: Observed, { body }: SendIntent): number | null {
   const seconds = body.routing?.fallbackAfterSeconds;
   return seconds === undefined ? run.settings.fallbackAfterMs : seconds * 1_000;
 }

@@ -12,7 +12,7 @@ import type { Job } from "../../server/store/sqlite/jobs.ts";
 import { SimulatedClock } from "../support/clock.ts";
 import { type CarrierLog, ScriptedCarrier } from "./carrier.ts";
 import { Chance } from "./chance.ts";
-import { ADMIN_KEY, type Call, Clients, type Customer, FIRST_KEY, type Wish } from "./client.ts";
+import { ADMIN_KEY, type Call, Clients, type Customer, FIRST_KEY, type SendIntent } from "./client.ts";
 import { type DiskFaults, type OpenDisk, openDisk } from "./disk.ts";
 import { Life } from "./life.ts";
 import { Network, type Sending } from "./network.ts";
@@ -29,11 +29,11 @@ export interface Observed {
   /** Settings that the rules depend on. */
   settings: Pick<Config, "webhookRetryScheduleMs" | "fallbackAfterMs" | "messageTtlMs">;
   calls: Call[];
-  wishes: Wish[];
+  intents: SendIntent[];
   customers: Customer[];
   sendings: Sending[];
   carrier: CarrierLog;
-  /** What the service itself called a fault, and in which life. */
+  /** Faults that the service reported, and in which life. */
   faults: { life: number; where: string; message: string }[];
   /** Whether there was a time without room on the disk. */
   wasFull: boolean;
@@ -41,7 +41,7 @@ export interface Observed {
   outages: number;
   lives: number;
   /** Whether everything came to an end. */
-  cameToRest: boolean;
+  hasEnded: boolean;
   /** By customer. */
   rest: Map<string, Rest>;
 }
@@ -61,7 +61,7 @@ const FILES = existsSync(MEMORY) ? MEMORY : tmpdir();
 /** Rounds after which a world that has not come to rest never will. */
 const ROUNDS_MAX = 4_000;
 const LIVES_MAX = 8;
-/** What a start, a stop or an answer may take at the most, and the steps in which it is waited for, in milliseconds. */
+/** The longest a start, a stop or an answer may take, and the step of waiting, in milliseconds. */
 const WORK_MS_MAX = 120_000;
 const STEP_MS = 10;
 
@@ -98,7 +98,7 @@ class World {
   readonly #clients: Clients;
   readonly #kind: "scripted" | "sandbox";
   readonly #namesMessages: boolean;
-  /** What the service is meant to go by, and what it goes by. */
+  /** The settings of the rules, and those of the service (a sabotage may change them). */
   readonly #settings: Config;
   readonly #config: Config;
   readonly #faults: Observed["faults"] = [];
@@ -171,7 +171,7 @@ class World {
     this.#disk.operationsLeft = null;
     await this.#until(this.#clients.setUp(), "the set-up");
     await this.#live();
-    const cameToRest = await this.#rest();
+    const hasEnded = await this.#rest();
     const rest = new Map<string, Rest>();
     const until: Parameters<typeof readRest>[2] = (work, what) => this.#until(work, what);
     for (const customer of this.#clients.customers) {
@@ -183,7 +183,7 @@ class World {
       namesMessages: this.#namesMessages,
       settings: this.#settings,
       calls: this.#clients.calls,
-      wishes: this.#clients.wishes,
+      intents: this.#clients.intents,
       customers: this.#clients.customers,
       sendings: this.#network.sendings,
       carrier: this.#carrier.log,
@@ -191,7 +191,7 @@ class World {
       wasFull: this.#fullTimes.length > 0,
       outages: this.#outages,
       lives: this.#lives,
-      cameToRest,
+      hasEnded,
       rest,
     };
   }
@@ -374,7 +374,7 @@ class World {
   /** Shifted time at which something is due; now when something is under way; null when all is at rest. */
   async #next(): Promise<number | null> {
     const now = this.#clock.now();
-    const underWay = this.#clients.underWay + this.#network.underWay + this.#carrier.owed;
+    const underWay = this.#clients.underWay + this.#network.underWay + this.#carrier.unreported;
     const busy = await this.#open?.peek(
       `select (select count(*) from messages where claimed_until is not null)
             + (select count(*) from deliveries where claimed_until is not null) + (select count(*) from memory)`,

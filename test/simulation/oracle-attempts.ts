@@ -1,48 +1,50 @@
-/** Judges what reached the carriers: nothing twice, nothing early, nothing out of order, and no word of theirs lost. */
+/** Judges what reached the carriers: nothing twice, nothing early, nothing out of order, and no receipt lost. */
 
 import type { AnyEvent, MessageEventData } from "../../sdk/wire.ts";
-import type { HandOver } from "./carrier.ts";
+import type { SendAttempt } from "./carrier.ts";
 import { fallbackAfterMs, type Judge, mayBeDone, type Story, textsOf } from "./story.ts";
 
-/** Contract 3: after five minutes an unknown outcome fails the message. */
+/** A message whose outcome stays unknown fails after this time (docs/lifecycle.md). */
 const UNKNOWN_MS = 300_000;
 
-function handOversOf({ run }: Judge, { id }: Story): HandOver[] {
-  return run.carrier.handOvers.filter(({ messageId }) => messageId === id);
+function sendAttemptsOf({ run }: Judge, { id }: Story): SendAttempt[] {
+  return run.carrier.sendAttempts.filter(({ messageId }) => messageId === id);
 }
 
-/** Whether the carrier may have sent it: it is not proven that it did not. */
-function mayHaveWorked({ taken, outcome }: HandOver): boolean {
+/** Whether the carrier may have sent the message: nothing proves that it did not. */
+function mayHaveWorked({ taken, outcome }: SendAttempt): boolean {
   return taken !== null || outcome === null || outcome.outcome === "unknown" || outcome.outcome === "threw";
 }
 
-export function judgeHandOvers(judge: Judge): void {
+export function judgeAttempts(judge: Judge): void {
   const { report, run } = judge;
   for (const story of judge.stories) {
-    const { id, wish, events, customer } = story;
-    const handOvers = handOversOf(judge, story);
+    const { id, intent, events, customer } = story;
+    const sendAttempts = sendAttemptsOf(judge, story);
     const texts = textsOf(story);
     const cancelled = events.some(({ type }) => type === "message.schedule_cancelled");
-    if (cancelled && handOvers.length > 0) report("cancelled messages are never sent", `${id}: ${show(handOvers)}`);
-    const { scheduledAt } = wish.body;
+    if (cancelled && sendAttempts.length > 0)
+      report("cancelled messages are never sent", `${id}: ${show(sendAttempts)}`);
+    const { scheduledAt } = intent.body;
     const dueAt = scheduledAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(scheduledAt);
-    if (handOvers.some(({ at }) => at < dueAt)) report("nothing is sent before its time", `${id}: ${show(handOvers)}`);
+    if (sendAttempts.some(({ at }) => at < dueAt))
+      report("nothing is sent before its time", `${id}: ${show(sendAttempts)}`);
     const own = run.customers.find(({ name }) => name === customer)?.numbers ?? [];
-    for (const [index, handOver] of handOvers.entries()) {
-      const { text, to, from } = handOver;
-      // What was deleted while it waited is not sent with its text any more, nor at all.
-      if (!texts.includes(text) || to !== wish.body.to || !own.includes(from)) {
-        report("accepted messages are kept", `${id} was handed over as something else: ${JSON.stringify(handOver)}`);
+    for (const [index, sendAttempt] of sendAttempts.entries()) {
+      const { text, to, from } = sendAttempt;
+      // A deleted message is not sent.
+      if (!texts.includes(text) || to !== intent.body.to || !own.includes(from)) {
+        report("accepted messages are kept", `${id} was sent with other content: ${JSON.stringify(sendAttempt)}`);
       }
-      const before = handOvers[index - 1];
-      const why = before === undefined ? null : whyNot(judge, story, before, handOver);
-      if (why !== null) report("no hand-over is repeated blindly", `${id}: ${why}: ${show(handOvers)}`);
+      const before = sendAttempts[index - 1];
+      const why = before === undefined ? null : whyNot(judge, story, before, sendAttempt);
+      if (why !== null) report("no send attempt is repeated blindly", `${id}: ${why}: ${show(sendAttempts)}`);
     }
   }
 }
 
-/** Why the second hand-over must not have followed the first; null when it may. */
-function whyNot({ run }: Judge, story: Story, first: HandOver, second: HandOver): string | null {
+/** Why the second send attempt was not allowed; null if it was. */
+function whyNot({ run }: Judge, story: Story, first: SendAttempt, second: SendAttempt): string | null {
   const retried = story
     .calls("retry")
     .some((call) => mayBeDone(call) && call.order < second.order && call.endedOrder > first.order);
@@ -74,9 +76,9 @@ function whyNot({ run }: Judge, story: Story, first: HandOver, second: HandOver)
   return given ? null : "the first channel was not given up";
 }
 
-function show(handOvers: readonly HandOver[]): string {
+function show(sendAttempts: readonly SendAttempt[]): string {
   return JSON.stringify(
-    handOvers.map(({ order, life, channel, attempt, outcome, taken }) => ({
+    sendAttempts.map(({ order, life, channel, attempt, outcome, taken }) => ({
       order,
       life,
       channel,
@@ -87,7 +89,7 @@ function show(handOvers: readonly HandOver[]): string {
   );
 }
 
-/** Every fallback and every failure has a cause that the carriers know of, or a time that passed. */
+/** Every fallback and failure was caused by a carrier, or by a time limit. */
 export function judgeCauses(judge: Judge): void {
   for (const story of judge.stories) {
     for (const event of story.events) {
@@ -98,23 +100,23 @@ export function judgeCauses(judge: Judge): void {
       if (known) continue;
       const what = `${story.id}: ${event.type} ${event.data.errorCode ?? event.data.reason} at ${event.timestamp}`;
       const timeline = JSON.stringify(story.message?.timeline ?? null);
-      judge.report("what is given up had a cause", `${what}; ${show(handOversOf(judge, story))}; ${timeline}`);
+      judge.report("every failure has a cause", `${what}; ${show(sendAttemptsOf(judge, story))}; ${timeline}`);
     }
   }
 }
 
-type Told = AnyEvent<MessageEventData>;
+type MessageEvent = AnyEvent<MessageEventData>;
 
-function hasFallbackCause(judge: Judge, story: Story, { data, timestamp }: Told): boolean {
+function hasFallbackCause(judge: Judge, story: Story, { data, timestamp }: MessageEvent): boolean {
   const channel = data.fallbackFrom;
-  const there = handOversOf(judge, story).filter((handOver) => handOver.channel === channel);
+  const there = sendAttemptsOf(judge, story).filter((sendAttempt) => sendAttempt.channel === channel);
   switch (data.reason) {
     case "NOT_REACHABLE":
       return there.some(({ outcome }) => outcome?.outcome === "rejected" && outcome.notReachable === true);
     case "REJECTED":
       return isRefused(judge, story, there);
     default: {
-      const afterMs = fallbackAfterMs(judge.run, story.wish);
+      const afterMs = fallbackAfterMs(judge.run, story.intent);
       const before = story.events.filter(({ data: { sequence } }) => sequence < data.sequence);
       const sent = before.filter(({ type, data: { channel: on } }) => type === "message.sent" && on === channel);
       const waitedMs = Date.parse(timestamp) - Date.parse(sent.at(-1)?.timestamp ?? timestamp);
@@ -123,19 +125,19 @@ function hasFallbackCause(judge: Judge, story: Story, { data, timestamp }: Told)
   }
 }
 
-function isRefused({ run }: Judge, { id }: Story, handOvers: readonly HandOver[]): boolean {
+function isRefused({ run }: Judge, { id }: Story, sendAttempts: readonly SendAttempt[]): boolean {
   const failed = run.carrier.receipts.some(({ messageId, signal }) => messageId === id && signal.receipt === "failed");
-  return failed || handOvers.some(({ outcome }) => outcome?.outcome === "rejected" && outcome.notReachable !== true);
+  return failed || sendAttempts.some(({ outcome }) => outcome?.outcome === "rejected" && outcome.notReachable !== true);
 }
 
-function hasFailureCause(judge: Judge, story: Story, { data, timestamp }: Told): boolean {
-  const handOvers = handOversOf(judge, story);
+function hasFailureCause(judge: Judge, story: Story, { data, timestamp }: MessageEvent): boolean {
+  const sendAttempts = sendAttemptsOf(judge, story);
   const at = Date.parse(timestamp);
   switch (data.errorCode) {
     case "NO_CHANNEL_AVAILABLE":
-      return handOvers.some(({ outcome }) => outcome?.outcome === "rejected" && outcome.notReachable === true);
+      return sendAttempts.some(({ outcome }) => outcome?.outcome === "rejected" && outcome.notReachable === true);
     case "REJECTED":
-      return isRefused(judge, story, handOvers);
+      return isRefused(judge, story, sendAttempts);
     case "IMESSAGE_SEND_FAILED":
     case "SMS_SEND_FAILED":
       return judge.run.carrier.receipts.some(
@@ -148,36 +150,36 @@ function hasFailureCause(judge: Judge, story: Story, { data, timestamp }: Told):
     }
     case "RECIPIENT_OPTED_OUT":
       return judge.run.carrier.deeds.some(
-        ({ signal }) => signal.kind === "inbound" && signal.text === "STOP" && signal.from === story.wish.body.to,
+        ({ signal }) => signal.kind === "inbound" && signal.text === "STOP" && signal.from === story.intent.body.to,
       );
     case "OUTCOME_UNKNOWN":
-      return data.mayHaveBeenSent === true && isLongUnknown(judge, story, handOvers, at);
+      return data.mayHaveBeenSent === true && isLongUnknown(judge, story, sendAttempts, at);
     default:
       return false;
   }
 }
 
-/** Whether five minutes passed since a hand-over whose outcome the service cannot have on disk. */
-function isLongUnknown({ run }: Judge, story: Story, handOvers: readonly HandOver[], at: number): boolean {
-  // It may have died, or found no room, between the hand-over and the record of its outcome, or before the hand-over.
+/** Whether five minutes passed since a send attempt whose outcome the service cannot have on disk. */
+function isLongUnknown({ run }: Judge, story: Story, sendAttempts: readonly SendAttempt[], at: number): boolean {
+  // The service may have died, or the disk been full, before the attempt or before its outcome was recorded.
   const isCut = (life: number) => life < run.lives || run.wasFull;
   const begun = story.message?.timeline.find(({ status }) => status === "pending");
   const cut = begun !== undefined && isCut(1) && at - Date.parse(begun.at) >= UNKNOWN_MS;
-  return cut || handOvers.some((one) => (mayHaveWorked(one) || isCut(one.life)) && at - one.at >= UNKNOWN_MS);
+  return cut || sendAttempts.some((one) => (mayHaveWorked(one) || isCut(one.life)) && at - one.at >= UNKNOWN_MS);
 }
 
-/** A receipt that the service took in is an event of that channel, or a note that it came too late. */
+/** A receipt that the service accepted led to an event of its channel, or to a note that it came too late. */
 export function judgeReceipts({ run, stories, report }: Judge): void {
-  // One that names only a reference which is not on disk yet belongs to nobody.
+  // A receipt with nothing but a reference that is not on disk yet cannot be matched.
   if (!run.namesMessages) return;
-  for (const { signal, messageId, takenInOrder } of run.carrier.receipts) {
+  for (const { signal, messageId, acceptedOrder } of run.carrier.receipts) {
     const story = stories.find(({ id }) => id === messageId);
     const { receipt, channel } = signal;
-    if (takenInOrder === null || receipt === "failed" || story === undefined || story.message === null) continue;
-    // Nothing moves what was taken back.
+    if (acceptedOrder === null || receipt === "failed" || story === undefined || story.message === null) continue;
+    // A receipt changes nothing about an unsent message.
     if (story.message.status === "unsent") continue;
     const told = story.events.some(({ type, data }) => type === `message.${receipt}` && data.channel === channel);
-    // Contract 3: that the channel had taken it is no news once the channel could not deliver it.
+    // A `sent` receipt changes nothing once the channel has failed to deliver the message.
     const undelivered = story.events.some(({ data }) => data.errorCode?.endsWith("_SEND_FAILED"));
     if (receipt === "sent" && undelivered) continue;
     const noted = story.message.timeline.some(({ reason = "" }) =>
@@ -190,29 +192,28 @@ export function judgeReceipts({ run, stories, report }: Judge): void {
   }
 }
 
-/** Of one number to one recipient, what was accepted first is handed over first. */
+/** Messages of one number to one recipient are sent in the order of acceptance. */
 export function judgeOrder(judge: Judge): void {
-  // Without room on the disk a message waits for its lease to end, and one that waits holds up no other.
+  // On a full disk a message waits for its lease to end, and does not block the next one.
   if (judge.run.wasFull) return;
   const begun = judge.stories.flatMap((story) => {
-    const [first] = handOversOf(judge, story);
-    const accepted = story.wish.calls.find(({ status }) => status === 202);
-    if (first === undefined || accepted === undefined || story.wish.body.scheduledAt !== undefined) return [];
-    // One whose first hand-over was cut off before it reached the carrier waits until that is settled; one that failed,
-    // until somebody asks again.
+    const [first] = sendAttemptsOf(judge, story);
+    const accepted = story.intent.calls.find(({ status }) => status === 202);
+    if (first === undefined || accepted === undefined || story.intent.body.scheduledAt !== undefined) return [];
+    // A message whose first attempt was interrupted waits for reconciliation; a failed one waits for a retry by hand.
     if (first.attempt !== 1 || story.calls("retry").some(mayBeDone)) return [];
-    // One that waited for a line that was down, and went to another: what waits does not hold up the next.
+    // A message that moved from a line that was down does not block the next one.
     const moved = story.message?.timeline.some(({ reason = "" }) => reason.startsWith("moved: "));
     if (moved ?? judge.run.outages > 0) return [];
-    return [{ id: story.id, pair: `${first.instanceId} ${first.from} ${first.to}`, handOver: first, accepted }];
+    return [{ id: story.id, pair: `${first.instanceId} ${first.from} ${first.to}`, sendAttempt: first, accepted }];
   });
   for (const earlier of begun) {
     for (const later of begun) {
       const isPair = earlier.pair === later.pair && earlier.accepted.endedOrder < later.accepted.order;
-      if (isPair && earlier.handOver.order > later.handOver.order) {
-        const orders = `${later.handOver.order} before ${earlier.handOver.order}`;
+      if (isPair && earlier.sendAttempt.order > later.sendAttempt.order) {
+        const orders = `${later.sendAttempt.order} before ${earlier.sendAttempt.order}`;
         judge.report(
-          "hand-overs keep the order",
+          "messages keep their order",
           `${later.id} before ${earlier.id}, which was accepted first: ${orders}`,
         );
       }
