@@ -26,9 +26,13 @@ export const AttachmentInput = request(
     isAudioMessage: optional(flag("Whether the file is a voice message.")),
   },
   {
-    oneOf: [
-      { properties: { type: { const: "url" } }, required: ["url"], not: { required: ["data"] } },
-      { properties: { type: { const: "base64" } }, required: ["data"], not: { required: ["url"] } },
+    allOf: [
+      {
+        oneOf: [
+          { properties: { type: { const: "url" } }, required: ["url"], not: { required: ["data"] } },
+          { properties: { type: { const: "base64" } }, required: ["data"], not: { required: ["url"] } },
+        ],
+      },
     ],
   },
 );

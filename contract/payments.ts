@@ -54,19 +54,15 @@ export const PaymentEvidence = choice(
 /** A decimal string of dollars. */
 export const AmountText = Type.String({
   format: "amount",
-  [SHOWN]: { pattern: "^(?=.*[1-9])(0|[1-9]\\d{0,5})(\\.\\d{1,2})?$" },
+  [SHOWN]: { pattern: "^(?:0\\.(?:0[1-9]|[1-9]\\d?)|[1-9]\\d{0,5}(?:\\.\\d{1,2})?)$" },
 });
 
 export const RequestPayment = request("RequestPayment", "Body of `POST /v1/payments/request`.", {
   to: text(0, 512, "The contact who is to pay: a phone number or iMessage e-mail.", addressShown),
   from: optional(text(1, 512, "One of your numbers. Default: your default number.", addressShown)),
-  amount: Type.Union(
-    [
-      Type.Number({ minimum: AMOUNT_MIN, maximum: AMOUNT_MAX, "x-amount": true, [SHOWN]: { multipleOf: 0.01 } }),
-      AmountText,
-    ],
-    { description: "Dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string." },
-  ),
+  amount: Type.Union([Type.Number({ minimum: AMOUNT_MIN, maximum: AMOUNT_MAX, "x-amount": true }), AmountText], {
+    description: "Dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string.",
+  }),
   currency: optional(Type.Literal("USD", { description: "US dollars." })),
   note: optional(text(0, NOTE_LENGTH_MAX, "What the payment is for.")),
   callbackUrl: optional(

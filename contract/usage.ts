@@ -1,7 +1,7 @@
 /** Usage: what a key or customer has used. */
 
 import { type Static, Type } from "typebox";
-import { closed, at as instant, list, optional, orNull, record, says, string, text } from "./schema.ts";
+import { choice, closed, at as instant, list, NAME, optional, orNull, record, says, string, text } from "./schema.ts";
 import { boundShown, size } from "./values.ts";
 
 const counts = {
@@ -33,7 +33,8 @@ export const Usage = record("Usage", "Response of `GET /v1/admin/usage`.", {
   series: list(UsagePoint, "Usage by day or hour, including those without any."),
 });
 
-const GRANULARITIES = ["day", "hour"] as const;
+export const GRANULARITIES = ["day", "hour"] as const;
+export const Granularity = choice("Granularity", GRANULARITIES, "Length of one point of usage.");
 
 /** Query of `GET /v1/admin/usage`. */
 export const UsageQuery = closed({
@@ -43,7 +44,11 @@ export const UsageQuery = closed({
     text(1, 40, "Start of the period: a date or an instant. Default: 30 days before its end.", boundShown),
   ),
   to: optional(text(1, 40, "End of the period: a date, inclusive, or an instant. Default: now.", boundShown)),
-  granularity: Type.Enum([...GRANULARITIES], { default: "day", description: "Length of one point." }),
+  granularity: Type.Enum([...GRANULARITIES], {
+    default: "day",
+    description: "Length of one point.",
+    [NAME]: "Granularity",
+  }),
 });
 
 export const countsExample: Static<typeof UsageCounts> = {

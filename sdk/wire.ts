@@ -1815,6 +1815,11 @@ export interface UpdateInstance {
   config?: Record<string, unknown>;
 }
 
+export const GRANULARITIES = ["day", "hour"] as const;
+
+/** Length of one point of usage. */
+export type Granularity = (typeof GRANULARITIES)[number];
+
 /** Response of `GET /v1/admin/usage`. */
 export interface Usage {
   /** The key that the usage is of; null if it is of several. */

@@ -62,7 +62,7 @@ const LAYERS: readonly Layer[] = [
   layer(
     "pages",
     "server/pages/",
-    `server/(pages|api)/|server/(clock|log)|${CORE}`,
+    `server/(pages|api)/|contract/|server/(clock|log)|${CORE}`,
     `${NODE}|fastify(/.+)?`,
     "../engine/engine.ts",
   ),

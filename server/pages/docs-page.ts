@@ -1,11 +1,11 @@
 /** The reference as one page of HTML, made from the document: it loads nothing, from here or anywhere else. Pure. */
 
+import { errorSentences } from "../../contract/errors.ts";
 import { ERROR_STATUS, type ErrorCode } from "../../sdk/wire.ts";
-import type { Answer } from "../api/openapi/answers.ts";
 import type { OpenApiDocument, PublishedOperation } from "../api/openapi/document.ts";
-import { ERROR_SENTENCES } from "../api/openapi/errors.ts";
 import type { Notification } from "../api/openapi/notifications.ts";
 import type { Parameter } from "../api/openapi/parameters.ts";
+import type { PublishedResponse } from "../api/openapi/responses.ts";
 import { type PublishedSchema, refTo } from "../api/openapi/schema.ts";
 import { curlOf } from "./curl.ts";
 import { fieldRow, fieldsTable, typeOf } from "./fields-table.ts";
@@ -105,7 +105,7 @@ ${refusalsPart(source, operation)}
 <div>
 <h4>Request</h4>
 ${commandPart(curlOf(source.baseUrl, method, template, operation))}
-${answersPart(operation)}
+${responsesPart(source, operation)}
 </div>
 </section>`;
 }
@@ -157,22 +157,28 @@ function bodyPart(source: Source, { requestBody }: PublishedOperation): Markup |
   return html`<h4>Body</h4>${fieldsTable(resolve(source, content.schema), true)}`;
 }
 
-function answersPart({ responses }: PublishedOperation): Markup {
-  const successes = Object.entries(responses).filter(([status]) => status.startsWith("2")) as [string, Answer][];
+function responsesPart(source: Source, { responses }: PublishedOperation): Markup {
+  const successes = Object.entries(responses).filter(([status]) => status.startsWith("2")) as [
+    string,
+    PublishedResponse,
+  ][];
   // The one with an example first: the others say what is different in a sentence.
   const [first, ...others] = successes.sort(([, a], [, b]) => Number(hasExample(b)) - Number(hasExample(a)));
   if (first === undefined) return html``;
   const [status, { description, content = {} }] = first;
-  return html`<h4>Answer ${status}</h4><p>${prose(description)}</p>${Object.entries(content).map(contentPart)}
+  return html`<h4>Answer ${status}</h4><p>${prose(description)}</p>${Object.entries(content).map((one) => contentPart(source, one))}
 ${others.map(([other, answer]) => html`<h4>Answer ${other}</h4><p>${prose(answer.description)}</p>`)}`;
 }
 
-function hasExample({ content = {} }: Answer): boolean {
+function hasExample({ content = {} }: PublishedResponse): boolean {
   return Object.values(content).some(({ example }) => example !== undefined);
 }
 
-function contentPart([type, { schema, example }]: [string, { schema: PublishedSchema; example?: unknown }]): Markup {
-  const data = schema.properties?.data;
+function contentPart(
+  source: Source,
+  [type, { schema, example }]: [string, { schema: PublishedSchema; example?: unknown }],
+): Markup {
+  const data = resolve(source, schema).properties?.data;
   const told =
     data === undefined ? html`<p><small>${type}</small></p>` : html`<p><small>data: ${typeOf(data)}</small></p>`;
   if (example === undefined) return told;
@@ -201,14 +207,13 @@ export function refusalCodes({ components }: OpenApiDocument, responses: Publish
   const refusals = Object.entries(responses).filter(([status]) => status !== "default" && status >= "400");
   return refusals.flatMap(([, answer]) => {
     const name = "$ref" in answer ? String(answer.$ref).split("/").at(-1) : undefined;
-    const full = name === undefined ? (answer as Answer) : components.responses[name];
-    const narrowed = full?.content?.["application/json"]?.schema.allOf as PublishedSchema[] | undefined;
-    return (narrowed?.[1]?.properties?.error?.properties?.code?.enum ?? []) as ErrorCode[];
+    const full = name === undefined ? (answer as PublishedResponse) : components.responses[name];
+    return full?.["x-codes"] ?? [];
   });
 }
 
 function errorRow(code: ErrorCode): Markup {
-  return html`<div><dt><code>${code}</code> <span class="type">${ERROR_STATUS[code]}</span></dt><dd>${prose(ERROR_SENTENCES[code])}</dd></div>`;
+  return html`<div><dt><code>${code}</code> <span class="type">${ERROR_STATUS[code]}</span></dt><dd>${prose(errorSentences[code])}</dd></div>`;
 }
 
 function eventsPart({ document }: Source): Markup {
@@ -244,17 +249,19 @@ function recordsPart({ document }: Source): Markup {
   const bodies = Object.values(paths).flatMap((item) => Object.values(item).map(({ requestBody }) => requestBody));
   const posts = Object.values(webhooks).map(({ post }) => post.requestBody);
   const told = new Set([...bodies, ...posts].map((body) => body?.content["application/json"]?.schema.$ref));
-  const records = Object.entries(components.schemas).filter(([name]) => !told.has(refTo(name).$ref));
+  // An envelope is named for its data, which stands beside each operation.
+  const records = Object.entries(components.schemas).filter(
+    ([name, { properties }]) => !told.has(refTo(name).$ref) && properties?.success?.const !== true,
+  );
   return html`<h2 id="records">Records</h2>${records.map(([name, schema]) => recordPart(name, schema))}`;
 }
 
 function recordPart(name: string, schema: PublishedSchema): Markup {
   const fields = fieldsTable(schema, false);
-  const told =
-    fields === null
-      ? html`<p>Any of the <a href="#webhook-events">webhook events</a>.</p>`
-      : html`<details><summary>Fields</summary>${fields}</details>`;
-  return html`<section id="record-${name}"><h3><a href="#record-${name}">${name}</a></h3>${told}</section>`;
+  const values = schema.oneOf === undefined ? html`<p>${typeOf(schema)}</p>` : null;
+  const shown = fields === null ? values : html`<details><summary>Fields</summary>${fields}</details>`;
+  const about = schema.description === undefined ? null : html`<p>${prose(schema.description)}</p>`;
+  return html`<section id="record-${name}"><h3><a href="#record-${name}">${name}</a></h3>${about}${shown}</section>`;
 }
 
 function errorsPart(): Markup {

@@ -28,7 +28,7 @@ export function renderApiDocs(document: OpenApiDocument): string {
   const parts = [
     "# The API at a glance",
     "Made from the service's own OpenAPI document by `npm run docs`, and compared with it by a test: what stands here is what is served. A running service has the same with every field, an example and a command to paste at `/docs`, and for programs at `/openapi.json`.",
-    "A `?` behind a name marks what may be left out; names such as `?limit=` are of the query, and may be left out too. Every POST under `/v1` also takes `Idempotency-Key`. Every route under `/v1` that takes a key can be refused with " +
+    "A `?` behind a name marks what may be left out; names such as `?limit=` are of the query, and may be left out too. Every POST under `/v1` also takes `Idempotency-Key`. Every route under `/v1` that takes a key can return " +
       `${COMMON.slice(0, -1).map(code).join(", ")}, and a POST with ${code("IDEMPOTENCY_KEY_REUSED")}; [errors](errors.md) says when.`,
     ...tags.flatMap(({ name, description }) => [`## ${name}`, description, operationsTable(document, name)]),
     "## Webhook events",
@@ -41,7 +41,7 @@ export function renderApiDocs(document: OpenApiDocument): string {
       }),
     ),
     "## Records",
-    "In answers every field is there, null where it has no value, but for those with a `?`. In the data of events, what does not apply is left out.",
+    "Responses have every field, null without a value, except those with a `?`. The data of events omits fields that do not apply.",
     table(["Record", "Fields"], recordRows(document)),
   ];
   return `${parts.join("\n\n")}\n`;
@@ -56,14 +56,14 @@ function operationsTable(document: OpenApiDocument, tag: string): string {
         keyOf(operation),
         `${operation.summary}.`,
         sent(document, operation),
-        answers(operation),
+        responses(document, operation),
         refusalCodes(document, operation.responses)
           .filter((one) => !COMMON.includes(one))
           .map(code)
           .join(", "),
       ]),
   );
-  return table(["Route", "Key", "What it does", "Takes", "Answers", "Refusals of its own"], rows);
+  return table(["Route", "Key", "What it does", "Request", "Response", "Error codes of its own"], rows);
 }
 
 function keyOf({ "x-scope": scope }: PublishedOperation): string {
@@ -72,8 +72,8 @@ function keyOf({ "x-scope": scope }: PublishedOperation): string {
 
 function sent({ components }: OpenApiDocument, { parameters, requestBody }: PublishedOperation): string {
   const query = parameters.filter((one): one is Parameter => "in" in one && one.in === "query");
-  const body = components.schemas[refName(requestBody?.content["application/json"]?.schema)];
-  const item = body?.items ?? body;
+  const body = resolve(components, requestBody?.content["application/json"]?.schema);
+  const item = resolve(components, body?.items) ?? body;
   const fields = Object.entries(item?.properties ?? {}).filter(
     ([name, field]) => field.deprecated !== true && name !== "idempotencyKey",
   );
@@ -84,11 +84,14 @@ function sent({ components }: OpenApiDocument, { parameters, requestBody }: Publ
   ].join(", ");
 }
 
-function answers({ responses }: PublishedOperation): string {
+function responses({ components }: OpenApiDocument, { responses }: PublishedOperation): string {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
   const contents = successes.map(([status, answer]) => {
     const told = Object.entries((answer.content ?? {}) as Record<string, { schema: PublishedSchema }>);
-    return { status, told: told.map(([type, { schema }]) => typeName(schema.properties?.data) ?? type) };
+    return {
+      status,
+      told: told.map(([type, { schema }]) => typeName(components.schemas[refName(schema)]?.properties?.data) ?? type),
+    };
   });
   const [first] = contents;
   const statuses = contents.map(({ status }) => status).sort((a, b) => Number(b) - Number(a));
@@ -108,7 +111,7 @@ function recordRows(document: OpenApiDocument): string[][] {
   const posts = Object.values(webhooks).map(({ post }) => post.requestBody);
   const told = new Set([...bodies, ...posts].map((body) => refName(body?.content["application/json"]?.schema)));
   return Object.entries(components.schemas)
-    .filter(([name, { properties }]) => !told.has(name) && properties !== undefined)
+    .filter(([name, { properties }]) => !told.has(name) && properties !== undefined && !("success" in properties))
     .map(([name, schema]) => {
       const fields = Object.keys(schema.properties ?? {}).map((field) => code(optional(schema, field)));
       return [code(name), fields.join(", ")];
@@ -121,6 +124,13 @@ function optional(schema: PublishedSchema | undefined, field: string): string {
 
 function refName(schema: PublishedSchema | undefined): string {
   return schema?.$ref?.split("/").at(-1) ?? "";
+}
+
+function resolve(
+  { schemas }: OpenApiDocument["components"],
+  schema: PublishedSchema | undefined,
+): PublishedSchema | undefined {
+  return schemas[refName(schema)] ?? schema;
 }
 
 function code(text: string): string {

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import type { ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import type { ErrorCode } from "../../sdk/wire.ts";
 import { buildDocument, type OpenApiDocument, type PublishedOperation } from "../../server/api/openapi/document.ts";
+import type { PublishedResponse } from "../../server/api/openapi/responses.ts";
 import { listRoutes } from "./routes.ts";
 
 /** The document of the routes that the service is built from, made once a process. */
@@ -44,6 +46,7 @@ export function createValidator(source: OpenApiDocument): Validator {
   const ajv = new Ajv2020({ strict: false, validateSchema: false, discriminator: true });
   ajv.addFormat("date-time", (text) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)));
   ajv.addFormat("email", true);
+  ajv.addFormat("uri", true);
   ajv.addSchema(closed, "api");
   const compiled = new Map<string, ValidateFunction>();
   const find = createFinder(source);
@@ -60,17 +63,26 @@ export function createValidator(source: OpenApiDocument): Validator {
       const found = find(method, path);
       const what = `${method} ${path} ${status}`;
       if (found === null) {
-        if (status >= 400) assertValid("/components/schemas/Failure", envelope, what);
+        if (status >= 400) assertValid("/components/schemas/Error", envelope, what);
         return;
       }
       const { template, operation } = found;
       const named = operation.responses[status] === undefined ? "default" : String(status);
       const answer = operation.responses[named] ?? assert.fail(`${what}: the document has no such answer`);
       const reference = "$ref" in answer ? String(answer.$ref).slice(1) : null;
+      const shared = source.components.responses[reference?.split("/").at(-1) ?? ""];
+      assertCode(shared ?? (answer as PublishedResponse), envelope, what);
       const own = `/paths/${pointerStep(template)}/${method.toLowerCase()}/responses/${named}`;
       assertValid(`${reference ?? own}/${JSON_CONTENT}`, envelope, what);
     },
   };
+}
+
+/** Fails unless the error code is one that the document has for this response. */
+function assertCode({ "x-codes": codes }: PublishedResponse, envelope: unknown, what: string): void {
+  const { error } = (envelope ?? {}) as { error?: { code?: ErrorCode } };
+  if (error?.code === undefined || codes === undefined) return;
+  assert.ok(codes.includes(error.code), `${what}: the document has no ${error.code} here, but ${codes.join(", ")}`);
 }
 
 function pointerStep(text: string): string {

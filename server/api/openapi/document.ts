@@ -1,44 +1,23 @@
-/** The OpenAPI 3.1 document: the declared routes, and what the nouns' files say of them. Pure; made once. */
+/** The OpenAPI 3.1 document: the declared routes, and what the contract says of them. Pure; made once. */
 
+import { allEvents } from "../../../contract/events.ts";
+import { INTRODUCTION } from "../../../contract/introduction.ts";
+import type { Operation, RouteName, Section } from "../../../contract/operation.ts";
+import { SECTIONS } from "../../../contract/reference.ts";
+import { SHOWN } from "../../../contract/schema.ts";
 import type { Route } from "../route.ts";
-import { customers, instances, keys, usage } from "./admin.ts";
-import { type Answer, codesOf, commonRefusals, HEADERS, type Header, refusals, successes } from "./answers.ts";
-import { attachments } from "./attachments.ts";
-import { calls } from "./calls.ts";
-import { chats } from "./chats.ts";
-import { contacts } from "./contacts.ts";
-import { events } from "./events.ts";
-import { INTRODUCTION } from "./introduction.ts";
-import { messages } from "./messages.ts";
 import { DELIVERY_PARAMETERS, eventSchemas, type Notification, notification } from "./notifications.ts";
-import type { Operation, RouteName, Section } from "./operation.ts";
 import { PARAMETERS, type Parameter, parametersOf } from "./parameters.ts";
-import { payments } from "./payments.ts";
-import { reach } from "./reach.ts";
-import { sandbox } from "./sandbox.ts";
-import { type Components, type PublishedSchema, publishAs } from "./schema.ts";
-import { service } from "./service.ts";
-import { deliveries, webhooks } from "./webhooks.ts";
-
-/** The parts of the reference, in the order in which a reader meets them. */
-export const SECTIONS: readonly Section[] = [
-  messages,
-  chats,
-  contacts,
-  reach,
-  attachments,
-  payments,
-  calls,
-  webhooks,
-  deliveries,
-  events,
-  sandbox,
-  usage,
-  customers,
-  keys,
-  instances,
-  service,
-];
+import {
+  codesOf,
+  errorResponses,
+  HEADERS,
+  type Header,
+  type PublishedResponse,
+  sharedErrors,
+  successes,
+} from "./responses.ts";
+import { type Components, type PublishedSchema, publish } from "./schema.ts";
 
 /** An operation of the document. */
 export interface PublishedOperation {
@@ -46,15 +25,15 @@ export interface PublishedOperation {
   tags: string[];
   summary: string;
   description: string;
-  /** Whose keys it takes: of a customer, of an admin, or both; absent where none is asked for. */
+  /** The keys that it takes: a customer's, an admin key, or both; absent if it takes none. */
   "x-scope"?: Route["scope"];
   security?: Record<string, string[]>[];
   parameters: (Parameter | PublishedSchema)[];
   requestBody?: { required: boolean; content: Record<string, { schema: PublishedSchema; example?: unknown }> };
-  responses: Record<string, Answer | PublishedSchema>;
+  responses: Record<string, PublishedResponse | PublishedSchema>;
 }
 
-/** An OpenAPI 3.1 document, as far as it is read here. */
+/** An OpenAPI 3.1 document: the parts that are read here. */
 export interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string; summary: string; description: string; license: { name: string } };
@@ -66,7 +45,7 @@ export interface OpenApiDocument {
   components: {
     securitySchemes: Record<string, unknown>;
     schemas: Record<string, PublishedSchema>;
-    responses: Record<string, Answer>;
+    responses: Record<string, PublishedResponse>;
     headers: Record<string, Header>;
     parameters: Record<string, Parameter>;
   };
@@ -75,24 +54,26 @@ export interface OpenApiDocument {
 /** Makes the document of these routes. Throws for two schemas of one name. */
 export function buildDocument(routes: readonly Route[], version: string): OpenApiDocument {
   const components: Components = new Map();
-  const responses = commonRefusals(components);
+  const responses = sharedErrors(components);
   const byName = new Map(routes.map((route) => [nameOf(route), route]));
   const paths: OpenApiDocument["paths"] = {};
   for (const section of SECTIONS) {
-    for (const [name, told] of Object.entries(section.operations) as [RouteName, Operation][]) {
+    for (const [name, declared] of Object.entries(section.operations) as [RouteName, Operation][]) {
       const route = byName.get(name) ?? null;
       if (route === null && isUnderV1(name)) continue;
       const { method, path } = parts(name);
       const template = templateOf(path);
       const item = paths[template] ?? {};
-      paths[template] = { ...item, [method.toLowerCase()]: publishOperation(name, told, section, route, components) };
+      paths[template] = {
+        ...item,
+        [method.toLowerCase()]: publishOperation(name, declared, section, route, components),
+      };
     }
   }
-  const happenings = SECTIONS.flatMap((section) => section.events ?? []);
-  const told = JSON.stringify(paths);
-  const referred = Object.entries(responses).filter(([name]) => told.includes(`/responses/${name}"`));
-  const notified = happenings.map((one) => [one.type, { post: notification(one) }] as const);
-  eventSchemas(happenings, components);
+  const text = JSON.stringify(paths);
+  const referred = Object.entries(responses).filter(([name]) => text.includes(`/responses/${name}"`));
+  const notified = allEvents.map((one) => [one.type, { post: notification(one) }] as const);
+  eventSchemas(allEvents, components);
   return {
     openapi: "3.1.1",
     info: {
@@ -119,13 +100,13 @@ export function buildDocument(routes: readonly Route[], version: string): OpenAp
   };
 }
 
-/** What is not told of, and what is told of and not there: both empty when the reference is whole. */
-export function gapsOf(routes: readonly Route[]): { untold: string[]; unserved: string[] } {
+/** Routes without an operation, and operations without a route: both empty when the reference is complete. */
+export function gapsOf(routes: readonly Route[]): { undescribed: string[]; unserved: string[] } {
   const served = routes.map(nameOf);
-  const told: string[] = SECTIONS.flatMap((section) => Object.keys(section.operations));
+  const described: string[] = SECTIONS.flatMap((section) => Object.keys(section.operations));
   return {
-    untold: served.filter((name) => !told.includes(name)),
-    unserved: told.filter((name) => isUnderV1(name) && !served.some((one) => one === name)),
+    undescribed: served.filter((name) => !described.includes(name)),
+    unserved: described.filter((name) => isUnderV1(name) && !served.some((one) => one === name)),
   };
 }
 
@@ -148,49 +129,47 @@ function templateOf(path: string): string {
 
 function publishOperation(
   name: RouteName,
-  told: Operation,
+  declared: Operation,
   section: Section,
   route: Route | null,
   components: Components,
 ): PublishedOperation {
   const { method, path } = parts(name);
-  const codes = route === null ? (told.errors ?? []) : codesOf(route, told);
+  const codes = route === null ? (declared.errors ?? []) : codesOf(route, declared);
   const isKeyed = route !== null && route.scope !== "public";
-  const body = requestBody(told, route, components);
+  const body = requestBody(declared, route, components);
   return {
-    operationId: told.id,
+    operationId: declared.id,
     tags: [section.tag],
-    summary: told.summary,
-    description: told.description,
+    summary: declared.summary,
+    description: declared.description,
     ...(isKeyed ? { "x-scope": route.scope } : { security: [] }),
-    parameters: parametersOf(method, path, told, section, route, components),
+    parameters: parametersOf(method, path, declared, section, route, components),
     ...(body === null ? {} : { requestBody: body }),
     responses: {
-      ...successes(told, isKeyed, components),
-      ...(route === null ? refusalsBeside(codes) : refusals(codes)),
+      ...successes(declared, isKeyed, components),
+      ...(route === null ? errorsOutside(codes) : errorResponses(codes)),
     },
   };
 }
 
-/** What lies beside `/v1` has no `default`: its refusals are all there are. */
-function refusalsBeside(codes: Parameters<typeof refusals>[0]) {
-  const { default: _, ...own } = refusals(codes);
+/** Operations outside `/v1` have no `default`: their error responses are complete. */
+function errorsOutside(codes: Parameters<typeof errorResponses>[0]) {
+  const { default: _, ...own } = errorResponses(codes);
   return own;
 }
 
 function requestBody(
-  told: Operation,
+  declared: Operation,
   route: Route | null,
   components: Components,
 ): NonNullable<PublishedOperation["requestBody"]> | null {
   if (route === null || route.body === null) return null;
-  const name = `${told.id[0]?.toUpperCase()}${told.id.slice(1)}`;
-  const declared = route.body as typeof route.body & Pick<PublishedSchema, "type" | "properties" | "required">;
-  const schema =
-    told.parts === undefined ? declared : { ...declared, properties: { ...declared.properties, ...told.parts } };
-  const example = told.body === undefined ? {} : { example: told.body };
+  const { type, required = [], [SHOWN]: shown = {} } = route.body as unknown as PublishedSchema;
+  const example = declared.body === undefined ? {} : { example: declared.body };
   return {
-    required: declared.type === "array" || (declared.required ?? []).length > 0,
-    content: { "application/json": { schema: publishAs(schema, name, components), ...example } },
+    // A rule that asks for one of several fields is among those that are shown.
+    required: type === "array" || required.length > 0 || "allOf" in (shown as object),
+    content: { "application/json": { schema: publish(route.body, components), ...example } },
   };
 }

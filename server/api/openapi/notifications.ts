@@ -1,11 +1,12 @@
-/** Events as webhooks of the document: their envelopes, the headers they come with, and what to answer. Pure. */
+/** Events as webhooks of the document: their envelopes, the headers of a delivery, and the expected responses. Pure. */
 
-import { Type } from "typebox";
-import { EVENT } from "./events.ts";
-import { At, type Happening, id } from "./operation.ts";
+import { type TSchema, Type } from "typebox";
+import type { EventDeclaration } from "../../../contract/event-type.ts";
+import { envelopeFields } from "../../../contract/events.ts";
+import { at, CORRELATION_ID, IDS } from "../../../contract/samples.ts";
+import { ABOUT, NAME } from "../../../contract/schema.ts";
 import type { Parameter } from "./parameters.ts";
-import { at, CORRELATION_ID, IDS } from "./samples.ts";
-import { type Components, type PublishedSchema, publishAs, refTo } from "./schema.ts";
+import { type Components, type PublishedSchema, publish, refTo } from "./schema.ts";
 
 /** A webhook of the document. */
 export interface Notification {
@@ -25,20 +26,28 @@ const SENT_AT = "1772366402";
 export const DELIVERY_PARAMETERS: Readonly<Record<string, Parameter>> = {
   Signature: sent(
     "X-Signature",
-    "`sha256=` and the HMAC-SHA256 of `<X-Timestamp>.<raw body>` in lower-case hexadecimal; the key is your secret as it is written.",
+    "`sha256=` and the HMAC-SHA256 of `<X-Timestamp>.<raw body>` in lower-case hexadecimal. The key is the characters of your secret.",
     `sha256=${"0123456789abcdef".repeat(4)}`,
   ),
-  Timestamp: sent("X-Timestamp", "When this attempt was sent, in Unix seconds. Refuse what is 300 s off.", SENT_AT),
-  DeliveryCorrelationId: sent("X-Correlation-Id", "That of the request which led to the event.", CORRELATION_ID),
+  Timestamp: sent(
+    "X-Timestamp",
+    "When this attempt was sent, in Unix seconds. Refuse a time that is more than 300 s off.",
+    SENT_AT,
+  ),
+  DeliveryCorrelationId: sent(
+    "X-Correlation-Id",
+    "Correlation id of the request that led to the event.",
+    CORRELATION_ID,
+  ),
   WebhookId: {
-    ...sent("webhook-id", "The event's id: the key to deduplicate by.", IDS.event),
+    ...sent("webhook-id", "Id of the event: deduplicate by it.", IDS.event),
     required: false,
   },
-  WebhookTimestamp: { ...sent("webhook-timestamp", "As `X-Timestamp`.", SENT_AT), required: false },
+  WebhookTimestamp: { ...sent("webhook-timestamp", "The same as `X-Timestamp`.", SENT_AT), required: false },
   WebhookSignature: {
     ...sent(
       "webhook-signature",
-      "By the rules of Standard Webhooks; during a rotation one for each secret. Absent where the secret is not `whsec_` and base64.",
+      "Signature of Standard Webhooks; during a rotation one for each secret. Absent if the secret is not `whsec_` and base64.",
       "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
     ),
     required: false,
@@ -49,44 +58,54 @@ function sent(name: string, description: string, example: string): Parameter {
   return { name, in: "header", required: true, description, schema: { type: "string" }, example };
 }
 
-const ANSWERS = {
-  "2XX": { description: "Taken. Answer within 30 s, and do the work afterwards; the body is not looked at." },
-  default: { description: "Not taken: it is sent again, seven times, over 58 hours. Redirects are not followed." },
+const RESPONSES = {
+  "2XX": { description: "Received. Respond within 30 s and do the work afterwards; the body is ignored." },
+  default: {
+    description: "Not received: the event is sent again, seven times, over 58 hours. Redirects are not followed.",
+  },
 };
 
 /** The webhook of one event. */
-export function notification(happening: Happening): Notification {
-  const { type, summary } = happening;
+export function notification(event: EventDeclaration): Notification {
+  const { type, summary } = event;
   return {
     operationId: `on${titled(type)}`,
     tags: ["Webhooks"],
     summary,
-    description: "Delivered at least once: deduplicate by `id`. What does not apply is absent from `data`.",
+    description: "Delivered at least once: deduplicate by `id`. Fields of `data` that do not apply are absent.",
     security: [],
     parameters: Object.keys(DELIVERY_PARAMETERS).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     requestBody: {
       required: true,
-      content: { "application/json": { schema: refTo(envelopeOf(type)), example: eventExample(happening) } },
+      content: { "application/json": { schema: refTo(envelopeOf(type)), example: eventExample(event) } },
     },
-    responses: ANSWERS,
+    responses: RESPONSES,
   };
 }
 
-/** Puts the envelope of every event into the components, and `Event`, which is any of them. */
-export function eventSchemas(happenings: readonly Happening[], components: Components): void {
-  for (const { type, data } of happenings) {
-    const envelope = Type.Object({ id: id("evt"), type: Type.Literal(type), timestamp: At, data });
-    publishAs(envelope, envelopeOf(type), components);
-  }
-  const mapping = happenings.map(({ type }) => [type, `#/components/schemas/${envelopeOf(type)}`]);
-  components.set(EVENT, {
-    oneOf: happenings.map(({ type }) => refTo(envelopeOf(type))),
+/** Puts the envelope of every event into the components, and `Event`, the union of them. */
+export function eventSchemas(events: readonly EventDeclaration[], components: Components): void {
+  for (const event of events) publish(envelopeSchema(event), components);
+  const mapping = events.map(({ type }) => [type, `#/components/schemas/${envelopeOf(type)}`]);
+  components.set("Event", {
+    description: "An event of any type.",
+    oneOf: events.map(({ type }) => refTo(envelopeOf(type))),
     discriminator: { propertyName: "type", mapping: Object.fromEntries(mapping) },
   });
 }
 
+function envelopeSchema({ type, summary, data }: EventDeclaration): TSchema {
+  const fields = {
+    id: envelopeFields.id,
+    type: Type.Literal(type, { description: "Type of the event." }),
+    timestamp: envelopeFields.timestamp,
+    data,
+  };
+  return Type.Object(fields, { [NAME]: envelopeOf(type), [ABOUT]: summary });
+}
+
 /** An event as it could arrive. */
-function eventExample({ type, example }: Happening): unknown {
+function eventExample({ type, example }: EventDeclaration): unknown {
   return { id: IDS.event, type, timestamp: at(2), data: example };
 }
 

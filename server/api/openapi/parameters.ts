@@ -1,8 +1,8 @@
 /** Parameters of operations: from the path, the query's schema, and the headers that all or some have. Pure. */
 
+import type { Operation, Section } from "../../../contract/operation.ts";
+import { CORRELATION_ID } from "../../../contract/samples.ts";
 import type { Route } from "../route.ts";
-import type { Operation, Section } from "./operation.ts";
-import { CORRELATION_ID } from "./samples.ts";
 import { type Components, type PublishedSchema, publish } from "./schema.ts";
 
 /** A parameter as OpenAPI has it. */
@@ -21,22 +21,25 @@ export const PARAMETERS: Readonly<Record<string, Parameter>> = {
   RequestId: {
     name: "X-Request-Id",
     in: "header",
-    description: "Your own name of the request, echoed in `requestId`. Anything of another form is replaced.",
-    schema: { type: "string", pattern: "^[A-Za-z0-9._:-]{1,128}$" },
+    description:
+      "Your own id of the request, returned as `requestId`: 1 to 128 letters, digits and `._:-`. Any other value is replaced by a generated id.",
+    schema: { type: "string" },
+    example: "order-1001",
   },
   CorrelationId: {
     name: "X-Correlation-Id",
     in: "header",
-    description: "Sent on every webhook that the request leads to. One is made when there is none.",
-    schema: { type: "string", pattern: "^cor_[0-9a-fA-F]{32}$" },
+    description:
+      "Sent with every webhook that the request leads to: `cor_` and 32 hexadecimal digits. Any other value is replaced by a generated id.",
+    schema: { type: "string" },
     example: CORRELATION_ID,
   },
   IdempotencyKey: {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "Makes a repeat safe: the same request with the same key answers the first record, with 200, for 30 days. `idempotencyKey` in the body is the same.",
-    schema: { type: "string", minLength: 1, maxLength: 255 },
+      "Makes a repeat of the request safe: for 30 days, the same request with the same key returns the first record with 200. `idempotencyKey` in the body does the same.",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~](?:[ -~]*[!-~])?$" },
     example: "order-1001",
   },
 };
@@ -49,13 +52,13 @@ function shared(name: keyof typeof PARAMETERS): PublishedSchema {
 export function parametersOf(
   method: string,
   path: string,
-  told: Operation,
+  declared: Operation,
   section: Section,
   route: Route | null,
   components: Components,
 ): (Parameter | PublishedSchema)[] {
   const named = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => inPath(name, section));
-  const found = [...named, ...inQuery(told, route, components), ...inHeaders(told)];
+  const found = [...named, ...inQuery(declared, route, components), ...inHeaders(declared)];
   if (route === null) return found;
   const keyed = method === "POST" ? [shared("IdempotencyKey")] : [];
   return [...found, ...keyed, shared("RequestId"), shared("CorrelationId")];
@@ -64,18 +67,18 @@ export function parametersOf(
 function inPath(name: string, { tag, parameters = {} }: Section): Parameter {
   const parameter = parameters[name];
   if (parameter === undefined) throw new Error(`${tag} does not say what :${name} is`);
-  const schema = { type: "string", minLength: 1, maxLength: 512 };
-  return { name, in: "path", required: true, ...parameter, schema };
+  const { pattern, ...shown } = parameter;
+  const schema = { type: "string", minLength: 1, maxLength: 512, ...(pattern === undefined ? {} : { pattern }) };
+  return { name, in: "path", required: true, ...shown, schema };
 }
 
-function inQuery({ id, query = {} }: Operation, route: Route | null, components: Components): Parameter[] {
+function inQuery({ query = {} }: Operation, route: Route | null, components: Components): Parameter[] {
   if (route === null || route.query === null) return [];
-  const name = `${id[0]?.toUpperCase()}${id.slice(1)}`;
-  const { properties = {}, required = [] } = publish(route.query, name, components);
+  const { properties = {}, required = [] } = publish(route.query, components);
   return Object.entries(properties).map(([field, { description = "", ...schema }]) => {
     const given = query[field];
     const example = given === undefined ? {} : { example: schema.type === "integer" ? Number(given) : given };
-    // A default fills it in, so that it is not asked for.
+    // A default makes it optional.
     const isRequired = required.includes(field) && schema.default === undefined;
     return { name: field, in: "query", ...(isRequired ? { required: true } : {}), description, schema, ...example };
   });

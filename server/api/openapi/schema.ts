@@ -1,11 +1,9 @@
-/** Schemas as they are published: named ones once, standard formats, a sentence on every field. Pure. */
+/** Schemas of the contract as the document publishes them: named ones once, with what the contract shows beside what it checks. Pure. */
 
 import type { TSchema } from "typebox";
-import { FORMATS } from "../schemas/common.ts";
-import { describe } from "./fields.ts";
-import { COMPONENT } from "./operation.ts";
+import { ABOUT, ALIAS_OF, NAME, SHOWN, TYPESCRIPT } from "../../../contract/schema.ts";
 
-/** A JSON Schema as it stands in the document; of its keywords those that are read here are typed. */
+/** A JSON Schema of the document; the keywords that are read here are typed. */
 export interface PublishedSchema {
   [keyword: string]: unknown;
   $ref?: string;
@@ -27,101 +25,92 @@ export interface PublishedSchema {
 /** The named schemas of a document, filled while others are published. */
 export type Components = Map<string, PublishedSchema>;
 
-/** Where `name` is found. */
+/** A reference to the named schema. */
 export function refTo(name: string): PublishedSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/**
- * The schema for the document; those that name themselves go into `components` and are referred to. `name` is what its
- * fields are described under when it has no name of its own.
- */
-export function publish(schema: TSchema, name: string, components: Components): PublishedSchema {
-  // As JSON: what the compiler knows of a schema beyond that is no concern of readers.
-  return walk(JSON.parse(JSON.stringify(schema)) as PublishedSchema, [name], components);
+/** Publishes a schema of the contract. Named schemas go into `components` and are referred to. */
+export function publish(schema: TSchema, components: Components): PublishedSchema {
+  // As JSON: TypeBox keeps what else it knows of a schema in hidden properties.
+  return walk(JSON.parse(JSON.stringify(schema)) as PublishedSchema, components);
 }
 
-/** Publishes the schema as the component `name`, and refers to it. Throws when another one has that name. */
-export function publishAs(schema: TSchema, name: string, components: Components): PublishedSchema {
-  return publish({ ...schema, [COMPONENT]: name } as TSchema, name, components);
-}
-
-function walk(schema: PublishedSchema, path: readonly string[], components: Components): PublishedSchema {
-  const { [COMPONENT]: name, ...plain } = schema;
-  if (typeof name !== "string") return walkPlain(plain, path, components);
-  // An event is put together elsewhere; all others bring their own fields.
-  if (Object.keys(plain).length > 0) {
-    const published = walkPlain(plain, [name], components);
-    const before = components.get(name);
-    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(published)) {
-      throw new Error(`two schemas are called ${name}`);
-    }
-    components.set(name, published);
+/** Adds a component that is no schema of the contract. Throws if another one has its name. */
+export function addComponent(name: string, schema: PublishedSchema, components: Components): PublishedSchema {
+  const before = components.get(name);
+  if (before !== undefined && JSON.stringify(before) !== JSON.stringify(schema)) {
+    throw new Error(`two schemas are called ${name}`);
   }
+  components.set(name, schema);
   return refTo(name);
 }
 
-function walkPlain(schema: PublishedSchema, path: readonly string[], components: Components): PublishedSchema {
-  const { properties, items, anyOf, patternProperties, ...rest } = schema;
-  const found: PublishedSchema = typed(standard(rest));
+function walk(schema: PublishedSchema, components: Components): PublishedSchema {
+  const { [NAME]: name, [ABOUT]: about, [ALIAS_OF]: aliasOf, description, default: fallback, ...own } = schema;
+  if (typeof name !== "string") return walkPlain(schema, components);
+  // `Event` is put together from all events; every other named schema has its own keywords.
+  if (own[TYPESCRIPT] !== name) {
+    const described = { ...own, ...(typeof about === "string" ? { description: about } : {}) };
+    addComponent(name, walkPlain(described, components), components);
+  }
+  return {
+    ...refTo(name),
+    ...(description === undefined ? {} : { description }),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...aliasMarks(aliasOf),
+  };
+}
+
+function aliasMarks(aliasOf: unknown): PublishedSchema {
+  return aliasOf === undefined ? {} : { deprecated: true, "x-synonymOf": aliasOf };
+}
+
+function walkPlain(schema: PublishedSchema, components: Components): PublishedSchema {
+  const { [SHOWN]: shown = {}, [TYPESCRIPT]: _, [ALIAS_OF]: aliasOf, format, ...own } = schema;
+  const { instead, ...more } = shown as PublishedSchema;
+  if (instead !== undefined) {
+    const { description } = own;
+    return { ...walk(instead as PublishedSchema, components), ...(description === undefined ? {} : { description }) };
+  }
+  const { properties, items, anyOf, patternProperties, ...rest } = own;
+  // The other formats are names of the service's own checks; their rules are in what is shown.
+  const found: PublishedSchema = typed({ ...rest, ...(format === "date-time" ? { format } : {}), ...more });
   if (properties !== undefined) {
     found.properties = Object.fromEntries(
-      Object.entries(properties).map(([field, value]) => [field, property(value, [...path, field], components)]),
+      Object.entries(properties).map(([field, value]) => [field, property(value, components)]),
     );
   }
-  if (items !== undefined) found.items = walk(items, path, components);
-  if (anyOf !== undefined) return { ...found, ...joined(anyOf.map((one) => walk(one, path, components))) };
+  if (items !== undefined) found.items = walk(items, components);
+  Object.assign(found, aliasMarks(aliasOf));
+  if (anyOf !== undefined) return { ...found, ...joined(anyOf.map((one) => walk(one, components))) };
   const [every] = Object.values(patternProperties ?? {});
-  if (every !== undefined) found.additionalProperties = walk(every, path, components);
+  if (every !== undefined) found.additionalProperties = walk(every, components);
   return found;
 }
 
-function property(value: PublishedSchema, path: readonly string[], components: Components): PublishedSchema {
-  const published = walk(value, path, components);
-  const { sentence, synonymOf } = describe(path);
-  if (synonymOf !== undefined) {
-    const description = `Another name of \`${synonymOf}\`: accepted, never answered.`;
-    return { ...published, description, deprecated: true, "x-synonymOf": synonymOf };
-  }
-  return sentence === undefined ? published : { ...published, description: sentence };
+/** A field: a named schema without a sentence for the field has the one about itself. */
+function property(schema: PublishedSchema, components: Components): PublishedSchema {
+  const { [NAME]: name, [ABOUT]: about } = schema;
+  const published = walk(schema, components);
+  return name === undefined ? published : { description: String(about), ...published };
 }
 
-/** Formats that are our own, as others know them; where there is no other name, in words. */
-function standard({ format, ...rest }: PublishedSchema): PublishedSchema {
-  switch (format) {
-    case undefined:
-      return rest;
-    case "date-time":
-    case "email":
-      return { ...rest, format };
-    case "instant":
-      return { ...rest, format: "date-time" };
-    case "phone":
-      return { ...rest, pattern: "^\\+[1-9]\\d{1,14}$" };
-    default:
-      return { ...rest, ...(rest.description === undefined ? inWords(format) : {}) };
-  }
-}
-
-function inWords(format: string): { description?: string } {
-  const expected = FORMATS[format]?.expected;
-  return expected === undefined ? {} : { description: `${expected[0]?.toUpperCase()}${expected.slice(1)}.` };
-}
-
-/** Choices and constants say of what type they are: some generators look at nothing else. */
+/** Choices and constants state their type: some generators look at nothing else. */
 function typed(schema: PublishedSchema): PublishedSchema {
   const values = schema.enum ?? (schema.const === undefined ? [] : [schema.const]);
   if (schema.type !== undefined || values.length === 0) return schema;
   const types = [...new Set(values.map((value) => typeof value))];
   const [only] = types;
-  return types.length === 1 && only !== undefined ? { type: only, ...schema } : schema;
+  return types.length === 1 && only !== undefined ? { type: only === "number" ? "integer" : only, ...schema } : schema;
 }
 
-/** `T or null` as one schema with two types, where T has no name; otherwise as it is. */
+/** `T or null` as one schema with two types if T has no name; otherwise as it is. */
 function joined(choices: PublishedSchema[]): PublishedSchema {
   const [first, second] = choices;
   const isNullable = choices.length === 2 && second?.type === "null" && typeof first?.type === "string";
   if (!isNullable || first === undefined) return { anyOf: choices };
+  const { description: _, ...rest } = first;
   const values = first.enum === undefined ? {} : { enum: [...first.enum, null] };
-  return { ...first, ...values, type: [String(first.type), "null"] };
+  return { ...rest, ...values, type: [String(first.type), "null"] };
 }
