@@ -1,4 +1,4 @@
-/** The client of the service: its routes as methods, typed by the wire contract. Depends on `fetch` and nothing else. */
+/** The client of the service: its routes as methods, typed by the wire contract. Needs only `fetch`. */
 
 import { adminRoutes } from "./admin.ts";
 import { chatRoutes } from "./chats.ts";
@@ -13,7 +13,7 @@ import { sandboxRoutes } from "./sandbox.ts";
 import { webhookRoutes } from "./webhooks.ts";
 import type { OwnNumber, PhoneCapabilities, Usage } from "./wire.ts";
 
-/** Of what and when to answer usage; only an admin key may name a key or a customer. */
+/** Filters of usage; only an admin key may name a key or a customer. */
 export interface UsageQuery {
   from?: string | undefined;
   to?: string | undefined;
@@ -23,24 +23,35 @@ export interface UsageQuery {
 }
 
 /**
- * A client with one key. Refusals throw `TightbeamError`. 429, 503, 502, 504 and lost connections are retried three
- * times at most: after what `Retry-After` says, else after 10, 20 and 40 s for a 429 and 0.5 to 8 s for the others. No
- * retry does a thing twice. Every method takes `CallOptions` last, and answers `.withResponse()`.
+ * A client with one key. Refused requests throw `TightbeamError`. The client retries 429, 502, 503, 504 and lost
+ * connections at most three times: after the time in `Retry-After`, else after 10, 20 and 40 s for a 429 and 0.5 to 8 s
+ * for the others. No retry does a thing twice. Every method takes `CallOptions` as its last argument, and its promise
+ * has `.withResponse()`.
  */
 export class Tightbeam {
   readonly #connection: Connection;
+  /** Messages: send, list, change, cancel, unsend and react. */
   readonly messages: ReturnType<typeof messageRoutes>;
+  /** Conversations and groups. */
   readonly chats: ReturnType<typeof chatRoutes>;
+  /** Contacts. */
   readonly contacts: ReturnType<typeof contactRoutes>;
+  /** Contacts that opted out of messages from a number. */
   readonly optOuts: ReturnType<typeof optOutRoutes>;
+  /** Payment requests. */
   readonly payments: ReturnType<typeof paymentRoutes>;
+  /** FaceTime calls that were detected. */
   readonly calls: ReturnType<typeof callRoutes>;
+  /** Webhook endpoints and the log of their deliveries. */
   readonly webhooks: ReturnType<typeof webhookRoutes>;
+  /** Events: the list, and the live stream. */
   readonly events: ReturnType<typeof eventRoutes>;
+  /** Customers, numbers, keys and instances; needs an admin key. */
   readonly admin: ReturnType<typeof adminRoutes>;
+  /** The sandbox's inbox, phones and clock. */
   readonly sandbox: ReturnType<typeof sandboxRoutes>;
 
-  /** Throws `TypeError` for a missing key, a key in a browser, or an address that is none. */
+  /** Throws `TypeError` for a missing key, a key in a browser, or an invalid address. */
   constructor(options: ClientOptions = {}) {
     this.#connection = connect(options);
     const { request } = this.#connection;
@@ -56,22 +67,27 @@ export class Tightbeam {
     this.sandbox = sandboxRoutes(request);
   }
 
-  /** Any route by hand: answers the envelope's `data`. */
+  /** Calls any route, and returns the envelope's `data`. */
   request<Data>(method: string, path: string, options?: RequestOptions): ApiPromise<Data> {
     return this.#connection.request<Data>(method, path, options);
   }
 
-  /** The numbers of the key's customer. */
+  /**
+   * List your numbers. All of them in one plain list, the default number first, with the health of what they are on.
+   */
   numbers(options?: CallOptions): ApiPromise<OwnNumber[]> {
     return this.request("GET", "/v1/numbers", options);
   }
 
-  /** What a phone number or e-mail can be reached by. */
+  /**
+   * See what a phone can be reached by. Asked of the provider; for a while from memory, and `cached` and `lastChecked`
+   * say so.
+   */
   capabilities(phone: string, options?: CallOptions): ApiPromise<PhoneCapabilities> {
     return this.request("GET", `/v1/capabilities/${segment(phone)}`, options);
   }
 
-  /** What was used by this key, or, with an admin key, by what the query names. */
+  /** See what was used. A customer's key sees itself. */
   usage(query?: UsageQuery, options?: CallOptions): ApiPromise<Usage> {
     return this.request("GET", "/v1/admin/usage", { ...options, query });
   }

@@ -31,26 +31,49 @@ export function contactRoutes(request: Request) {
   const list = (query?: ContactQuery, options?: CallOptions) =>
     request<ContactList>("GET", "/v1/contacts", { ...options, query });
   return {
+    /** List contacts. Newest first, by `limit` and `offset`. */
     list,
-    /** Every contact that matches, page by page. */
+    /** Iterates over every contact that matches, and requests page after page. */
     listAll: (query: Omit<ContactQuery, "offset"> = {}, options?: CallOptions) => walk(list, query, options),
+    /** Get a contact. With when a message last went to or came from one of its addresses. */
     get: (id: string, options?: CallOptions) => request<Contact>("GET", path(id), options),
+    /** Make a contact. With a phone number or an e-mail address at least. */
     create: (contact: CreateContact, options?: CallOptions) =>
       request<Contact>("POST", "/v1/contacts", { ...options, body: contact }),
-    /** Changes what is named; null takes a value away. */
+    /** Change a contact. Changes what the body names and leaves the rest; null takes a value away. */
     update: (id: string, changes: UpdateContact, options?: CallOptions) =>
       request<Contact>("PUT", path(id), { ...options, body: changes }),
+    /**
+     * Delete a contact. The conversation with it stays, unless `erase=true`: then the texts, files and event bytes of
+     * what was written with it until now are erased too, and `erasedAt` says since when, null until all is gone.
+     */
     delete: (id: string, options?: CallOptions) => request<Deleted>("DELETE", path(id), options),
-    /** Deletes it and erases what was written with it. Asked again, it tells how far that is: `erasedAt` is null until the end. */
+    /**
+     * Delete a contact. The conversation with it stays, unless `erase=true`: then the texts, files and event bytes of
+     * what was written with it until now are erased too, and `erasedAt` says since when, null until all is gone.
+     * @remarks Also erases the messages with the contact. Call it again for the progress: `erasedAt` is null until all
+     * is erased.
+     */
     erase: (id: string, options?: CallOptions) =>
       request<DeletedContact>("DELETE", path(id), { ...options, query: { erase: true } }),
-    /** Up to 100 at once, each by itself: a bad one is told of and stops no other. */
+    /**
+     * Make many contacts. Up to 100, each judged by itself: a bad one is named in `errors` and stops no other.
+     * @remarks A bad contact is reported in `errors` and stops no other.
+     */
     createMany: (contacts: CreateContact[], options?: CallOptions) =>
       request<CreatedContacts>("POST", "/v1/contacts/bulk", { ...options, body: { contacts } }),
+    /** Delete many contacts. Up to 100. */
     deleteMany: (ids: string[], options?: CallOptions) =>
       request<DeletedContacts>("DELETE", "/v1/contacts/bulk", { ...options, body: { ids } }),
-    /** Whether a person has notifications silenced; only of people one has written with both ways. */
+    /**
+     * See whether a contact has notifications silenced. Known only of people one has written with both ways; of all
+     * others it is a 404.
+     */
     focus: (phone: string, options?: CallOptions) => request<Focus>("GET", `${path(phone)}/focus`, options),
+    /**
+     * See whether a contact can be called by FaceTime. As the provider knows it; for a while from memory, and `cached`
+     * says so.
+     */
     facetime: (phone: string, options?: CallOptions) =>
       request<FacetimeAvailability>("GET", `${path(phone)}/facetime`, options),
   };
@@ -80,12 +103,19 @@ export function optOutRoutes(request: Request) {
   const list = (query?: OptOutQuery, options?: CallOptions) =>
     request<OptOutList>("GET", "/v1/opt-outs", { ...options, query });
   return {
+    /** List who opted out. Contacts that answered STOP, or were put there, newest first. */
     list,
+    /** Iterates over all of them, newest first, and requests page after page. */
     listAll: (query: OptOutQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.optOuts),
+    /** See whether a contact opted out. 404 when it did not. */
     get: (number: string, contact: string, options?: CallOptions) =>
       request<OptOut>("GET", path(number, contact), options),
+    /**
+     * Put a contact on the list. From now on, messages from this number to it are refused with `RECIPIENT_OPTED_OUT`.
+     */
     add: (number: string, contact: string, options?: CallOptions) =>
       request<OptOut>("PUT", path(number, contact), options),
+    /** Take a contact off the list. Do so only when the contact has asked for it. */
     remove: (number: string, contact: string, options?: CallOptions) =>
       request<Deleted>("DELETE", path(number, contact), options),
   };

@@ -42,10 +42,12 @@ export function eventRoutes(connection: Connection) {
   const list = <Type extends EventType = EventType>(query?: EventQuery<Type>, options?: CallOptions) =>
     request<EventPage<Type>>("GET", "/v1/events", { ...options, query });
   return {
+    /** List events, or follow them live. A list, newest first, or from `after` on oldest first. */
     list,
-    /** Every event that matches, page by page. */
+    /** Iterates over every event that matches, and requests page after page. */
     listAll: <Type extends EventType = EventType>(query: EventQuery<Type> = {}, options?: CallOptions) =>
       pages(list<Type>, query, options, (page) => page.events),
+    /** Get an event. The envelope as it was delivered. */
     get: (id: string, options?: CallOptions) => request<Event>("GET", `/v1/events/${segment(id)}`, options),
     /** Events as they happen, each once and in order; connects again and goes on when the connection is lost. */
     stream: <Type extends EventType = EventType>(

@@ -44,36 +44,58 @@ export function messageRoutes(request: Request) {
   const list = (query?: MessageQuery, options?: CallOptions) =>
     request<MessageList>("GET", "/v1/messages", { ...options, query });
   return {
+    /** List messages. Both directions, newest first. */
     list,
+    /** Send a message. Give exactly one of `to` and `chatId`, and a text, media or attachments. */
     send: (message: SendMessage, options?: CallOptions) =>
       request<AcceptedMessage>("POST", "/v1/messages", { ...options, body: message }),
-    /** What would become of a message: its channel and why, its segments, what holds it back. Nothing is kept, and nothing sent. */
+    /**
+     * Send a message. Give exactly one of `to` and `chatId`, and a text, media or attachments.
+     * @remarks Only a dry run: returns the channel and why, the segments, and what would hold the message. Nothing is
+     * stored or sent.
+     */
     dryRun: (message: SendMessage, options?: CallOptions) =>
       request<DryRun>("POST", "/v1/messages", { ...options, query: { dryRun: true }, body: message }),
-    /** Sends two to twenty images as one message. */
+    /** Send a carousel of images. 2 to 20 images as one message, with everything else that a message can have. */
     carousel: (carousel: SendCarousel, options?: CallOptions) =>
       request<AcceptedCarousel>("POST", "/v1/messages/carousel", { ...options, body: carousel }),
+    /** Get a message. The record as it now is, with the timeline of every status and channel it has had. */
     get: (id: string, options?: CallOptions) => request<Message>("GET", path(id), options),
-    /** Every message that matches, newest first, page by page. */
+    /** Iterates over every message that matches, newest first, and requests page after page. */
     listAll: (query: MessageQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.messages),
+    /** List what is scheduled. Messages that wait for their time, soonest first. */
     scheduled: (query?: Page, options?: CallOptions) =>
       request<MessageList>("GET", "/v1/messages/scheduled", { ...options, query }),
-    /** Changes the text, media, time or metadata of one that is still scheduled. */
+    /**
+     * Change a scheduled message. Its text, media, time or metadata, before it is sent; what is left out stays,
+     * `metadata` is replaced as a whole.
+     */
     update: (id: string, update: UpdateMessage, options?: CallOptions) =>
       request<Message>("PATCH", path(id), { ...options, body: update }),
-    /** Stops one that is still scheduled. */
+    /** Cancel a scheduled message. Either it is cancelled or it is sent, never both. */
     cancel: (id: string, options?: CallOptions) => request<Message>("DELETE", `${path(id)}/schedule`, options),
-    /** Sends a failed one again; one whose outcome is unknown only with `mayDuplicate`. */
+    /**
+     * Send a failed message again. By the channel it failed on.
+     * @remarks A message whose outcome is unknown needs `mayDuplicate`.
+     */
     retry: (id: string, body?: { mayDuplicate?: boolean }, options?: CallOptions) =>
       request<Message>("POST", `${path(id)}/retry`, { ...options, body }),
-    /** Changes the text on the recipient's phone (iMessage). */
+    /** Edit a message. Changes the text on the recipient's phone (iMessage, once it was sent). */
     edit: (id: string, edit: EditMessage, options?: CallOptions) =>
       request<Message>("PUT", path(id), { ...options, body: edit }),
-    /** Takes it back from the recipient's phone (iMessage). */
+    /** Take a message back. Removes it from the recipient's phone (iMessage, once it was sent). */
     unsend: (id: string, options?: CallOptions) => request<Message>("POST", `${path(id)}/unsend`, options),
-    /** Reacts to it, or with a minus takes the reaction back (iMessage). */
+    /**
+     * React to a message. With one of the six, or any single emoji where the channel can send it (the sandbox can;
+     * BlueBubbles can send the six only).
+     * @remarks A minus before the reaction removes it.
+     */
     react: (id: string, type: ReactionCommand, options?: CallOptions) =>
       request<Reacted>("POST", `${path(id)}/reactions`, { ...options, body: { type } }),
+    /**
+     * Delete a message. Erases text and media here, not on the recipient's phone; of its stored events too, once no
+     * delivery of them is pending.
+     */
     delete: (id: string, options?: CallOptions) => request<Deleted>("DELETE", path(id), options),
   };
 }

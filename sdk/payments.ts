@@ -25,13 +25,16 @@ export function paymentRoutes(request: Request) {
   const list = (query?: PaymentQuery, options?: CallOptions) =>
     request<PaymentRequestList>("GET", "/v1/payments/requests", { ...options, query });
   return {
+    /** List payment requests. Newest first. */
     list,
-    /** Every request that matches, newest first, page by page. */
+    /** Iterates over every request that matches, newest first, and requests page after page. */
     listAll: (query: PaymentQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.requests),
+    /** Get a payment request. As it now is, with the message that paid it and what kind of proof that was. */
     get: (id: string, options?: CallOptions) => request<PaymentRequest>("GET", path(id), options),
-    /** Asks a contact for money, by a message. */
+    /** Ask for a payment. Sends the request as a message. */
     request: (payment: RequestPayment, options?: CallOptions) =>
       request<PaymentRequest>("POST", "/v1/payments/request", { ...options, body: payment }),
+    /** Cancel a payment request. Only while it is pending. */
     cancel: (id: string, options?: CallOptions) => request<PaymentRequest>("POST", `${path(id)}/cancel`, options),
   };
 }
@@ -46,9 +49,11 @@ export function callRoutes(request: Request) {
   const list = (query?: CallQuery, options?: CallOptions) =>
     request<CallList>("GET", "/v1/facetime/calls", { ...options, query });
   return {
+    /** List calls. Newest first. */
     list,
-    /** Every call that matches, newest first, page by page. */
+    /** Iterates over every call that matches, newest first, and requests page after page. */
     listAll: (query: CallQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.calls),
+    /** Get a call. With every status it has had, and when. */
     get: (id: string, options?: CallOptions) => request<Call>("GET", `/v1/facetime/calls/${segment(id)}`, options),
   };
 }
