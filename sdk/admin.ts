@@ -1,4 +1,4 @@
-/** What an administrator's key can do: customers, their numbers and keys, provider instances. */
+/** Routes of the admin key: customers, their numbers, routes, quiet hours and keys, and provider instances. */
 
 import { type CallOptions, type Page, pages, segment } from "./paging.ts";
 import type { Request } from "./request.ts";

@@ -1,4 +1,4 @@
-/** Conversations: one-to-one threads, which may be named by the other address, and groups. */
+/** Routes of conversations: groups, and one-to-one threads, whose id may be the contact's address. */
 
 import { type CallOptions, type Page, pages, segment } from "./paging.ts";
 import type { Request } from "./request.ts";

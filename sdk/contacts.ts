@@ -1,4 +1,4 @@
-/** Contacts, what is known of their phones, and who does not want to hear from a number. */
+/** Routes of contacts, of what their phones can do, and of opt-outs. */
 
 import { type CallOptions, type Page, pages, segment } from "./paging.ts";
 import type { Request } from "./request.ts";
@@ -17,7 +17,7 @@ import type {
   UpdateContact,
 } from "./wire.ts";
 
-/** Filters of the contact list, which pages by number: `limit` 1 to 100, 50 when left out. */
+/** Filters of the contact list, which pages by `offset`: `limit` is 1 to 100, by default 50. */
 export interface ContactQuery {
   search?: string | undefined;
   tag?: string | undefined;
@@ -92,12 +92,12 @@ async function* walk(
   }
 }
 
-/** Filters of the list of those who opted out. */
+/** Filters of the list of opt-outs. */
 export interface OptOutQuery extends Page {
   number?: string | undefined;
 }
 
-/** The routes under `/v1/opt-outs`: who answered STOP, or was put there. */
+/** The routes under `/v1/opt-outs`. */
 export function optOutRoutes(request: Request) {
   const path = (number: string, contact: string) => `/v1/opt-outs/${segment(number)}/${segment(contact)}`;
   const list = (query?: OptOutQuery, options?: CallOptions) =>

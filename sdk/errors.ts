@@ -1,12 +1,12 @@
-/** What a caller of the client is thrown: refusals of the service, and answers that never came. Nothing else. */
+/** The error that the client throws: for requests that the service refused, and for responses that never came. */
 
 import type { ErrorCode, ErrorDetail } from "./wire.ts";
 
-/** Codes that this client gives where the service gave none: no connection, no answer in time, not our envelope. */
+/** Codes of the client itself: no connection, no response in time, a response that is not this service's envelope. */
 export type ClientErrorCode = "CONNECTION_FAILED" | "TIMEOUT" | "UNEXPECTED_RESPONSE";
 
-interface Circumstances {
-  /** HTTP status; 0 when no answer came. */
+interface ErrorContext {
+  /** HTTP status; 0 if no response came. */
   status?: number;
   requestId?: string | null;
   details?: ErrorDetail[];
@@ -14,25 +14,25 @@ interface Circumstances {
   cause?: unknown;
 }
 
-/** A request that was refused or got no answer. `code` is one of the API's, or one of `ClientErrorCode`. */
+/** A request that was refused or got no response. `code` is one of the service's, or one of `ClientErrorCode`. */
 export class TightbeamError extends Error {
   override readonly name = "TightbeamError";
   readonly code: ErrorCode | ClientErrorCode | (string & {});
-  /** HTTP status; 0 when no answer came. */
+  /** HTTP status; 0 if no response came. */
   readonly status: number;
-  /** Names the request in the service's log; null when no answer came. */
+  /** Id of the request, also in the service's log; null if no response came. */
   readonly requestId: string | null;
-  /** Every bad field of the request; empty where the refusal is about no field. */
+  /** Every bad field of the request; empty if the refusal is about no field. */
   readonly details: ErrorDetail[];
-  /** What `Retry-After` asked for, in seconds; null when it did not. */
+  /** Seconds of the `Retry-After` header; null without it. */
   readonly retryAfterSeconds: number | null;
 
-  constructor(code: TightbeamError["code"], message: string, circumstances: Circumstances = {}) {
-    super(message, "cause" in circumstances ? { cause: circumstances.cause } : {});
+  constructor(code: TightbeamError["code"], message: string, context: ErrorContext = {}) {
+    super(message, "cause" in context ? { cause: context.cause } : {});
     this.code = code;
-    this.status = circumstances.status ?? 0;
-    this.requestId = circumstances.requestId ?? null;
-    this.details = circumstances.details ?? [];
-    this.retryAfterSeconds = circumstances.retryAfterSeconds ?? null;
+    this.status = context.status ?? 0;
+    this.requestId = context.requestId ?? null;
+    this.details = context.details ?? [];
+    this.retryAfterSeconds = context.retryAfterSeconds ?? null;
   }
 }

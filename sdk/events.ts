@@ -1,4 +1,4 @@
-/** Events: the list, one, and the live stream that goes on where it broke off. */
+/** Routes of events: the list, one event, and the live stream, which continues after a lost connection. */
 
 import { TightbeamError } from "./errors.ts";
 import { type CallOptions, type Page, pages, segment } from "./paging.ts";
@@ -31,7 +31,7 @@ export interface StreamQuery<Type extends EventType = EventType> {
   onGap?: (() => void) | undefined;
 }
 
-/** The service sends a sign of life every 15 s; a stream silent for this long is dead. */
+/** The service sends a comment every 15 s; a stream without data for this long is dead. */
 const SILENCE_MS_MAX = 45_000;
 const RECONNECT_MS = 1_000;
 const RECONNECT_MS_MAX = 30_000;
@@ -49,7 +49,7 @@ export function eventRoutes(connection: Connection) {
       pages(list<Type>, query, options, (page) => page.events),
     /** Get an event. The envelope as it was delivered. */
     get: (id: string, options?: CallOptions) => request<Event>("GET", `/v1/events/${segment(id)}`, options),
-    /** Events as they happen, each once and in order; connects again and goes on when the connection is lost. */
+    /** Iterates over events as they happen, each once and in order. Reconnects after a lost connection and continues. */
     stream: <Type extends EventType = EventType>(
       query: StreamQuery<Type> = {},
       options?: Pick<CallOptions, "headers" | "signal">,
@@ -70,35 +70,35 @@ function withOptions(
   return { ...query, signal: anyOf([connection.signal, query.signal, signal]), headers };
 }
 
-/** An id before every other: a stream behind it begins with the first event there is, and that is no gap. */
+/** An id before every other: a stream after it begins with the first event, and reports no gap. */
 export const BEFORE_ALL_EVENTS = "evt_00000000-0000-7000-8000-000000000000";
 
-/** The newest event: from behind it on nothing is missed, also when the connection breaks before the first event comes. */
+/** The id of the newest event. A stream after it misses nothing, even if the connection breaks before the first event. */
 async function newestId({ request }: Connection, { signal, headers }: StreamCall): Promise<string> {
   const { events } = await request<EventList>("GET", "/v1/events", { query: { limit: 1 }, signal, headers });
   return events[0]?.id ?? BEFORE_ALL_EVENTS;
 }
 
-/** One thing read from the stream: an event, or that some were missed. */
-type Told = { event: Event } | { gap: true };
+/** One item of the stream: an event, or the note that events were missed. */
+type StreamItem = { event: Event } | { gap: true };
 
 async function* stream(connection: Connection, query: StreamCall): AsyncGenerator<Event, void, undefined> {
   let lastEventId = query.lastEventId ?? (await newestId(connection, query));
   for (let failures = 0; ; ) {
     const stop = new AbortController();
     try {
-      for await (const told of connected(connection, query, lastEventId, stop)) {
+      for await (const item of connected(connection, query, lastEventId, stop)) {
         failures = 0;
-        if ("gap" in told) {
+        if ("gap" in item) {
           if (lastEventId !== BEFORE_ALL_EVENTS) query.onGap?.();
-        } else if (told.event.id !== lastEventId) {
-          lastEventId = told.event.id;
-          yield told.event;
+        } else if (item.event.id !== lastEventId) {
+          lastEventId = item.event.id;
+          yield item.event;
         }
       }
     } catch (error) {
       query.signal?.throwIfAborted();
-      if (isFinal(error, connection.hasAnswered())) throw error;
+      if (isFinal(error, connection.hasResponded())) throw error;
       await connection.wait(delayMs(error, failures), asError(error), query.signal);
       failures += 1;
       continue;
@@ -110,20 +110,20 @@ async function* stream(connection: Connection, query: StreamCall): AsyncGenerato
   }
 }
 
-/** What one connection tells, until it ends or has been silent for too long. */
+/** The items of one connection, until it ends or is silent for too long. */
 async function* connected(
   connection: Connection,
   query: StreamCall,
   lastEventId: string,
   stop: AbortController,
-): AsyncGenerator<Told, void, undefined> {
+): AsyncGenerator<StreamItem, void, undefined> {
   const signal = AbortSignal.any(query.signal === undefined ? [stop.signal] : [query.signal, stop.signal]);
   const events = query.events === undefined ? "*" : query.events.join(",");
   let silence = setTimeout(() => stop.abort(), SILENCE_MS_MAX);
   try {
-    const asked = { events, messageId: query.messageId };
+    const filters = { events, messageId: query.messageId };
     const response = await connection.openStream("/v1/events", {
-      query: asked,
+      query: filters,
       lastEventId,
       signal,
       headers: query.headers,
@@ -131,15 +131,15 @@ async function* connected(
     for await (const frame of framesOf(response)) {
       clearTimeout(silence);
       silence = setTimeout(() => stop.abort(), SILENCE_MS_MAX);
-      const told = parse(frame);
-      if (told !== null) yield told;
+      const item = parse(frame);
+      if (item !== null) yield item;
     }
   } finally {
     clearTimeout(silence);
   }
 }
 
-/** The frames of a stream: what stands between empty lines. */
+/** The frames of a stream, which empty lines separate. */
 async function* framesOf(response: Response): AsyncGenerator<string, void, undefined> {
   if (response.body === null) return;
   const reader = response.body.getReader();
@@ -157,18 +157,18 @@ async function* framesOf(response: Response): AsyncGenerator<string, void, undef
   }
 }
 
-/** What a frame says; null for a sign of life. */
-function parse(frame: string): Told | null {
+/** The item in a frame; null for a keep-alive comment. */
+function parse(frame: string): StreamItem | null {
   const lines = frame.split(/\r?\n/);
   if (lines.some((line) => line === ": gap")) return { gap: true };
   const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice("data:".length).trimStart());
   return data.length === 0 ? null : { event: JSON.parse(data.join("\n")) as Event };
 }
 
-/** Refusals that a new try would only meet again: a bad key, a bad filter, a server that was never there. */
-function isFinal(error: unknown, hasAnswered: boolean): boolean {
+/** Whether a retry would fail alike: a bad key, a bad filter, a server that never responded. */
+function isFinal(error: unknown, hasResponded: boolean): boolean {
   if (!(error instanceof TightbeamError)) return false;
-  if (isAbsence(error) && !hasAnswered) return true;
+  if (isAbsence(error) && !hasResponded) return true;
   return error.status >= 400 && error.status < 500 && error.status !== 429 && error.status !== 408;
 }
 
@@ -179,5 +179,5 @@ function delayMs(error: unknown, failures: number): number {
 
 function asError(cause: unknown): TightbeamError {
   if (cause instanceof TightbeamError) return cause;
-  return new TightbeamError("CONNECTION_FAILED", "The stream of events broke off.", { cause });
+  return new TightbeamError("CONNECTION_FAILED", "The stream of events ended.", { cause });
 }

@@ -1,4 +1,4 @@
-/** Messages, and what the phones of their recipients can do. */
+/** Routes of messages. */
 
 import { type CallOptions, type Page, pages, segment } from "./paging.ts";
 import type { Request } from "./request.ts";
@@ -32,9 +32,9 @@ export interface MessageQuery extends Page {
   channel?: Channel | undefined;
   /** A chat id, or the address of a one-to-one thread. */
   chatId?: string | undefined;
-  /** Words that are all in the text. */
+  /** Only messages whose text has all these words. */
   q?: string | undefined;
-  /** Messages that changed since then, the oldest change first. The answer always has a `nextCursor`: keep it, and ask by it later. */
+  /** Only messages that changed since then, the oldest change first. Store the `nextCursor`, and continue with it later. */
   updatedAfter?: string | undefined;
 }
 

@@ -1,34 +1,34 @@
-/** What all lists and paths of the client have in common. Knows no route. */
+/** Shared by all routes of the client: options of a call, ids in paths, and iteration over pages. */
 
 import type { Pagination } from "./wire.ts";
 
-/** Where in a list to start, and how much of it: `limit` is 1 to 100, 50 when left out. */
+/** Start and size of a page: `limit` is 1 to 100, by default 50. */
 export interface Page {
   limit?: number | undefined;
   cursor?: string | undefined;
 }
 
-/** Settings of one call: the last argument of every method. They count before those of the client. */
+/** Settings of one call: the last argument of every method. They override those of the client. */
 export interface CallOptions {
-  /** Makes a POST safe to repeat across restarts of the caller too. Without it, a POST carries a random one. */
+  /** Makes a POST safe to repeat, even after a restart of the caller. Default: a random key. */
   idempotencyKey?: string | undefined;
-  /** Ends the call when it is aborted; the call throws its reason. */
+  /** Aborts the call, which then throws its reason. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds that one try may take. */
+  /** Milliseconds that one attempt may take. */
   timeoutMs?: number | undefined;
-  /** How often the call is tried again if that is safe; 0 for never. */
+  /** Number of retries of a call that is safe to retry; 0 for none. */
   maxRetries?: number | undefined;
-  /** Sent beside those of the client, and in place of those with the same name. */
+  /** Added to the headers of the client; a header of the same name replaces the client's. */
   headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** An id as one segment of a path. Throws `TypeError` for what would make another path of it. */
+/** An id as one segment of a path. Throws `TypeError` for an empty id and for dots, which would change the path. */
 export function segment(id: string): string {
   if (/^\.{0,2}$/.test(id)) throw new TypeError(`${JSON.stringify(id)} is not an id.`);
   return encodeURIComponent(id);
 }
 
-/** Walks a list from `query` on to its end, one page at a time, each asked for when the one before is used up. */
+/** Iterates over a list from `query` on, and requests each page when the one before is used up. */
 export async function* pages<Query extends Page, List extends { pagination: Pagination }, Item>(
   list: (query: Query, options?: CallOptions) => Promise<List>,
   query: Query,

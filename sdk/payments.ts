@@ -1,4 +1,4 @@
-/** Payment requests, and the FaceTime calls that were detected. */
+/** Routes of payment requests and of detected FaceTime calls. */
 
 import { type CallOptions, type Page, pages, segment } from "./paging.ts";
 import type { Request } from "./request.ts";

@@ -106,7 +106,7 @@ test("withResponse answers the request id, the rate limit and the headers of a s
   await new Promise((resolve) => setImmediate(resolve));
 });
 
-test("a logger hears of every answer and retry, and of no key, body or query", async (t) => {
+test("a logger gets every response and retry, and no key, body or query", async (t) => {
   const api = await startApi(t, { "POST /v1/messages": [{ drop: true }, { status: 202, data: { id: "msg_1" } }] });
   const lines: string[] = [];
   const note = (level: string) => (line: string) => void lines.push(`${level} ${line.replace(/\d+ ms/, "N ms")}`);

@@ -1,4 +1,4 @@
-/** Requests to the service: made, tried again where that is safe, and logged. Knows no route. */
+/** Sends requests to the service, retries them if that is safe, and logs them. Knows no route. */
 
 import { TightbeamError } from "./errors.ts";
 import type { CallOptions } from "./paging.ts";
@@ -11,10 +11,10 @@ export interface RequestOptions extends CallOptions {
   body?: unknown;
 }
 
-/** Sends one request and answers the envelope's `data`; throws `TightbeamError`, or the signal's reason. */
+/** Sends one request and returns the envelope's `data`. Throws `TightbeamError`, or the signal's reason. */
 export type Request = <Data>(method: string, path: string, options?: RequestOptions) => ApiPromise<Data>;
 
-/** Opens a stream of events; its response is not read. Throws `TightbeamError`, or the signal's reason. */
+/** Opens a stream of events, without reading its response. Throws `TightbeamError`, or the signal's reason. */
 export type OpenStream = (
   path: string,
   given: {
@@ -25,49 +25,49 @@ export type OpenStream = (
   },
 ) => Promise<Response>;
 
-/** The ways to the service that a client has. */
+/** The connection of a client to the service. */
 export interface Connection {
   request: Request;
   openStream: OpenStream;
   wait: NonNullable<ClientOptions["wait"]>;
-  /** The client's own: it ends streams too. */
+  /** The client's own signal: it ends streams too. */
   signal: AbortSignal | undefined;
-  /** Whether the server has answered this client at least once. */
-  hasAnswered(): boolean;
+  /** Whether the server has responded to this client at least once. */
+  hasResponded(): boolean;
 }
 
-/** Where a client logs. `console` fits, and so do pino and winston: each message says it all. */
+/** The log of a client: `console`, pino, winston and the like. Each message is complete. */
 export interface Logger {
-  /** Each answer: method, path, status, time, request id. */
+  /** Each response: method, path, status, time, request id. */
   debug(message: string): void;
-  /** Each retry: why, and when. */
+  /** Each retry: its reason and its delay. */
   warn(message: string): void;
 }
 
 /** Options of a client. `timeoutMs`, `maxRetries`, `signal` and `headers` can also be given to each call. */
 export interface ClientOptions {
   /**
-   * `tb_…`; sent as a bearer token and nowhere else. Default: the environment variable `TIGHTBEAM_API_KEY`. A page has
-   * none: there the browser's cookie speaks for it.
+   * `tb_…`; sent as a bearer token and nowhere else. Default: the environment variable `TIGHTBEAM_API_KEY`. In a page
+   * there must be none: the browser sends its cookie instead.
    */
   apiKey?: string | undefined;
-  /** Where the service answers; a path in it is kept. Default: `TIGHTBEAM_URL`, else `http://127.0.0.1:8080`. */
+  /** Address of the service, which may have a path. Default: `TIGHTBEAM_URL`, else `http://127.0.0.1:8080`. */
   baseUrl?: string | undefined;
   /** Default: the platform's. */
   fetch?: typeof fetch | undefined;
-  /** Milliseconds that one try may take, its answer's body included; default 60,000. */
+  /** Milliseconds that one attempt may take, with the body of its response; default 60,000. */
   timeoutMs?: number | undefined;
-  /** How often a request is tried again that may be; default 3, and 0 for never. */
+  /** Number of retries of a request that is safe to retry; default 3, and 0 for none. */
   maxRetries?: number | undefined;
-  /** Ends every request of this client when it is aborted; they throw its reason. */
+  /** Aborts every request of this client; each throws its reason. */
   signal?: AbortSignal | undefined;
   /** Sent with every request. */
   headers?: CallOptions["headers"];
   /** Default: nothing is logged. Keys, bodies and query strings never are. */
   logger?: Logger | undefined;
-  /** Waits before a retry, told why; a rejection gives up with its reason. Default: a timer. */
+  /** Waits before a retry; `why` is the failure. If it rejects, there is no retry. Default: a timer. */
   wait?: ((delayMs: number, why: TightbeamError, signal?: AbortSignal) => Promise<void>) | undefined;
-  /** A number from 0 up to 1, by which waits are spread. Default: `Math.random`. */
+  /** A number from 0 up to 1 that spreads the delays. Default: `Math.random`. */
   random?: (() => number) | undefined;
 }
 
@@ -82,8 +82,8 @@ export function connect(given: ClientOptions): Connection {
   const base = parseBase(options.baseUrl ?? fromEnvironment("TIGHTBEAM_URL") ?? DEFAULT_URL);
   const wait = options.wait ?? pause;
   const random = options.random ?? Math.random;
-  let hasAnswered = false;
-  const answer = async (method: string, path: string, call: RequestOptions): Promise<WithResponse<unknown>> => {
+  let hasResponded = false;
+  const respond = async (method: string, path: string, call: RequestOptions): Promise<WithResponse<unknown>> => {
     requireNumbers(call);
     const { url, init, repeatable } = prepare(base, options, method, path, call);
     const signal = anyOf([options.signal, call.signal]);
@@ -92,11 +92,11 @@ export function connect(given: ClientOptions): Connection {
     for (let retry = 0; ; retry++) {
       const outcome = await attempt(options, url, init, limits);
       if (!(outcome instanceof TightbeamError)) {
-        hasAnswered = true;
+        hasResponded = true;
         return outcome;
       }
-      if (outcome.status > 0) hasAnswered = true;
-      if (retry >= maxRetries || !isRetryable(outcome, { repeatable, hasAnswered })) throw outcome;
+      if (outcome.status > 0) hasResponded = true;
+      if (retry >= maxRetries || !isRetryable(outcome, { repeatable, hasResponded })) throw outcome;
       const delayMs = retryDelayMs(outcome, retry, random());
       options.logger?.warn(
         `${method} ${url.pathname}: ${outcome.code}, retry ${retry + 1} of ${maxRetries} in ${delayMs} ms`,
@@ -106,16 +106,16 @@ export function connect(given: ClientOptions): Connection {
   };
   return {
     request: <Data>(method: string, path: string, call: RequestOptions = {}) =>
-      apiPromise(answer(method, path, call) as Promise<WithResponse<Data>>),
-    openStream: async (path, asked) => {
-      const response = await openedStream(options, addressOf(base, path, asked.query), asked);
-      if (!(response instanceof TightbeamError) || response.status > 0) hasAnswered = true;
+      apiPromise(respond(method, path, call) as Promise<WithResponse<Data>>),
+    openStream: async (path, given) => {
+      const response = await openedStream(options, addressOf(base, path, given.query), given);
+      if (!(response instanceof TightbeamError) || response.status > 0) hasResponded = true;
       if (response instanceof TightbeamError) throw response;
       return response;
     },
     wait,
     signal: options.signal,
-    hasAnswered: () => hasAnswered,
+    hasResponded: () => hasResponded,
   };
 }
 
@@ -130,7 +130,9 @@ async function openedStream(
   if (response instanceof TightbeamError) return response;
   if (response.ok && response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response;
   const refused = open(response, await response.text());
-  return refused instanceof TightbeamError ? refused : new TightbeamError("UNEXPECTED_RESPONSE", "This is no stream.");
+  return refused instanceof TightbeamError
+    ? refused
+    : new TightbeamError("UNEXPECTED_RESPONSE", "The response is not a stream of events.");
 }
 
 /** Whether this code runs in a page. */
@@ -138,19 +140,19 @@ function isPage(): boolean {
   return "document" in globalThis && "window" in globalThis;
 }
 
-/** An environment variable; undefined where there is no environment, where it may not be read, and when it is empty. */
+/** An environment variable; undefined if it is empty, or if there is no environment or no permission to read it. */
 function fromEnvironment(name: string): string | undefined {
   if (isPage()) return undefined;
   try {
     const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
     return process?.env?.[name] || undefined;
   } catch {
-    // Deno asks its user for each variable, and throws when the answer is no.
+    // Deno asks its user for each variable, and throws if the user says no.
     return undefined;
   }
 }
 
-/** A key that is in a page is everybody's: who reads the page has it. */
+/** Refuses a key in a page: everybody who opens the page could read it. */
 function requireKeyInItsPlace(apiKey: string | undefined): void {
   if (isPage() && apiKey !== undefined) {
     throw new TypeError(
@@ -177,7 +179,7 @@ function parseBase(baseUrl: string): string {
 interface Prepared {
   url: URL;
   init: RequestInit;
-  /** Whether doing it twice is doing it once. */
+  /** Whether the request has the same effect twice as once. */
   repeatable: boolean;
 }
 
@@ -221,7 +223,7 @@ function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** One signal for several: aborted with the first of them. Undefined for none. */
+/** One signal for several, aborted with the first of them. Undefined for none. */
 export function anyOf(signals: (AbortSignal | undefined)[]): AbortSignal | undefined {
   const given = signals.filter((signal) => signal !== undefined);
   return given.length > 1 ? AbortSignal.any(given) : given[0];
@@ -232,7 +234,7 @@ interface Limits {
   timeoutMs: number;
 }
 
-/** One try. A failure is a value here, so that the caller can weigh it; only the caller's own abort is thrown. */
+/** Makes one attempt. Returns a failure as a value; throws only if the caller aborts. */
 async function attempt(
   options: ClientOptions,
   url: URL,
@@ -249,7 +251,7 @@ async function attempt(
   } catch (cause) {
     signal?.throwIfAborted();
     outcome = deadline?.aborted
-      ? new TightbeamError("TIMEOUT", `No answer from ${url.origin} within ${timeoutMs} ms.`, { cause })
+      ? new TightbeamError("TIMEOUT", `No response from ${url.origin} within ${timeoutMs} ms.`, { cause })
       : connectionFailed(url, cause);
   }
   const took = Math.round(performance.now() - startedAt);
@@ -263,7 +265,7 @@ function resultOf(outcome: WithResponse<unknown> | TightbeamError): string {
   return [status || "", code, outcome.requestId ?? ""].filter((part) => part !== "").join(" ");
 }
 
-/** The answer's head, or why there is none. Throws only when the signal was aborted. */
+/** The head of the response, or the failure. Throws only if the signal is aborted. */
 async function fetched(
   options: ClientOptions,
   url: URL,
@@ -280,7 +282,7 @@ async function fetched(
 }
 
 function connectionFailed(url: URL, cause: unknown): TightbeamError {
-  const failure = new TightbeamError("CONNECTION_FAILED", `No answer from ${url.origin}: ${reasonOf(cause)}.`, {
+  const failure = new TightbeamError("CONNECTION_FAILED", `No response from ${url.origin}: ${reasonOf(cause)}.`, {
     cause,
   });
   if (!isAbsence(failure)) return failure;

@@ -1,47 +1,47 @@
-/** Answers of the service: the envelope opened, and what its headers say. */
+/** Parses responses of the service: the envelope, and the rate limit in the headers. */
 
 import { TightbeamError } from "./errors.ts";
 import type { ErrorDetail } from "./wire.ts";
 
-/** How much of the key's rate limit is left after a request. */
+/** The key's rate limit after a request. */
 export interface RateLimitStatus {
   /** Requests in a window. */
   limit: number;
-  /** How many of them are left. */
+  /** Requests that are left. */
   remaining: number;
   /** When the window ends. */
   resetAt: Date;
 }
 
-/** The data of an answer with what came beside it. */
+/** The data of a response, with the response itself. */
 export interface WithResponse<Data> {
   data: Data;
-  /** The answer as `fetch` gave it; its body has been read. */
+  /** The response of `fetch`; its body has been read. */
   response: Response;
-  /** Names the request in the service's log. */
+  /** Id of the request, also in the service's log. */
   requestId: string | null;
-  /** Null when the service does not say. */
+  /** Null if the response has no such headers. */
   rateLimit: RateLimitStatus | null;
 }
 
-/** The promise of an answer's data; `withResponse()` answers the request id and the rate limit beside it. */
+/** The promise of a response's data; `withResponse()` gives the request id and the rate limit too. */
 export interface ApiPromise<Data> extends Promise<Data> {
   withResponse(): Promise<WithResponse<Data>>;
 }
 
-/** A promise of the data alone that also knows the whole answer. */
-export function apiPromise<Data>(answered: Promise<WithResponse<Data>>): ApiPromise<Data> {
-  const data = answered.then((answer) => answer.data);
+/** Makes the promise of the data from the promise of the response. */
+export function apiPromise<Data>(responded: Promise<WithResponse<Data>>): ApiPromise<Data> {
+  const data = responded.then((response) => response.data);
   return Object.assign(data, {
     withResponse() {
-      // The caller now waits for the other promise: a failure is thrown there, and must not count as unhandled here.
+      // The caller awaits the other promise: a failure is thrown there, and is not unhandled here.
       data.catch(() => {});
-      return answered;
+      return responded;
     },
   });
 }
 
-/** Opens the envelope. A refusal, or an answer that is none of this service, is a value here. */
+/** Parses the envelope. Returns a refusal, and a response that is not from this service, as an error value. */
 export function open(response: Response, text: string): WithResponse<unknown> | TightbeamError {
   const envelope = parseJson(text);
   const requestId = isRecord(envelope) && typeof envelope.requestId === "string" ? envelope.requestId : null;
@@ -49,14 +49,14 @@ export function open(response: Response, text: string): WithResponse<unknown> | 
     return { data: envelope.data, response, requestId, rateLimit: rateLimitOf(response.headers) };
   }
   const retryAfterSeconds = parseRetryAfter(response.headers.get("Retry-After"));
-  const answer = { status: response.status, requestId, retryAfterSeconds };
+  const context = { status: response.status, requestId, retryAfterSeconds };
   const error = isRecord(envelope) ? envelope.error : undefined;
   if (isRecord(error) && typeof error.code === "string" && typeof error.message === "string") {
     const details = Array.isArray(error.details) ? error.details.filter(isDetail) : [];
-    return new TightbeamError(error.code, error.message, { ...answer, details });
+    return new TightbeamError(error.code, error.message, { ...context, details });
   }
   const what = `${response.status} ${text.slice(0, 200)}`.trim();
-  return new TightbeamError("UNEXPECTED_RESPONSE", `The answer is not one of this service: ${what}`, answer);
+  return new TightbeamError("UNEXPECTED_RESPONSE", `The response is not from this service: ${what}`, context);
 }
 
 function rateLimitOf(headers: Headers): RateLimitStatus | null {
@@ -73,7 +73,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Whole seconds, as many as a timer can wait; null for none, and for the date form, which this service does not use. */
+/** Whole seconds, as many as a timer can wait; null without the header, and for a date, which the service never sends. */
 function parseRetryAfter(value: string | null): number | null {
   return value !== null && /^\d{1,6}$/.test(value) ? Number(value) : null;
 }

@@ -1,8 +1,8 @@
-/** Which failed requests are tried again, and after how long. Pure: chance is an argument. */
+/** Decides which failed requests are retried, and when. Pure: chance is an argument. */
 
 import type { TightbeamError } from "./errors.ts";
 
-/** Retries after the first try, unless the caller says otherwise. */
+/** Default number of retries. */
 export const MAX_RETRIES = 3;
 
 /** Waits after a 429 without `Retry-After`: 10 s, doubled each time. */
@@ -20,30 +20,30 @@ export function retryDelayMs(error: TightbeamError, retry: number, chance: numbe
 }
 
 /**
- * Whether a failed request is tried again. 429 and 503 were refused before anything was done, so every request is. No
- * answer, 502 and 504 leave open whether it was done: then only a request is that may be done twice (`repeatable`). An
- * edit that the phone refused (502 `EDIT_FAILED`) was decided: each further try would be refused, with one more event.
- * A server that was not there for the first call of a client (`hasAnswered` is false) is not waited for.
+ * Whether a failed request is retried. The service refuses with 429 and 503 before it does anything: every request is
+ * retried. Without a response, and after 502 and 504, the request may have been done: only a `repeatable` one is
+ * retried. An edit that the phone refused (502 `EDIT_FAILED`) would be refused again, with one more event. If no server
+ * listens at the first call of a client (`hasResponded` is false), there is no retry.
  */
-export function isRetryable(error: TightbeamError, given: { repeatable: boolean; hasAnswered: boolean }): boolean {
+export function isRetryable(error: TightbeamError, given: { repeatable: boolean; hasResponded: boolean }): boolean {
   if (error.status === 429 || error.status === 503) return true;
   if (error.code === "EDIT_FAILED") return false;
-  if (isAbsence(error) && !given.hasAnswered) return false;
+  if (isAbsence(error) && !given.hasResponded) return false;
   return given.repeatable && [0, 502, 504].includes(error.status);
 }
 
-/** Whether nothing listens at the address, or its name does not exist: the request cannot have had any effect. */
+/** Whether nothing listens at the address, or its name does not exist: the request had no effect. */
 export function isAbsence(error: TightbeamError): boolean {
   return error.code === "CONNECTION_FAILED" && ABSENT.test(reasonOf(error.cause));
 }
 
-/** Ends the message of a request to a server that is not there. */
+/** Last sentence of the message if no server listens. */
 export const ABSENCE_ADVICE = "Start the server, or set baseUrl or TIGHTBEAM_URL to its address.";
 
-/** Node's codes, Bun's, and the words of Deno. */
+/** Codes of Node and Bun, and words of Deno. */
 const ABSENT = /ECONNREFUSED|ENOTFOUND|ConnectionRefused|connection refused|failed to lookup address/i;
 
-/** `fetch` says only "fetch failed"; what happened is in its cause (`ECONNREFUSED`, `ENOTFOUND`, …). */
+/** The code or message of the cause (`ECONNREFUSED`, `ENOTFOUND`, …): `fetch` itself says only "fetch failed". */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   for (const each of [cause, error]) {

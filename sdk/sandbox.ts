@@ -1,4 +1,4 @@
-/** The sandbox: its inbox, its phones, its clock. */
+/** Routes of the sandbox: its inbox, its phones, its clock. */
 
 import type { CallOptions } from "./paging.ts";
 import { segment } from "./paging.ts";
@@ -25,12 +25,12 @@ import type {
   Typing,
 } from "./wire.ts";
 
-/** Which event to wait for: the first that matches, past ones included; `after` is an event id. */
+/** Filters of the event to wait for: the first that matches, past events included; `after` is an event id. */
 export interface WaitQuery<Type extends EventType = EventType> {
   type?: Type | undefined;
   messageId?: string | undefined;
   after?: string | undefined;
-  /** 30 at the most. */
+  /** At most 30. */
   timeoutSeconds?: number | undefined;
 }
 
@@ -81,7 +81,7 @@ export function sandboxRoutes(request: Request) {
   };
 }
 
-/** What a person does on the phone of a contact. */
+/** Routes that act on the phone of a contact. */
 function phoneRoutes(request: Request, number: string) {
   const path = `/v1/sandbox/phones/${segment(number)}`;
   return {

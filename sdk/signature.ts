@@ -1,14 +1,14 @@
-/** Webhook signatures: checked by who receives, made by who tests its receiver. Needs Web Crypto and nothing else. */
+/** Verifies the signatures of webhooks, and makes them for tests of a receiver. Needs only Web Crypto. */
 
 import type { Event } from "./wire.ts";
 
-/** Farthest that a signature's time may be from now, in seconds. */
+/** Greatest distance of a signature's time from now, in seconds. */
 const TOLERANCE_SECONDS = 300;
 /** Bytes that the key of a `whsec_` secret may have (Standard Webhooks). */
 const STANDARD_KEY_BYTES = { min: 24, max: 64 };
 const SECRET_PREFIX = "whsec_";
 
-/** Why a webhook is refused. */
+/** Reasons to refuse a webhook. */
 export type WebhookRefusal =
   | "BODY_NOT_RAW"
   | "SECRET_MISSING"
@@ -20,7 +20,7 @@ export type WebhookRefusal =
   | "SIGNATURE_WRONG"
   | "BODY_NOT_AN_EVENT";
 
-/** A webhook that must not be believed; answer it with a 400 or 401. `reason` says why, `message` what to do about it. */
+/** A webhook that is not genuine: respond 400 or 401. `reason` is its kind, `message` what to do about it. */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
   readonly reason: WebhookRefusal;
@@ -31,17 +31,17 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** Headers as servers give them: a `Headers` object, or a record whose names may be in any case. */
+/** Headers of a server: a `Headers` object, or a record whose names may be in any case. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A request that came to a receiver. */
+/** A request that a receiver got. */
 export interface ReceivedWebhook {
-  /** The body exactly as it came: text or bytes, not parsed. */
+  /** The raw body: text or bytes, not parsed. */
   body: string | Uint8Array | ArrayBuffer;
   headers: WebhookHeaders;
-  /** One secret, or several while one is being changed: one of them has to fit. */
+  /** One secret, or several while a secret is being changed: one of them has to fit. */
   secret: string | readonly string[];
   /** Default 300. */
   toleranceSeconds?: number;
@@ -50,8 +50,8 @@ export interface ReceivedWebhook {
 }
 
 /**
- * The event of a webhook that is rightly signed: by `X-Signature`, or by the `webhook-signature` of Standard Webhooks.
- * Compares in constant time. Throws `WebhookVerificationError`, which says why.
+ * Returns the event of a webhook that is signed correctly, by `X-Signature` or by the `webhook-signature` of Standard
+ * Webhooks. Compares in constant time. Throws `WebhookVerificationError`.
  */
 export async function verifyWebhook(received: ReceivedWebhook): Promise<Event> {
   const body = bytesOf(received.body);
@@ -61,7 +61,7 @@ export async function verifyWebhook(received: ReceivedWebhook): Promise<Event> {
   if (claims.length === 0) {
     throw refused(
       "SIGNATURE_MISSING",
-      "There is no X-Signature and no webhook-signature header: this came from elsewhere.",
+      "There is no X-Signature and no webhook-signature header: the request is not from the service.",
     );
   }
   const nowSeconds = Math.floor(Number(received.now ?? Date.now()) / 1_000);
@@ -74,17 +74,17 @@ export async function verifyWebhook(received: ReceivedWebhook): Promise<Event> {
   throw problems[0] ?? refused("SIGNATURE_MISSING", "Nothing was signed.");
 }
 
-/** What a set of headers claims: signatures over a prefix and the body, and when they were made. */
+/** Signatures that a set of headers claims, with their time and the prefix that is signed before the body. */
 interface Claim {
   timestamp: string;
-  /** What is signed before the body. */
+  /** Signed before the body. */
   prefix: string;
-  /** Null: the header is not of its form. */
+  /** Null if the header is malformed. */
   signatures: Uint8Array<ArrayBuffer>[] | null;
   keyOf(secret: string): Uint8Array<ArrayBuffer> | null;
 }
 
-/** `X-Signature` and `X-Timestamp`: the key is the secret's characters as they stand. */
+/** `X-Signature` and `X-Timestamp`: the key is the secret's characters. */
 function ownClaim(headers: WebhookHeaders): Claim | null {
   const signature = headerOf(headers, "x-signature");
   if (signature === null) return null;
@@ -93,7 +93,7 @@ function ownClaim(headers: WebhookHeaders): Claim | null {
   return { timestamp, prefix: `${timestamp}.`, signatures: hex === null ? null : [fromHex(hex)], keyOf: utf8 };
 }
 
-/** The headers of Standard Webhooks: the key is what the secret's base64 holds. */
+/** The headers of Standard Webhooks: the key is the decoded base64 of the secret. */
 function standardClaim(headers: WebhookHeaders): Claim | null {
   const signature = headerOf(headers, "webhook-signature");
   if (signature === null) return null;
@@ -129,7 +129,7 @@ async function problemOf(
   let fits = false;
   for (const secret of secrets) {
     const key = claim.keyOf(secret);
-    // Every secret is tried, whichever fits: the time it takes says nothing.
+    // Every secret is tried, even after one that fits: the time reveals nothing.
     if (key !== null && (await isSigned(key, claim.signatures, signed))) fits = true;
   }
   if (!fits) {
@@ -153,7 +153,7 @@ async function problemOf(
   return null;
 }
 
-/** Whether one of the signatures is that of `signed`. Web Crypto compares in constant time. */
+/** Whether one of the signatures belongs to `signed`. Web Crypto compares in constant time. */
 async function isSigned(
   key: Uint8Array<ArrayBuffer>,
   signatures: readonly Uint8Array<ArrayBuffer>[],
@@ -164,17 +164,17 @@ async function isSigned(
   return (await Promise.all(checks)).some((fits) => fits);
 }
 
-/** What to sign for a test of a receiver. */
+/** The parts of a signature for a test of a receiver. */
 export interface SignatureParts {
   body: string | Uint8Array | ArrayBuffer;
   secret: string;
   /** Default: the present time. */
   timestamp?: Date | number;
-  /** With it, and a `whsec_` secret, the headers of Standard Webhooks come too. */
+  /** With an id and a `whsec_` secret there are headers of Standard Webhooks too. */
   eventId?: string;
 }
 
-/** The headers that the service would send with this body: for tests of a receiver. Throws `TypeError` on an empty secret. */
+/** The signature headers that the service sends with this body, for tests of a receiver. Throws `TypeError` on an empty secret. */
 export async function constructSignature(parts: SignatureParts): Promise<Record<string, string>> {
   const { secret, eventId } = parts;
   if (secret === "") throw new TypeError("An empty secret signs nothing.");
@@ -198,12 +198,12 @@ function eventOf(body: Uint8Array): Event {
     const event: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
     if (typeof event === "object" && event !== null && "id" in event && "type" in event) return event as Event;
   } catch {
-    // Told below: it was signed with this secret, and is all the same no event.
+    // Refused below: the signature fits, but the body is no event.
   }
-  throw refused("BODY_NOT_AN_EVENT", "The signature fits, and yet the body is no event of this service.");
+  throw refused("BODY_NOT_AN_EVENT", "The signature fits, but the body is no event of this service.");
 }
 
-/** The body's bytes. What was parsed already has other bytes than what was signed. */
+/** The body's bytes. A parsed body is refused: its bytes are not the signed ones. */
 function bytesOf(body: unknown): Uint8Array<ArrayBuffer> {
   if (typeof body === "string") return utf8(body);
   if (body instanceof Uint8Array) return Uint8Array.from(body);

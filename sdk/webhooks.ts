@@ -1,4 +1,4 @@
-/** Endpoints of webhooks, and the log of their deliveries. */
+/** Routes of webhook endpoints, and of the log of their deliveries. */
 
 import { type CallOptions, type Page, pages, segment } from "./paging.ts";
 import type { Request } from "./request.ts";
