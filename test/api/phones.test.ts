@@ -131,7 +131,7 @@ describe("phones do what they are told", () => {
       assert.deepEqual([status, error?.code], [502, "EDIT_FAILED"]);
     }, ["edit_failed"]);
     assert.partialDeepStrictEqual(event?.data, { messageId: ours.id, text: "Hello", status: "delivered" });
-    assert.match(event?.data.reason, /left the message as it is/);
+    assert.match(event?.data.reason, /did not change the message/);
     await stage.data("PUT", `${phone("0170")}/settings`, { edits: true });
     assert.equal((await edit()).data.content.text, "Bye");
   });

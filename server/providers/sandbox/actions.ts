@@ -1,4 +1,4 @@
-/** What the sandbox does when it is asked to edit, react, type and so on: what a phone with iMessage would. */
+/** Actions of the sandbox: edits, reactions, typing and so on. They behave as on a phone with iMessage. */
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
@@ -10,15 +10,15 @@ const DONE: ActionResult = { done: true };
 
 const LEFT_AS_IT_IS: ActionResult = {
   done: false,
-  reason: "the phone left the message as it is (it is set to take no edits)",
+  reason: "the phone did not change the message (its setting `edits` is off)",
 };
 
-/** What the sandbox called a message: one it took, or one that a phone wrote. */
+/** Matches the sandbox's references: of messages it accepted, and of messages its phones wrote. */
 const REFERENCE = /^sbx_/;
 
 /**
- * The commands. Nothing of them has to be kept: what a message says, who reads and who is in a group is on record in
- * the service, and no contact of the sandbox looks at it again.
+ * Creates the actions. The sandbox stores nothing for them: the service already records texts, read marks and groups, and
+ * no contact of the sandbox looks at them again.
  */
 export function createActions(settings: SettingsOf, clock: Clock): Actions {
   let groups = 0;
@@ -26,7 +26,7 @@ export function createActions(settings: SettingsOf, clock: Clock): Actions {
     react: async (target) => onPhone(target),
     edit: async (target) => {
       const { customerId, contact } = target.chat;
-      // As where Messages on a Mac says that it was done, and the message is as it was.
+      // As on a Mac where Messages reports success and leaves the message unchanged.
       if (contact !== null && !settings(customerId, contact).edits) return LEFT_AS_IT_IS;
       return onPhone(target);
     },
@@ -36,7 +36,7 @@ export function createActions(settings: SettingsOf, clock: Clock): Actions {
     setTyping: async (chat) => onImessage(chat),
     async createGroup({ customerId, from, participants }) {
       groups += 1;
-      // Unlike every other one of this process by the count, and of the former ones by the time.
+      // The count makes the reference unique in this process, the time across processes.
       const parts = [customerId, from, ...participants, clock.real(), groups];
       const digest = createHash("sha256").update(parts.join("\n")).digest("hex");
       return { done: true, reference: `sbx_group_${digest.slice(0, 24)}` };
@@ -53,16 +53,16 @@ export function createActions(settings: SettingsOf, clock: Clock): Actions {
       return { imessage, facetime: imessage };
     },
     focus: async () => ({ focused: false }),
-    // What phones send comes with its bytes.
+    // Files from phones arrive with their bytes.
     fetch: async () => null,
   };
 }
 
 function onPhone({ reference, chat }: ActionTarget): ActionResult {
-  if (!REFERENCE.test(reference)) return { done: false, reason: "the phone has no such message" };
+  if (!REFERENCE.test(reference)) return { done: false, reason: "the phone does not have this message" };
   return onImessage(chat);
 }
 
 function onImessage({ channel }: Conversation): ActionResult {
-  return channel === "imessage" ? DONE : { done: false, reason: "SMS knows no such thing" };
+  return channel === "imessage" ? DONE : { done: false, reason: "SMS does not support this" };
 }

@@ -1,28 +1,28 @@
-/** The calls that people make from the sandbox's phones: each goes on until somebody ends it, also over a restart. */
+/** FaceTime calls from the sandbox's phones. A call lasts until somebody ends it, also across a restart. */
 
 import type { CallAction, CallStatus } from "../../../sdk/wire.ts";
 import type { CustomerId } from "../../core/id.ts";
 import type { Phone } from "../phones.ts";
 import type { Memory } from "../provider.ts";
 
-/** Every key of a call that goes on begins with it; then come customer, phone and the number called. */
+/** Prefix of the keys of current calls; customer, phone and called number follow. */
 const PREFIX = "call/";
 
-/** A call that goes on. */
+/** A current call. */
 export interface SandboxCall {
   callUuid: string;
   status: CallStatus;
   isVideo: boolean;
 }
 
-/** What an action makes of a call; null where there is none to do it to. */
+/** Next status of a call after an action; null if the action is not possible. */
 const NEXT: Readonly<Record<Exclude<CallAction, "ring">, (status: CallStatus) => CallStatus | null>> = {
   answer: (status) => (status === "incoming" ? "answered" : null),
   hangup: () => "disconnected",
   miss: (status) => (status === "incoming" ? "missed" : null),
 };
 
-/** The calls that go on, from `load` on. */
+/** Current calls of all customers. Call `load` first. */
 export class SandboxCalls {
   readonly #memory: Memory;
   readonly #calls = new Map<string, SandboxCall>();
@@ -31,7 +31,7 @@ export class SandboxCalls {
     this.#memory = memory;
   }
 
-  /** Takes up what the last process left. */
+  /** Reads the calls that the previous process left. */
   async load(): Promise<void> {
     for (const { key, value } of await this.#memory.list(PREFIX)) {
       const call = parse(value);
@@ -40,29 +40,29 @@ export class SandboxCalls {
   }
 
   /**
-   * The call from `phone` as it is after `action`, a new one under `callUuid`; null where it cannot be done. `tell` is
-   * to tell of it, and to forget the key it is given with that, where the call is over.
+   * Does `action` with the call from `phone` and returns the call's new state; a new call gets `callUuid`. Returns null if the
+   * action is not possible. `report` reports the new state, and deletes the given key with it when the call ends.
    */
   async act(
     phone: Phone,
     callUuid: string,
     { action, isVideo }: { action: CallAction; isVideo: boolean },
-    tell: (call: SandboxCall, forget: string | null) => Promise<void>,
+    report: (call: SandboxCall, forget: string | null) => Promise<void>,
   ): Promise<SandboxCall | null> {
     const key = keyOf(phone);
     const before = this.#calls.get(key);
     const after = action === "ring" ? ring(before, callUuid, isVideo) : next(before, action);
     if (after === null) return null;
     const goesOn = after.status === "incoming" || after.status === "answered";
-    // Before it is told: a call that rings can be ended, whatever becomes of this process.
+    // Stored before it is reported, so that a ringing call can be ended by the next process too.
     if (goesOn) await this.#memory.put(key, JSON.stringify(after));
-    await tell(after, goesOn ? null : key);
+    await report(after, goesOn ? null : key);
     if (goesOn) this.#calls.set(key, after);
     else this.#calls.delete(key);
     return after;
   }
 
-  /** Forgets the calls of a customer. */
+  /** Drops the calls of a customer. */
   async reset(customerId: CustomerId): Promise<void> {
     const keys = [...this.#calls.keys()].filter((key) => key.startsWith(`${PREFIX}${customerId}/`));
     for (const key of keys) this.#calls.delete(key);
@@ -74,7 +74,7 @@ function keyOf({ customerId, number, to }: Phone): string {
   return `${PREFIX}${customerId}/${number}/${to}`;
 }
 
-/** Under the name that it has already it is the same call; another one that goes on is in the way. */
+/** Ringing again with the same id is a repeat. A different current call makes ringing impossible. */
 function ring(before: SandboxCall | undefined, callUuid: string, isVideo: boolean): SandboxCall | null {
   if (before === undefined) return { callUuid, status: "incoming", isVideo };
   return before.callUuid === callUuid ? before : null;

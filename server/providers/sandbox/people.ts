@@ -1,4 +1,4 @@
-/** What people do with the sandbox's phones, when they are told to: write, type, react, keep, pay, call. */
+/** People who use the sandbox's phones. On request they write, type, react, keep audio messages, pay and call. */
 
 import type { PhoneSettings } from "../../../sdk/wire.ts";
 import type { CustomerId } from "../../core/id.ts";
@@ -8,24 +8,24 @@ import type { SandboxCalls } from "./calls.ts";
 import type { SandboxSettings } from "./settings.ts";
 import { callOf, inboundOf, paymentOf, photoOf, reactionOf, typingOf } from "./signals.ts";
 
-/** What people need of the sandbox. */
+/** Parts of the sandbox that people use. */
 interface PeopleDeps {
   settings: SandboxSettings;
   calls: SandboxCalls;
-  /** Resolves when the service has it on disk. */
+  /** Reports a signal; resolves when the service has it on disk. */
   report(signal: Signal): Promise<void>;
-  /** The phones of a customer may have come online. */
+  /** A phone's settings changed: it may be online now. */
   changed(customerId: CustomerId, number: string): void;
-  /** Drops what is owed for a customer's messages. */
+  /** Drops the pending signals of a customer. */
   drop(customerId: CustomerId): Promise<void>;
 }
 
-/** The sandbox's name for what the caller calls `name`: the same for the same, and unlike any other of the sandbox. */
+/** Reference of what the caller names `name`: stable, and different from all other references of the sandbox. */
 function referenceOf(name: string): string {
   return `sbx_by_${name}`;
 }
 
-/** The people of a sandbox. */
+/** Creates the people of a sandbox. */
 export function createPeople({ settings, calls, report, changed, drop }: PeopleDeps): Phones {
   return {
     async write(phone, name, message) {

@@ -1,18 +1,18 @@
-/** The phones of the sandbox's contacts: how each behaves on each channel, as data. Pure. */
+/** Behaviour of the sandbox's phones on each channel, as data. Pure. */
 
 import { createHash } from "node:crypto";
 import type { CallStatus, Channel, PhoneSettings, Reaction } from "../../../sdk/wire.ts";
 import { parseAddress } from "../../core/phone.ts";
 import type { Outbound, ReceiptSignal } from "../provider.ts";
 
-/** One receipt that a phone gives. */
+/** Receipt that a phone reports. */
 interface PhoneReceipt {
   receipt: ReceiptSignal["receipt"];
   code?: string;
   reason?: string;
 }
 
-/** One thing that a person does with the phone after the message came. */
+/** Something that the phone's owner does after receiving a message. */
 export type PersonAction =
   | { does: "type"; typing: boolean }
   | { does: "write"; text: string }
@@ -20,24 +20,24 @@ export type PersonAction =
   | { does: "pay"; amountCents: number }
   | { does: "call"; status: CallStatus };
 
-/** What a phone owes: `afterMs` after what came before it, or after it took the message. */
+/** Step of a phone, `afterMs` after the step before it or after the phone accepted the message. Stored as JSON. */
 export type PhoneStep = (PhoneReceipt | PersonAction) & { afterMs: number };
 
 type ReceiptStep = PhoneReceipt & { afterMs: number };
 
-/** A phone that takes messages on a channel. */
+/** Phone that accepts messages on a channel. */
 export interface AcceptingLine {
   accepts: true;
-  /** Hand-overs that are put off with a transient error before one is taken. */
+  /** Attempts that fail with a transient error before one succeeds. */
   deferrals: number;
-  /** How long it thinks before it takes a message, and never longer than its latency. */
+  /** Delay before the phone accepts a message; the setting `latencyMs` limits it. */
   acceptsAfterMs: number;
-  /** `unknown`: it takes the message, and its answer never comes. */
+  /** `unknown`: the phone accepts the message, and its response gets lost. */
   outcome: "accepted" | "unknown";
   steps: readonly ReceiptStep[];
 }
 
-/** A phone that refuses messages on a channel. */
+/** Phone that rejects messages on a channel. */
 export interface RejectingLine {
   accepts: false;
   code: string;
@@ -45,13 +45,13 @@ export interface RejectingLine {
   notReachable: boolean;
 }
 
-/** How a phone behaves on one channel. */
+/** Behaviour of a phone on one channel. */
 export type PhoneLine = AcceptingLine | RejectingLine;
 
-/** What a person does once a message was delivered, made into deeds by what the message says. */
+/** How the phone's owner reacts to a delivered message. */
 type Habit = "echoes" | "loves" | "pays" | "rings" | "misses";
 
-/** A phone: its two lines, what its person does with a message, and the settings that differ from those of others. */
+/** A phone: behaviour per channel, habit of the owner, and settings that differ from the defaults. */
 interface PhoneProfile {
   lines: Readonly<Record<Channel, PhoneLine>>;
   habit?: Habit;
@@ -62,14 +62,14 @@ interface PhoneProfile {
 /** A tenth of the 50 ms in which the sandbox delivers a message (docs/sandbox.md). */
 const DELIVERED_AFTER_MS = 5;
 
-/** Contract 7: a message of 0101 is read after this long. */
+/** Delay until 0101 reads a message. */
 const READ_AFTER_MS = 200;
 
 const delivered: ReceiptStep = { receipt: "delivered", afterMs: DELIVERED_AFTER_MS };
 const readSoon: ReceiptStep = { receipt: "read", afterMs: DELIVERED_AFTER_MS };
 const read: ReceiptStep = { receipt: "read", afterMs: READ_AFTER_MS };
 
-/** Every phone that takes a message owes a receipt at least: it is the proof that the service knows the outcome. */
+/** A phone that accepts a message always reports a receipt, which proves the outcome to the service. */
 const works: AcceptingLine = {
   accepts: true,
   deferrals: 0,
@@ -88,7 +88,7 @@ const notHere: RejectingLine = {
 const refuses: RejectingLine = {
   accepts: false,
   code: "SANDBOX_REFUSED",
-  reason: "the recipient's carrier refuses the message",
+  reason: "the recipient's carrier rejects the message",
   notReachable: false,
 };
 
@@ -96,23 +96,23 @@ const lost: ReceiptStep = {
   receipt: "failed",
   afterMs: DELIVERED_AFTER_MS,
   code: "SANDBOX_FAILED",
-  reason: "the recipient's phone lost the message, as it does with some",
+  reason: "the recipient's phone lost the message (simulated loss)",
 };
 
-/** Same on both channels. */
+/** Same behaviour on both channels. */
 function both(line: PhoneLine): PhoneProfile["lines"] {
   return { imessage: line, sms: line };
 }
 
 const anyPhone: PhoneProfile = { lines: both(works) };
 
-/** Has no number, so no SMS. */
+/** An e-mail address cannot receive SMS. */
 const anyEmail: PhoneProfile = { lines: { imessage: works, sms: notHere } };
 
-/** Contract 7: how slow 0109 is, a step. */
+/** Delay of each step of 0109. */
 const SLOW_MS = 5_000;
 
-/** Contract 7's table. SMS has no read receipts, so only iMessage steps have `read`. */
+/** Behaviour per number: see docs/sandbox.md. SMS has no read receipts, so only iMessage steps have `read`. */
 const PHONES: Readonly<Record<string, PhoneProfile>> = {
   "+15005550100": anyPhone,
   "+15005550101": { lines: { imessage: { ...works, steps: [delivered, read] }, sms: works } },
@@ -144,12 +144,12 @@ const PHONES: Readonly<Record<string, PhoneProfile>> = {
   "+15005550199": anyPhone,
 };
 
-/** One that is not in the table works, and an e-mail has no SMS. */
+/** Finds the phone at an address. Unlisted numbers accept everything; e-mail addresses accept iMessage only. */
 function phoneAt(address: string): PhoneProfile {
   return PHONES[address] ?? (parseAddress(address)?.kind === "email" ? anyEmail : anyPhone);
 }
 
-/** How the phone at `address` is set until somebody sets it otherwise. */
+/** Default settings of the phone at `address`. */
 export function defaultSettings(address: string): PhoneSettings {
   const { lines, latencyMs = 0, lossPercent = 0 } = phoneAt(address);
   const { imessage } = lines;
@@ -157,19 +157,19 @@ export function defaultSettings(address: string): PhoneSettings {
   return { online: true, imessage: imessage.accepts, readReceipts, edits: true, latencyMs, lossPercent };
 }
 
-/** How the phone at `address`, set like this, behaves on `channel`. */
+/** Behaviour of the phone at `address` on `channel`, with these settings. */
 export function lineOf(address: string, channel: Channel, settings: PhoneSettings): PhoneLine {
   const line = phoneAt(address).lines[channel];
   if (channel === "sms" || settings.imessage === line.accepts) return line;
   return settings.imessage ? works : notHere;
 }
 
-/** The message as far as it decides what comes of it. */
+/** Fields of a message that decide which steps follow. */
 type AcceptedMessage = Pick<Outbound, "messageId" | "to" | "channel" | "text" | "payment" | "group">;
 
 /**
- * All that is owed for a message that `line` took: receipts, then what the person does. The same for the same message
- * id, on every channel. Nobody answers a group.
+ * Returns all steps for a message that `line` accepted: receipts, then actions of the owner. The steps of a message id are
+ * always the same, on every channel. Nobody responds to a group.
  */
 export function stepsFor(line: AcceptingLine, message: AcceptedMessage, settings: PhoneSettings): readonly PhoneStep[] {
   if (chanceOf(message.messageId) * 100 < settings.lossPercent) return [lost];
@@ -178,20 +178,20 @@ export function stepsFor(line: AcceptingLine, message: AcceptedMessage, settings
   return habit === undefined ? receipts : [...receipts, ...actionsOf(habit, message)];
 }
 
-/** The steps with `read` after `delivered`, or without it. Steps that have both in their own way are left alone. */
+/** Adds `read` after `delivered`, or removes it, as set. Leaves steps alone that define both themselves. */
 function withReading(steps: readonly ReceiptStep[], reads: boolean): readonly ReceiptStep[] {
   const has = (receipt: PhoneReceipt["receipt"]) => steps.some((step) => step.receipt === receipt);
   if (has("read") === reads || !has("delivered")) return steps;
   return reads ? [...steps, read] : steps.filter(({ receipt }) => receipt !== "read");
 }
 
-/** Times after the message was delivered, in milliseconds: together within 200 ms (docs/sandbox.md). */
+/** Milliseconds after the delivery; together within 200 ms (docs/sandbox.md). */
 const THINKS_MS = 30;
 const TYPES_MS = 60;
-/** Contract 7: 0114 hangs up after this long; 0115 is missed after it. */
+/** Delay until 0114 hangs up, and until 0115 has missed the call. */
 const RINGS_MS = 500;
 
-/** What comes of a habit. iMessage alone knows typing and reactions. */
+/** Actions of a habit. Only iMessage has typing and reactions. */
 function actionsOf(habit: Habit, { channel, text, payment }: AcceptedMessage): PhoneStep[] {
   const isRich = channel === "imessage";
   switch (habit) {
@@ -223,7 +223,7 @@ function actionsOf(habit: Habit, { channel, text, payment }: AcceptedMessage): P
   }
 }
 
-/** A number in [0, 1) that a message id always has. */
+/** Pseudo-random number in [0, 1), derived from the message id. */
 function chanceOf(messageId: string): number {
   return createHash("sha256").update(messageId).digest().readUInt32BE(0) / 2 ** 32;
 }

@@ -103,7 +103,7 @@ test("a failing message of 0116 is taken, then fails with the phone's own code; 
     channel: "imessage",
     receipt: "failed",
     code: "SANDBOX_FAILED",
-    reason: "the recipient's phone lost the message, as it does with some",
+    reason: "the recipient's phone lost the message (simulated loss)",
     forget: entryKey(failing.messageId, "imessage"),
   });
 });

@@ -1,4 +1,4 @@
-/** The sandbox: a channel whose peers are phones of our own. Keeps what its phones owe in memory; talks to no network. */
+/** The sandbox provider: simulates phones on both channels, without a network. Journals their pending signals. */
 
 import type { Clock } from "../../clock.ts";
 import type { CustomerId } from "../../core/id.ts";
@@ -35,7 +35,7 @@ import {
 } from "./signal-journal.ts";
 import { signalOf } from "./signals.ts";
 
-/** Both channels, and no rate of its own; `concurrency` bounds what a crash leaves half done. */
+/** No rate limit; `concurrency` bounds the attempts that a crash can interrupt. */
 export const SANDBOX_CAPABILITIES: Capabilities = {
   channels: ["imessage", "sms"],
   concurrency: 64,
@@ -45,26 +45,26 @@ export const SANDBOX_CAPABILITIES: Capabilities = {
   emojiReactions: true,
 };
 
-/** Messages whose receipts are owed at once; beyond it further ones are put off. */
-const OWED_MAX = 100_000;
+/** Limit of messages with pending signals; further messages are deferred. */
+const PENDING_MAX = 100_000;
 const FULL_RETRY_AFTER_MS = 1_000;
 
-/** A phone whose answer got lost waits this long to be asked, then gives its receipts unasked. */
+/** A phone whose response got lost waits this long for reconciliation before it reports receipts by itself. */
 const ASKED_WITHIN_MS = 600_000;
 
-/** Receipts found owed at a start are told this many a millisecond, so that a full memory is no flood. */
+/** Pending signals found at a start are reported at this rate per millisecond. */
 const RESUMED_PER_MS = 4;
 
-/** What could not be told is tried again after this, doubling to the most. */
+/** Delay before a report is retried; it doubles up to the maximum. */
 const RETRY_AFTER_MS = 50;
 const RETRY_AFTER_MS_MAX = 5_000;
 
-const RESET = "the phones were reset before one took it";
+const RESET = "the phones were reset before the message was accepted";
 
-/** The longest that a clock waits in one go. */
+/** Longest timer. */
 const WAIT_MS_MAX = 3_600_000;
 
-/** A new sandbox, not started. */
+/** Creates the sandbox. It begins with `start`. */
 export function createSandbox(context: ProviderContext): Provider & { actions: Actions; phones: Phones } {
   return new Sandbox(context.memory, context.clock);
 }
@@ -79,10 +79,10 @@ class Sandbox implements Provider {
   readonly #settings: SandboxSettings;
   readonly #calls: SandboxCalls;
   readonly #pending = new Map<string, PendingSignals>();
-  /** Ends of the pauses that hand-overs are in. */
+  /** Ends the pauses of attempts in progress. */
   readonly #pauses = new Set<() => void>();
   readonly #inFlight = new Set<Promise<unknown>>();
-  /** How often the phones of a customer were reset: what was handed over before that is not taken after it. */
+  /** Resets per customer. An attempt that began before a reset is not accepted after it. */
   readonly #resets = new Map<CustomerId, number>();
   #stopped = false;
   #signals: (signal: Signal) => Promise<Applied> = () => Promise.reject(new Error("the sandbox is not started"));
@@ -106,16 +106,16 @@ class Sandbox implements Provider {
     this.#signals = signals;
     await Promise.all([this.#settings.load(), this.#calls.load()]);
     const entries = await this.#memory.list(JOURNAL_PREFIX);
-    const unspent = new Set(entries.map(({ key }) => key));
+    const openKeys = new Set(entries.map(({ key }) => key));
     const now = this.#clock.real();
     for (const [index, { key, value }] of entries.entries()) {
-      const owed = parseEntry(key, value);
-      if (owed === null || this.#pending.has(key)) continue;
-      owed.beginsAt = Math.max(owed.beginsAt, now + Math.floor(index / RESUMED_PER_MS));
-      this.#adopt(owed, unspent);
+      const pending = parseEntry(key, value);
+      if (pending === null || this.#pending.has(key)) continue;
+      pending.beginsAt = Math.max(pending.beginsAt, now + Math.floor(index / RESUMED_PER_MS));
+      this.#adopt(pending, openKeys);
     }
-    const left = [...unspent].filter((key) => !unspent.has(entryOfStepKey(key) ?? key));
-    // Keys of an entry that never came to be: its message is not taken.
+    const left = [...openKeys].filter((key) => !openKeys.has(entryOfStepKey(key) ?? key));
+    // Step keys without an entry: the process died before it stored the entry, so the message was not accepted.
     await Promise.all(left.map((key) => this.#memory.delete(key)));
   }
 
@@ -125,15 +125,16 @@ class Sandbox implements Provider {
     if (!line.accepts) {
       return { outcome: "rejected", code: line.code, reason: line.reason, notReachable: line.notReachable };
     }
-    if (message.attempt <= line.deferrals) return deferred("the recipient's phone is busy for the moment");
+    if (message.attempt <= line.deferrals) return deferred("the recipient's phone is busy");
     const resets = this.#resets.get(message.customerId);
     const takesAfterMs = Math.min(line.acceptsAfterMs, settings.latencyMs);
     if (takesAfterMs > 0) await this.#pause(takesAfterMs, abort);
-    if (this.#stopped || abort.aborted) return deferred("called off before the recipient's phone took it");
+    if (this.#stopped || abort.aborted)
+      return deferred("the attempt was aborted before the phone accepted the message");
     if (resets !== this.#resets.get(message.customerId)) return deferred(RESET);
     const known = this.#pending.get(entryKey(message.messageId, message.channel));
     if (known === undefined) return this.#accept(message, line);
-    if (known.isEnding) return deferred("the hand-over before this one is being forgotten", RETRY_AFTER_MS);
+    if (known.isEnding) return deferred("the previous attempt is being deleted", RETRY_AFTER_MS);
     return this.#confirm(known);
   }
 
@@ -156,133 +157,138 @@ class Sandbox implements Provider {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const end of this.#pauses) end();
-    for (const owed of this.#pending.values()) owed.stopTimer();
+    for (const pending of this.#pending.values()) pending.stopTimer();
     await Promise.allSettled(this.#inFlight);
   }
 
-  /** The phone takes the message: on disk before anyone hears of it, so that what it owes outlives the process. */
+  /** Accepts a message. The journal entry is on disk before the outcome is returned, so its signals survive a crash. */
   async #accept(message: Outbound, line: AcceptingLine): Promise<Outcome> {
-    if (this.#pending.size >= OWED_MAX)
-      return deferred(`receipts of ${OWED_MAX} messages are owed`, FULL_RETRY_AFTER_MS);
-    const answers = line.outcome === "accepted";
+    if (this.#pending.size >= PENDING_MAX)
+      return deferred(`${PENDING_MAX} messages have pending signals`, FULL_RETRY_AFTER_MS);
+    const responds = line.outcome === "accepted";
     const now = this.#clock.real();
     const steps = stepsFor(line, message, this.#settings.of(message.customerId, message.to));
-    const owed = newEntry(message, answers ? now : now + ASKED_WITHIN_MS, steps);
-    this.#pending.set(owed.key, owed);
-    owed.stored = this.#track(this.#store(owed, stepsWithKey(owed)));
-    if (!(await owed.stored)) {
-      this.#pending.delete(owed.key);
-      return { outcome: "unknown", reason: "whether the recipient's phone took it could not be stored" };
+    const pending = newEntry(message, responds ? now : now + ASKED_WITHIN_MS, steps);
+    this.#pending.set(pending.key, pending);
+    pending.stored = this.#track(this.#store(pending, stepsWithKey(pending)));
+    if (!(await pending.stored)) {
+      this.#pending.delete(pending.key);
+      return { outcome: "unknown", reason: "the phone's journal entry could not be stored" };
     }
-    if (this.#pending.get(owed.key) !== owed) return deferred(RESET);
-    if (answers) owed.beginsAt = this.#clock.real();
-    this.#arm(owed);
-    return answers ? accepted(owed) : { outcome: "unknown", reason: "the recipient's phone did not answer in time" };
+    if (this.#pending.get(pending.key) !== pending) return deferred(RESET);
+    if (responds) pending.beginsAt = this.#clock.real();
+    this.#arm(pending);
+    return responds
+      ? accepted(pending)
+      : { outcome: "unknown", reason: "the recipient's phone did not respond in time" };
   }
 
-  /** Someone asks about a message that was taken: a phone that waited for that begins with its receipts. */
-  async #confirm(owed: PendingSignals): Promise<Outcome> {
-    if (!(await owed.stored)) return { outcome: "unknown", reason: "whether it was taken could not be stored" };
+  /** Confirms an accepted message. A phone whose response got lost now begins with its receipts. */
+  async #confirm(pending: PendingSignals): Promise<Outcome> {
+    if (!(await pending.stored)) return { outcome: "unknown", reason: "the phone's journal entry could not be stored" };
     const now = this.#clock.real();
-    if (owed.reported === 0 && owed.beginsAt > now) {
-      owed.beginsAt = now;
-      owed.stopTimer();
-      // That it was taken is stored already: should this fail, a restart only waits longer with the receipts.
-      await this.#track(this.#store(owed));
-      this.#arm(owed);
+    if (pending.reported === 0 && pending.beginsAt > now) {
+      pending.beginsAt = now;
+      pending.stopTimer();
+      // The entry is already stored. If this write fails, a restart only delays the receipts.
+      await this.#track(this.#store(pending));
+      this.#arm(pending);
     }
-    return accepted(owed);
+    return accepted(pending);
   }
 
-  /** Takes up an entry that is in memory; `unspent` are the keys found there. */
-  #adopt(owed: PendingSignals, unspent: ReadonlySet<string>): void {
-    owed.spent = new Set(stepsWithKey(owed).filter((index) => !unspent.has(stepKey(owed, index))));
-    this.#pending.set(owed.key, owed);
-    this.#arm(owed);
+  /** Resumes a journal entry. `openKeys` holds the keys found in the journal. */
+  #adopt(pending: PendingSignals, openKeys: ReadonlySet<string>): void {
+    pending.spent = new Set(stepsWithKey(pending).filter((index) => !openKeys.has(stepKey(pending, index))));
+    this.#pending.set(pending.key, pending);
+    this.#arm(pending);
   }
 
-  /** The entry comes last: once it is there, so is what belongs to it. */
-  async #store(owed: PendingSignals, withTokens: readonly number[] = []): Promise<boolean> {
+  /** Stores the entry after its step keys, so that an entry is always complete. */
+  async #store(pending: PendingSignals, withTokens: readonly number[] = []): Promise<boolean> {
     try {
-      const keys = withTokens.map((index) => stepKey(owed, index));
+      const keys = withTokens.map((index) => stepKey(pending, index));
       await Promise.all(keys.map((key) => this.#memory.put(key, "")));
-      await this.#memory.put(owed.key, formatEntry(owed));
+      await this.#memory.put(pending.key, formatEntry(pending));
       return true;
     } catch {
       return false;
     }
   }
 
-  /** Sets the time of the next step, unless the phone is not online. The last one also ends the entry in memory. */
-  #arm(owed: PendingSignals): void {
-    owed.stopTimer();
-    while (owed.spent.has(owed.reported)) owed.reported += 1;
-    const step = owed.steps[owed.reported];
-    if (this.#stopped || step === undefined || this.#waitsForPhone(owed)) return;
+  /** Schedules the next step, unless the phone is offline. The last step also deletes the entry. */
+  #arm(pending: PendingSignals): void {
+    pending.stopTimer();
+    while (pending.spent.has(pending.reported)) pending.reported += 1;
+    const step = pending.steps[pending.reported];
+    if (this.#stopped || step === undefined || this.#waitsForPhone(pending)) return;
     const next = () => {
-      owed.reporting = this.#track(this.#proceed(owed, step));
+      pending.reporting = this.#track(this.#proceed(pending, step));
     };
-    owed.stopTimer = this.#clock.after(this.#waitMs(owed, step), next);
+    pending.stopTimer = this.#clock.after(this.#waitMs(pending, step), next);
   }
 
-  /** Whether it has to wait for its phone to be online. */
-  #waitsForPhone(owed: PendingSignals): boolean {
-    const { customerId, number } = owed.phone;
-    owed.isWaitingForPhone = !this.#settings.of(customerId, number).online;
-    return owed.isWaitingForPhone;
+  /** Whether the entry must wait until its phone is online. */
+  #waitsForPhone(pending: PendingSignals): boolean {
+    const { customerId, number } = pending.phone;
+    pending.isWaitingForPhone = !this.#settings.of(customerId, number).online;
+    return pending.isWaitingForPhone;
   }
 
-  #waitMs(owed: PendingSignals, step: PhoneStep): number {
-    if (owed.failures > 0) return doublingMs(owed.failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
-    const { customerId, number } = owed.phone;
+  #waitMs(pending: PendingSignals, step: PhoneStep): number {
+    if (pending.failures > 0) return doublingMs(pending.failures, RETRY_AFTER_MS, RETRY_AFTER_MS_MAX);
+    const { customerId, number } = pending.phone;
     const latencyMs = "receipt" in step ? this.#settings.of(customerId, number).latencyMs : 0;
     const afterMs = step.afterMs + latencyMs;
-    if (owed.reported > 0) return afterMs;
-    return Math.min(Math.max(0, owed.beginsAt + afterMs - this.#clock.real()), WAIT_MS_MAX);
+    if (pending.reported > 0) return afterMs;
+    return Math.min(Math.max(0, pending.beginsAt + afterMs - this.#clock.real()), WAIT_MS_MAX);
   }
 
-  async #proceed(owed: PendingSignals, step: PhoneStep): Promise<void> {
-    if (this.#waitsForPhone(owed)) return;
-    owed.isEnding = owed.reported === owed.steps.length - 1;
+  async #proceed(pending: PendingSignals, step: PhoneStep): Promise<void> {
+    if (this.#waitsForPhone(pending)) return;
+    pending.isEnding = pending.reported === pending.steps.length - 1;
     try {
-      await this.#signals({ ...signalOf(owed, owed.reported, step), ...forgetting(owed) });
-      owed.reported += 1;
-      owed.failures = 0;
+      await this.#signals({ ...signalOf(pending, pending.reported, step), ...forgetting(pending) });
+      pending.reported += 1;
+      pending.failures = 0;
     } catch {
-      owed.failures += 1;
+      pending.failures += 1;
     }
-    if (owed.reported === owed.steps.length) this.#pending.delete(owed.key);
-    else if (this.#pending.get(owed.key) === owed) this.#arm(owed);
+    if (pending.reported === pending.steps.length) this.#pending.delete(pending.key);
+    else if (this.#pending.get(pending.key) === pending) this.#arm(pending);
   }
 
-  /** A phone was set: what it held while it was not online goes on. */
+  /** A phone's settings changed: continues the steps that waited for the phone to be online. */
   #wake(customerId: CustomerId, number: string): void {
-    for (const owed of this.#pending.values()) {
-      const { phone } = owed;
-      if (phone.number === number && phone.customerId === customerId && owed.isWaitingForPhone) this.#arm(owed);
+    for (const pending of this.#pending.values()) {
+      const { phone } = pending;
+      if (phone.number === number && phone.customerId === customerId && pending.isWaitingForPhone) this.#arm(pending);
     }
   }
 
-  /** Forgets what is owed for a customer's messages, and what is being handed over: its messages are gone. */
+  /** Drops a customer's pending signals and the attempts in progress: the customer's messages are gone. */
   async #drop(customerId: CustomerId): Promise<void> {
     this.#resets.set(customerId, (this.#resets.get(customerId) ?? 0) + 1);
     const dropped = [...this.#pending.values()].filter(({ phone }) => phone.customerId === customerId);
-    for (const owed of dropped) {
-      owed.stopTimer();
-      this.#pending.delete(owed.key);
+    for (const pending of dropped) {
+      pending.stopTimer();
+      this.#pending.delete(pending.key);
     }
-    await Promise.all(dropped.flatMap((owed) => [owed.stored, owed.reporting]));
-    const keys = dropped.flatMap((owed) => [owed.key, ...stepsWithKey(owed).map((index) => stepKey(owed, index))]);
+    await Promise.all(dropped.flatMap((pending) => [pending.stored, pending.reporting]));
+    const keys = dropped.flatMap((pending) => [
+      pending.key,
+      ...stepsWithKey(pending).map((index) => stepKey(pending, index)),
+    ]);
     await Promise.all(keys.map((key) => this.#memory.delete(key)));
   }
 
-  /** Tells what a person does. */
+  /** Reports what a person does. */
   async #report(signal: Signal): Promise<void> {
     if (this.#stopped) throw new Error("the sandbox is stopped");
     await this.#track(this.#signals(signal));
   }
 
-  /** Resolves after `ms`, or as soon as the hand-over is called off or the sandbox stops. */
+  /** Resolves after `ms`, or as soon as the attempt is aborted or the sandbox stops. */
   #pause(ms: number, abort: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
@@ -306,17 +312,17 @@ class Sandbox implements Provider {
   }
 }
 
-/** The key that ends with the step that is next: the entry with the last one, and before it the step's own. */
-function forgetting(owed: PendingSignals): { forget?: string } {
-  if (owed.isEnding) return { forget: owed.key };
-  return stepsWithKey(owed).includes(owed.reported) ? { forget: stepKey(owed, owed.reported) } : {};
+/** Key to delete with the next step: the entry with the last step, otherwise the step's own key. */
+function forgetting(pending: PendingSignals): { forget?: string } {
+  if (pending.isEnding) return { forget: pending.key };
+  return stepsWithKey(pending).includes(pending.reported) ? { forget: stepKey(pending, pending.reported) } : {};
 }
 
-function accepted(owed: PendingSignals): Outcome {
-  return { outcome: "accepted", reference: referenceOf(owed) };
+function accepted(pending: PendingSignals): Outcome {
+  return { outcome: "accepted", reference: referenceOf(pending) };
 }
 
-/** `retryAfterMs` null: when is left to whoever asks again. */
+/** `retryAfterMs` null: the engine decides when to retry. */
 function deferred(reason: string, retryAfterMs: number | null = null): Outcome {
   return { outcome: "deferred", retryAfterMs, reason };
 }

@@ -1,4 +1,4 @@
-/** How customers set the sandbox's phones: kept in the instance's memory, each phone apart for each customer. */
+/** Settings of the sandbox's phones, per customer and phone, in the instance's memory. */
 
 import type { PhoneSettings } from "../../../sdk/wire.ts";
 import { ApiError } from "../../core/error.ts";
@@ -6,16 +6,16 @@ import type { CustomerId } from "../../core/id.ts";
 import type { Memory } from "../provider.ts";
 import { defaultSettings } from "./phones.ts";
 
-/** How a phone is set for a customer. */
+/** Returns the settings of a phone for a customer. */
 export type SettingsOf = (customerId: CustomerId, number: string) => PhoneSettings;
 
-/** Every key of a phone that was set begins with it; then come customer and number. */
+/** Prefix of the keys of changed phones; customer and number follow. */
 const PREFIX = "phone/";
 
-/** Phones that may be set otherwise than by default, all customers together. */
+/** Limit of changed phones over all customers. */
 const SET_MAX = 10_000;
 
-/** The phones that were set, from `load` on. */
+/** Settings that differ from the defaults. Call `load` first. */
 export class SandboxSettings {
   readonly #memory: Memory;
   readonly #set = new Map<string, Partial<PhoneSettings>>();
@@ -24,7 +24,7 @@ export class SandboxSettings {
     this.#memory = memory;
   }
 
-  /** Takes up what the last process left. */
+  /** Reads the settings that the previous process stored. */
   async load(): Promise<void> {
     for (const { key, value } of await this.#memory.list(PREFIX)) this.#set.set(key, parse(value));
   }
@@ -33,12 +33,15 @@ export class SandboxSettings {
     return { ...defaultSettings(number), ...this.#set.get(keyOf(customerId, number)) };
   }
 
-  /** Sets what `settings` names. Throws a 503 when too many phones are set, and what the memory throws. */
+  /** Changes the given settings. Throws a 503 at the limit, and any error of the memory. */
   async change(customerId: CustomerId, number: string, settings: Partial<PhoneSettings>): Promise<PhoneSettings> {
     const key = keyOf(customerId, number);
     const before = this.#set.get(key);
     if (before === undefined && this.#set.size >= SET_MAX) {
-      throw new ApiError("SERVICE_UNAVAILABLE", `${SET_MAX} phones of the sandbox are set; reset those of a customer.`);
+      throw new ApiError(
+        "SERVICE_UNAVAILABLE",
+        `The sandbox holds settings of ${SET_MAX} phones already; reset the phones of a customer.`,
+      );
     }
     const after = { ...before, ...settings };
     this.#set.set(key, after);
@@ -56,7 +59,7 @@ export class SandboxSettings {
     else this.#set.set(key, value);
   }
 
-  /** Forgets how a customer set its phones. */
+  /** Restores the default settings of a customer's phones. */
   async reset(customerId: CustomerId): Promise<void> {
     const keys = [...this.#set.keys()].filter((key) => key.startsWith(keyOf(customerId, "")));
     for (const key of keys) this.#set.delete(key);
@@ -68,7 +71,7 @@ function keyOf(customerId: CustomerId, number: string): string {
   return `${PREFIX}${customerId}/${number}`;
 }
 
-/** What a value sets. One that cannot be read (another version wrote it) sets nothing. */
+/** Parses stored settings. A value that cannot be parsed (written by another version) counts as empty. */
 function parse(text: string): Partial<PhoneSettings> {
   try {
     const value: unknown = JSON.parse(text);

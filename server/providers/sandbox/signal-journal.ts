@@ -1,4 +1,4 @@
-/** What a phone of the sandbox still owes for a message it took, and the entry in memory that outlives the process. Pure. */
+/** Journal of signals that a sandbox phone has yet to report for a message it accepted. Survives a restart. Pure. */
 
 import { CALL_STATUSES, CHANNELS, type Channel, REACTIONS } from "../../../sdk/wire.ts";
 import type { CustomerId, MessageId } from "../../core/id.ts";
@@ -6,50 +6,50 @@ import type { Phone } from "../phones.ts";
 import type { Outbound } from "../provider.ts";
 import type { PhoneStep } from "./phones.ts";
 
-/** Every key of an entry begins with it. */
+/** Prefix of every entry's key. Databases of earlier versions hold it under this name. */
 export const JOURNAL_PREFIX = "owed/";
 
-/** A message that a phone took, until all that it owes is told. */
+/** A message that a phone accepted, until all its signals are reported. */
 export interface PendingSignals {
   key: string;
   messageId: MessageId;
   channel: Channel;
-  /** Whose message it was, and the phone that has it; `number` is the chat's id where it went to a group. */
+  /** Customer and phone. `number` is the chat's id if the message went to a group. */
   phone: Phone;
-  /** When the phone begins: epoch milliseconds, real. */
+  /** Start of the first step: epoch milliseconds, real. */
   beginsAt: number;
   steps: readonly PhoneStep[];
-  /** Steps told so far. Not in the entry: after a restart they are told again, which changes nothing. */
+  /** Number of steps reported. It is not stored: after a restart they are reported again, which changes nothing. */
   reported: number;
-  /** Steps that would change something if they were told again, and are told already: see `stepKey`. */
+  /** Steps already reported whose repetition would have an effect: see `stepKey`. */
   spent: ReadonlySet<number>;
-  /** The last step is being told, and with it the entry forgotten. */
+  /** The last step is being reported, which deletes the entry. */
   isEnding: boolean;
-  /** Failed tries in a row at what comes next. */
+  /** Consecutive failures to report the next step. */
   failures: number;
-  /** It waits for its phone to be online. */
+  /** The next step waits until the phone is online. */
   isWaitingForPhone: boolean;
-  /** Ends with what is being told now. */
+  /** Report in progress. */
   reporting: Promise<void>;
-  /** Whether the entry came to be in memory. */
+  /** Whether the entry could be stored. */
   stored: Promise<boolean>;
   stopTimer: () => void;
 }
 
-/** Key of the entry: one for a message on a channel, sorted as message ids are, by time. */
+/** Key of an entry: one per message and channel, in the order of message ids, which is by time. */
 export function entryKey(messageId: MessageId, channel: Channel): string {
   return `${JOURNAL_PREFIX}${messageId}/${channel}`;
 }
 
 /**
- * Key that stands in memory until the step at `index` is told, and goes with it. Typing has no name that it could be
- * known by when it is told twice, so each has such a key; the last step has the entry itself.
+ * Key that exists until the step at `index` is reported. Typing signals need one: they have no reference by which a repeat
+ * could be recognised. The last step has the entry itself.
  */
-export function stepKey(owed: Pick<PendingSignals, "key">, index: number): string {
-  return `${owed.key}/${index}`;
+export function stepKey(pending: Pick<PendingSignals, "key">, index: number): string {
+  return `${pending.key}/${index}`;
 }
 
-/** The steps of an entry that have keys of their own. */
+/** Steps of an entry that have a key of their own. */
 export function stepsWithKey({ steps }: Pick<PendingSignals, "steps">): number[] {
   return steps.flatMap((step, index) => (hasKey(step) && index < steps.length - 1 ? [index] : []));
 }
@@ -58,7 +58,7 @@ function hasKey(step: PhoneStep): boolean {
   return "does" in step && step.does === "type";
 }
 
-/** What is owed for a message just taken. `stored` is to be set by whoever stores it. */
+/** Creates the entry of a message just accepted. The caller sets `stored`. */
 export function newEntry(
   message: Pick<Outbound, "messageId" | "channel" | "customerId" | "from" | "to">,
   beginsAt: number,
@@ -83,12 +83,12 @@ export function newEntry(
   };
 }
 
-/** The sandbox's name for the hand-over: the same whenever it is asked for. */
+/** The sandbox's reference of a message: the same for every attempt. */
 export function referenceOf({ messageId, channel }: Pick<PendingSignals, "messageId" | "channel">): string {
   return `sbx_${messageId.slice("msg_".length)}_${channel}`;
 }
 
-/** The entry's value. */
+/** Formats an entry for storage. */
 export function formatEntry({ beginsAt, steps, phone }: PendingSignals): string {
   return JSON.stringify({ beginsAt, steps, phone });
 }
@@ -96,24 +96,24 @@ export function formatEntry({ beginsAt, steps, phone }: PendingSignals): string 
 const KEY = new RegExp(`^${JOURNAL_PREFIX}(msg_[^/]+)/(${CHANNELS.join("|")})$`);
 const TOKEN_KEY = new RegExp(`^(${JOURNAL_PREFIX}msg_[^/]+/(?:${CHANNELS.join("|")}))/\\d+$`);
 
-/** The key of the entry that a step's own key belongs to; null for a key that is none of these. */
+/** Key of the entry that a step's key belongs to; null for any other key. */
 export function entryOfStepKey(key: string): string | null {
   return TOKEN_KEY.exec(key)?.[1] ?? null;
 }
 
-/** Whose entry it is that could not be read. */
-const NOBODY: Phone = { customerId: "cust_", number: "", to: "" };
+/** Phone of an entry that cannot be parsed. */
+const UNKNOWN_PHONE: Phone = { customerId: "cust_", number: "", to: "" };
 
 /**
- * What an entry says is owed. Null for a key that is none of these. A value that cannot be read (another version wrote
- * it) still proves that the message was taken: `sent` is owed then.
+ * Parses an entry; null for the key of anything else. A value that cannot be parsed (written by another version) still
+ * proves that the message was accepted, so `sent` is reported for it.
  */
 export function parseEntry(key: string, value: string): PendingSignals | null {
   const [, id, word] = KEY.exec(key) ?? [];
   const channel = CHANNELS.find((candidate) => candidate === word);
   if (id === undefined || channel === undefined) return null;
   const parsed = parseValue(value) ?? { beginsAt: 0, steps: [{ receipt: "sent", afterMs: 0 }] };
-  const { customerId, number, to: from } = parsed.phone ?? NOBODY;
+  const { customerId, number, to: from } = parsed.phone ?? UNKNOWN_PHONE;
   const message = { messageId: id as MessageId, channel, customerId: customerId as CustomerId, from, to: number };
   return newEntry(message, parsed.beginsAt, parsed.steps);
 }

@@ -1,4 +1,4 @@
-/** What the sandbox's phones tell the service: the signals of what is owed, and of what a person does. Pure. */
+/** Builds the signals that sandbox phones report: for their steps, and for what their owners do. Pure. */
 
 import type { CallStatus, Channel, Reaction } from "../../../sdk/wire.ts";
 import { emojiOfReaction, reactionContent, type SeenReaction } from "../../core/reaction.ts";
@@ -16,12 +16,12 @@ import type {
 import type { PhoneStep } from "./phones.ts";
 import { type PendingSignals, referenceOf } from "./signal-journal.ts";
 
-/** The signal that tells of the step at `index`. Told again it is the same signal, with the same names. */
-export function signalOf(owed: PendingSignals, index: number, step: PhoneStep): Signal {
-  const { phone, channel } = owed;
-  const reference = referenceOf(owed);
+/** Signal of the step at `index`. A repeated report is the same signal with the same references. */
+export function signalOf(pending: PendingSignals, index: number, step: PhoneStep): Signal {
+  const { phone, channel } = pending;
+  const reference = referenceOf(pending);
   const own = `${reference}_${index}`;
-  if (!("does" in step)) return receiptOf(owed, reference, step);
+  if (!("does" in step)) return receiptOf(pending, reference, step);
   switch (step.does) {
     case "type":
       return typingOf(phone, step.typing);
@@ -40,25 +40,25 @@ function seen(type: Reaction) {
   return { type, emoji: emojiOfReaction(type), isRemoved: false };
 }
 
-function receiptOf(owed: PendingSignals, reference: string, step: Extract<PhoneStep, { receipt: string }>): Signal {
+function receiptOf(pending: PendingSignals, reference: string, step: Extract<PhoneStep, { receipt: string }>): Signal {
   const { receipt, code, reason } = step;
   return {
     kind: "receipt",
     reference,
-    messageId: owed.messageId,
-    channel: owed.channel,
+    messageId: pending.messageId,
+    channel: pending.channel,
     receipt,
     ...(code === undefined ? {} : { code }),
     ...(reason === undefined ? {} : { reason }),
   };
 }
 
-/** The person on `phone` begins or ends typing. Only iMessage shows it. */
+/** The owner of `phone` starts or stops typing. Only iMessage shows typing. */
 export function typingOf({ number: from, to }: Phone, typing: boolean): TypingSignal {
   return { kind: "typing", to, channel: "imessage", from, group: null, typing };
 }
 
-/** What a person writes. */
+/** Content of a message from a phone. */
 interface WrittenMessage {
   channel: Channel;
   text: string | null;
@@ -66,20 +66,20 @@ interface WrittenMessage {
   replyTo?: string | null;
 }
 
-/** A message from `phone` that is called `reference`. */
+/** Message from `phone` with this reference. */
 export function inboundOf({ number: from, to }: Phone, reference: string, written: WrittenMessage): InboundSignal {
   const { channel, text, attachments = [], replyTo = null } = written;
   const plain = { group: null, payment: null, effect: null };
   return { kind: "inbound", to, channel, reference, from, text, attachments, replyTo, ...plain };
 }
 
-/** A payment from `phone`: a message without a text, as Apple Cash sends it. */
+/** Payment from `phone`: a message without text, as Apple Cash sends it. */
 export function paymentOf(phone: Phone, reference: string, amountCents: number): InboundSignal {
   const inbound = inboundOf(phone, reference, { channel: "imessage", text: null });
   return { ...inbound, payment: { amountCents, currency: "USD", isRequest: false } };
 }
 
-/** A reaction from `phone` to `target`, or with a minus its removal. */
+/** Reaction from `phone` to `target`, or the removal of a reaction. */
 export function reactionOf(
   { number: from, to }: Phone,
   reference: string,
@@ -100,13 +100,13 @@ export function reactionOf(
   };
 }
 
-/** The person on `phone` gives a group another photo. `reference` names the change. */
+/** The owner of `phone` changes the photo of a group. `reference` identifies the change. */
 export function photoOf({ number: actor, to }: Phone, reference: string, group: GroupSnapshot): GroupSignal {
   const what = { change: "photoChanged", participant: null, title: null } as const;
   return { kind: "group", to, channel: "imessage", reference, group, actor, ...what };
 }
 
-/** A FaceTime call from `phone` that is called `callUuid`, as it now is. */
+/** FaceTime call from `phone` with the id `callUuid`, in its current state. */
 export function callOf(
   { number: caller, to }: Phone,
   callUuid: string,
