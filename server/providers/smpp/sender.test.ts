@@ -212,7 +212,7 @@ test("the rest of a message is tried for four and a half minutes, and then it is
   assert.ok(tookMs >= 270_000 && tookMs < 290_000, `${tookMs}`);
 });
 
-test("what ends after it was called off is told: as sent, or as failed where it was refused for good", async () => {
+test("what ends after it was aborted is told: as sent, or as failed where it was refused for good", async () => {
   for (const [answer, receipt] of [
     [ok("9"), "sent"],
     [refused(0x0b), "failed"],

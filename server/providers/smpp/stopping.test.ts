@@ -127,7 +127,7 @@ class SlowDisk extends Disk {
 }
 
 for (const text of ["Hello", LONG]) {
-  test(`what the SMSC takes during a stop is told as sent, though it was called off and the disk is slow (${text.length})`, async (t) => {
+  test(`what the SMSC takes during a stop is told as sent, though it was aborted and the disk is slow (${text.length})`, async (t) => {
     const held: [SubmitSm, Caller][] = [];
     const hold = (pdu: SubmitSm, caller: Caller) => void held.push([pdu, caller]);
     const { clock, smsc, instance } = await stage(t, hold, { disk: new SlowDisk() });

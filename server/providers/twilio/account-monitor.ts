@@ -1,22 +1,22 @@
-/** Whether the API takes messages at present: found out by asking for the account, and by what hand-overs are answered. */
+/** Monitors whether the API accepts messages, by reading the account and by the responses to sends. */
 
 import type { Clock } from "../../clock.ts";
 import { doublingMs } from "../../core/retry.ts";
 import type { Api, NoResponse, TwilioResponse } from "./api.ts";
 import { readAccountStatus } from "./records.ts";
 
-/** The first look after a trouble comes after this, the next after twice as long, up to the most; real milliseconds. */
+/** The wait before the first check after a failure; it doubles up to the maximum. Real milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 const LOOK_AGAIN_MS_MAX = 60_000;
 const ANSWER_MS = 10_000;
-/** How often it is looked while nothing is wrong; what was found is good for a little longer. */
+/** How often to check while all is well, and how long a result counts. */
 const LOOK_MS = 30_000;
 const FRESH_MS = 45_000;
-/** How long to ask less when it does not say, doubling while it goes on. */
+/** The pause if the API does not name one; it doubles while the API keeps limiting. */
 const PAUSE_MS = 1_000;
 const PAUSE_MS_MAX = 60_000;
 
-/** Says whether messages can be handed over. `changed` is called whenever that has changed. */
+/** Calls `changed` whenever `isUp` has changed. */
 export class AccountMonitor {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class AccountMonitor {
   #stopPause = () => {};
   #stopped = false;
 
-  /** `path` is that of the account. */
+  /** `path` is the account's. */
   constructor(given: { api: Api; clock: Clock; path: string; changed: () => void }) {
     this.#api = given.api;
     this.#clock = given.clock;
@@ -44,34 +44,34 @@ export class AccountMonitor {
     return this.#trouble === null && this.pausedMs === 0;
   }
 
-  /** What is wrong, in words for an operator; null while nothing is. */
+  /** The fault in words for an operator; null if there is none. */
   get trouble(): string | null {
     return this.#trouble;
   }
 
-  /** How much longer it is to be asked nothing, in milliseconds. */
+  /** How long to send no request yet, in milliseconds. */
   get pausedMs(): number {
     return Math.max(0, this.#pausedUntil - this.#clock.real());
   }
 
-  /** A message was taken. */
+  /** A message was accepted. */
   succeeded(): void {
     this.#pauses = 0;
     if (this.#trouble !== null) this.#found(null);
   }
 
-  /** Nothing can be handed over: it is looked again, by and by, until it can. */
+  /** Nothing can be sent: checks with growing delays until the API works again. */
   failed(trouble: string): void {
     if (this.#trouble === null) this.#found(trouble);
     else this.#trouble = trouble;
   }
 
-  /** A hand-over was not answered: is there still somebody? */
+  /** A send got no response: checks whether the API is there. */
   suspect(): void {
     if (this.#trouble === null) void this.check();
   }
 
-  /** It is asked too fast: nothing more for `ms`; null where it does not say for how long. Answers how long. */
+  /** The API limits the rate: pauses for `ms`, or for a growing time if that is null. Returns the pause. */
   pause(ms: number | null): number {
     const waitMs = ms ?? doublingMs(this.#pauses + 1, PAUSE_MS, PAUSE_MS_MAX);
     this.#pauses += 1;
@@ -88,14 +88,14 @@ export class AccountMonitor {
     return waitMs;
   }
 
-  /** What is wrong; looks first where that is not known yet. */
+  /** The present fault. Checks first if the last result is too old. */
   async currentTrouble(): Promise<string | null> {
     const isFresh = this.#clock.real() - this.#checkedAt < FRESH_MS;
     if (!isFresh && !this.#stopped) await this.check();
     return this.#trouble;
   }
 
-  /** Looks now; those who ask meanwhile get the same answer. */
+  /** Checks now. Concurrent calls share one check. */
   check(): Promise<void> {
     this.#checking ??= this.#check().finally(() => {
       this.#checking = null;
@@ -129,20 +129,20 @@ export class AccountMonitor {
   }
 }
 
-/** Why the API cannot be used, by its answer to the question for the account; null when it can. */
+/** Explains by the response to a read of the account why the API cannot be used; null if it can. */
 function troubleOf(answer: TwilioResponse | NoResponse): string | null {
   if ("noResponse" in answer) return `Twilio cannot be reached: ${answer.reason}.`;
   const { status } = answer;
   if (status === 401) return REFUSED;
   if (status === 404) return UNKNOWN_ACCOUNT;
-  // It is there and busy; whether it takes messages, a hand-over will tell.
+  // The API is there and limits the rate. The next send will show whether it accepts messages.
   if (status === 429) return null;
-  if (status !== 200) return `Twilio answers ${status} instead of the account.`;
+  if (status !== 200) return `Twilio responds with ${status} instead of the account.`;
   const account = readAccountStatus(answer.body);
-  if (account === null) return "What answers at baseUrl is not Twilio's API.";
-  return account === "active" ? null : `The account is ${account}: Twilio's console says why.`;
+  if (account === null) return "The server at baseUrl is not Twilio's API.";
+  return account === "active" ? null : `The account is ${account}: see Twilio's console for the reason.`;
 }
 
-/** Words for the two mistakes in settings that keep everything from going out. */
-export const REFUSED = "Twilio refuses the credentials: accountSid and authToken have to be those of the account.";
-export const UNKNOWN_ACCOUNT = "There is no such account at Twilio: check accountSid, and baseUrl where it is set.";
+/** The two mistakes in the settings that stop everything. */
+export const REFUSED = "Twilio refuses the credentials: check accountSid and authToken.";
+export const UNKNOWN_ACCOUNT = "There is no such account at Twilio: check accountSid, and baseUrl if it is set.";

@@ -1,10 +1,10 @@
-/** Speaks HTTP with the API: one request, one answer, and what is known when there is none. Holds the connections. */
+/** The HTTP client of the API: one request, one response, or the reason why there is none. */
 
 import { Agent, type Dispatcher } from "undici";
 import type { Clock } from "../../clock.ts";
 import type { TwilioSettings } from "./settings.ts";
 
-/** An answer, whatever its status. Header names are in lower case. */
+/** A response with any status. Header names are in lower case. */
 export interface TwilioResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -12,8 +12,8 @@ export interface TwilioResponse {
 }
 
 /**
- * Why there is no answer, in words without an address. `unsent`: no byte of the request left this machine. `unanswered`:
- * it may have arrived. `tooLarge`: there is one, and its body is larger than was allowed.
+ * Why there is no response; `reason` contains no address. `unsent`: no byte of the request left this machine.
+ * `unanswered`: the request may have arrived. `tooLarge`: the body of the response is larger than allowed.
  */
 export interface NoResponse {
   noResponse: "unsent" | "unanswered" | "tooLarge";
@@ -22,26 +22,28 @@ export interface NoResponse {
 
 export interface TwilioRequest {
   method: "GET" | "POST";
-  /** Behind the base address, with its slash; or a whole address. */
+  /** A path below the base address, or a whole address. */
   path: string;
   form?: URLSearchParams;
-  /** Ends the waiting. */
   abort?: AbortSignal;
   timeoutMs?: number;
   bodyBytesMax?: number;
-  /** Leaves the credentials out: for an address that is not the API's. */
+  /** Sends no credentials: for an address that is not the API's. */
   isForeign?: boolean;
 }
 
-/** Less than the engine waits for a hand-over, so that what is known is said. */
+/** Less than `sendTimeoutMs`, so that the reason can be reported. */
 const TIMEOUT_MS = 30_000;
 const CONNECT_MS = 10_000;
 /** A page of 1,000 messages is about 2 MiB. */
 const BODY_BYTES_MAX = 16 * 1_048_576;
-/** Below what servers commonly keep: a connection that its peer has just closed makes an unknown outcome. */
+/**
+ * Shorter than common servers use, because a request on a connection that the server is just closing has an unknown
+ * outcome.
+ */
 const KEEP_ALIVE_MS = 4_000;
 
-/** Asks the API. `close` ends what is under way, as unsent or unanswered. */
+/** `close` ends open requests as unsent or unanswered. */
 export class Api {
   readonly #clock: Clock;
   readonly #baseUrl: string;
@@ -61,13 +63,13 @@ export class Api {
       connect: { timeout: CONNECT_MS },
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      // One deadline of our own holds over all of it.
+      // One timer covers the whole request.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
-  /** Asks once; never rejects, never follows a redirect, never asks again. */
+  /** Makes one request. Never rejects, never follows a redirect, never retries. */
   request(question: TwilioRequest): Promise<TwilioResponse | NoResponse> {
     const { method, path, form, abort, timeoutMs = TIMEOUT_MS, bodyBytesMax = BODY_BYTES_MAX } = question;
     const target = URL.parse(path.startsWith("/") ? this.addressOf(path) : path);
@@ -81,7 +83,7 @@ export class Api {
         this.#open.delete(exchange);
         resolve(ended);
       });
-      const callOff = () => exchange.end("it was called off");
+      const callOff = () => exchange.end("it was aborted");
       const stopTimer = this.#clock.after(timeoutMs, () => exchange.end(`no answer within ${timeoutMs / 1_000} s`));
       this.#open.add(exchange);
       abort?.addEventListener("abort", callOff, { once: true });
@@ -93,13 +95,13 @@ export class Api {
     });
   }
 
-  /** The whole address of a path: one that the API itself named has the path of the base address in it already. */
+  /** Completes a path. A path that the API returned already contains the path of the base address. */
   addressOf(path: string): string {
     const { origin = "", pathname = "/" } = URL.parse(this.#baseUrl) ?? {};
     return pathname !== "/" && path.startsWith(`${pathname}/`) ? `${origin}${path}` : `${this.#baseUrl}${path}`;
   }
 
-  /** Ends what is open, and closes every connection. */
+  /** Ends open requests, and closes every connection. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const exchange of [...this.#open]) exchange.end("the provider stopped");
@@ -115,7 +117,7 @@ export class Api {
   }
 }
 
-/** One request as undici's handler: it hears of each step, and ends once. */
+/** The undici handler of one request. It ends once. */
 class ApiExchange implements Dispatcher.DispatchHandler {
   readonly #bodyBytesMax: number;
   readonly #ended: (ended: TwilioResponse | NoResponse) => void;
@@ -131,16 +133,16 @@ class ApiExchange implements Dispatcher.DispatchHandler {
     this.#ended = ended;
   }
 
-  /** Waits no longer. What was not begun by then is never sent. */
+  /** Stops waiting. A request that was not begun is never sent. */
   end(reason: string): void {
     this.#fail(reason);
     this.#controller?.abort(new Error(reason));
   }
 
-  /** The request is about to be written: until now it was provably not sent. */
+  /** The request is about to be written. Up to this point it was provably not sent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#done) controller.abort(new Error("it was called off before it was sent"));
+    if (this.#done) controller.abort(new Error("it was aborted before it was sent"));
   }
 
   onResponseStart(
@@ -162,8 +164,8 @@ class ApiExchange implements Dispatcher.DispatchHandler {
       this.#chunks.push(chunk);
       return;
     }
-    this.#finish({ noResponse: "tooLarge", reason: `the answer is larger than ${this.#bodyBytesMax} bytes` });
-    queueMicrotask(() => controller.abort(new Error("the answer is too large")));
+    this.#finish({ noResponse: "tooLarge", reason: `the response is larger than ${this.#bodyBytesMax} bytes` });
+    queueMicrotask(() => controller.abort(new Error("the response is too large")));
   }
 
   onResponseEnd(): void {
@@ -172,7 +174,7 @@ class ApiExchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     const { code } = error as { code?: unknown };
-    // undici's messages may name the address; its codes do not.
+    // undici's messages may contain the address; its codes do not.
     this.#fail(typeof code === "string" ? (WORDS[code] ?? code) : "the connection broke off");
   }
 
@@ -187,7 +189,7 @@ class ApiExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Words for the codes that operators see most; of others the code is told. */
+/** Descriptions of common codes; any other code is shown as it is. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was reset",

@@ -58,12 +58,12 @@ test("each state of a listed message with each that it can meet is what the tabl
 });
 
 test("a look begins where the number was first seen, by Twilio's clock, and then a little before what was heard", () => {
-  const born = { customerId: "cust_1", bornAt: NOW + 999, heardAt: null };
+  const born = { customerId: "cust_1", bornAt: NOW + 999, readUntil: null };
   assert.equal(floorOf(born, null), NOW);
   assert.equal(floorOf(born, 5_000), NOW + 5_000);
   assert.equal(floorOf(born, -5_000), NOW - 5_000);
-  assert.equal(floorOf({ ...born, heardAt: NOW + 1_000 }, 0), NOW);
-  assert.equal(floorOf({ ...born, heardAt: NOW + OVERLAP_MS + 1_000 }, 0), NOW + 1_000);
+  assert.equal(floorOf({ ...born, readUntil: NOW + 1_000 }, 0), NOW);
+  assert.equal(floorOf({ ...born, readUntil: NOW + OVERLAP_MS + 1_000 }, 0), NOW + 1_000);
 });
 
 test("a page ends the reading when all of it is older, and an empty one does not", () => {

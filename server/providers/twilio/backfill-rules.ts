@@ -1,4 +1,4 @@
-/** What is to be done about the messages of a number's list. Pure. */
+/** Decides for each listed message whether the backfill reports it. Pure. */
 
 import { keywordOf } from "../../core/opt-out.ts";
 import type { InboundAttachment, OptOutSignal } from "../provider.ts";
@@ -7,33 +7,33 @@ import { inboundOfListed } from "./inbound-message.ts";
 import type { MessageRecord } from "./records.ts";
 
 /**
- * Each look begins so far before what was heard last, in milliseconds: messages come into the list a little late, and one
- * whose files are still being received is waited for as long.
+ * Each read begins this long before the cursor, in milliseconds, because messages appear in the list a little late. A
+ * message whose files Twilio is still receiving may wait as long.
  */
 export const OVERLAP_MS = 600_000;
 
 const NO_FILES: readonly InboundAttachment[] = [];
 
-/** What is known when a message is looked at. Instants are by the API's clock. */
+/** The context of a decision. Instants are by the API's clock. */
 export interface ListContext {
   number: string;
-  /** What came before is no news. */
+  /** Earlier messages are not news. */
   floor: number;
   now: number;
-  /** Whether this process told the message. */
+  /** Whether this process has reported the message. */
   isReported: (sid: string) => boolean;
 }
 
 /**
- * The table of the catch-up, first line that fits:
+ * Decides by the first line that fits:
  *
  * | a message of the list | |
  * |---|---|
- * | not a contact's SMS to this number, or without a date | left |
- * | from before the number was here, or before what was looked through | left |
- * | told by this process, by the hook or by the list | left |
- * | still `receiving`, and not for long | waits for a later look |
- * | any other, also one that a process before told | told: the service knows a repeat |
+ * | not a contact's SMS to this number, or without a date | skipped |
+ * | older than the number on this instance, or than the cursor | skipped |
+ * | reported by this process, from the hook or the list | skipped |
+ * | `receiving`, and not for long | waits for a later read |
+ * | any other, also one that an earlier process reported | reported: the engine recognises a duplicate |
  */
 export function decide(
   message: MessageRecord,
@@ -45,25 +45,25 @@ export function decide(
   return message.status === "receiving" && now - createdAt < OVERLAP_MS ? "wait" : "tell";
 }
 
-/** From when on messages are news, by the API's clock, which is `aheadMs` ahead of ours and tells whole seconds. */
-export function floorOf({ bornAt, heardAt }: InboundCursor, aheadMs: number | null): number {
+/** The time from which messages are news, by the API's clock: it is `aheadMs` ahead of ours and has whole seconds. */
+export function floorOf({ bornAt, readUntil }: InboundCursor, aheadMs: number | null): number {
   const from = Math.floor((bornAt + (aheadMs ?? 0)) / 1_000) * 1_000;
-  return heardAt === null ? from : Math.max(from, heardAt - OVERLAP_MS);
+  return readUntil === null ? from : Math.max(from, readUntil - OVERLAP_MS);
 }
 
-/** Whether a page, and so all after it, is older than what is wanted: the API lists the newest first. */
+/** Whether a page, and so all pages after it, is older than `floor`: the API lists the newest first. */
 export function isOlder(page: readonly MessageRecord[], floor: number): boolean {
   return page.length > 0 && page.every(({ createdAt }) => createdAt !== null && createdAt < floor);
 }
 
-/** As they were written, of a list that has the newest first: a thread has its messages in the order they are told. */
+/** Sorts a list by time, the oldest first, so that a thread gets its messages in order. */
 export function oldestFirst(messages: readonly MessageRecord[]): readonly MessageRecord[] {
   return messages.toReversed().sort((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0));
 }
 
 /**
- * What a start that is told late must not take back: a stop that the same contact wrote after it, and that was heard before
- * it. Null where there is none. A stop that is told after a start stays: in doubt a contact is left alone.
+ * A STOP that the contact wrote after this START, and that was received before it, so that the late START must not
+ * cancel it. Null if there is none. If the order is unclear, the STOP wins.
  */
 export function stopAfter({ from, to, body }: MessageRecord, listed: readonly MessageRecord[]): OptOutSignal | null {
   if (from === null || to === null || keywordOf(body)?.intent !== "start") return null;

@@ -1,20 +1,20 @@
-/** How an instance is, in words that an operator can act on. Pure. */
+/** The health of a Twilio instance, in sentences for an operator. Pure. */
 
 import type { Health } from "../provider.ts";
 import type { CodeKind } from "./codes.ts";
 import { codeMeaning } from "./codes.ts";
 import { canBeReached, type TwilioSettings } from "./settings.ts";
 
-/** Codes that are the operator's to do something about, whichever message they came with. */
+/** Kinds of codes that the operator can do something about. */
 const OPERATORS: ReadonlySet<CodeKind> = new Set(["sender", "account"]);
-/** How long it is told that one came, in milliseconds. */
+/** How long a code is shown, in milliseconds. */
 const TOLD_MS = 3_600_000;
 
-/** Codes that came lately, each with when. Bounded by the codes there are. */
+/** Error codes of the last hour. Bounded, since there are few codes. */
 export class RecentErrorCodes {
   readonly #at = new Map<number, number>();
 
-  /** A code came at the real time `now`. */
+  /** Notes a code at the real time `now`. */
   note(code: number, now: number): void {
     if (OPERATORS.has(codeMeaning(code)?.kind ?? "content")) this.#at.set(code, now);
   }
@@ -25,29 +25,33 @@ export class RecentErrorCodes {
   }
 }
 
-/** What is known of an instance. */
+/** The state of an instance. */
 export interface HealthInputs {
   settings: TwilioSettings;
   hookUrl: string;
-  /** Why nothing can be handed over; null when it can. */
+  /** Why nothing can be sent; null if messages can be sent. */
   trouble: string | null;
-  /** How much longer Twilio wants to be asked nothing, in milliseconds. */
+  /** How long Twilio wants no requests, in milliseconds. */
   pausedMs: number;
   troubles: readonly string[];
 }
 
-/** The instance's health: unhealthy when nothing goes out, degraded when there is something to put in order. */
+/** Unhealthy if nothing can be sent, degraded if the operator should fix something. */
 export function healthOf({ settings, hookUrl, trouble, pausedMs, troubles }: HealthInputs): Health {
   const warnings = [...troubles];
   if (!canBeReached(hookUrl, settings)) warnings.unshift(NO_WAY_IN);
   if (trouble !== null) return { status: "unhealthy", message: trouble, warnings };
   if (pausedMs > 0) {
     const seconds = Math.ceil(pausedMs / 1_000);
-    return { status: "degraded", message: `Twilio is asked too fast; messages wait for ${seconds} s.`, warnings };
+    return {
+      status: "degraded",
+      message: `Twilio limits the rate of requests; messages wait for ${seconds} s.`,
+      warnings,
+    };
   }
   return { status: warnings.length > 0 ? "degraded" : "healthy", warnings };
 }
 
 const NO_WAY_IN =
-  "TB_PUBLIC_URL is no public https:// address: inbound messages come a minute late, what became of a message is found " +
-  "out by asking, and files kept here cannot be sent.";
+  "TB_PUBLIC_URL is not a public https:// address: inbound messages arrive a minute late, receipts are polled, " +
+  "and files stored here cannot be sent.";

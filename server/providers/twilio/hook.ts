@@ -1,4 +1,6 @@
-/** What Twilio tells at the instance's hook: verified, told to the service, and answered when that is on disk. */
+/**
+ * Handles Twilio's requests to the hook: verifies them, reports them to the engine, and responds once that is on disk.
+ */
 
 import type { MessageId } from "../../core/id.ts";
 import { type HookRequest, type HookResponse, PeerFault } from "../provider.ts";
@@ -8,15 +10,14 @@ import type { StatusUpdate, TwilioReporter } from "./reporter.ts";
 import type { SendJournal, SendRecord } from "./send-journal.ts";
 import { isSignedBy, type Parameters, parametersOf } from "./signature.ts";
 
-/** What the hook of one instance works with. */
 export interface HookParts {
   authToken: string;
   journal: SendJournal;
   reporter: TwilioReporter;
   receiver: InboundReceiver;
-  /** Whether a later hand-over of the message has begun: what is told of this one is no word about that. */
+  /** Whether a later attempt of the message has begun, so that a status of this one says nothing about it. */
   isSuperseded(messageId: MessageId, attemptedAt: number): boolean;
-  /** A status came: they do come. `untold`: it could not be taken in, and Twilio will not say it again. */
+  /** A status callback arrived. `notReported`: the status could not be stored, and Twilio will not send it again. */
   callbackReceived(): void;
   notReported(record: SendRecord): void;
   fault(error: unknown): void;
@@ -25,25 +26,28 @@ export interface HookParts {
 const TWIML: HookResponse = { status: 200, contentType: "text/xml", body: "<Response/>" };
 const DONE: HookResponse = { status: 204 };
 const FORBIDDEN: HookResponse = { status: 403, contentType: "text/plain", body: "The signature is not right.\n" };
-const NOT_FOUND: HookResponse = { status: 404, contentType: "text/plain", body: "Nothing is told at this address.\n" };
+const NOT_FOUND: HookResponse = { status: 404, contentType: "text/plain", body: "There is no hook at this address.\n" };
 const POST_ONLY: HookResponse = { status: 405, contentType: "text/plain", body: "Set the method to HTTP POST.\n" };
 
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const STATUS_PATH = /^\/status\/(msg_[0-9a-f-]{36})\/(\d{1,16})$/;
 
-/** The path at which Twilio tells what becomes of one hand-over, behind the hook's own. */
+/** The path of an attempt's status callback, below the hook's own. */
 export function statusPath(messageId: MessageId, attemptedAt: number): string {
   return `/status/${messageId}/${attemptedAt}`;
 }
 
-/** Answers a request to the hook. Only what the account's token has signed changes anything. A throw: tell it again. */
+/**
+ * Handles a request to the hook. Only a request signed with the account's token changes anything. After a throw Twilio
+ * has to send it again.
+ */
 export async function receiveAt(parts: HookParts, request: HookRequest): Promise<HookResponse> {
   if (request.method !== "POST") return POST_ONLY;
   const isForm = FORM.test(request.headers["content-type"] ?? "");
   const parameters = isForm ? parametersOf(request.body) : NO_PARAMETERS;
   const signature = request.headers["x-twilio-signature"] ?? "";
   const { url, body } = request;
-  // A body that is no form is signed by its hash in the address, or not at all.
+  // Twilio signs a body that is not a form by its hash in the address, or not at all.
   if (!isForm && !url.includes("bodySHA256=") && body.length > 0) return FORBIDDEN;
   if (!isSignedBy(parts.authToken, { url, signature, parameters, body })) return FORBIDDEN;
   const path = request.path.replace(/\/+$/, "");
@@ -57,7 +61,7 @@ const NO_PARAMETERS: Parameters = new Map();
 async function receiveInbound({ receiver, fault }: HookParts, parameters: Parameters): Promise<HookResponse> {
   const read = readInbound(parameters);
   if ("other" in read) {
-    fault(new PeerFault(`a webhook was taken for an inbound message and left: ${read.other}`));
+    fault(new PeerFault(`a webhook that is no inbound message was ignored:  ${read.other}`));
     return TWIML;
   }
   await receiver.receive(read.inbound, read.optOut);
@@ -77,7 +81,7 @@ async function receiveStatus(
   if (sid === null || status === null) return NOT_FOUND;
   parts.callbackReceived();
   if (parts.isSuperseded(messageId, attemptedAt)) return DONE;
-  // Also of a message that is only queued there: the proof that it was taken, should its answer have got lost.
+  // A queued message counts, too: it proves that Twilio accepted the message if the response to the send was lost.
   const record = await journal.record(messageId, attemptedAt, sid);
   const code = Number(field("ErrorCode") ?? Number.NaN);
   const news: StatusUpdate = {

@@ -35,7 +35,7 @@ test("three pages are told whole; an error on the second tells nothing until all
   const before = marks(stage);
   await later(30 * SECOND);
   assert.deepEqual([texts(stage), marks(stage)], [[], before]);
-  assert.match(stage.faults.join(), /not looked through: Twilio answered 503/);
+  assert.match(stage.faults.join(), /could not be read: Twilio responded with 503/);
   assert.deepEqual(await untilTold(5), wanted);
   assert.notDeepEqual(marks(stage), before);
   await later(6 * 60 * MINUTE);
@@ -130,7 +130,7 @@ test("a list that pages for ever ends, and is asked for ever more rarely", async
   await later(10 * MINUTE);
   assert.ok(lists(stage).length - first <= 1_000, `${lists(stage).length} pages`);
   assert.deepEqual(marks(stage), before);
-  assert.match(stage.faults.join(), /more messages than are looked through/);
+  assert.match(stage.faults.join(), /more messages than one read covers/);
 });
 
 test("files that cannot be listed hold back their message alone; files that are gone do not", async (t) => {
@@ -186,7 +186,7 @@ test("a day that is too long to be read keeps no later day from being told", asy
   });
   assert.deepEqual(await untilTold(1, MINUTE), ["later"]);
   await later(SECOND);
-  assert.match(stage.faults.join(), /more messages than are looked through/);
+  assert.match(stage.faults.join(), /more messages than one read covers/);
   const before = lists(stage).length;
   await later(10 * MINUTE);
   assert.ok(lists(stage).length - before <= 20, `${lists(stage).length - before} pages`);
@@ -213,7 +213,7 @@ test("a list that is refused while the account is well is in the log, since noth
     const { stage, fake, later } = await inboundStage(t);
     fake.onList = () => ({ status, body: "{}" });
     await later(10 * MINUTE);
-    assert.match(stage.faults.join(), new RegExp(`not looked through: Twilio answered ${status}`));
+    assert.match(stage.faults.join(), new RegExp(`could not be read: Twilio responded with ${status}`));
     assert.ok(stage.faults.length <= 5, `${stage.faults.length} lines`);
   }
 });

@@ -1,4 +1,7 @@
-/** Asks for what contacts wrote and the hook did not hear: Twilio tells an inbound message once, and keeps it in its list. */
+/**
+ * Reads inbound messages that the hook missed: Twilio calls the hook once for a message, and keeps the message in its
+ * list.
+ */
 
 import type { Clock } from "../../clock.ts";
 import { iso } from "../../core/instant.ts";
@@ -12,39 +15,42 @@ import type { InboundReceiver } from "./inbound-receiver.ts";
 import { type CompleteList, failureOf, READ_TIMEOUT_MS, type ReadFailure, readList } from "./message-list.ts";
 import { type MessageRecord, readMedia } from "./records.ts";
 
-/** How often it is looked which numbers are here, which list is due, and whether the API is up; real milliseconds. */
+/** How often to check the numbers, the due lists and the API's state, in real milliseconds. */
 const TICK_MS = 5_000;
-/** From the end of one look at a list to the next, and so many more the more numbers there are: one question a second. */
+/** The pause between two reads of a list, and a minimum per number: one request a second. */
 const EVERY_MS = 60_000;
 const PER_NUMBER_MS = 1_000;
-/** A list that could not be read is due again after `EVERY_MS`, doubling while it goes on. */
+/** The pause after a failed read begins at `EVERY_MS`, and doubles up to this. */
 const EVERY_MS_MAX = 3_600_000;
-/** Messages on a page, and pages that are read of one list: what is longer is read day by day. */
+/** Messages on a page, and the most pages of one list. A longer list is read day by day. */
 const PAGE_SIZE = 200;
 const PAGES_MAX = 100;
-/** After so many messages of a list that could not be put on disk, the others wait, too. */
+/** The read of a list ends after so many messages that could not be stored. */
 const UNKEPT_MAX = 3;
-/** A message whose files cannot be listed waits for them while no more looks in a row have failed: about five hours. */
+/**
+ * After so many failed reads in a row (about five hours), a message is reported without the files that cannot be
+ * listed.
+ */
 const PATIENCE = 10;
 const DAY_MS = 86_400_000;
 
 export interface InboundBackfillOptions {
   context: Pick<ProviderContext, "memory" | "clock" | "senders" | "fault">;
   api: Api;
-  /** Of the account, without `.json`. */
+  /** The account's path, without `.json`. */
   path: string;
   isUp: () => boolean;
   receiver: InboundReceiver;
 }
 
-/** Looks through the list of each number that sends over the instance, one after the other, from `start` on until `stop`. */
+/** Reads the list of each number that sends over the instance, one after the other, from `start` until `stop`. */
 export class InboundBackfill {
   readonly #options: InboundBackfillOptions;
   readonly #clock: Clock;
   readonly #cursors: InboundCursors;
-  /** When the list of a number is due, real, and how often in a row it could not be read. */
+  /** When a number's list is due, by the real clock, and its failed reads in a row. */
   readonly #due = new Map<string, { at: number; failures: number }>();
-  /** Until when nothing is asked, since the account would not answer. */
+  /** No request before this: the account would refuse it. */
   #pausedUntil = 0;
   #running: Promise<void> = Promise.resolve();
   #stopTimer = () => {};
@@ -56,7 +62,7 @@ export class InboundBackfill {
     this.#cursors = new InboundCursors(options.context.memory);
   }
 
-  /** Resolves when it is known how far the processes before got; the first look begins then. */
+  /** Resolves when the cursors are loaded, and begins the first read. */
   async start(): Promise<void> {
     await this.#cursors.load();
     this.#begin();
@@ -80,7 +86,7 @@ export class InboundBackfill {
       });
   }
 
-  /** Looks through every list that is due, one after the other. */
+  /** Reads every list that is due, one after the other. */
   async #tick(): Promise<void> {
     await this.#refreshNumbers();
     const { numbers } = this.#cursors;
@@ -94,7 +100,7 @@ export class InboundBackfill {
     }
   }
 
-  /** Notices which numbers came, went, or are another customer's; between any two questions, since a round takes a while. */
+  /** Updates the numbers and their customers. Called between any two requests, since a round takes a while. */
   async #refreshNumbers(): Promise<void> {
     await this.#cursors.setNumbers(await this.#options.context.senders(), this.#clock.real());
   }
@@ -106,72 +112,70 @@ export class InboundBackfill {
     this.#due.set(number, { at: now + waitMs, failures });
     if (trouble === null) return;
     if (trouble.failure === "account") this.#pausedUntil = now + Math.max(EVERY_MS, trouble.waitMs ?? 0);
-    // Of an account that is down its health tells.
+    // The health of the instance shows an account that is down.
     if (!this.#options.isUp()) return;
-    this.#options.context.fault(
-      new PeerFault(`inbound messages of a number were not looked through: ${trouble.reason}`),
-    );
+    this.#options.context.fault(new PeerFault(`the inbound messages of a number could not be read: ${trouble.reason}`));
   }
 
-  /** Tells what came since the last look; null when all of it is on disk. */
+  /** Reports the messages since the last read. Null if all of them are on disk. */
   async #backfill(number: string): Promise<ReadFailure | null> {
-    const mark = this.#cursors.get(number);
-    if (mark === null) return null;
-    // Before the first answer nobody knows how far the clocks are apart.
-    const from = mark.heardAt === null ? mark.bornAt - DAY_MS : mark.heardAt - OVERLAP_MS;
+    const cursor = this.#cursors.get(number);
+    if (cursor === null) return null;
+    // Until the first response nobody knows how far the clocks differ.
+    const from = cursor.readUntil === null ? cursor.bornAt - DAY_MS : cursor.readUntil - OVERLAP_MS;
     const whole = await this.#backfillList(number, { "DateSent>": dayOf(from) });
     if (whole?.failure !== "length") return whole;
     let tooLong: ReadFailure | null = null;
     for (let at = from; dayOf(at) <= dayOf(this.#clock.real() + DAY_MS); at += DAY_MS) {
       const trouble = await this.#backfillList(number, { DateSent: dayOf(at) });
-      // Such a day is never taken in, and must not keep the later ones out.
+      // A day with too many messages is never finished, and must not block the later ones.
       if (trouble?.failure === "length") tooLong = trouble;
       else if (trouble !== null) return trouble;
     }
     return tooLong;
   }
 
-  /** Reads one list, and tells what is news in it. The mark moves when, and only when, all of it is on disk. */
+  /** Reads one list and reports its new messages. The cursor moves only if all of them are on disk. */
   async #backfillList(number: string, span: Record<string, string>): Promise<ReadFailure | null> {
     const { api, path } = this.#options;
-    const mark = this.#cursors.get(number);
-    if (mark === null) return null;
+    const cursor = this.#cursors.get(number);
+    if (cursor === null) return null;
     const query = new URLSearchParams({ To: number, ...span, PageSize: String(PAGE_SIZE) });
     const read = await readList(
       { api, clock: this.#clock },
       {
         path: `${path}/Messages.json?${query}`,
         pagesMax: PAGES_MAX,
-        isEnough: (page, aheadMs) => isOlder(page, floorOf(mark, aheadMs)),
+        isEnough: (page, aheadMs) => isOlder(page, floorOf(cursor, aheadMs)),
       },
     );
     if ("failure" in read) return read;
     const now = this.#clock.real() + (read.aheadMs ?? 0);
-    const trouble = await this.#reportNew(number, mark, { ...read, now });
+    const trouble = await this.#reportNew(number, cursor, { ...read, now });
     if (trouble !== null) return trouble;
-    // A date in the future would hide all that comes before it.
+    // A date in the future would hide all messages before it.
     const newest = Math.min(now, Math.max(...read.messages.map(({ createdAt }) => createdAt ?? 0)));
-    await this.#cursors.advance(number, mark, newest);
+    await this.#cursors.advance(number, cursor, newest);
     return null;
   }
 
-  /** Tells the news of a list, the oldest first. One that cannot be told keeps none after it from being told. */
+  /** Reports new messages, the oldest first. A message that cannot be reported does not block the others. */
   async #reportNew(
     number: string,
-    mark: InboundCursor,
+    cursor: InboundCursor,
     read: CompleteList & { now: number },
   ): Promise<ReadFailure | null> {
     const { messages, aheadMs, now } = read;
     const isReported = (sid: string) => this.#options.receiver.has(sid);
-    const known = { number, floor: floorOf(mark, aheadMs), now, isReported };
+    const known = { number, floor: floorOf(cursor, aheadMs), now, isReported };
     const isPatient = (this.#due.get(number)?.failures ?? 0) < PATIENCE;
     const troubles: ReadFailure[] = [];
     for (const message of oldestFirst(messages)) {
       if (this.#stopped) return STOPPED;
       if (decide(message, known) !== "tell") continue;
       await this.#refreshNumbers();
-      // The number may be another customer's by now, and what was written before is none of theirs.
-      if (this.#cursors.get(number) !== mark) return null;
+      // The number may have a new customer, who must not get the messages from before.
+      if (this.#cursors.get(number) !== cursor) return null;
       const trouble = await this.#reportOne(message, { isPatient, aheadMs, stop: stopAfter(message, messages) });
       if (trouble !== null) troubles.push(trouble);
       const onDisk = troubles.filter((one) => one.failure === "disk");
@@ -187,13 +191,13 @@ export class InboundBackfill {
     const files = await this.#filesOf(message, isPatient);
     if ("failure" in files) return files;
     const inbound = inboundOfListed(message, files);
-    // Its files took a while: the hook may have told it meanwhile.
+    // Reading the files takes a while, and the hook may have reported the message meanwhile.
     if (inbound === null || this.#options.receiver.has(inbound.reference)) return null;
     const writtenAt = (message.createdAt ?? 0) - (aheadMs ?? 0);
     return this.#options.receiver.receiveLate(inbound, { writtenAt, stop }).then(() => null, unkept);
   }
 
-  /** The files of a message under the names that its webhook would give them; fetched when somebody wants them. */
+  /** The files of a message, with the references that its webhook would have; fetched on demand. */
   async #filesOf(
     { sid, mediaCount, mediaPath }: MessageRecord,
     isPatient: boolean,
@@ -202,7 +206,7 @@ export class InboundBackfill {
     const { api, path } = this.#options;
     const list = mediaPath ?? `${path}/Messages/${sid}/Media.json`;
     const answer = await api.request({ method: "GET", path: list, timeoutMs: READ_TIMEOUT_MS });
-    // Somebody deleted them there.
+    // The files were deleted at Twilio.
     if (!("noResponse" in answer) && answer.status === 404) return [];
     const files = "noResponse" in answer || answer.status !== 200 ? null : readMedia(answer.body);
     if (files !== null) return files.map((file) => attachmentAt(api.addressOf(file.path), file.mimeType));
@@ -213,12 +217,12 @@ export class InboundBackfill {
 
 const STOPPED: ReadFailure = { failure: "account", waitMs: null, reason: "the provider stopped" };
 
-/** What is to be told, or how far that got, could not be put on disk. */
+/** A message or the cursor could not be written to disk. */
 function unkept(error: unknown): ReadFailure {
-  return { failure: "disk", waitMs: null, reason: `what was heard could not be kept (${String(error)})` };
+  return { failure: "disk", waitMs: null, reason: `a message could not be stored (${String(error)})` };
 }
 
-/** The day of an instant in Greenwich, by which the list is asked for. */
+/** The UTC day of an instant, as the list's filter wants it. */
 function dayOf(at: number): string {
   return iso(at).slice(0, 10);
 }

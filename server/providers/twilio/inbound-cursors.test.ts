@@ -17,8 +17,8 @@ async function marksOn(entries: Map<string, string>): Promise<InboundCursors> {
   return marks;
 }
 
-function mark(marks: InboundCursors, number: string): InboundCursor {
-  return marks.get(number) ?? assert.fail(`${number} has no mark`);
+function cursor(marks: InboundCursors, number: string): InboundCursor {
+  return marks.get(number) ?? assert.fail(`${number} has no cursor`);
 }
 
 test("a number begins when it is first seen, and goes on from there in the next process", async () => {
@@ -26,36 +26,36 @@ test("a number begins when it is first seen, and goes on from there in the next 
   const marks = await marksOn(entries);
   await marks.setNumbers([own(ONE)], 1_000);
   await marks.setNumbers([own(ONE), own(TWO)], 2_000);
-  await marks.advance(ONE, mark(marks, ONE), 5_000);
-  assert.deepEqual(mark(marks, ONE), { customerId: "cust_1", bornAt: 1_000, heardAt: 5_000 });
+  await marks.advance(ONE, cursor(marks, ONE), 5_000);
+  assert.deepEqual(cursor(marks, ONE), { customerId: "cust_1", bornAt: 1_000, readUntil: 5_000 });
   const next = await marksOn(entries);
   assert.deepEqual(next.numbers, [ONE, TWO]);
-  assert.deepEqual([mark(next, ONE), mark(next, TWO)], [mark(marks, ONE), mark(marks, TWO)]);
-  assert.equal(mark(next, TWO).heardAt, null);
+  assert.deepEqual([cursor(next, ONE), cursor(next, TWO)], [cursor(marks, ONE), cursor(marks, TWO)]);
+  assert.equal(cursor(next, TWO).readUntil, null);
 });
 
-test("a mark never goes back, and what was read for the one before does not move the one after", async () => {
+test("a cursor never goes back, and what was read for the one before does not move the one after", async () => {
   const marks = await marksOn(new Map());
   await marks.setNumbers([own(ONE)], 1_000);
-  const before = mark(marks, ONE);
+  const before = cursor(marks, ONE);
   await marks.advance(ONE, before, 5_000);
-  await marks.advance(ONE, mark(marks, ONE), 4_000);
-  await marks.advance(ONE, mark(marks, ONE), Number.NEGATIVE_INFINITY);
-  assert.equal(mark(marks, ONE).heardAt, 5_000);
+  await marks.advance(ONE, cursor(marks, ONE), 4_000);
+  await marks.advance(ONE, cursor(marks, ONE), Number.NEGATIVE_INFINITY);
+  assert.equal(cursor(marks, ONE).readUntil, 5_000);
   await marks.advance(ONE, before, 9_000);
-  assert.equal(mark(marks, ONE).heardAt, 5_000);
+  assert.equal(cursor(marks, ONE).readUntil, 5_000);
 });
 
 test("a number of another customer, and one that was gone, begins anew", async () => {
   const entries = new Map<string, string>();
   const marks = await marksOn(entries);
   await marks.setNumbers([own(ONE), own(TWO)], 1_000);
-  await marks.advance(ONE, mark(marks, ONE), 5_000);
+  await marks.advance(ONE, cursor(marks, ONE), 5_000);
   await marks.setNumbers([own(ONE, "cust_2")], 6_000);
-  assert.deepEqual(mark(marks, ONE), { customerId: "cust_2", bornAt: 6_000, heardAt: null });
+  assert.deepEqual(cursor(marks, ONE), { customerId: "cust_2", bornAt: 6_000, readUntil: null });
   assert.deepEqual([marks.get(TWO), entries.size], [null, 1]);
   await marks.setNumbers([own(ONE, "cust_2"), own(TWO)], 7_000);
-  assert.equal(mark(marks, TWO).bornAt, 7_000);
+  assert.equal(cursor(marks, TWO).bornAt, 7_000);
 });
 
 test("an entry that cannot be read is a number that begins anew; other keys are none", async () => {
@@ -67,7 +67,7 @@ test("an entry that cannot be read is a number that begins anew; other keys are 
   const marks = await marksOn(entries);
   assert.deepEqual(marks.numbers, []);
   await marks.setNumbers([own(ONE)], 3_000);
-  assert.equal(mark(marks, ONE).bornAt, 3_000);
+  assert.equal(cursor(marks, ONE).bornAt, 3_000);
   assert.equal(entries.has("sent/x"), true);
 });
 

@@ -1,18 +1,18 @@
-/** How far the inbound messages of each number are known to be on disk, kept in the instance's durable memory. */
+/** A cursor for each number, in the instance's memory: inbound messages up to there are on disk. */
 
 import { jsonOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 import type { Memory, OwnAddress } from "../provider.ts";
 
 const PREFIX = "inbound/";
 
-/** One number of the instance. Instants are epoch milliseconds. */
+/** The cursor of one number. Instants are epoch milliseconds. */
 export interface InboundCursor {
-  /** Whose it is: what came to the number of another customer is none of this one's business. */
+  /** The number's customer. Messages from the time of another customer are not reported to this one. */
   readonly customerId: string;
-  /** When it was first seen on the instance, by our clock: what came before is no news. */
+  /** When the number was first seen on the instance, by our clock. Earlier messages are not reported. */
   readonly bornAt: number;
-  /** All that came until then, by the API's clock, is on disk; null before the first look. */
-  readonly heardAt: number | null;
+  /** All messages up to here, by the API's clock, are on disk; null before the first read. */
+  readonly readUntil: number | null;
 }
 
 export class InboundCursors {
@@ -23,17 +23,17 @@ export class InboundCursors {
     this.#memory = memory;
   }
 
-  /** Takes up what the processes before left. */
+  /** Loads the cursors of previous processes. */
   async load(): Promise<void> {
     for (const { key, value } of await this.#memory.list(PREFIX)) {
-      const mark = parseMark(value);
-      if (mark !== null) this.#byNumber.set(key.slice(PREFIX.length), mark);
+      const cursor = parseCursor(value);
+      if (cursor !== null) this.#byNumber.set(key.slice(PREFIX.length), cursor);
     }
   }
 
   /**
-   * These are the numbers at `now`, no others: resolves when that is on disk. One that is new, or another customer's
-   * than before, begins now; one that is gone is forgotten.
+   * Sets the instance's numbers at `now`, and resolves once that is on disk. A number that is new, or has a new
+   * customer, gets a new cursor; the cursor of a missing number is deleted.
    */
   async setNumbers(numbers: readonly OwnAddress[], now: number): Promise<void> {
     const present = new Set(numbers.map(({ address }) => address));
@@ -44,15 +44,17 @@ export class InboundCursors {
     }
     for (const { address, customerId } of numbers) {
       if (this.#byNumber.get(address)?.customerId === customerId) continue;
-      await this.#put(address, { customerId, bornAt: now, heardAt: null });
+      await this.#put(address, { customerId, bornAt: now, readUntil: null });
     }
   }
 
-  /** All that came to the number until `heardAt` is on disk, and so is this when it resolves. It never goes back. */
-  async advance(number: string, mark: InboundCursor, heardAt: number): Promise<void> {
-    // Forgotten or another's meanwhile: what was read was not for it.
-    if (this.#byNumber.get(number) !== mark || heardAt <= (mark.heardAt ?? Number.NEGATIVE_INFINITY)) return;
-    await this.#put(number, { ...mark, heardAt });
+  /**
+   * Moves a cursor forward, and resolves once that is on disk. Call it when all messages up to `readUntil` are on disk.
+   */
+  async advance(number: string, cursor: InboundCursor, readUntil: number): Promise<void> {
+    // The cursor was deleted or replaced meanwhile: the messages were not for its successor.
+    if (this.#byNumber.get(number) !== cursor || readUntil <= (cursor.readUntil ?? Number.NEGATIVE_INFINITY)) return;
+    await this.#put(number, { ...cursor, readUntil });
   }
 
   get(number: string): InboundCursor | null {
@@ -63,16 +65,21 @@ export class InboundCursors {
     return [...this.#byNumber.keys()];
   }
 
-  async #put(number: string, mark: InboundCursor): Promise<void> {
-    await this.#memory.put(PREFIX + number, JSON.stringify(mark));
-    this.#byNumber.set(number, mark);
+  async #put(number: string, cursor: InboundCursor): Promise<void> {
+    await this.#memory.put(PREFIX + number, formatCursor(cursor));
+    this.#byNumber.set(number, cursor);
   }
 }
 
-/** What an entry says; null for one that cannot be read: its number begins anew. */
-function parseMark(text: string): InboundCursor | null {
+/** Writes a cursor under the names that stored data has. */
+function formatCursor({ customerId, bornAt, readUntil }: InboundCursor): string {
+  return JSON.stringify({ customerId, bornAt, heardAt: readUntil });
+}
+
+/** Reads a cursor. Null if it cannot be read: its number then begins anew. */
+function parseCursor(text: string): InboundCursor | null {
   const record = recordOf(jsonOf(text));
   const [customerId, bornAt] = [textOf(record?.customerId), numberOf(record?.bornAt)];
   if (record === null || customerId === null || bornAt === null) return null;
-  return { customerId, bornAt, heardAt: numberOf(record.heardAt) };
+  return { customerId, bornAt, readUntil: numberOf(record.heardAt) };
 }

@@ -1,15 +1,15 @@
-/** What contacts write, as Twilio's webhook and its list have it, and as the service hears of it. Pure. */
+/** Converts contacts' messages from Twilio's webhook and list into signals. Pure. */
 
 import type { InboundAttachment, InboundSignal, OptOutSignal } from "../provider.ts";
 import type { MessageRecord } from "./records.ts";
 import type { Parameters } from "./signature.ts";
 
-/** Most files that are read of one message. */
+/** The most files of a message that are read. */
 const MEDIA_MAX = 20;
-/** Addresses of other channels than SMS begin with the channel's name. */
+/** Addresses on other channels than SMS begin with the channel's name. */
 const OTHER_CHANNEL = /^([a-z]+):/i;
 
-/** An inbound message. `other`: it is something else, in words without numbers or text. */
+/** An inbound message. `other`: why the request is none; contains no number and no text. */
 export type Inbound = { inbound: InboundSignal; optOut: OptOutSignal | null } | { other: string };
 
 /** Reads a webhook whose signature was verified. */
@@ -17,9 +17,9 @@ export function readInbound(parameters: Parameters): Inbound {
   const field = (name: string) => parameters.get(name)?.[0] ?? "";
   const reference = field("MessageSid") || field("SmsMessageSid") || field("SmsSid");
   const [from, to, text] = [field("From"), field("To"), field("Body")];
-  if (reference === "" || from === "" || to === "") return { other: "it is about no message" };
+  if (reference === "" || from === "" || to === "") return { other: "it names no message" };
   const channel = otherChannelOf(from, to);
-  if (channel !== null) return { other: `it is of the channel ${channel}, not of SMS` };
+  if (channel !== null) return { other: `its channel is ${channel}, not SMS` };
   const inbound = inboundOf({ reference, from, to, text, attachments: mediaOf(field) });
   const request = REQUESTS[field("OptOutType").toUpperCase()];
   if (request === undefined) return { inbound, optOut: null };
@@ -27,10 +27,12 @@ export function readInbound(parameters: Parameters): Inbound {
   return { inbound, optOut: { kind: "optOut", from, to, channel: "sms", request, keyword } };
 }
 
-/** What Twilio made of a keyword (Advanced Opt-Out); `HELP` changes nothing. */
+/** Twilio's own reading of a keyword (Advanced Opt-Out). `HELP` changes nothing. */
 const REQUESTS: Readonly<Record<string, OptOutSignal["request"]>> = { STOP: "stop", START: "start" };
 
-/** The message of the list as its webhook would have told it; null for one that no contact wrote by SMS. */
+/**
+ * Converts a message of the list into the signal that its webhook would have made. Null if no contact wrote it by SMS.
+ */
 export function inboundOfListed(
   { sid, from, to, body, isOutbound }: MessageRecord,
   attachments: readonly InboundAttachment[],
@@ -39,7 +41,7 @@ export function inboundOfListed(
   return inboundOf({ reference: sid, from, to, text: body, attachments: attachments.slice(0, MEDIA_MAX) });
 }
 
-/** A file by the address it is fetched from. */
+/** A file, with its address as the reference. */
 export function attachmentAt(reference: string, mimeType: string | null): InboundAttachment {
   return { reference, mimeType, filename: null, totalBytes: null, data: null };
 }

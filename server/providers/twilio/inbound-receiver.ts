@@ -1,4 +1,4 @@
-/** Takes in what contacts write: one way in for the hook and for the list, so that a message is one whoever tells it. */
+/** Receives contacts' messages from the hook and from the backfill, so that each one is reported once. */
 
 import type { Clock } from "../../clock.ts";
 import { setBounded } from "../../core/bounded-map.ts";
@@ -6,16 +6,16 @@ import { keywordOf } from "../../core/opt-out.ts";
 import type { InboundSignal, OptOutSignal } from "../provider.ts";
 import type { TwilioReporter } from "./reporter.ts";
 
-/** Messages of contacts remembered as heard, so that the list does not tell them again; the service knows them by itself. */
+/** Reported messages to remember, so that the backfill skips them. The engine recognises duplicates by itself. */
 const HEARD_MAX = 100_000;
-/** Contacts whose stop is remembered, so that no start from before it takes it back. */
+/** Contacts whose STOP is remembered, so that an older START does not cancel it. */
 const STOPS_MAX = 10_000;
 
 export class InboundReceiver {
   readonly #reporter: () => TwilioReporter;
   readonly #clock: Clock;
   readonly #received = new Map<string, true>();
-  /** The stop that the hook heard last of a contact at a number, and when, real. */
+  /** The last STOP that the hook received from a contact for a number, and when, by the real clock. */
   readonly #stops = new Map<string, { at: number; stop: OptOutSignal }>();
 
   constructor(reporter: () => TwilioReporter, clock: Clock) {
@@ -23,19 +23,22 @@ export class InboundReceiver {
     this.#clock = clock;
   }
 
-  /** Tells what was just written, and what Twilio made of it; resolves when that is on disk, rejects when it could not be told. */
+  /**
+   * Reports a new message, with Twilio's opt-out for it. Resolves once both are on disk; rejects if they could not be
+   * reported.
+   */
   async receive(inbound: InboundSignal, optOut: OptOutSignal | null): Promise<void> {
     const word = optOut ?? wordOf(inbound);
     const pair = pairOf(inbound);
-    // Before it is told: a start that is told meanwhile has to know of it.
+    // Before the report, so that a START that is reported meanwhile finds it.
     if (word?.request === "stop") setBounded(this.#stops, pair, { at: this.#clock.real(), stop: word }, STOPS_MAX);
     await this.#report(inbound, () => optOut);
     if (word?.request === "start") this.#stops.delete(pair);
   }
 
   /**
-   * As `hear`, for what was written a while ago, at `writtenAt` by our clock: with a start goes `stop`, or the stop that was
-   * heard since, so that it takes neither back.
+   * Like `receive`, for a message that the contact wrote earlier, at `writtenAt` by our clock. With a START it also
+   * reports `stop`, or a STOP received since, so that the START does not cancel the STOP.
    */
   receiveLate(
     inbound: InboundSignal,
@@ -44,12 +47,12 @@ export class InboundReceiver {
     return this.#report(inbound, () => stop ?? this.#stopSince(inbound, writtenAt));
   }
 
-  /** Whether this process has told the message: what another one told is known to the service alone. */
+  /** Whether this process has reported the message. Only the engine knows the messages of earlier processes. */
   has(reference: string): boolean {
     return this.#received.has(reference);
   }
 
-  /** Tells a message, and then what there is to say about opt-outs; both are heard, or none. */
+  /** Reports a message and then its opt-out. Only both together count as received. */
   async #report(inbound: InboundSignal, optOutOf: () => OptOutSignal | null): Promise<void> {
     await this.#reporter().signal(inbound);
     const optOut = optOutOf();
@@ -64,13 +67,13 @@ export class InboundReceiver {
   }
 }
 
-/** What a message says about opt-outs by its text alone. */
+/** The opt-out keyword in a message's text. */
 function wordOf({ from, to, text }: Pick<InboundSignal, "from" | "to" | "text">): OptOutSignal | null {
   const keyword = keywordOf(text);
   return keyword && { kind: "optOut", from, to, channel: "sms", request: keyword.intent, keyword: keyword.word };
 }
 
-/** Both numbers of a message. */
+/** Identifies a conversation by both numbers. */
 function pairOf({ from, to }: InboundSignal): string {
   return `${from} ${to}`;
 }

@@ -1,4 +1,4 @@
-/** Files that came with a message: fetched from the API with credentials, and from wherever it sends us without. */
+/** Fetches the files of inbound messages: from the API with credentials, from redirect targets without. */
 
 import type { Api, NoResponse, TwilioResponse } from "./api.ts";
 import { canBeReached, type TwilioSettings } from "./settings.ts";
@@ -10,8 +10,8 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const GONE: ReadonlySet<number> = new Set([404, 410]);
 
 /**
- * The bytes of a file by its `MediaUrl`; null when Twilio has it no more, or never had: an address that is not the API's is
- * not asked. Throws when it cannot be had at present. No address stands in what is thrown.
+ * Fetches a file by its `MediaUrl`. Null if Twilio does not have it any more, or the address is not the API's. Throws
+ * if the file cannot be fetched at present; the error contains no address.
  */
 export async function fetchMedia(
   api: Api,
@@ -37,13 +37,13 @@ export async function fetchMedia(
     if (!REDIRECTS.has(answer.status)) throw new Error(`the file cannot be fetched: ${answer.status}`);
     const next = URL.parse(answer.headers.location ?? "", target.toString());
     if (next === null || !mayLeadTo(next.toString(), settings))
-      throw new Error("the file is at an address not to be asked");
+      throw new Error("the file redirects to an address that is not allowed");
     target = next;
   }
-  throw new Error("the file is sent on from address to address");
+  throw new Error("the file has too many redirects");
 }
 
-/** Where the API may send us: not from the Internet into our own network. */
+/** Whether a redirect may lead to this address: not from the Internet into our own network. */
 function mayLeadTo(url: string, settings: TwilioSettings): boolean {
   return /^https?:/.test(url) && canBeReached(url, settings);
 }

@@ -1,4 +1,4 @@
-/** Reads lists of messages page by page, as far as is wanted and never for ever; and says what an answer that is none means. */
+/** Reads lists of messages page by page, up to a limit, and explains failed requests. */
 
 import type { Clock } from "../../clock.ts";
 import type { Api, NoResponse, TwilioResponse } from "./api.ts";
@@ -6,25 +6,25 @@ import { clockAheadMs, type MessageList } from "./reconcile.ts";
 import { type MessageRecord, readPage } from "./records.ts";
 import { retryAfterMs } from "./send.ts";
 
-/** How long an answer to a question is waited for, in milliseconds. */
+/** The timeout of a read, in milliseconds. */
 export const READ_TIMEOUT_MS = 10_000;
 
 /**
- * Why a question came to nothing. `account`: any other would be answered the same. `question`: this one. `length`: the list
- * has more pages than are read. `disk`: what was answered, or how far that got, could not be kept.
+ * Why a read failed. `account`: any other request would fail too. `question`: only this request. `length`: the list has
+ * too many pages. `disk`: a message or the cursor could not be stored.
  */
 export interface ReadFailure {
   failure: "account" | "question" | "length" | "disk";
-  /** How long the API wants to be asked nothing, in milliseconds; null where it does not say. */
+  /** How long the API wants no requests, in milliseconds; null if it does not say. */
   waitMs: number | null;
-  /** In words without anybody's number. */
+  /** Contains no phone number. */
   reason: string;
 }
 
-/** What was read of a list, newest first; `isWhole`: every row of it could be read. */
+/** A list, newest first. `isWhole`: every row could be read. */
 export type CompleteList = MessageList & { isWhole: boolean };
 
-/** Reads the list at `path`, until a page is the last, or is enough. */
+/** Reads the list at `path` up to its last page, or to the first one that is enough. */
 export async function readList(
   { api, clock }: { api: Api; clock: Clock },
   given: {
@@ -53,22 +53,22 @@ export async function readList(
 const TOO_LONG: ReadFailure = {
   failure: "length",
   waitMs: null,
-  reason: "Twilio has more messages than are looked through",
+  reason: "Twilio's list has more messages than one read covers",
 };
 
-/** Refused credentials, a suspended account, asked too fast. */
+/** Refused credentials, a suspended account, too many requests. */
 const ACCOUNTS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** What it means that a question was not answered as it should be, at the real time `now`. */
+/** Explains a failed read at the real time `now`. */
 export function failureOf(answer: TwilioResponse | NoResponse, now: number): ReadFailure {
   if ("noResponse" in answer) {
     const failure = answer.noResponse === "tooLarge" ? "question" : "account";
-    return { failure, waitMs: null, reason: `Twilio cannot be asked: ${answer.reason}` };
+    return { failure, waitMs: null, reason: `Twilio cannot be reached: ${answer.reason}` };
   }
   const { status, headers } = answer;
   return {
     failure: ACCOUNTS.has(status) ? "account" : "question",
     waitMs: retryAfterMs(headers["retry-after"], now),
-    reason: `Twilio answered ${status} when it was asked`,
+    reason: `Twilio responded with ${status}`,
   };
 }

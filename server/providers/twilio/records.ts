@@ -1,53 +1,53 @@
-/** What the API answers, read loosely: fields may be missing, null, or more than are known here. Pure. */
+/** Parses the API's responses loosely: fields may be missing, null or unknown. Pure. */
 
 import { jsonOf, listOf, numberOf, recordOf, textOf } from "../../core/loose-json.ts";
 
-/** A message as the API shows it. */
+/** A message in the API. */
 export interface MessageRecord {
   sid: string;
-  /** One of the thirteen statuses, or a word that is not known here. */
+  /** One of the thirteen statuses, or an unknown word. */
   status: string;
   errorCode: number | null;
   errorMessage: string | null;
-  /** Null while the API does not know it yet. */
+  /** Null until the API knows it. */
   segments: number | null;
   body: string;
   from: string | null;
   to: string | null;
   isOutbound: boolean;
-  /** Epoch milliseconds by the API's clock, in whole seconds; null where it does not say. */
+  /** Epoch milliseconds by the API's clock, in whole seconds; null if the API does not say. */
   createdAt: number | null;
-  /** How many files it has, and the path of their list where the API names it. */
+  /** The number of files, and the path of their list if the API names it. */
   mediaCount: number;
   mediaPath: string | null;
 }
 
 export interface MessagePage {
   messages: readonly MessageRecord[];
-  /** Whether every row could be read: one that cannot could be any message, and a page with it proves nothing. */
+  /** Whether every row could be read. An unreadable row could be any message, so a page with one proves nothing. */
   isWhole: boolean;
-  /** The next page's path; null on the last one. */
+  /** The path of the next page; null on the last one. */
   next: string | null;
 }
 
-/** A file of a message: the path at which its bytes are, and its type where that is known. */
+/** A file of a message: the path of its bytes, and its type if known. */
 export interface MediaRecord {
   path: string;
   mimeType: string | null;
 }
 
-/** What the API refused a request for. */
+/** The API's reason for refusing a request. */
 export interface ApiRefusal {
   code: number;
   message: string;
 }
 
-/** The message in an answer's body; null when there is none. */
+/** Reads the message in a body; null if there is none. */
 export function readMessage(body: Buffer): MessageRecord | null {
   return messageOf(jsonOf(body));
 }
 
-/** A page of messages; null when the body is none. */
+/** Reads a page of messages; null if the body is none. */
 export function readPage(body: Buffer): MessagePage | null {
   const page = recordOf(jsonOf(body));
   if (page === null || !Array.isArray(page.messages)) return null;
@@ -56,20 +56,20 @@ export function readPage(body: Buffer): MessagePage | null {
   return next?.startsWith("/") === false ? null : { messages, isWhole: messages.length === page.messages.length, next };
 }
 
-/** The files in the list of a message's; null when the body is no such list. */
+/** Reads the list of a message's files; null if the body is none. */
 export function readMedia(body: Buffer): readonly MediaRecord[] | null {
   const page = recordOf(jsonOf(body));
   return Array.isArray(page?.media_list) ? listOf(page.media_list, mediaOf) : null;
 }
 
-/** The refusal in an answer's body; null when its words are not the API's. */
+/** Reads the refusal in a body; null if the body is not in the API's form. */
 export function readRefusal(body: Buffer): ApiRefusal | null {
   const fields = recordOf(jsonOf(body));
   const code = wholeNumberOf(fields?.code);
   return code === null ? null : { code, message: textOf(fields?.message) ?? "" };
 }
 
-/** The status of an account (`active`, `suspended`, `closed`); null when the body is no account. */
+/** Reads the status of an account (`active`, `suspended`, `closed`); null if the body is no account. */
 export function readAccountStatus(body: Buffer): string | null {
   return wordOf(recordOf(jsonOf(body))?.status);
 }
@@ -95,14 +95,14 @@ function messageOf(value: unknown): MessageRecord | null {
   };
 }
 
-/** A file by its `uri`, at which the API shows it as JSON; its bytes are at the same path without `.json`. */
+/** A file by its `uri`, which shows it as JSON; the bytes are at the same path without `.json`. */
 function mediaOf(value: unknown): MediaRecord | null {
   const fields = recordOf(value);
   const path = pathOf(fields?.uri)?.replace(/\.json$/, "") ?? null;
   return path === null ? null : { path, mimeType: wordOf(fields?.content_type) };
 }
 
-/** Epoch milliseconds of a date as the API writes it (RFC 2822); null for anything else. */
+/** Epoch milliseconds of an RFC 2822 date; null for anything else. */
 function instantOf(value: unknown): number | null {
   const at = Date.parse(textOf(value) ?? "");
   return Number.isNaN(at) ? null : at;
@@ -113,12 +113,12 @@ function pathOf(value: unknown): string | null {
   return path?.startsWith("/") === true ? path : null;
 }
 
-/** A text that says something: the API leaves fields empty as well as out. */
+/** A text that is not empty: the API leaves fields empty as well as out. */
 function wordOf(value: unknown): string | null {
   return textOf(value) || null;
 }
 
-/** A whole number, also as text: `num_segments` is one. */
+/** A whole number, also in a string, as in `num_segments`. */
 function wholeNumberOf(value: unknown): number | null {
   const text = textOf(value);
   const number = text !== null && /^\d{1,9}$/.test(text) ? Number(text) : numberOf(value);

@@ -1,4 +1,6 @@
-/** Tells the service what became of hand-overs: each message's receipts one after the other, again until they are taken. */
+/**
+ * Reports receipts to the engine: those of one message one after the other, with retries until the engine accepts them.
+ */
 
 import type { Clock } from "../../clock.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
@@ -7,35 +9,35 @@ import { codeMeaning } from "./codes.ts";
 import type { SendJournal, SendRecord } from "./send-journal.ts";
 import { meaningOf, rankOf } from "./status-meaning.ts";
 
-/** What Twilio says of a message, in a callback or when asked. */
+/** A message's status at Twilio, from a callback or a lookup. */
 export interface StatusUpdate {
   status: string;
   errorCode: number | null;
   errorMessage: string | null;
-  /** Our number, and the contact's; null where it does not say. */
+  /** The two numbers; null if the source does not give them. */
   from: string | null;
   to: string | null;
 }
 
-/** How long it is tried to tell something, in real milliseconds: Twilio waits 15 s for the answer of a callback. */
+/** How long to retry a report, in real milliseconds: Twilio waits 15 s for the response to a callback. */
 const TRIED_MS = 10_000;
 const RETRY_MS = 100;
 const RETRY_MS_MAX = 2_000;
 const REASON_LENGTH_MAX = 300;
 
-/** Signals to the service. `stop` ends with what is under way, and tells nothing after it. */
+/** `stop` waits for reports in flight, and refuses further ones. */
 export class TwilioReporter {
   readonly #clock: Clock;
   readonly #journal: SendJournal;
   readonly #signals: (signal: Signal) => Promise<Applied>;
   readonly #onCode: (code: number) => void;
-  /** The receipts of one message, one after the other. */
+  /** Receipts by message. */
   readonly #serial = new SerialQueue();
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #pauses = new Set<() => void>();
   #stopped = false;
 
-  /** `onCode` hears of each error code that a message ended with. */
+  /** `onCode` gets each error code that a message failed with. */
   constructor(given: {
     clock: Clock;
     journal: SendJournal;
@@ -48,7 +50,7 @@ export class TwilioReporter {
     this.#onCode = given.onCode;
   }
 
-  /** Tells what is news in it; resolves when that is on disk. Rejects when it could not be told in time. */
+  /** Reports a status if it is news, and resolves once that is on disk. Rejects if it could not be reported in time. */
   receipt(record: SendRecord, news: StatusUpdate): Promise<void> {
     const { receipt, isFinal } = meaningOf(news.status);
     const work = async () => {
@@ -56,7 +58,7 @@ export class TwilioReporter {
         if (receipt === "failed") await this.#reportCode(news);
         const applied = await this.signal(receiptOf(record, receipt, news));
         record.reportedRank = rankOf(receipt);
-        // The message is gone: nothing that is told of it changes anything any more.
+        // The message is deleted: no receipt changes anything any more.
         if (applied === "unknown") return this.#journal.end(record);
       }
       if (isFinal) await this.#journal.end(record);
@@ -64,12 +66,12 @@ export class TwilioReporter {
     return this.#track(this.#serial.run(record.sid, work));
   }
 
-  /** Tells a signal, again while it throws, for as long as a callback waits for its answer. */
+  /** Reports a signal, with retries for as long as a callback waits. */
   signal(signal: Signal): Promise<Applied> {
     return this.#track(this.#persist(signal));
   }
 
-  /** A contact stopped messages from a number of ours, and Twilio refuses them. */
+  /** Reports that the contact opted out of messages from our number, since Twilio refuses them. */
   optOut(ours: string, contact: string): Promise<Applied> {
     return this.signal({ kind: "optOut", to: ours, from: contact, channel: "sms", request: "stop", keyword: null });
   }
@@ -82,7 +84,7 @@ export class TwilioReporter {
   async #persist(signal: Signal): Promise<Applied> {
     const endsAt = this.#clock.real() + TRIED_MS;
     for (let waitMs = RETRY_MS; ; waitMs = Math.min(waitMs * 2, RETRY_MS_MAX)) {
-      if (this.#stopped) throw new Error("the provider stopped before it could be told");
+      if (this.#stopped) throw new Error("the provider stopped before the signal could be reported");
       try {
         return await this.#signals(signal);
       } catch (error) {
@@ -127,5 +129,5 @@ function receiptOf(
   if (receipt !== "failed") return signal;
   const code = errorCode === null ? status : String(errorCode);
   const words = codeMeaning(errorCode)?.words ?? errorMessage?.slice(0, REASON_LENGTH_MAX);
-  return { ...signal, code, reason: words ?? `Twilio reports it as ${status}.` };
+  return { ...signal, code, reason: words ?? `Twilio reports the status ${status}.` };
 }

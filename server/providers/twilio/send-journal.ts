@@ -1,38 +1,41 @@
-/** Which message of ours is which at Twilio: every hand-over with its sid, kept in the instance's durable memory, bounded. */
+/** Journal of send attempts that Twilio accepted: the sid of each, in the instance's memory, bounded. */
 
 import type { Clock } from "../../clock.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Memory } from "../provider.ts";
 
-/** One hand-over that Twilio took. */
+/** A send attempt that Twilio accepted. */
 export interface SendRecord {
   readonly messageId: MessageId;
-  /** When it was recorded, as `Outbound.attemptedAt` has it: tells the hand-overs of one message apart. */
+  /** `Outbound.attemptedAt`: distinguishes the attempts of one message. */
   readonly attemptedAt: number;
   readonly sid: string;
   /** Real epoch milliseconds. */
   readonly knownSince: number;
-  /** Rank of the highest receipt that was told; 0 before the first, and again after a restart. */
+  /** Rank of the highest receipt that was reported; 0 before the first, and again after a restart. */
   reportedRank: number;
-  /** Nothing more is expected of it. */
+  /** No further status is expected. */
   hasEnded: boolean;
 }
 
 const PREFIX = "sent/";
-/** Hand-overs remembered; beyond it the oldest is forgotten, and no longer asked about. */
+/** Records kept. Beyond this number the oldest is deleted, and no longer polled. */
 const KEPT_MAX = 100_000;
-/** One that has ended is remembered for so long, real: so that `settle` does not take it for another of the same text. */
+/**
+ * How long an ended record is kept (real time), so that `reconcile` does not take it for another message with the same
+ * text.
+ */
 const KEPT_MS = 900_000;
 const SWEEP_MS = 60_000;
 
-/** Told by the ledger, so that the one who asks about hand-overs knows of them all. */
+/** Callbacks that tell the poller which records exist. */
 export interface SendJournalEvents {
-  /** A hand-over that has not ended is known; `isOld`: since a process before this one. */
+  /** A record that has not ended was added; `isOld`: by a previous process. */
   added(record: SendRecord, isOld: boolean): void;
   removed(record: SendRecord): void;
 }
 
-/** Remembers hand-overs. `stop` ends its sweeping. */
+/** `stop` ends the sweeps. */
 export class SendJournal {
   readonly #memory: Memory;
   readonly #clock: Clock;
@@ -51,7 +54,7 @@ export class SendJournal {
     this.#keptMax = given.keptMax ?? KEPT_MAX;
   }
 
-  /** Takes up what the processes before left. */
+  /** Loads the records of previous processes. */
   async load(): Promise<void> {
     const entries = await this.#memory.list(PREFIX);
     const read = entries.map(({ key, value }) => ({ key, record: parseEntry(key, value) }));
@@ -71,7 +74,7 @@ export class SendJournal {
     return this.#bySid.get(sid) ?? null;
   }
 
-  /** Remembers that a hand-over has this sid; resolves when that is on disk. What is known already is not written again. */
+  /** Records the sid of an attempt, and resolves once it is on disk. A known sid is not written again. */
   async record(messageId: MessageId, attemptedAt: number, sid: string): Promise<SendRecord> {
     const key = keyOf(messageId, attemptedAt);
     const known = this.#byKey.get(key);
@@ -86,7 +89,7 @@ export class SendJournal {
     return record;
   }
 
-  /** Nothing more is expected of it. What could not be written is asked about once more after a restart. */
+  /** Marks a record as ended. If that cannot be written, the next process polls the record once more. */
   async end(record: SendRecord): Promise<void> {
     if (record.hasEnded) return;
     record.hasEnded = true;
@@ -123,7 +126,7 @@ export class SendJournal {
     return this.#forget(key);
   }
 
-  /** What cannot be deleted now is found by the next process. */
+  /** If this fails, the next process deletes the record. */
   #forget(key: string): Promise<void> {
     return this.#memory.delete(key).catch(() => {});
   }
@@ -156,7 +159,7 @@ function entryText({ sid, knownSince, hasEnded }: SendRecord): string {
   return JSON.stringify({ sid, knownSince, ...(hasEnded ? { hasEnded } : {}) });
 }
 
-/** What an entry says; null for one that cannot be read. */
+/** Reads a record; null if it cannot be read. */
 function parseEntry(key: string, value: string): SendRecord | null {
   const [, id, at] = KEY.exec(key) ?? [];
   if (id === undefined) return null;

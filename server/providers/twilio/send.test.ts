@@ -107,7 +107,7 @@ test("a code that is not in the table goes by the status, and its words are Twil
   assert.deepEqual(refused.outcome, {
     outcome: "rejected",
     code: "21999",
-    reason: "Twilio refused it: Something new.",
+    reason: "Twilio refused the message: Something new.",
   });
   assert.equal(classifyResponse(answer(403, { code: 20403, message: "no" }), NOW).verdict, "refused");
   assert.equal(classifyResponse(answer(401, { code: 20005, message: "no" }), NOW).verdict, "down");
@@ -164,5 +164,5 @@ test("what Twilio says of a refusal reaches whoever sent the message, without th
   };
   const verdict = classifyResponse(answer(400, said), NOW);
   assert.ok(verdict.verdict === "refused");
-  assert.equal(verdict.outcome.reason, "Twilio refused it: The From number is not of … or ….");
+  assert.equal(verdict.outcome.reason, "Twilio refused the message: The From number is not of … or ….");
 });

@@ -1,4 +1,4 @@
-/** A message as Twilio takes it, and what its answer makes of the hand-over. Pure. */
+/** Builds the request for a message, and classifies the response to it. Pure. */
 
 import type { Outbound, Outcome } from "../provider.ts";
 import { REFUSED, UNKNOWN_ACCOUNT } from "./account-monitor.ts";
@@ -7,17 +7,17 @@ import { codeMeaning } from "./codes.ts";
 import { type MessageRecord, readMessage, readRefusal } from "./records.ts";
 import { canBeReached, type TwilioSettings } from "./settings.ts";
 
-/** Most characters of a text, and files of a message (Twilio's Messages resource). */
+/** Limits of a message's text and files (Twilio's Messages resource). */
 const TEXT_LENGTH_MAX = 1_600;
 const MEDIA_MAX = 10;
-/** How long a number of ours is spared whose queue at Twilio is full, in milliseconds. */
+/** How long to spare one of our numbers whose queue at Twilio is full, in milliseconds. */
 export const QUEUE_FULL_MS = 30_000;
 const RETRY_AFTER_MS_MAX = 3_600_000;
 
-/** Why a message cannot be sent by Twilio at all: it is not even tried. */
+/** Why Twilio cannot send a message at all; no request is made. */
 type Refused = Extract<Outcome, { outcome: "rejected" }>;
 
-/** The form of a message; `statusCallback` null where Twilio cannot call. */
+/** The form of a message. `statusCallback` is null if Twilio cannot call us. */
 export function formOf(
   message: Outbound,
   settings: TwilioSettings,
@@ -27,9 +27,9 @@ export function formOf(
   const { length } = [...text];
   if (group !== null) return refuse("GROUP", "Twilio sends to one recipient, not to a group.");
   if (length > TEXT_LENGTH_MAX)
-    return refuse("21617", `The text has ${length} characters; Twilio takes 1,600 at most.`);
+    return refuse("21617", `The text has ${length} characters; Twilio accepts at most 1,600.`);
   if (attachments.length > MEDIA_MAX) {
-    return refuse("TOO_MANY_MEDIA", `There are ${attachments.length} files; Twilio takes ${MEDIA_MAX} at most.`);
+    return refuse("TOO_MANY_MEDIA", `There are ${attachments.length} files; Twilio accepts at most ${MEDIA_MAX}.`);
   }
   const form = new URLSearchParams({ To: to, From: from });
   if (settings.messagingServiceSid !== null) form.set("MessagingServiceSid", settings.messagingServiceSid);
@@ -50,8 +50,9 @@ function refuse(code: string, reason: string): { refused: Refused } {
 }
 
 /**
- * What an answer means. `taken`: the message has a name at Twilio now. `refused`: by a code. The others are `Outcome`s to
- * be, with what they say of the instance: `down` nothing can be handed over, `busy` it is asked too fast.
+ * A classified response. `taken`: Twilio returned the message's sid. `refused`: with an error code. The others become
+ * an `Outcome`, and may say something about the instance: `down`, it can send nothing; `busy`, it makes too many
+ * requests.
  */
 export type SendVerdict =
   | { verdict: "taken"; message: MessageRecord }
@@ -62,7 +63,10 @@ export type SendVerdict =
   | { verdict: "down"; reason: string }
   | { verdict: "unknown"; reason: string };
 
-/** Judges the answer to a hand-over, at the real time `now`. What may have been sent is never called refused or put off. */
+/**
+ * Classifies the response to a send at the real time `now`. A message that may have been sent is never refused or
+ * deferred.
+ */
 export function classifyResponse(answer: TwilioResponse | NoResponse, now: number): SendVerdict {
   if ("noResponse" in answer) {
     const verdict = answer.noResponse === "unsent" ? "down" : "unknown";
@@ -72,10 +76,10 @@ export function classifyResponse(answer: TwilioResponse | NoResponse, now: numbe
   if (status >= 200 && status < 300) {
     const message = readMessage(body);
     if (message !== null) return { verdict: "taken", message };
-    return { verdict: "unknown", reason: `Twilio answered ${status} without naming the message` };
+    return { verdict: "unknown", reason: `Twilio responded with ${status} without naming the message` };
   }
-  // 408 comes from something on the way that does not know what became of it.
-  if (status >= 500 || status === 408) return { verdict: "unknown", reason: `Twilio answered ${status}` };
+  // A proxy that does not know the outcome answers 408.
+  if (status >= 500 || status === 408) return { verdict: "unknown", reason: `Twilio responded with ${status}` };
   return classifyRefusal(answer, now);
 }
 
@@ -85,12 +89,17 @@ function classifyRefusal({ status, headers, body }: TwilioResponse, now: number)
   const reason = meaning?.words ?? sentence(status, refusal?.message ?? "");
   if (meaning?.kind === "queueFull") return { verdict: "queueFull", reason };
   if (status === 429 || meaning?.kind === "busy") {
-    return { verdict: "busy", waitMs: retryAfterMs(headers["retry-after"], now), reason: "Twilio is asked too fast." };
+    return {
+      verdict: "busy",
+      waitMs: retryAfterMs(headers["retry-after"], now),
+      reason: "Twilio limits the rate of requests.",
+    };
   }
   if (status === 401) return { verdict: "down", reason: REFUSED };
   if (status === 404) return { verdict: "down", reason: UNKNOWN_ACCOUNT };
   if (meaning?.kind === "account") return { verdict: "down", reason };
-  if (refusal === null) return { verdict: "down", reason: `What answers at baseUrl is not Twilio's API: ${status}.` };
+  if (refusal === null)
+    return { verdict: "down", reason: `The server at baseUrl is not Twilio's API: it responds with ${status}.` };
   if (meaning?.kind === "later") return { verdict: "later", reason };
   if (meaning?.kind === "unsure") return { verdict: "unknown", reason };
   const outcome: Refused = { outcome: "rejected", code: String(refusal.code), reason };
@@ -104,13 +113,13 @@ function classifyRefusal({ status, headers, body }: TwilioResponse, now: number)
 
 function sentence(status: number, message: string): string {
   const words = message.replace(SIDS, "…").slice(0, 300);
-  return words === "" ? `Twilio refused it with ${status}.` : `Twilio refused it: ${words}`;
+  return words === "" ? `Twilio refused the message with ${status}.` : `Twilio refused the message: ${words}`;
 }
 
-/** What Twilio calls the account and what is in it: of no use to whoever sent the message. */
+/** Twilio's ids of the account and its resources: of no use to the customer. */
 const SIDS = /\b[A-Z]{2}[0-9a-f]{32}\b/g;
 
-/** `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3), within an hour; null where there is none. */
+/** `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3), at most an hour; null if there is none. */
 export function retryAfterMs(value: string | undefined, now: number): number | null {
   if (value === undefined) return null;
   const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now;

@@ -1,20 +1,20 @@
-/** What an administrator sets for a Twilio instance, and who can reach whom. Pure. */
+/** The settings of a Twilio instance, and whether Twilio can reach an address. Pure. */
 
 import { checkAddress, parseAllowList } from "../../core/address.ts";
 
-/** Where Twilio's own API is. */
+/** Twilio's own API. */
 const BASE_URL = "https://api.twilio.com";
 
 export interface TwilioSettings {
   accountSid: string;
-  /** Opens the API, and signs what Twilio tells us. */
+  /** Authenticates us at the API, and signs Twilio's requests. */
   authToken: string;
   messagingServiceSid: string | null;
-  /** Of the API, without a slash at its end. */
+  /** The API's address, without a trailing slash. */
   baseUrl: string;
 }
 
-/** The settings of an instance; they were checked when they were made. */
+/** Reads the settings; the schema has validated them. */
 export function readSettings(config: Readonly<Record<string, unknown>>): TwilioSettings {
   const { accountSid, authToken, messagingServiceSid, baseUrl } = config;
   return {
@@ -27,14 +27,14 @@ export function readSettings(config: Readonly<Record<string, unknown>>): TwilioS
 
 const NOTHING_OPEN = parseAllowList("");
 
-/** Whether an address is HTTPS at a public name or number, as far as it can be seen without looking it up. */
+/** Whether an address is HTTPS at a public name or IP address, judged without a DNS lookup. */
 function isPublicUrl(url: string): boolean {
   return checkAddress(url, NOTHING_OPEN) === null;
 }
 
 /**
- * Whether the peer can come to `url` of ours. What offers the same API inside one's own network may use an address of that
- * network; Twilio may not.
+ * Whether the peer can reach our `url`. A compatible service inside our own network may use an address there; Twilio
+ * may not.
  */
 export function canBeReached(url: string, { baseUrl }: Pick<TwilioSettings, "baseUrl">): boolean {
   return isPublicUrl(url) || !isPublicUrl(baseUrl);

@@ -1,12 +1,12 @@
-/** Whether a request to the hook is Twilio's: `X-Twilio-Signature`, verified before anything else is believed. Pure. */
+/** Verifies `X-Twilio-Signature`, before anything in a request to the hook is believed. Pure. */
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { parse, stringify } from "node:querystring";
 
-/** The parameters of a form, each with all its values in their order. */
+/** The parameters of a form, each with all its values in order. */
 export type Parameters = ReadonlyMap<string, readonly string[]>;
 
-/** A request as far as its signature goes. `url` is the whole address as Twilio was told it. */
+/** The signed parts of a request. `url` is the whole address as configured at Twilio. */
 export interface SignedRequest {
   url: string;
   signature: string;
@@ -18,8 +18,8 @@ const NO_PARAMETERS: Parameters = new Map();
 const BODY_HASH = "bodySHA256";
 
 /**
- * Whether `authToken` signed the request: over its address and its parameters, or, where the address has `bodySHA256`, over
- * the address alone, which then names the body's hash.
+ * Whether `authToken` signed the request: its address and its parameters or, if the address has `bodySHA256`, the
+ * address alone, which then contains the body's hash.
  */
 export function isSignedBy(authToken: string, { url, signature, parameters, body }: SignedRequest): boolean {
   const hash = URL.parse(url)?.searchParams.get(BODY_HASH) ?? null;
@@ -35,7 +35,7 @@ function isSignature(authToken: string, url: string, signature: string, paramete
   );
 }
 
-/** Names and values, sorted by name. Values of a repeated name count once each, and are sorted too. */
+/** Names and values, sorted by name. The values of a repeated name are sorted too, and each counts once. */
 function textOf(parameters: Parameters): string {
   const names = [...parameters.keys()].sort();
   return names
@@ -52,8 +52,8 @@ function sortedValues(parameters: Parameters, name: string): string[] {
 }
 
 /**
- * The forms of an address that Twilio may have signed: as it was told, without and with its port; after those, as a parser
- * writes it, and with its query written anew.
+ * The forms of an address that Twilio may have signed: as configured, without and with its port; then as a parser
+ * writes it, and with its query encoded again.
  */
 function candidates(url: string): string[] {
   const written = URL.parse(url)?.toString() ?? url;
@@ -86,10 +86,10 @@ function isEqual(given: string, right: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The parameters of a form as `application/x-www-form-urlencoded` has them. */
+/** Parses an `application/x-www-form-urlencoded` body. */
 export function parametersOf(body: Uint8Array): Parameters {
   const parameters = new Map<string, string[]>();
-  // Behind an ampersand: a question mark at the very beginning would be taken for that of a query.
+  // After an ampersand, since a leading question mark would be dropped as the start of a query.
   for (const [name, value] of new URLSearchParams(`&${Buffer.from(body).toString("utf8")}`)) {
     const values = parameters.get(name);
     if (values === undefined) parameters.set(name, [value]);

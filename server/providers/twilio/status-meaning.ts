@@ -1,17 +1,18 @@
-/** Twilio's statuses of a message, all thirteen, and what each is a receipt of. Pure. */
+/** Maps Twilio's thirteen message statuses to receipts. Pure. */
 
 import type { ReceiptSignal } from "../provider.ts";
 
 interface StatusMeaning {
-  /** Null: it is on its way, or no word about one of ours. */
+  /** Null: the message is on its way, or the status is not about one of ours. */
   receipt: ReceiptSignal["receipt"] | null;
-  /** No other status follows, but `read` after `delivered`. */
+  /** No other status follows, except `read` after `delivered`. */
   isFinal: boolean;
 }
 
 /**
- * The thirteen. `partially_delivered` proves that it left, and not that all of it arrived: it counts as sent, and is asked
- * about again. `canceled` is somebody's doing in the console: provably not delivered. `received` is an inbound message's.
+ * `partially_delivered` proves that the message left, and not that all of it arrived: it counts as sent and is polled
+ * again. `canceled` comes from the console and proves that the message was not delivered. `received` is for inbound
+ * messages.
  */
 export const STATUSES: Readonly<Record<string, StatusMeaning>> = {
   accepted: { receipt: null, isFinal: false },
@@ -31,15 +32,17 @@ export const STATUSES: Readonly<Record<string, StatusMeaning>> = {
 
 const ON_ITS_WAY: StatusMeaning = { receipt: null, isFinal: false };
 
-/** What a status means; one that is not known says nothing. */
+/** Looks up a status; an unknown one means nothing. */
 export function meaningOf(status: string): StatusMeaning {
   return Object.hasOwn(STATUSES, status) ? (STATUSES[status] ?? ON_ITS_WAY) : ON_ITS_WAY;
 }
 
-/** What was told last of a hand-over: callbacks have no order, and what ranks no higher is no news. */
+/** Callbacks arrive in any order, so a receipt with a rank that is not higher than the last one is no news. */
 const RANKS: Readonly<Record<ReceiptSignal["receipt"], number>> = { sent: 1, failed: 2, delivered: 3, read: 4 };
 
-/** The rank of a receipt: 1 to 4. A delivery that is told after a failure corrects it; a failure after a delivery does not. */
+/**
+ * The rank of a receipt, from 1 to 4. A later delivery corrects a failure; a later failure does not correct a delivery.
+ */
 export function rankOf(receipt: ReceiptSignal["receipt"]): number {
   return RANKS[receipt];
 }

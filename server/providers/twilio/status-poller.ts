@@ -1,4 +1,4 @@
-/** Asks Twilio what became of messages that no final status was told of: callbacks get lost, or cannot come at all. */
+/** Polls the status of messages that have no final status yet, because callbacks get lost or cannot reach us. */
 
 import type { Clock } from "../../clock.ts";
 import type { Api } from "./api.ts";
@@ -7,29 +7,32 @@ import { readMessage } from "./records.ts";
 import type { TwilioReporter } from "./reporter.ts";
 import type { SendJournal, SendRecord } from "./send-journal.ts";
 
-/** Ages at which a message is asked about, in milliseconds. Twilio itself gives a message up after 10 h. */
+/** Ages at which a message is polled, in milliseconds. Twilio itself gives a message up after 10 h. */
 const AGES_MS = [30_000, 120_000, 600_000, 3_600_000, 14_400_000, 43_200_000] as const;
-/** The first ages are left out while callbacks come: within so long before, in milliseconds. */
+/** The number of ages to skip while callbacks arrive, and how recent the last callback must be, in milliseconds. */
 const SPARED_AGES = 2;
 const HEARD_WITHIN_MS = 600_000;
 
-/** A question that was not answered, and news that could not be told, come again after this. */
+/** The wait after a lookup that failed or could not be reported. */
 const RETRY_MS = 60_000;
-/** After so long one is asked about out of turn, and those that the process before left. */
+/** The wait of a record that is polled out of order, or that a previous process left. */
 const SOON_MS = 1_000;
 const ASKED_AT_ONCE_MAX = 4;
-/** How often it is looked whether the API is up again. */
+/** How often to check whether the API is up again. */
 const DOWN_MS = 5_000;
-/** The longest that a clock waits in one go. */
+/** The longest single timer. */
 const WAIT_MS_MAX = 3_600_000;
 
 const SOON = AGES_MS.length;
 const RETRY = SOON + 1;
 
-/** Hand-overs in the order they are due: one queue for each age, as all of a queue wait equally long. */
+/**
+ * Records in the order in which they are due. There is one queue for each age, since all of its records wait equally
+ * long.
+ */
 type PollQueue = Map<SendRecord, number>;
 
-/** Asks, bounded and in the background, until each message has ended or is twelve hours old. */
+/** Polls in the background until each message has ended or is twelve hours old. */
 export class StatusPoller {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -44,7 +47,7 @@ export class StatusPoller {
   #stopTimer = () => {};
   #isRunning = false;
 
-  /** `pathOf` makes the path of a message of its sid. */
+  /** `pathOf` makes the path of a message from its sid. */
   constructor(given: {
     api: Api;
     clock: Clock;
@@ -70,7 +73,7 @@ export class StatusPoller {
     await Promise.allSettled(this.#polling);
   }
 
-  /** A callback came: they do come at present. */
+  /** Notes that callbacks arrive at present. */
   callbackReceived(): void {
     this.#callbackAt = this.#clock.real();
   }
@@ -85,12 +88,12 @@ export class StatusPoller {
     this.#places.delete(record);
   }
 
-  /** Asks about it out of turn. */
+  /** Polls a record out of order. */
   pollSoon(record: SendRecord): void {
     this.#put(record, SOON, this.#clock.real() + SOON_MS);
   }
 
-  /** Its next age; when it has passed them all, nothing more is expected of it. */
+  /** Schedules a record for its next age. After the last age it counts as ended. */
   #pollLater(record: SendRecord): void {
     const age = this.#clock.real() - record.knownSince;
     const step = AGES_MS.findIndex((ageMs) => ageMs > age);
@@ -116,7 +119,7 @@ export class StatusPoller {
     this.#stopTimer = this.#clock.after(Math.min(waitMs, WAIT_MS_MAX), () => this.#pollDue());
   }
 
-  /** Asks about what is due, as far as there is room; whoever has been answered looks again. */
+  /** Polls the records that are due, up to the limit. Every finished lookup calls this again. */
   #pollDue(): void {
     if (!this.#isRunning) return;
     if (!this.#isUp()) {
@@ -159,7 +162,7 @@ export class StatusPoller {
       timeoutMs: READ_TIMEOUT_MS,
     });
     if ("noResponse" in answer) return "retry";
-    // Twilio has it no more: somebody deleted it there.
+    // The message was deleted at Twilio.
     if (answer.status === 404) await journal.end(record);
     if (answer.status === 404) return "answered";
     const message = answer.status === 200 ? readMessage(answer.body) : null;

@@ -53,7 +53,7 @@ test("a failure is told with its code and words, a delivery after it corrects it
   assert.deepEqual(
     last.map(({ code, reason }) => [code, reason]),
     [
-      ["canceled", "Twilio reports it as canceled."],
+      ["canceled", "Twilio reports the status canceled."],
       ["39999", "error 39999"],
     ],
   );
@@ -63,7 +63,7 @@ test("refused for good is a rejection; the instance stays up", async (t) => {
   const stage = await twilioStage(t);
   stage.fake.behaviours.set(TO, { refuse: { status: 400, body: { code: 21614, message: "not a mobile" } } });
   const outcome = await stage.provider.send(message(), NEVER);
-  const reason = "The recipient's number is no mobile number.";
+  const reason = "The recipient's number is not a mobile number.";
   assert.deepEqual(outcome, { outcome: "rejected", code: "21614", reason, notReachable: true });
   assert.equal(stage.provider.isUp, true);
   assert.deepEqual(stage.signals, []);
@@ -154,7 +154,7 @@ test("asked too fast, it asks nothing until the time is over, and says so", asyn
   const refuse = { status: 429, body: { code: 20429, message: "slow" }, headers: { "retry-after": "10" }, times: 1 };
   stage.fake.behaviours.set(TO, { refuse });
   const first = await stage.provider.send(message(), NEVER);
-  const reason = "Twilio is asked too fast.";
+  const reason = "Twilio limits the rate of requests.";
   assert.deepEqual(first, { outcome: "deferred", retryAfterMs: 10_000, reason, isDown: true });
   assert.equal(stage.provider.isUp, false);
   const asked = stage.fake.asked.length;
@@ -210,7 +210,7 @@ test("where Twilio cannot come, health warns, and files kept here are refused", 
   const away = { baseUrl: "https://api.twilio.invalid" };
   const stage = await twilioStage(t, { config: away, hookUrl: "http://127.0.0.1:8080/hooks/inst_1/token" });
   const { warnings = [] } = await stage.provider.health();
-  assert.match(warnings[0] ?? "", /^TB_PUBLIC_URL is no public https:\/\/ address/);
+  assert.match(warnings[0] ?? "", /^TB_PUBLIC_URL is not a public https:\/\/ address/);
   const file = { mimeType: "image/png", filename: "a.png", bytes: new Uint8Array(1), isAudioMessage: false };
   const sent = message({ attachments: [{ ...file, url: "http://127.0.0.1:8080/v1/attachments/x" }] });
   const outcome = await stage.provider.send(sent, NEVER);
@@ -223,7 +223,7 @@ test("what an operator has to put in order is in the warnings", async (t) => {
   assert.equal((await stage.provider.send(message(), NEVER)).outcome, "rejected");
   const { status, warnings = [] } = await stage.provider.health();
   assert.equal(status, "degraded");
-  assert.match(warnings.join(), /not one of this account .*\(21606\)/);
+  assert.match(warnings.join(), /not a number of this account .*\(21606\)/);
 });
 
 async function stageWithFile(t: TestContext) {
@@ -247,7 +247,7 @@ test("a file is fetched with credentials from the API alone, and from where that
   assert.equal(await fetch(reference.replace("ME1", "ME2"), NEVER), null);
   stage.fake.everything = { status: 503, body: "" };
   await assert.rejects(fetch(reference, NEVER), /503/);
-  await assert.rejects(fetch(reference, AbortSignal.abort()), /called off/);
+  await assert.rejects(fetch(reference, AbortSignal.abort()), /aborted/);
 });
 
 test("a stop ends what is under way, and nothing is sent or told after it", async (t) => {

@@ -1,4 +1,7 @@
-/** Twilio, or whoever offers the same API: SMS out by HTTP, receipts and inbound messages at the instance's hook. */
+/**
+ * Twilio, or a service with the same API: sends SMS over HTTP, and gets receipts and inbound messages at the instance's
+ * hook.
+ */
 
 import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
@@ -34,7 +37,9 @@ import { canBeReached, readSettings, type TwilioSettings } from "./settings.ts";
 import { meaningOf } from "./status-meaning.ts";
 import { StatusPoller } from "./status-poller.ts";
 
-/** SMS only. Twilio queues by itself; `concurrency` is what an account may ask at once without being slowed down. */
+/**
+ * SMS only. Twilio queues messages itself; `concurrency` is the number of requests that an account may make at once.
+ */
 export const TWILIO_CAPABILITIES: Capabilities = {
   channels: ["sms"],
   concurrency: 32,
@@ -44,13 +49,13 @@ export const TWILIO_CAPABILITIES: Capabilities = {
 };
 
 const API_PATH = "/2010-04-01/Accounts";
-/** Messages on a page, the most there may be, and pages that are read of one list. */
+/** The largest page that the API allows, and the most pages to read of one list. */
 const PAGE_SIZE = 1_000;
 const PAGES_MAX = 10;
-/** Messages whose last hand-over is remembered. */
+/** Messages whose last attempt is remembered. */
 const LAST_MAX = 100_000;
 
-/** A new Twilio instance, not started. */
+/** Creates a Twilio instance without starting it. */
 export function createTwilio(context: ProviderContext): Provider & { actions: Pick<Actions, "fetch"> } {
   return new Twilio(context);
 }
@@ -70,14 +75,14 @@ class Twilio implements Provider {
   readonly #backfill: InboundBackfill;
   #reporter: TwilioReporter;
   readonly #errorCodes = new RecentErrorCodes();
-  /** When the last hand-over of a message was recorded. */
+  /** When the last send attempt of a message was recorded. */
   readonly #last = new Map<MessageId, number>();
-  /** Numbers of ours whose queue is full, and until when. */
+  /** Our numbers whose queue at Twilio is full, and until when to spare them. */
   readonly #full = new Map<string, number>();
-  /** Hand-overs under way, by both numbers: what `settle` finds may be one of them. */
+  /** Sends in flight by their two numbers: `reconcile` must not take one of them for the message that it looks for. */
   readonly #sending = new Map<string, number>();
   readonly #inFlight = new Set<Promise<unknown>>();
-  /** Messages are reconciled one after the other: two of them must not match the same message at Twilio. */
+  /** Messages are reconciled one after the other, so that two of them cannot match the same message at Twilio. */
   readonly #serial = new SerialQueue();
   #stopped = false;
 
@@ -124,7 +129,7 @@ class Twilio implements Provider {
   async send(message: Outbound, abort: AbortSignal): Promise<Outcome> {
     const waitMs = this.#waitMs(message.from);
     if (this.#stopped) return deferred("the instance is being stopped", null, true);
-    if (waitMs > 0) return deferred("Twilio is asked too fast", waitMs, this.#monitor.pausedMs > 0);
+    if (waitMs > 0) return deferred("Twilio limits the rate of requests", waitMs, this.#monitor.pausedMs > 0);
     const made = formOf(message, this.#settings, this.#statusCallback(message));
     if ("refused" in made) return made.refused;
     setBounded(this.#last, message.messageId, message.attemptedAt, LAST_MAX);
@@ -197,7 +202,7 @@ class Twilio implements Provider {
       case "busy":
         return deferred(verdict.reason, this.#monitor.pause(verdict.waitMs), true);
       case "down":
-        // One that was called off says nothing about the peer.
+        // An aborted request says nothing about Twilio.
         if (!abort.aborted && !this.#stopped) this.#monitor.failed(verdict.reason);
         return deferred(verdict.reason, null, true);
       case "unknown":
@@ -209,22 +214,22 @@ class Twilio implements Provider {
   #refused(message: Outbound, { outcome, code }: Extract<SendVerdict, { verdict: "refused" }>): Outcome {
     if (code !== null) this.#errorCodes.note(code, this.#context.clock.real());
     if (codeMeaning(code)?.isOptOut === true) {
-      // Should it not be told now, the next message to this contact is refused, and tells it.
-      const telling = this.#reporter.optOut(message.from, message.to);
-      this.#track(telling).catch(this.#context.fault);
+      // If this report fails, the next message to the contact is refused, and reports the opt-out again.
+      const reporting = this.#reporter.optOut(message.from, message.to);
+      this.#track(reporting).catch(this.#context.fault);
     }
     return outcome;
   }
 
-  /** It is on disk which message it is before the service hears that it was taken. */
+  /** Records the sid before the engine learns that Twilio accepted the message. */
   async #accepted(message: Outbound, { sid, status, segments }: MessageRecord): Promise<Outcome> {
     const { messageId, attemptedAt } = message;
     try {
       const record = await this.#journal.record(messageId, attemptedAt, sid);
-      // No callback comes for the status that a message begins with.
+      // Twilio sends no callback for the first status of a message.
       if (meaningOf(status).receipt !== null) this.#poller.pollSoon(record);
     } catch (error) {
-      // It was taken all the same; its callbacks carry our id.
+      // Twilio accepted the message, and its callbacks carry our id.
       this.#context.fault(error);
     }
     return { outcome: "accepted", reference: sid, ...(segments === null ? {} : { segments }) };
@@ -234,19 +239,21 @@ class Twilio implements Provider {
     const { messageId, attemptedAt, from, to } = message;
     const known = this.#journal.find(messageId, attemptedAt);
     if (known !== null) return { outcome: "accepted", reference: known.sid };
-    if (this.#sending.has(pairOf(message))) return unknown("another message to this recipient is being handed over");
+    if (this.#sending.has(pairOf(message))) return unknown("another message to this recipient is being sent");
     const query = new URLSearchParams({ To: to, From: from, PageSize: String(PAGE_SIZE) });
     const path = `${this.#path}/Messages.json?${query}`;
     const listed = await readList({ api: this.#api, clock: this.#context.clock }, { path, pagesMax: PAGES_MAX });
     if ("failure" in listed) return unknown(listed.reason);
-    if (!listed.isWhole) return unknown("Twilio has a message that cannot be read");
+    if (!listed.isWhole) return unknown("Twilio's list contains a message that cannot be read");
     const now = this.#context.clock.now();
     const found = findMatch(listed, message, { now, isOther: (sid) => this.#journal.findBySid(sid) !== null });
     if (found === "absent") return "absent";
     return "reason" in found ? unknown(found.reason) : this.#accepted(message, found.message);
   }
 
-  /** Where Twilio tells what becomes of a hand-over; null where it cannot come, since it might refuse the message for that. */
+  /**
+   * The address for Twilio's callbacks. Null if Twilio cannot reach it, since Twilio might refuse the message for that.
+   */
   #statusCallback({ messageId, attemptedAt }: Outbound): string | null {
     const url = `${this.#context.hookUrl()}${statusPath(messageId, attemptedAt)}`;
     return canBeReached(url, this.#settings) ? url : null;
@@ -273,7 +280,7 @@ class Twilio implements Provider {
   }
 }
 
-/** Both numbers of a message. */
+/** Identifies a conversation by both numbers. */
 function pairOf({ from, to }: Outbound): string {
   return `${from} ${to}`;
 }
