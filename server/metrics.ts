@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /** A request that was answered. `route` is the pattern of its route, null where it matched none. */
-export interface CompletedRequest {
+export interface RequestSample {
   method: string;
   route: string | null;
   status: number;
@@ -35,7 +35,7 @@ export interface Metrics {
   quarantinedRows: Gauge<"table">;
   /** Hand-overs of which nobody could say whether they had worked. */
   outcomesUnknown: Counter;
-  countRequest(request: CompletedRequest): void;
+  countRequest(request: RequestSample): void;
   /** Content type of `render`. */
   contentType: string;
   /** The text that Prometheus reads. */
@@ -151,7 +151,7 @@ function loopMetrics(registers: Registers) {
   } as const;
 }
 
-function requestMetrics(registers: Registers): (request: CompletedRequest) => void {
+function requestMetrics(registers: Registers): (request: RequestSample) => void {
   const requests = new Counter({
     name: "tightbeam_http_requests_total",
     help: "HTTP requests answered, by method, route pattern and class of status.",

@@ -11,7 +11,7 @@ import { migrate } from "../store/sqlite/migrate.ts";
 import { allRows } from "../store/sqlite/wide-rows.ts";
 
 /** A row in quarantine. */
-export interface QuarantineEntry {
+export interface ListedRow {
   table: string;
   id: string;
   customerId: string | null;
@@ -33,7 +33,7 @@ export interface RowName {
 }
 
 /** The rows in quarantine. The service may run. */
-export function listRows({ dataDir }: Config): QuarantineEntry[] {
+export function listRows({ dataDir }: Config): ListedRow[] {
   return withDatabase(openExisting(dataDir, openReader), (database) => {
     const known = database.prepare("select 1 from sqlite_schema where name = 'quarantined'").get();
     if (known === undefined) return [];

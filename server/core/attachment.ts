@@ -19,6 +19,15 @@ export interface MessageAttachment {
   token: string | null;
 }
 
+/** A file of an inbound message: its bytes, or its provider's reference to fetch them by if `data` is null. */
+export interface InboundAttachment {
+  reference: string;
+  mimeType: string | null;
+  filename: string | null;
+  totalBytes: number | null;
+  data: Uint8Array | null;
+}
+
 /** Makes the address of what a token opens; null when the token's time is over. */
 export type LinkBuilder = (token: string) => string | null;
 

@@ -5,6 +5,14 @@ import type { Chat } from "./chat.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
 
+/** A group as its provider reports it. */
+export interface GroupSnapshot {
+  reference: string;
+  name: string | null;
+  /** Everybody in it but the customer's own address. */
+  participants: readonly string[];
+}
+
 /** How a group is to be; what is not named stays. */
 export interface GroupPatch {
   name?: string | null;

@@ -1,9 +1,10 @@
 /** The phones of contacts, played by the provider itself. Only the sandbox has them. */
 
 import type { CallAction, Channel, PhoneSettings } from "../../sdk/wire.ts";
+import type { InboundAttachment } from "../core/attachment.ts";
+import type { GroupSnapshot } from "../core/group.ts";
 import type { CustomerId } from "../core/id.ts";
 import type { ParsedReaction } from "../core/reaction.ts";
-import type { GroupSnapshot, InboundAttachment } from "./provider.ts";
 
 /**
  * Contacts' phones. Each action does what a person would do on the phone of `number` towards the customer's address

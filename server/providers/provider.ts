@@ -13,6 +13,8 @@ import type {
   ReactionCommand,
 } from "../../sdk/wire.ts";
 import type { Clock } from "../clock.ts";
+import type { InboundAttachment } from "../core/attachment.ts";
+import type { GroupSnapshot } from "../core/group.ts";
 import type { HookRequest, HookResponse } from "../core/hook.ts";
 import type { ChatId, CustomerId, InstanceId, MessageId, PaymentId } from "../core/id.ts";
 import type { SentPart } from "../core/message.ts";
@@ -152,24 +154,7 @@ interface IncomingSignal {
   forget?: string;
 }
 
-/** The state of a group as the provider sees it. A group that the service does not know becomes a chat. */
-export interface GroupSnapshot {
-  reference: string;
-  name: string | null;
-  /** All members except the customer's own address. */
-  participants: readonly string[];
-}
-
-/** A file of an inbound message: its bytes or, if `data` is null, the reference to `fetch` them with. */
-export interface InboundAttachment {
-  reference: string;
-  mimeType: string | null;
-  filename: string | null;
-  totalBytes: number | null;
-  data: Uint8Array | null;
-}
-
-/** A contact wrote a message. `reference` is the provider's own: the same one again changes nothing. */
+/** A contact wrote. `reference` is the provider's own name of the message: told again it changes nothing. */
 export interface InboundSignal extends IncomingSignal {
   kind: "inbound";
   reference: string;

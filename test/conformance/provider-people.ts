@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import type { GroupSnapshot, InboundSignal, Signal } from "../../server/providers/provider.ts";
+import type { GroupSnapshot } from "../../server/core/group.ts";
+import type { InboundSignal, Signal } from "../../server/providers/provider.ts";
 import type { Able, Peer } from "./provider-peer.ts";
 import {
   acceptedReference,

@@ -2,11 +2,10 @@
 
 import type { AttachmentInput, ErrorDetail } from "../../../sdk/wire.ts";
 import { checkAddress } from "../../core/address.ts";
-import type { Content, MessageAttachment } from "../../core/attachment.ts";
+import type { Content, InboundAttachment, MessageAttachment } from "../../core/attachment.ts";
 import { invalidFields } from "../../core/error.ts";
 import type { CustomerId, InstanceId, MessageId } from "../../core/id.ts";
 import { checkMedia, filenameOf, isAudio, mimeTypeOf, notAudio, refuseType, typeOfReceived } from "../../core/media.ts";
-import type { InboundAttachment } from "../../providers/provider.ts";
 import type { Operation } from "../../store/store.ts";
 import type { EngineDeps } from "../engine-deps.ts";
 

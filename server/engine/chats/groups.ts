@@ -2,10 +2,11 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { type Chat, GROUP_NAME_LENGTH_MAX, groupKey, unnamedGroupKey } from "../../core/chat.ts";
+import type { GroupSnapshot } from "../../core/group.ts";
 import { type GroupChange, type GroupContext, type GroupPatch, groupEvent, patchGroup } from "../../core/group.ts";
 import { type CustomerId, type InstanceId, newCorrelationId } from "../../core/id.ts";
 import { parseAddress } from "../../core/phone.ts";
-import type { GroupSignal, GroupSnapshot } from "../../providers/provider.ts";
+import type { GroupSignal } from "../../providers/provider.ts";
 import { findArrival } from "../../store/arrivals.ts";
 import { findChatByKey, findUnnamedGroups } from "../../store/chats.ts";
 import type { Operation } from "../../store/store.ts";

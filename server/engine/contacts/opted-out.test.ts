@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { type EngineStage, engineStage } from "../../../test/support/engine.ts";
 import { inbound } from "../../../test/support/provider.ts";
 import { ApiError } from "../../core/error.ts";
+import type { GroupSnapshot } from "../../core/group.ts";
 import type { FileFetcher } from "../../outgoing/fetch.ts";
-import type { GroupSnapshot } from "../../providers/provider.ts";
 
 const HOUR_MS = 3_600_000;
 const PEER = "+15550100001";

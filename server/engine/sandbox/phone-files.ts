@@ -1,12 +1,12 @@
 /** Files that the sandbox's phones send: judged as those of a request to send, and fetched before they are sent. */
 
 import type { AttachmentInput } from "../../../sdk/wire.ts";
+import type { InboundAttachment } from "../../core/attachment.ts";
 import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import type { Release } from "../../core/fair-semaphore.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { checkMedia, filenameOfUrl } from "../../core/media.ts";
-import type { InboundAttachment } from "../../providers/provider.ts";
 import { attach } from "../attachments/attach.ts";
 import type { With } from "../engine-deps.ts";
 

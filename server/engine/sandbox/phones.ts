@@ -42,7 +42,7 @@ export interface PhoneAction<Body> {
 }
 
 /** The contact's phone, the customer's number that it turns to, and who keeps it. */
-interface PhoneLine {
+interface ContactLine {
   phone: Phone;
   number: CustomerNumber;
   phones: Phones;
@@ -227,7 +227,7 @@ async function lineTo(
   customerId: CustomerId,
   contact: string,
   to: string | undefined,
-): Promise<PhoneLine> {
+): Promise<ContactLine> {
   const number = chooseNumber(await deps.configCache.numbers(customerId), to, "to");
   if (number.address === contact) throw invalidField("to", `is the phone itself; ${contact} cannot turn to itself`);
   const phones = deps.providers.get(number.instanceId)?.phones;
@@ -238,7 +238,7 @@ async function lineTo(
 }
 
 /** The channel asked for, else the one that the phone takes first. Throws where the phone or the number has not got it. */
-function channelFrom({ phone, number, phones }: PhoneLine, wanted: Channel | undefined): Channel {
+function channelFrom({ phone, number, phones }: ContactLine, wanted: Channel | undefined): Channel {
   const { imessage } = phones.settings(phone.customerId, phone.number);
   const channel = wanted ?? (imessage ? "imessage" : "sms");
   const ends = [number.address, phone.number];
@@ -299,7 +299,7 @@ async function requireRequest(deps: Deps, { customerId, number }: PhoneAction<un
 }
 
 /** The message that the service made of what a phone sent. */
-async function heard(deps: Deps, { number }: PhoneLine, reference: string): Promise<Message> {
+async function heard(deps: Deps, { number }: ContactLine, reference: string): Promise<Message> {
   const message = await findByReference(deps, number.instanceId, reference);
   if (message !== null) return message;
   throw new Error(`what the phone called ${reference} was not taken in`);

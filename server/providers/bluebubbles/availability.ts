@@ -1,15 +1,15 @@
 /** Asks Apple, through the Mac, whether an address can be reached. Each query is a rate-limited Private API call. */
 
 import { recordOf } from "../../core/loose-json.ts";
-import type { Limits } from "./client.ts";
-import type { Mac } from "./mac.ts";
+import type { Limits, MacClient } from "./client.ts";
+import type { PrivateApiRateLimiter } from "./rate-limiter.ts";
 
 /**
  * Returns Apple's response; null if there is none. A negative response is checked a second time, because Apple now and then
  * denies addresses that exist. Rejects with `RateLimited` if aborted before the limiter admits the call.
  */
 export async function isAvailable(
-  { client, rateLimiter }: Pick<Mac, "client" | "rateLimiter">,
+  { client, rateLimiter }: { client: MacClient; rateLimiter: PrivateApiRateLimiter },
   service: "imessage" | "facetime",
   address: string,
   limits: Limits,

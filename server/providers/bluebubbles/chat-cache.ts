@@ -2,8 +2,8 @@
 
 import type { Clock } from "../../clock.ts";
 import { setBounded } from "../../core/bounded-map.ts";
+import type { GroupSnapshot } from "../../core/group.ts";
 import { listOf, numberOf, recordOf } from "../../core/loose-json.ts";
-import type { GroupSnapshot } from "../provider.ts";
 import { isNotFound, type Limits, type MacClient, pathSegment } from "./client.ts";
 import { type MacChat, parseChat, parseHandle } from "./records.ts";
 import { retryLater } from "./row-queue.ts";

@@ -1,12 +1,12 @@
 /** Turns rows of the Mac's message table into signals, by kind of row. Pure: facts from outside the row are parameters. */
 
 import type { Channel } from "../../../sdk/wire.ts";
+import type { InboundAttachment } from "../../core/attachment.ts";
+import type { GroupSnapshot } from "../../core/group.ts";
 import { recordOf } from "../../core/loose-json.ts";
 import type {
   AudioKeptSignal,
   GroupSignal,
-  GroupSnapshot,
-  InboundAttachment,
   InboundSignal,
   ReactionSignal,
   ReceiptSignal,

@@ -2,7 +2,8 @@
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
-import { type Applied, type GroupSnapshot, PeerFault, type ReceiptSignal, type Signal } from "../provider.ts";
+import type { GroupSnapshot } from "../../core/group.ts";
+import { type Applied, PeerFault, type ReceiptSignal, type Signal } from "../provider.ts";
 import { type AppleCash, readAppleCash } from "./apple-cash.ts";
 import type { ChatCache } from "./chat-cache.ts";
 import { isNotFound, type Limits, pathSegment } from "./client.ts";

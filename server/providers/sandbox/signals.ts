@@ -1,18 +1,11 @@
 /** Builds the signals that sandbox phones report: for their steps, and for what their owners do. Pure. */
 
 import type { CallStatus, Channel, Reaction } from "../../../sdk/wire.ts";
+import type { InboundAttachment } from "../../core/attachment.ts";
+import type { GroupSnapshot } from "../../core/group.ts";
 import { emojiOfReaction, reactionContent, type SeenReaction } from "../../core/reaction.ts";
 import type { Phone } from "../phones.ts";
-import type {
-  CallSignal,
-  GroupSignal,
-  GroupSnapshot,
-  InboundAttachment,
-  InboundSignal,
-  ReactionSignal,
-  Signal,
-  TypingSignal,
-} from "../provider.ts";
+import type { CallSignal, GroupSignal, InboundSignal, ReactionSignal, Signal, TypingSignal } from "../provider.ts";
 import type { PhoneStep } from "./phones.ts";
 import { type PendingSignals, referenceOf } from "./signal-journal.ts";
 

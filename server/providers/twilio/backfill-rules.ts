@@ -1,7 +1,8 @@
 /** Decides for each listed message whether the backfill reports it. Pure. */
 
+import type { InboundAttachment } from "../../core/attachment.ts";
 import { keywordOf } from "../../core/opt-out.ts";
-import type { InboundAttachment, OptOutSignal } from "../provider.ts";
+import type { OptOutSignal } from "../provider.ts";
 import type { InboundCursor } from "./inbound-cursors.ts";
 import { inboundOfListed } from "./inbound-message.ts";
 import type { MessageRecord } from "./records.ts";

@@ -4,9 +4,10 @@
  */
 
 import type { Clock } from "../../clock.ts";
+import type { InboundAttachment } from "../../core/attachment.ts";
 import { iso } from "../../core/instant.ts";
 import { doublingMs } from "../../core/retry.ts";
-import { type InboundAttachment, type OptOutSignal, PeerFault, type ProviderContext } from "../provider.ts";
+import { type OptOutSignal, PeerFault, type ProviderContext } from "../provider.ts";
 import type { Api } from "./api.ts";
 import { decide, floorOf, isOlder, OVERLAP_MS, oldestFirst, stopAfter } from "./backfill-rules.ts";
 import { type InboundCursor, InboundCursors } from "./inbound-cursors.ts";

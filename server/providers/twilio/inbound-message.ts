@@ -1,6 +1,7 @@
 /** Converts contacts' messages from Twilio's webhook and list into signals. Pure. */
 
-import type { InboundAttachment, InboundSignal, OptOutSignal } from "../provider.ts";
+import type { InboundAttachment } from "../../core/attachment.ts";
+import type { InboundSignal, OptOutSignal } from "../provider.ts";
 import type { MessageRecord } from "./records.ts";
 import type { Parameters } from "./signature.ts";
 

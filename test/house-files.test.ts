@@ -1,0 +1,105 @@
+/** The rules of the house for the server's files among themselves: no circle of imports, each type name once, no two names of one stem. */
+
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { basename, dirname, join, posix } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const SERVER = globSync("server/**/*.ts", { cwd: ROOT }).filter((path) => !path.endsWith(".test.ts"));
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
+
+/** The files of the server that a file imports, those of types included. */
+function importsOf(path: string): string[] {
+  const imports = [...read(path).matchAll(/^(?:import|export)\b[^;"(]*"(\.[^"]+)"/gm)];
+  return imports
+    .map(([, target = ""]) => posix.join(posix.dirname(path), target))
+    .filter((file) => SERVER.includes(file));
+}
+
+test("no circle of imports in the server, types included", () => {
+  assert.deepEqual(circlesIn(new Map(SERVER.map((path) => [path, importsOf(path)]))), []);
+  const circle = new Map([
+    ["a", ["b", "d"]],
+    ["b", ["c"]],
+    ["c", ["a"]],
+    ["d", []],
+  ]);
+  assert.deepEqual(circlesIn(circle), [["a", "b", "c", "a"]]);
+});
+
+/** A circle of imports through each file that closes one; the files that only lead to a circle are not in it. */
+function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const circles: string[][] = [];
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string) => {
+    const start = path.indexOf(file);
+    if (start >= 0) circles.push([...path.slice(start), file]);
+    if (start >= 0 || done.has(file)) return;
+    path.push(file);
+    for (const target of imports.get(file) ?? []) visit(target);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file);
+  return circles;
+}
+
+/** Type names that stand in several files yet. The list is exact: whoever renames one takes it out. */
+const SHARED_TYPE_NAMES: readonly string[] = [
+  "Attempt",
+  "Content",
+  "Destination",
+  "Operation",
+  "Place",
+  "PostResult",
+  "Query",
+  "ReadResult",
+  "Streamed",
+];
+
+test("a type name stands in one file of the server", () => {
+  const declared = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) ([A-Za-z0-9_]+)/gm;
+  const files = new Map<string, Set<string>>();
+  // A migration is never changed, and describes tables as they once were.
+  for (const path of SERVER.filter((one) => !one.startsWith("server/store/migrations/"))) {
+    for (const [, name = ""] of read(path).matchAll(declared))
+      files.set(name, (files.get(name) ?? new Set()).add(path));
+  }
+  const shared = [...files].filter(([, paths]) => paths.size > 1).map(([name]) => name);
+  assert.deepEqual(shared.sort(), SHARED_TYPE_NAMES.toSorted());
+});
+
+test("no two files of a directory are named by one stem", () => {
+  assert.ok(haveOneStem("hearing", "heard") && haveOneStem("submit", "submitting") && haveOneStem("retry", "retries"));
+  assert.ok(!haveOneStem("receive", "receipts") && !haveOneStem("group", "group-photo"));
+  const alike = SERVER.flatMap((path, index) =>
+    SERVER.slice(index + 1)
+      .filter((other) => dirname(other) === dirname(path) && haveOneStem(basename(path, ".ts"), basename(other, ".ts")))
+      .map((other) => `${path} and ${other}`),
+  );
+  assert.deepEqual(alike, []);
+});
+
+const ENDINGS = /^(e?s|e?d|ies|ied|ing|ings|ers?|ors?|ions?|ments?)?$/;
+
+/** Whether two names differ in endings of their words alone: `settle` and `settled`. */
+function haveOneStem(left: string, right: string): boolean {
+  const [lefts, rights] = [left.split("-"), right.split("-")];
+  return lefts.length === rights.length && lefts.every((word, index) => isOneWord(word, rights[index] ?? ""));
+}
+
+function isOneWord(left: string, right: string): boolean {
+  let shared = 0;
+  while (shared < left.length && left[shared] === right[shared]) shared += 1;
+  if (shared === left.length && shared === right.length) return true;
+  // The doubled consonant of `submitting`, and the last vowel of `settle` and `retry`, belong to the stem.
+  const endingOf = (word: string) =>
+    word.slice(word[shared] === word[shared - 1] ? shared + 1 : shared).replace(/^[ey]$/, "");
+  return shared >= 4 && ENDINGS.test(endingOf(left)) && ENDINGS.test(endingOf(right));
+}
