@@ -19,7 +19,7 @@ export interface MessageAttachment {
   token: string | null;
 }
 
-/** A file of an inbound message: its bytes, or its provider's reference to fetch them by if `data` is null. */
+/** A file of an inbound message: its bytes or, if `data` is null, the reference to `fetch` them with. */
 export interface InboundAttachment {
   reference: string;
   mimeType: string | null;

@@ -5,18 +5,18 @@ import type { Chat } from "./chat.ts";
 import { type Event, makeEvent } from "./event.ts";
 import type { EventId } from "./id.ts";
 
-/** A group as its provider reports it. */
+/** The state of a group as the provider sees it. A group that the service does not know becomes a chat. */
 export interface GroupSnapshot {
   reference: string;
   name: string | null;
-  /** Everybody in it but the customer's own address. */
+  /** All members except the customer's own address. */
   participants: readonly string[];
 }
 
 /** How a group is to be; what is not named stays. */
 export interface GroupPatch {
   name?: string | null;
-  /** Everybody in it but the customer's own address. */
+  /** All members except the customer's own address. */
   participants?: readonly string[];
   /** Whether the customer is out of it. */
   left?: boolean;

@@ -154,7 +154,7 @@ interface IncomingSignal {
   forget?: string;
 }
 
-/** A contact wrote. `reference` is the provider's own name of the message: told again it changes nothing. */
+/** A contact wrote a message. `reference` is the provider's own: the same one again changes nothing. */
 export interface InboundSignal extends IncomingSignal {
   kind: "inbound";
   reference: string;
