@@ -1,4 +1,4 @@
-/** What a Mac is asked to do but send: done where it can be, refused in words where it cannot, typing never begun by a stop. */
+/** Tests of the actions on a Mac: they are done, or refused with a reason, and stopping never starts typing. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -33,7 +33,7 @@ function refused(ordered: ActionResult, words: RegExp): void {
 
 const DONE = { done: true };
 
-test("a reaction goes to the message, and is taken back", async (t) => {
+test("a reaction is added to the message, and removed", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const guid = await sent(stage);
@@ -46,7 +46,7 @@ test("a reaction goes to the message, and is taken back", async (t) => {
   refused(await stage.driven(stage.process.commands.react(target(guid), "like", ABORT)), /error 22/);
 });
 
-test("an edit changes the message, or is refused where Messages leaves it as it is", async (t) => {
+test("an edit changes the message, or is refused if Messages leaves it unchanged", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const guid = await sent(stage, "Frist");
@@ -57,7 +57,7 @@ test("an edit changes the message, or is refused where Messages leaves it as it 
   assert.equal(stage.fake.messages.find((row) => row.guid === guid)?.text, "First");
 });
 
-test("a message is taken back, within Apple's two minutes", async (t) => {
+test("a message is unsent, within Apple's two minutes", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const [one, two] = [await sent(stage, "Oops"), await sent(stage, "Oops again")];
@@ -76,7 +76,7 @@ test("a conversation is marked read and unread", async (t) => {
   assert.equal(stage.fake.read.get(guid), false);
 });
 
-test("typing begins; its end is asked for only of a Mac that ends it by that", async (t) => {
+test("typing begins; stopping is requested only from versions that stop", async (t) => {
   const releases: [NonNullable<StageOptions["release"]>, boolean][] = [
     [{ version: "1.9.9" }, false],
     [{ version: "development" }, true],
@@ -97,14 +97,14 @@ test("typing begins; its end is asked for only of a Mac that ends it by that", a
   }
 });
 
-test("nothing is known of the Mac: a stop is not asked for, since it might begin", async (t) => {
+test("stopping is not requested from a Mac of unknown version, because it might start typing", async (t) => {
   const stage = await stageMac(t, { release: { version: "development" } });
   stage.fake.knows(TO);
   assert.deepEqual(await stage.process.commands.setTyping(thread(), false, ABORT), DONE);
   assert.deepEqual(stage.fake.requests, []);
 });
 
-test("a group is renamed, joined and left", async (t) => {
+test("a group is renamed, extended and left", async (t) => {
   const stage = await stageMac(t);
   const made = stage.fake.phone(TO).makesGroup("Old", [OTHER]);
   const chat = thread({ contact: null, reference: made.guid, participants: [TO, OTHER] });
@@ -121,14 +121,14 @@ test("a group is renamed, joined and left", async (t) => {
   assert.deepEqual(await stage.driven(leaveGroup(chat, ABORT)), DONE);
 });
 
-test("what needs a conversation is refused where the Mac has none, or the group has had no message yet", async (t) => {
+test("an action in a conversation is refused if the Mac has none, or the group has had no message yet", async (t) => {
   const stage = await stageMac(t);
   const { markRead, renameGroup } = stage.process.commands;
   refused(await stage.driven(markRead(thread(), ABORT)), /no conversation/);
   refused(await stage.driven(renameGroup(thread({ contact: null }), "New", ABORT)), /first message/);
 });
 
-test("a Mac that can do nothing refuses in words, and is down from then on", async (t) => {
+test("a Mac that cannot act refuses with a reason, and is down from then on", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   await stage.driven(stage.process.mac.health.ready());
@@ -139,7 +139,7 @@ test("a Mac that can do nothing refuses in words, and is down from then on", asy
   refused(await stage.driven(stage.process.commands.markRead(thread({ contact: OTHER }), ABORT)), /cannot be reached/);
 });
 
-test("availability is what Apple says; a no is asked again, and no answer is none", async (t) => {
+test("availability is Apple's answer; a negative one is checked again, and no answer is null", async (t) => {
   const stage = await stageMac(t);
   const ask = (address: string) => stage.driven(stage.process.commands.availability("cust_1", address, ABORT));
   assert.deepEqual(await ask(TO), { imessage: true, facetime: true });
@@ -151,7 +151,7 @@ test("availability is what Apple says; a no is asked again, and no answer is non
   assert.deepEqual(await ask(TO), { imessage: null, facetime: null });
 });
 
-test("a file is fetched as it was sent, also where the Mac has to get it first; one that is gone is null", async (t) => {
+test("a file is fetched as it was sent, also if the Mac must download it first; a missing file is null", async (t) => {
   const stage = await stageMac(t);
   const bytes = new Uint8Array([1, 2, 3]);
   const heic = { name: "a.heic", mimeType: "image/heic", bytes };
@@ -167,7 +167,7 @@ test("a file is fetched as it was sent, also where the Mac has to get it first; 
   await assert.rejects(stage.driven(fetch(here?.guid ?? "", ABORT)), /cannot be reached/);
 });
 
-test("a file of somebody signed out of iCloud, or of a Mac whose helper is gone, is not called gone", async (t) => {
+test("a file is not reported missing because of iCloud or a lost helper", async (t) => {
   const stage = await stageMac(t);
   const file = { name: "a.png", mimeType: "image/png", bytes: new Uint8Array(1), isOnDisk: false };
   stage.fake.phone(TO).writes(null, { attachments: [file] });
@@ -176,7 +176,7 @@ test("a file of somebody signed out of iCloud, or of a Mac whose helper is gone,
   await assert.rejects(stage.driven(stage.process.commands.fetch(guid, ABORT)), /not connected/);
 });
 
-test("a command that is called off before its turn does nothing", async (t) => {
+test("an action aborted while it waits for the rate limiter does nothing", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   await stage.driven(stage.process.mac.chatGuids.findThread(TO, "imessage"));
@@ -190,10 +190,10 @@ test("a command that is called off before its turn does nothing", async (t) => {
   assert.equal(stage.fake.read.size, 0);
 });
 
-test("what this BlueBubbles has no route for is refused, and the Mac is not down for it", async (t) => {
+test("an action without a route in this version of BlueBubbles is refused, and the Mac is not down", async (t) => {
   const stage = await stageMac(t);
   await stage.driven(stage.process.mac.health.ready());
-  // A path that leads nowhere on this Mac, as those of another version do.
+  // A path that this Mac does not have, like the routes of another version.
   const chat = thread({ contact: null, reference: "iMessage;+;chat1/none" });
   const { mac } = stage.process;
   mac.client.post = async () => ({ kind: "errorResponse", status: 404, type: null, message: "Not Found" });

@@ -1,4 +1,4 @@
-/** Tests of catching up: what the Mac did not tell is found, what is old is not told, and nothing is passed by. */
+/** Tests of the backfill: it finds rows that no event reported, skips old rows, and leaves no gaps. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -15,12 +15,12 @@ function textsOf(stage: MacProviderStage): (string | null)[] {
   return stage.of("inbound").map(({ text }) => text);
 }
 
-/** How far it got, as it stands in memory. */
+/** Stored cursor of the backfill. */
 function progressOf(stage: MacProviderStage): Record<string, unknown> {
   return recordOf(JSON.parse(stage.memory.entries.get("catch-up") ?? "null")) ?? {};
 }
 
-it("finds within a minute what the Mac told nobody, in the order it came", async (t) => {
+it("reports within a minute, in order, the rows that no event reported", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("eventsLost");
   const anna = stage.mac.phone(ANNA);
@@ -35,7 +35,7 @@ it("finds within a minute what the Mac told nobody, in the order it came", async
   assert.equal(stage.of("revision")[0]?.text, "one and a half");
 });
 
-it("begins at once when the Mac's server says that it has started", async (t) => {
+it("begins at once when BlueBubbles reports that it has started", async (t) => {
   const stage = await stageMacProvider(t);
   const lift = stage.mac.fault("eventsLost");
   stage.mac.phone(ANNA).writes("while it was down");
@@ -44,7 +44,7 @@ it("begins at once when the Mac's server says that it has started", async (t) =>
   assert.deepEqual(textsOf(stage), ["while it was down"]);
 });
 
-it("tells of nothing that was there before the instance was, whatever tells of it", async (t) => {
+it("reports no row from before the instance was created, whatever event names it", async (t) => {
   const stage = await stageMacProvider(t, { starts: false });
   const anna = stage.mac.phone(ANNA);
   const old = anna.writes("long ago", { isSilent: true });
@@ -58,7 +58,7 @@ it("tells of nothing that was there before the instance was, whatever tells of i
   assert.deepEqual(stage.of("revision"), []);
 });
 
-it("tells of what came while this service was away, however long that was", async (t) => {
+it("reports the rows that arrived while the service was away, however long that was", async (t) => {
   const stage = await stageMacProvider(t);
   const anna = stage.mac.phone(ANNA);
   anna.writes("before");
@@ -69,11 +69,11 @@ it("tells of what came while this service was away, however long that was", asyn
   anna.writes("on the third", { isSilent: true });
   await stage.start();
   await stage.idle();
-  // A service that was away tells of what it is not sure to have told: the engine knows it by its name.
+  // After an absence the service may report rows twice. The engine recognises them by their reference.
   assert.deepEqual([...new Set(textsOf(stage))], ["before", "on the first day", "on the third"]);
 });
 
-it("tells of a message that came late from iCloud, unless it is more than a day old", async (t) => {
+it("reports a message that iCloud delivered late, unless it is more than a day old", async (t) => {
   const stage = await stageMacProvider(t);
   await stage.stop();
   await stage.clock.advance(3 * DAY);
@@ -87,7 +87,7 @@ it("tells of a message that came late from iCloud, unless it is more than a day 
   assert.deepEqual(textsOf(stage), ["an hour late"]);
 });
 
-it("reads more rows than the Mac gives at once, and tells of each once", async (t) => {
+it("reads more rows than one response holds, and reports each once", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("eventsLost");
   for (let index = 0; index < 2_100; index += 1) stage.mac.phone(index % 2 === 0 ? ANNA : BEN).writes(`row ${index}`);
@@ -98,7 +98,7 @@ it("reads more rows than the Mac gives at once, and tells of each once", async (
   assert.equal(textsOf(stage).length, 2_100);
 });
 
-it("does not pass a row that is not on disk, not even in its memory", async (t) => {
+it("never moves the cursor past a row that is not on disk, not even in memory", async (t) => {
   const stage = await stageMacProvider(t);
   await stage.pass(MINUTE);
   stage.mac.fault("eventsLost");
@@ -122,7 +122,7 @@ it("does not pass a row that is not on disk, not even in its memory", async (t) 
   assert.ok(Number(progressOf(stage).rowsAt) >= before);
 });
 
-it("finds reads of last week's messages", async (t) => {
+it("finds read receipts of last week's messages", async (t) => {
   const stage = await stageMacProvider(t);
   const guid = await stage.send("Hello");
   stage.mac.phone(ANNA).delivers(guid);
@@ -136,7 +136,7 @@ it("finds reads of last week's messages", async (t) => {
   assert.deepEqual(stage.receiptsOf(guid).slice(-1), ["read"]);
 });
 
-it("goes on when the Mac can be reached again, and asks it for all of it", async (t) => {
+it("continues when the Mac is reachable again, and reads everything missed", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("unreachable");
   await stage.pass(5 * MINUTE);
@@ -146,7 +146,7 @@ it("goes on when the Mac can be reached again, and asks it for all of it", async
   assert.deepEqual(textsOf(stage), ["meanwhile"]);
 });
 
-it("is not led ahead by a date in the future", async (t) => {
+it("ignores dates in the future for its cursor", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("eventsLost");
   stage.mac.phone(ANNA).writes("from the future", { at: stage.clock.real() + 30 * DAY });
@@ -156,7 +156,7 @@ it("is not led ahead by a date in the future", async (t) => {
   assert.deepEqual(textsOf(stage), ["from the future", "now"]);
 });
 
-it("ends at once, whatever it is asking", async (t) => {
+it("stops at once, whatever request is in flight", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("asleep");
   await stage.clock.advance(MINUTE);
@@ -164,7 +164,7 @@ it("ends at once, whatever it is asking", async (t) => {
   stage.mac.forgetHeld();
 });
 
-it("asks for fewer rows at once where the Mac cannot give so many, until it can again", async (t) => {
+it("uses smaller pages while the Mac cannot return large ones", async (t) => {
   const stage = await stageMacProvider(t, { starts: false });
   let most = 100;
   const relay = await startRelay(t, stage.mac.url, ({ path, body }) =>
@@ -182,7 +182,7 @@ it("asks for fewer rows at once where the Mac cannot give so many, until it can 
   assert.equal(textsOf(stage).length, 450);
 });
 
-it("passes no row of many that have the same date", async (t) => {
+it("skips none of many rows with the same date", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("eventsLost");
   const at = stage.clock.real();
@@ -192,7 +192,7 @@ it("passes no row of many that have the same date", async (t) => {
   assert.equal(new Set(textsOf(stage)).size, 1_500);
 });
 
-it("finds receipts and what came late while one contact's row cannot be told", async (t) => {
+it("finds receipts and late rows while one contact's row cannot be reported", async (t) => {
   const stage = await stageMacProvider(t);
   const guid = await stage.send("Hello");
   stage.mac.phone(ANNA).delivers(guid);
@@ -211,7 +211,7 @@ it("finds receipts and what came late while one contact's row cannot be told", a
   assert.ok(textsOf(stage).includes("late"));
 });
 
-it("tells what a Mac whose clock is behind dates before the instance was", async (t) => {
+it("reports rows that a Mac with a slow clock dates before the instance was created", async (t) => {
   const stage = await stageMacProvider(t, { starts: false });
   const relay = await startRelay(t, stage.mac.url, ({ path }) => {
     if (!path.includes("/server/info")) return null;
@@ -230,7 +230,7 @@ it("tells what a Mac whose clock is behind dates before the instance was", async
   assert.deepEqual(textsOf(stage), ["pushed", "found"]);
 });
 
-it("waits only so long for a row that the Mac cannot give whole", async (t) => {
+it("waits only a limited time for a row that the Mac cannot return whole", async (t) => {
   const stage = await stageMacProvider(t, { starts: false });
   const anna = stage.mac.phone(ANNA);
   let broken = "none";
@@ -248,12 +248,12 @@ it("waits only so long for a row that the Mac cannot give whole", async (t) => {
   assert.ok(textsOf(stage).includes("after it"));
 });
 
-it("misses none where rows are deleted while it reads", async (t) => {
+it("misses no row when rows are deleted while it reads", async (t) => {
   const stage = await stageMacProvider(t, { starts: false });
   let queries = 0;
   const relay = await startRelay(t, stage.mac.url, ({ body }) => {
     if (Number(body?.limit) > 1 && stage.mac.messages.length > 0) queries += 1;
-    // A whole conversation that was read already goes while the next rows are asked for.
+    // A conversation that was already read is deleted while the next page is requested.
     if (queries === 2) (stage.mac.messages as unknown[]).splice(0, 600);
     return null;
   });
@@ -268,10 +268,10 @@ it("misses none where rows are deleted while it reads", async (t) => {
   assert.equal(new Set(textsOf(stage)).size, 2_500);
 });
 
-describe("a row that the Mac breaks at", () => {
+describe("a row at which BlueBubbles responds with 500", () => {
   const BROKEN = "+15550100009";
 
-  /** Rows a minute apart, from so long ago; those whose index `breaks` says come from somebody else. */
+  /** Rows a minute apart. Those selected by `breaks` come from another contact. */
   function writes(stage: MacProviderStage, count: number, breaks: (index: number) => boolean): string[] {
     const from = stage.clock.real() - count * MINUTE;
     return Array.from({ length: count }, (_, index) => {
@@ -282,7 +282,7 @@ describe("a row that the Mac breaks at", () => {
     });
   }
 
-  /** A Mac that writes rows while this service is away, for `minutes`. */
+  /** A Mac that writes rows for `minutes` while the service is away. */
   async function away(stage: MacProviderStage, minutes: number, write: () => void): Promise<void> {
     await stage.pass(MINUTE);
     await stage.stop();
@@ -292,7 +292,7 @@ describe("a row that the Mac breaks at", () => {
     await stage.pass(MINUTE);
   }
 
-  it("keeps no other from being told, and is told of in the log once, without a name", async (t) => {
+  it("blocks no other row, and is logged once, without a name", async (t) => {
     const stage = await stageMacProvider(t);
     await away(stage, 400, () => void writes(stage, 300, (index) => index === 137));
     const expected = Array.from({ length: 300 }, (_, index) => `row ${index}`).filter((text) => text !== "row 137");
@@ -306,7 +306,7 @@ describe("a row that the Mac breaks at", () => {
     );
   });
 
-  it("is passed by where it is the first, one of several at a time or of many with the same date", async (t) => {
+  it("is skipped if it is the first, one of several in a row, or one of many with the same date", async (t) => {
     const stage = await stageMacProvider(t);
     const broken = (index: number) => index === 0 || (index >= 40 && index < 70) || index === 90;
     await away(stage, 400, () => {
@@ -325,7 +325,7 @@ describe("a row that the Mac breaks at", () => {
     );
   });
 
-  it("is told when the Mac can give it again, where it is one of the last ten minutes", async (t) => {
+  it("is reported when the Mac can return it again within ten minutes", async (t) => {
     const stage = await stageMacProvider(t);
     stage.mac.fault("eventsLost");
     const guid = stage.mac.phone(ANNA).writes("broken");
@@ -339,7 +339,7 @@ describe("a row that the Mac breaks at", () => {
     assert.deepEqual(textsOf(stage), ["after it", "broken"]);
   });
 
-  it("is not passed by while it is the last, whatever else is looked for", async (t) => {
+  it("is not skipped while it is the last row, and other passes continue", async (t) => {
     const stage = await stageMacProvider(t);
     const sent = await stage.send("Hello");
     stage.mac.fault("eventsLost");
@@ -357,9 +357,9 @@ describe("a row that the Mac breaks at", () => {
     assert.deepEqual(textsOf(stage), ["last"]);
   });
 
-  it("is none where the Mac breaks at whatever it is asked: nothing is passed by", async (t) => {
+  it("is not assumed when the Mac fails at every request: nothing is skipped", async (t) => {
     const stage = await stageMacProvider(t, { starts: false });
-    // Broken for an hour, and for every other question after it.
+    // Fails for an hour, and at every second request after it.
     let queries = 0;
     let isDown = false;
     const relay = await startRelay(t, stage.mac.url, ({ path }) => {

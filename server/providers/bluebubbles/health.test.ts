@@ -1,4 +1,4 @@
-/** The health of a Mac: whether it can hand over, found by asking; and the known ways of being green and dead, in words. */
+/** Tests of a Mac's health: whether it can send, and the known ways to respond to everything and send nothing. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -34,10 +34,10 @@ function standing(more: Partial<MacStatus> = {}): MacStatus {
   };
 }
 
-test("a Mac with which all is well is healthy, and says what it is", () => {
+test("a working Mac is healthy and reports its versions", () => {
   assert.deepEqual(healthOf(standing()), { status: "healthy", message: "BlueBubbles 1.9.9 on macOS 15.5.0" });
   assert.deepEqual(healthOf(standing({ info: null })).status, "unknown");
-  // Whoever says that Apple took an address is not believed against the account that has it.
+  // A claim that Apple removed an address does not count while the account still has the address.
   assert.equal(healthOf(standing({ suspectedLost: ["+15550000001"] })).status, "healthy");
 });
 
@@ -73,7 +73,7 @@ const TROUBLES: readonly [string, Partial<MacStatus>, "degraded" | "healthy", Re
   ],
 ];
 
-test("each known way of being green and dead is told, with what to do about it", () => {
+test("each known problem of a responding Mac has a warning that says what to do", () => {
   for (const [name, more, status, words] of TROUBLES) {
     const health = healthOf(standing(more));
     assert.equal(health.status, status, name);
@@ -82,7 +82,7 @@ test("each known way of being green and dead is told, with what to do about it",
   }
 });
 
-test("a little of what makes a Mac unwell makes none of it", () => {
+test("small deviations cause no warning", () => {
   for (const more of [
     { unheard: { messages: 4, forMs: 7_200_000 } },
     { unheard: { messages: 90, forMs: 3_599_999 } },
@@ -97,7 +97,7 @@ test("a little of what makes a Mac unwell makes none of it", () => {
   }
 });
 
-test("the call to stop typing is trusted from the version on that has it right", () => {
+test("typing is stopped only on versions that do it right", () => {
   const versions = { "1.9.9": false, "1.9.8": false, "0.9.10": false, "1.9.10": true, "1.10.0": true, "2.0.0": true };
   for (const [version, stops] of Object.entries(versions)) {
     assert.equal(stopsTyping(parseInfo({ ...GREEN, server_version: version })), stops, version);
@@ -107,7 +107,7 @@ test("the call to stop typing is trusted from the version on that has it right",
   assert.equal(stopsTyping(parseInfo({ server_version: "nightly" })), false);
 });
 
-test("what a Mac says of itself is read whatever is missing", () => {
+test("the Mac's reports are parsed, whatever is missing", () => {
   for (const data of [null, 1, [], {}, { os_version: 5, vetted_aliases: "x" }]) {
     assert.equal(macosMajor(parseInfo(data)), null);
     assert.deepEqual(parseAccount(data).aliases, []);
@@ -115,7 +115,7 @@ test("what a Mac says of itself is read whatever is missing", () => {
   assert.equal(macosMajor(parseInfo(GREEN)), 15);
 });
 
-test("a Mac that comes up is asked how it is: its account, and whether Apple knows its address", async (t) => {
+test("when a Mac comes up, its account is read, and whether Apple knows its address", async (t) => {
   const stage = await stageMac(t);
   const { health } = stage.process.mac;
   health.start(() => {});
@@ -128,7 +128,7 @@ test("a Mac that comes up is asked how it is: its account, and whether Apple kno
   assert.ok(stage.fake.helperCalls.some(({ action }) => action === "check-imessage-availability"));
 });
 
-test("green and dead is seen: signed out of iMessage", async (t) => {
+test("a Mac that is signed out of iMessage is detected although it responds", async (t) => {
   const stage = await stageMac(t);
   stage.fake.fault("signedOut");
   const { health } = stage.process.mac;
@@ -138,7 +138,7 @@ test("green and dead is seen: signed out of iMessage", async (t) => {
   assert.match(told.message ?? "", /Not Signed In/);
 });
 
-test("messages that are taken with nothing heard of any make it unwell, until something comes in", async (t) => {
+test("messages sent without any sign of life from Apple make the Mac degraded, until something arrives", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows("+15551230001");
   stage.fake.fault("greenButDead");
@@ -157,7 +157,7 @@ const DOWN: readonly [Fault, RegExp][] = [
   ["helperGone", /helper.*not connected/],
 ];
 
-test("a Mac that goes down is seen within a minute, says why, and is asked until it is back", async (t) => {
+test("a Mac that goes down is detected within a minute, with a reason, and checked until it is back", async (t) => {
   for (const [fault, words] of DOWN) {
     const stage = await stageMac(t);
     const { health } = stage.process.mac;
@@ -191,11 +191,11 @@ test("a Mac that goes down is seen within a minute, says why, and is asked until
   }
 });
 
-test("a helper that is gone is not believed back because that of FaceTime is there", async (t) => {
+test("a lost helper of Messages is not mistaken for connected because FaceTime's helper is", async (t) => {
   const stage = await stageMac(t);
   const { health, client } = stage.process.mac;
   await stage.driven(health.ready());
-  // `server/info` says that some helper is connected; calls to Messages say otherwise.
+  // `server/info` reports a connected helper; calls to Messages show the contrary.
   const get = client.get.bind(client);
   client.get = async (path, query, limits) => {
     const answer = await get(path, query, limits);
@@ -212,7 +212,7 @@ test("a helper that is gone is not believed back because that of FaceTime is the
   assert.equal(await stage.driven(health.ready()), null);
 });
 
-test("health answers within its time, whatever the Mac does, and does not hammer it", async (t) => {
+test("health returns in time, whatever the Mac does, and does not flood it", async (t) => {
   const stage = await stageMac(t);
   const { health } = stage.process.mac;
   await stage.driven(health.ready());
@@ -226,7 +226,7 @@ test("health answers within its time, whatever the Mac does, and does not hammer
   assert.ok(stage.clock.now() - startedAt <= 1_750, String(stage.clock.now() - startedAt));
 });
 
-test("a password that is wrong, and something else at the address, are told apart", async (t) => {
+test("a wrong password and a wrong server have different messages", async (t) => {
   const stage = await stageMac(t, { instancePassword: "wrong" });
   assert.match((await stage.driven(stage.process.mac.health.health())).message ?? "", /rejects the password/);
   const other = await stageMac(t);
@@ -234,7 +234,7 @@ test("a password that is wrong, and something else at the address, are told apar
   assert.match((await other.driven(other.process.mac.health.health())).message ?? "", /not BlueBubbles.*404/);
 });
 
-test("after stop nothing is asked and no timer is left", async (t) => {
+test("after stop no request is made and no timer is left", async (t) => {
   const stage = await stageMac(t);
   const { health } = stage.process.mac;
   health.start(() => {});
@@ -244,7 +244,7 @@ test("after stop nothing is asked and no timer is left", async (t) => {
   assert.equal(stage.clock.pending, 0);
 });
 
-test("a Mac that breaks at its account is believed back: only the word that there is no helper keeps it down", async (t) => {
+test("a Mac that fails at its account is up again: only a missing helper keeps it down", async (t) => {
   const stage = await stageMac(t);
   const { client, health } = stage.process.mac;
   await stage.driven(health.ready());

@@ -1,4 +1,4 @@
-/** Tests of the Mac's webhook: where it is registered, that it stays so, and what anybody can post to it. */
+/** Tests of the Mac's webhook: its registration, and what a stranger's request can do. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -8,7 +8,7 @@ import { HOOK_EVENTS } from "./hook.ts";
 const MINUTE = 60_000;
 const PAYMENT = "com.apple.PassbookUIService.PeerPaymentMessagesExtension";
 
-/** Asks the Mac itself, as an operator would. */
+/** Queries the Mac directly, as an operator would. */
 async function ask(stage: MacProviderStage, method: string, path: string, body?: unknown): Promise<void> {
   const url = `${stage.mac.url}/api/v1/${path}?password=${encodeURIComponent(stage.mac.password)}`;
   const headers = { "content-type": "application/json" };
@@ -24,7 +24,7 @@ function wanted(stage: MacProviderStage) {
   return [{ url: `${stage.hookUrl}/mac`, events: HOOK_EVENTS }];
 }
 
-it("is registered once, with our events and never with all of them", async (t) => {
+it("is registered once, with our events and never with `*`", async (t) => {
   const stage = await stageMacProvider(t);
   assert.deepEqual(registered(stage), wanted(stage));
   assert.ok(!HOOK_EVENTS.includes("*"));
@@ -36,7 +36,7 @@ it("is registered once, with our events and never with all of them", async (t) =
   assert.equal(asked.length, 1);
 });
 
-it("takes the place of one with other events, and of those of addresses that we had before; others stay", async (t) => {
+it("replaces a registration with other events, and those of our earlier addresses; others stay", async (t) => {
   const stage = await stageMacProvider(t, { starts: false });
   const stranger = { url: "http://127.0.0.1:9/hooks/inst_other/token/mac", events: ["new-message"] };
   for (const url of [`${stage.hookUrl}/mac`, "http://former.example/hooks/inst_mac/old/mac"]) {
@@ -47,14 +47,14 @@ it("takes the place of one with other events, and of those of addresses that we 
   assert.deepEqual(registered(stage), [stranger, ...wanted(stage)]);
 });
 
-it("is registered again within a minute of being gone", async (t) => {
+it("is registered again within a minute after it was removed", async (t) => {
   const stage = await stageMacProvider(t);
   await ask(stage, "DELETE", `webhook/${stage.mac.webhooks[0]?.id}`);
   await stage.pass(MINUTE);
   assert.deepEqual(registered(stage), wanted(stage));
 });
 
-it("is taken away where the Mac is listened to at its socket", async (t) => {
+it("is removed in socket mode", async (t) => {
   const stage = await stageMacProvider(t);
   await stage.stop();
   stage.ingest = "socket";
@@ -62,7 +62,7 @@ it("is taken away where the Mac is listened to at its socket", async (t) => {
   assert.deepEqual(registered(stage), []);
 });
 
-it("is at no path where the Mac is listened to at its socket", async (t) => {
+it("responds with 404 on every path in socket mode", async (t) => {
   const stage = await stageMacProvider(t, { ingest: "socket" });
   stage.mac.knows(ANNA);
   const data = { uuid: "CALL", status_id: 4, address: ANNA };
@@ -72,9 +72,9 @@ it("is at no path where the Mac is listened to at its socket", async (t) => {
   assert.deepEqual(stage.signals, []);
 });
 
-it("says in the instance's health why the Mac cannot call, as long as it cannot", async (t) => {
+it("explains in the instance's health why it cannot be registered, as long as it cannot", async (t) => {
   const stage = await stageMacProvider(t, { starts: false });
-  // No address that BlueBubbles takes.
+  // BlueBubbles rejects this URL.
   stage.hookAddress = "gopher://127.0.0.1/hooks/inst_mac/token";
   await stage.start();
   const health = await stage.provider.health();
@@ -85,7 +85,7 @@ it("says in the instance's health why the Mac cannot call, as long as it cannot"
   assert.equal((await stage.provider.health()).status, "healthy");
 });
 
-it("says that the Mac cannot reach a loopback address of another machine", async (t) => {
+it("explains that the Mac cannot reach a loopback address of another machine", async (t) => {
   const stage = await stageMacProvider(t, { starts: false });
   stage.hookAddress = "http://localhost:8080/hooks/inst_mac/token";
   stage.url = stage.mac.url.replace("127.0.0.1", "0.0.0.0");
@@ -94,7 +94,7 @@ it("says that the Mac cannot reach a loopback address of another machine", async
   assert.deepEqual(registered(stage), []);
 });
 
-it("says which of our addresses Apple took from the Mac once its account says so too, without naming it in full", async (t) => {
+it("warns of an address that Apple removed once the account no longer lists it, and masks the address", async (t) => {
   const stage = await stageMacProvider(t);
   await stage.post({ type: "imessage-aliases-removed", data: { aliases: [OWN, "other@example.com"] } });
   await stage.pass(10 * MINUTE);
@@ -106,7 +106,7 @@ it("says which of our addresses Apple took from the Mac once its account says so
   assert.deepEqual(warnings, ["Apple removed …0001 from the account of this Mac: sign in with it again in Messages."]);
 });
 
-it("answers 200 to whatever is posted, and is at no other path", async (t) => {
+it("responds with 200 to any body, and with 404 on any other path", async (t) => {
   const stage = await stageMacProvider(t);
   const odd = [
     "",
@@ -143,7 +143,7 @@ it("answers 200 to whatever is posted, and is at no other path", async (t) => {
   assert.deepEqual(stage.signals, []);
 });
 
-it("believes nothing that is posted of a message: its row is read from the Mac, and what is not there is told to nobody", async (t) => {
+it("believes nothing in a notification: the row is read from the Mac, and a missing row is not reported", async (t) => {
   const stage = await stageMacProvider(t);
   const guid = stage.mac.phone(ANNA).writes("just a text");
   await stage.idle();
@@ -165,13 +165,13 @@ it("believes nothing that is posted of a message: its row is read from the Mac, 
   );
 });
 
-it("reads all of a row whose event says too little", async (t) => {
+it("reads the whole message if the event's row lacks parts", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("eventsLost");
   const anna = stage.mac.phone(ANNA);
   const group = anna.makesGroup("Trip", ["+15550100002"]);
   const guid = anna.writes("Hi all", { group });
-  // An `updated-message` has no chats: alone it looks as if it were written to us.
+  // An `updated-message` has no chats: by itself it would look like a message to us.
   await stage.post({ type: "updated-message", data: { guid, isFromMe: false, text: "Hi all" } });
   assert.deepEqual(
     stage.of("inbound").map(({ group: told }) => told?.reference),
@@ -179,7 +179,7 @@ it("reads all of a row whose event says too little", async (t) => {
   );
 });
 
-it("looks again where a row has nothing in it yet, and tells in the end that there is nothing", async (t) => {
+it("looks again at an empty row, and reports it empty in the end", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("eventsLost");
   const anna = stage.mac.phone(ANNA);
@@ -202,7 +202,7 @@ it("looks again where a row has nothing in it yet, and tells in the end that the
   );
 });
 
-it("waits for the people of a group rather than to tell of a group without any", async (t) => {
+it("waits for the participants of a group before it reports a message", async (t) => {
   const stage = await stageMacProvider(t);
   const anna = stage.mac.phone(ANNA);
   const group = anna.makesGroup("Trip", ["+15550100002"]);
@@ -214,7 +214,7 @@ it("waits for the people of a group rather than to tell of a group without any",
   assert.equal(stage.of("inbound")[0]?.group?.participants.length, 2);
 });
 
-it("puts a reaction into words where the row has none, by the message that it is about", async (t) => {
+it("takes the text of a reaction without text from the message reacted to", async (t) => {
   const stage = await stageMacProvider(t);
   const target = await stage.send("Lunch?");
   stage.mac.fault("eventsLost");
@@ -226,7 +226,7 @@ it("puts a reaction into words where the row has none, by the message that it is
   assert.deepEqual([content, type, emoji], ["Questioned “Lunch?”", "question", "❓"]);
 });
 
-it("tells at which of several numbers something came in, by what the Mac says of the conversation", async (t) => {
+it("finds which of several numbers a message arrived at, from the Mac's conversation", async (t) => {
   const numbers = [
     { address: "+15550000009", customerId: "cust_9", isDefault: true },
     { address: OWN, customerId: "cust_1", isDefault: true },
@@ -243,7 +243,7 @@ it("tells at which of several numbers something came in, by what the Mac says of
   );
 });
 
-it("gives nothing to one of two customers by guessing", async (t) => {
+it("reports nothing if it cannot tell which of two customers a message is for", async (t) => {
   const numbers = [
     { address: "+15550000008", customerId: "cust_8", isDefault: true },
     { address: "+15550000009", customerId: "cust_9", isDefault: true },
@@ -255,7 +255,7 @@ it("gives nothing to one of two customers by guessing", async (t) => {
   assert.equal(stage.faults.length, 1);
 });
 
-it("leads no message of ours into another conversation, whatever anybody posts", async (t) => {
+it("moves no message of ours into another conversation, whatever is posted", async (t) => {
   const stage = await stageMacProvider(t);
   const theirs = stage.mac.knows(BEN);
   const group = stage.mac.phone(BEN).makesGroup("Theirs", ["+15550100003"]);
@@ -279,7 +279,7 @@ it("leads no message of ours into another conversation, whatever anybody posts",
   assert.deepEqual(stage.mac.sent.at(-1)?.to, people);
 });
 
-it("asks the Mac no oftener for being called a thousand times a second", async (t) => {
+it("queries the Mac no more often when it is called a thousand times a second", async (t) => {
   const stage = await stageMacProvider(t);
   await stage.pass(MINUTE);
   const before = stage.mac.requests.length;
@@ -296,7 +296,7 @@ it("asks the Mac no oftener for being called a thousand times a second", async (
   assert.equal(stage.of("inbound").length, 1);
 });
 
-it("believes nobody who posts that a message of ours failed: the Mac's row says whether it did", async (t) => {
+it("believes no posted failure of our messages: the Mac's row decides", async (t) => {
   const stage = await stageMacProvider(t);
   const guid = await stage.send("Hello");
   await stage.pass(1_000);

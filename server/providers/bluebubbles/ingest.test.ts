@@ -1,4 +1,4 @@
-/** Tests of what a Mac's rows and events become, over a real loopback: nothing in between is made up. */
+/** Tests of the signals for a Mac's rows and events, over real HTTP and sockets on loopback. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -7,8 +7,8 @@ import { ANNA, BEN, OWN, stageMacProvider } from "../../../test/support/mac-prov
 const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47]);
 
 for (const ingest of ["webhook", "socket"] as const) {
-  describe(`a Mac that is stage by ${ingest}`, () => {
-    it("tells of a message of a contact, with all that is in it", async (t) => {
+  describe(`ingest by ${ingest}`, () => {
+    it("reports a contact's message with all its content", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       const anna = stage.mac.phone(ANNA);
       const first = anna.writes("Hi");
@@ -35,7 +35,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       ]);
     });
 
-    it("tells of an SMS as one", async (t) => {
+    it("reports an SMS as an SMS", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       stage.mac.phone(ANNA).writes("by text", { service: "SMS" });
       await stage.idle();
@@ -45,7 +45,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       );
     });
 
-    it("tells what becomes of a message of ours, each step once, whatever comes twice", async (t) => {
+    it("reports each receipt of our messages once, however often it arrives", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       stage.mac.fault("eventsTwice");
       const guid = await stage.send("Hello");
@@ -57,7 +57,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       assert.deepEqual(stage.receiptsOf(guid), ["sent", "delivered", "read"]);
     });
 
-    it("finds a failure that nothing tells of, and names its code", async (t) => {
+    it("finds a failure that no event reports, and names its code", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       stage.mac.fault("errorLater");
       const guid = await stage.send("Hello");
@@ -66,7 +66,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       assert.deepEqual([last?.reference, last?.receipt, last?.code], [guid, "failed", "22"]);
     });
 
-    it("tells of reactions, with the words of the phone, and of their end", async (t) => {
+    it("reports reactions with the phone's text, and their removal", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       const guid = await stage.send("Lunch?");
       const anna = stage.mac.phone(ANNA);
@@ -83,7 +83,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       assert.equal(stage.of("inbound").length, 0);
     });
 
-    it("tells of edits and of what is taken back, also when an hour has gone by", async (t) => {
+    it("reports edits and unsends, also after an hour", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       const anna = stage.mac.phone(ANNA);
       const one = anna.writes("Helo");
@@ -103,7 +103,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       assert.equal(stage.of("inbound").length, 2);
     });
 
-    it("tells of a payment to the cent, and of a request as one", async (t) => {
+    it("reports the amount of a payment to the cent, and of a payment request", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       const anna = stage.mac.phone(ANNA);
       anna.pays(2_550);
@@ -122,7 +122,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       );
     });
 
-    it("counts a transaction of Apple Cash once, also after a restart", async (t) => {
+    it("counts an Apple Cash transaction once, also after a restart", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       const anna = stage.mac.phone(ANNA);
       anna.pays(500, { transaction: "T-1" });
@@ -136,7 +136,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       assert.deepEqual([...last.values()], [500, null]);
     });
 
-    it("tells of a group's messages with everybody in it, and of what happens to it", async (t) => {
+    it("reports a group's messages with all participants, and changes of the group", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       const anna = stage.mac.phone(ANNA);
       const group = anna.makesGroup("Trip", [BEN]);
@@ -171,7 +171,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       );
     });
 
-    it("tells who types, and when they stop", async (t) => {
+    it("reports who types, and when they stop", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       stage.mac.phone(ANNA).types(true);
       stage.mac.phone(ANNA).types(false);
@@ -185,7 +185,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       );
     });
 
-    it("tells of a call that only comes in once, and that it was missed when it rings no more", async (t) => {
+    it("reports a call from `incoming-facetime` alone, and that it was missed when it stops ringing", async (t) => {
       const stage = await stageMacProvider(t, { ingest });
       stage.mac.phone(ANNA).rings();
       await stage.idle();
@@ -212,7 +212,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       assert.notEqual(stage.of("call").at(-1)?.callUuid, stage.of("call")[0]?.callUuid);
     });
 
-    it("tells of a call by its own name and to its end where the Mac tells all of it", async (t) => {
+    it("reports a call under its own id until its end if the Mac sends every status", async (t) => {
       const stage = await stageMacProvider(t, { ingest, facetimeCalling: true });
       const uuid = stage.mac.phone(ANNA).rings({ isVideo: false });
       stage.mac.phone(ANNA).hangsUp(uuid, { isVideo: false });
@@ -228,7 +228,7 @@ for (const ingest of ["webhook", "socket"] as const) {
   });
 }
 
-it("keeps nothing of a call that is for nobody", async (t) => {
+it("stores nothing of a call to nobody", async (t) => {
   const numbers = [OWN, "+15550000002"].map((address, index) => ({
     address,
     customerId: `cust_${index}` as const,
@@ -244,7 +244,7 @@ it("keeps nothing of a call that is for nobody", async (t) => {
   );
 });
 
-it("ends at once, also while it looks where a call came in", async (t) => {
+it("stops at once, also while it looks up which address was called", async (t) => {
   const numbers = [OWN, "+15550000002"].map((address) => ({ address, customerId: "cust_1", isDefault: true }) as const);
   const stage = await stageMacProvider(t, { numbers });
   stage.mac.fault("asleep");

@@ -1,4 +1,4 @@
-/** First messages to somebody: conversations and groups that come to be by them, in whatever way that goes wrong. */
+/** Tests of first messages: conversations and groups that begin with them, and every way in which that can fail. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { outcomeOfRest } from "../provider.ts";
 
 const TO = "+15551230001";
 
-test("a first message begins the conversation, when Apple says that the recipient is there", async (t) => {
+test("a first message begins the conversation if Apple reports that the recipient is reachable", async (t) => {
   const stage = await stageMac(t);
   const outcome = await stage.send(stage.message({ text: "Hello", effect: "love" }));
   const [sent] = stage.fake.sent;
@@ -19,7 +19,7 @@ test("a first message begins the conversation, when Apple says that the recipien
   assert.equal(posts(stage).at(-1), "POST /api/v1/message/text");
 });
 
-test("a recipient who is not on iMessage gets nothing there: refused as not reachable, so that it falls back", async (t) => {
+test("a recipient without iMessage gets nothing there: rejected as not reachable, so that the message falls back", async (t) => {
   const stage = await stageMac(t);
   stage.fake.phone(TO).isOnIMessage = false;
   const outcome = await stage.send(stage.message());
@@ -29,13 +29,13 @@ test("a recipient who is not on iMessage gets nothing there: refused as not reac
   assert.deepEqual([stage.fake.sent.length, posts(stage).length], [0, 0]);
 });
 
-test("one wrong no of Apple's is not believed", async (t) => {
+test("a single negative answer of Apple is checked again", async (t) => {
   const stage = await stageMac(t);
   stage.fake.fault("availabilityFalse");
   reference(await stage.send(stage.message()));
 });
 
-test("beyond the hour's conversations a first message waits, and those that there are go on", async (t) => {
+test("beyond the hourly limit a first message waits, and existing conversations continue", async (t) => {
   const stage = await stageMac(t, { newChatsPerHour: 2 });
   reference(await stage.send(stage.message({ to: "+15551230001" })));
   reference(await stage.send(stage.message({ to: "+15551230002" })));
@@ -48,7 +48,7 @@ test("beyond the hour's conversations a first message waits, and those that ther
   reference(await stage.send(stage.message({ to: "+15551230003" })));
 });
 
-test("a conversation that did not come to be does not count", async (t) => {
+test("a conversation that was not begun does not count towards the limit", async (t) => {
   const stage = await stageMac(t, { newChatsPerHour: 1 });
   stage.fake.knows("+15551230002");
   reference(await stage.send(stage.message({ to: "+15551230002" })));
@@ -62,7 +62,7 @@ test("a conversation that did not come to be does not count", async (t) => {
   assert.equal((await stage.send(stage.message({ to: "+15551230003" }))).outcome, "deferred");
 });
 
-test("a conversation whose beginning is called off does not count either", async (t) => {
+test("a conversation aborted before it began does not count either", async (t) => {
   const stage = await stageMac(t, { newChatsPerHour: 1 });
   await stage.driven(stage.process.mac.health.ready());
   await stage.clock.advance(1_000);
@@ -77,7 +77,7 @@ test("a conversation whose beginning is called off does not count either", async
   reference(await stage.send({ ...message, attempt: 2 }));
 });
 
-test("a chat that Messages denies is begun anew, with no second message", async (t) => {
+test("a chat that Messages no longer knows is begun again, without a second message", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   stage.fake.fault("chatNotInRegistry");
@@ -86,14 +86,14 @@ test("a chat that Messages denies is begun anew, with no second message", async 
   assert.deepEqual(posts(stage), ["POST /api/v1/message/text", "POST /api/v1/chat/new"]);
 });
 
-test("a first message that fails has its error in the answer of the new chat", async (t) => {
+test("a first message that fails has its error in the response of the new chat", async (t) => {
   const stage = await stageMac(t);
   stage.fake.fault("errorAtOnce");
   const outcome = await stage.send(stage.message());
   assert.ok(outcome.outcome === "rejected" && outcome.code === "22");
 });
 
-test("a group comes to be with its first message: it is named, its guid is told, and the next goes there too", async (t) => {
+test("a group is created with its first message: it is named, its guid is reported, and the next message uses it", async (t) => {
   const stage = await stageMac(t);
   const group = groupOf([TO, "+15551230002"], null);
   const abort = new AbortController().signal;
@@ -113,7 +113,7 @@ test("a group comes to be with its first message: it is named, its guid is told,
   assert.deepEqual([stage.fake.chats.length, stage.fake.sent.length], [1, 2]);
 });
 
-test("a first message with files: the text begins the conversation, the files follow, and the reference is theirs", async (t) => {
+test("a first message with files: the text begins the conversation, the files follow, and the reference is that of the files", async (t) => {
   const stage = await stageMac(t);
   const outcome = await stage.send(stage.message({ text: "Look", attachments: [file()] }));
   assert.deepEqual(
@@ -134,7 +134,7 @@ test("a first message with files: the text begins the conversation, the files fo
   );
 });
 
-test("whose text is sent and whose files are not goes on with the files, whatever happened between", async (t) => {
+test("a message whose text was sent and whose files were not continues with the files, whatever happened in between", async (t) => {
   for (const dies of [false, true]) {
     const stage = await stageMac(t);
     const message = stage.message({ text: "Look", attachments: [file()] });
@@ -147,7 +147,7 @@ test("whose text is sent and whose files are not goes on with the files, whateve
     assert.ok(first.outcome === "deferred" && first.isDown === true);
     assert.equal(stage.fake.sent.length, 1);
     await stage.restart({ dies });
-    // Longer than what has ended is kept on record.
+    // Longer than ended attempts are kept.
     await stage.clock.advance(3_600_000);
     await stage.restart();
     reference(await stage.send({ ...message, attempt: 2 }));
@@ -158,7 +158,7 @@ test("whose text is sent and whose files are not goes on with the files, whateve
   }
 });
 
-test("a text whose conversation is gone is not sent again for the sake of its files", async (t) => {
+test("a text whose conversation is gone is not sent again because of its files", async (t) => {
   const stage = await stageMac(t);
   const message = stage.message({ text: "Look", attachments: [file()] });
   stage.process.mac.client.upload = async () => ({ kind: "unreachable", reason: "ECONNREFUSED" });
@@ -170,13 +170,13 @@ test("a text whose conversation is gone is not sent again for the sake of its fi
 });
 
 for (const fault of ["fileErrorAtOnce", "fileHangs", "fileAnswerLost"] as const) {
-  test(`a text is sent once, whatever becomes of its files: ${fault}`, async (t) => {
+  test(`a text is sent once, whatever happens to its files: ${fault}`, async (t) => {
     const stage = await stageMac(t);
     stage.fake.fault(fault);
     const message = stage.message({ text: "Look", attachments: [file()] });
     const rest = restOfFiles(await stage.send(message));
     assert.equal(rest.outcome, fault === "fileErrorAtOnce" ? "rejected" : "unknown");
-    // What is known of the text outlives the process.
+    // The record of the text survives the process.
     await stage.restart({ dies: true });
     let settled = await stage.reconcile(message);
     for (
@@ -199,7 +199,7 @@ for (const fault of ["fileErrorAtOnce", "fileHangs", "fileAnswerLost"] as const)
   });
 }
 
-test("a process that does not know the text any more, and is told of it, sends the files alone", async (t) => {
+test("a process that no longer knows of the sent text, and is given it, sends the files alone", async (t) => {
   const stage = await stageMac(t);
   stage.fake.fault("fileErrorAtOnce");
   const message = stage.message({ text: "Look", attachments: [file()] });
@@ -214,7 +214,7 @@ test("a process that does not know the text any more, and is told of it, sends t
   );
 });
 
-test("a text that turns out not to have been sent before its files are posted: all of it is refused, and the files are not posted", async (t) => {
+test("a text that turns out not to have been sent before its files: everything is rejected, and the files are not posted", async (t) => {
   const stage = await stageMac(t);
   const upload = stage.process.mac.client.upload.bind(stage.process.mac.client);
   stage.process.mac.client.upload = async (path, given, limits) => {
@@ -226,7 +226,7 @@ test("a text that turns out not to have been sent before its files are posted: a
   assert.deepEqual(posts(stage), ["POST /api/v1/chat/new", "POST /api/v1/attachment/upload"]);
 });
 
-test("files alone cannot begin a conversation: refused, and nothing is sent", async (t) => {
+test("files alone cannot begin a conversation: rejected, and nothing is sent", async (t) => {
   const stage = await stageMac(t);
   const outcome = await stage.send(stage.message({ text: "", attachments: [file()] }));
   assert.ok(outcome.outcome === "rejected" && outcome.code === "NEW_CHAT_NEEDS_TEXT");

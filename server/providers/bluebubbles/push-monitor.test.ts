@@ -1,4 +1,4 @@
-/** A Mac whose watch of its database is dead: everything answers, and nothing is pushed. Its operator is told what to do. */
+/** Tests of the warning that BlueBubbles responds to requests and pushes no events any more. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { ANNA, stageMacProvider } from "../../../test/support/mac-provider.ts";
 const MINUTE = 60_000;
 
 for (const ingest of ["webhook", "socket"] as const) {
-  test(`by ${ingest}: health says to restart BlueBubbles when only catching up finds messages, until one is pushed`, async (t) => {
+  test(`by ${ingest}: health says to restart BlueBubbles when only backfill finds messages, until one is pushed`, async (t) => {
     const stage = await stageMacProvider(t, { ingest });
     const warnings = async () => (await stage.provider.health()).warnings ?? [];
     await stage.pass(2 * MINUTE);
@@ -27,7 +27,7 @@ for (const ingest of ["webhook", "socket"] as const) {
   });
 }
 
-test("what came in while the Mac could not be reached, or nobody listened, says nothing of its watch", async (t) => {
+test("messages that arrived while the Mac was unreachable, or the service stopped, cause no warning", async (t) => {
   const stage = await stageMacProvider(t, { ingest: "webhook" });
   await stage.pass(2 * MINUTE);
   stage.mac.fault("unreachable");

@@ -1,4 +1,4 @@
-/** Tests of following what was sent: failures that nothing tells of, restarts, and messages that are nobody's. */
+/** Tests of polling for receipts: failures without an event, restarts, and messages that the service does not know. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -9,7 +9,7 @@ import { listOf, recordOf, textOf } from "../../core/loose-json.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-it("finds a delivery within seconds though nothing tells of it", async (t) => {
+it("finds a delivery within seconds although no event reports it", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("eventsLost");
   const guid = await stage.send("Hello");
@@ -20,7 +20,7 @@ it("finds a delivery within seconds though nothing tells of it", async (t) => {
   assert.deepEqual(stage.receiptsOf(guid), ["sent", "delivered"]);
 });
 
-it("goes on after a restart with what was sent before, and forgets what has come to an end", async (t) => {
+it("resumes after a restart, and forgets messages that have ended", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("eventsLost");
   const guid = await stage.send("Hello");
@@ -42,7 +42,7 @@ it("goes on after a restart with what was sent before, and forgets what has come
   assert.deepEqual(await stage.memory.list("watch/"), []);
 });
 
-it("tells a failure on the channel that the message went out on", async (t) => {
+it("reports a failure on the channel that the message was sent on", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.knows(ANNA, "SMS");
   const guid = await stage.send("by text", ANNA, { channel: "sms" });
@@ -53,7 +53,7 @@ it("tells a failure on the channel that the message went out on", async (t) => {
   );
 });
 
-it("holds back a receipt that comes before the answer to its send, and tells it when the message is known", async (t) => {
+it("holds back a receipt that arrives before the response to its send, and reports it once the message is known", async (t) => {
   const stage = await stageMacProvider(t);
   stage.known = new Set();
   const guid = await stage.send("Hello");
@@ -65,7 +65,7 @@ it("holds back a receipt that comes before the answer to its send, and tells it 
   assert.equal(stage.receiptsOf(guid).at(-1), "delivered");
 });
 
-it("asks no more about a message that somebody typed on the Mac", async (t) => {
+it("stops polling for a message that somebody typed on the Mac", async (t) => {
   const stage = await stageMacProvider(t);
   stage.known = new Set();
   let asked = 0;
@@ -82,20 +82,20 @@ it("asks no more about a message that somebody typed on the Mac", async (t) => {
   assert.equal(asked, tries);
 });
 
-it("tells again of what nobody knew once it turns out to be ours", async (t) => {
+it("reports an unknown receipt again once its message turns out to be ours", async (t) => {
   const stage = await stageMacProvider(t);
   stage.known = new Set();
   const guid = await stage.send("Hello");
   stage.mac.phone(ANNA).delivers(guid);
   await stage.pass(5 * MINUTE);
   stage.known.add(guid);
-  // The hand-over was settled late: only now it is followed.
+  // The attempt was reconciled late: polling begins only now.
   stage.mac.phone(ANNA).reads(guid);
   await stage.pass(MINUTE);
   assert.equal(stage.receiptsOf(guid).at(-1), "read");
 });
 
-it("finds what became of others while the Mac breaks at one of them", async (t) => {
+it("finds receipts of other messages while BlueBubbles fails at one of them", async (t) => {
   const stage = await stageMacProvider(t);
   stage.mac.fault("eventsLost");
   const guids: string[] = [];
@@ -104,7 +104,7 @@ it("finds what became of others while the Mac breaks at one of them", async (t) 
   await stage.pass(MINUTE);
   stage.mac.breaksAt(broken);
   for (const guid of others) stage.mac.phone(ANNA).delivers(guid);
-  // Catching up asks for receipts every five minutes; these are found before.
+  // Backfill reads receipts every five minutes; polling finds these before.
   await stage.pass(4 * MINUTE + 20_000);
   assert.deepEqual(
     others.map((guid) => stage.receiptsOf(guid).at(-1)),
@@ -116,7 +116,7 @@ it("finds what became of others while the Mac breaks at one of them", async (t) 
   assert.equal(stage.receiptsOf(broken).at(-1), "delivered");
 });
 
-it("asks for fewer at once where the Mac cannot answer so many", async (t) => {
+it("polls for fewer messages at once while the Mac cannot return so many", async (t) => {
   const stage = await stageMacProvider(t, { starts: false });
   const sizes: number[] = [];
   const relay = await startRelay(t, stage.mac.url, ({ path, body }) => {

@@ -1,4 +1,4 @@
-/** Hand-overs whose outcome got lost: what was sent is found, what was not is proved, and nothing goes twice. */
+/** Tests of attempts whose response got lost: sent messages are found, unsent ones are proved, none is sent twice. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ const TO = "+15551230001";
 const ASK_EVERY_MS = 15_000;
 const ASKED_FOR_MS = 300_000;
 
-/** Asks as the engine does, until something is known. */
+/** Asks as the engine does, until the outcome is known. */
 async function settled(stage: Stage, message: Outbound): Promise<Outcome | "absent"> {
   const endsAt = stage.clock.now() + ASKED_FOR_MS;
   for (;;) {
@@ -27,7 +27,7 @@ async function settled(stage: Stage, message: Outbound): Promise<Outcome | "abse
 const SENT: readonly Fault[] = ["answerLost", "answerTimesOut", "rowNotFound", "sentAndHangs", "gatewayTimeout"];
 const NOT_SENT: readonly Fault[] = ["commandTimesOut", "hangs", "serverError"];
 
-test("an answer that gets lost after the message was sent: unknown, then found by its text, and sent once", async (t) => {
+test("a response lost after the message was sent: unknown, then found by its text, and sent once", async (t) => {
   for (const fault of SENT) {
     const stage = await stageMac(t);
     stage.fake.knows(TO);
@@ -44,7 +44,7 @@ test("an answer that gets lost after the message was sent: unknown, then found b
   }
 });
 
-test("a message that was never sent is proved absent, but not before the Mac cannot send it any more", async (t) => {
+test("a message that was never sent is proved absent, but not before the Mac can no longer send it", async (t) => {
   for (const fault of NOT_SENT) {
     const stage = await stageMac(t);
     stage.fake.knows(TO);
@@ -60,7 +60,7 @@ test("a message that was never sent is proved absent, but not before the Mac can
   }
 });
 
-test("while the Mac has not answered nobody is asked, and its answer counts when it comes", async (t) => {
+test("while the Mac has not responded nothing is queried, and its late response counts", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message()));
@@ -78,7 +78,7 @@ test("while the Mac has not answered nobody is asked, and its answer counts when
   assert.equal(reference(outcome), stage.fake.sent[1]?.guid);
 });
 
-test("a process that dies at any moment of a hand-over sends nothing twice and loses nothing", async (t) => {
+test("a process that dies at any moment of an attempt sends nothing twice and loses nothing", async (t) => {
   const moments: { name: string; fault: Fault; wait: (stage: Stage) => boolean; isSent: boolean }[] = [
     { name: "sent, not answered", fault: "answersHeld", wait: ({ fake }) => fake.sent.length === 1, isSent: true },
     {
@@ -110,7 +110,7 @@ test("a process that dies at any moment of a hand-over sends nothing twice and l
   }
 });
 
-test("a hand-over that died before it was recorded is absent at once", async (t) => {
+test("an attempt that died before it was recorded is absent at once", async (t) => {
   const stage = await stageMac(t);
   const message = stage.message();
   assert.equal(await stage.reconcile(message), "absent");
@@ -119,7 +119,7 @@ test("a hand-over that died before it was recorded is absent at once", async (t)
   assert.equal(await stage.reconcile({ ...message, attempt: 2 }), "absent");
 });
 
-test("a hand-over of long ago with no record is asked about, and never called absent by that alone", async (t) => {
+test("an old attempt without a record is queried, and never called absent for the missing record alone", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const message = stage.message({ text: "Old" });
@@ -138,7 +138,7 @@ test("a hand-over of long ago with no record is asked about, and never called ab
   assert.equal(await settled(stage, other), "absent");
 });
 
-test("after a long outage what was taken before it is still on record, whoever has an equal text", async (t) => {
+test("after a long outage earlier messages are still on record, even if another message has an equal text", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const [taken, never] = [stage.message({ text: "Yes" }), stage.message({ text: "Yes" })];
@@ -149,7 +149,7 @@ test("after a long outage what was taken before it is still on record, whoever h
   assert.equal(reference(await stage.reconcile(taken)), stage.fake.sent[0]?.guid);
 });
 
-test("of equal texts whose answers got lost each is found as its own row", async (t) => {
+test("of equal texts whose responses got lost, each is found as its own row", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message({ text: "Yes" })));
@@ -170,7 +170,7 @@ test("of equal texts whose answers got lost each is found as its own row", async
   for (const message of messages) assert.ok(found.includes(reference(await stage.reconcile(message))));
 });
 
-test("a row of another recipient, another text or a contact is never taken for ours", async (t) => {
+test("a row of another recipient, with another text, or of a contact is never taken for ours", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   stage.fake.knows("+15551230002");
@@ -183,7 +183,7 @@ test("a row of another recipient, another text or a contact is never taken for o
   assert.equal(await settled(stage, message), "absent");
 });
 
-test("one like it of a little earlier, by a Mac whose clock is off, leaves it unknown", async (t) => {
+test("a matching row with an earlier date, on a Mac with a wrong clock, leaves the outcome unknown", async (t) => {
   const stage = await stageMac(t);
   const guid = stage.fake.knows(TO);
   stage.fake.phone(TO).writes("Hi");
@@ -197,7 +197,7 @@ test("one like it of a little earlier, by a Mac whose clock is off, leaves it un
   assert.ok(outcome !== "absent" && outcome.outcome === "unknown");
 });
 
-test("a message with files whose answer got lost is found by its text, or by having files and none", async (t) => {
+test("a message with files whose response got lost is found by its text, or by having files and no text", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const bytes = new Uint8Array([1, 2, 3]);
@@ -211,7 +211,7 @@ test("a message with files whose answer got lost is found by its text, or by hav
   }
 });
 
-test("a first message whose answer got lost is found in the chat that it began, and one with files goes on", async (t) => {
+test("a first message whose response got lost is found in the chat that it began, and its files follow", async (t) => {
   const stage = await stageMac(t);
   stage.fake.fault("answerLost");
   const plain = stage.message({ text: "First" });
@@ -231,7 +231,7 @@ test("a first message whose answer got lost is found in the chat that it began, 
   );
 });
 
-test("a first message to a group whose answer got lost is found by who is in it", async (t) => {
+test("a first message to a group whose response got lost is found by the group's participants", async (t) => {
   const stage = await stageMac(t);
   const participants = [TO, "+15551230002"];
   const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage", contact: null } as const;
@@ -244,7 +244,7 @@ test("a first message to a group whose answer got lost is found by who is in it"
   assert.ok(told?.kind === "group" && told.group.reference === stage.fake.chats[0]?.guid);
 });
 
-test("a row that was found has its error: not reachable", async (t) => {
+test("a found row has its error: not reachable", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   stage.fake.fault("answerLost");
@@ -257,7 +257,7 @@ test("a row that was found has its error: not reachable", async (t) => {
   assert.ok(outcome !== "absent" && outcome.outcome === "rejected" && outcome.notReachable === true);
 });
 
-test("a Mac that cannot be asked leaves it unknown", async (t) => {
+test("a Mac that does not respond leaves the outcome unknown", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   stage.fake.fault("answerLost");
@@ -269,7 +269,7 @@ test("a Mac that cannot be asked leaves it unknown", async (t) => {
   assert.doesNotMatch(outcome.reason, /password|127\.0/);
 });
 
-test("a Mac that sleeps for an hour in the middle of 100 sends: each arrives once, and each outcome is known", async (t) => {
+test("a Mac that sleeps for an hour in the middle of 100 sends: each message is sent once, and each outcome is known", async (t) => {
   const stage = await stageMac(t, { helperWaits: true });
   stage.fake.knows(TO);
   const waiting = Array.from({ length: 100 }, (_, at) => stage.message({ text: `number ${at}` }));
@@ -309,7 +309,7 @@ test("a Mac that sleeps for an hour in the middle of 100 sends: each arrives onc
   for (const { text, guid } of stage.fake.sent) assert.equal(accepted.get(text ?? ""), guid);
 });
 
-test("what is found when nobody asks any more is told: it was sent after all", async (t) => {
+test("a message found after the engine stopped asking is reported with a receipt: it was sent after all", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   await stage.driven(stage.process.mac.health.ready());
@@ -335,7 +335,7 @@ test("what is found when nobody asks any more is told: it was sent after all", a
   assert.equal(stage.fake.sent.length, 1);
 });
 
-test("a Mac that wakes is not held to have sent nothing before it had its time", async (t) => {
+test("a Mac that just woke up is given its time before a message counts as not sent", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   await stage.driven(stage.process.mac.health.ready());
@@ -355,7 +355,7 @@ test("a Mac that wakes is not held to have sent nothing before it had its time",
 });
 
 for (const broke of [true, false]) {
-  test(`a message that was posted to a server which ${broke ? "restarted" : "is only said to have restarted"} is absent ${broke ? "within seconds" : "after 190 s"}`, async (t) => {
+  test(`a message posted to a server that ${broke ? "restarted" : "only claims to have restarted"} is absent ${broke ? "within seconds" : "after 190 s"}`, async (t) => {
     const stage = await stageMac(t);
     stage.fake.knows(TO);
     reference(await stage.send(stage.message({ text: "Before" })));

@@ -1,4 +1,4 @@
-/** Tests of hints: only the Mac's own answer counts, it is asked in one question at a time, and nothing piles up. */
+/** Tests of notifications: only the Mac's own row counts, one query runs at a time, and the number of lookups is limited. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -18,13 +18,13 @@ function textsOf(stage: MacProviderStage): (string | null)[] {
   return stage.of("inbound").map(({ text }) => text);
 }
 
-/** How many messages a query asks for by name. */
+/** Number of messages that a query names. */
 function guidsIn(body: Record<string, unknown> | null): number {
   const [condition] = listOf(body?.where, recordOf);
   return listOf(recordOf(condition?.args)?.guids, textOf).length;
 }
 
-/** Gives the hook what is posted to it, without the way there. */
+/** Passes a request to the hook without HTTP. */
 async function deliver(
   { provider, hookUrl }: Pick<MacProviderStage, "provider" | "hookUrl">,
   event: object,
@@ -33,7 +33,7 @@ async function deliver(
   await provider.receive?.({ method: "POST", path: "/mac", url: hookUrl, headers: {}, body });
 }
 
-/** Lets so much come and pass that catching up no longer looks at what was there before. */
+/** Lets enough time pass that backfill no longer reads the earlier rows. */
 async function passesBy(stage: MacProviderStage): Promise<void> {
   await stage.pass(20 * MINUTE);
   stage.mac.phone(BEN).writes("newer");
@@ -44,8 +44,8 @@ async function names(stage: MacProviderStage, guids: readonly string[], type = "
   for (const guid of guids) assert.equal(await stage.post({ type, data: { guid } }), 200);
 }
 
-describe("a message that is named", () => {
-  it("is asked for with all the others that were named since the last question, and one question is under way", async (t) => {
+describe("a message named by an event", () => {
+  it("is looked up together with all others named since the last query, one query at a time", async (t) => {
     const stage = await stageMacProvider(t);
     const lose = stage.mac.fault("eventsLost");
     const guids = Array.from({ length: 50 }, (_, index) => stage.mac.phone(ANNA).writes(`row ${index}`));
@@ -59,12 +59,12 @@ describe("a message that is named", () => {
     release();
     await stage.idle();
     assert.equal(queries(stage), before + 2);
-    // The one that was asked for first, then the others in the order in which they came to be.
+    // First the message of the first query, then the others by date.
     assert.deepEqual(textsOf(stage), ["row 49", ...guids.slice(0, -1).map((_, index) => `row ${index}`)]);
     lose();
   });
 
-  it("is asked for again when it is named while it is being asked for: it may have changed since", async (t) => {
+  it("is looked up again if an event names it during its lookup, because it may have changed", async (t) => {
     const stage = await stageMacProvider(t);
     stage.mac.fault("eventsLost");
     const anna = stage.mac.phone(ANNA);
@@ -79,7 +79,7 @@ describe("a message that is named", () => {
     assert.deepEqual([textsOf(stage), stage.of("revision").map(({ text }) => text)], [["Helo"], ["Hello"]]);
   });
 
-  it("costs no call of the Private API", async (t) => {
+  it("costs no Private API call", async (t) => {
     const stage = await stageMacProvider(t);
     await stage.pass(MINUTE);
     const before = stage.mac.helperCalls.length;
@@ -89,7 +89,7 @@ describe("a message that is named", () => {
     assert.equal(stage.mac.helperCalls.length, before);
   });
 
-  it("is asked for again, ever more rarely, by a Mac that does not answer", async (t) => {
+  it("is looked up again, at growing intervals, while the Mac does not respond", async (t) => {
     const stage = await stageMacProvider(t, { starts: false });
     let isCut = false;
     let asked = 0;
@@ -100,7 +100,7 @@ describe("a message that is named", () => {
     });
     stage.url = relay.url;
     await stage.start();
-    // An edit of a message that catching up no longer looks at: only what names it leads there.
+    // Backfill no longer reads the edited message. Only the event leads to it.
     const guid = stage.mac.phone(ANNA).writes("Helo");
     await stage.pass(15 * MINUTE);
     isCut = true;
@@ -116,7 +116,7 @@ describe("a message that is named", () => {
     );
   });
 
-  it("is left to catching up where the Mac keeps breaking at it, and others are asked for", async (t) => {
+  it("is left to backfill if BlueBubbles keeps failing at it, while others are looked up", async (t) => {
     const stage = await stageMacProvider(t, { starts: false });
     let broken = "none";
     const relay = await startRelay(t, stage.mac.url, ({ path, body }) => {
@@ -136,7 +136,7 @@ describe("a message that is named", () => {
     assert.deepEqual(textsOf(stage), ["broken", "whole"]);
   });
 
-  it("is not lost with one that the Mac breaks at, nor kept waiting by it, though they were named together", async (t) => {
+  it("is neither lost nor delayed by a broken message that was named together with it", async (t) => {
     const stage = await stageMacProvider(t, { starts: false });
     let broken = "none";
     let asked = 0;
@@ -167,7 +167,7 @@ describe("a message that is named", () => {
     assert.ok(asked >= 8 && asked <= 10, `${asked} times`);
   });
 
-  it("is asked for with fewer others where the Mac cannot answer so many at once", async (t) => {
+  it("is looked up with fewer others while the Mac cannot return so many at once", async (t) => {
     const stage = await stageMacProvider(t, { starts: false });
     const relay = await startRelay(t, stage.mac.url, ({ path, body }) =>
       path.includes("/message/query") && guidsIn(body) > 100 ? "cut" : null,
@@ -189,7 +189,7 @@ describe("a message that is named", () => {
     );
   });
 
-  it("is one of five thousand that wait at most, and no other text than a guid is taken for one", async (t) => {
+  it("is one of at most 5,000 pending lookups, and only a text of a guid's length counts", async (t) => {
     const stage = await stageMacProvider(t);
     stage.mac.fault("eventsLost");
     const release = stage.mac.fault("answersHeld");
@@ -199,7 +199,7 @@ describe("a message that is named", () => {
       assert.equal(queries(stage), before);
     }
     await names(stage, ["FIRST"]);
-    // Beyond the one that is being asked for.
+    // Besides the message that is being looked up.
     for (let index = 0; index < 5_500; index += 1) {
       await deliver(stage, { type: "new-message", data: { guid: `MADE-UP-${index}` } });
     }
@@ -211,10 +211,10 @@ describe("a message that is named", () => {
   });
 });
 
-describe("what happens besides messages", () => {
+describe("events without a row", () => {
   const typing = (guid: string) => ({ type: "typing-indicator", data: { display: true, guid } });
 
-  it("is typing only in a conversation that the Mac has", async (t) => {
+  it("report typing only in a conversation that the Mac has", async (t) => {
     const stage = await stageMacProvider(t);
     stage.mac.knows(ANNA);
     await stage.post(typing(`iMessage;-;${BEN}`));
@@ -226,7 +226,7 @@ describe("what happens besides messages", () => {
     );
   });
 
-  it("is a call at once, whatever the Mac is still asked about somebody who types", async (t) => {
+  it("report a call at once, also during a lookup about typing", async (t) => {
     const stage = await stageMacProvider(t);
     stage.mac.knows(ANNA);
     const release = stage.mac.fault("answersHeld");
@@ -239,7 +239,7 @@ describe("what happens besides messages", () => {
     release();
   });
 
-  it("is no typing any more where the Mac took too long to say who it is with", async (t) => {
+  it("drop typing if the Mac takes too long to return the conversation", async (t) => {
     const stage = await stageMacProvider(t);
     stage.mac.knows(ANNA);
     const release = stage.mac.fault("answersHeld");
@@ -252,7 +252,7 @@ describe("what happens besides messages", () => {
     assert.equal(stage.of("typing").length, 1);
   });
 
-  it("is stage no more once the connection has ended", async (t) => {
+  it("are not reported after the connection has ended", async (t) => {
     const stage = await stageMacProvider(t);
     stage.mac.knows(ANNA);
     const { provider, hookUrl } = stage;
@@ -267,7 +267,7 @@ describe("what happens besides messages", () => {
     assert.equal(stage.clock.pending, 0);
   });
 
-  it("is no sign that Messages reaches anybody: typing and calls hide no Mac that is green and dead", async (t) => {
+  it("do not count as a sign of life from Apple: typing and calls hide no Mac that sends nothing", async (t) => {
     const stage = await stageMacProvider(t);
     stage.mac.knows(ANNA);
     stage.mac.fault("greenButDead");
@@ -284,7 +284,7 @@ describe("what happens besides messages", () => {
     assert.equal((await stage.provider.health()).status, "healthy");
   });
 
-  it("is told ten times a second at most, whoever tells of it", async (t) => {
+  it("are limited to ten per second, whoever posts them", async (t) => {
     const stage = await stageMacProvider(t);
     const body = (index: number) => ({
       type: "ft-call-status-changed",
@@ -305,7 +305,7 @@ describe("what happens besides messages", () => {
     await ring(2_000, 1_200);
   });
 
-  it("is no call by a name that is longer than any address", async (t) => {
+  it("report no call with an id longer than any address", async (t) => {
     const stage = await stageMacProvider(t);
     const long = `${"x".repeat(400)}@example.com`;
     await stage.post({ type: "incoming-facetime", data: JSON.stringify({ caller: long, timestamp: 1 }) });

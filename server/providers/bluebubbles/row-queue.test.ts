@@ -1,4 +1,4 @@
-/** Tests of lanes: order, repetition, patience, bounds and ends, on a clock that stands still. */
+/** Tests of the row queues: order, retries, patience, limits and stop, on a simulated clock. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -15,7 +15,7 @@ function row(guid: string, address: string | null = "+15550100001", text = guid,
   return parsed;
 }
 
-/** Lanes that tell as the test says: what was told, in order, and what was a fault. */
+/** Queues with a handler of the test: handled rows in order, and faults. */
 function lanesOf(tells: (row: MacMessage, shouldGiveUp: ShouldGiveUp) => void) {
   const clock = new SimulatedClock();
   const told: string[] = [];
@@ -27,8 +27,8 @@ function lanesOf(tells: (row: MacMessage, shouldGiveUp: ShouldGiveUp) => void) {
   return { clock, told, faults, lanes: new RowQueue(clock, tell, (error) => void faults.push(error)) };
 }
 
-describe("a lane", () => {
-  it("waits for a row that failed, and tells all in the order they came, others meanwhile", async () => {
+describe("a queue", () => {
+  it("waits for a row that failed and keeps the order, while other queues continue", async () => {
     let fails = true;
     const { clock, told, lanes } = lanesOf((given) => {
       if (fails && given.guid === "1") throw new Error("the disk is full");
@@ -41,7 +41,7 @@ describe("a lane", () => {
     assert.deepEqual(told, ["other", "1", "2", "3"]);
   });
 
-  it("holds a row once, as it was read last", async () => {
+  it("holds a row once, in its latest version", async () => {
     let fails = true;
     const { clock, told, lanes } = lanesOf(() => {
       if (fails) throw new Error("the disk is full");
@@ -52,7 +52,7 @@ describe("a lane", () => {
     assert.deepEqual(told, ["newest"]);
   });
 
-  it("holds a row as it is newest by the Mac's clock, where one that was read before it comes after it", async () => {
+  it("holds the newest version by the Mac's clock, even if an older one is added after it", async () => {
     let fails = true;
     const { clock, told, lanes } = lanesOf(() => {
       if (fails) throw new Error("the disk is full");
@@ -71,7 +71,7 @@ describe("a lane", () => {
     assert.deepEqual(told, ["first", "new"]);
   });
 
-  it("tries again ever more rarely, says once why, and keeps quiet about a Mac that is not ready", async () => {
+  it("retries at growing intervals, logs the reason once, and logs nothing about an unreachable Mac", async () => {
     let tries = 0;
     const { clock, faults, lanes } = lanesOf((given) => {
       tries += 1;
@@ -84,7 +84,7 @@ describe("a lane", () => {
     assert.equal(faults.length, 1);
   });
 
-  it("gives a row up after a day, so that others get past it", async () => {
+  it("gives a row up after a day, so that the rows behind it are handled", async () => {
     const { clock, told, faults, lanes } = lanesOf((given) => {
       if (given.guid === "1") throw new Error("it cannot be told");
     });
@@ -97,7 +97,7 @@ describe("a lane", () => {
     assert.equal(faults.length, 2);
   });
 
-  it("is one of so many that are told at once, since each may ask the Mac", async () => {
+  it("shares a limit of rows handled at once, since each may query the Mac", async () => {
     let [open, most] = [0, 0];
     const ends: (() => void)[] = [];
     const tell = async () => {
@@ -126,7 +126,7 @@ describe("a lane", () => {
     assert.equal(open, 0);
   });
 
-  it("takes no more rows than it can hold, nor any after its end", async () => {
+  it("takes no more rows than its limit, and none after stop", async () => {
     let fails = true;
     const { clock, told, lanes } = lanesOf(() => {
       if (fails) throw new Error("the disk is full");
@@ -143,8 +143,8 @@ describe("a lane", () => {
   });
 });
 
-describe("a row that is not to be told yet", () => {
-  /** Fails for one reason until that is enough; answers the moments at which it was tried. */
+describe("a row that must be retried", () => {
+  /** Fails for one reason until that suffices; returns the times of the tries. */
   function failing(why: RetryLater["reason"], fails: (tries: number) => Error | null = () => null) {
     const at: number[] = [];
     const stage = lanesOf((_given, shouldGiveUp) => {
@@ -156,7 +156,7 @@ describe("a row that is not to be told yet", () => {
     return { ...stage, at };
   }
 
-  it("is told as it is after so many tries, by why it is not", async () => {
+  it("is reported as it is after a number of tries that depends on the reason", async () => {
     for (const [why, tries] of [
       ["empty", 4],
       ["unknownMessage", 7],
@@ -169,14 +169,14 @@ describe("a row that is not to be told yet", () => {
     }
   });
 
-  it("waits a day for a Mac that cannot be asked", async () => {
+  it("waits a day for an unreachable Mac", async () => {
     const { clock, told, lanes } = failing("unreachable");
     void lanes.push(row("1"));
     await clock.advance(DAY - 120_000);
     assert.deepEqual(told, []);
   });
 
-  it("does not count tries that ended otherwise", async () => {
+  it("counts tries per reason", async () => {
     const { clock, told, at, lanes } = failing("unknownMessage", (tries) =>
       tries <= 20 ? new Error("the disk is full") : null,
     );
@@ -185,7 +185,7 @@ describe("a row that is not to be told yet", () => {
     assert.deepEqual([told, at.length], [["1"], 27]);
   });
 
-  it("keeps nobody waiting where it may be nobody's, gives way to a newer one, and is told at once when it is known", async () => {
+  it("blocks no caller if its message may stay unknown, is replaced by a newer version, and is handled at once when known", async () => {
     let isKnown = false;
     const { clock, told, lanes } = lanesOf(() => {
       if (!isKnown) throw new RetryLater("unknownMessage", "a message of ours is not known yet");
@@ -202,7 +202,7 @@ describe("a row that is not to be told yet", () => {
     lanes.markKnown("G");
   });
 
-  it("is tried anew from the moment on that it is known, also where its last try is under way", async () => {
+  it("is tried anew once its message is known, also during its last try", async () => {
     const enough: boolean[] = [];
     let ask = () => {};
     const clock = new SimulatedClock();

@@ -1,4 +1,4 @@
-/** Property of the upsert: however events come, twice, reversed or not at all, what is told is what the rows say. */
+/** Property of the row reporter: however events arrive, twice, reversed or not at all, the signals match the rows. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -8,7 +8,7 @@ import type { Signal } from "../provider.ts";
 
 const MINUTE = 60_000;
 
-/** Something that happens on the Mac or around it; `pick` is which of what there is it happens to. */
+/** Something that happens on the Mac or around it. `pick` selects the message or contact it happens to. */
 type Happening = { does: (typeof DOES)[number]; who: string; pick: number };
 
 const DOES = [
@@ -36,7 +36,7 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   pick: fc.nat(20),
 });
 
-/** Plays it out; some of it comes to nothing where there is nothing to do it to. */
+/** Plays the events. Some of them have nothing to happen to. */
 async function play(stage: MacProviderStage, happenings: readonly Happening[]): Promise<void> {
   const { mac } = stage;
   const group = mac.phone(ANNA).makesGroup("Trip", [BEN]);
@@ -48,7 +48,7 @@ async function play(stage: MacProviderStage, happenings: readonly Happening[]): 
     const target = written[pick % Math.max(1, written.length)];
     const ours = sent.filter((message) => message.who === who);
     const our = ours[pick % Math.max(1, ours.length)];
-    // Whoever changes a message does so at a later time than it was written at.
+    // A message always changes later than it was written.
     await stage.pass(10);
     if (does === "writes") phone.writes(`${who} ${index}`, pick % 3 === 0 ? { group } : {});
     else if (does === "edits") target !== undefined && phone.edits(target.guid, `edited ${index}`);
@@ -70,7 +70,7 @@ async function play(stage: MacProviderStage, happenings: readonly Happening[]): 
   await stage.pass(6 * MINUTE);
 }
 
-/** What the rows say, and what was told, one line each. */
+/** The state of the rows, and the reported state, one line each. */
 function saidBy(stage: MacProviderStage): string[] {
   return stage.mac.messages.flatMap((row) => {
     const { guid } = row;
@@ -87,7 +87,7 @@ function saidBy(stage: MacProviderStage): string[] {
   });
 }
 
-/** The last word of each thing that was told of, as an engine would have it that takes each name once. */
+/** The last signal of each reference, as an engine would have it that accepts each reference once. */
 function toldBy(signals: readonly Signal[]): string[] {
   const last = new Map<string, string>();
   for (const signal of signals) {
@@ -120,7 +120,7 @@ function toldBy(signals: readonly Signal[]): string[] {
 }
 
 for (const ingest of ["webhook", "socket"] as const) {
-  it(`tells what the rows say, however their events come by ${ingest}, and each thing once`, async (t) => {
+  it(`reports each change of the rows once, however their events arrive by ${ingest}`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { minLength: 1, maxLength: 14 }), async (happenings) => {
         const stage = await stageMacProvider(t, { ingest });

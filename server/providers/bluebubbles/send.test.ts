@@ -1,4 +1,4 @@
-/** Hand-overs to a Mac: what is posted, what of it is bound, and when nothing is posted at all. */
+/** Tests of sending through a Mac: the posted requests, the recorded rows, and the cases in which nothing is posted. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import type { Outbound } from "../provider.ts";
 
 const TO = "+15551230001";
 
-test("a text goes once, by the Private API, and its reference is the guid of the answer", async (t) => {
+test("a text is sent once, by the Private API, and its reference is the guid in the response", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const outcome = await stage.send(stage.message({ to: TO, text: "Hi there" }));
@@ -23,7 +23,7 @@ test("a text goes once, by the Private API, and its reference is the guid of the
   assert.deepEqual(stage.process.polled, [sent?.guid]);
 });
 
-test("the chat's guid is asked for once, also where macOS 26 calls it `any`", async (t) => {
+test("the chat's guid is looked up once, also if macOS 26 calls it `any`", async (t) => {
   for (const macOs of [15, 26] as const) {
     const stage = await stageMac(t, { release: { macOs } });
     const guid = stage.fake.knows(TO);
@@ -38,7 +38,7 @@ test("the chat's guid is asked for once, also where macOS 26 calls it `any`", as
   }
 });
 
-test("effect, reply and mentions arrive as the phone knows them", async (t) => {
+test("effect, reply and mentions reach the phone", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message({ text: "Boom", effect: "slam", replyTo: "GUID-1" })));
@@ -68,7 +68,7 @@ test("text and files are one message with one guid, in their order", async (t) =
   assert.deepEqual([stage.fake.sent[1]?.text, stage.fake.sent[1]?.attachments.length], [null, 1]);
 });
 
-test("a voice message is one: a file by itself, marked as such", async (t) => {
+test("a voice message is sent by itself, marked as a voice message", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const voice = file({ filename: "note.caf", mimeType: "audio/x-caf", isAudioMessage: true });
@@ -87,7 +87,7 @@ const DOWN: readonly { fault: Fault | null; password?: string; says: RegExp }[] 
   { fault: null, password: "not it", says: /password/ },
 ];
 
-test("what cannot be handed over waits, the instance is down, and nothing was posted", async (t) => {
+test("while the Mac cannot send, messages wait, the instance is down, and nothing is posted", async (t) => {
   for (const { fault, password, says } of DOWN) {
     const stage = await stageMac(t, password === undefined ? {} : { instancePassword: password });
     stage.fake.knows(TO);
@@ -109,7 +109,7 @@ test("what cannot be handed over waits, the instance is down, and nothing was po
   }
 });
 
-test("a helper that goes between the look and the hand-over: not sent, and down", async (t) => {
+test("a helper that disconnects between check and send: not sent, and down", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message()));
@@ -120,7 +120,7 @@ test("a helper that goes between the look and the hand-over: not sent, and down"
   assert.equal(stage.fake.sent.length, 1);
 });
 
-test("a row that fails at first sight is found without its guid, and is not reachable", async (t) => {
+test("a row that fails at once is found without its guid, and is not reachable", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message({ text: "Same" })));
@@ -134,7 +134,7 @@ test("a row that fails at first sight is found without its guid, and is not reac
   assert.deepEqual(await stage.reconcile(message), outcome);
 });
 
-test("SMS goes through the Mac: to its own chat, or a new one of that service", async (t) => {
+test("SMS is sent through the Mac, into an SMS chat or a new one", async (t) => {
   const stage = await stageMac(t);
   reference(await stage.send(stage.message({ channel: "sms", text: "One" })));
   reference(await stage.send(stage.message({ channel: "sms", text: "Two" })));
@@ -145,7 +145,7 @@ test("SMS goes through the Mac: to its own chat, or a new one of that service", 
   assert.deepEqual(posts(stage), ["POST /api/v1/chat/new", "POST /api/v1/message/text"]);
 });
 
-test("SMS through a Mac that does not forward it is refused with what to set up, and is not unreachable", async (t) => {
+test("SMS through a Mac that does not forward it is rejected with what to set up, and is not unreachable", async (t) => {
   const stage = await stageMac(t);
   stage.fake.fault("smsNotForwarded");
   const outcome = await stage.send(stage.message({ channel: "sms" }));
@@ -154,7 +154,7 @@ test("SMS through a Mac that does not forward it is refused with what to set up,
   assert.equal(posts(stage).length, 0);
 });
 
-test("a group that there is gets its message by its guid", async (t) => {
+test("a message to an existing group is sent by the group's guid", async (t) => {
   const stage = await stageMac(t);
   const made = stage.fake.phone(TO).makesGroup("Friends", ["+15551230002"]);
   const group = groupOf([TO, "+15551230002"], made.guid);
@@ -163,7 +163,7 @@ test("a group that there is gets its message by its guid", async (t) => {
   assert.deepEqual(stage.process.signals, []);
 });
 
-test("a group that Messages does not know is tried again, and then refused", async (t) => {
+test("a group that Messages does not know is retried, and then rejected", async (t) => {
   const stage = await stageMac(t);
   const message = stage.message({ to: "chat_1", group: groupOf([TO], "iMessage;+;chat404") });
   assert.equal((await stage.send(message)).outcome, "deferred");
@@ -171,7 +171,7 @@ test("a group that Messages does not know is tried again, and then refused", asy
   assert.equal((await stage.send({ ...message, attempt: 3 })).outcome, "rejected");
 });
 
-test("no second passes with more than 5 calls of the Private API, and all messages go", async (t) => {
+test("the Private API gets at most 5 calls a second, and all messages are sent", async (t) => {
   const stage = await stageMac(t, { helperWaits: true });
   stage.fake.knows(TO);
   const messages = Array.from({ length: 20 }, (_, at) => stage.message({ text: `number ${at}` }));
@@ -181,7 +181,7 @@ test("no second passes with more than 5 calls of the Private API, and all messag
   assert.ok(stage.fake.busiestSecond <= 5, String(stage.fake.busiestSecond));
 });
 
-test("equal texts at once have the guids of their answers, whatever the webhooks say", async (t) => {
+test("equal texts sent at once have the guids of their responses, whatever the webhooks say", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   stage.fake.fault("tempGuidsSwapped");
@@ -193,13 +193,13 @@ test("equal texts at once have the guids of their answers, whatever the webhooks
   }
 });
 
-test("an answer with the row of another message binds nothing: unknown, and then found as its own", async (t) => {
+test("a response with the row of another message binds nothing: unknown, then found as its own row", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const { client } = stage.process.mac;
   const post = client.post.bind(client);
   let first: Awaited<ReturnType<typeof post>> | null = null;
-  // The helper answers with the guid of what the chat sent last, as far as it knows.
+  // The helper responds with the guid that the chat sent last, as far as it knows.
   client.post = async (...given) => {
     const answer = await post(...given);
     first ??= answer;
@@ -211,7 +211,7 @@ test("an answer with the row of another message binds nothing: unknown, and then
   assert.equal(reference(await stage.reconcile(second)), stage.fake.sent[1]?.guid);
 });
 
-test("what is called off before its turn was not posted", async (t) => {
+test("a message aborted while it waits for the rate limiter was not posted", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message()));
@@ -224,7 +224,7 @@ test("what is called off before its turn was not posted", async (t) => {
   assert.equal(stage.fake.sent.length, 1);
 });
 
-test("where the attempt cannot be recorded nothing is posted", async (t) => {
+test("if the attempt cannot be recorded, nothing is posted", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   stage.disk.isFull = true;
@@ -236,7 +236,7 @@ test("where the attempt cannot be recorded nothing is posted", async (t) => {
   assert.equal(await stage.reconcile(message), "absent");
 });
 
-test("a Mac that answers nothing is given no more than so many messages", async (t) => {
+test("a Mac that does not respond gets a limited number of messages", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message()));
@@ -247,13 +247,13 @@ test("a Mac that answers nothing is given no more than so many messages", async 
   assert.match(outcome.reason, /24 messages/);
 });
 
-test("the record of an attempt says nothing of the text", async (t) => {
+test("the record of an attempt does not contain the text", async (t) => {
   const stage = await stageMac(t);
   reference(await stage.send(stage.message({ messageId: "msg_x" as MessageId, text: "a secret of mine" })));
   assert.doesNotMatch(JSON.stringify([...stage.entries]), /secret/);
 });
 
-test("a recipient at whose conversation the Mac breaks takes nobody else's turn", async (t) => {
+test("a recipient at whose conversation BlueBubbles fails delays no other", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message()));

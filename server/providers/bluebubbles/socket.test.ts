@@ -1,4 +1,4 @@
-/** Tests of listening at the Mac's socket: it is made again, what was missed is asked for, a wrong password is said. */
+/** Tests of the connection to the Mac's socket: reconnects, backfill afterwards, and a wrong password. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -6,7 +6,7 @@ import { ANNA, stageMacProvider } from "../../../test/support/mac-provider.ts";
 
 const MINUTE = 60_000;
 
-it("is made again when it was cut, and what was told meanwhile is asked for at once", async (t) => {
+it("reconnects after the connection broke, and then begins a backfill at once", async (t) => {
   const stage = await stageMacProvider(t, { ingest: "socket" });
   assert.equal(stage.mac.socketCount, 1);
   stage.mac.fault("unreachable");
@@ -25,13 +25,13 @@ it("is made again when it was cut, and what was told meanwhile is asked for at o
   assert.equal(stage.of("inbound").length, 2);
 });
 
-it("says that the password is another one, and tries on", async (t) => {
+it("reports a password that may be wrong, and keeps trying", async (t) => {
   const stage = await stageMacProvider(t, { ingest: "socket", starts: false });
   const { password } = stage.mac;
   await stage.start();
   await stage.stop();
   stage.mac.password = "changed";
-  // The provider is made with the old one.
+  // The provider is created with the old password.
   stage.password = password;
   await stage.start();
   await stage.pass(5_000);
@@ -44,7 +44,7 @@ it("says that the password is another one, and tries on", async (t) => {
   assert.equal(stage.mac.socketCount, 1);
 });
 
-it("is let in with any password that HTTP is let in with", async (t) => {
+it("accepts every password that HTTP accepts", async (t) => {
   for (const password of ["100%", "a%41b", "a%25b", "with a space", "Grüße ✓", "a+b", "a/b?c=d&e#f;g,h", "%2F%"]) {
     const stage = await stageMacProvider(t, { ingest: "socket", password });
     assert.equal(stage.mac.socketCount, 1, password);
@@ -53,7 +53,7 @@ it("is let in with any password that HTTP is let in with", async (t) => {
   }
 });
 
-it("is cut when it is stopped, and stays so", async (t) => {
+it("ends with `stop`, for good", async (t) => {
   const stage = await stageMacProvider(t, { ingest: "socket" });
   await stage.stop();
   await stage.clock.advance(5 * MINUTE);
@@ -61,7 +61,7 @@ it("is cut when it is stopped, and stays so", async (t) => {
   assert.equal(stage.mac.socketCount, 0);
 });
 
-it("leaves its work to catching up where it cannot be made", async (t) => {
+it("leaves the work to backfill while it cannot connect", async (t) => {
   const stage = await stageMacProvider(t, { ingest: "socket", starts: false });
   stage.mac.fault("unreachable");
   await stage.start();

@@ -1,4 +1,4 @@
-/** Hand-overs that a process left behind: who follows them, among however many rows, and whatever the Mac breaks at. */
+/** Tests of attempts that a dead process left: their receipts are polled, and they are found among many rows or broken ones. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { reference } from "../../../test/support/mac-sends.ts";
 
 const TO = "+15551230001";
 
-test("a hand-over whose answer was recorded, and told to nobody, is followed by the next process", async (t) => {
+test("an attempt whose response was recorded and not reported is polled by the next process", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const message = stage.message();
@@ -18,7 +18,7 @@ test("a hand-over whose answer was recorded, and told to nobody, is followed by 
   assert.deepEqual(stage.process.polled, [reference(outcome)]);
 });
 
-test("among more rows than the Mac gives at once a hand-over is found, and never called absent for the others", async (t) => {
+test("an attempt is found among more rows than one response holds, and never called absent because of the others", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   reference(await stage.send(stage.message({ text: "Before" })));
@@ -40,7 +40,7 @@ test("among more rows than the Mac gives at once a hand-over is found, and never
   );
 });
 
-test("one hand-over about which the Mac breaks keeps no other from being asked about", async (t) => {
+test("an attempt at which BlueBubbles fails keeps no other from being reconciled", async (t) => {
   const stage = await stageMac(t);
   stage.fake.knows(TO);
   const other = "+15551230002";
