@@ -1,10 +1,10 @@
-/** Addresses in paths: read as everywhere else, refused in words of their own. */
+/** Reads addresses in paths. */
 
 import { ApiError } from "../core/error.ts";
 import { checkRecipient, parseAddress } from "../core/phone.ts";
 import { quote } from "./pipeline/json.ts";
 
-/** The address that the parameter `name` is, in the form it is stored in. Throws 400 `INVALID_PHONE_NUMBER`. */
+/** The address of the path parameter `name`, in the form in which it is stored. Throws 400 `INVALID_PHONE_NUMBER`. */
 export function addressParam(name: string, text: string): string {
   const parsed = parseAddress(text);
   if (parsed !== null) return parsed.address;
@@ -13,7 +13,7 @@ export function addressParam(name: string, text: string): string {
   throw new ApiError("INVALID_PHONE_NUMBER", `${name}: ${message}; got ${quote(text)}.`, { details });
 }
 
-/** As `addressParam`, of an address that a provider is asked about: one that nobody could have is refused too. */
+/** Like `addressParam`, for an address that a provider looks up: also refuses numbers that nobody can have. */
 export function reachableParam(name: string, text: string): string {
   const { address, problem } = checkRecipient(text);
   if (address !== null) return address;

@@ -34,18 +34,18 @@ export function allRoutes(
   deps: EngineDeps,
   usage: Pick<UsageCounters, "flush">,
   inboxes: Inboxes,
-  lasting: OpenResponses = new OpenResponses(),
+  openResponses: OpenResponses = new OpenResponses(),
 ): Route[] {
   const inquiries = new AvailabilityLookups(deps);
   return [
     ...messageRoutes(deps, inquiries),
     ...chatRoutes(deps),
     ...revisionRoutes(deps),
-    ...eventRoutes(deps, lasting),
-    ...attachmentRoutes(deps, lasting),
+    ...eventRoutes(deps, openResponses),
+    ...attachmentRoutes(deps, openResponses),
     ...paymentRoutes(deps),
     ...callRoutes(deps),
-    ...webhookRoutes(deps, lasting),
+    ...webhookRoutes(deps, openResponses),
     ...deliveryRoutes(deps),
     ...numberRoutes(deps),
     ...contactRoutes(deps),
@@ -60,6 +60,6 @@ export function allRoutes(
     ...inboxRoutes(inboxes),
     ...phoneRoutes(deps),
     ...clockRoutes(deps),
-    ...waitRoutes(deps, lasting),
+    ...waitRoutes(deps, openResponses),
   ];
 }

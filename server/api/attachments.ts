@@ -1,4 +1,4 @@
-/** The download of attachments: the one route of the API without a key, whose token takes the key's place. */
+/** The route that downloads attachments. It asks for no key: the token in the path stands in for it. */
 
 import { FILE_BYTES_MAX } from "../core/attachment.ts";
 import { defaultFilename } from "../core/media.ts";
@@ -8,8 +8,8 @@ import { Downloads } from "./downloads.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { type ApiResponse, publicRoute, type Route } from "./route.ts";
 
-export function attachmentRoutes(deps: With<"links" | "providers">, lasting: OpenResponses): Route[] {
-  const downloads = new Downloads(deps.clock, lasting);
+export function attachmentRoutes(deps: With<"links" | "providers">, openResponses: OpenResponses): Route[] {
+  const downloads = new Downloads(deps.clock, openResponses);
   return [
     publicRoute({
       method: "GET",
@@ -20,7 +20,7 @@ export function attachmentRoutes(deps: With<"links" | "providers">, lasting: Ope
         if (isHead) return replyOf({ filename, mimeType: head.mimeType, totalBytes: head.totalBytes, range: null });
         const counted = head.totalBytes ?? FILE_BYTES_MAX;
         const release = downloads.acquire(head.customerId, counted);
-        // Whatever becomes of the answer, in the end the client is gone.
+        // Runs however the response ends.
         onGone(release);
         try {
           const { bytes, mimeType } = await readDownload(deps, head);
@@ -72,7 +72,7 @@ function replyOf({ filename, mimeType, totalBytes, range }: File): Streamed {
   };
 }
 
-/** A download under a name (RFC 6266): plain ASCII for old clients, and all of it as RFC 8187 has it. */
+/** `Content-Disposition` of a download (RFC 6266): the filename in plain ASCII for old clients, and in full by RFC 8187. */
 function disposition(filename: string): string {
   const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const encoded = encodeURIComponent(filename.toWellFormed()).replace(
@@ -84,7 +84,7 @@ function disposition(filename: string): string {
 
 const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
-/** The one range that is asked for (RFC 9110, 14.2); null for all of it. What cannot be met is ignored, as is allowed. */
+/** The single requested range (RFC 9110, 14.2); null for the whole file. A range that cannot be satisfied is ignored, as is allowed. */
 function rangeOf(header: string | undefined, length: number): Range | null {
   const [, from = "", to = ""] = RANGE.exec(header ?? "") ?? [];
   if (from === "" && to === "") return null;

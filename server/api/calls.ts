@@ -1,4 +1,4 @@
-/** Routes of FaceTime calls: those that were detected, and one with its history. */
+/** Routes of FaceTime calls: list the detected calls, get one with its history. */
 
 import { CallsQuery } from "../../contract/calls.ts";
 import type { CallList } from "../../sdk/wire.ts";
@@ -10,7 +10,6 @@ import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 
-/** `/v1/facetime/calls` and what is under it. */
 export function callRoutes({ store }: Pick<Deps, "store">): Route[] {
   return [
     route({

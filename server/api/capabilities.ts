@@ -1,4 +1,4 @@
-/** Routes that tell what an address can receive, and whether its owner wants to be disturbed. */
+/** Routes that look up which channels reach an address, and whether its owner has turned on Do Not Disturb. */
 
 import type { AvailabilityLookups } from "../engine/contacts/availability.ts";
 import { reachableParam } from "./address-param.ts";

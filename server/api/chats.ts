@@ -1,4 +1,4 @@
-/** Routes of chats: groups and one-to-one threads, and what is said and done in them. */
+/** Routes of chats: list and get them, create and change groups, read their messages, send typing indicators. */
 
 import { AddParticipant, ChatQuery, CreateGroup, RenameChat, SetTyping } from "../../contract/chats.ts";
 import { ChatMessagesQuery } from "../../contract/messages.ts";
@@ -33,7 +33,6 @@ export function chatRoutes(
   ];
 }
 
-/** The record of a chat as it now is. */
 async function recordOf({ store }: Deps, chat: Chat) {
   return chatRecord(chat, await findLastMessage(store.db, chat.id));
 }
@@ -61,9 +60,9 @@ function listRoute(deps: Deps): Route {
     path: "/v1/chats",
     scope: "messages",
     query: PageQuery,
-    async handle(call) {
-      const { caller, query } = call;
-      const db = listReader(deps, call);
+    async handle(request) {
+      const { caller, query } = request;
+      const db = listReader(deps, request);
       const { records, pagination } = await pageOfAll("chat_", query, async (before, limit) => {
         const found = await listChats(db, caller.customerId, before, limit);
         return found.map(({ chat, last }) => chatRecord(chat, last));
@@ -89,11 +88,11 @@ function readRoutes(deps: With<"link" | "threadCache">): Route[] {
       path: "/v1/chats/:id/messages",
       scope: "messages",
       query: ChatMessagesQuery,
-      async handle(call) {
-        const { caller, params, query } = call;
+      async handle(request) {
+        const { caller, params, query } = request;
         const { from, ...page } = query;
         const chat = await requireChat(deps, { customerId: caller.customerId, id: params.id, from });
-        const db = listReader(deps, call);
+        const db = listReader(deps, request);
         const { records, pagination } = await pageOf("msg_", page, (start, limit) =>
           listMessagesOfChat(db, chat.id, start, limit),
         );
@@ -146,11 +145,11 @@ function memberRoutes(deps: With<"configCache" | "optOutCache" | "providers" | "
   ];
 }
 
-/** Who is to be added, and what the caller calls it. */
+/** The participant to add, and the field that names it. */
 function participantOf(body: { participant?: string; phoneNumber?: string }): { field: string; value: string } {
   const { participant, phoneNumber } = body;
   if (participant !== undefined && phoneNumber !== undefined) {
-    throw invalidField("phoneNumber", "is another name for participant; give one of the two");
+    throw invalidField("phoneNumber", "is an alias of participant; give one of the two");
   }
   if (phoneNumber !== undefined) return { field: "phoneNumber", value: phoneNumber };
   if (participant !== undefined) return { field: "participant", value: participant };

@@ -1,4 +1,4 @@
-/** Routes of the sandbox as a whole: its clock, and starting anew. */
+/** Routes of the sandbox as a whole: its clock and its reset. */
 
 import { SetClock } from "../../contract/sandbox.ts";
 import { IdempotentRequest } from "../../contract/values.ts";
@@ -10,7 +10,6 @@ import { clockRecord, moveClock } from "../engine/sandbox/clock.ts";
 import { requireSandbox, resetSandbox } from "../engine/sandbox/sandbox.ts";
 import { type Route, route } from "./route.ts";
 
-/** `/v1/sandbox/clock` and `/v1/sandbox/reset`. */
 export function clockRoutes(
   deps: With<"configCache" | "messageCache" | "optOutCache" | "providers" | "shift" | "threadCache" | "typingContacts">,
 ): Route[] {
@@ -31,9 +30,9 @@ export function clockRoutes(
       body: SetClock,
       async handle({ caller: { customerId }, body, idempotencyKey: key }) {
         if (customerId !== null) await requireSandbox(deps, customerId);
-        const { idempotencyKey: _, ...wanted } = body;
-        const command = { key, customerId, route: "POST /v1/sandbox/clock", body: wanted };
-        await moveClock(deps, command, moveOf(wanted));
+        const { idempotencyKey: _, ...change } = body;
+        const command = { key, customerId, route: "POST /v1/sandbox/clock", body: change };
+        await moveClock(deps, command, moveOf(change));
         return { data: clockRecord(deps) };
       },
     }),
@@ -51,7 +50,7 @@ export function clockRoutes(
   ];
 }
 
-/** Milliseconds to advance by, or `reset`. Throws a 400 unless it is exactly one of the two. */
+/** The milliseconds to advance by, or `reset`. Throws 400 unless the request has exactly one of the two. */
 function moveOf({ advance, reset }: WireSetClock): number | "reset" {
   if ((advance === undefined) === (reset !== true)) {
     throw invalidField("advance", 'give either advance, such as "30s", or reset, which must be true');
@@ -59,8 +58,5 @@ function moveOf({ advance, reset }: WireSetClock): number | "reset" {
   if (advance === undefined) return "reset";
   const ms = parseDuration(advance);
   if (ms !== null && ms > 0) return ms;
-  throw invalidField(
-    "advance",
-    "must be a duration such as 30s, 5m, 2h or 1d, and more than none: the clock only goes forward",
-  );
+  throw invalidField("advance", "must be a positive duration such as 30s, 5m, 2h or 1d: the clock only goes forward");
 }

@@ -1,4 +1,4 @@
-/** Routes of contacts: make, list, get, change, delete, one by one and in bulk. */
+/** Routes of contacts: create, list, get, update and delete them, one by one or in bulk. */
 
 import {
   ContactsQuery,
@@ -58,10 +58,10 @@ function listRoute(deps: Deps): Route {
     path: "/v1/contacts",
     scope: "messages",
     query: ContactsQuery,
-    async handle(call) {
-      const { caller, query } = call;
+    async handle(request) {
+      const { caller, query } = request;
       const { limit, offset, tag } = query;
-      const db = listReader(deps, call);
+      const db = listReader(deps, request);
       const list = contactList(db, caller.customerId, { search: searched(query.search ?? ""), tag });
       const total = await countAll(list);
       const { records: found } = await readPage(list, { from: null, skip: offset }, limit);
@@ -73,7 +73,7 @@ function listRoute(deps: Deps): Route {
   });
 }
 
-/** A leading space before a digit was the `+` of a phone number. */
+/** The search text. A leading space before a digit was the `+` of a phone number before decoding. */
 function searched(text: string): string {
   return text.replace(/^ (?=\d)/, "+");
 }

@@ -8,7 +8,7 @@ export function encodeCursor(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** What a cursor holds. One that no list has given out is a 400 on `cursor`. */
+/** The value of a cursor. Throws 400 for a cursor that no list has issued. */
 export function decodeCursor<Value>(cursor: string, is: (value: unknown) => value is Value): Value {
   const value = readCursor(cursor);
   if (is(value)) return value;
@@ -16,10 +16,10 @@ export function decodeCursor<Value>(cursor: string, is: (value: unknown) => valu
   throw new ApiError("VALIDATION_ERROR", `cursor ${detail.message}`, { details: [detail] });
 }
 
-/** What a cursor holds, whatever list gave it out; undefined for text that is none. */
+/** The value of a cursor of any list; undefined for text that is no cursor. */
 export function readCursor(cursor: string): unknown {
   const bytes = Buffer.from(cursor, "base64url");
-  // The decoder skips what is not base64url; only text that it would write is a cursor.
+  // The decoder skips other characters; a cursor is exactly the text that the encoder would write.
   if (bytes.toString("base64url") !== cursor) return undefined;
   try {
     return JSON.parse(bytes.toString());

@@ -1,4 +1,4 @@
-/** Admin routes of a customer's own routes: which instances carry its SMS. */
+/** Admin routes of SMS routes: which instances send a customer's SMS. */
 
 import { SetRoutes } from "../../contract/customers.ts";
 import type { Route as SmsRoute } from "../../sdk/wire.ts";
@@ -7,7 +7,7 @@ import type { With } from "../engine/engine-deps.ts";
 import { findRoutes, setRoutes } from "../engine/routing/set-routes.ts";
 import { type Route, route } from "./route.ts";
 
-/** `/v1/admin/customers/:id/routes`: body and `data` are the plain list. */
+/** `/v1/admin/customers/:id/routes`. Body and `data` are the plain list. */
 export function customerRouteRoutes(deps: With<"configCache" | "providers">): Route[] {
   const path = "/v1/admin/customers/:id/routes";
   return [

@@ -17,7 +17,6 @@ import { findNumbers } from "../store/numbers.ts";
 import { pageOfAll } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 
-/** `/v1/admin/customers` and what is under it. */
 export function customerRoutes(deps: With<"configCache" | "providers" | "sealer">): Route[] {
   return [createRoute(deps), listRoute(deps), getRoute(deps), ...assignmentRoutes(deps)];
 }

@@ -1,4 +1,4 @@
-/** Routes of deliveries: the log with every attempt, one of them, and another attempt by hand. */
+/** Routes of deliveries: list and get them with all attempts, and retry one. */
 
 import { IdempotentRequest } from "../../contract/values.ts";
 import { DeliveriesQuery } from "../../contract/webhooks.ts";
@@ -14,7 +14,6 @@ import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 
-/** `/v1/webhooks/deliveries` and what is under it. */
 export function deliveryRoutes(deps: Deps): Route[] {
   return [
     route({
@@ -22,10 +21,10 @@ export function deliveryRoutes(deps: Deps): Route[] {
       path: "/v1/webhooks/deliveries",
       scope: "messages",
       query: DeliveriesQuery,
-      async handle(call) {
-        const { caller, query } = call;
+      async handle(request) {
+        const { caller, query } = request;
         const { limit: _, cursor: __, ...filter } = query;
-        const db = listReader(deps, call);
+        const db = listReader(deps, request);
         const { records, pagination } = await pageOf("dlv_", query, (start, limit) =>
           listDeliveries(db, caller.customerId, filter, start, limit),
         );
@@ -81,7 +80,7 @@ function deliveryRecords(
 
 const NOTHING_ALLOWED = parseAllowList("");
 
-/** Attempts without what the operator's own network answered, where several customers share the service. */
+/** The attempts, without responses from the operator's own network if several customers share the service. */
 async function shown(deps: Deps, { url }: Delivery, attempts: readonly Attempt[]): Promise<readonly Attempt[]> {
   if (checkAddress(url, NOTHING_ALLOWED) === null || !attempts.some(({ response }) => response !== null))
     return attempts;

@@ -1,4 +1,4 @@
-/** Routes of events: the list, the live stream at the same address, and one. All carry the bytes of the webhooks. */
+/** Routes of events: the list, the live stream at the same address, and single events. All carry the bytes of the webhooks. */
 
 import type { Static } from "typebox";
 import { EventsQuery } from "../../contract/events.ts";
@@ -14,23 +14,23 @@ import type { OpenResponses } from "./open-responses.ts";
 import { type Caller, type Route, route } from "./route.ts";
 import { Streams, type Subscription } from "./stream.ts";
 
-export function eventRoutes(deps: With<"configCache" | "eventNotifier">, lasting: OpenResponses): Route[] {
-  const streams = new Streams(deps, lasting);
+export function eventRoutes(deps: With<"configCache" | "eventNotifier">, openResponses: OpenResponses): Route[] {
+  const streams = new Streams(deps, openResponses);
   return [
     route({
       method: "GET",
       path: "/v1/events",
       scope: "messages",
       query: EventsQuery,
-      async handle(call) {
-        const { caller, query, header, isHead } = call;
-        const { limit, cursor, after, events: wanted, ...filter } = query;
-        if (wanted !== undefined || STREAM_TYPE.test(header("accept") ?? "")) {
+      async handle(request) {
+        const { caller, query, header, isHead } = request;
+        const { limit, cursor, after, events: eventTypes, ...filter } = query;
+        if (eventTypes !== undefined || STREAM_TYPE.test(header("accept") ?? "")) {
           const lastEventId = header("last-event-id") ?? "";
           return streams.open(subscriptionOf(caller, query, lastEventId), isHead);
         }
         const page = await pageFor(deps, caller.customerId, cursor, after);
-        const db = listReader(deps, call);
+        const db = listReader(deps, request);
         const { records, next } = await pageOfEvents(db, caller.customerId, filter, { ...page, limit });
         const hasMore = next !== null;
         const nextCursor = next === null ? null : encodeCursor({ order: page.order, from: next.from });
@@ -45,16 +45,16 @@ export function eventRoutes(deps: With<"configCache" | "eventNotifier">, lasting
       async handle({ caller, params }) {
         const event = await findEvent(deps.store.db, caller.customerId, params.id);
         if (event !== null) return { rawData: event.bytes };
-        throw new ApiError("NOT_FOUND", `There is no event ${params.id.slice(0, 100)}, or it is no longer kept.`);
+        throw new ApiError("NOT_FOUND", `There is no event ${params.id.slice(0, 100)}, or it is no longer stored.`);
       },
     }),
   ];
 }
 
-/** `Accept` that names a stream of events. */
+/** An `Accept` header that asks for a stream of events. */
 const STREAM_TYPE = /(^|[,\s])text\/event-stream\b/i;
 
-/** What a stream is to carry. Throws a 400 for what only the list has. */
+/** The subscription of a stream. Throws 400 for a parameter of the list. */
 function subscriptionOf(
   { key, customerId }: Caller<CustomerId>,
   query: Static<typeof EventsQuery>,
@@ -63,14 +63,17 @@ function subscriptionOf(
   const { cursor, after, events, type, messageId = null } = query;
   const ofList = Object.entries({ cursor, after }).find(([, value]) => value !== undefined)?.[0];
   if (ofList !== undefined) {
-    throw invalidField(ofList, "is of the list; a stream begins after the event in the header Last-Event-ID");
+    throw invalidField(
+      ofList,
+      "is a parameter of the list; a stream begins after the event in the header Last-Event-ID",
+    );
   }
   if (type !== undefined && events !== undefined) throw invalidField("type", "cannot be used together with events");
   const types = events === undefined ? (type === undefined ? null : new Set([type])) : typesOf(events);
   return { key, customerId, types, messageId, lastEventId: lastEventId === "" ? null : lastEventId };
 }
 
-/** The types of `events=a,b`; null for `*`, which is all of them. */
+/** The types of `events=a,b`; null for `*`, which selects all. */
 function typesOf(events: string): ReadonlySet<EventType> | null {
   const names = events.split(",").map((name) => name.trim());
   const unknown = names.find((name) => name !== "*" && !isEventType(name));
@@ -87,23 +90,23 @@ function isEventType(name: string): name is EventType {
   return (EVENT_TYPES as readonly string[]).includes(name);
 }
 
-type Place = Pick<EventPage, "order" | "from">;
+type PageOrder = Pick<EventPage, "order" | "from">;
 
-/** Where the page begins: at the newest, after an event named by `after` (oldest first), or where a cursor says. */
+/** Where the page begins: at the newest event, after the event `after` (oldest first), or where the cursor says. */
 async function pageFor(
   deps: Deps,
   customerId: CustomerId,
   cursor: string | undefined,
   after: string | undefined,
-): Promise<Place> {
-  if (cursor !== undefined) return decodeCursor(cursor, isPlace);
+): Promise<PageOrder> {
+  if (cursor !== undefined) return decodeCursor(cursor, isPageOrder);
   if (after === undefined) return { order: "newest", from: null };
   const event = await findEvent(deps.store.db, customerId, after);
-  if (event === null) throw invalidField("after", `${after} is no event of this customer, or it is no longer kept`);
+  if (event === null) throw invalidField("after", `${after} is no event of this customer, or is no longer stored`);
   return { order: "oldest", from: event.position };
 }
 
-function isPlace(value: unknown): value is Place {
+function isPageOrder(value: unknown): value is PageOrder {
   if (typeof value !== "object" || value === null || !("order" in value) || !("from" in value)) return false;
   return (value.order === "newest" || value.order === "oldest") && Number.isSafeInteger(value.from);
 }

@@ -1,8 +1,8 @@
-/** Whether a proxy passed a request on, by the headers that proxies add. */
+/** Recognises requests that a proxy has forwarded. */
 
 import type { IncomingMessage } from "node:http";
 
-/** Whether a request carries a header that only proxies add: Forwarded (RFC 7239), Via (RFC 9110), or X-Forwarded-For and X-Real-IP. */
+/** Whether a request has a header that only proxies add: Forwarded (RFC 7239), Via (RFC 9110), X-Forwarded-For or X-Real-IP. */
 export function isForwarded({ headers }: Pick<IncomingMessage, "headers">): boolean {
   return (
     headers.forwarded !== undefined ||

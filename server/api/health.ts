@@ -7,7 +7,7 @@ import { isForwarded } from "./forwarded.ts";
 import { type KeySource, keyOf } from "./pipeline/key.ts";
 import { type ApiResponse, type PublicRequest, publicRoute, type Route } from "./route.ts";
 
-/** What the health routes need of the service. */
+/** The service as the health routes see it. */
 export interface HealthOptions extends KeySource {
   /** The parts of the service, by name. */
   checks(): Health["checks"] | Promise<Health["checks"]>;

@@ -1,4 +1,4 @@
-/** Hooks: the addresses where providers' systems send callbacks. A token in the path stands in for a key; the provider checks the rest. */
+/** Hooks: the addresses to which providers' systems send callbacks. The token in the path stands in for a key. */
 
 import { ApiError } from "../core/error.ts";
 import type { With } from "../engine/engine-deps.ts";
@@ -10,7 +10,7 @@ import { type ApiResponse, type PublicRequest, publicRoute, type Route } from ".
 /** Largest body of a callback, in bytes: callbacks name files and do not contain them. */
 const BODY_BYTES_MAX = 1_048_576;
 
-/** The parts of a target: everything after the token, as it was sent since providers sign it so, and the query. */
+/** The parts of a target after the token: path and query, not decoded, since signatures cover them as sent. */
 const TARGET = /^(?:https?:\/\/[^/?#]*)?\/hooks\/[^/?#]*\/[^/?#]*([^?#]*)(\?.*)?$/is;
 
 /**

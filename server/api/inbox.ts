@@ -1,4 +1,4 @@
-/** The sandbox's built-in inbox: its address, where signed webhooks arrive, and the routes that show and steer it. */
+/** The sandbox's built-in inbox: the address that receives signed webhooks, and the routes that show and configure it. */
 
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
@@ -27,31 +27,31 @@ import { joinedHeaders } from "./joined-headers.ts";
 import { renderFailure } from "./pipeline/errors.ts";
 import { type ApiResponse, type PublicRequest, publicRoute, type Route, route } from "./route.ts";
 
-/** Largest body that an inbox takes, in bytes: four times the largest event. */
+/** Largest body that an inbox accepts, in bytes: four times the largest event. */
 const BODY_BYTES_MAX = 1_048_576;
-/** How far a signature's time may be off, in seconds. */
+/** How far a signature's timestamp may be off, in seconds. */
 const TOLERANCE_SECONDS = 300;
-/** Inboxes that are remembered; beyond it the one that was not used for longest starts anew. */
+/** Inboxes in memory; beyond this number, the least recently used one is emptied. */
 const INBOXES_MAX = 1_000;
-/** Characters kept in all inboxes together; beyond it the fullest one loses the older half of its requests. */
+/** Characters kept in all inboxes together; beyond this number, the fullest inbox loses the older half of its requests. */
 const KEPT_LENGTH_MAX = 64 * 1_048_576;
 
 const TOKEN = /^[0-9a-f]{32}$/;
 
-interface Kept {
+interface KeptInbox {
   endpoint: Endpoint;
   inbox: InboxState;
 }
 
-/** What all inboxes of this process got, in memory: a restart empties them. `url` makes a full address of a path. */
+/** The requests that all inboxes have received, in memory: a restart empties them. `url` makes a full address of a path. */
 export class Inboxes {
   readonly #deps: With<"configCache" | "sealer">;
   readonly #url: (path: string) => string;
-  /** By address; the one used last comes last. */
-  readonly #kept = new Map<string, Kept>();
-  /** Characters received since they were counted last, on top of what was there. */
+  /** By address, the most recently used last. */
+  readonly #kept = new Map<string, KeptInbox>();
+  /** Characters in all inboxes at the last count, and received since. */
   #length = 0;
-  /** Ends of the delays that answers are in. */
+  /** Functions that end the pending delays. */
   readonly #delays = new Set<() => void>();
   #stopped = false;
 
@@ -60,7 +60,7 @@ export class Inboxes {
     this.#url = url;
   }
 
-  /** The inbox of a customer as it now is, after `change`. Throws 404 `NOT_FOUND` when inboxes are off. */
+  /** The inbox of a customer, after `change`. Throws 404 `NOT_FOUND` if inboxes are off. */
   async ofCustomer(customerId: CustomerId, change: (inbox: InboxState) => void = () => {}): Promise<Inbox> {
     await requireSandbox(this.#deps, customerId);
     const endpoint = await findInbox(this.#deps.store.db, customerId);
@@ -71,7 +71,7 @@ export class Inboxes {
     return { url: this.#url(endpoint.url), secret: this.#secret(endpoint), behaviour, requests: inboxRequests(inbox) };
   }
 
-  /** The inbox with this token; null when there is none. */
+  /** The inbox with this token; null if there is none. */
   async find(token: string): Promise<Endpoint | null> {
     if (!TOKEN.test(token)) return null;
     const url = INBOX_PATH + token;
@@ -79,7 +79,7 @@ export class Inboxes {
     return endpoint?.active === true ? endpoint : null;
   }
 
-  /** Keeps a request that came to this inbox, and says how to answer it. */
+  /** Keeps a request to this inbox, and returns how to respond. */
   receive(endpoint: Endpoint, headers: IncomingHttpHeaders, body: Buffer): InboxResponse {
     const { clock } = this.#deps;
     const verified = verifySignature({
@@ -93,7 +93,7 @@ export class Inboxes {
       receivedAt: new Date(clock.now()).toISOString(),
       verified,
       headers: joinedHeaders(headers),
-      // What is no UTF-8 is shown a character a byte, so that nothing of it is lost.
+      // A body that is no UTF-8 is shown with one character for each byte, so that nothing is lost.
       body: body.toString(isUtf8(body) ? "utf8" : "latin1"),
     };
     const answer = receiveInInbox(this.#keep(endpoint).inbox, request);
@@ -117,7 +117,7 @@ export class Inboxes {
     });
   }
 
-  /** Answers at once whatever waits, and from now on without delay. */
+  /** Ends all pending delays; later requests are not delayed. */
   stop(): void {
     this.#stopped = true;
     for (const end of [...this.#delays]) end();
@@ -128,7 +128,7 @@ export class Inboxes {
     return this.#deps.sealer.open(endpoint.secret, endpointSecretPlace(endpoint.id));
   }
 
-  #keep(endpoint: Endpoint): Kept {
+  #keep(endpoint: Endpoint): KeptInbox {
     const { url } = endpoint;
     const kept = this.#kept.get(url) ?? { endpoint, inbox: openInbox() };
     setBounded(this.#kept, url, kept, INBOXES_MAX);
@@ -153,12 +153,11 @@ function keptLength(inbox: InboxState): number {
   return inbox.kept.reduce((sum, request) => sum + lengthOf(request), 0);
 }
 
-/** Characters of a request's body and headers. */
 function lengthOf({ body, headers }: { body: string; headers: Record<string, string> }): number {
   return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, body.length);
 }
 
-/** `/v1/sandbox/inbox`: what arrived, and how it is answered. */
+/** `/v1/sandbox/inbox`: the received requests, and how the inbox responds. */
 export function inboxRoutes(inboxes: Inboxes): Route[] {
   return [
     route({
@@ -207,7 +206,7 @@ export function inboxReceiver(inboxes: Inboxes): Route {
   });
 }
 
-/** The response in the status that the customer has set, which the envelope of the API may not know. */
+/** The response with the status that the customer has set, which may be none of the API's. */
 function responseOf(status: number, requestId: string): ApiResponse {
   const contentType = "application/json; charset=utf-8";
   if (status < 400) {
@@ -219,7 +218,7 @@ function responseOf(status: number, requestId: string): ApiResponse {
   return { status, contentType, body: renderFailure({ code: codeOf(status), message, details: undefined }, requestId) };
 }
 
-/** A code with this status, or with that of its class. */
+/** An error code with this status, or with the status of its class. */
 function codeOf(status: number): ErrorCode {
   const codes = Object.entries(ERROR_STATUS) as [ErrorCode, number][];
   const found = codes.find(([, one]) => one === status);

@@ -1,4 +1,4 @@
-/** Admin routes of provider instances. No answer shows a secret. */
+/** Admin routes of provider instances. No response shows a secret. */
 
 import { CreateInstance, providerConfigs, UpdateInstance } from "../../contract/instances.ts";
 import { closed } from "../../contract/schema.ts";
@@ -15,7 +15,6 @@ import { pageOfAll } from "./paging.ts";
 import { compileCheck, type FieldCheck } from "./pipeline/validate.ts";
 import { type Route, route } from "./route.ts";
 
-/** `/v1/admin/instances` and what is under it. */
 export function instanceRoutes(
   deps: With<"configCache" | "connections" | "leaveSandbox" | "links" | "publicUrl" | "sealer">,
 ): Route[] {
@@ -82,8 +81,8 @@ function oneInstanceRoutes(
           requireConfig(checks, instance.provider, after);
           return after;
         };
-        const wanted = { name, merge: config === undefined ? null : merge };
-        return { data: await recordOf(deps, await updateInstance(deps, params.id, wanted)) };
+        const update = { name, merge: config === undefined ? null : merge };
+        return { data: await recordOf(deps, await updateInstance(deps, params.id, update)) };
       },
     }),
     route({
@@ -107,7 +106,7 @@ async function recordOf(
   return instanceRecord(instance, openConfig(deps, instance), shown);
 }
 
-/** Throws a 400 that names every setting its provider cannot use. */
+/** Throws one 400 that names every setting that the provider cannot use. */
 function requireConfig(checks: Checks, provider: ProviderName, config: Record<string, unknown>): void {
   const found = checks.get(provider)?.(config) ?? [];
   if (found.length === 0) return;

@@ -11,7 +11,6 @@ import { listKeys } from "../store/keys.ts";
 import { pageOfAll } from "./paging.ts";
 import { type ApiResponse, type Route, route } from "./route.ts";
 
-/** `/v1/admin/keys` and what is under it. */
 export function keyRoutes(deps: With<"configCache">): Route[] {
   return [
     route({
@@ -55,7 +54,7 @@ export function keyRoutes(deps: With<"configCache">): Route[] {
   ];
 }
 
-/** The one answer that shows the key; a repeat has its record only. */
+/** The only response that shows the key. A repeat of the request gets the record alone. */
 function issued({ repeated, apiKey, key }: IssuedKey): ApiResponse {
   return { status: repeated ? 200 : 201, data: keyRecord(apiKey, key) };
 }

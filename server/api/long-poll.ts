@@ -1,9 +1,9 @@
-/** A request that waits for something: until its time is up, the service stops, or its client has gone. */
+/** A request that waits for an event until its time is up, the service stops, or its client leaves. */
 
 import type { Deps } from "../engine/deps.ts";
 import type { OpenResponses } from "./open-responses.ts";
 
-/** Ends after `ms` real milliseconds, at a stop of the service, or when the client has gone: whichever comes first. */
+/** Ends after `ms` real milliseconds, when the service stops, or when the client leaves, whichever comes first. */
 export class LongPoll {
   readonly #ends: (() => void)[] = [];
   #isOver = false;
@@ -13,11 +13,11 @@ export class LongPoll {
   constructor(
     { clock }: Pick<Deps, "clock">,
     ms: number,
-    lasting: OpenResponses,
+    openResponses: OpenResponses,
     onGone: (action: () => void) => void,
   ) {
     const end = () => this.end();
-    this.#ends.push(clock.after(ms, end), lasting.add(end));
+    this.#ends.push(clock.after(ms, end), openResponses.add(end));
     onGone(end);
   }
 
@@ -25,7 +25,7 @@ export class LongPoll {
     return this.#isOver;
   }
 
-  /** Resolves when it was woken since the last pause, or is over. */
+  /** Resolves if `wake` was called since the last pause, or the wait is over. */
   async pause(): Promise<void> {
     if (!this.#isWoken && !this.#isOver) {
       await new Promise<void>((resolve) => {

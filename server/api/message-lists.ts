@@ -1,4 +1,4 @@
-/** Lists of messages: by filters, newest first; what changed, oldest change first; what is scheduled, soonest first. */
+/** Lists of messages: by filters, newest first; changes, oldest first; scheduled messages, soonest first. */
 
 import type { Static } from "typebox";
 import { MessagesQuery } from "../../contract/messages.ts";
@@ -22,7 +22,7 @@ export function messageListRoutes(deps: With<"link" | "threadCache">): Route[] {
   return [listRoute(deps), scheduledRoute(deps)];
 }
 
-type Query = Static<typeof MessagesQuery>;
+type ListQuery = Static<typeof MessagesQuery>;
 
 function listRoute(deps: With<"link" | "threadCache">): Route {
   return route({
@@ -30,16 +30,16 @@ function listRoute(deps: With<"link" | "threadCache">): Route {
     path: "/v1/messages",
     scope: "messages",
     query: MessagesQuery,
-    async handle(call) {
-      const { caller, query } = call;
+    async handle(request) {
+      const { caller, query } = request;
       const { cursor, offset, updatedAfter } = query;
       if (cursor !== undefined && offset !== undefined) {
         throw invalidField("offset", "cannot be used together with cursor");
       }
       const filter = await filterOf(deps, caller.customerId, query);
       const place = cursor === undefined ? null : feedPlaceOf(cursor);
-      if (updatedAfter !== undefined || place !== null) return { data: await feed(deps, call, filter, place) };
-      const db = listReader(deps, call);
+      if (updatedAfter !== undefined || place !== null) return { data: await feed(deps, request, filter, place) };
+      const db = listReader(deps, request);
       const { records, pagination } = await pageOf(
         "msg_",
         query,
@@ -52,23 +52,24 @@ function listRoute(deps: With<"link" | "threadCache">): Route {
   });
 }
 
-/** What changed, from `place` on. There is always a cursor: behind the last change the next one will stand. */
+/** The changes from `place` on. There is always a cursor: the next change comes after it. */
 async function feed(
   deps: With<"link">,
-  call: ApiRequest<unknown, Query>,
+  request: ApiRequest<unknown, ListQuery>,
   filter: MessageFilter,
   place: ChangesCursor | null,
 ): Promise<MessageList> {
-  const { caller, query } = call;
+  const { caller, query } = request;
   const { cursor, offset, updatedAfter = "", limit } = query;
-  if (offset !== undefined) throw invalidField("offset", "cannot be used together with updatedAfter; go on by cursor");
+  if (offset !== undefined)
+    throw invalidField("offset", "cannot be used together with updatedAfter; continue with cursor");
   if (cursor !== undefined && place === null) {
-    throw invalidField("cursor", "is of a list without updatedAfter; begin the feed without a cursor");
+    throw invalidField("cursor", "comes from a list without updatedAfter; begin the feed without a cursor");
   }
   const { clock, settings } = deps;
   const real = clock.real();
   const times = { real, shiftMs: clock.now() - real, retentionMs: settings.retentionMs };
-  const db = listReader(deps, call);
+  const db = listReader(deps, request);
   const from = place ?? (await beginChanges(db, Date.parse(updatedAfter), times));
   const customerId = caller?.customerId as CustomerId;
   const { messages, deleted, next, hasMore } = await listChanges(db, customerId, filter, { place: from, limit, times });
@@ -96,7 +97,7 @@ function isFeedPlace(value: unknown): value is ChangesCursor {
   return place.in === "messages" && (after === null || typeof after === "string") && isTime(since) && isTime(keptAt);
 }
 
-async function filterOf(deps: With<"threadCache">, customerId: CustomerId, query: Query): Promise<MessageFilter> {
+async function filterOf(deps: With<"threadCache">, customerId: CustomerId, query: ListQuery): Promise<MessageFilter> {
   const { status, direction, externalMessageId, channel, q, createdAfter, createdBefore } = query;
   return {
     status,
@@ -112,7 +113,7 @@ async function filterOf(deps: With<"threadCache">, customerId: CustomerId, query
   };
 }
 
-/** The chat that is meant, in any form that `GET /v1/chats/:id` takes. */
+/** Finds the chat by any form of id that `GET /v1/chats/:id` accepts. */
 async function chatIdOf(deps: With<"threadCache">, customerId: CustomerId, id: string): Promise<ChatId> {
   try {
     return (await requireChat(deps, { customerId, id })).id;
@@ -126,7 +127,7 @@ async function chatIdOf(deps: With<"threadCache">, customerId: CustomerId, id: s
 
 function wordsOf(search: string): string {
   const words = searchWords(search);
-  if (words === "") throw invalidField("q", "must have a word to look for");
+  if (words === "") throw invalidField("q", "must contain a word to search for");
   return words;
 }
 
@@ -136,11 +137,11 @@ function scheduledRoute(deps: With<"link">): Route {
     path: "/v1/messages/scheduled",
     scope: "messages",
     query: PageQuery,
-    async handle(call) {
-      const { limit, cursor } = call.query;
+    async handle(request) {
+      const { limit, cursor } = request.query;
       const after = cursor === undefined ? null : decodeCursor(cursor, isScheduledPlace);
-      const db = listReader(deps, call);
-      const found = await listScheduled(db, call.caller.customerId, after, limit + 1);
+      const db = listReader(deps, request);
+      const found = await listScheduled(db, request.caller.customerId, after, limit + 1);
       const messages = found.slice(0, limit).map((message) => messageRecord(message, deps.link));
       const last = found[limit - 1];
       const hasMore = found.length > limit && last !== undefined;
@@ -160,7 +161,7 @@ function instantOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Date.parse(text);
 }
 
-/** The form that addresses are stored in. */
+/** The address in the form in which it is stored. */
 function addressOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (parseAddress(text)?.address ?? text);
 }

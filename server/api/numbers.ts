@@ -1,11 +1,11 @@
-/** The numbers of a customer as it sees them itself. */
+/** The route that lists the customer's own numbers. */
 
 import type { OwnNumber } from "../../sdk/wire.ts";
 import { ownNumberRecord } from "../core/number.ts";
 import type { With } from "../engine/engine-deps.ts";
 import { type Route, route } from "./route.ts";
 
-/** `GET /v1/numbers`: a plain list, the default number first. */
+/** `GET /v1/numbers` returns a plain list, the default number first. */
 export function numberRoutes(deps: With<"configCache" | "connections">): Route[] {
   return [
     route({

@@ -1,4 +1,4 @@
-/** Routes of opt-outs: the contacts that do not want messages from a number of the customer. */
+/** Routes of opt-outs: contacts that do not want messages from a number of the customer. */
 
 import { OptOutsQuery } from "../../contract/opt-outs.ts";
 import type { Deleted, OptOutList } from "../../sdk/wire.ts";
@@ -89,7 +89,7 @@ function oneOptOutRoutes(deps: With<"configCache" | "optOutCache">): Route[] {
   ];
 }
 
-/** The two addresses of a path. Throws 404 unless the number is the customer's. Short codes can opt out too. */
+/** The two addresses of a path. Throws 404 unless the number is the customer's. A contact may be a short code. */
 async function pairOf(deps: With<"configCache">, customerId: CustomerId, params: { number: string; contact: string }) {
   const number = parseAddress(params.number)?.address;
   const owned = (await deps.configCache.numbers(customerId)).find(({ address }) => address === number);

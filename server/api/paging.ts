@@ -1,12 +1,12 @@
-/** Pages of lists whose cursor is an id: ids sort by creation, so a page stays the same while records are added. */
+/** Pages of lists whose cursor is an id. Ids sort by creation, so pages stay the same while records are added. */
 
 import type { Pagination } from "../../sdk/wire.ts";
 import type { ListPage, PageStart } from "../store/windows.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 
 /**
- * One page, newest first. `read` gives a page of up to `limit` records; `prefix` is that of the ids; `skip` of what
- * matches is left out where there is no cursor. A cursor that is none of this list is a 400 on `cursor`.
+ * Reads one page, newest first. `read` returns up to `limit` records; `prefix` is the prefix of the ids. Without a cursor
+ * the first `skip` matches are left out. Throws 400 for a cursor of another list.
  */
 export async function pageOf<Record_>(
   prefix: string,
@@ -20,7 +20,7 @@ export async function pageOf<Record_>(
   return { records, pagination: { hasMore, nextCursor } };
 }
 
-/** One page of a list that nothing filters. `read` gives up to `limit` records older than an id (all when null). */
+/** Reads one page of an unfiltered list. `read` returns up to `limit` records older than an id (null: the newest). */
 export function pageOfAll<Record_ extends { id: string }>(
   prefix: string,
   query: { limit: number; cursor?: string },
@@ -34,7 +34,7 @@ export function pageOfAll<Record_ extends { id: string }>(
   });
 }
 
-/** Where a cursor says that the page begins; null without one. */
+/** The start of the page by its cursor; null without a cursor. */
 function startOf(prefix: string, cursor: string | undefined): PageStart | null {
   if (cursor === undefined) return null;
   const isId = (value: unknown): value is string => typeof value === "string" && value.startsWith(prefix);

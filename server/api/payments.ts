@@ -1,4 +1,4 @@
-/** Routes of payment requests: ask, list, get, cancel. */
+/** Routes of payment requests: create, list, get and cancel them. */
 
 import { PaymentsQuery, RequestPayment } from "../../contract/payments.ts";
 import { IdempotentRequest } from "../../contract/values.ts";
@@ -17,7 +17,6 @@ import { listReader } from "./list-reader.ts";
 import { pageOf } from "./paging.ts";
 import { type Route, route } from "./route.ts";
 
-/** `/v1/payments` and what is under it. */
 export function paymentRoutes(
   deps: With<
     "configCache" | "connections" | "link" | "links" | "messageCache" | "optOutCache" | "providers" | "threadCache"
@@ -56,10 +55,10 @@ function listRoute(deps: Deps): Route {
     path: "/v1/payments/requests",
     scope: "messages",
     query: PaymentsQuery,
-    async handle(call) {
-      const { caller, query } = call;
+    async handle(request) {
+      const { caller, query } = request;
       const filter = { status: query.status, ...periodOf(query) };
-      const db = listReader(deps, call);
+      const db = listReader(deps, request);
       const { records, pagination } = await pageOf("pay_", query, (start, limit) =>
         listPayments(db, caller.customerId, filter, start, limit),
       );
@@ -93,7 +92,7 @@ function onePaymentRoutes(deps: With<"link">): Route[] {
   ];
 }
 
-/** The request that was made or changed; of a repeat, the one of the first time as it now is. */
+/** The payment request that was created or changed; for a repeat, the current state of the first request's. */
 async function answered(deps: Deps, commanded: IdempotentResult<Payment>): Promise<Payment> {
   if (!commanded.repeated) return commanded.value;
   const first = await findPayment(deps.store.db, commanded.result as PaymentId);
@@ -101,7 +100,7 @@ async function answered(deps: Deps, commanded: IdempotentResult<Payment>): Promi
   return first;
 }
 
-/** When requests were made: `from` on, up to `to`. A date is a day in UTC, and as `to` the whole of it counts. */
+/** The period of creation: from `from` to `to`. A date is a day in UTC; as `to` it includes the whole day. */
 function periodOf({ from, to }: { from?: string; to?: string }) {
   const problems: ErrorDetail[] = [];
   const read = (path: "from" | "to", text: string | undefined): number | undefined => {

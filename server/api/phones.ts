@@ -1,4 +1,4 @@
-/** Routes of the sandbox's phones: what a contact does, and how its phone is set. */
+/** Routes of the sandbox's phones: the actions of a contact, and the settings of its phone. */
 
 import {
   PhoneCall,
@@ -32,7 +32,6 @@ import { findLastMessage } from "../store/chats.ts";
 import { addressParam } from "./address-param.ts";
 import { type ApiRequest, ATTACHMENT_BODY_BYTES_MAX, type Caller, type Route, route } from "./route.ts";
 
-/** `/v1/sandbox/phones/:number` and what is under it. */
 export function phoneRoutes(deps: EngineDeps): Route[] {
   return [...messageRoutes(deps), ...signRoutes(deps), photoRoute(deps), callRoute(deps), ...settingsRoutes(deps)];
 }
@@ -50,8 +49,8 @@ function messageRoutes(deps: EngineDeps): Route[] {
       scope: "messages",
       body: PhoneMessage,
       bodyBytesMax: ATTACHMENT_BODY_BYTES_MAX,
-      async handle(call) {
-        const action = actionOf(call);
+      async handle(request) {
+        const action = actionOf(request);
         return { data: recordOf(await writeFromPhone(deps, action)) };
       },
     }),
@@ -60,8 +59,8 @@ function messageRoutes(deps: EngineDeps): Route[] {
       path: "/v1/sandbox/phones/:number/payments",
       scope: "messages",
       body: PhonePayment,
-      async handle(call) {
-        const action = actionOf(call);
+      async handle(request) {
+        const action = actionOf(request);
         return { data: recordOf(await payFromPhone(deps, action)) };
       },
     }),
@@ -70,14 +69,14 @@ function messageRoutes(deps: EngineDeps): Route[] {
       path: "/v1/sandbox/phones/:number/audio-kept",
       scope: "messages",
       body: PhoneKeptAudio,
-      async handle(call) {
-        return { data: recordOf(await keepAudioOnPhone(deps, actionOf(call))) };
+      async handle(request) {
+        return { data: recordOf(await keepAudioOnPhone(deps, actionOf(request))) };
       },
     }),
   ];
 }
 
-/** What is done on a phone, by whom, as a route is asked for it. */
+/** The action on a phone that a request asks for. */
 function actionOf<Body>({
   caller: { customerId },
   params,
@@ -97,8 +96,8 @@ function signRoutes(deps: EngineDeps): Route[] {
       path: "/v1/sandbox/phones/:number/typing",
       scope: "messages",
       body: PhoneTyping,
-      async handle(call) {
-        const action = actionOf(call);
+      async handle(request) {
+        const action = actionOf(request);
         const chat = await typeOnPhone(deps, action);
         const data: Typing = { chatId: chat.id, status: action.body.typing ? "start" : "stop" };
         return { data };
@@ -109,8 +108,8 @@ function signRoutes(deps: EngineDeps): Route[] {
       path: "/v1/sandbox/phones/:number/reactions",
       scope: "messages",
       body: PhoneReaction,
-      async handle(call) {
-        const action = actionOf(call);
+      async handle(request) {
+        const action = actionOf(request);
         const message = await reactFromPhone(deps, action);
         const data: Reacted = {
           messageId: message.id,
@@ -128,8 +127,8 @@ function photoRoute(deps: With<"configCache" | "providers">): Route {
     path: "/v1/sandbox/phones/:number/group-photo",
     scope: "messages",
     body: PhoneGroupPhoto,
-    async handle(call) {
-      const chat = await changePhotoFromPhone(deps, actionOf(call));
+    async handle(request) {
+      const chat = await changePhotoFromPhone(deps, actionOf(request));
       return { data: chatRecord(chat, await findLastMessage(deps.store.db, chat.id)) };
     },
   });
@@ -141,8 +140,8 @@ function callRoute(deps: With<"configCache" | "providers">): Route {
     path: "/v1/sandbox/phones/:number/calls",
     scope: "messages",
     body: PhoneCall,
-    async handle(call) {
-      const action = actionOf(call);
+    async handle(request) {
+      const action = actionOf(request);
       return { data: callRecord(await callFromPhone(deps, action)) };
     },
   });

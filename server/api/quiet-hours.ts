@@ -8,7 +8,7 @@ import type { With } from "../engine/engine-deps.ts";
 import { findQuietHours, setQuietHours } from "../engine/routing/quiet-hours.ts";
 import { type Route, route } from "./route.ts";
 
-/** `/v1/admin/customers/:id/quiet-hours`. Without any, `data` is null. */
+/** `/v1/admin/customers/:id/quiet-hours`. `data` is null if the customer has none. */
 export function quietHoursRoutes(deps: With<"configCache" | "messageCache">): Route[] {
   const path = "/v1/admin/customers/:id/quiet-hours";
   return [

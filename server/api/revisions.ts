@@ -1,4 +1,4 @@
-/** Routes of what is ordered of a message that was sent: edit, unsend, react. */
+/** Routes of actions on a sent message: edit, unsend, react. */
 
 import { EditMessage, React } from "../../contract/messages.ts";
 import { IdempotentRequest } from "../../contract/values.ts";
@@ -49,12 +49,13 @@ export function revisionRoutes(deps: With<"link" | "messageCache" | "providers" 
   ];
 }
 
-/** What a field or its synonym says, the field's name first. Throws a 400 where neither is there, or they differ. */
+/** The value of a field or of its alias; `fields` has the field first. Throws 400 if both are missing or they differ. */
 function oneOf<Value>(fields: Record<string, Value | undefined>): Value {
   const [name = "", synonym = ""] = Object.keys(fields);
   const given = Object.values(fields).filter((value) => value !== undefined);
   const [first] = given;
   if (first === undefined) throw invalidField(name, "is required");
-  if (given.some((value) => value !== first)) throw invalidField(synonym, `says something else than ${name}`);
+  if (given.some((value) => value !== first))
+    throw invalidField(synonym, `differs from ${name}, of which it is an alias`);
   return first;
 }

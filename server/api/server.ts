@@ -1,4 +1,4 @@
-/** The HTTP server: Fastify matches paths, and the pipeline serves every request that is not for a page. */
+/** The HTTP server: Fastify matches paths and serves pages; the pipeline serves every other request. */
 
 import type { IncomingMessage } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";

@@ -15,7 +15,7 @@ import { Streams, type Subscription } from "./stream.ts";
 
 interface Stage extends TestContext {
   streams: Streams;
-  lasting: OpenResponses;
+  openResponses: OpenResponses;
   open(more?: Partial<Subscription>): Promise<EventStream>;
   /** Commits an event of the context's customer, of `bytes` bytes or a few more; unless `silently`, tells of it. */
   happen(silently?: boolean, bytes?: number): Promise<EventId>;
@@ -25,8 +25,8 @@ interface Stage extends TestContext {
 async function stage(t: Test): Promise<Stage> {
   const made = await testContext();
   const { deps, customer, apiKey } = made;
-  const lasting = new OpenResponses();
-  const streams = new Streams(deps, lasting);
+  const openResponses = new OpenResponses();
+  const streams = new Streams(deps, openResponses);
   const wanted: Partial<Subscription>[] = [];
   const responses: ServerResponse[] = [];
   const server = createServer(async (_, response) => {
@@ -47,7 +47,7 @@ async function stage(t: Test): Promise<Stage> {
   return {
     ...made,
     streams,
-    lasting,
+    openResponses,
     responses,
     async open(more = {}) {
       wanted.push(more);
@@ -161,11 +161,11 @@ test("who catches up and takes nothing for 30 s is closed", async (t) => {
 });
 
 test("a stop ends streams in good order, and none begins after it", async (t) => {
-  const { open, happen, lasting, streams, apiKey, customer } = await stage(t);
+  const { open, happen, openResponses, streams, apiKey, customer } = await stage(t);
   const stream = await open();
   await happen();
   await until(() => stream.frames.length === 1, { what: "the event" });
-  lasting.stop();
+  openResponses.stop();
   await until(() => stream.isOver, { what: "the end" });
   const wanted = { key: apiKey, customerId: customer.id, types: null, messageId: null, lastEventId: null };
   await assert.rejects(streams.open(wanted, false), { code: "SERVICE_UNAVAILABLE" });

@@ -1,4 +1,4 @@
-/** The live stream of events: one read a customer, woken by commits, serves all of its open streams. */
+/** Live streams of events. Commits wake one reader for each customer, which serves all open streams of the customer. */
 
 import type { ServerResponse } from "node:http";
 import type { EventType } from "../../sdk/wire.ts";
@@ -16,60 +16,60 @@ const STREAMS_MAX = 1_000;
 /** A customer alone may have 800 of them (see `FairSemaphore`). */
 const SHARE_OF_FREE = 4;
 const FULL_RETRY_AFTER_SECONDS = 10;
-/** A reader that is so far behind is closed, in bytes: 1 MiB. */
+/** A stream whose client is this far behind is closed, in bytes: 1 MiB. */
 const BEHIND_BYTES_MAX = 1_048_576;
-/** How often a comment shows that the stream lives, in real milliseconds. */
+/** How often each stream gets a heartbeat comment, in real milliseconds. */
 const HEARTBEAT_MS = 15_000;
-/** How often keys are looked at, in real milliseconds: a revoked one's streams close within 1 s. */
+/** How often keys are checked, in real milliseconds: the streams of a revoked key close within 1 s. */
 const KEYS_EVERY_MS = 500;
 /** Events read at a time. */
 const READ_AT_ONCE = 100;
-/** Bytes written to the streams of a customer before sockets get their turn to take them. */
+/** Bytes written to the streams of a customer before the sockets may send them. */
 const WRITTEN_AT_ONCE_BYTES = 131_072;
-/** A reader that is catching up and takes nothing for so long is closed, in real milliseconds. */
+/** A stream that is catching up is closed if its client reads nothing for so long, in real milliseconds. */
 const STALLED_MS_MAX = 30_000;
-/** What is still to be written when a stream ends gets so long, in real milliseconds. */
+/** How long an ending stream may take to send its rest, in real milliseconds. */
 const END_MS_MAX = 250;
-/** Before the first event of all. */
+/** The position before the first event. */
 const START = -1;
 
-/** What a stream is to carry. */
+/** The events that a client wants from a stream. */
 export interface Subscription {
   key: ApiKey;
   customerId: CustomerId;
   /** Null: all types. */
   types: ReadonlySet<EventType> | null;
   messageId: string | null;
-  /** The id of the last event that the reader has; null: it wants only what happens from now on. */
+  /** Id of the last event that the client has; null: the client wants later events only. */
   lastEventId: string | null;
 }
 
-/** One reader. `position` is that of the last event it was given, or that its filter left out. */
+/** One open stream. `position` is that of the last event that was written to it or left out by its filter. */
 interface Stream {
   readonly subscription: Subscription;
   readonly response: ServerResponse;
   position: number;
-  /** Closes it at once, whatever its reader has not taken yet. */
+  /** Closes the stream at once and drops unsent bytes. */
   readonly cut: () => void;
 }
 
-/** Where a stream begins. `newest`: the last event of all, so far. */
-interface Place {
+/** Where a stream begins. `newest` is the position of the newest event. */
+interface StreamStart {
   position: number;
   newest: number;
   isGap: boolean;
 }
 
-/** The streams of one customer, and how far all of those that are not catching up have been given events. */
+/** The streams of one customer. `position` is that of the last event written to all live streams. */
 interface Hub {
   readonly customerId: CustomerId;
   position: number;
-  /** Streams that are catching up are not in it. */
+  /** The streams that are not catching up. */
   readonly live: Set<Stream>;
-  /** Those and the others. */
+  /** Number of all streams, also of those that are catching up. */
   open: number;
   isReading: boolean;
-  /** Something may be new since the present read began. */
+  /** Whether there may be new events since the current read began. */
   isStale: boolean;
   readonly stop: () => void;
 }
@@ -77,22 +77,22 @@ interface Hub {
 /** All open streams of this process. */
 export class Streams {
   readonly #deps: With<"configCache" | "eventNotifier">;
-  readonly #lasting: OpenResponses;
+  readonly #openResponses: OpenResponses;
   readonly #hubs = new Map<CustomerId, Hub>();
   readonly #open = new Set<Stream>();
   /** Permits of streams, from the request until the connection is closed. */
   readonly #permits = new FairSemaphore({ permitsMax: STREAMS_MAX, shareOfFree: SHARE_OF_FREE });
   #stopTimers: (() => void)[] = [];
 
-  constructor(deps: With<"configCache" | "eventNotifier">, lasting: OpenResponses) {
+  constructor(deps: With<"configCache" | "eventNotifier">, openResponses: OpenResponses) {
     this.#deps = deps;
-    this.#lasting = lasting;
+    this.#openResponses = openResponses;
   }
 
-  /** Opens a stream. Throws a 503 when the customer's share of the 1,000 is used up, or when the service is stopping. */
+  /** Opens a stream. Throws 503 if the customer's share of the 1,000 streams is used up or the service is stopping. */
   async open(subscription: Subscription, isHead: boolean): Promise<ApiResponse> {
     const release = this.#acquire(subscription.customerId);
-    const from = await this.#place(subscription).catch((error: unknown) => {
+    const from = await this.#startOf(subscription).catch((error: unknown) => {
       release();
       throw error;
     });
@@ -101,7 +101,7 @@ export class Streams {
       "Cache-Control": "no-cache",
       "X-Accel-Buffering": "no",
     };
-    // The answer is called before this turn ends, unless it is a HEAD or the client is gone by then.
+    // `stream` is called before this immediate runs, unless the request is a HEAD or the client has gone.
     const unused = setImmediate(release);
     if (isHead) return { headers, stream: (response) => void response.end() };
     return {
@@ -109,7 +109,7 @@ export class Streams {
       stream: (response) => {
         clearImmediate(unused);
         response.once("close", release);
-        // A comment at once, so that the head passes whatever buffers on the way.
+        // A comment at once makes proxies that buffer pass the head on.
         response.write(from.isGap ? ": gap\n\n" : ": open\n\n");
         this.#add(subscription, response, from);
       },
@@ -117,19 +117,19 @@ export class Streams {
   }
 
   #acquire(customerId: CustomerId): Release {
-    const release = this.#lasting.isStopped ? null : this.#permits.tryAcquire(customerId);
+    const release = this.#openResponses.isStopped ? null : this.#permits.tryAcquire(customerId);
     if (release !== null) return release;
     const own = this.#permits.usedBy(customerId);
     const reason =
       own > 0
-        ? `This customer has ${own} streams open, its share of ${STREAMS_MAX}. Close one, or try again`
+        ? `This customer has ${own} open streams, its share of ${STREAMS_MAX}. Close a stream, or try again`
         : `The service has no room for a stream. Try again`;
     const message = `${reason} in ${FULL_RETRY_AFTER_SECONDS} s.`;
     throw new ApiError("SERVICE_UNAVAILABLE", message, { retryAfterSeconds: FULL_RETRY_AFTER_SECONDS });
   }
 
-  /** Where the stream begins: behind the last event that its reader has, before all where that is gone, or now. */
-  async #place({ customerId, lastEventId }: Subscription): Promise<Place> {
+  /** Where the stream begins: after the client's last event, at the first stored event if that one is gone, or now. */
+  async #startOf({ customerId, lastEventId }: Subscription): Promise<StreamStart> {
     const { db } = this.#deps.store;
     const newest = (await newestPosition(db, customerId)) ?? START;
     if (lastEventId === null) return { position: newest, newest, isGap: false };
@@ -137,14 +137,14 @@ export class Streams {
     return { position: last?.position ?? START, newest, isGap: last === null };
   }
 
-  #add(subscription: Subscription, response: ServerResponse, { position, newest }: Place): void {
+  #add(subscription: Subscription, response: ServerResponse, { position, newest }: StreamStart): void {
     const hub = this.#hubOf(subscription.customerId, newest);
     const stream: Stream = { subscription, response, position, cut: () => response.destroy() };
-    const forget = this.#lasting.add(() => this.#end(stream));
+    const forget = this.#openResponses.add(() => this.#end(stream));
     this.#open.add(stream);
     hub.open += 1;
     if (this.#open.size === 1) this.#startTimers();
-    // What is written to a reader that has just gone fails there; that it has gone is told by `close`.
+    // Writing to a client that has just gone fails; `close` follows.
     response.on("error", () => {});
     response.once("close", () => {
       forget();
@@ -157,7 +157,7 @@ export class Streams {
     void this.#catchUp(hub, stream);
   }
 
-  /** Ends a stream in good order; one whose reader takes nothing is cut. */
+  /** Ends a stream after its last bytes; cuts it if the client does not read them. */
   #end({ response, cut }: Stream): void {
     closeAfter(response);
     response.end();
@@ -165,10 +165,10 @@ export class Streams {
     response.once("close", cancel);
   }
 
-  /** The customer's hub; a new one begins at `position`: what comes after it is read at once. */
+  /** The customer's hub. A new hub begins at `position` and reads later events at once. */
   #hubOf(customerId: CustomerId, position: number): Hub {
-    const known = this.#hubs.get(customerId);
-    if (known !== undefined) return known;
+    const existing = this.#hubs.get(customerId);
+    if (existing !== undefined) return existing;
     const stop = this.#deps.eventNotifier.listen(customerId, () => void this.#read(hub));
     const hub: Hub = { customerId, position, live: new Set(), open: 0, isReading: false, isStale: false, stop };
     this.#hubs.set(customerId, hub);
@@ -181,7 +181,7 @@ export class Streams {
     this.#hubs.delete(hub.customerId);
   }
 
-  /** Gives what is new to the live streams of a customer, until nothing is. */
+  /** Writes new events to the live streams of a customer until there are none. */
   async #read(hub: Hub): Promise<void> {
     hub.isStale = true;
     if (hub.isReading) return;
@@ -194,19 +194,19 @@ export class Streams {
         await spread(hub, events);
       }
     } catch (error) {
-      // The next heartbeat looks again.
+      // The next heartbeat reads again.
       this.#deps.observer.fault("stream", error);
     } finally {
       hub.isReading = false;
     }
   }
 
-  /** Gives a stream what it has not had yet, as fast as its reader takes it, and then puts it among the live ones. */
+  /** Writes missed events to a stream as fast as its client reads, and then adds it to the live streams. */
   async #catchUp(hub: Hub, stream: Stream): Promise<void> {
     const { messageId } = stream.subscription;
     try {
       while (stream.position < hub.position && isOpen(stream)) {
-        // Whatever was there when this read began is in it, or before it.
+        // This read includes every event up to here.
         const reached = hub.position;
         const events = await this.#eventsAfter(hub.customerId, stream.position, messageId);
         for (const event of events) {
@@ -229,7 +229,7 @@ export class Streams {
     return listEvents(this.#deps.store.db, customerId, filter, page);
   }
 
-  /** Resolves when the reader took what was written, or is gone; one that takes nothing for 30 s is closed. */
+  /** Resolves when the client has read everything or is gone. Closes the stream if the client reads nothing for 30 s. */
   #drained({ response, cut }: Stream): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#deps.clock.after(STALLED_MS_MAX, cut);
@@ -269,7 +269,7 @@ export class Streams {
     return () => stopTimer();
   }
 
-  /** A comment to every stream, and a look at what no commit of this process told of. */
+  /** Writes a comment to every stream, and reads events whose commits did not wake this process. */
   #beat(): void {
     for (const stream of this.#open) {
       if (isOpen(stream)) stream.response.write(":\n\n");
@@ -277,7 +277,7 @@ export class Streams {
     for (const hub of this.#hubs.values()) void this.#read(hub);
   }
 
-  /** Closes the streams whose key is revoked or expired by now. */
+  /** Closes the streams of keys that are revoked or expired. */
   async #closeUnusable(): Promise<void> {
     const { configCache, clock, observer } = this.#deps;
     const streams = Map.groupBy(this.#open, ({ subscription }) => subscription.key.hash);
@@ -293,11 +293,11 @@ export class Streams {
   }
 }
 
-/** Writes events to the live streams of a hub, a little at a time, and moves the hub on. */
+/** Writes events to the live streams of a hub, a little at a time, and advances the hub's position. */
 async function spread(hub: Hub, events: readonly PositionedEvent[]): Promise<void> {
   let bytes = 0;
   for (const event of events) {
-    // Before anything is written: a stream that catches up meanwhile reads what this one is not given.
+    // Before writing: a stream that is catching up meanwhile must read this event itself.
     hub.position = event.position;
     for (const stream of hub.live) {
       if (event.position <= stream.position) continue;
@@ -312,7 +312,7 @@ async function spread(hub: Hub, events: readonly PositionedEvent[]): Promise<voi
   }
 }
 
-/** Writes the event, where the stream wants it, in one piece. Answers whether the reader keeps up. */
+/** Writes the event in one piece if the stream subscribes to it. Returns whether the client keeps up. */
 function give(stream: Stream, event: PositionedEvent): boolean {
   const { types, messageId } = stream.subscription;
   if (types !== null && !types.has(event.type)) return true;

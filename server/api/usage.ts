@@ -1,5 +1,6 @@
-/** What was used: by a key, a customer or everybody, in points of a day or an hour. */
+/** The route of usage: of a key, a customer or all, by the day or the hour. */
 
+import type { Static } from "typebox";
 import { UsageQuery } from "../../contract/usage.ts";
 import type { ErrorDetail, Usage, UsageCounts } from "../../sdk/wire.ts";
 import { ApiError, invalidField } from "../core/error.ts";
@@ -19,22 +20,14 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const;
 
-/** Points answered without a `from`: 30 days, or 7 days by the hour. */
+/** Points in a response without `from`: 30 days, or 7 days by the hour. */
 const POINTS = { hour: 168, day: 30 } as const;
-/** Most points of one answer. */
+/** Most points of one response. */
 const POINTS_MAX = 400;
 
-type Granularity = keyof typeof STEP_MS;
+type UsageFilter = Static<typeof UsageQuery>;
 
-interface Query {
-  keyId?: string;
-  customerId?: string;
-  from?: string;
-  to?: string;
-  granularity: Granularity;
-}
-
-/** `GET /v1/admin/usage`. What `counters` still holds is written first, so that it counts. */
+/** `GET /v1/admin/usage`. Counts that `counters` still holds in memory are written first, so that they are included. */
 export function usageRoutes(deps: Deps, counters: Pick<UsageCounters, "flush">): Route[] {
   return [
     route({
@@ -42,14 +35,14 @@ export function usageRoutes(deps: Deps, counters: Pick<UsageCounters, "flush">):
       path: "/v1/admin/usage",
       scope: "any",
       query: UsageQuery,
-      async handle(call) {
-        const { caller, query } = call;
+      async handle(request) {
+        const { caller, query } = request;
         const period = periodOf(query, deps.clock.now());
         const { key, whose } = await subjectOf(deps, caller, query);
         await counters.flush();
         const { fromAt, toAt } = period;
         const stepMs = STEP_MS[query.granularity];
-        const sums = await sumUsage(listReader(deps, call), whose, { fromAt: floor(fromAt, HOUR_MS), toAt, stepMs });
+        const sums = await sumUsage(listReader(deps, request), whose, { fromAt: floor(fromAt, HOUR_MS), toAt, stepMs });
         const series = pointsOf(period, stepMs).map((at) => ({ at, counts: sums.get(at) ?? noUsage() }));
         const data: Usage = {
           key: key === null ? null : { id: key.id, name: key.name },
@@ -63,14 +56,14 @@ export function usageRoutes(deps: Deps, counters: Pick<UsageCounters, "flush">):
   ];
 }
 
-/** Instants; `toAt` is exclusive. */
+/** `toAt` is exclusive. */
 interface Period {
   fromAt: number;
   toAt: number;
 }
 
-/** A date is a day in UTC: `from` its start on, `to` its end. */
-function periodOf({ from, to, granularity }: Query, now: number): Period {
+/** The period. A date is a day in UTC: `from` means its start, `to` its end. */
+function periodOf({ from, to, granularity }: UsageFilter, now: number): Period {
   const problems: ErrorDetail[] = [];
   const read = (path: "from" | "to", text: string | undefined): number | null => {
     if (text === undefined) return null;
@@ -80,7 +73,7 @@ function periodOf({ from, to, granularity }: Query, now: number): Period {
   };
   const stepMs = STEP_MS[granularity];
   const givenFrom = read("from", from);
-  // The present moment is part of what is asked for when no end is named.
+  // Without `to`, the present moment is included.
   const toAt = read("to", to) ?? now + 1;
   const lastPointsFrom = floor(toAt - 1, stepMs) - (POINTS[granularity] - 1) * stepMs;
   const fromAt = givenFrom ?? Math.max(lastPointsFrom, FIRST_INSTANT);
@@ -91,7 +84,7 @@ function periodOf({ from, to, granularity }: Query, now: number): Period {
   if (fromAt >= toAt) throw invalidField("from", `must be before ${to === undefined ? "now" : "to"}`);
   const points = Math.ceil((toAt - floor(fromAt, stepMs)) / stepMs);
   if (points > POINTS_MAX) {
-    throw invalidField("from", `asks for ${points} points by the ${granularity}; at most ${POINTS_MAX} are answered`);
+    throw invalidField("from", `asks for ${points} points by the ${granularity}; the most is ${POINTS_MAX}`);
   }
   return { fromAt, toAt };
 }
@@ -100,7 +93,7 @@ function floor(at: number, stepMs: number): number {
   return Math.floor(at / stepMs) * stepMs;
 }
 
-/** Every step of the period, those without any usage included. */
+/** Every step of the period, also without usage. */
 function pointsOf({ fromAt, toAt }: Period, stepMs: number): number[] {
   const points: number[] = [];
   for (let at = floor(fromAt, stepMs); at < toAt; at += stepMs) points.push(at);
@@ -115,17 +108,17 @@ function total(all: readonly UsageCounts[]): UsageCounts {
   return sum;
 }
 
-interface Subject {
-  /** The one key that is asked about. */
+interface UsageSubject {
+  /** The single key of the query. */
   key: ApiKey | null;
   whose: UsageOf;
 }
 
-async function subjectOf(deps: Deps, { key, customerId }: Caller, query: Query): Promise<Subject> {
+async function subjectOf(deps: Deps, { key, customerId }: Caller, query: UsageFilter): Promise<UsageSubject> {
   if (customerId !== null) return ownUsage(key, customerId, query);
   const { db } = deps.store;
   if (query.keyId !== undefined && query.customerId !== undefined) {
-    throw invalidField("customerId", "must be left out where keyId is given");
+    throw invalidField("customerId", "must be left out if keyId is given");
   }
   if (query.keyId !== undefined) {
     const found = await findKey(db, query.keyId as KeyId);
@@ -140,17 +133,17 @@ async function subjectOf(deps: Deps, { key, customerId }: Caller, query: Query):
   return { key: null, whose: { of: "all" } };
 }
 
-/** A key of a customer sees itself only; anything else it names is not there for it. */
-function ownUsage(key: ApiKey, customerId: CustomerId, query: Query): Subject {
+/** The usage of a customer's own key. Other keys and customers do not exist for it. */
+function ownUsage(key: ApiKey, customerId: CustomerId, query: UsageFilter): UsageSubject {
   if (query.keyId !== undefined && query.keyId !== key.id) throw noKey(query.keyId);
   if (query.customerId === customerId) {
-    throw new ApiError("FORBIDDEN", "The usage of a whole customer takes an admin key; leave customerId out.");
+    throw new ApiError("FORBIDDEN", "Only an admin key sees the usage of a whole customer; leave customerId out.");
   }
   if (query.customerId !== undefined) throw new ApiError("NOT_FOUND", `There is no customer ${query.customerId}.`);
   return usageOfKey(key);
 }
 
-function usageOfKey(key: ApiKey): Subject {
+function usageOfKey(key: ApiKey): UsageSubject {
   return { key, whose: { of: "key", keyId: key.id, customerId: key.customerId } };
 }
 

@@ -1,4 +1,4 @@
-/** `GET /v1/sandbox/wait`: the first stored event that matches, as soon as there is one. */
+/** The route `GET /v1/sandbox/wait`: returns the first event that matches, as soon as it is stored. */
 
 import { WaitQuery } from "../../contract/events.ts";
 import { ApiError, invalidField } from "../core/error.ts";
@@ -14,12 +14,12 @@ import { LongPoll } from "./long-poll.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { type Route, route } from "./route.ts";
 
-/** Requests that wait at once; a customer alone may have 800 of them. */
+/** Requests that may wait at once; a customer alone may have 800 of them. */
 const WAITS_MAX = 1_000;
 const SHARE_OF_FREE = 4;
 const FULL_RETRY_AFTER_SECONDS = 1;
 
-export function waitRoutes(deps: With<"configCache" | "eventNotifier">, lasting: OpenResponses): Route[] {
+export function waitRoutes(deps: With<"configCache" | "eventNotifier">, openResponses: OpenResponses): Route[] {
   const permits = new FairSemaphore({ permitsMax: WAITS_MAX, shareOfFree: SHARE_OF_FREE });
   return [
     route({
@@ -27,26 +27,26 @@ export function waitRoutes(deps: With<"configCache" | "eventNotifier">, lasting:
       path: "/v1/sandbox/wait",
       scope: "messages",
       query: WaitQuery,
-      async handle(call) {
-        const { caller, query, onGone } = call;
+      async handle(request) {
+        const { caller, query, onGone } = request;
         const { customerId } = caller;
         await requireSandbox(deps, customerId);
         const { after, timeoutSeconds, ...filter } = query;
         const from = after === undefined ? null : await positionOf(deps, customerId, after);
         const release = permits.tryAcquire(customerId);
         if (release === null) {
-          throw new ApiError("SERVICE_UNAVAILABLE", "Too many requests of this customer wait already; try again.", {
+          throw new ApiError("SERVICE_UNAVAILABLE", "Too many requests of this customer are waiting; try again.", {
             retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
           });
         }
-        const patience = new LongPoll(deps, timeoutSeconds * 1_000, lasting, onGone);
+        const poll = new LongPoll(deps, timeoutSeconds * 1_000, openResponses, onGone);
         try {
-          const wanted = { customerId, filter, from };
-          const event = await firstEvent(deps, listReader(deps, call), wanted, patience);
+          const query = { customerId, filter, from };
+          const event = await firstEvent(deps, listReader(deps, request), query, poll);
           return event === null ? { data: null } : { rawData: event.bytes };
         } finally {
           release();
-          patience.end();
+          poll.end();
         }
       },
     }),
@@ -56,41 +56,41 @@ export function waitRoutes(deps: With<"configCache" | "eventNotifier">, lasting:
 async function positionOf(deps: Deps, customerId: CustomerId, after: string): Promise<number> {
   const event = await findEvent(deps.store.db, customerId, after);
   if (event !== null) return event.position;
-  throw invalidField("after", `${after} is no event of this customer, or it is no longer kept`);
+  throw invalidField("after", `${after} is no event of this customer, or is no longer stored`);
 }
 
-interface Wanted {
+interface EventQuery {
   customerId: CustomerId;
   filter: EventFilter;
-  /** A position, exclusive; null: from the first event that is kept. */
+  /** Position after which the search begins; null: at the first stored event. */
   from: number | null;
 }
 
-/** The first event that matches; null when there was none until the patience was over. */
+/** The first event that matches; null if none came until the poll ended. */
 async function firstEvent(
   deps: With<"eventNotifier">,
   db: Store["db"],
-  wanted: Wanted,
-  patience: LongPoll,
+  query: EventQuery,
+  poll: LongPoll,
 ): Promise<PositionedEvent | null> {
-  const { customerId } = wanted;
-  const stopListening = deps.eventNotifier.listen(customerId, () => patience.wake());
+  const { customerId } = query;
+  const stopListening = deps.eventNotifier.listen(customerId, () => poll.wake());
   try {
-    for (let { from } = wanted; ; ) {
-      // Read first: what is committed between the two is looked through again.
+    for (let { from } = query; ; ) {
+      // Before the search: events committed during the search are searched again.
       const newest = await newestPosition(db, customerId);
-      const found = await firstBehind(db, { ...wanted, from });
-      if (found !== null || patience.isOver) return found;
+      const found = await firstBehind(db, { ...query, from });
+      if (found !== null || poll.isOver) return found;
       if (newest !== null && (from === null || newest > from)) from = newest;
-      await patience.pause();
+      await poll.pause();
     }
   } finally {
     stopListening();
   }
 }
 
-/** The first event behind a position that matches, page by page; null when none of those there are does. */
-async function firstBehind(db: Store["db"], { customerId, filter, from }: Wanted): Promise<PositionedEvent | null> {
+/** Searches the stored events page by page; null if none matches. */
+async function firstBehind(db: Store["db"], { customerId, filter, from }: EventQuery): Promise<PositionedEvent | null> {
   for (let behind = from; ; ) {
     const page = await pageOfEvents(db, customerId, filter, { order: "oldest", from: behind, limit: 1 });
     const [found] = page.records;

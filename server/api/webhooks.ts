@@ -1,4 +1,4 @@
-/** Routes of webhooks: the configuration, further endpoints, their secrets, tests and replays. */
+/** Routes of webhooks: the primary endpoint, further endpoints, their secrets, tests and replays. */
 
 import { IdempotentRequest } from "../../contract/values.ts";
 import { CreateWebhook, Replay, RotateSecret, SetWebhook, UpdateWebhook } from "../../contract/webhooks.ts";
@@ -30,14 +30,16 @@ import { type ApiResponse, type Route, route } from "./route.ts";
 /** How long a test waits for its first attempt, in real milliseconds. */
 const TEST_MS_MAX = 5_000;
 
-/** `/v1/webhooks` and what is under it, but for deliveries. */
-export function webhookRoutes(deps: With<"attempted" | "receiverCache" | "sealer">, lasting: OpenResponses): Route[] {
+export function webhookRoutes(
+  deps: With<"attempted" | "receiverCache" | "sealer">,
+  openResponses: OpenResponses,
+): Route[] {
   return [
     ...configurationRoutes(deps),
     ...endpointsRoutes(deps),
     ...oneEndpointRoutes(deps),
     ...secretRoutes(deps),
-    ...testRoutes(deps, lasting),
+    ...testRoutes(deps, openResponses),
     replayRoute(deps),
   ];
 }
@@ -129,7 +131,7 @@ function oneEndpointRoutes(deps: With<"receiverCache" | "sealer">): Route[] {
   ];
 }
 
-/** The two ways to name an endpoint of a POST: the configuration by none, any by its id. */
+/** The two paths of a POST to an endpoint: without an id for the primary one, with its id for any. */
 const WAYS = ["/v1/webhooks", "/v1/webhooks/:id"] as const;
 
 function targetOf(params: { id?: string }): { target: EndpointRef; path: string } {
@@ -149,7 +151,7 @@ function secretRoutes(deps: With<"sealer">): Route[] {
         const graceSeconds = body.gracePeriodSeconds ?? 0;
         const command = { key, customerId, route: `POST ${path}/rotate-secret`, body: { graceSeconds } };
         const rotated = await rotateSecret(deps, command, customerId, { target, graceSeconds });
-        // The configuration is whichever there is now; an endpoint that was named is that very one.
+        // Without an id, the current primary endpoint is meant; with an id, exactly that endpoint.
         const again = rotated.repeated && target === null ? { ...rotated, result: null } : rotated;
         return configuredReply(deps, customerId, again, 200);
       },
@@ -157,7 +159,7 @@ function secretRoutes(deps: With<"sealer">): Route[] {
   );
 }
 
-function testRoutes(deps: With<"attempted">, lasting: OpenResponses): Route[] {
+function testRoutes(deps: With<"attempted">, openResponses: OpenResponses): Route[] {
   return WAYS.map((way) =>
     route({
       method: "POST",
@@ -169,31 +171,31 @@ function testRoutes(deps: With<"attempted">, lasting: OpenResponses): Route[] {
         const command = { key, customerId, route: `POST ${path}/test`, body: {} };
         const tested = await testWebhook(deps, command, customerId, { target, correlationId });
         const id = (tested.repeated ? tested.result : tested.value.id) as DeliveryId;
-        const patience = new LongPoll(deps, TEST_MS_MAX, lasting, onGone);
-        return { data: await testedRecord(deps, await firstAttempt(deps, customerId, id, patience)) };
+        const poll = new LongPoll(deps, TEST_MS_MAX, openResponses, onGone);
+        return { data: await testedRecord(deps, await firstAttempt(deps, customerId, id, poll)) };
       },
     }),
   );
 }
 
-/** The delivery once its first attempt has ended, or as it is when the patience is over. */
+/** The delivery after its first attempt, or as it is when the poll ends. */
 async function firstAttempt(
   deps: With<"attempted">,
   customerId: CustomerId,
   id: DeliveryId,
-  patience: LongPoll,
+  poll: LongPoll,
 ): Promise<Delivery> {
-  const stopListening = deps.attempted.listen(id, () => patience.wake());
+  const stopListening = deps.attempted.listen(id, () => poll.wake());
   try {
     for (;;) {
-      // Read after listening began: an attempt that is recorded from here on wakes the patience.
+      // Read after listening began, so that every later attempt wakes the poll.
       const delivery = await requireDelivery(deps, customerId, id);
-      if (delivery.attemptCount > 0 || delivery.status !== "pending" || patience.isOver) return delivery;
-      await patience.pause();
+      if (delivery.attemptCount > 0 || delivery.status !== "pending" || poll.isOver) return delivery;
+      await poll.pause();
     }
   } finally {
     stopListening();
-    patience.end();
+    poll.end();
   }
 }
 
@@ -230,8 +232,8 @@ function recordOf({ settings }: Deps, endpoint: Endpoint, secret: string | null 
 }
 
 /**
- * The endpoint with what was generated for it; for a repeat as it now is, and never again with its secret: the endpoint
- * that `result` names, or for null the configuration. Throws 404 where that is gone.
+ * The endpoint with its generated secret. A repeat gets the current state without the secret: of the endpoint `result`,
+ * or of the primary endpoint for null. Throws 404 if the endpoint is gone.
  */
 async function configuredReply(
   deps: Deps,

@@ -92,7 +92,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
       react({}, "type", /is required/),
       react({ type: "clap" }, "type", /must be love, like, .* or one emoji, .*; got "clap"/),
       react({ type: "--love" }, "type", /must be love, like, .* or one emoji/),
-      react({ type: "love", reaction: "like" }, "reaction", /says something else than type/),
+      react({ type: "love", reaction: "like" }, "reaction", /differs from type/),
     ];
   },
   "an edit over SMS, too early, after unsend, of nothing, of somebody else's": () => [
@@ -107,7 +107,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
       edit({}, "text", /is required/),
       edit({ text: "" }, "text", /1 to 10,000 characters/),
       edit({ content: {} }, "content.text", /is required/),
-      edit({ text: "a", content: { text: "b" } }, "content.text", /says something else than text/),
+      edit({ text: "a", content: { text: "b" } }, "content.text", /differs from text/),
     ];
   },
   "an unsend over SMS, too early, twice, of nothing, of somebody else's": () => [
@@ -204,7 +204,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
     },
     {
       ask: "GET /v1/events?after=evt_none",
-      ...field("after", /is no event of this customer, or it is no longer kept/),
+      ...field("after", /is no event of this customer, or is no longer stored/),
     },
   ],
   "a wait of no length, for no event": () => [

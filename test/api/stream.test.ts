@@ -277,7 +277,7 @@ test("of the 1,000 streams one customer alone has at most 800, the next is 503 w
     assert.ok(streams.every(({ status }) => status === 200));
     const { status, error, headers } = await api.ask("GET", "/v1/events?events=*");
     assert.deepEqual([status, error?.code], [503, "SERVICE_UNAVAILABLE"]);
-    assert.match(error?.message ?? "", /800 streams open, its share of 1000/);
+    assert.match(error?.message ?? "", /800 open streams, its share of 1000/);
     assert.ok(Number(headers.get("retry-after")) > 0);
     const other = await open({ key });
     assert.equal(other.status, 200, "another customer's stream");
