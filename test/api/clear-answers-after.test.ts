@@ -222,7 +222,7 @@ testRefusals("a clear answer, and nothing comes of", () => stage, {
   ],
   "a clock that would go back, nowhere, or too far": () => {
     const move = (body: object, says: RegExp) => ({ ask: "POST /v1/sandbox/clock", body, ...field("advance", says) });
-    const duration = /must be a duration such as 30s, 5m, 2h or 1d, .* the clock only goes forward/;
+    const duration = /must be a positive duration such as 30s, 5m, 2h or 1d: the clock only goes forward/;
     return [
       ...["-1s", "0s", "1", "soon", "11y", "1.5s", "1s 1s"].map((advance) => move({ advance }, duration)),
       ...[{}, { reset: false }, { advance: "1s", reset: true }].map((body) =>
