@@ -22,7 +22,7 @@ export function messageListRoutes(deps: With<"link" | "threadCache">): Route[] {
   return [listRoute(deps), scheduledRoute(deps)];
 }
 
-type ListQuery = Static<typeof MessagesQuery>;
+type MessageListQuery = Static<typeof MessagesQuery>;
 
 function listRoute(deps: With<"link" | "threadCache">): Route {
   return route({
@@ -55,7 +55,7 @@ function listRoute(deps: With<"link" | "threadCache">): Route {
 /** The changes from `place` on. There is always a cursor: the next change comes after it. */
 async function feed(
   deps: With<"link">,
-  request: ApiRequest<unknown, ListQuery>,
+  request: ApiRequest<unknown, MessageListQuery>,
   filter: MessageFilter,
   place: ChangesCursor | null,
 ): Promise<MessageList> {
@@ -97,7 +97,11 @@ function isFeedPlace(value: unknown): value is ChangesCursor {
   return place.in === "messages" && (after === null || typeof after === "string") && isTime(since) && isTime(keptAt);
 }
 
-async function filterOf(deps: With<"threadCache">, customerId: CustomerId, query: ListQuery): Promise<MessageFilter> {
+async function filterOf(
+  deps: With<"threadCache">,
+  customerId: CustomerId,
+  query: MessageListQuery,
+): Promise<MessageFilter> {
   const { status, direction, externalMessageId, channel, q, createdAfter, createdBefore } = query;
   return {
     status,
