@@ -1,4 +1,4 @@
-/** The guard, with receivers on loopback that count who reached them. */
+/** The guarded connector, with receivers on loopback that count their requests. */
 
 import assert from "node:assert/strict";
 import { createServer as createHttp } from "node:http";
@@ -27,7 +27,7 @@ async function receiver(t: TestContext, server: Server, host = "127.0.0.1"): Pro
   return { port: (server.address() as AddressInfo).port, connections: () => count };
 }
 
-/** A receiver that answers 200; with `close`, on a connection of its own each time. */
+/** A receiver that responds with 200; with `close`, on a new connection each time. */
 function answering(t: TestContext, options: { close?: boolean; host?: string } = {}): Promise<Receiver> {
   const server = createHttp((request, response) => {
     request.resume();
@@ -53,7 +53,7 @@ function send(by: Poster, url: string, trusted = false): Promise<PostResult> {
   return by.post({ url, body: "{}", headers: {}, trusted });
 }
 
-/** Answers each lookup with the next list, the last one for ever. */
+/** Returns the next list for each lookup; the last list repeats. */
 function namesThatLeadTo(...answers: string[][]): Resolve {
   let at = 0;
   return async () => {
@@ -138,7 +138,7 @@ test("a name that leads to a private address is refused, also beside a public on
   assert.equal(target.connections(), 0);
 });
 
-test("DNS is judged at each connection: a name that was fine before is refused when it leads elsewhere", async (t) => {
+test("addresses are checked at each connection: a name is refused as soon as it leads to a private address", async (t) => {
   const target = await answering(t, { close: true });
   const resolve = namesThatLeadTo(["127.0.0.1"], ["127.0.0.2"], ["127.0.0.1", "127.0.0.2"], ["127.0.0.1"]);
   const by = poster(t, "127.0.0.1", { resolve });
@@ -150,7 +150,7 @@ test("DNS is judged at each connection: a name that was fine before is refused w
   assert.equal(target.connections(), 2);
 });
 
-test("http is refused to what only is public, whatever was configured before", async (t) => {
+test("http is refused to public addresses that are not on the allow list", async (t) => {
   const by = poster(t, "10.0.0.0/8", { resolve: namesThatLeadTo(["1.1.1.1"]) });
   refused(await send(by, "http://public.test/hook"));
   refused(await send(by, "http://1.1.1.1/hook"));
@@ -158,7 +158,7 @@ test("http is refused to what only is public, whatever was configured before", a
   refused(await send(by, "not a URL"));
 });
 
-test("a host on the allow list is reached at whatever address it has", async (t) => {
+test("a host on the allow list is reached at any address", async (t) => {
   const target = await answering(t);
   const by = poster(t, "hooks.internal", { resolve: namesThatLeadTo(["127.0.0.1"]) });
   const posted = await send(by, `http://HOOKS.internal.:${target.port}/hook`);
@@ -167,7 +167,7 @@ test("a host on the allow list is reached at whatever address it has", async (t)
   refused(await send(by, `http://127.0.0.1:${target.port}/hook`));
 });
 
-test("what is accepted at configuration as a literal is what the connector accepts", async (t) => {
+test("the connector accepts the same literal addresses as the configuration", async (t) => {
   const target = await answering(t, { host: "::" });
   const by = poster(t, "loopback");
   for (const host of [...LOOPBACK_ENCODINGS, ...NEVER_REACHED]) {
@@ -177,7 +177,7 @@ test("what is accepted at configuration as a literal is what the connector accep
   }
 });
 
-test("only the trusted skip the guard, and nobody else rides on their connection", async (t) => {
+test("only trusted requests skip the guard, and no other request uses their connection", async (t) => {
   const target = await answering(t);
   const by = poster(t, "");
   const url = `http://127.0.0.1:${target.port}/hook`;
@@ -194,7 +194,7 @@ test("a name without an address is DNS_FAILED", async (t) => {
   }
 });
 
-test("the next address of a name is tried when one does not answer", async (t) => {
+test("the next address of a name is tried if the first does not respond", async (t) => {
   const target = await answering(t);
   const by = poster(t, "loopback", { resolve: namesThatLeadTo(["127.0.0.2", "127.0.0.3", "127.0.0.1"]) });
   assert.equal((await send(by, `http://two.test:${target.port}/hook`)).status, 200);

@@ -1,4 +1,4 @@
-/** The guarded connector: the only place that opens sockets for what callers name, and only to addresses judged here. */
+/** The guarded connector: opens every socket to an address that a caller has named, and only if the address is permitted. */
 
 import { closeSync, openSync } from "node:fs";
 import { connect, isIP, isIPv4, type Socket } from "node:net";
@@ -7,7 +7,7 @@ import { connect as connectTls } from "node:tls";
 import { Agent, Client, type Dispatcher, Pool } from "undici";
 import { type AllowList, allows, canonicalHost, isLocalhost, isPublicAddress } from "../core/address.ts";
 
-/** Why there is no connection. */
+/** Why a connection could not be made. */
 export type ConnectFailure =
   | "ADDRESS_REFUSED"
   | "DNS_FAILED"
@@ -18,10 +18,10 @@ export type ConnectFailure =
   | "TLS_FAILED"
   | OwnLimit;
 
-/** This machine could not connect: it has no files or memory left, or no port for this destination. */
+/** Limits of this machine: no open files or memory left, or no port for this destination. */
 export type OwnLimit = "OUT_OF_FILES" | "OUT_OF_PORTS";
 
-/** A connection that could not be made. Its code is not undici's own for sockets, which it would answer by reconnecting. */
+/** A connection could not be made. The codes differ from undici's own, to which undici would react by reconnecting. */
 export class ConnectError extends Error {
   readonly code: ConnectFailure;
 
@@ -31,52 +31,52 @@ export class ConnectError extends Error {
   }
 }
 
-/** One place in a pool: the socket it has now, if any, and what is known of it. */
-export interface Line {
-  /** The socket has answered a request before: its peer may have closed it meanwhile. */
+/** The state of one connection of a pool, over all its sockets. */
+export interface PooledConnection {
+  /** Whether the socket has carried a response before: the receiver may have closed it meanwhile. */
   answered: boolean;
-  /** The address is not public: only the operator's list opened it. */
+  /** Whether the address is not public, so that only the operator's allow list permits it. */
   opened: boolean;
   /** Ends the attempt to connect, if one is under way. */
   hangUp: () => void;
 }
 
-/** A request that wants to know the line it goes out on. */
-export interface OnLine {
-  line: Line | null;
+/** A request that gets to know its connection. */
+export interface UsesConnection {
+  connection: PooledConnection | null;
 }
 
 export interface ConnectorOptions {
-  /** Null: nothing is guarded. For this server's own inbox only. */
+  /** Null permits every address: for this server's own inbox only. */
   allow: AllowList | null;
   /** Finds the addresses of public names, and of names on the operator's list. */
   names: (host: string) => Promise<string[]>;
   listedNames: (host: string) => Promise<string[]>;
-  /** PEM of the only authority to trust, for tests; else the authorities that Node ships. */
+  /** PEM of the only trusted authority, for tests; else Node's authorities. */
   tlsCa?: string;
-  /** Opens a TCP connection: `connect` of node:net, unless a test says otherwise. */
+  /** Opens a TCP connection: `connect` of node:net outside tests. */
   open?: typeof connect;
   /** False: a connection for each request, closed after it. */
   keepAlive: boolean;
 }
 
-/** Contract 5: for each address, TLS included. */
+/** For each address, TLS included, in milliseconds (docs/events.md). */
 const CONNECT_LIMIT_MS = 5_000;
 const ADDRESSES_TRIED_MAX = 4;
 const KEEP_ALIVE_MS = 4_000;
 const TCP_KEEP_ALIVE_AFTER_MS = 60_000;
 
-/** After these no other address of the name is tried: it would be the same there. */
+/** After these failures no other address of the name is tried: it would fail in the same way. */
 const LAST_WORDS: ReadonlySet<ConnectFailure> = new Set(["ADDRESS_REFUSED", "TLS_FAILED", "OUT_OF_FILES"]);
 
-/** Codes of the system for what this process, or this machine, has no more of. */
+/** Codes of the system if this process or machine is out of files or memory. */
 const OUT_OF_FILES_CODES: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
 
 const LOCALHOST_ADDRESSES = ["127.0.0.1", "::1"];
 
 /**
- * An undici agent whose every connection goes through the guard: all addresses of the name must be permitted, and so
- * must the one the socket says it reached. HTTP/1.1; no limit of connections (lanes are), idle ones end after 4 s.
+ * An undici agent with guarded connections: all addresses of the name must be permitted, and so must the address that
+ * the socket has reached. HTTP/1.1 only. Lanes limit the number of connections; idle ones are closed after 4 s.
  */
 export function guardedAgent(options: ConnectorOptions): Agent {
   return new Agent({
@@ -84,55 +84,60 @@ export function guardedAgent(options: ConnectorOptions): Agent {
     pipelining: options.keepAlive ? 1 : 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    // One deadline of our own bounds the attempt.
+    // The caller's own deadline bounds the attempt.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: (_target, done) => done(new ConnectError("ADDRESS_REFUSED"), null),
     factory: (origin, agentOptions) =>
-      new Pool(origin, { ...agentOptions, factory: (to, given) => new LineClient(to, given, options) }),
+      new Pool(origin, { ...agentOptions, factory: (to, given) => new TrackedClient(to, given, options) }),
   });
 }
 
-/** A client of undici, which is one connection at a time, that tells each request about its line. */
-class LineClient extends Client {
-  readonly #line: Line;
+/** A client of undici, which is one connection at a time, that tells each request about its connection. */
+class TrackedClient extends Client {
+  readonly #connection: PooledConnection;
 
   constructor(origin: URL, clientOptions: Client.Options, options: ConnectorOptions) {
-    const line: Line = { answered: false, opened: false, hangUp: () => {} };
+    const connection: PooledConnection = { answered: false, opened: false, hangUp: () => {} };
     super(origin, {
       ...clientOptions,
       connect: (target, done) => {
         const stop = new AbortController();
-        line.hangUp = () => stop.abort();
-        dial(target, options, line, stop.signal).then(
+        connection.hangUp = () => stop.abort();
+        dial(target, options, connection, stop.signal).then(
           (socket) => done(null, socket),
           (error) => done(error, null),
         );
       },
     });
-    this.#line = line;
+    this.#connection = connection;
     this.on("disconnect", () => {
-      line.answered = false;
+      connection.answered = false;
     });
   }
 
   override dispatch(
     options: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler & Partial<OnLine>,
+    handler: Dispatcher.DispatchHandler & Partial<UsesConnection>,
   ): boolean {
-    handler.line = this.#line;
+    handler.connection = this.#connection;
     return super.dispatch(options, handler);
   }
 }
 
-interface Target {
+interface ConnectTarget {
   hostname: string;
   protocol: string;
   port: string;
 }
 
-async function dial(target: Target, options: ConnectorOptions, line: Line, stop: AbortSignal): Promise<Socket> {
-  line.opened = false;
+async function dial(
+  target: ConnectTarget,
+  options: ConnectorOptions,
+  connection: PooledConnection,
+  stop: AbortSignal,
+): Promise<Socket> {
+  connection.opened = false;
   const host = canonicalHost(target.hostname);
   const permitted = (ip: string) => permits(options.allow, target.protocol, host, ip);
   const addresses = await addressesOf(host, options);
@@ -142,7 +147,7 @@ async function dial(target: Target, options: ConnectorOptions, line: Line, stop:
     if (stop.aborted) throw new ConnectError("TIMEOUT");
     try {
       const socket = await reach(address, host, target, { ...options, permitted, stop });
-      line.opened = options.allow !== null && !isPublicAddress(address);
+      connection.opened = options.allow !== null && !isPublicAddress(address);
       return socket;
     } catch (error) {
       failure = error instanceof ConnectError ? error : new ConnectError(failureOf(error), error);
@@ -152,7 +157,7 @@ async function dial(target: Target, options: ConnectorOptions, line: Line, stop:
   throw failure;
 }
 
-/** Without TLS only what the operator opened is reached; with it, what is public as well. */
+/** Whether an address is permitted: by the operator's allow list, or with TLS if it is public. */
 function permits(allow: AllowList | null, protocol: string, host: string, ip: string): boolean {
   if (allow === null || allows(allow, { host, ip })) return true;
   return protocol === "https:" && isPublicAddress(ip);
@@ -169,7 +174,7 @@ async function addressesOf(host: string, options: ConnectorOptions): Promise<str
   }
 }
 
-/** Whether another file can be opened. c-ares does not say why it could not ask: "ECONNREFUSED". */
+/** Whether another file can be opened. If not, c-ares reports a mere "ECONNREFUSED". */
 function canOpenFiles(): boolean {
   try {
     closeSync(openSync(devNull, "r"));
@@ -179,15 +184,15 @@ function canOpenFiles(): boolean {
   }
 }
 
-interface Reaching {
+interface SocketOptions {
   permitted: (ip: string) => boolean;
   stop: AbortSignal;
   tlsCa?: string;
   open?: typeof connect;
 }
 
-/** A connected socket to exactly this address, its certificate checked against `host`. Rejects within 5 s. */
-async function reach(address: string, host: string, target: Target, how: Reaching): Promise<Socket> {
+/** Connects to exactly this address and checks the certificate against `host`. Rejects within 5 s. */
+async function reach(address: string, host: string, target: ConnectTarget, how: SocketOptions): Promise<Socket> {
   const secure = target.protocol === "https:";
   let socket = (how.open ?? connect)({
     host: address,
@@ -210,7 +215,7 @@ async function reach(address: string, host: string, target: Target, how: Reachin
       host,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ALPNProtocols: ["http/1.1"],
-      // Said outright, so that no environment variable turns it off.
+      // Set explicitly, so that no environment variable turns it off.
       rejectUnauthorized: true,
       ...(how.tlsCa === undefined ? {} : { ca: how.tlsCa }),
     });
@@ -227,7 +232,7 @@ async function reach(address: string, host: string, target: Target, how: Reachin
   }
 }
 
-/** Resolves when the socket emits `event`, rejects when it fails or closes first. Its later errors are undici's. */
+/** Resolves when the socket emits `event`, rejects if it fails or closes first. undici handles later errors. */
 function happens(socket: Socket, event: "connect" | "secureConnect"): Promise<void> {
   return new Promise((resolve, reject) => {
     const closed = () => reject(new ConnectError("CONNECTION_RESET"));
@@ -249,7 +254,7 @@ function failureOf(error: unknown): ConnectFailure {
   const { code, address } = (error ?? {}) as { code?: unknown; address?: unknown };
   switch (code) {
     case "EADDRNOTAVAIL":
-      // Of IPv6 the same code says that this machine has no such address to send from, which time does not mend.
+      // With IPv6 the code means that this machine has no address of that kind, which waiting does not change.
       return isIPv4(String(address)) ? "OUT_OF_PORTS" : "CONNECTION_FAILED";
     case "ECONNREFUSED":
       return "CONNECTION_REFUSED";

@@ -1,4 +1,4 @@
-/** Names against a small name server on loopback, and the cache with a clock of the test's own. */
+/** Lookups at a small name server on loopback, and the cache by a simulated clock. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,7 +23,7 @@ test("a name leads to all its addresses, IPv4 first, for the shortest time to li
   await assert.rejects(resolve("none.test"));
 });
 
-test("a name server that does not answer costs 2 seconds, and nobody else any", async (t) => {
+test("a lookup at a silent name server fails after 2 seconds and delays no other lookup", async (t) => {
   const server = await nameServer({ "four.test": { a: ["203.0.113.2"], aaaa: [], ttlSeconds: 7 } });
   t.after(server.close);
   const addressesOf = cachedResolver(dnsResolver([server.address]), () => performance.now());
@@ -38,7 +38,7 @@ test("a name server that does not answer costs 2 seconds, and nobody else any", 
   assert.ok(muteMs < 3_000, `the mute names took ${muteMs} ms`);
 });
 
-test("a lookup without end is given up after 2 seconds", async () => {
+test("an endless lookup fails after 2 seconds", async () => {
   const startedAt = performance.now();
   const addressesOf = cachedResolver(
     () => new Promise<Resolution>(() => {}),
@@ -48,7 +48,7 @@ test("a lookup without end is given up after 2 seconds", async () => {
   assert.ok(performance.now() - startedAt < 3_000);
 });
 
-test("a name is asked once while it is believed, by those who wait as well, and again after that", async () => {
+test("a name is looked up once in its time to live, also for concurrent callers, and again after that", async () => {
   let now = 0;
   let asked = 0;
   const addressesOf = cachedResolver(
@@ -66,7 +66,7 @@ test("a name is asked once while it is believed, by those who wait as well, and 
   assert.equal(asked, 2);
 });
 
-test("neither a failure nor an answer without time to live is kept", async () => {
+test("neither a failure nor an answer without time to live is cached", async () => {
   let asked = 0;
   const addressesOf = cachedResolver(
     async (host) => {
@@ -83,7 +83,7 @@ test("neither a failure nor an answer without time to live is kept", async () =>
   }
 });
 
-test("at most 1,000 names are kept, the oldest goes first", async () => {
+test("at most 1,000 names are cached, and the oldest is dropped first", async () => {
   let asked = 0;
   const addressesOf = cachedResolver(
     async () => {
@@ -100,7 +100,7 @@ test("at most 1,000 names are kept, the oldest goes first", async () => {
   assert.equal(asked, 1_002);
 });
 
-test("the operator's names are found as other programs of the machine find them", async () => {
+test("the operator's names are resolved like other programs of the machine resolve them", async () => {
   const { addresses } = await systemResolver("localhost");
   assert.ok(addresses.includes("127.0.0.1") || addresses.includes("::1"), addresses.join());
 });

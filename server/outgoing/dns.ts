@@ -1,18 +1,18 @@
-/** Host names to addresses, with a limit and a small cache. Asks the network and judges nothing: the guard does. */
+/** Resolves host names, with a time limit and a small cache. The guarded connector decides which addresses are permitted. */
 
 import { lookup, Resolver } from "node:dns/promises";
 import { setBounded } from "../core/bounded-map.ts";
 
-/** What a name leads to now, and for how long that may be believed. */
+/** The addresses of a name, and their time to live. */
 export interface Resolution {
   addresses: string[];
   ttlSeconds: number;
 }
 
-/** Finds all addresses of a name, IPv4 first; rejects when there are none. */
+/** Finds all addresses of a name, IPv4 first. Rejects if there are none. */
 export type Resolve = (host: string) => Promise<Resolution>;
 
-/** A lookup that takes longer has failed. */
+/** A lookup that takes longer fails, in milliseconds. */
 const RESOLVE_LIMIT_MS = 2_000;
 const TTL_SECONDS_MAX = 60;
 const CACHED_NAMES_MAX = 1_000;
@@ -24,8 +24,8 @@ const QUERY_TIMEOUT_MS = 900;
 const QUERY_TRIES = 2;
 
 /**
- * Resolves by the system's name servers, or by `servers` ("127.0.0.1:5353"), without a thread per lookup: a slow name
- * server of one receiver does not hold up another's. Knows neither /etc/hosts nor search domains.
+ * Resolves by the system's name servers, or by `servers` ("127.0.0.1:5353"), without a thread for each lookup: the slow
+ * name server of one receiver does not delay another. Reads neither /etc/hosts nor search domains.
  */
 export function dnsResolver(servers?: readonly string[]): Resolve {
   let resolver = newResolver(servers);
@@ -39,34 +39,34 @@ export function dnsResolver(servers?: readonly string[]): Resolve {
     if (found.length > 0) {
       return { addresses: found.map((each) => each.address), ttlSeconds: Math.min(...found.map((each) => each.ttl)) };
     }
-    // The list of name servers is read once: after a lookup that no server answered it is read again.
+    // c-ares reads the list of name servers once. After a lookup that no server answered, it is read again.
     if (unanswered(v4) && unanswered(v6) && resolver === asked) resolver = newResolver(servers);
     throw v4.status === "rejected" ? v4.reason : new Error(`${host} has no address`);
   };
 }
 
-/** Resolves as other programs of this machine do, /etc/hosts included. Two at a time: for the operator's own names only. */
+/** Resolves like other programs of this machine, /etc/hosts included, two lookups at a time: for the operator's names only. */
 export async function systemResolver(host: string): Promise<Resolution> {
   const found = await lookup(host, { all: true, order: "ipv4first" });
   return { addresses: found.map((each) => each.address), ttlSeconds: SYSTEM_TTL_SECONDS };
 }
 
-interface Entry {
+interface CachedName {
   addresses: Promise<string[]>;
-  /** Infinity while the lookup runs, so that those who ask meanwhile share it. */
+  /** Infinity while the lookup runs, so that callers share it. */
   expiresAt: number;
 }
 
 /**
- * Keeps what `resolve` finds for its time to live, at most a minute and at most 1,000 names. The promise rejects when
- * the name has no address or none was found within 2 s; a failure is not kept. `now` is in milliseconds.
+ * Caches addresses for their time to live, at most a minute, of at most 1,000 names. The promise rejects if the name has
+ * no address or the lookup takes longer than 2 s. Failures are not cached. `now` is in milliseconds.
  */
 export function cachedResolver(resolve: Resolve, now: () => number): (host: string) => Promise<string[]> {
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, CachedName>();
   return (host) => {
     const known = entries.get(host);
     if (known !== undefined && known.expiresAt > now()) return known.addresses;
-    const entry: Entry = { expiresAt: Number.POSITIVE_INFINITY, addresses: Promise.resolve([]) };
+    const entry: CachedName = { expiresAt: Number.POSITIVE_INFINITY, addresses: Promise.resolve([]) };
     const forget = () => {
       if (entries.get(host) === entry) entries.delete(host);
     };
@@ -92,7 +92,7 @@ function newResolver(servers: readonly string[] | undefined): Resolver {
   return resolver;
 }
 
-/** Codes of c-ares for a question that got no answer, as against the answer that there is none. */
+/** Codes of c-ares if no name server answered, in contrast to the answer that there is no address. */
 const UNANSWERED = new Set(["ETIMEOUT", "ECONNREFUSED", "ECANCELLED"]);
 
 function unanswered(answer: PromiseSettledResult<unknown>): boolean {

@@ -1,4 +1,4 @@
-/** The one GET, against servers on loopback that do everything wrong. */
+/** Fetches, against servers on loopback that do everything wrong. */
 
 import assert from "node:assert/strict";
 import { createServer as createHttp, type RequestListener } from "node:http";
@@ -51,7 +51,7 @@ async function listening(t: TestContext, server: Server): Promise<Listening> {
 
 const serving = (t: TestContext, listener: RequestListener) => listening(t, createHttp(listener));
 
-/** A server that answers these bytes to whatever comes, and says no more; `end` closes. */
+/** A server that responds to every request with these bytes and then stays silent; `end` closes the connection. */
 function raw(t: TestContext, answer: string, end = false): Promise<Listening> {
   const server = createServer((socket) => {
     socket.on("error", () => {});
@@ -60,7 +60,7 @@ function raw(t: TestContext, answer: string, end = false): Promise<Listening> {
   return listening(t, server);
 }
 
-test("a file comes as it is, and counts against the memory for files until it is given back", async (t) => {
+test("a file arrives unchanged, and counts against the memory for files until it is released", async (t) => {
   const asked: { url: string | undefined; encoding: unknown; agent: unknown; key: unknown }[] = [];
   const body = Buffer.from(Array.from({ length: 200_000 }, (_, index) => index % 251));
   const server = await serving(t, ({ url, headers }, response) => {
@@ -78,7 +78,7 @@ test("a file comes as it is, and counts against the memory for files until it is
   assert.deepEqual(asked, [{ url: "/file?a=1", encoding: "identity", agent: "Tightbeam/0", key: undefined }]);
 });
 
-test("what an answer means: refused where asking again is no use, deferred where it may be", async (t) => {
+test("a response is refused if a repeat is of no use, and deferred if it may help", async (t) => {
   const means: [number, "refused" | "deferred"][] = [
     [204, "refused"],
     [206, "refused"],
@@ -101,7 +101,7 @@ test("what an answer means: refused where asking again is no use, deferred where
   const by = fetcher(t);
   for (const [status, meaning] of means) {
     const got = await get(by, `http://127.0.0.1:${server.port}/${status}`);
-    assert.match((got as Record<string, string>)[meaning] ?? "", new RegExp(`^answers ${status}`), `${status}`);
+    assert.match((got as Record<string, string>)[meaning] ?? "", new RegExp(`^responds with ${status}`), `${status}`);
   }
   const empty = await serving(t, (_, response) => response.end());
   assert.deepEqual(await get(by, empty.url), { refused: "is empty" });
@@ -112,11 +112,11 @@ test("a redirect is not followed, wherever it leads", async (t) => {
   const target = await serving(t, (_, response) => response.end("secret"));
   const server = await serving(t, (_, response) => response.writeHead(302, { location: target.url }).end());
   const got = await get(fetcher(t), server.url);
-  assert.deepEqual(got, { refused: "answers 302; redirects are not followed, give the address of the file" });
+  assert.deepEqual(got, { refused: "responds with 302; redirects are not followed, give the address of the file" });
   assert.equal(target.connections(), 0);
 });
 
-test("more than the limit is refused: told at once where it is announced, else counted", async (t) => {
+test("a file beyond the limit is refused: at once if its length is announced, else when it is reached", async (t) => {
   const by = fetcher(t);
   const announced = await raw(t, `HTTP/1.1 200 OK\r\nContent-Length: ${BYTES_MAX + 1}\r\n\r\nx`);
   assert.deepEqual(await get(by, announced.url), { refused: "is too large" });
@@ -144,7 +144,7 @@ test("more than the limit is refused: told at once where it is announced, else c
 test("a server that lies about its length gives no file", async (t) => {
   const by = fetcher(t);
   const short = await raw(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", true);
-  assert.deepEqual(await get(by, short.url), { deferred: "broke off before all of it had come" });
+  assert.deepEqual(await get(by, short.url), { deferred: "closed the connection before the whole file had arrived" });
   const two = await raw(t, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 5\r\n\r\nhello", true);
   assert.ok("deferred" in (await get(by, two.url)));
   const chunked = await raw(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", true);
@@ -156,12 +156,14 @@ test("a server that lies about its length gives no file", async (t) => {
   assert.equal(by.held, 0);
 });
 
-test("nothing is unpacked: an answer in an encoding that was not asked for is refused", async (t) => {
+test("nothing is decompressed: a response with an encoding that was not requested is refused", async (t) => {
   const server = await serving(t, (_, response) => {
     response.setHeader("Content-Encoding", "gzip");
     response.end(gzipSync(Buffer.alloc(10_000_000)));
   });
-  assert.deepEqual(await get(fetcher(t), server.url), { refused: "answers in the encoding gzip, unasked" });
+  assert.deepEqual(await get(fetcher(t), server.url), {
+    refused: "responds with the encoding gzip, which was not requested",
+  });
 });
 
 test("a fetch ends at its deadline, however a server drags it out", async (t) => {
@@ -200,7 +202,7 @@ test("a server that sends a byte at a time costs no more memory than its bytes",
   assert.equal(by.held, 65_536);
 });
 
-test("what is not public is not fetched from, by whatever name, and nothing there is told of it", async (t) => {
+test("no name leads a fetch to an address that is not public, and nothing there receives a byte", async (t) => {
   const server = await serving(t, (_, response) => response.end("secret"));
   const zone = {
     "metadata.test": { a: ["169.254.169.254"], aaaa: [], ttlSeconds: 0 },
@@ -225,7 +227,7 @@ test("what is not public is not fetched from, by whatever name, and nothing ther
   assert.equal(server.connections(), 0);
 });
 
-test("what the operator opens is fetched from, by name and by http", async (t) => {
+test("addresses on the operator's allow list are fetched from, by name and by http", async (t) => {
   const server = await serving(t, (_, response) => response.end("inside"));
   const by = fetcher(t, { open: "files.internal", resolve: async () => ({ addresses: ["127.0.0.1"], ttlSeconds: 0 }) });
   const got = await get(by, `http://files.internal:${server.port}/file`);
@@ -233,7 +235,7 @@ test("what the operator opens is fetched from, by name and by http", async (t) =
   assert.ok("refused" in (await get(by, `http://other.internal:${server.port}/file`)));
 });
 
-test("TLS is verified: a certificate that is not to be trusted is refused, no TLS at all deferred", async (t) => {
+test("TLS is verified: a certificate that is not trusted is refused, a server without TLS deferred", async (t) => {
   const answer: RequestListener = (_, response) => void response.end("sealed");
   const good = await listening(t, createHttps({ key: TLS_KEY, cert: TLS_CERTIFICATE }, answer));
   const expired = await listening(t, createHttps({ key: TLS_KEY, cert: EXPIRED_CERTIFICATE }, answer));
@@ -245,10 +247,10 @@ test("TLS is verified: a certificate that is not to be trusted is refused, no TL
   assert.match(String(((await get(fetcher(t), url(good))) as { refused?: string }).refused), /^has a certificate that/);
   const late = (await get(fetcher(t, { tlsCa: EXPIRED_CERTIFICATE }), url(expired))) as { refused?: string };
   assert.match(String(late.refused), /CERT_HAS_EXPIRED/);
-  assert.deepEqual(await get(trusting, url(plain)), { deferred: "offers no TLS" });
+  assert.deepEqual(await get(trusting, url(plain)), { deferred: "does not offer TLS" });
 });
 
-test("what cannot be connected to is deferred", async (t) => {
+test("a fetch without a connection is deferred", async (t) => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -256,18 +258,20 @@ test("what cannot be connected to is deferred", async (t) => {
   assert.deepEqual(await get(fetcher(t), `http://127.0.0.1:${port}/`), { deferred: "cannot be connected to" });
 });
 
-test("memory is bounded: beyond it a fetch is deferred and what had come of it is forgotten", async (t) => {
+test("memory is bounded: beyond the bound a fetch is deferred and its bytes are dropped", async (t) => {
   const server = await serving(t, (_, response) => response.end(Buffer.alloc(900_000, 1)));
   const by = fetcher(t, { heldBytesMax: 1_500_000 });
   const first = await get(by, server.url);
   assert.ok("bytes" in first);
-  assert.deepEqual(await get(by, server.url), { deferred: "was not fetched: too many large files are under way" });
+  assert.deepEqual(await get(by, server.url), {
+    deferred: "was not fetched because too many large files are in memory",
+  });
   assert.equal(by.held, BYTES_MAX);
   first.release();
   assert.ok("bytes" in (await get(by, server.url)));
 });
 
-test("a customer alone fetches twelve files at once, others wait in line, and a fetch that is called off leaves it", async (t) => {
+test("a customer alone fetches twelve files at once, further fetches wait, and an aborted fetch stops waiting", async (t) => {
   const open: (() => void)[] = [];
   const server = await serving(t, (_, response) => void open.push(() => response.end("x")));
   const by = fetcher(t);
@@ -277,7 +281,7 @@ test("a customer alone fetches twelve files at once, others wait in line, and a 
   const later = Array.from({ length: 12 }, () => get(by, server.url));
   await until(() => open.length === 12, { what: "twelve fetches" });
   off.abort();
-  assert.deepEqual(await called, { deferred: "was not fetched: the service stopped" });
+  assert.deepEqual(await called, { deferred: "was not fetched because the service stopped" });
   assert.equal(open.length, 12);
   for (const end of open.splice(0)) end();
   for (const got of await Promise.all(first)) assert.ok("bytes" in got);
@@ -311,7 +315,7 @@ test("a customer that holds most of the memory for files leaves room for another
   assert.ok("bytes" in (await get(by, server.url, BYTES_MAX, signal, "cust_2")));
 });
 
-test("a fetch that is called off, or whose fetcher closes, ends at once and frees its connection", async (t) => {
+test("an aborted fetch, and a fetch whose fetcher closes, ends at once and frees its connection", async (t) => {
   let closed = 0;
   const server = await serving(t, (request, response) => {
     request.socket.on("close", () => (closed += 1));

@@ -1,21 +1,21 @@
-/** The one GET: fetches a file that a caller names, by the guarded connector, under limits of time, size and memory. */
+/** Fetches files whose address a caller has named, by the guarded connector, within limits of time, size and memory. */
 
 import type { Agent, Dispatcher } from "undici";
 import type { AllowList } from "../core/address.ts";
 import { FairSemaphore, type Release } from "../core/fair-semaphore.ts";
-import { ConnectError, guardedAgent, type Line, type OnLine } from "./connection.ts";
+import { ConnectError, guardedAgent, type PooledConnection, type UsesConnection } from "./connection.ts";
 import { cachedResolver, dnsResolver, type Resolve, systemResolver } from "./dns.ts";
 
 /**
- * How a fetch ended, in words to put behind the address. `refused`: asking again is no use. `deferred`: it may work
- * later. `bytes` count against the memory for files until `release` is called.
+ * How a fetch ended. The texts follow the address in a sentence. `refused`: a repeat would fail, too. `deferred`: a repeat
+ * may succeed. `bytes` count against the memory for files until `release` is called.
  */
 export type FetchResult = { bytes: Buffer; release: Release } | { refused: string } | { deferred: string };
 
 export interface FetchOptions {
-  /** The customer that the fetch is for: customers share the fetches at once and the memory for files. */
+  /** The customer. Customers share the number of fetches at once and the memory for files. */
   owner: string;
-  /** More than this is refused with the words `tooLarge`. */
+  /** A larger file is refused with the text `tooLarge`. */
   bytesMax: number;
   tooLarge: string;
   abort: AbortSignal;
@@ -24,36 +24,36 @@ export interface FetchOptions {
 export interface FetcherOptions {
   allow: AllowList;
   userAgent: string;
-  /** Over a whole fetch, from the moment it begins. 30 s unless a test says otherwise. */
+  /** For a whole fetch, from its beginning. 30 s outside tests. */
   deadlineMs?: number;
   /** Files in memory at once, in bytes. */
   heldBytesMax?: number;
-  /** A clock that only goes forward, in milliseconds: for names. */
+  /** A monotonic clock in milliseconds, for the cache of names. */
   now?: () => number;
   /** Finds the addresses of all names but `localhost`. */
   resolve?: Resolve;
-  /** PEM of the only authority to trust, for tests. */
+  /** PEM of the only trusted authority, for tests. */
   tlsCa?: string;
 }
 
-/** What the engine needs of a fetcher. */
+/** A fetcher, as the engine uses it. */
 export type FileFetcher = Pick<Fetcher, "fetch" | "hold">;
 
 const DEADLINE_MS = 30_000;
-/** Fetches at once; others wait in turns by customer. */
+/** Fetches at once; others wait, and customers are served in turn. */
 const FETCHES_MAX = 16;
-/** A customer alone runs 12 of 16 fetches and holds 192 of 256 MiB; the rest is for whoever comes next. */
+/** A customer alone may run 12 of 16 fetches and hold 192 of 256 MiB; the rest is for other customers. */
 const SHARE_OF_FREE = 3;
-/** Bytes of files in memory at once, from their first byte to the end of their hand-over: a few of the largest. */
+/** Bytes of files in memory at once, from the first byte to the end of the send attempt: a few of the largest files. */
 const HELD_BYTES_MAX = 256 * 1_048_576;
-/** A file's buffer begins with this and doubles: what is promised counts for nothing, what came does. */
+/** First size of a file's buffer, in bytes. It doubles as bytes arrive; an announced length reserves nothing. */
 const FIRST_BYTES = 65_536;
 const INTERIM_ANSWERS_MAX = 16;
 
-const STOPPED: FetchResult = { deferred: "was not fetched: the service stopped" };
+const STOPPED: FetchResult = { deferred: "was not fetched because the service stopped" };
 const NOT_OURS: FetchResult = { refused: "leads to an address that this service does not fetch from" };
 
-/** Fetches files. Holds no connection longer than the fetch that it is for. */
+/** Fetches files, each by a connection of its own. */
 export class Fetcher {
   readonly #agent: Agent;
   readonly #userAgent: string;
@@ -85,25 +85,25 @@ export class Fetcher {
     return this.#memory.used;
   }
 
-  /** Counts bytes against the memory for files; null, and nothing is counted, when the customer has no room for them. */
+  /** Reserves memory for a file; null if the customer's share is used up. */
   hold(owner: string, bytes: number): Release | null {
     return this.#memory.tryAcquire(owner, bytes);
   }
 
-  /** Fetches one file, after waiting for the customer's turn while too many are being fetched. Never rejects. */
+  /** Fetches one file, after a wait if too many fetches run. Never rejects. */
   async fetch(url: string, options: FetchOptions): Promise<FetchResult> {
     const target = URL.parse(url);
     if (target === null || (target.protocol !== "https:" && target.protocol !== "http:")) return NOT_OURS;
     const release = await this.#fetches.acquire(options.owner, 1, options.abort).catch(() => null);
     try {
-      // Whoever waits while the service stops is called up by those that end, and ends here.
+      // A fetch that was waiting when the service stopped ends here.
       return release === null || this.#closed ? STOPPED : await this.#run(target, options);
     } finally {
       release?.();
     }
   }
 
-  /** Ends open fetches, and begins no more. */
+  /** Ends open fetches and begins no others. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const fetch of this.#open) fetch.end(STOPPED);
@@ -127,9 +127,9 @@ export class Fetcher {
   }
 }
 
-/** One fetch, as undici's handler: it hears of each step, and ends once. */
-class Fetch implements Dispatcher.DispatchHandler, OnLine {
-  line: Line | null = null;
+/** One fetch, as undici's handler. Ends exactly once. */
+class Fetch implements Dispatcher.DispatchHandler, UsesConnection {
+  connection: PooledConnection | null = null;
   readonly #memory: Pick<Fetcher, "hold">;
   readonly #releases: Release[] = [];
   readonly #options: FetchOptions;
@@ -154,14 +154,14 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
     agent.dispatch(options, this);
   }
 
-  /** Ends the fetch. What is still open of it is cut, what came of it is forgotten. */
+  /** Ends the fetch, and drops its connection and the received bytes. */
   end(fetched: FetchResult): void {
     if (this.#done) return;
     this.#done = true;
     clearTimeout(this.#deadline);
     if (!("bytes" in fetched)) this.#release();
     this.#buffer = Buffer.alloc(0);
-    if (this.#controller === null) this.line?.hangUp();
+    if (this.#controller === null) this.connection?.hangUp();
     else if (!("bytes" in fetched)) this.#controller.abort(new Error("the fetch has ended"));
     this.#ended(fetched);
   }
@@ -178,7 +178,8 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
   ): void {
     if (status < 200) {
       this.#interim += 1;
-      if (status === 101 || this.#interim > INTERIM_ANSWERS_MAX) this.end({ deferred: "answers no HTTP/1.1" });
+      if (status === 101 || this.#interim > INTERIM_ANSWERS_MAX)
+        this.end({ deferred: "does not respond with HTTP/1.1" });
       return;
     }
     const problem = problemOf(status, headers, this.#options);
@@ -193,10 +194,10 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
       return;
     }
     if (length > this.#buffer.length && !this.#grow(length)) {
-      this.end({ deferred: "was not fetched: too many large files are under way" });
+      this.end({ deferred: "was not fetched because too many large files are in memory" });
       return;
     }
-    // Copied, so that a server that sends a byte at a time costs a byte at a time.
+    // Copied, so that a chunk of one byte does not keep a whole buffer.
     chunk.copy(this.#buffer, this.#length);
     this.#length = length;
   }
@@ -227,29 +228,31 @@ class Fetch implements Dispatcher.DispatchHandler, OnLine {
   }
 }
 
-/** Answers that say "not now": asked too often, too early, too slowly. */
+/** Statuses after which a later fetch may succeed. */
 const LATER: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/** Why an answer with this head is no file; null when its body is one. */
+/** Why a response with this head contains no file; null if it does. */
 function problemOf(
   status: number,
   headers: Record<string, string | string[] | undefined>,
   { bytesMax, tooLarge }: FetchOptions,
 ): FetchResult | null {
-  if (status >= 500 || LATER.has(status)) return { deferred: `answers ${status}` };
-  if (status >= 400) return { refused: `answers ${status}` };
-  if (status >= 300) return { refused: `answers ${status}; redirects are not followed, give the address of the file` };
-  if (status !== 200) return { refused: `answers ${status} instead of a file` };
+  if (status >= 500 || LATER.has(status)) return { deferred: `responds with ${status}` };
+  if (status >= 400) return { refused: `responds with ${status}` };
+  if (status >= 300)
+    return { refused: `responds with ${status}; redirects are not followed, give the address of the file` };
+  if (status !== 200) return { refused: `responds with ${status} instead of a file` };
   const encoding = String(headers["content-encoding"] ?? "identity").toLowerCase();
-  if (encoding !== "identity") return { refused: `answers in the encoding ${encoding.slice(0, 40)}, unasked` };
+  if (encoding !== "identity")
+    return { refused: `responds with the encoding ${encoding.slice(0, 40)}, which was not requested` };
   return Number(headers["content-length"] ?? 0) > bytesMax ? { refused: tooLarge } : null;
 }
 
-/** Codes of certificates that will be no better in a minute. */
+/** Codes of certificates that a later fetch would find as bad. */
 const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_)/;
 
 function outcomeOf(error: Error, deadlineMs: number): FetchResult {
-  if (!(error instanceof ConnectError)) return { deferred: "broke off before all of it had come" };
+  if (!(error instanceof ConnectError)) return { deferred: "closed the connection before the whole file had arrived" };
   switch (error.code) {
     case "ADDRESS_REFUSED":
       return NOT_OURS;
@@ -257,11 +260,11 @@ function outcomeOf(error: Error, deadlineMs: number): FetchResult {
       return { deferred: "has a host name without an address" };
     case "TLS_FAILED": {
       const code = String((error.cause as { code?: unknown } | undefined)?.code);
-      if (BAD_CERTIFICATE.test(code)) return { refused: `has a certificate that is not to be trusted (${code})` };
-      return { deferred: "offers no TLS" };
+      if (BAD_CERTIFICATE.test(code)) return { refused: `has a certificate that is not trusted (${code})` };
+      return { deferred: "does not offer TLS" };
     }
     case "TIMEOUT":
-      return { deferred: `does not answer within ${Math.min(5, deadlineMs / 1_000)} s` };
+      return { deferred: `does not respond within ${Math.min(5, deadlineMs / 1_000)} s` };
     default:
       return { deferred: "cannot be connected to" };
   }

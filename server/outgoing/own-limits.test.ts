@@ -1,4 +1,4 @@
-/** A POST that this machine could not make is told apart from one that the receiver is to blame for. */
+/** Failures of this machine are told apart from failures of the receiver. */
 
 import assert from "node:assert/strict";
 import { type connect, Socket } from "node:net";
@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { parseAllowList } from "../core/address.ts";
 import { Poster, type PosterOptions } from "./post.ts";
 
-/** Opens nothing: the socket fails as the system says. */
+/** A socket that fails to connect with the given code. */
 function failing(code: string, address: string): typeof connect {
   const open = () => {
     const socket = new Socket();
@@ -30,13 +30,13 @@ for (const code of ["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]) {
   });
 }
 
-test("EADDRNOTAVAIL of IPv4 is a want of ports; of IPv6 a machine without IPv6, which is a failed attempt", async (t) => {
+test("EADDRNOTAVAIL with IPv4 is a lack of ports; with IPv6 a machine without IPv6, which is a failed attempt", async (t) => {
   const of = (address: string, url: string) => errorOf(t, url, { open: failing("EADDRNOTAVAIL", address) });
   assert.equal(await of("127.0.0.1", "http://127.0.0.1:9/hook"), "OUT_OF_PORTS");
   assert.equal(await of("::1", "http://[::1]:9/hook"), "CONNECTION_FAILED");
 });
 
-test("a name that cannot be looked up for want of files is not the receiver's failure; one that is not found is", async (t) => {
+test("a lookup that fails for lack of files is not the receiver's failure; a name that is not found is", async (t) => {
   const resolve = (code: string) => async () => {
     throw Object.assign(new Error(`getaddrinfo ${code} a.example`), { code });
   };
@@ -44,7 +44,7 @@ test("a name that cannot be looked up for want of files is not the receiver's fa
   assert.equal(await errorOf(t, "https://a.example/hook", { resolve: resolve("ENOTFOUND") }), "DNS_FAILED");
 });
 
-test("after the second address of a name fails, what is told is its failure, not a want of ports at the first", async (t) => {
+test("the reported failure is that of the last address, not a lack of ports at the first", async (t) => {
   let count = 0;
   const codes = ["EADDRNOTAVAIL", "ECONNREFUSED"];
   const open = (() => {

@@ -1,4 +1,4 @@
-/** The POST against receivers on loopback, kind and hostile. */
+/** Posts against receivers on loopback, well-behaved and hostile. */
 
 import assert from "node:assert/strict";
 import { createServer as createHttp, type RequestListener } from "node:http";
@@ -30,7 +30,7 @@ function http(t: TestContext, listener: RequestListener): Promise<Receiver> {
   return listen(t, createHttp(listener));
 }
 
-/** A receiver that is told of each request, once its head and a small body are there, and answers with raw bytes. */
+/** A receiver that responds to each request with raw bytes, after its head and a small body have come. */
 function raw(
   t: TestContext,
   onRequest: (socket: Socket, count: number) => void,
@@ -63,7 +63,7 @@ async function rest(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Sends one and lets the connection be put back, so that the next request finds it. */
+/** Posts once and waits until the connection is back in the pool for the next request. */
 async function sendAndRest(by: Poster, url: string): Promise<PostResult> {
   const posted = await send(by, url);
   await rest();
@@ -84,7 +84,7 @@ function drip(socket: Socket, byte: string): void {
   socket.on("close", () => clearInterval(timer));
 }
 
-test("the request is a POST of exactly the body, with the headers given and our own", async (t) => {
+test("the request is a POST of exactly the body, with the given headers and the service's own", async (t) => {
   const seen: unknown[] = [];
   const target = await http(t, (request, response) => {
     const chunks: Buffer[] = [];
@@ -139,7 +139,7 @@ test("any status is recorded as it is, and a redirect is not followed", async (t
   );
 });
 
-test("a receiver that never answers is a TIMEOUT at the deadline, and is hung up on", async (t) => {
+test("a receiver that never responds is a TIMEOUT at the deadline, and its connection is closed", async (t) => {
   const target = await raw(t, () => {});
   const posted = await send(poster(t, { deadlineMs: 200 }), target.url);
   failed(posted, "TIMEOUT");
@@ -205,7 +205,7 @@ test("a body that breaks off, or is cut by a reset, does not change the status",
   assert.deepEqual([second.status, second.error], [500, null]);
 });
 
-test("at most 1 KiB of an endless answer is kept, little of it is read, and memory stays flat", async (t) => {
+test("at most 1 KiB of an endless response is kept, little of it is read, and memory stays flat", async (t) => {
   const block = Buffer.alloc(64 * 1024, "x");
   const target = await raw(t, (socket) => {
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\n");
@@ -230,7 +230,7 @@ test("at most 1 KiB of an endless answer is kept, little of it is read, and memo
   assert.ok(grownMiB < 100, `resident memory grew by ${grownMiB} MiB`);
 });
 
-test("an answer a little longer than is kept leaves the connection in use", async (t) => {
+test("a response a little longer than 1 KiB keeps the connection", async (t) => {
   const target = await http(t, (request, response) => {
     request.resume();
     response.end("y".repeat(3_000));
@@ -242,7 +242,7 @@ test("an answer a little longer than is kept leaves the connection in use", asyn
   assert.equal(target.sockets.length, 1);
 });
 
-test("a compressed answer is kept as it came, not inflated", async (t) => {
+test("a compressed response is kept as it came, not decompressed", async (t) => {
   const target = await http(t, (request, response) => {
     assert.equal(request.headers["accept-encoding"], undefined);
     request.resume();
@@ -251,7 +251,7 @@ test("a compressed answer is kept as it came, not inflated", async (t) => {
   assert.equal((await send(poster(t), target.url)).response, "\u001f\ufffd\b\ufffd");
 });
 
-test("a receiver that breaks the connection, HTTP or our patience is told apart by one word each", async (t) => {
+test("a broken connection, broken HTTP and a timeout have an error each", async (t) => {
   const table: [string, (socket: Socket) => void][] = [
     ["CONNECTION_RESET", (socket) => socket.resetAndDestroy()],
     ["CONNECTION_RESET", (socket) => socket.end()],
@@ -276,7 +276,7 @@ test("a receiver that breaks the connection, HTTP or our patience is told apart 
   failed(await send(poster(t), gone.url), "CONNECTION_REFUSED");
 });
 
-test("a few interim answers before the real one are fine", async (t) => {
+test("a few 1xx responses before the final one are fine", async (t) => {
   const target = await raw(t, (socket) =>
     socket.write(`${"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n".repeat(3)}${OK}`),
   );
@@ -298,7 +298,7 @@ test("a kept connection that turns out to be closed is one immediate second try 
   }
 });
 
-test("there is no third try, and none where a byte was answered or the connection was new", async (t) => {
+test("there is no third try, and no second one after a byte of a response or on a new connection", async (t) => {
   const always = await raw(t, (socket, count) => (count === 1 ? socket.write(OK) : socket.resetAndDestroy()));
   const by = poster(t);
   await sendAndRest(by, always.url);
@@ -345,7 +345,7 @@ test("receivers that hang do not delay another request, not even to the same hos
   });
 });
 
-test("what cannot be sent is SEND_FAILED and never an exception", async (t) => {
+test("a request that cannot be sent is SEND_FAILED and never an exception", async (t) => {
   const target = await http(t, (_request, response) => response.end());
   const posted = await poster(t).post({ url: target.url, body: "{}", headers: { "X-Bad": "a\r\nX-Injected: 1" } });
   failed(posted, "SEND_FAILED");
@@ -359,7 +359,7 @@ const ANSWER_PARTS = [
   `Connection: upgrade\r\nUpgrade: x,,\n\n, folded,\0\0,Set-Cookie: a,${"x".repeat(3_000)},X: ${"y".repeat(5_000)}`,
 ].flatMap((line) => line.split(","));
 
-test("no answer, however broken, throws, leaves an attempt open, or gives both a status and an error", async (t) => {
+test("no response, however broken, throws, leaves an attempt open, or has both a status and an error", async (t) => {
   let answer: { parts: string[]; ending: string } = { parts: [], ending: "" };
   const target = await raw(t, (socket) => {
     socket.write(answer.parts.join("\r\n"), "latin1", () => {

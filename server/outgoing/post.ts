@@ -1,4 +1,4 @@
-/** The one POST: sends a webhook by the guarded connector, under one deadline, and says how it ended. */
+/** Posts webhooks by the guarded connector, each within one deadline, and reports how each attempt ended. */
 
 import type { Agent, Dispatcher } from "undici";
 import type { AllowList } from "../core/address.ts";
@@ -7,85 +7,85 @@ import {
   type ConnectFailure,
   type ConnectorOptions,
   guardedAgent,
-  type Line,
-  type OnLine,
+  type PooledConnection,
+  type UsesConnection,
 } from "./connection.ts";
 import { cachedResolver, dnsResolver, type Resolve, systemResolver } from "./dns.ts";
 import { responseText } from "./response.ts";
 
 /**
- * Why an attempt got no answer; the words that an attempt's `error` carries.
+ * Why an attempt got no response: the values of an attempt's `error`.
  *
- * | Word                 | Meaning                                                                          |
+ * | Value                | Meaning                                                                          |
  * | -------------------- | -------------------------------------------------------------------------------- |
- * | `ADDRESS_REFUSED`    | the address is not one this server sends to; the same for every reason            |
+ * | `ADDRESS_REFUSED`    | this server does not send to the address; the same for every reason               |
  * | `DNS_FAILED`         | the name has no address, or none was found within 2 s                             |
- * | `TIMEOUT`            | no connection within 5 s for each address, or no answer before the deadline       |
+ * | `TIMEOUT`            | no connection within 5 s for each address, or no response before the deadline     |
  * | `CONNECTION_REFUSED` | nothing listens there                                                             |
- * | `CONNECTION_RESET`   | the receiver closed the connection before it answered                             |
- * | `CONNECTION_FAILED`  | no way to the address, or another fault of the network                            |
- * | `TLS_FAILED`         | no TLS, or a certificate that is expired, of another name or not to be trusted    |
- * | `PROTOCOL_ERROR`     | the answer is not HTTP/1.1, or its headers are larger than 16 KiB                 |
+ * | `CONNECTION_RESET`   | the receiver closed the connection before it responded                            |
+ * | `CONNECTION_FAILED`  | no route to the address, or another network failure                               |
+ * | `TLS_FAILED`         | no TLS, or a certificate that is expired, for another name or not trusted         |
+ * | `PROTOCOL_ERROR`     | the response is not HTTP/1.1, or its headers are larger than 16 KiB               |
  * | `SEND_FAILED`        | the request could not be sent, for a reason on this side                          |
  * | `OUT_OF_FILES`       | this process can open no further file, or has no memory; not to be counted        |
  * | `OUT_OF_PORTS`       | this machine has no port left to this address; not to be counted                  |
- * | `SECRET_UNREADABLE`  | the secret that signs cannot be opened here, so that nothing was sent             |
+ * | `SECRET_UNREADABLE`  | the signing secret cannot be decrypted, so nothing was sent                       |
  * | `STOPPED`            | this server stopped meanwhile; not the receiver's fault, not to be counted        |
  */
 export type PostError = ConnectFailure | "PROTOCOL_ERROR" | "SEND_FAILED" | "SECRET_UNREADABLE" | "STOPPED";
 
 /** How an attempt ended. Exactly one of `status` and `error` is null. */
 export interface PostResult {
-  /** HTTP status of the answer; only 200 to 299 is success. Redirects are not followed. */
+  /** HTTP status of the response; only 200 to 299 is success. Redirects are not followed. */
   status: number | null;
   durationMs: number;
-  /** At most the first 1 KiB of the answer's body, as text; null when there was no answer. */
+  /** At most the first 1 KiB of the response's body, as text; null if there was no response. */
   response: string | null;
   error: PostError | null;
-  /** Whether the receiver let time pass: `error` is `TIMEOUT`. */
+  /** Whether `error` is `TIMEOUT`. */
   timedOut: boolean;
-  /** Whether only the operator's allow list opened the address: it is not a public one. */
+  /** Whether the address is not public, so that only the operator's allow list permits it. */
   opened: boolean;
 }
 
 export interface PostRequest {
   url: string;
   body: string | Buffer;
-  /** Beside `Content-Type: application/json` and `User-Agent`, which are always ours and sent once, whatever is given. */
+  /** Headers beside `Content-Type` and `User-Agent`, which this service always sets itself. */
   headers: Record<string, string>;
-  /** Skips the guard. For this server's own inbox only. */
+  /** Permits every address: for this server's own inbox only. */
   trusted?: boolean;
 }
 
 export interface PosterOptions {
   allow: AllowList;
   userAgent: string;
-  /** Over a whole attempt: names, connecting, sending and the answer. 30 s unless a test says otherwise. */
+  /** For a whole attempt: name lookup, connection, request and response. 30 s outside tests. */
   deadlineMs?: number;
-  /** A clock that only goes forward, in milliseconds. */
+  /** A monotonic clock in milliseconds. */
   now?: () => number;
   /** Finds the addresses of all names but `localhost`. */
   resolve?: Resolve;
-  /** PEM of the only authority to trust, for tests. */
+  /** PEM of the only trusted authority, for tests. */
   tlsCa?: string;
-  /** Opens a TCP connection: `connect` of node:net, unless a test says otherwise. */
+  /** Opens a TCP connection: `connect` of node:net outside tests. */
   open?: ConnectorOptions["open"];
 }
 
 const DEADLINE_MS = 30_000;
 const OWN_HEADERS = new Set(["content-type", "user-agent"]);
 
-/** Contract 5: how much of the answer's body is read, and for how long. */
+/** Most bytes of a response's body that are read, and the time for that. */
 const BODY_BYTES_MAX = 1_024;
 const BODY_LIMIT_MS = 1_000;
 
-/** Answers of 1xx before the real one; a receiver that sends more than this plays with us. */
+/** Most 1xx responses before the final one. */
 const INTERIM_ANSWERS_MAX = 16;
 const SWITCHING_PROTOCOLS = 101;
 
-/** Sends webhooks. Holds the connections; everything else of an attempt ends with it. */
+/** Sends webhooks, and keeps connections to receivers between attempts. */
 export class Poster {
-  readonly #open = new Set<Attempt>();
+  readonly #open = new Set<PostAttempt>();
   readonly #agents: { guarded: Agent; fresh: Agent; trusted: Agent };
   readonly #baseHeaders: string[];
   readonly #deadlineMs: number;
@@ -111,12 +111,12 @@ export class Poster {
   }
 
   /**
-   * Sends one request and resolves when it ended, at the latest at the deadline; never rejects. Sends it a second time
-   * only when a kept connection turns out to have been closed before any byte of an answer came.
+   * Sends one request and resolves when the attempt has ended, at the latest at the deadline. Never rejects. Sends the
+   * request a second time only if a kept connection was closed before any byte of a response came.
    */
   post(request: PostRequest): Promise<PostResult> {
     return new Promise((resolve) => {
-      const attempt = new Attempt(this.#now, (posted) => {
+      const attempt = new PostAttempt(this.#now, (posted) => {
         this.#open.delete(attempt);
         resolve(posted);
       });
@@ -148,22 +148,22 @@ export class Poster {
   }
 }
 
-/** One sending, as undici's handler: it hears of each step, and ends once. */
-class Attempt implements Dispatcher.DispatchHandler, OnLine {
-  line: Line | null = null;
+/** One attempt, as undici's handler. Ends exactly once. */
+class PostAttempt implements Dispatcher.DispatchHandler, UsesConnection {
+  connection: PooledConnection | null = null;
   readonly #now: () => number;
   readonly #ended: (posted: PostResult) => void;
   readonly #startedAt: number;
   #options: Dispatcher.DispatchOptions | null = null;
-  /** Where a second try goes; null when there is none left. */
+  /** The agent for a second try; null if none is left. */
   #again: Agent | null = null;
   #controller: Dispatcher.DispatchController | null = null;
   #deadline: NodeJS.Timeout | undefined;
   #bodyTimer: NodeJS.Timeout | undefined;
   #done = false;
-  /** The connection had answered a request before this one was written to it. */
+  /** Whether the connection had carried a response before this request. */
   #reused = false;
-  /** A byte of the answer came. */
+  /** Whether a byte of the response has come. */
   #answering = false;
   #interim = 0;
   #status: number | null = null;
@@ -183,16 +183,16 @@ class Attempt implements Dispatcher.DispatchHandler, OnLine {
     how.agent.dispatch(options, this);
   }
 
-  /** Ends the attempt, with its status if there is one, else with `error`. What is still open of it is cut. */
+  /** Ends the attempt with its status, or with `error` if there is none, and drops an incomplete exchange. */
   end(error: PostError): void {
-    this.#settle(error);
-    if (this.#controller === null) this.line?.hangUp();
+    this.#finish(error);
+    if (this.#controller === null) this.connection?.hangUp();
     else this.#cut();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    this.#reused = this.line?.answered === true;
+    this.#reused = this.connection?.answered === true;
     if (this.#done) this.#cut();
   }
 
@@ -215,14 +215,14 @@ class Attempt implements Dispatcher.DispatchHandler, OnLine {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes <= BODY_BYTES_MAX) return;
-    this.#settle(null);
-    // A body that ended within this chunk leaves the connection fit for use; that is known when the parser returns.
+    this.#finish(null);
+    // If the body ended within this chunk the connection can be kept; the parser knows that only after this call.
     queueMicrotask(() => this.#cut());
   }
 
   onResponseEnd(): void {
-    if (this.line !== null) this.line.answered = true;
-    this.#settle(null);
+    if (this.connection !== null) this.connection.answered = true;
+    this.#finish(null);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
@@ -234,7 +234,7 @@ class Attempt implements Dispatcher.DispatchHandler, OnLine {
       again.dispatch(this.#options, this);
       return;
     }
-    this.#settle(errorOf(error, this.#answering));
+    this.#finish(errorOf(error, this.#answering));
   }
 
   /** Closes the connection unless the exchange is complete. */
@@ -242,7 +242,7 @@ class Attempt implements Dispatcher.DispatchHandler, OnLine {
     this.#controller?.abort(new Error("the attempt has ended"));
   }
 
-  #settle(error: PostError | null): void {
+  #finish(error: PostError | null): void {
     if (this.#done) return;
     this.#done = true;
     clearTimeout(this.#deadline);
@@ -255,17 +255,17 @@ class Attempt implements Dispatcher.DispatchHandler, OnLine {
       response: status === null ? null : responseText(this.#chunks, BODY_BYTES_MAX),
       error: failed,
       timedOut: failed === "TIMEOUT",
-      opened: this.line?.opened === true,
+      opened: this.connection?.opened === true,
     });
     this.#chunks = [];
   }
 }
 
-function onDeadline(attempt: Attempt): void {
+function onDeadline(attempt: PostAttempt): void {
   attempt.end("TIMEOUT");
 }
 
-/** undici's word for a connection that ended, by its message: it uses the code for bad answers as well. */
+/** Messages of undici for a closed connection. Its code also stands for malformed responses. */
 const CLOSED_MESSAGES = new Set(["other side closed", "closed"]);
 
 function isReset(error: Error): boolean {

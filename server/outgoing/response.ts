@@ -1,10 +1,10 @@
-/** What is kept of a receiver's answer: a short text, whatever bytes it sent. Pure. */
+/** The part of a receiver's response that is stored: a short text, whatever bytes were sent. Pure. */
 
 import { StringDecoder } from "node:string_decoder";
 
 /**
- * The first `bytesMax` bytes as UTF-8 text of at most that size: a character that is cut at the end is left out, what
- * is not UTF-8 and NUL become U+FFFD.
+ * The first `bytesMax` bytes as UTF-8 text of at most that size. Leaves out a character that is cut at the end. Bytes that
+ * are not UTF-8, and NUL, become U+FFFD.
  */
 export function responseText(chunks: readonly Buffer[], bytesMax: number): string {
   const [first] = chunks;
@@ -13,7 +13,7 @@ export function responseText(chunks: readonly Buffer[], bytesMax: number): strin
   const decoded =
     bytes.length <= bytesMax ? bytes.toString() : new StringDecoder("utf8").write(bytes.subarray(0, bytesMax));
   const text = decoded.includes("\0") ? decoded.replaceAll("\0", "\ufffd") : decoded;
-  // One byte that is not UTF-8 becomes a character of three.
+  // A byte that is not UTF-8 becomes a character of three bytes.
   if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return text;
   return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(bytesMax)).read);
 }

@@ -184,8 +184,8 @@ test("media and files are fetched at the hand-over and sent, and one that cannot
   const message = await ended(good, "delivered");
   assert.equal(message?.attachments[0].downloadUrl, null);
   const cases: [string, RegExp][] = [
-    [`${url}/none.png`, /^content\.mediaUrls\[1\]: \S+\/none\.png answers 404\.$/],
-    [`${url}/moved`, /answers 302; redirects are not followed/],
+    [`${url}/none.png`, /^content\.mediaUrls\[1\]: \S+\/none\.png responds with 404\.$/],
+    [`${url}/moved`, /responds with 302; redirects are not followed/],
     [`${url}/c.txt`, /is no image: by its content it is text\/plain/],
   ];
   for (const [bad, words] of cases) {
