@@ -1,4 +1,4 @@
-/** Asks a provider to do what only some can (edit, react, type …), with a deadline, one command of a subject at a time. */
+/** Runs actions that only some providers support (edit, react, type …), each with a deadline, the actions of one message or chat one after the other. */
 
 import { ApiError } from "../core/error.ts";
 import type { CustomerId, InstanceId } from "../core/id.ts";
@@ -7,18 +7,19 @@ import { commitInTime } from "./commit.ts";
 import type { Deps } from "./deps.ts";
 import type { With } from "./engine-deps.ts";
 
-/** A provider has this long for a command, in real milliseconds: a caller waits for the answer. */
+/** Time limit of an action, in real milliseconds: a caller waits for the response. */
 const ACTION_MS_MAX = 20_000;
 
-/** A command of a provider that has it. */
+/** Calls an action of a provider. */
 type ActionCall<Name extends keyof Actions, Answer> = (
   command: (...parameters: Parameters<Actions[Name]>) => ReturnType<Actions[Name]>,
   abort: AbortSignal,
 ) => Promise<Answer>;
 
 /**
- * What the instance's provider answers to the command `name`. Throws 400 `CHANNEL_NOT_SUPPORTED` where it has no such
- * command, 503 where the instance is not running, 502 `PROVIDER_ERROR` for what it throws, 504 `PROVIDER_TIMEOUT` after 20 s.
+ * Runs the action `name` of the instance's provider and returns its result. Throws 400 `CHANNEL_NOT_SUPPORTED` if the provider
+ * lacks the action, 503 if the instance is not running, 502 `PROVIDER_ERROR` if the provider throws, 504 `PROVIDER_TIMEOUT`
+ * after 20 s.
  */
 export async function runAction<Name extends keyof Actions, Answer>(
   deps: With<"providers">,
@@ -49,7 +50,10 @@ async function inTime<Answer>(deps: Deps, abort: AbortController, ask: () => Pro
     stop = deps.clock.after(ACTION_MS_MAX, () => {
       abort.abort();
       reject(
-        new ApiError("PROVIDER_TIMEOUT", "The provider did not answer in time; whether it was done is not known."),
+        new ApiError(
+          "PROVIDER_TIMEOUT",
+          "The provider did not respond in time; it is unknown whether the action was done.",
+        ),
       );
     });
   });
@@ -58,40 +62,40 @@ async function inTime<Answer>(deps: Deps, abort: AbortController, ask: () => Pro
   } catch (error) {
     if (error instanceof ApiError) throw error;
     deps.observer.fault("provider.command", error);
-    throw new ApiError("PROVIDER_ERROR", "The provider failed to do it.");
+    throw new ApiError("PROVIDER_ERROR", "The provider could not complete the action.");
   } finally {
     stop();
   }
 }
 
-/** Orders of one message or chat at once, the one under way included; more are refused with a 503. */
-const ORDERS_MAX = 16;
+/** Most actions of one message or chat, with the one in progress; more are refused with a 503. */
+const ACTIONS_MAX = 16;
 const BUSY_RETRY_AFTER_SECONDS = 5;
-/** How long it is tried to record what the phone did, in real milliseconds. */
+/** Time limit for recording an action that the phone did, in real milliseconds. */
 export const RECORD_MS_MAX = 10_000;
 
-/** A customer's message or chat by its id. */
+/** The message or chat of an action. */
 export interface ActionSubject {
   customerId: CustomerId;
   id: string;
 }
 
-/** Orders of one message or chat are done one after the other, each on what the one before it left. */
+/** Runs actions of one message or chat one after the other, each on the state that the one before it left. */
 export async function runInTurn<Value>(
   { serial }: Pick<Deps, "serial">,
   { customerId, id }: ActionSubject,
   work: () => Promise<Value>,
 ): Promise<Value> {
   const subject = `${customerId} ${id}`;
-  if (serial.count(subject) >= ORDERS_MAX) {
-    throw new ApiError("SERVICE_UNAVAILABLE", `${ORDERS_MAX} orders wait for ${id} already; try again later.`, {
+  if (serial.count(subject) >= ACTIONS_MAX) {
+    throw new ApiError("SERVICE_UNAVAILABLE", `${ACTIONS_MAX} actions are waiting for ${id}; try again later.`, {
       retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
     });
   }
   return serial.run(subject, work);
 }
 
-/** Does `record`; once the phone has done it (`isDone`), a store that is full is given time to take it. */
+/** Runs `record`. Once the phone has done the action (`isDone`), a full store is given time to accept the record. */
 export async function recordAction<Value>(
   deps: Deps,
   record: () => Promise<Value>,

@@ -73,7 +73,7 @@ function about(ask: (id: string) => Pick<Scenario, "ask" | "body">, what: string
     refused("failed", "CHANNEL_NOT_SUPPORTED", onlyImessage),
     refused("scheduled", "INVALID_STATUS", notYet),
     refused("slow", "INVALID_STATUS", notYet),
-    refused("unsent", "ALREADY_UNSENT", /was taken back already\./),
+    refused("unsent", "ALREADY_UNSENT", /was unsent already\./),
     refused("deleted", "NOT_FOUND", /There is no message msg_/),
     { ...ask("msg_none"), code: "NOT_FOUND", says: /There is no message msg_none\./ },
   ];

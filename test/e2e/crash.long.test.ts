@@ -21,7 +21,7 @@ const READY_MS_MAX = 10_000;
 /** How old the time of a signature may be when it arrives: the receiver shares its process with the load. */
 const TIMESTAMP_AGE_MAX_SECONDS = 15;
 const RETRIES_MS = [100, 200, 300, 400, 500, 600, 700];
-const NEVER_TAKEN = "the provider never took it";
+const NEVER_RECEIVED = "the provider never received it";
 
 /** How each recipient ends, and the events after `message.queued`. */
 const ENDS: Record<string, { status: string; events: string[] }> = {
@@ -247,7 +247,8 @@ function checkHandOvers(entries: readonly TimelineEntry[], order: Order, shown: 
   let open = false;
   for (const { status, reason } of entries) {
     if (status === "queued") {
-      const known: boolean | undefined = order.body.to === "+15005550106" || !open || reason?.startsWith(NEVER_TAKEN);
+      const known: boolean | undefined =
+        order.body.to === "+15005550106" || !open || reason?.startsWith(NEVER_RECEIVED);
       assert.ok(known, `I6: taken back though it may have been sent: ${shown}`);
       open = false;
     } else if (reason === undefined) {
@@ -347,7 +348,7 @@ function tell(
 ): void {
   const count = (is: (order: Order) => boolean) => orders.filter(is).length;
   const resent = [...found.messages.values()].filter(({ timeline }) =>
-    timeline.some(({ reason }) => reason?.startsWith(NEVER_TAKEN)),
+    timeline.some(({ reason }) => reason?.startsWith(NEVER_RECEIVED)),
   );
   const counts = {
     rounds: ROUNDS,

@@ -254,7 +254,7 @@ async function requireNoOptOut(deps: With<"optOutCache">, { number, to, isGroup 
   if (isGroup || !(await isOptedOut(deps, number.address, to))) return;
   throw new ApiError(
     "RECIPIENT_OPTED_OUT",
-    `${to} does not want messages from ${number.address}; see GET /v1/opt-outs.`,
+    `${to} has opted out of messages from ${number.address}; see GET /v1/opt-outs.`,
   );
 }
 

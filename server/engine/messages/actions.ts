@@ -1,4 +1,4 @@
-/** What customers order of a message that was sent: edit it, take it back, react to it. The phone first, then the record. */
+/** Actions of customers on their messages: edit, unsend and react change the phone first, then the record; retry and delete change the record. */
 
 import { REACTIONS } from "../../../sdk/wire.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
@@ -23,49 +23,50 @@ import { changeMessage, transactionOf } from "./change-message.ts";
 import { requireMessage, reread } from "./find.ts";
 import { isStranded } from "./prepare.ts";
 
-/** What is ordered of a message, in words. */
-type Order = "edited" | "unsent" | "reacted to";
+/** An action as a participle, for error messages. */
+type ActionVerb = "edited" | "unsent" | "reacted to";
 
 /**
- * Gives a message of the customer's another text, on the recipient's phone and here, and answers it. `forOldPhones` is
- * what a phone shows that knows no edits. Throws 502 `EDIT_FAILED`, with `message.edit_failed`, where it is refused.
+ * Edits the text of a customer's message, on the recipient's phone and here, and returns the message. `forOldPhones` is shown by
+ * phones that do not support edits. Throws 502 `EDIT_FAILED`, with `message.edit_failed`, if the edit is refused.
  */
 export async function editMessage(
   deps: With<"link" | "messageCache" | "providers" | "threadCache">,
   { customerId, id, text, forOldPhones }: ActionSubject & { text: string; forOldPhones: string },
 ): Promise<Message> {
   return runInTurn(deps, { customerId, id }, async () => {
-    const message = await requireOrderable(deps, { customerId, id }, "edited");
+    const message = await requireActionable(deps, { customerId, id }, "edited");
     const target = await targetOf(deps, message);
     const refused = await editRefusal(() =>
       runAction(deps, message.instanceId, "edit", (ask, abort) => ask(target, text, forOldPhones, abort)),
     );
     const changed = await commitInTime(deps, deps.clock.real() + RECORD_MS_MAX, () =>
       changeMessage(deps, message, (fresh) => {
-        const told = changeContext(deps);
-        return refused === null ? edit(fresh, text, told) : failEdit(fresh, refused, told);
+        const context = changeContext(deps);
+        return refused === null ? edit(fresh, text, context) : failEdit(fresh, refused, context);
       }),
     );
     if (refused !== null) throw new ApiError("EDIT_FAILED", `${id} could not be edited: ${refused}.`);
-    // Deleted while the phone did it: there is no record any more to answer with.
+    // The message was deleted while the phone edited it: there is no record to respond with.
     return changed.deletedAt === null ? changed : requireMessage(deps, customerId, id);
   });
 }
 
-/** Why the phone refused an edit; null when it did it. What breaks at the provider counts as refused. */
+/** Why the phone refused an edit; null if it was edited. A failure of the provider counts as a refusal. */
 async function editRefusal(ask: () => Promise<ActionResult>): Promise<string | null> {
   try {
-    const ordered = await ask();
-    return ordered.done ? null : ordered.reason;
+    const result = await ask();
+    return result.done ? null : result.reason;
   } catch (error) {
-    if (error instanceof ApiError && error.code === "PROVIDER_ERROR") return "the provider failed to do it";
+    if (error instanceof ApiError && error.code === "PROVIDER_ERROR")
+      return "the provider could not complete the action";
     throw error;
   }
 }
 
 /**
- * Takes a message of the customer's back, on the recipient's phone and here, and answers it; a repeat of an idempotency
- * key answers it as it now is. Throws 502 `PROVIDER_ERROR` where it is refused.
+ * Unsends a customer's message, on the recipient's phone and here, and returns the message. With an idempotency key that was used
+ * before, returns its present state. Throws 502 `PROVIDER_ERROR` if the unsend is refused.
  */
 export async function unsendMessage(
   deps: With<"link" | "messageCache" | "providers" | "threadCache">,
@@ -75,14 +76,14 @@ export async function unsendMessage(
     let isDone = false;
     const record = () =>
       idempotent(deps, { key, customerId, route: `POST /v1/messages/${id}/unsend`, body: {} }, async () => {
-        const message = await requireOrderable(deps, { customerId, id }, "unsent");
+        const message = await requireActionable(deps, { customerId, id }, "unsent");
         if (!isDone) {
           const target = await targetOf(deps, message);
           requireDone(await runAction(deps, message.instanceId, "unsend", (ask, abort) => ask(target, abort)), id);
           isDone = true;
         }
         const change = unsend(message, changeContext(deps));
-        if (change === null) throw new Error(`${id} is ${message.status} and was taken back all the same`);
+        if (change === null) throw new Error(`${id} is ${message.status} and was unsent all the same`);
         const unsent = { ...change.message, version: message.version + 1 };
         return { unit: transactionOf(message, change), value: unsent, result: message.id };
       });
@@ -94,16 +95,15 @@ export async function unsendMessage(
 }
 
 /**
- * Reacts to a message of either side, or takes that back. Nothing is recorded of it but its idempotency key. Answers the
- * reaction as it was made: an emoji in its full form. Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji that the
- * message's provider cannot send.
+ * Reacts to a message of either side, or removes the reaction. Only the idempotency key is recorded. Returns the reaction as it
+ * was made: an emoji in its full form. Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji that the provider cannot send.
  */
 export async function reactTo(
   deps: With<"providers" | "threadCache">,
-  order: ActionSubject & { reaction: string; idempotencyKey: string | null },
+  request: ActionSubject & { reaction: string; idempotencyKey: string | null },
 ): Promise<string> {
-  const { customerId, id, idempotencyKey: key } = order;
-  const parsed = parseReaction(order.reaction);
+  const { customerId, id, idempotencyKey: key } = request;
+  const parsed = parseReaction(request.reaction);
   if (parsed === null) throw invalidField("type", REACTION_EXPECTED);
   const { text: reaction } = parsed;
   await runInTurn(deps, { customerId, id }, async () => {
@@ -114,7 +114,7 @@ export async function reactTo(
         { key, customerId, route: `POST /v1/messages/${id}/reactions`, body: { reaction } },
         async () => {
           if (!isDone) {
-            const message = await requireOrderable(deps, { customerId, id }, "reacted to");
+            const message = await requireActionable(deps, { customerId, id }, "reacted to");
             requireSendable(deps, message, parsed);
             const target = await targetOf(deps, message);
             requireDone(
@@ -131,7 +131,7 @@ export async function reactTo(
   return reaction;
 }
 
-/** Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji where the provider of the message can send one of the six only. */
+/** Throws 400 `CHANNEL_NOT_SUPPORTED` for an emoji if the message's provider can send the six named reactions only. */
 function requireSendable(
   { providers }: With<"providers">,
   { id, instanceId }: Message,
@@ -143,30 +143,30 @@ function requireSendable(
   throw new ApiError("CHANNEL_NOT_SUPPORTED", `type: ${message}.`, { details: [{ path: "type", message }] });
 }
 
-/** Statuses in which a message is on its recipient's phone, or on its way there; of an inbound one, on ours. */
+/** Statuses of a message that is on the recipient's phone or on its way there; `received`: on the customer's phone. */
 const ON_PHONE: readonly Message["status"][] = ["sent", "delivered", "read", "received"];
 
-/** The message, read anew, where it can be `order`. Throws an `ApiError` for what is refused. */
-async function requireOrderable(deps: Deps, { customerId, id }: ActionSubject, order: Order): Promise<Message> {
+/** The stored message, if the action can be done to it. Throws an `ApiError` if not. */
+async function requireActionable(deps: Deps, { customerId, id }: ActionSubject, verb: ActionVerb): Promise<Message> {
   const message = await requireMessage(deps, customerId, id);
   const { channel, direction, status } = message;
   if (channel !== "imessage") {
-    throw new ApiError("CHANNEL_NOT_SUPPORTED", `${id} goes by ${channel}; only an iMessage can be ${order}.`);
+    throw new ApiError("CHANNEL_NOT_SUPPORTED", `${id} goes by ${channel}; only an iMessage can be ${verb}.`);
   }
-  if (direction === "inbound" && order !== "reacted to") {
-    throw new ApiError("INVALID_STATUS", `${id} was written by a contact; only a message of yours can be ${order}.`);
+  if (direction === "inbound" && verb !== "reacted to") {
+    throw new ApiError("INVALID_STATUS", `${id} was written by a contact; only a message of yours can be ${verb}.`);
   }
-  if (status === "unsent") throw new ApiError("ALREADY_UNSENT", `${id} was taken back already.`);
+  if (status === "unsent") throw new ApiError("ALREADY_UNSENT", `${id} was unsent already.`);
   if (!ON_PHONE.includes(status)) {
-    throw new ApiError("INVALID_STATUS", `${id} is ${status}; a message can be ${order} once it was sent.`);
+    throw new ApiError("INVALID_STATUS", `${id} is ${status}; a message can be ${verb} once it was sent.`);
   }
   return message;
 }
 
-/** The message as its provider knows it. */
+/** The message as its provider identifies it. */
 async function targetOf(deps: With<"threadCache">, message: Message): Promise<ActionTarget> {
   const { id: messageId, providerMessageId: reference, text, channel } = message;
-  if (reference === null) throw new ApiError("INVALID_STATUS", `${messageId} is not known to its provider.`);
+  if (reference === null) throw new ApiError("INVALID_STATUS", `${messageId} has no reference at its provider.`);
   const chat = await chatOf(deps, message);
   return { messageId, reference, text, chat: conversationOf(chat, channel) };
 }
@@ -179,24 +179,24 @@ async function chatOf(deps: With<"threadCache">, message: Message) {
   return (await prepareThread(deps, { customerId, from, contact, channel, instanceId })).chat;
 }
 
-function requireDone(ordered: ActionResult, id: string): void {
-  if (!ordered.done) throw new ApiError("PROVIDER_ERROR", `The provider refused it for ${id}: ${ordered.reason}.`);
+function requireDone(result: ActionResult, id: string): void {
+  if (!result.done) throw new ApiError("PROVIDER_ERROR", `The provider refused the action on ${id}: ${result.reason}.`);
 }
 
-/** What a retry needs to know beside the message. */
-export interface Retrying {
+/** A request to retry a message. */
+export interface RetryRequest {
   customerId: CustomerId;
   id: string;
   mayDuplicate: boolean;
   idempotencyKey: string | null;
 }
 
-/** Queues a failed message again and answers it. `repeated` when its idempotency key had done it before. */
+/** Retries a failed message and returns it. `repeated`: an earlier request with the same idempotency key did it. */
 export async function retryMessage(
   deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">,
-  retrying: Retrying,
+  request: RetryRequest,
 ): Promise<{ repeated: boolean; message: Message }> {
-  const { customerId, id, mayDuplicate, idempotencyKey: key } = retrying;
+  const { customerId, id, mayDuplicate, idempotencyKey: key } = request;
   const command = { key, customerId, route: `POST /v1/messages/${id}/retry`, body: { mayDuplicate } };
   const commanded = await idempotent(deps, command, async () => {
     const message = await requireMessage(deps, customerId, id);
@@ -229,7 +229,10 @@ export async function retryMessage(
   return { repeated: true, message: await reread(deps, commanded.result as MessageId) };
 }
 
-/** Of a message of which a part was sent the rest can be sent by the same account alone: throws 400 where that is gone. */
+/**
+ * Throws 400 if the rest of a message that was sent in part can no longer be sent, because the account that sent the part is
+ * not connected any more.
+ */
 async function requireRest(deps: With<"configCache" | "connections">, message: Message): Promise<void> {
   if (message.sentPart === null) return;
   const connection = deps.connections.of(message.instanceId);
@@ -239,10 +242,10 @@ async function requireRest(deps: With<"configCache" | "connections">, message: M
   throw new ApiError("INVALID_STATUS", `${words}, and no other can send the rest; send the files as a new message.`);
 }
 
-/** Statuses in which a message is under way: it cannot be deleted then. */
+/** Statuses of a message that is about to be sent: it cannot be deleted then. */
 const UNDER_WAY: readonly Message["status"][] = ["queued", "pending"];
 
-/** Deletes a message softly: a scheduled one is cancelled first, its text, media and files are erased. */
+/** Deletes a message: cancels it if it is scheduled, and erases its text, media and files. */
 export async function deleteMessage(
   deps: With<"link" | "messageCache">,
   customerId: CustomerId,
@@ -258,9 +261,9 @@ export async function deleteMessage(
         `${id} is ${fresh.status}; it can be deleted once it was sent or has failed.`,
       );
     }
-    const told = changeContext(deps);
-    const cancelled = cancel(fresh, told);
-    const erased = erase(cancelled?.message ?? fresh, told);
+    const context = changeContext(deps);
+    const cancelled = cancel(fresh, context);
+    const erased = erase(cancelled?.message ?? fresh, context);
     const also: Operation[] = [{ op: "delete", table: "contents", where: { messageId: fresh.id } }];
     return { message: erased.message, events: [...(cancelled?.events ?? []), ...erased.events], also };
   });

@@ -1,4 +1,4 @@
-/** Commits one change to a message: its new state, its events and their deliveries, in one unit. */
+/** Commits one change of a message in one transaction: its new state, its events and their deliveries. Leases decide which worker may change it. */
 
 import type { Message } from "../../core/message.ts";
 import type { Change } from "../../core/message-lifecycle.ts";
@@ -10,38 +10,38 @@ import type { With } from "../engine-deps.ts";
 import { failedWith } from "../payments/payments.ts";
 import { reread } from "./find.ts";
 
-/** The unit that leads from `before` to the change's message, with its events and whatever else belongs to it. */
+/** The transaction from `before` to the changed message, with its events and the operations of `also`. */
 export function transactionOf(
   before: Message,
   { message, events }: Change,
   also: readonly Operation[] = [],
 ): Transaction {
   const set = difference(before, message);
-  const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: message.callbackUrl }));
-  return [{ op: "update", table: "messages", id: before.id, version: before.version, set }, ...told, ...also];
+  const emitted = events.map((event): Operation => ({ op: "event", event, callbackUrl: message.callbackUrl }));
+  return [{ op: "update", table: "messages", id: before.id, version: before.version, set }, ...emitted, ...also];
 }
 
-/** What a decision about a message comes to: its change, and what else is committed with it. Null changes nothing. */
+/** The result of a decision about a message: its change, and other operations to commit with it. Null changes nothing. */
 export type MessageDecision = (Change & { also?: Operation[] }) | null;
 
 /**
- * Decides about a message and commits it; when it had changed in between, decides again from what it now is.
- * `known` is the message as the caller has it, `verdict` pure. Answers the message as it then stands. Throws
- * `MessageGone`, a 404, where it is not there any more.
+ * Decides about a message and commits the decision; if the message changed meanwhile, decides again from its present state.
+ * `known` is the message as the caller has it; `decision` is pure. Returns the message as it then is. Throws `MessageGone`, a
+ * 404, if it no longer exists.
  */
 export async function changeMessage(
   deps: With<"messageCache">,
   known: Message,
-  verdict: (message: Message) => MessageDecision,
+  decision: (message: Message) => MessageDecision,
 ): Promise<Message> {
   let fresh: Message | null = known;
   const changed = await change(deps, async () => {
     let before = fresh ?? (await reread(deps, known.id));
-    let decided = verdict(before);
+    let decided = decision(before);
     if (decided === null && fresh !== null) {
-      // Only a commit would have shown that what the caller has is out of date.
+      // Without a commit nothing else shows that the caller's message is out of date.
       before = await reread(deps, known.id);
-      decided = verdict(before);
+      decided = decision(before);
     }
     fresh = null;
     if (decided === null) return { unit: null, value: before };
@@ -55,27 +55,27 @@ export async function changeMessage(
   return changed;
 }
 
-/** A payment request ends with the message that asks for it, wherever that fails. */
+/** A payment request ends if its message fails. */
 async function alsoFails(deps: Deps, before: Message, after: Message): Promise<Operation[]> {
   return after.status === "failed" && before.status !== "failed" ? failedWith(deps, after) : [];
 }
 
-/** Length of a lease in real milliseconds (design: 45 s). What takes longer is cut off before, or leases anew. */
+/** Length of a lease in real milliseconds. Work that may take longer is aborted before, or renews its lease. */
 export const LEASE_MS = 45_000;
-/** How much longer than the hand-over its lease is, in real milliseconds: its outcome is to be written within it. */
-const WRITING_MS = 5_000;
+/** A send attempt's lease is this much longer than the attempt, in real milliseconds, so that its outcome is committed within it. */
+const COMMIT_MS = 5_000;
 
-/** Length of the lease of a message that is being handed to a provider, in real milliseconds. */
+/** Length of the lease of a send attempt, in real milliseconds. */
 export function attemptLeaseMs({ capabilities }: Provider): number {
-  return capabilities.sendTimeoutMs + WRITING_MS;
+  return capabilities.sendTimeoutMs + COMMIT_MS;
 }
 
-/** Whether the lease that was taken is still the message's; one that waited its turn for too long has lost it. */
+/** Whether the message still has the lease that `leased` was claimed with; a worker that waited too long has lost it. */
 export function hasLease(message: Message, leased: Message): boolean {
   return message.claimedUntil !== null && message.claimedUntil === leased.claimedUntil;
 }
 
-/** Nothing to do after all: the lease is given back, where it still is the one that was taken. */
+/** Releases the lease of a message that needs nothing, if the message still has that lease. */
 export function releaseLease(message: Message, leased: Message): MessageDecision {
   if (!hasLease(message, leased)) return null;
   return { message: { ...message, claimedUntil: null }, events: [] };

@@ -1,4 +1,4 @@
-/** Concludes a hand-over: commits what its outcome means for the message. */
+/** Concludes a send attempt: commits the consequences of its outcome for the message. */
 
 import type { FallbackReason } from "../../../sdk/wire.ts";
 import type { Message } from "../../core/message.ts";
@@ -23,31 +23,31 @@ import { commitInTime } from "../commit.ts";
 import { changeContext, type With } from "../engine-deps.ts";
 import { chooseOn, nextChannel, planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
-import { referenceTurn } from "./find.ts";
+import { referenceKey } from "./find.ts";
 
-/** Commits what `provider` said of a hand-over, then or asked for it later. Answers the message as it then stands. */
+/** Commits the outcome of a send attempt, as the provider returned it or looked it up later. Returns the message as it then is. */
 export async function conclude(
   deps: With<"chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators">,
   provider: Provider,
-  handed: Message,
+  attempted: Message,
   outcome: Outcome,
 ): Promise<Message> {
-  const { instanceId } = handed;
+  const { instanceId } = attempted;
   const rest = outcomeOfRest(outcome);
-  const waitMs = rest.outcome === "deferred" ? (rest.retryAfterMs ?? pauseMs(deps, handed)) : 0;
+  const waitMs = rest.outcome === "deferred" ? (rest.retryAfterMs ?? pauseMs(deps, attempted)) : 0;
   const isDown = rest.outcome === "deferred" && rest.isDown === true;
-  // Before its messages are due again, so that they wait for it and are not handed to it one by one.
+  // Before its messages are due again: they then wait for the instance and are not sent to it one by one.
   if (isDown) deps.connections.reportDown(deps, instanceId, provider, waitMs);
   const write = () =>
-    commitInTime(deps, handed.claimedUntil, async () => {
-      const plan = await planOf(deps, handed);
-      const ended = { provider, handed, outcome, waitMs };
-      return changeMessage(deps, handed, (fresh) => afterOutcome(deps, plan, fresh, ended));
+    commitInTime(deps, attempted.claimedUntil, async () => {
+      const plan = await planOf(deps, attempted);
+      const ended = { provider, attempted, outcome, waitMs };
+      return changeMessage(deps, attempted, (fresh) => afterOutcome(deps, plan, fresh, ended));
     });
-  // Receipts and reactions that come while this is written wait for it: they find the message by its reference then.
+  // Receipts and reactions that arrive meanwhile wait for this transaction, so that they find the message by its reference.
   const reference = referenceOf(outcome);
   const changed =
-    reference === null ? await write() : await deps.serial.run(referenceTurn(deps, instanceId, reference), write);
+    reference === null ? await write() : await deps.serial.run(referenceKey(deps, instanceId, reference), write);
   if (isDown) deps.wake.pausedLanes();
   if (rest.outcome === "accepted" || changed.status === "sent") {
     deps.observer.sent(changed.customerId, changed.keyId, changed.segments ?? 0);
@@ -56,7 +56,7 @@ export async function conclude(
   return changed;
 }
 
-/** The provider's name of what it has of the message now; null where it has nothing. */
+/** The provider's reference of what it has of the message; null if it has nothing. */
 function referenceOf(outcome: Outcome): string | null {
   if (outcome.outcome === "accepted") return outcome.reference;
   return outcome.outcome === "partly" ? outcome.part.reference : null;
@@ -66,10 +66,10 @@ function pauseMs(deps: With<"chance">, { sendAttempts }: Message): number {
   return backoffMs(sendAttempts, deps.chance());
 }
 
-/** A hand-over that has ended: by whom, of which message as it then was, and how long it is to wait where it is deferred. */
-interface Ended {
+/** A send attempt that has ended: its provider, the message as it was attempted, and the wait if it was deferred. */
+interface EndedAttempt {
   provider: Provider;
-  handed: Message;
+  attempted: Message;
   outcome: Outcome;
   waitMs: number;
 }
@@ -78,12 +78,12 @@ function afterOutcome(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
   fresh: Message,
-  ended: Ended,
+  ended: EndedAttempt,
 ): MessageDecision {
-  const { handed, outcome } = ended;
-  // A receipt may have been faster, and may have ended this hand-over already.
-  if (fresh.sendAttempts !== handed.sendAttempts || fresh.channel !== handed.channel) return null;
-  if (fresh.instanceId !== handed.instanceId) return null;
+  const { attempted, outcome } = ended;
+  // A receipt may have arrived first and ended this attempt already.
+  if (fresh.sendAttempts !== attempted.sendAttempts || fresh.channel !== attempted.channel) return null;
+  if (fresh.instanceId !== attempted.instanceId) return null;
   if (fresh.status !== "pending" && outcome.outcome !== "accepted") return null;
   const part = "part" in outcome ? outcome.part : undefined;
   const verdict = afterRest(deps, plan, withPart(fresh, part), ended);
@@ -95,25 +95,25 @@ function afterRest(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
-  { provider, outcome, waitMs }: Ended,
+  { provider, outcome, waitMs }: EndedAttempt,
 ): MessageDecision {
-  const told = changeContext(deps);
-  const { now } = told;
+  const context = changeContext(deps);
+  const { now } = context;
   const { sentPart } = message;
   const rest = outcomeOfRest(outcome);
   switch (rest.outcome) {
     case "accepted":
-      return taken(message, rest, told);
+      return accept(message, rest, context);
     case "rejected": {
-      // A part that did not arrive after all was not sent, and the message is free to go elsewhere.
+      // If the part turned out not to have arrived, nothing was sent, and the message may go by another instance.
       if (sentPart === null || sentPart.hasFailed === true)
-        return refused(deps, plan, { ...message, sentPart: null }, rest);
-      return sendInPart(message, sentPart, { message: rest.reason, providerErrorCode: rest.code }, told);
+        return reject(deps, plan, { ...message, sentPart: null }, rest);
+      return sendInPart(message, sentPart, { message: rest.reason, providerErrorCode: rest.code }, context);
     }
     case "deferred": {
       const laterAt = Math.min(now + waitMs, message.expiresAt ?? Number.POSITIVE_INFINITY);
       const dueAt = rest.isDown === true ? placeOf(message, deps.settings.messageTtlMs, now) : laterAt;
-      // Why an instance is down is its operator's matter, who reads it in its health.
+      // Only the operator sees in the instance's health why it is down.
       const reason = rest.isDown === true ? `${plan.nameOf(message.instanceId)} is down` : rest.reason;
       const words = sentPart === null ? reason : `${wordsOfParts(message, sentPart)} yet: ${reason}`;
       const deferred = defer(message, words, dueAt, now);
@@ -126,38 +126,38 @@ function afterRest(
   }
 }
 
-/** What receipts find a message by. */
+/** The record by which receipts find the message. */
 function recordOf({ id: messageId, instanceId, channel }: Message, reference: string, createdAt: number): Operation {
   return { op: "put", table: "providerReferences", record: { instanceId, reference, messageId, channel, createdAt } };
 }
 
-/** The provider took it: `sent`, its reference is where receipts will find it, and what it says of segments counts. */
-function taken(
+/** The provider accepted the message: `sent`, with its reference for receipts, and with the segments that the provider counted. */
+function accept(
   message: Message,
   accepted: Extract<Outcome, { outcome: "accepted" }>,
-  deps: ChangeContext,
+  context: ChangeContext,
 ): MessageDecision {
   const { reference, segments = message.segments, encoding = message.encoding } = accepted;
-  const also = [recordOf(message, reference, deps.now)];
+  const also = [recordOf(message, reference, context.now)];
   const said = message.channel === "sms" ? { segments, encoding } : {};
   const referenced = { ...message, ...said, providerMessageId: reference, claimedUntil: null };
-  const change = climb(referenced, "sent", deps) ?? { message: referenced, events: [] };
+  const change = climb(referenced, "sent", context) ?? { message: referenced, events: [] };
   return { ...change, also };
 }
 
 type Rejected = Extract<Outcome, { outcome: "rejected" }>;
 
 /**
- * It was provably not sent, nor will be: another instance of the channel gets it, else the channel is given up. Where
- * the recipient is not on the channel no other instance of it helps.
+ * The message was provably not sent and never will be: another instance of the channel gets it, else the channel is given up.
+ * If the recipient is not on the channel, no other instance of the channel can help.
  */
-function refused(
+function reject(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
   outcome: Rejected,
 ): MessageDecision {
-  const [reason, cause] = refusal(outcome);
+  const [reason, cause] = rejectionOf(outcome);
   const tried = [...message.instancesTried, message.instanceId];
   const other = reason === "NOT_REACHABLE" ? null : chooseOn(deps, plan, message.channel, tried);
   if (other === null) return giveUp(deps, plan, message, reason, cause);
@@ -168,7 +168,7 @@ function refused(
   return moved === null ? null : { message: moved, events: [] };
 }
 
-function refusal(outcome: Rejected): [FallbackReason, FailureCause] {
+function rejectionOf(outcome: Rejected): [FallbackReason, FailureCause] {
   const { code, reason } = outcome;
   if (outcome.notReachable === true) {
     return ["NOT_REACHABLE", { code: "NO_CHANNEL_AVAILABLE", message: reason, providerErrorCode: code }];
@@ -177,8 +177,8 @@ function refusal(outcome: Rejected): [FallbackReason, FailureCause] {
 }
 
 /**
- * The change of a message whose channel is given up for `reason`. `cause` is what it fails
- * with when no channel is left. Null when it had already ended otherwise.
+ * Gives the present channel up for `reason`: the next channel if one is left, else the message fails with `cause`. Null if the
+ * message had ended otherwise already.
  */
 export function giveUp(
   deps: With<"connections" | "link">,
@@ -187,9 +187,9 @@ export function giveUp(
   reason: FallbackReason,
   cause: FailureCause,
 ): Change | null {
-  const told = changeContext(deps);
+  const context = changeContext(deps);
   const next = nextChannel(deps, plan, message);
-  if (next === null) return fail(message, cause, told);
+  if (next === null) return fail(message, cause, context);
   const { channel, chosen } = next;
-  return fallBack(message, { channel, ...wayOf(chosen) }, reason, deps.settings.messageTtlMs, told);
+  return fallBack(message, { channel, ...wayOf(chosen) }, reason, deps.settings.messageTtlMs, context);
 }

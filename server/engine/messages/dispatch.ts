@@ -1,4 +1,4 @@
-/** Hands due messages to their provider, and commits what came of it: the loop from `queued` to `sent`. */
+/** The loop that sends due messages: each goes from `queued` to `pending`, then by its outcome to `sent`, `queued`, `failed` or unknown. */
 
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
@@ -22,69 +22,77 @@ import {
 } from "./change-message.ts";
 import { conclude, giveUp } from "./conclude.ts";
 import { MessageGone } from "./find.ts";
-import { failsAsStranded, failsAsUnwanted, giveBack, type Hand, makeReady, outbound, type Ready } from "./prepare.ts";
-import { Interrupted, reconcile } from "./reconcile.ts";
+import {
+  deferWhileDown,
+  failIfOptedOut,
+  failIfStranded,
+  type Handling,
+  outbound,
+  type PreparedMessage,
+  prepare,
+} from "./prepare.ts";
+import { InterruptedPairs, reconcile } from "./reconcile.ts";
 
-/** Messages at once that have a permit, all instances together. */
-const HAND_OVERS_AT_ONCE_MAX = 256;
-/** Messages at once of an instance that does not run: nothing is handed over, only what is due beside is looked at. */
+/** Messages at once with a permit, all instances together. */
+const PERMITS_MAX = 256;
+/** Permits of an instance that does not run: no message is sent, only due timers are handled. */
 const PERMITS_WITHOUT_PROVIDER = 16;
 /**
- * What takes longer has no permit of its lane any more, in real milliseconds: a hand-over may take minutes, and so may the
- * waiting for its turn of what goes to the same recipient, and neither stops what goes to others.
+ * A message holds its permit for this long at most, in real milliseconds. A send attempt may take minutes, and so may the
+ * wait behind an earlier message to the same recipient; neither keeps other messages waiting.
  */
 const PERMIT_MS = 40_000;
 
-/** A message is looked at again after this when a record that it rests on cannot be decoded, in milliseconds. */
-const PUT_OFF_MS = 60_000;
+/** A message that needs an undecodable record is tried again after this, in milliseconds. */
+const UNREADABLE_RETRY_MS = 60_000;
 
-/** Frees the permit of a message in hand. */
-type Free = (result: RunResult) => void;
+/** Releases the permit of a message that goes on without it. */
+type ReleasePermit = (result: RunResult) => void;
 
-/** A message in hand. */
-interface Tail {
+/** A message in progress, as the next one of its pair sees it. */
+interface Predecessor {
   lane: string;
-  /** Resolves when the next may begin: it has ended, or its provider took it and that is being written. */
+  /** Resolves when the next message may begin: this one has ended, or its provider accepted it and the outcome is being committed. */
   passed: Promise<unknown>;
-  /** Whether it has had its permit for as long as it may. */
+  /** Whether it has used up its permit's time. */
   isLate: boolean;
 }
 
-/** The loop that drains due messages; a lane is a provider instance. */
+/** Sends due messages; a lane is a provider instance. */
 export class Dispatch {
   readonly lanes: Lanes<Message>;
   readonly pausedLanes: PausedLanes;
   readonly #deps: EngineDeps;
-  /** The last message in hand from each number to each recipient. */
-  readonly #tails = new Map<string, Tail>();
-  /** Each ends the waiting for one hand-over. */
-  readonly #handOvers = new Set<AbortController>();
-  readonly #gathering = new Set<MessageId>();
-  /** Those that gave their permit up for as long as their files came: they go on without. */
+  /** The last message in progress from each number to each recipient. */
+  readonly #last = new Map<string, Predecessor>();
+  /** Each aborts one send attempt or lookup. */
+  readonly #aborts = new Set<AbortController>();
+  readonly #fetching = new Set<MessageId>();
+  /** Messages with files that released their permit while the files were fetched. */
   readonly #withoutPermit = new Set<Message>();
-  readonly #interrupted: Interrupted;
+  readonly #interrupted: InterruptedPairs;
   #stopped = false;
 
   constructor(deps: EngineDeps) {
     const { clock, observer } = deps;
     this.#deps = deps;
-    this.#interrupted = new Interrupted(deps);
+    this.#interrupted = new InterruptedPairs(deps);
     this.pausedLanes = new PausedLanes(deps);
     this.lanes = new Lanes<Message>({
       clock,
       claim: (lanes) => this.#claim(lanes),
       dueLanes: () => this.#dueLanes(),
-      // Customers may share an instance: its lane is nobody's.
+      // Customers may share an instance: a lane has no owner but itself.
       ownerOf: (lane) => lane,
       loadOwners: async () => {},
       laneOf: (message) => message.instanceId,
-      run: (message, free) => this.#inOrder(message, free),
-      // Of a pair nothing is claimed while one of it is in hand.
-      mayFreeOthers: (message) => !this.#tails.has(pairOf(message)),
+      run: (message, release) => this.#inOrder(message, release),
+      // Nothing of a pair is claimed while a message of the pair is in progress.
+      mayFreeOthers: (message) => !this.#last.has(pairOf(message)),
       fault: (error) => observer.fault("dispatch", error),
       inFlight: (count) => observer.inFlight("dispatch", count),
       permitsPerLane: (lane) => this.#permitsOf(lane as InstanceId),
-      permitsMax: HAND_OVERS_AT_ONCE_MAX,
+      permitsMax: PERMITS_MAX,
       shareOfFree: Number.POSITIVE_INFINITY,
     });
   }
@@ -94,13 +102,13 @@ export class Dispatch {
     this.pausedLanes.start();
   }
 
-  /** Begins no further hand-over, and resolves when those under way have ended. */
+  /** Begins no further send attempt, and resolves when the attempts in progress have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all([this.lanes.stop(), this.pausedLanes.stop()]);
   }
 
-  /** Of an instance that is down nothing is claimed that waits to be handed over: it keeps its place where it is. */
+  /** Claims messages. The lane of an instance that is down is paused: its queued messages keep their places. */
   async #claim(wanted: readonly { lane: string; permits: number }[]): Promise<Message[]> {
     await this.#interrupted.load();
     const { clock, store } = this.#deps;
@@ -121,76 +129,77 @@ export class Dispatch {
   }
 
   /**
-   * Says that lanes may have something due; `pair` where it is one message, from whom to whom. One that comes behind
-   * others in hand is not looked for now: their lane is claimed when they have ended.
+   * Lanes may have something due. `pair`: sender and recipient, if only one message is due. A message behind others in progress
+   * needs no claim now: its lane is claimed when they have ended.
    */
   wake(lanes: Iterable<string>, pair?: string): void {
-    const tail = pair === undefined ? undefined : this.#tails.get(pair);
-    const wanted = [...lanes].filter((lane) => lane !== tail?.lane);
+    const last = pair === undefined ? undefined : this.#last.get(pair);
+    const wanted = [...lanes].filter((lane) => lane !== last?.lane);
     if (wanted.length > 0) this.lanes.wake(wanted);
   }
 
-  /** Waits no longer for the hand-overs under way: their outcome is unknown. */
+  /** Aborts the send attempts in progress: their outcome is unknown. */
   cutOff(): void {
-    for (const abort of this.#handOvers) abort.abort();
+    for (const abort of this.#aborts) abort.abort();
   }
 
-  /** Handles a message after those before it from the same number to the same recipient. */
-  async #inOrder(message: Message, free: Free): Promise<RunResult> {
+  /** Handles a message after the earlier ones from the same number to the same recipient. */
+  async #inOrder(message: Message, release: ReleasePermit): Promise<RunResult> {
     const pair = pairOf(message);
-    const before = this.#tails.get(pair) ?? { passed: Promise.resolve(), isLate: false };
-    const { promise: taken, resolve: wasTaken } = Promise.withResolvers<void>();
-    const handled = before.passed.then(() => this.#handle(message, free, wasTaken));
-    const passed = Promise.race([taken, handled.catch(() => {})]);
-    const tail: Tail = { lane: message.instanceId, passed, isLate: false };
-    this.#tails.set(pair, tail);
-    // Behind one that is late the waiting may take minutes, and would keep a permit from others, in other lanes too.
+    const before = this.#last.get(pair) ?? { passed: Promise.resolve(), isLate: false };
+    const { promise: accepted, resolve: wasAccepted } = Promise.withResolvers<void>();
+    const handled = before.passed.then(() => this.#handle(message, release, wasAccepted));
+    const passed = Promise.race([accepted, handled.catch(() => {})]);
+    const own: Predecessor = { lane: message.instanceId, passed, isLate: false };
+    this.#last.set(pair, own);
+    // Behind a late message the wait may take minutes, and would keep a permit from other messages.
     const stopTimer = this.#deps.clock.after(before.isLate ? 0 : PERMIT_MS, () => {
-      tail.isLate = true;
-      free("bad");
+      own.isLate = true;
+      release("bad");
     });
     try {
       return await handled;
     } finally {
       stopTimer();
-      if (this.#tails.get(pair) === tail) this.#tails.delete(pair);
+      if (this.#last.get(pair) === own) this.#last.delete(pair);
     }
   }
 
-  async #handle(message: Message, free: Free, wasTaken: () => void): Promise<RunResult> {
-    // It waited its turn while the process began to stop: its lease is ended by the next start.
+  async #handle(message: Message, release: ReleasePermit, wasAccepted: () => void): Promise<RunResult> {
+    // The process began to stop while it waited: the next start ends its lease.
     if (this.#stopped) return "bad";
     const abort = new AbortController();
-    this.#handOvers.add(abort);
+    this.#aborts.add(abort);
     try {
-      const waitsForFiles = () => this.#waitForFiles(message, free);
-      const hand = { abort, waitsForFiles, wasTaken, gathering: this.#gathering };
-      const result = await lookAgain(this.#deps, message, hand);
-      this.#interrupted.looked(message, result);
+      const waitsForFiles = () => this.#waitForFiles(message, release);
+      const handling = { abort, waitsForFiles, wasAccepted, fetching: this.#fetching };
+      const result = await handleClaimed(this.#deps, message, handling);
+      this.#interrupted.handled(message, result);
       return result;
     } catch (error) {
       if (error instanceof MessageGone) return "good";
-      if (error instanceof RowUnreadable) return await putOff(this.#deps, message, error);
+      if (error instanceof RowUnreadable) return await postponeUnreadable(this.#deps, message, error);
       throw error;
     } finally {
-      this.#handOvers.delete(abort);
+      this.#aborts.delete(abort);
       this.#withoutPermit.delete(message);
     }
   }
 
   /**
-   * While files come its permit is for messages that have none: unless one at a time tries the instance, or as many as it
-   * takes at once are being handed over without one already, so that a burst of files is not given to it all at once.
+   * Releases the permit of a message while its files are fetched. Not if its instance's breaker is not closed, since one
+   * message probes the instance, nor if as many such messages as the instance takes at once are being sent already: a burst of
+   * files must not reach the provider all at once.
    */
-  #waitForFiles(message: Message, free: Free): void {
+  #waitForFiles(message: Message, release: ReleasePermit): void {
     const { instanceId } = message;
-    const isInItsHands = (other: Message) => other.instanceId === instanceId && !this.#gathering.has(other.id);
-    const others = [...this.#withoutPermit].filter(isInItsHands).length;
+    const isBeingSent = (other: Message) => other.instanceId === instanceId && !this.#fetching.has(other.id);
+    const others = [...this.#withoutPermit].filter(isBeingSent).length;
     const { clock, connections } = this.#deps;
     const isClosed = connections.breaker(instanceId).state(clock.now()) === "closed";
     if (!isClosed || others >= this.#permitsOf(instanceId)) return;
     this.#withoutPermit.add(message);
-    free("bad");
+    release("bad");
   }
 
   #permitsOf(instanceId: InstanceId): number {
@@ -200,24 +209,28 @@ export class Dispatch {
   }
 }
 
-/** A record that it rests on cannot be decoded: it waits, so that it takes no permit from others again and again. */
-async function putOff(deps: With<"messageCache">, message: Message, error: RowUnreadable): Promise<RunResult> {
+/** Postpones a message that needs an undecodable record, so that it does not take a permit again and again. */
+async function postponeUnreadable(
+  deps: With<"messageCache">,
+  message: Message,
+  error: RowUnreadable,
+): Promise<RunResult> {
   deps.observer.fault("dispatch", error);
-  const dueAt = deps.clock.now() + PUT_OFF_MS;
+  const dueAt = deps.clock.now() + UNREADABLE_RETRY_MS;
   await changeMessage(deps, message, (fresh) =>
     hasLease(fresh, message) ? { message: { ...fresh, dueAt, claimedUntil: null }, events: [] } : null,
   );
   return "bad";
 }
 
-/** What there is to do for a claimed message, by its status. */
-async function lookAgain(deps: EngineDeps, message: Message, hand: Hand): Promise<RunResult> {
+/** Handles a claimed message by its status. */
+async function handleClaimed(deps: EngineDeps, message: Message, handling: Handling): Promise<RunResult> {
   switch (message.status) {
     case "scheduled": {
-      // Routes may have changed since it was accepted, and who is up.
+      // Routes and instances may have changed since the message was accepted.
       const plan = await planOf(deps, message);
       const due = await changeMessage(deps, message, (fresh) =>
-        // Whoever gave it another time in between took it out of this claim.
+        // A change of its time ends this claim.
         hasLease(fresh, message)
           ? becomeDue(fresh, wayNow(deps, plan, fresh), deps.settings.messageTtlMs, changeContext(deps))
           : null,
@@ -226,9 +239,9 @@ async function lookAgain(deps: EngineDeps, message: Message, hand: Hand): Promis
       return "good";
     }
     case "queued":
-      return handOverTo(deps, message, hand);
+      return attempt(deps, message, handling);
     case "pending":
-      return reconcile(deps, message, hand.abort);
+      return reconcile(deps, message, handling.abort);
     case "sent": {
       const plan = await planOf(deps, message);
       await changeMessage(deps, message, (fresh) => noDelivery(deps, plan, fresh, message));
@@ -240,7 +253,7 @@ async function lookAgain(deps: EngineDeps, message: Message, hand: Hand): Promis
   }
 }
 
-/** The time to wait for a delivery is over: the channel is given up, unless a receipt came first or there is no other. */
+/** The time for a delivery is over: gives the channel up, unless a receipt came first or no other channel is left. */
 function noDelivery(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
@@ -252,69 +265,69 @@ function noDelivery(
   return giveUp(deps, plan, message, "NO_DELIVERY", cause);
 }
 
-async function handOverTo(deps: EngineDeps, claimed: Message, hand: Hand): Promise<RunResult> {
-  const ready = await makeReady(deps, claimed, hand);
+async function attempt(deps: EngineDeps, claimed: Message, handling: Handling): Promise<RunResult> {
+  const ready = await prepare(deps, claimed, handling);
   if (ready === null) return "bad";
   try {
-    return await handOverReady(deps, ready, hand);
+    return await attemptReady(deps, ready, handling);
   } finally {
     ready.release();
   }
 }
 
-async function handOverReady(
+async function attemptReady(
   deps: EngineDeps,
-  { message, gathered }: Ready,
-  { abort, wasTaken }: Hand,
+  { message, parts }: PreparedMessage,
+  { abort, wasAccepted }: Handling,
 ): Promise<RunResult> {
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) {
-    // It was taken down while files were fetched.
-    await giveBack(deps, message);
+    // The instance was disconnected while files were fetched.
+    await deferWhileDown(deps, message);
     return "bad";
   }
-  // Both as of one moment: what is recorded is whom it goes to.
+  // Provider and account are read together, so the recorded account is the one that gets the message.
   const { provider, account } = connection;
-  if (await failsAsStranded(deps, message, connection)) return "bad";
+  if (await failIfStranded(deps, message, connection)) return "bad";
   let begun = false;
   const { generation } = deps.threadCache;
-  const handed = await changeMessage(deps, message, (fresh) => {
+  const attempted = await changeMessage(deps, message, (fresh) => {
     const change = hasLease(fresh, message) ? beginAttempt(fresh, account, changeContext(deps)) : null;
     begun = change !== null;
     if (change === null) return releaseLease(fresh, message);
-    // It may have waited its turn for long: the lease begins with the hand-over.
+    // It may have waited long: the lease begins with the attempt.
     const claimedUntil = deps.clock.real() + attemptLeaseMs(provider);
     return { ...change, message: { ...change.message, claimedUntil } };
   });
-  // Files may have taken long, and STOP holds from the moment that it is on disk.
-  if (!begun || (await failsAsUnwanted(deps, handed))) return "bad";
-  // A reset that came after the record was written has removed it, and what phones take from now on is of nothing.
-  if (generation !== deps.threadCache.generation) await requireMessage(deps, handed);
-  const outcome = await send(deps, provider, outbound(deps, handed, gathered), abort);
-  // The next of its pair begins in the commit that this one is concluded in.
-  if (outcome.outcome === "accepted") wasTaken();
-  await conclude(deps, provider, handed, outcome);
+  // Files may have taken long, and an opt-out holds from the moment that it is on disk.
+  if (!begun || (await failIfOptedOut(deps, attempted))) return "bad";
+  // A reset of the sandbox after the attempt was recorded has removed the message.
+  if (generation !== deps.threadCache.generation) await requireStored(deps, attempted);
+  const outcome = await send(deps, provider, outbound(deps, attempted, parts), abort);
+  // The next message of the pair begins its attempt in the transaction that concludes this one.
+  if (outcome.outcome === "accepted") wasAccepted();
+  await conclude(deps, provider, attempted, outcome);
   if (outcome.outcome === "accepted") {
-    deps.connections.reportUp(deps, handed.instanceId, provider);
+    deps.connections.reportUp(deps, attempted.instanceId, provider);
     return "good";
   }
   return "bad";
 }
 
-/** Throws `MessageGone` for a message that a reset of the sandbox removed. */
-async function requireMessage({ store }: Deps, { id }: Message): Promise<void> {
+/** Throws `MessageGone` if a reset of the sandbox removed the message. */
+async function requireStored({ store }: Deps, { id }: Message): Promise<void> {
   if ((await findMessage(store.db, id)) === null) throw new MessageGone(id);
 }
 
-/** Hands it over. Whatever goes wrong on the way, it may have been sent: that is `unknown`. */
+/** Sends the message. If anything goes wrong on the way, the message may have been sent: the outcome is `unknown`. */
 async function send(deps: Deps, provider: Provider, message: Outbound, abort: AbortController): Promise<Outcome> {
-  if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service stopped before it" };
-  const late: Outcome = { outcome: "unknown", reason: "the provider did not answer in time" };
+  if (abort.signal.aborted) return { outcome: "deferred", retryAfterMs: 0, reason: "the service is stopping" };
+  const late: Outcome = { outcome: "unknown", reason: "the provider did not respond in time" };
   try {
     const { sendTimeoutMs } = provider.capabilities;
     return await withDeadline(deps.clock, abort, (signal) => provider.send(message, signal), late, sendTimeoutMs);
   } catch (error) {
     deps.observer.fault("provider.send", error);
-    return { outcome: "unknown", reason: "the hand-over broke off" };
+    return { outcome: "unknown", reason: "the send attempt failed midway" };
   }
 }

@@ -1,4 +1,4 @@
-/** Tells what would become of a message, by the very decisions that sending it makes. Keeps nothing, and sends nothing. */
+/** Says what would become of a message, by the same decisions as sending it. Stores nothing and sends nothing. */
 
 import { CHANNELS, type Channel, type DryRun, type PlannedHop } from "../../../sdk/wire.ts";
 import { isoOrNull } from "../../core/instant.ts";
@@ -47,18 +47,18 @@ export async function dryRun(
   };
 }
 
-/** Channels in the order in which the message tries them. */
+/** The channels of the message in the order it tries them. */
 function routeOf({ channel, channelsLeft }: Message): Channel[] {
   return [channel, ...channelsLeft];
 }
 
-/** Whether the recipient is not on iMessage as far as its provider knows: then that channel is given up at the hand-over. */
+/** Whether the provider knows that the recipient is not on iMessage: sending would then give the channel up. */
 async function isKnownAbsent(lookups: AvailabilityLookups, { message, recipient }: CheckedMessage): Promise<boolean> {
   if (recipient.isGroup || !routeOf(message).includes("imessage")) return false;
   return (await lookups.imessage(recipient.number, message.to)) === false;
 }
 
-/** The instances of a channel that the message tries, or would if nothing stood against it. */
+/** The instances of a channel that the message tries, or would try without the obstacles. */
 function waysOn(deps: With<"connections">, checked: CheckedMessage, channel: Channel, absent: boolean): PlannedHop[] {
   const { message, recipient } = checked;
   const chosen = chooseOn(deps, recipient.plan, channel);
@@ -76,7 +76,7 @@ function waysOn(deps: With<"connections">, checked: CheckedMessage, channel: Cha
   });
 }
 
-/** What stands against a channel as a whole. */
+/** The obstacle to a channel as a whole; null if there is none. */
 function obstacle(message: Message, channel: Channel, absent: boolean): string | null {
   if (channel !== message.channel && !message.fallback) {
     return `routing.fallback is false: no channel is tried after ${CHANNEL_NAMES[message.channel]}`;
@@ -89,7 +89,7 @@ function isDown({ name }: Candidate): string {
   return `${name} is down`;
 }
 
-/** Why by this instance: of the first channel in the words of the timeline. */
+/** Why the message goes by this instance; for its first channel, in the words of the timeline. */
 function why({ message, reason }: CheckedMessage, channel: Channel, chosen: Chosen, absent: boolean): string {
   if (channel === message.channel) return reason;
   const before = routeOf(message).slice(0, routeOf(message).indexOf(channel));
@@ -103,7 +103,7 @@ function next({ name, because }: Candidate, chosen: Chosen): string {
   return `via ${name} (${because}) if ${chosen.name} refuses it`;
 }
 
-/** A channel that the message does not try. */
+/** A channel that the message does not try, and why. */
 function leftOut({ message, recipient }: CheckedMessage, { routing }: NewMessage, channel: Channel): PlannedHop {
   const none = { channel, instanceId: null, usable: false };
   if (routing?.preference?.includes(channel) === false)

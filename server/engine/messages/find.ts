@@ -1,4 +1,4 @@
-/** Messages by the names that providers have for them. */
+/** Finds messages by id or by provider reference. */
 
 import { ApiError } from "../../core/error.ts";
 import type { CustomerId, InstanceId, MessageId } from "../../core/id.ts";
@@ -7,7 +7,7 @@ import { findMessage, findMessageOf, findProviderReference } from "../../store/m
 import type { Deps } from "../deps.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 
-/** The message that an instance's provider calls `reference`, whichever way it went; null where there is none. */
+/** The message with a provider's reference, inbound or outbound; null if there is none. */
 export async function findByReference(
   { store }: Pick<Deps, "store">,
   instanceId: InstanceId,
@@ -17,8 +17,11 @@ export async function findByReference(
   return handOver === null ? null : findMessage(store.db, handOver.messageId as MessageId);
 }
 
-/** Whether a message called `reference` is here of the instance, or of another one at the same peer, which hears the same. */
-export async function isKnown(
+/**
+ * Whether a message with this reference was recorded for the instance, or for another instance with the same account, which
+ * receives the same messages.
+ */
+export async function isRecorded(
   { store, connections }: Pick<EngineDeps, "store" | "connections">,
   instanceId: InstanceId,
   reference: string,
@@ -29,11 +32,8 @@ export async function isKnown(
   return false;
 }
 
-/**
- * Key of the turns of what a peer tells of one message: it is taken in as it was told, first that the message came, then
- * what became of it.
- */
-export function referenceTurn(
+/** Serial key for signals about one message: they are applied in the order in which the account reported them. */
+export function referenceKey(
   { connections }: Pick<EngineDeps, "connections">,
   instanceId: InstanceId,
   reference: string,
@@ -41,21 +41,21 @@ export function referenceTurn(
   return `${connections.accountKey(instanceId)} ${reference}`;
 }
 
-/** A customer's message that is not deleted; throws 404 `NOT_FOUND`. */
+/** A customer's message that is not deleted. Throws 404 `NOT_FOUND`. */
 export async function requireMessage(deps: Deps, customerId: CustomerId, id: string): Promise<Message> {
   const message = await findMessageOf(deps.store.db, customerId, id);
   if (message !== null && message.deletedAt === null) return message;
   throw new ApiError("NOT_FOUND", `There is no message ${id.slice(0, 100)}.`);
 }
 
-/** The message is not there any more: its customer's sandbox was reset. Nothing is left to be done for it. */
+/** The message was removed when its customer's sandbox was reset: nothing is left to be done for it. */
 export class MessageGone extends ApiError {
   constructor(id: MessageId) {
     super("NOT_FOUND", `The message ${id} is gone.`);
   }
 }
 
-/** A message that there must be, as it is stored. Throws where it is gone. */
+/** The stored state of a message that must exist. Throws `MessageGone`. */
 export async function reread(deps: With<"messageCache">, id: MessageId): Promise<Message> {
   const message = await findMessage(deps.store.db, id);
   if (message !== null) return message;

@@ -1,15 +1,15 @@
-/** Messages as they were last committed here, so that what happens to them next need not read them first. */
+/** Caches messages as they were last committed, so that the next change of one need not read it first. */
 
 import { setBounded } from "../../core/bounded-map.ts";
 import type { MessageId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
 
-/** Messages kept at the most; beyond it the one that changed longest ago goes. */
+/** Most messages cached; beyond it the one that changed longest ago is dropped. */
 const KEPT_MAX = 4_096;
 
 /**
- * The messages that changed last. One of them may be out of date: a decision made on it is then refused as stale by
- * the store, and made again on what is read from there. So nothing rests on its being right, only speed.
+ * The messages that changed last. A cached message may be out of date: a decision from it is then refused as a conflict by the
+ * store and made again from the stored state. The cache only saves reads.
  */
 export class MessageCache {
   readonly #messages = new Map<MessageId, Message>();
@@ -22,12 +22,12 @@ export class MessageCache {
     setBounded(this.#messages, message.id, message, KEPT_MAX);
   }
 
-  /** Forgets a message that is gone. */
+  /** Drops a message that no longer exists. */
   forget(id: MessageId): void {
     this.#messages.delete(id);
   }
 
-  /** Forgets all of them: after messages were removed. */
+  /** Drops all messages, after messages were removed. */
   clear(): void {
     this.#messages.clear();
   }

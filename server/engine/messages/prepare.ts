@@ -1,4 +1,4 @@
-/** Gets a queued message ready for its hand-over, or commits why there will be none, or none yet. */
+/** Prepares a queued message for sending: checks expiry, opt-out, quiet hours and instance status, then fetches its files. Fails or defers the message if one of them says no. */
 
 import { isGroupId } from "../../core/chat.ts";
 import type { MessageId } from "../../core/id.ts";
@@ -19,58 +19,58 @@ import type { Connection } from "../instances/connections.ts";
 import { waitsForQuietHours } from "../routing/quiet-hours.ts";
 import { changeMessage, hasLease, LEASE_MS } from "./change-message.ts";
 
-/** Messages whose files are gathered at once; others are postponed. */
-const GATHERED_AT_ONCE_MAX = 16;
-/** A message whose files could not be had waits as long as it has waited so far, within these bounds, in milliseconds. */
+/** Messages whose files are fetched at once; others are postponed. */
+const FETCHED_AT_ONCE_MAX = 16;
+/** A message whose files cannot be fetched waits as long as it has waited so far, within these bounds, in milliseconds. */
 const POSTPONED_MS_MIN = 1_000;
 const POSTPONED_MS_MAX = 300_000;
-/** A lease that has less left than this, in real milliseconds, is renewed before files are gathered. */
-const GATHERING_MS_MAX = 40_000;
+/** A lease with less time left, in real milliseconds, is renewed before files are fetched. */
+const FETCHING_MS_MAX = 40_000;
 
-/** One claimed message in hand. */
-export interface Hand {
-  /** Calls off what is being done for it. */
+/** The handling of one claimed message. */
+export interface Handling {
+  /** Aborts its requests. */
   abort: AbortController;
-  /** Its files are about to come, which may take long. */
+  /** To be called before its files are fetched, which may take long. */
   waitsForFiles(): void;
-  /** Its provider has taken it. */
-  wasTaken(): void;
-  /** Messages whose files are being gathered. */
-  gathering: Set<MessageId>;
+  /** To be called when its provider has accepted it. */
+  wasAccepted(): void;
+  /** Messages whose files are being fetched. */
+  fetching: Set<MessageId>;
 }
 
-/** A message as it is leased, and what is handed over with it; `release` is to be called when the hand-over has ended. */
-export interface Ready {
+/** A leased message with the files and references to send; `release` is to be called after the send attempt. */
+export interface PreparedMessage {
   message: Message;
-  gathered: Gathered;
+  parts: FetchedParts;
   release(): void;
 }
 
-/** What a queued message needs for its hand-over. Null: it failed or waits, and that is on disk. */
-export async function makeReady(
+/** Prepares a queued message. Null if it failed or was deferred, which is then on disk. */
+export async function prepare(
   deps: With<"configCache" | "connections" | "fetcher" | "link" | "messageCache" | "optOutCache">,
   message: Message,
-  hand: Hand,
-): Promise<Ready | null> {
+  handling: Handling,
+): Promise<PreparedMessage | null> {
   const expiry = expiryOf(deps, message);
-  if (expiry !== null) return end(deps, message, expiry);
-  if (await failsAsUnwanted(deps, message)) return null;
-  if (await failsAsStranded(deps, message, deps.connections.of(message.instanceId))) return null;
+  if (expiry !== null) return failLeased(deps, message, expiry);
+  if (await failIfOptedOut(deps, message)) return null;
+  if (await failIfStranded(deps, message, deps.connections.of(message.instanceId))) return null;
   if (await waitsForQuietHours(deps, message)) return null;
-  // Where nobody would take it, nothing is fetched either.
-  if (!deps.connections.isUp(deps, message.instanceId)) return giveBack(deps, message);
-  return isPlain(message) ? { message, gathered: NOTHING_GATHERED, release() {} } : gather(deps, message, hand);
+  // If no instance could send it, no file is fetched.
+  if (!deps.connections.isUp(deps, message.instanceId)) return deferWhileDown(deps, message);
+  return isPlain(message) ? { message, parts: NO_PARTS, release() {} } : fetchFiles(deps, message, handling);
 }
 
-/** What a message fails with that has waited too long to be handed over; null while it may wait. */
+/** Failure cause of a message that has waited too long; null while it may wait. */
 export function expiryOf({ clock, settings }: Deps, { expiresAt }: Message): FailureCause | null {
   if (expiresAt === null || expiresAt > clock.now()) return null;
   const hours = Math.round(settings.messageTtlMs / 3_600_000);
-  return { code: "EXPIRED", message: `It waited for ${hours} hours and no provider could take it.` };
+  return { code: "EXPIRED", message: `No provider could send it within ${hours} hours.` };
 }
 
-/** Its instance is down: it waits at its place, from where it may go elsewhere, after those before it. */
-export async function giveBack(deps: With<"messageCache">, message: Message): Promise<null> {
+/** Defers a message whose instance is down: it keeps its place and may move to another instance after the messages before it. */
+export async function deferWhileDown(deps: With<"messageCache">, message: Message): Promise<null> {
   await changeMessage(deps, message, (fresh) => {
     if (!hasLease(fresh, message) || fresh.status !== "queued") return null;
     const dueAt = placeOf(fresh, deps.settings.messageTtlMs, deps.clock.now());
@@ -80,62 +80,63 @@ export async function giveBack(deps: With<"messageCache">, message: Message): Pr
   return null;
 }
 
-/** Fails a leased message whose recipient does not want it any more. Answers whether it did, and that is on disk. */
-export async function failsAsUnwanted(
+/** Fails a leased message whose recipient has opted out. Resolves to whether it did, once that is on disk. */
+export async function failIfOptedOut(
   deps: With<"link" | "messageCache" | "optOutCache">,
   message: Message,
 ): Promise<boolean> {
   if (isGroupId(message.to) || !(await isOptedOut(deps, message.from, message.to))) return false;
-  const text = `${message.to} does not want messages from ${message.from}.`;
-  await end(deps, message, { code: "RECIPIENT_OPTED_OUT", message: text });
+  const text = `${message.to} has opted out of messages from ${message.from}.`;
+  await failLeased(deps, message, { code: "RECIPIENT_OPTED_OUT", message: text });
   return true;
 }
 
 /**
- * Fails a leased message of which a part was sent by another peer than its instance has now: nobody else may send the
- * rest. Answers whether it did, and that is on disk.
+ * Fails a leased message if a part of it was sent by another account than its instance has now: no other account may send
+ * the rest. Resolves to whether it did, once that is on disk.
  */
-export async function failsAsStranded(
+export async function failIfStranded(
   deps: With<"link" | "messageCache">,
   message: Message,
   connection: Connection | null,
 ): Promise<boolean> {
   if (connection === null || !isStranded(message, connection)) return false;
-  await end(deps, message, { code: "ATTACHMENT_FAILED", message: STRANDED });
+  await failLeased(deps, message, { code: "ATTACHMENT_FAILED", message: STRANDED });
   return true;
 }
 
 /** Why the rest of a message cannot be sent any more. */
-export const STRANDED = "only the account that sent the one can send the other, and its instance has it no more";
+export const STRANDED =
+  "only the account that sent the one can send the other, and its instance no longer uses that account";
 
-/** Whether a part of the message was sent by another peer than that of `connection`. */
+/** Whether a part of the message was sent by another account than that of `connection`. */
 export function isStranded({ sentPart, account }: Message, connection: Connection): boolean {
   return sentPart !== null && account !== null && account !== connection.account;
 }
 
-async function gather(
+async function fetchFiles(
   deps: With<"configCache" | "fetcher" | "link" | "messageCache">,
   claimed: Message,
-  hand: Hand,
-): Promise<Ready | null> {
+  handling: Handling,
+): Promise<PreparedMessage | null> {
   const message = hasFiles(claimed) ? await renewLease(deps, claimed) : claimed;
   if (message === null) return null;
-  const prepared = await prepareInTurn(deps, message, hand);
-  if ("gathered" in prepared) {
-    // Files may have taken long, and a message that waits needs them again when it goes out.
-    if (!hasFiles(message) || !(await waitsForQuietHours(deps, message))) return { message, ...prepared };
-    prepared.release();
+  const fetched = await fetchWhenFree(deps, message, handling);
+  if ("parts" in fetched) {
+    // Files may have taken long, and a deferred message needs them again when it is sent.
+    if (!hasFiles(message) || !(await waitsForQuietHours(deps, message))) return { message, ...fetched };
+    fetched.release();
     return null;
   }
-  if ("deferred" in prepared) return wait(deps, message, prepared.deferred);
-  const { refused, code } = prepared;
-  return end(deps, message, { code: "REJECTED", message: refused, providerErrorCode: code });
+  if ("deferred" in fetched) return postponeForFiles(deps, message, fetched.deferred);
+  const { refused, code } = fetched;
+  return failLeased(deps, message, { code: "REJECTED", message: refused, providerErrorCode: code });
 }
 
-/** Its turn may have come late, and files take their time. Null when the lease was lost. */
+/** Renews a lease that may end while files are fetched. Null if the lease was lost. */
 async function renewLease(deps: With<"messageCache">, message: Message): Promise<Message | null> {
   const until = deps.clock.real() + LEASE_MS;
-  if ((message.claimedUntil ?? 0) - deps.clock.real() >= GATHERING_MS_MAX) return message;
+  if ((message.claimedUntil ?? 0) - deps.clock.real() >= FETCHING_MS_MAX) return message;
   let isRenewed = false;
   const renewed = await changeMessage(deps, message, (fresh) => {
     isRenewed = hasLease(fresh, message);
@@ -144,24 +145,24 @@ async function renewLease(deps: With<"messageCache">, message: Message): Promise
   return isRenewed ? renewed : null;
 }
 
-async function prepareInTurn(
+async function fetchWhenFree(
   deps: With<"fetcher" | "link" | "messageCache">,
   message: Message,
-  { abort, waitsForFiles, gathering }: Hand,
-): Promise<Prepared> {
-  if (!hasFiles(message)) return prepare(deps, message, abort.signal);
-  if (gathering.size >= GATHERED_AT_ONCE_MAX) return { deferred: "the files of other messages are being fetched" };
-  gathering.add(message.id);
+  { abort, waitsForFiles, fetching }: Handling,
+): Promise<PartsResult> {
+  if (!hasFiles(message)) return fetchParts(deps, message, abort.signal);
+  if (fetching.size >= FETCHED_AT_ONCE_MAX) return { deferred: "the files of other messages are being fetched" };
+  fetching.add(message.id);
   waitsForFiles();
   try {
-    return await prepare(deps, message, abort.signal);
+    return await fetchParts(deps, message, abort.signal);
   } finally {
-    gathering.delete(message.id);
+    fetching.delete(message.id);
   }
 }
 
-/** It stays queued, and is looked at again after as long as it has waited for its files already. */
-async function wait(deps: With<"messageCache">, message: Message, reason: string): Promise<null> {
+/** Postpones a message for as long as it has waited for its files already. */
+async function postponeForFiles(deps: With<"messageCache">, message: Message, reason: string): Promise<null> {
   await changeMessage(deps, message, (fresh) => {
     if (!hasLease(fresh, message) || fresh.status !== "queued") return null;
     const now = deps.clock.now();
@@ -173,25 +174,25 @@ async function wait(deps: With<"messageCache">, message: Message, reason: string
   return null;
 }
 
-async function end(deps: With<"link" | "messageCache">, message: Message, cause: FailureCause): Promise<null> {
+async function failLeased(deps: With<"link" | "messageCache">, message: Message, cause: FailureCause): Promise<null> {
   await changeMessage(deps, message, (fresh) =>
     hasLease(fresh, message) ? fail(fresh, cause, changeContext(deps)) : null,
   );
   return null;
 }
 
-type Surroundings = Pick<Outbound, "group" | "replyTo">;
-/** What of a message to be handed over does not stand in the message itself. */
-export type Gathered = Surroundings & Pick<Outbound, "attachments">;
+type References = Pick<Outbound, "group" | "replyTo">;
+/** The parts of an outbound message that are not in its record. */
+export type FetchedParts = References & Pick<Outbound, "attachments">;
 
-/** What goes with a plain message. */
-export const NOTHING_GATHERED: Gathered = { group: null, replyTo: null, attachments: [] };
+/** For a message without files, group and reply. */
+export const NO_PARTS: FetchedParts = { group: null, replyTo: null, attachments: [] };
 
 /**
- * The message as its provider is given it. Effects, mentions and replies are iMessage's, and left out elsewhere.
- * What goes out by SMS may be smart-encoded. Asked by `settle` what became of a hand-over, a provider is given no files.
+ * The message as its provider gets it. Effects, mentions and replies exist on iMessage only. The text of an SMS may be
+ * smart-encoded. For a lookup of an unknown outcome there are no files.
  */
-export function outbound(deps: Deps, message: Message, gathered: Gathered = NOTHING_GATHERED): Outbound {
+export function outbound(deps: Deps, message: Message, parts: FetchedParts = NO_PARTS): Outbound {
   const text = message.text ?? "";
   const isRich = message.channel === "imessage";
   return {
@@ -201,10 +202,10 @@ export function outbound(deps: Deps, message: Message, gathered: Gathered = NOTH
     to: message.to,
     channel: message.channel,
     text: message.channel === "sms" ? smsText(text, deps.settings.smartEncoding) : text,
-    group: gathered.group,
-    attachments: gathered.attachments,
+    group: parts.group,
+    attachments: parts.attachments,
     effect: isRich ? message.effect : null,
-    replyTo: isRich ? gathered.replyTo : null,
+    replyTo: isRich ? parts.replyTo : null,
     mentions: isRich ? message.mentions : [],
     sentPart: message.sentPart === null ? null : { reference: message.sentPart.reference, what: message.sentPart.what },
     payment: message.payment,
@@ -213,56 +214,56 @@ export function outbound(deps: Deps, message: Message, gathered: Gathered = NOTH
   };
 }
 
-/** When its present hand-over was recorded; when it was changed last where there is none. */
+/** When the present send attempt was recorded; without one, when the message last changed. */
 function attemptedAt({ timeline, updatedAt }: Message): number {
   return timeline.findLast(({ status, reason }) => status === "pending" && reason === undefined)?.at ?? updatedAt;
 }
 
-/** Whether the message is all that its provider needs. */
+/** Whether the provider needs nothing but the message's record. */
 export function isPlain(message: Message): boolean {
   return message.replyTo === null && !isGroupId(message.to) && !hasFiles(message);
 }
 
-/** Whether something has to be fetched, or read from disk, before it can be handed over. */
+/** Whether files have to be fetched or read from disk before sending. */
 export function hasFiles({ mediaUrls, attachments }: Message): boolean {
   return mediaUrls.length > 0 || attachments.length > 0;
 }
 
 /**
- * What has to be there before the hand-over: its files, the group it goes to, what it answers. `release` gives the
- * memory of the files back. `refused`: it can never be sent; `code` as in `providerErrorCode`. `deferred`: later it may.
+ * The result of fetching: the files, the group and the reply of a message. `release` frees the memory of the files.
+ * `refused`: the message can never be sent; `code` is its `providerErrorCode`. `deferred`: it may be sent later.
  */
-export type Prepared =
-  | { gathered: Gathered; release: () => void }
+export type PartsResult =
+  | { parts: FetchedParts; release: () => void }
   | { refused: string; code: string }
   | { deferred: string };
 
-/** Prepares a message that is not plain. `abort` calls it off. */
-export async function prepare(
+/** Fetches the parts of a message that are not in its record. */
+export async function fetchParts(
   deps: With<"fetcher" | "link" | "messageCache">,
   message: Message,
   abort: AbortSignal,
-): Promise<Prepared> {
-  const around = await surroundingsOf(deps, message);
-  if ("refused" in around) return around;
-  if (!hasFiles(message)) return { gathered: { ...around, attachments: [] }, release: () => {} };
+): Promise<PartsResult> {
+  const references = await referencesOf(deps, message);
+  if ("refused" in references) return references;
+  if (!hasFiles(message)) return { parts: { ...references, attachments: [] }, release: () => {} };
   const files = await gatherAttachments(deps, message, abort);
   if ("refused" in files) return { refused: files.refused, code: "MEDIA_REFUSED" };
   if ("deferred" in files) return files;
-  return { gathered: { ...around, attachments: files.loaded }, release: files.release };
+  return { parts: { ...references, attachments: files.loaded }, release: files.release };
 }
 
-/** The message as its provider is asked about it: like `outbound`, without files. */
-export async function askedAbout(deps: With<"messageCache">, message: Message): Promise<Outbound> {
+/** The message for a lookup: like `outbound`, without files. */
+export async function outboundForLookup(deps: With<"messageCache">, message: Message): Promise<Outbound> {
   if (isPlain(message)) return outbound(deps, message);
-  const around = await surroundingsOf(deps, message);
-  return outbound(deps, message, "refused" in around ? NOTHING_GATHERED : { ...around, attachments: [] });
+  const references = await referencesOf(deps, message);
+  return outbound(deps, message, "refused" in references ? NO_PARTS : { ...references, attachments: [] });
 }
 
-async function surroundingsOf(
+async function referencesOf(
   deps: With<"messageCache">,
   message: Message,
-): Promise<Surroundings | { refused: string; code: string }> {
+): Promise<References | { refused: string; code: string }> {
   const replyTo = await referenceOf(deps, message);
   if (!isGroupId(message.to)) return { group: null, replyTo };
   const chat = await findChat(deps.store.db, message.customerId, message.to);
@@ -272,7 +273,7 @@ async function surroundingsOf(
   return { group: conversationOf(chat, message.channel), replyTo };
 }
 
-/** What the provider calls the message that this one answers; null where it does not know that one. */
+/** The provider's reference of the message that this one replies to; null if the provider does not know it. */
 async function referenceOf(deps: With<"messageCache">, { replyTo, instanceId }: Message): Promise<string | null> {
   const answered =
     replyTo === null ? null : (deps.messageCache.get(replyTo) ?? (await findMessage(deps.store.db, replyTo)));

@@ -1,4 +1,4 @@
-/** Receipts: what providers tell of messages they took, early, late, twice and reversed. */
+/** Applies receipts of providers: early, late, repeated and reversed ones. */
 
 import type { InstanceId, MessageId } from "../../core/id.ts";
 import type { Message, SentPart } from "../../core/message.ts";
@@ -11,15 +11,15 @@ import { changeContext, type With } from "../engine-deps.ts";
 import { planOf, type RoutePlan } from "../routing/route.ts";
 import { changeMessage, type MessageDecision } from "./change-message.ts";
 import { giveUp } from "./conclude.ts";
-import { MessageGone, referenceTurn } from "./find.ts";
+import { MessageGone, referenceKey } from "./find.ts";
 
-/** Applies a receipt; resolves when what came of it is on disk. One for nobody changes nothing, and is `unknown`. */
+/** Applies a receipt; resolves when its effect is on disk. A receipt that belongs to no message changes nothing and is `unknown`. */
 export async function receiveReceipt(
   deps: With<"configCache" | "connections" | "link" | "messageCache" | "providers">,
   instanceId: InstanceId,
   signal: ReceiptSignal,
 ): Promise<Applied> {
-  return deps.serial.run(referenceTurn(deps, instanceId, signal.reference), () => take(deps, instanceId, signal));
+  return deps.serial.run(referenceKey(deps, instanceId, signal.reference), () => take(deps, instanceId, signal));
 }
 
 async function take(
@@ -50,7 +50,7 @@ async function take(
   return "applied";
 }
 
-/** The message that a signal is about, and whether its reference is on record. */
+/** The message of a receipt, and whether its reference is recorded. */
 async function findSubject(
   deps: With<"messageCache">,
   instanceId: InstanceId,
@@ -64,8 +64,8 @@ async function findSubject(
   return message === null ? null : { message, isRecorded: handOver !== null };
 }
 
-/** A receipt as it came: from which instance, and whether its reference is on record. */
-interface Told {
+/** A receipt with its instance, and whether its reference is recorded. */
+interface ReceivedReceipt {
   instanceId: InstanceId;
   isRecorded: boolean;
   signal: ReceiptSignal;
@@ -75,16 +75,16 @@ function receiptOf(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
   message: Message,
-  { instanceId, isRecorded, signal }: Told,
+  { instanceId, isRecorded, signal }: ReceivedReceipt,
 ): MessageDecision {
-  const told = changeContext(deps);
+  const context = changeContext(deps);
   const { sentPart } = message;
   if (sentPart !== null && sentPart.reference === signal.reference && message.instanceId === instanceId)
     return receiptOfPart(deps, plan, message, { part: sentPart, signal });
   if (!isCurrent(message, instanceId, signal)) {
     const reason = `${signal.receipt} receipt of a channel that was given up`;
     if (message.timeline.some((entry) => entry.reason === reason)) return null;
-    return { message: note(message, signal.channel, message.status, reason, told.now), events: [] };
+    return { message: note(message, signal.channel, message.status, reason, context.now), events: [] };
   }
   const { reference } = signal;
   const { id: messageId, channel } = message;
@@ -94,18 +94,18 @@ function receiptOf(
         {
           op: "put",
           table: "providerReferences",
-          record: { instanceId, reference, messageId, channel, createdAt: told.now },
+          record: { instanceId, reference, messageId, channel, createdAt: context.now },
         },
       ];
   const referenced = { ...message, providerMessageId: reference };
   const change =
-    signal.receipt === "failed" ? refused(deps, plan, referenced, signal) : climb(referenced, signal.receipt, told);
+    signal.receipt === "failed" ? refused(deps, plan, referenced, signal) : climb(referenced, signal.receipt, context);
   return change === null ? null : { ...change, also };
 }
 
 /**
- * A receipt of the part that went out by itself is noted, and says nothing about the rest. If the part failed and the rest
- * did too, nothing of the message was sent: the channel is given up.
+ * A receipt of the part that was sent by itself is noted; it says nothing about the rest. If the part failed and the rest did
+ * too, nothing of the message was sent: the channel is given up.
  */
 function receiptOfPart(
   deps: With<"connections" | "link">,
@@ -113,7 +113,7 @@ function receiptOfPart(
   message: Message,
   { part, signal }: { part: SentPart; signal: ReceiptSignal },
 ): MessageDecision {
-  const { receipt, channel, reason: why = "the provider does not say why" } = signal;
+  const { receipt, channel, reason: why = "the provider gave no reason" } = signal;
   if (receipt === "sent") return null;
   const reason = receipt === "failed" ? `${part.what} did not arrive: ${why}` : `${part.what} was ${receipt}`;
   if (message.timeline.some((entry) => entry.reason === reason)) return null;
@@ -124,24 +124,24 @@ function receiptOfPart(
   return { message: { ...noted, sentPart: { ...part, hasFailed: true } }, events: [] };
 }
 
-/** Whether a receipt is of the message's present hand-over, not of a channel that was given up. */
+/** Whether a receipt belongs to the present send attempt, not to a channel that was given up. */
 function isCurrent(message: Message, instanceId: InstanceId, signal: ReceiptSignal): boolean {
   if (message.instanceId !== instanceId || message.channel !== signal.channel) return false;
   if (message.providerMessageId !== null) return message.providerMessageId === signal.reference;
-  // Its outcome is not known yet, or never was: the receipt is the proof.
+  // The outcome is not known yet, or never was: the receipt is the proof.
   return message.sendAttempts > 0 && (message.status === "pending" || message.status === "failed");
 }
 
-/** It had been taken, so that no other instance of the channel may be given it: the channel is given up. */
+/** The channel had accepted the message, so no other instance of the channel may get it: the channel is given up. */
 function refused(
   deps: With<"connections" | "link">,
   plan: RoutePlan,
   fresh: Message,
   signal: ReceiptSignal,
 ): MessageDecision {
-  // A part that did not arrive either keeps the message from no other channel.
+  // If the part failed too, the message may go by another channel.
   const message = fresh.sentPart?.hasFailed === true ? { ...fresh, sentPart: null } : fresh;
-  const text = signal.reason ?? "The channel took it and could not deliver it.";
+  const text = signal.reason ?? "The channel accepted it and could not deliver it.";
   const cause = { code: sendFailedCode(message.channel), message: text, providerErrorCode: signal.code ?? null };
   if (message.status !== "pending" && message.status !== "sent") return null;
   return giveUp(deps, plan, message, signal.notReachable === true ? "NOT_REACHABLE" : "REJECTED", cause);

@@ -1,4 +1,4 @@
-/** Messages that contacts write: each becomes one message with one event, in the chat that it was written to. */
+/** Receives what contacts do: each message becomes one message with one event in its chat; reactions, edits, unsends and kept audio become events of their message. */
 
 import { makeEvent } from "../../core/event.ts";
 import { type EventId, type InstanceId, type MessageId, newCorrelationId } from "../../core/id.ts";
@@ -28,15 +28,14 @@ import type { Deps } from "../deps.ts";
 import { changeContext, type EngineDeps, type With } from "../engine-deps.ts";
 import { paidBy } from "../payments/payments.ts";
 import { changeMessage, transactionOf } from "./change-message.ts";
-import { findByReference, isKnown, referenceTurn } from "./find.ts";
+import { findByReference, isRecorded, referenceKey } from "./find.ts";
 
 /**
- * Takes in a message of a contact; resolves when it is on disk with its event. One that was taken in before, by the
- * provider's reference, changes nothing, also where another instance at the same peer told of it; nor does one to an
- * address that nobody has.
+ * Receives a message of a contact; resolves when the message is on disk with its event. A repeat of a provider reference, also
+ * from another instance with the same account, changes nothing, and neither does a message to an address of no customer.
  */
 export async function receiveMessage(deps: EngineDeps, instanceId: InstanceId, signal: InboundSignal): Promise<void> {
-  await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), async () => {
+  await deps.serial.run(referenceKey(deps, instanceId, signal.reference), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return retryDuplicateThread(() => receive(deps, number, instanceId, signal));
     deps.observer.fault("inbound", new Error("a message came to an address that is no number of this service"));
@@ -54,7 +53,7 @@ async function receive(
 ): Promise<void> {
   const forgets = acknowledgementOf(instanceId, signal);
   const decided = await decide(deps, async () => {
-    if (await isKnown(deps, instanceId, signal.reference)) {
+    if (await isRecorded(deps, instanceId, signal.reference)) {
       return { unit: forgets.length === 0 ? null : forgets, value: null };
     }
     const from = addressOf(signal.from);
@@ -63,7 +62,7 @@ async function receive(
     const { message, operations } = await arrival(deps, number, instanceId, signal);
     return { unit: [...operations, ...forgets], value: { message, operations } };
   });
-  // It was told twice at once, or somebody else made its chat: looking again tells which.
+  // The provider reported it twice at once, or another message made its chat: deciding again tells which.
   if (decided.taken) throw duplicateThread();
   if (decided.value === null) return;
   const { message, operations } = decided.value;
@@ -73,7 +72,7 @@ async function receive(
   deps.observer.received(message.customerId);
 }
 
-/** The message as it is to be kept, and all that makes it so. */
+/** The record of the message, and the operations that store it. */
 async function arrival(
   deps: With<"link" | "links" | "providers" | "threadCache">,
   number: CustomerNumber,
@@ -90,7 +89,7 @@ async function arrival(
       ? await prepareThread(deps, { ...place, contact: from, instanceId: number.instanceId })
       : await prepareGroup(deps, { ...place, sighting: group, instanceId });
   const kept = keepInbound(deps, { customerId, messageId, instanceId }, signal.attachments);
-  const told = changeContext(deps);
+  const context = changeContext(deps);
   const base: Message = {
     ...NEW_MESSAGE,
     id: messageId,
@@ -118,30 +117,30 @@ async function arrival(
     expiresAt: null,
     scheduledAt: null,
     providerMessageId: reference,
-    createdAt: told.now,
-    updatedAt: told.now,
+    createdAt: context.now,
+    updatedAt: context.now,
   };
-  const { message, events } = arrive(base, group !== null, told);
-  const handOver = { instanceId, reference, messageId, channel, createdAt: told.now };
+  const { message, events } = arrive(base, group !== null, context);
+  const handOver = { instanceId, reference, messageId, channel, createdAt: context.now };
   const operations: Operation[] = [
     { op: "insertUnique", table: "providerReferences", record: handOver },
     ...make,
     { op: "insert", table: "messages", record: message },
     ...kept.operations,
     ...events.map((event): Operation => ({ op: "event", event, callbackUrl: null })),
-    // What is said in a group is said to everybody there: no word of it ends or pays anything.
+    // A text in a group goes to everybody: it neither opts out nor pays.
     ...(group === null ? keywordOperations(deps, message) : []),
     ...(await paidBy(deps, message, signal)),
   ];
   return { message, operations };
 }
 
-/** The form that addresses are stored in; of what is none (a short code, a sender of letters) what it is. */
+/** The stored form of an address; a short code or an alphanumeric sender stays as it is. */
 function addressOf(text: string): string {
   return parseAddress(text)?.address ?? text;
 }
 
-/** The message that it answers, where that is one of this customer's. */
+/** The message that it replies to, if that is one of the customer's. */
 async function parentOf(
   deps: Deps,
   customerId: Message["customerId"],
@@ -154,15 +153,15 @@ async function parentOf(
 }
 
 /**
- * Applies a reaction of a contact; resolves when its event is on disk. Told again, by the provider's name of the
- * reaction, it changes nothing, and so does one that came to an address that nobody has.
+ * Receives a reaction of a contact; resolves when its event is on disk. A repeat of the provider's reference changes nothing,
+ * and neither does a reaction to an address of no customer.
  */
 export async function receiveReaction(
   deps: With<"configCache" | "connections" | "link" | "messageCache">,
   instanceId: InstanceId,
   signal: ReactionSignal,
 ): Promise<void> {
-  await deps.serial.run(referenceTurn(deps, instanceId, signal.target), async () => {
+  await deps.serial.run(referenceKey(deps, instanceId, signal.target), async () => {
     const number = await deps.configCache.numberAt(signal.to);
     if (number !== null) return take(deps, number, instanceId, signal);
     deps.observer.fault("reaction", new Error("a reaction came to an address that is no number of this service"));
@@ -188,12 +187,12 @@ async function take(
     const { message, operations } = await reaction(deps, number, instanceId, signal);
     return { unit: [arrival, ...operations, ...forgets], value: message };
   });
-  // Told twice at once: the other one has it.
+  // The provider reported it twice at once, and the other report was first.
   if (decided.taken) return acknowledgeOnly(deps, forgets);
   if (decided.value !== null) deps.messageCache.keep(decided.value);
 }
 
-/** What a reaction changes, and the message that it is about as it then is; null where that is not known here. */
+/** The operations of a reaction, and the message that it is about; null if that message is not known here. */
 async function reaction(
   deps: With<"link">,
   { customerId, address }: CustomerNumber,
@@ -203,16 +202,16 @@ async function reaction(
   const { type, emoji = null, content, channel } = signal;
   const from = parseAddress(signal.from)?.address ?? signal.from;
   const reacting: Reacting = { type, emoji, content, from, to: address, channel };
-  const told = changeContext(deps);
+  const context = changeContext(deps);
   const found = await findByReference(deps, instanceId, signal.target);
   if (found?.customerId === customerId) {
-    const change = takeReaction(found, reacting, told);
+    const change = takeReaction(found, reacting, context);
     return { message: { ...change.message, version: found.version + 1 }, operations: transactionOf(found, change) };
   }
-  const id: EventId = told.eventId();
+  const id: EventId = context.eventId();
   const correlationId = newCorrelationId(deps.random);
   const event = makeEvent(
-    { id, customerId, type: "message.reaction", messageId: null, sequence: 0, correlationId, createdAt: told.now },
+    { id, customerId, type: "message.reaction", messageId: null, sequence: 0, correlationId, createdAt: context.now },
     reactionEventData(null, reacting, { sequence: 1, correlationId }),
   );
   const operation: Operation = { op: "event", event, callbackUrl: null };
@@ -220,8 +219,8 @@ async function reaction(
 }
 
 /**
- * Applies that a contact edited or took back a message of its own; resolves when that is on disk. What is so already
- * changes nothing, nor does anything that is said of a message which is not known, was deleted or was taken back.
+ * Receives an edit or unsend of a contact's own message; resolves when that is on disk. It changes nothing if the message is in
+ * that state already, is not known here, or was deleted or unsent.
  */
 export async function receiveRevision(
   deps: With<"connections" | "link" | "messageCache">,
@@ -229,7 +228,7 @@ export async function receiveRevision(
   signal: RevisionSignal,
 ): Promise<void> {
   const { reference } = signal;
-  await deps.serial.run(referenceTurn(deps, instanceId, reference), () => revise(deps, instanceId, signal));
+  await deps.serial.run(referenceKey(deps, instanceId, reference), () => revise(deps, instanceId, signal));
 }
 
 async function revise(
@@ -240,27 +239,27 @@ async function revise(
   const text = signal.text === "" ? null : signal.text;
   const forgets = acknowledgementOf(instanceId, signal);
   const message = await findByReference(deps, instanceId, signal.reference);
-  // What became of our own messages is known from the commands that did it.
+  // The customer's own messages change by the actions of this API only.
   if (message?.direction !== "inbound") {
     if (message === null) deps.observer.fault("revision", new Error("a revision names no message of this service"));
     return acknowledgeOnly(deps, forgets);
   }
   await changeMessage(deps, message, (fresh) => {
-    const told = changeContext(deps);
+    const context = changeContext(deps);
     const isSo = fresh.deletedAt !== null || (signal.text !== null && fresh.text === text);
-    const change = isSo ? null : signal.text === null ? unsend(fresh, told) : edit(fresh, text, told);
+    const change = isSo ? null : signal.text === null ? unsend(fresh, context) : edit(fresh, text, context);
     if (forgets.length === 0) return change;
     return { ...(change ?? { message: fresh, events: [] }), also: forgets };
   });
 }
 
-/** Applies that a contact kept an audio message of ours, once for each message; resolves when that is on disk. */
+/** Receives that a contact kept an audio message of the customer, once for each message; resolves when that is on disk. */
 export async function receiveAudioKept(
   deps: With<"connections" | "link" | "messageCache">,
   instanceId: InstanceId,
   signal: AudioKeptSignal,
 ): Promise<void> {
-  await deps.serial.run(referenceTurn(deps, instanceId, signal.reference), () => keepOnce(deps, instanceId, signal));
+  await deps.serial.run(referenceKey(deps, instanceId, signal.reference), () => keepOnce(deps, instanceId, signal));
 }
 
 async function keepOnce(

@@ -1,4 +1,4 @@
-/** To whom a message goes, from which number, and by which channels: what only the customer's own records can tell. */
+/** Finds the recipient of a new message, the number to send from and the usable channels, from the customer's own records. */
 
 import { CHANNELS, type Channel } from "../../../sdk/wire.ts";
 import { type Chat, parseConversation } from "../../core/chat.ts";
@@ -11,26 +11,26 @@ import { requireChat } from "../chats/require-chat.ts";
 import type { EngineDeps, With } from "../engine-deps.ts";
 import { offered, planFrom, planInGroup, type RoutePlan } from "../routing/route.ts";
 
-/** Order in which channels are tried unless the caller says otherwise. */
+/** The order of channels unless the request has one. */
 export const DEFAULT_PREFERENCE: readonly Channel[] = ["imessage", "sms"];
 
-/** Who gets it: an address, or a group. */
+/** The recipient of a new message: an address, or a group. */
 export interface Recipient {
   number: CustomerNumber;
-  /** Why it goes from that number, as the timeline says it; null where the caller named the number or the conversation. */
+  /** Why it is sent from that number, for the timeline; null if the request named the number or the conversation. */
   sender: string | null;
-  /** As the message has it: the address, or the id of the group's chat. */
+  /** The address, or the id of the group's chat. */
   to: string;
-  /** The chat, where it is known without looking for it. */
+  /** The chat, if it is known without a search. */
   chat: Chat | null;
   isGroup: boolean;
-  /** The instances that can take it, by channel. */
+  /** The instances that can send it, by channel. */
   plan: RoutePlan;
-  /** Channels that both ends can have. */
+  /** Channels that the number and the recipient can both use. */
   usable: readonly Channel[];
 }
 
-/** The recipient of a new message. Throws the refusals about numbers, addresses and conversations. */
+/** The recipient of a new message. Throws an `ApiError` for a number, address or conversation that cannot be used. */
 export async function recipientOf(
   deps: With<"configCache" | "providers" | "threadCache">,
   wanted: NewMessage,
@@ -44,8 +44,8 @@ export async function recipientOf(
 }
 
 /**
- * The recipient from the number of the newest conversation with it that has a channel for what is wanted. Null: there is
- * none. A number that the recipient opted out of stays the one: another would get around the STOP.
+ * The recipient, from the number of the newest conversation that has a channel for the message. Null if there is none. A number
+ * that the recipient opted out of is still chosen: another number would get around the opt-out.
  */
 async function stickyRecipient(
   deps: With<"configCache" | "providers" | "threadCache">,
@@ -54,7 +54,7 @@ async function stickyRecipient(
   wanted: NewMessage,
 ): Promise<Recipient | null> {
   const [first] = numbers;
-  // With one number there is nothing to choose, and nothing to read.
+  // A customer with one number has no choice, and nothing is read.
   if (first === undefined || numbers.length === 1) return null;
   for (const address of await deps.threadCache.senders.find(deps.store, first.customerId, to)) {
     const number = numbers.find((one) => one.address === address);
@@ -86,7 +86,7 @@ async function addressRecipient(
   return { number, sender: null, to, chat, isGroup: false, plan, usable };
 }
 
-/** Channels that a number has on its own instance; by its customer's routes it may have SMS as well. */
+/** Channels of a number on its own instance; the customer's routes may add SMS. */
 export function offeredBy(deps: Pick<EngineDeps, "providers">, number: CustomerNumber): Channel[] {
   return channelsOf(number.address, offered(deps, number));
 }
@@ -97,7 +97,7 @@ async function chatRecipient(
   chatId: string,
 ): Promise<Recipient> {
   const { customerId } = wanted;
-  // A thread that is named by an address is one of `from`, where that is given.
+  // A thread that is named by an address belongs to `from`, if that is given.
   const from = parseConversation(chatId).kind === "id" ? undefined : wanted.from;
   const chat = await requireChat(deps, { customerId, id: chatId, from });
   const number = numberOfChat(await deps.configCache.numbers(customerId), chat, wanted.from);
@@ -105,19 +105,19 @@ async function chatRecipient(
   if (chat.leftAt !== null) {
     throw new ApiError("INVALID_STATUS", `${chat.id}: ${chat.from} has left this group; nothing can be sent to it.`);
   }
-  // What the provider calls the group is a name on its own instance only, and a group has one channel.
+  // The provider's reference of a group exists on its own instance only, and a group has one channel.
   const plan = await planInGroup(deps, chat.instanceId);
   return { number, sender: null, to: chat.id, chat, isGroup: true, plan, usable: [chat.channel] };
 }
 
-/** The customer's number in a chat; `from`, where given, must be that very number. */
+/** The customer's number in a chat. A `from` that names another number is refused. */
 function numberOfChat(numbers: readonly CustomerNumber[], chat: Chat, from: string | undefined): CustomerNumber {
   const number = chooseNumber(numbers, from ?? chat.from);
   if (number.address === chat.from) return number;
   throw invalidField("from", `is not the number of this conversation, which is ${chat.from}; leave it out`);
 }
 
-/** The address in the form that is stored. Throws `INVALID_PHONE_NUMBER`. */
+/** The stored form of the address. Throws `INVALID_PHONE_NUMBER`. */
 export function requireRecipient(text: string): string {
   const { address, problem } = checkRecipient(text);
   if (address !== null) return address;
@@ -126,7 +126,7 @@ export function requireRecipient(text: string): string {
   });
 }
 
-/** The number of the field `from`, the default one where none is named. Throws an `ApiError` for what is refused. */
+/** The number of the field `from`; the default number without one. Throws `NO_DEFAULT_ADDRESS` and `ADDRESS_NOT_AUTHORIZED`. */
 export function chooseNumber(
   numbers: readonly CustomerNumber[],
   from: string | undefined,
@@ -159,8 +159,8 @@ function whyOn({ isGroup, usable }: Recipient, wanted: NewMessage, channel: Chan
 }
 
 /**
- * Channels to try, in order: of those preferred, the ones that both ends can have. A message with attachments goes by
- * iMessage or not at all. Throws `NO_CHANNEL_AVAILABLE` and `CHANNEL_NOT_SUPPORTED`.
+ * Channels to try, in order: the preferred ones that number and recipient can both use. A message with attachments goes by
+ * iMessage only. Throws `NO_CHANNEL_AVAILABLE` and `CHANNEL_NOT_SUPPORTED`.
  */
 export function channelsFor(recipient: Recipient, wanted: NewMessage): [Channel, ...Channel[]] {
   const { number, to, usable } = recipient;
@@ -180,14 +180,14 @@ export function channelsFor(recipient: Recipient, wanted: NewMessage): [Channel,
   throw new ApiError("CHANNEL_NOT_SUPPORTED", `attachments: ${message}.`, { details });
 }
 
-/** Channels that what is wanted can go by, in order; none where there are none. */
+/** Channels that the message can use, in order; empty if there are none. */
 function routeFor(recipient: Recipient, wanted: NewMessage): Channel[] {
   const hasAttachments = wanted.attachments !== undefined && wanted.attachments.length > 0;
   const preferred = preferredOf(recipient, wanted);
   return hasAttachments ? preferred.filter((channel) => channel === "imessage") : preferred;
 }
 
-/** Channels that are preferred, and that both ends can have. */
+/** Preferred channels that number and recipient can both use. */
 function preferredOf({ usable }: Recipient, { routing }: NewMessage): Channel[] {
   return [...new Set(routing?.preference ?? DEFAULT_PREFERENCE)].filter((channel) => usable.includes(channel));
 }

@@ -174,7 +174,7 @@ describe("what went wrong on the way is an unknown outcome", () => {
   });
 
   test("an asking that throws: asked again, and failed in the end", async (t) => {
-    const { stage, id } = await unknownMessage(t, { faults: ["provider.settle"] });
+    const { stage, id } = await unknownMessage(t, { faults: ["provider.reconcile"] });
     stage.provider.onSettle = () => "throws";
     for (let round = 0; round < 25; round += 1) await stage.pass(ASK_AGAIN_MS);
     assert.equal((await stage.message(id)).errorCode, "OUTCOME_UNKNOWN");

@@ -1,4 +1,4 @@
-/** Settles unknown outcomes: asks the provider what became of a hand-over, and never sends blindly again. */
+/** Reconciles send attempts whose outcome is unknown: looks them up at the provider, and never sends a message again by itself. */
 
 import type { MessageId } from "../../core/id.ts";
 import { type Message, pairOf } from "../../core/message.ts";
@@ -13,15 +13,15 @@ import { changeContext, type With } from "../engine-deps.ts";
 import type { RunResult } from "../lanes.ts";
 import { changeMessage } from "./change-message.ts";
 import { conclude } from "./conclude.ts";
-import { askedAbout } from "./prepare.ts";
+import { outboundForLookup } from "./prepare.ts";
 
-/** How long an outcome may stay unknown before the message fails with `OUTCOME_UNKNOWN`, in shifted milliseconds. */
+/** A message whose outcome is unknown for this long fails with `OUTCOME_UNKNOWN`, in milliseconds of the service's time. */
 const UNKNOWN_MS_MAX = 300_000;
-/** A provider that does not know yet is asked again after as long as it has been unknown, within these bounds, in shifted milliseconds. */
-const ASK_AGAIN_MS_MIN = 1_000;
-const ASK_AGAIN_MS_MAX = 15_000;
+/** The next lookup follows after as long as the outcome has been unknown, within these bounds, in milliseconds of the service's time. */
+const NEXT_LOOKUP_MS_MIN = 1_000;
+const NEXT_LOOKUP_MS_MAX = 15_000;
 
-/** Asks about a message whose hand-over was recorded and whose outcome nobody knows. `abort` ends the asking. */
+/** Looks up a message whose send attempt was recorded and whose outcome is unknown. `abort` ends the lookup. */
 export async function reconcile(
   deps: With<"chance" | "configCache" | "connections" | "link" | "messageCache" | "providers" | "typingIndicators">,
   message: Message,
@@ -30,20 +30,20 @@ export async function reconcile(
   const connection = deps.connections.of(message.instanceId);
   if (connection === null) return wait(deps, message, "its instance is not running");
   const { provider, account } = connection;
-  // Another one would truthfully say that it never had it.
+  // Another account would truthfully say that it never got the message.
   if (message.account !== null && message.account !== account)
-    return wait(deps, message, "its instance has another peer now");
-  // A lease that ran out: what died with it may have been in the middle of the hand-over, so the peer gets its time.
+    return wait(deps, message, "its instance uses another account now");
+  // The lease ran out: the process that died may have been in the middle of the attempt, so the provider gets its time.
   if (message.unknownSince === null) {
-    return wait(deps, message, "the hand-over was interrupted", provider.capabilities.reconcileAfterMs);
+    return wait(deps, message, "the send attempt was interrupted", provider.capabilities.reconcileAfterMs);
   }
   const outcome =
-    provider.reconcile === undefined ? null : await ask(deps, provider.reconcile.bind(provider), message, abort);
+    provider.reconcile === undefined ? null : await lookUp(deps, provider.reconcile.bind(provider), message, abort);
   if (outcome === "absent") {
-    const sendAgain = "the provider never took it: it is sent again";
+    const sendAgain = "the provider never received it, so it is sent again";
     await changeMessage(deps, message, (fresh) => {
       const now = deps.clock.now();
-      // At its place: what was accepted after it goes after it.
+      // The message keeps its place, before the messages that were accepted after it.
       const dueAt = placeOf(fresh, deps.settings.messageTtlMs, now);
       const deferred = fresh.sendAttempts === message.sendAttempts ? defer(fresh, sendAgain, dueAt, now) : null;
       return deferred === null ? null : { message: deferred, events: [] };
@@ -55,32 +55,32 @@ export async function reconcile(
     await conclude(deps, provider, message, outcome);
     return "good";
   }
-  // Why an instance is down is its operator's matter, who reads it in its health.
+  // Only the operator sees in the instance's health why it is down.
   const isUp = deps.connections.isUp(deps, message.instanceId);
   const why = rest?.outcome === "unknown" ? rest.reason : null;
-  const reason = isUp ? (why ?? "the provider cannot be asked") : "its instance is down";
+  const reason = isUp ? (why ?? "the provider cannot look it up") : "its instance is down";
   return wait(deps, message, reason, null, outcome?.outcome === "partly" ? outcome.part : null);
 }
 
-async function ask(
+async function lookUp(
   deps: With<"messageCache">,
   question: (message: Outbound) => Promise<Outcome | "absent">,
   message: Message,
   abort: AbortController,
 ): Promise<Outcome | "absent"> {
-  const late: Outcome = { outcome: "unknown", reason: "the provider did not say in time" };
+  const late: Outcome = { outcome: "unknown", reason: "the provider did not respond in time" };
   try {
-    const asked = await askedAbout(deps, message);
+    const asked = await outboundForLookup(deps, message);
     return await withDeadline<Outcome | "absent">(deps.clock, abort, () => question(asked), late);
   } catch (error) {
-    deps.observer.fault("provider.settle", error);
-    return { outcome: "unknown", reason: "the provider could not be asked" };
+    deps.observer.fault("provider.reconcile", error);
+    return { outcome: "unknown", reason: "the lookup failed" };
   }
 }
 
 /**
- * Nobody knows yet: looks again later, or, after five minutes, fails it with the truth. `part` is what is
- * known to have been sent of it.
+ * The outcome is still unknown: schedules the next lookup, or fails the message after five minutes. `part`: the part that is
+ * known to have been sent.
  */
 async function wait(
   deps: With<"link" | "messageCache">,
@@ -96,38 +96,38 @@ async function wait(
     const now = deps.clock.now();
     const since = fresh.unknownSince;
     if (since !== null && now - since >= UNKNOWN_MS_MAX) {
-      const text = `It may have been sent: the hand-over did not end, and asking did not settle it (${reason}).`;
+      const text = `It may have been sent: the send attempt did not end, and the provider could not tell the outcome (${reason}).`;
       return fail(fresh, { code: "OUTCOME_UNKNOWN", message: text }, changeContext(deps));
     }
-    const againMs = Math.min(Math.max(now - (since ?? now), ASK_AGAIN_MS_MIN), ASK_AGAIN_MS_MAX);
+    const againMs = Math.min(Math.max(now - (since ?? now), NEXT_LOOKUP_MS_MIN), NEXT_LOOKUP_MS_MAX);
     return { message: becomeUnknown(fresh, now + (waitMs ?? againMs), reason, now), events: [] };
   });
   return "bad";
 }
 
-/** How long what follows waits at the most, in shifted milliseconds. */
+/** How long later messages wait at most, in milliseconds of the service's time. */
 const WAIT_MS_MAX = 60_000;
 
-/** What the messages of one pair wait for. */
-interface Wait {
+/** The interrupted attempts that the later messages of one pair wait for. */
+interface PairWait {
   from: string;
   to: string;
-  /** Hand-overs that the provider is asked about, or that are to be made again before what follows them. */
+  /** Messages that are looked up, or that are sent again before the later ones. */
   asked: Set<MessageId>;
   endsAt: number;
 }
 
-/** Pairs with interrupted hand-overs, from the start of the process on. */
-export class Interrupted {
+/** Pairs of sender and recipient with attempts that the end of the last process interrupted: while these are looked up, later messages of the pair wait. */
+export class InterruptedPairs {
   readonly #deps: With<"configCache" | "messageCache" | "providers">;
-  readonly #waits = new Map<string, Wait>();
+  readonly #waits = new Map<string, PairWait>();
   #loading: Promise<void> | null = null;
 
   constructor(deps: With<"configCache" | "messageCache" | "providers">) {
     this.#deps = deps;
   }
 
-  /** Reads, once, what the last process left; must resolve before the first message is claimed. */
+  /** Reads, once, the attempts that the last process left open; resolves before the first message is claimed. */
   load(): Promise<void> {
     this.#loading ??= this.#read().catch((error: unknown) => {
       this.#loading = null;
@@ -136,7 +136,7 @@ export class Interrupted {
     return this.#loading;
   }
 
-  /** Pairs of which nothing new is claimed now: what follows keeps its place, and goes out in the order of acceptance. */
+  /** Pairs of which no later message is claimed now: later messages keep their places in the order of acceptance. */
   waiting(): WaitingPair[] {
     const now = this.#deps.clock.now();
     for (const [pair, { endsAt }] of this.#waits) if (now >= endsAt) this.#waits.delete(pair);
@@ -144,10 +144,10 @@ export class Interrupted {
   }
 
   /**
-   * A message was looked at. What follows an interrupted one goes on when its outcome is known, or, if it was provably not
-   * sent, once it has been handed over again.
+   * A message was handled. Later messages go on once the outcome of the interrupted one is known or, if it was provably not
+   * sent, once it has been sent again.
    */
-  looked(message: Message, result: RunResult): void {
+  handled(message: Message, result: RunResult): void {
     if (message.status === "pending") {
       const isQueued = this.#deps.messageCache.get(message.id)?.status === "queued";
       if (result !== "good" || isQueued) return;
@@ -161,7 +161,7 @@ export class Interrupted {
     const { clock, configCache, providers, store } = this.#deps;
     const now = clock.now();
     for (const { id } of await configCache.instances()) {
-      // Nobody can be asked: there is nothing to wait for.
+      // Without lookups there is nothing to wait for.
       if (providers.get(id)?.reconcile === undefined) continue;
       for (const message of await listInterrupted(store.db, id, { now, withinMs: WAIT_MS_MAX }))
         this.#add(message, now);

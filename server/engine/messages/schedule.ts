@@ -1,4 +1,4 @@
-/** Times that messages are scheduled for: what is accepted, and what a scheduled message can be changed to. */
+/** Schedules messages: which times are accepted, and how a scheduled message is changed or cancelled. */
 
 import type { UpdateMessage } from "../../../sdk/wire.ts";
 import { ApiError, invalidField, invalidFields } from "../../core/error.ts";
@@ -13,7 +13,7 @@ import { changeContext, type With } from "../engine-deps.ts";
 import { changeMessage } from "./change-message.ts";
 import { requireMessage } from "./find.ts";
 
-/** Farthest ahead a message can be scheduled: 30 days. */
+/** A message can be scheduled at most this far ahead: 30 days. */
 const SCHEDULE_AHEAD_MS_MAX = 30 * 86_400_000;
 
 /**
@@ -38,8 +38,8 @@ export function scheduleOf(text: string | undefined, now: number): number | null
 }
 
 /**
- * Changes the content, time or metadata of a scheduled message and answers it. Changing and sending never cross: a message
- * that came due first is refused with `INVALID_STATUS`, and a changed one goes out as changed. Throws what sending throws.
+ * Changes the content, time or metadata of a scheduled message and returns it. A change and the sending never cross: if the
+ * message became due first, the change is refused with `INVALID_STATUS`. Throws what sending throws.
  */
 export async function updateMessage(
   deps: With<"link" | "messageCache">,
@@ -47,7 +47,7 @@ export async function updateMessage(
   id: string,
   body: UpdateMessage,
 ): Promise<Message> {
-  const given = understand(deps, body);
+  const given = changeOf(deps, body);
   const message = await requireMessage(deps, customerId, id);
   return changeMessage(deps, message, (fresh) => {
     if (fresh.status !== "scheduled") {
@@ -64,8 +64,8 @@ export async function updateMessage(
   });
 }
 
-/** What the body asks for. Throws a 400 that names every field which is wrong by itself. */
-function understand(deps: Deps, { content, scheduledAt, metadata }: UpdateMessage): ScheduledChange {
+/** The requested change. Throws one 400 that names every field which is wrong by itself. */
+function changeOf(deps: Deps, { content, scheduledAt, metadata }: UpdateMessage): ScheduledChange {
   const { text, mediaUrls, fieldNames } = contentOf(content ?? {});
   const problems = mediaProblems(mediaUrls ?? [], fieldNames, deps.settings);
   if (problems.length > 0) throw invalidFields(problems);
@@ -79,8 +79,8 @@ function understand(deps: Deps, { content, scheduledAt, metadata }: UpdateMessag
 }
 
 /**
- * Cancels a scheduled message and answers it. Cancelling and sending never both happen: whichever commits first
- * wins, and a message that is no longer scheduled is refused with `NOT_SCHEDULED`.
+ * Cancels a scheduled message and returns it. Either the cancellation or the sending commits first; a message that is no longer
+ * scheduled is refused with `NOT_SCHEDULED`.
  */
 export async function cancelSchedule(
   deps: With<"link" | "messageCache">,
