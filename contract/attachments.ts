@@ -29,8 +29,8 @@ export const AttachmentInput = request(
     allOf: [
       {
         oneOf: [
-          { properties: { type: { const: "url" } }, required: ["url"], not: { required: ["data"] } },
-          { properties: { type: { const: "base64" } }, required: ["data"], not: { required: ["url"] } },
+          { properties: { type: { const: "url" }, url: {} }, required: ["url"], not: { required: ["data"] } },
+          { properties: { type: { const: "base64" }, data: {} }, required: ["data"], not: { required: ["url"] } },
         ],
       },
     ],

@@ -25,8 +25,9 @@ import { Address, addressShown, Channel, changed, IdempotencyKey, Pagination } f
 
 /** Longest name of a group, in characters. */
 export const GROUP_NAME_LENGTH_MAX = 200;
-/** Participants of a group beside your own number. */
+/** Fewest participants of a group beside your own number. */
 export const GROUP_MIN = 2;
+/** Most participants of a group beside your own number. */
 export const GROUP_MAX = 32;
 
 export const TYPING_STATUSES = ["start", "stop"] as const;

@@ -91,7 +91,7 @@ export const CreatedContacts = record("CreatedContacts", "Response of `POST /v1/
   created: size("Number of contacts that were created."),
   failed: size("Number of contacts that were not."),
   errors: list(
-    Type.Object({ index: size("Position of the contact in the request, from 0."), error: string("What is wrong.") }),
+    Type.Object({ index: size("Position of the contact in the request, from 0."), error: string("The problem.") }),
     "The contacts that were not created, and why.",
   ),
 });

@@ -109,7 +109,7 @@ export const ErrorCode = Type.Enum(Object.keys(ERROR_STATUS) as Code[], {
 
 export const ErrorDetail = record("ErrorDetail", "One invalid field of a request.", {
   path: string("The field, such as `content.text`."),
-  message: string("What the field must be."),
+  message: string("The rule that the field breaks."),
 });
 
 export const Failure = record("Error", "Envelope of every error.", {
@@ -120,7 +120,7 @@ export const Failure = record("Error", "Envelope of every error.", {
       message: string("Explanation for people; its wording may change."),
       details: optional(list(ErrorDetail, "Every invalid field, at most 100.", { maxItems: 100 })),
     },
-    { description: "What is wrong." },
+    { description: "The error." },
   ),
   requestId: string("Id of the request in the log of the service."),
 });

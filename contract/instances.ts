@@ -141,7 +141,7 @@ const Config = Type.Unsafe<Record<string, unknown>>({
   description: "Settings of the provider.",
 });
 
-/** What the document shows of `config`: the settings of each provider. */
+/** The document shows the settings of each provider as `config`. */
 const shownConfig = { instead: Type.Union([Sandbox, Bluebubbles, Smpp, Twilio]) };
 
 export const CreateInstance = request("CreateInstance", "Body of `POST /v1/admin/instances`.", {

@@ -56,6 +56,17 @@ export const CreateKey = request(
     expiresAt: optional(says(Instant, "When the key expires. Default: never.")),
     idempotencyKey: optional(IdempotencyKey),
   },
+  {
+    allOf: [
+      {
+        oneOf: [
+          { required: ["customerId"], properties: { customerId: {}, scope: { const: "messages" } } },
+          { required: ["customerEmail"], properties: { customerEmail: {}, scope: { const: "messages" } } },
+          { required: ["scope"], properties: { scope: { const: "admin" }, customerId: false, customerEmail: false } },
+        ],
+      },
+    ],
+  },
 );
 
 export const RotateKey = request("RotateKey", "Body of `POST /v1/admin/keys/:id/rotate`.", {

@@ -18,6 +18,7 @@ import {
   orNull,
   record,
   request,
+  SHOWN,
   says,
   string,
   stringOrNull,
@@ -32,6 +33,7 @@ import {
   MessageType,
   mediaInput,
   OUTBOUND_STATUSES,
+  oneMedia,
   TEXT_LENGTH_MAX,
   Text,
 } from "./sending.ts";
@@ -95,7 +97,7 @@ export const ReactionCommand = Type.Unsafe<Commands>({
   "x-name": "ReactionCommand",
   "x-about": "One of the six reactions or one emoji; with a minus it removes the reaction.",
   "x-typescript": "(typeof REACTION_COMMANDS)[number] | (string & Record<never, never>)",
-  "x-shown": { anyOf: [{ enum: [...REACTION_COMMANDS] }, { pattern: "^-?[#*0-9]?[^\\x00-\\x7F]{1,64}$" }] },
+  "x-shown": { pattern: `^-?(?:${REACTIONS.join("|")}|[#*0-9]?[^\\x00-\\x7F]{1,64})$` },
 });
 
 export const TimelineEntry = record("TimelineEntry", "One step in the life of a message.", {
@@ -197,7 +199,7 @@ export const UpdateMessage = request(
     content: optional(
       closed(
         { text: optional(Text), ...mediaInput() },
-        { description: "Text and media. `mediaUrls: []` removes the media." },
+        { description: "Text and media. `mediaUrls: []` removes the media.", [SHOWN]: oneMedia },
       ),
     ),
     scheduledAt: optional(

@@ -9,16 +9,16 @@ type Code = keyof typeof ERROR_STATUS;
 export interface Operation {
   /** `operationId`: unique, and what client generators name a method after. */
   id: string;
-  /** What the operation does, in a few words without a full stop. */
+  /** The action, in a few words without a full stop. */
   summary: string;
-  /** What it guarantees, and what it does not. */
+  /** Guarantees of the operation, and their limits. */
   description: string;
   /** Status of a success; 200 unless given. With 201 and 202, a repeat by idempotency key gets 200. */
   status?: 200 | 201 | 202;
   /** `data` of a success. */
   response: TSchema;
   example: unknown;
-  /** What else a 200 may hold, and when. */
+  /** Another shape that a 200 may hold, and when. */
   instead?: { response: TSchema; when: string };
   /** Error codes of its own, beside those of every route. */
   errors?: readonly Code[];

@@ -32,8 +32,9 @@ import {
   page,
 } from "./values.ts";
 
-/** Bounds of an amount, in dollars. */
+/** Smallest amount, in dollars. */
 export const AMOUNT_MIN = 0.01;
+/** Largest amount, in dollars. */
 export const AMOUNT_MAX = 999_999.99;
 
 /** Longest note, in characters. */
@@ -64,7 +65,7 @@ export const RequestPayment = request("RequestPayment", "Body of `POST /v1/payme
     description: "Dollars, 0.01 to 999,999.99, with at most two decimals: a number or a decimal string.",
   }),
   currency: optional(Type.Literal("USD", { description: "US dollars." })),
-  note: optional(text(0, NOTE_LENGTH_MAX, "What the payment is for.")),
+  note: optional(text(0, NOTE_LENGTH_MAX, "Purpose of the payment.")),
   callbackUrl: optional(
     says(HttpsUrl, "URL that receives every event of this payment request, whatever webhooks subscribe to."),
   ),
@@ -82,7 +83,7 @@ export const PaymentRequest = record("PaymentRequest", "A request for a payment.
   from: string("Your number."),
   amount: Type.String({ pattern: "^(0|[1-9]\\d*)\\.\\d{2}$", description: "Dollars with two decimals." }),
   currency: Type.Literal("USD", { description: "US dollars." }),
-  note: stringOrNull("What the payment is for."),
+  note: stringOrNull("Purpose of the payment."),
   status: says(PaymentStatus, "Status of the payment request."),
   metadata: orNull(anyMetadata, "Your own JSON object, as you sent it."),
   paidBy: orNull(

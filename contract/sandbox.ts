@@ -74,7 +74,16 @@ export const PhoneMessage = request(
     channel: optional(says(Channel, "Channel of the message. Default: iMessage if the phone has it.")),
     idempotencyKey,
   },
-  { allOf: [atLeastOne("text", "attachments")] },
+  {
+    allOf: [
+      {
+        anyOf: [
+          { required: ["text"], properties: { text: { minLength: 1 } } },
+          { required: ["attachments"], properties: { attachments: { minItems: 1 } } },
+        ],
+      },
+    ],
+  },
 );
 
 export const PhoneTyping = request("PhoneTyping", "Body of `POST /v1/sandbox/phones/:number/typing`.", {
@@ -118,7 +127,7 @@ export const CALL_ACTIONS = ["ring", "answer", "hangup", "miss"] as const;
 export const CallAction = choice("CallAction", CALL_ACTIONS, "An action of a phone in a FaceTime call.");
 
 export const PhoneCall = request("PhoneCall", "Body of `POST /v1/sandbox/phones/:number/calls`.", {
-  action: says(CallAction, "What the contact does."),
+  action: says(CallAction, "Action of the contact."),
   video: optional(flag("Whether to call with video.")),
   to,
   idempotencyKey,

@@ -1,6 +1,6 @@
 /** Builds the schemas of the contract: each has a sentence, named ones a name, and some show more than is validated. */
 
-import { type TArray, type TObject, type TProperties, type TSchema, type TUnion, Type } from "typebox";
+import { type TArray, type TObject, type TProperties, type TSchema, Type } from "typebox";
 
 /** Name of a shape: its component in the OpenAPI document. */
 export const NAME = "x-name";
@@ -141,9 +141,4 @@ export function atOrNull(description: string) {
 /** A field of a response that is always true: the success of an action. */
 export function yes(description = "Always true.") {
   return Type.Literal(true, { description });
-}
-
-/** One of several shapes. */
-export function either<Schemas extends TSchema[]>(schemas: [...Schemas], description?: string): TUnion<Schemas> {
-  return Type.Union(schemas, description === undefined ? {} : { description });
 }

@@ -5,7 +5,6 @@ import { ATTACHMENTS_MAX, AttachmentInput } from "./attachments.ts";
 import { at, CONTACT, IDS, OWN } from "./samples.ts";
 import {
   alias,
-  atLeastOne,
   atOrNull,
   choice,
   closed,
@@ -19,6 +18,7 @@ import {
   orNull,
   record,
   request,
+  SHOWN,
   says,
   string,
   stringOrNull,
@@ -152,7 +152,10 @@ export const Text = text(
   "1 to 10,000 characters; optional if the message has media or attachments.",
 );
 
-/** Content of a request to send: with at least one of its fields. */
+/** `mediaUrl` is the alias: only one of the two names may be given. */
+export const oneMedia = { allOf: [{ not: { required: ["mediaUrls", "mediaUrl"] } }] };
+
+/** Media of a request. */
 export const mediaInput = (minItems?: number) => ({
   mediaUrls: optional(
     list(HttpsUrl, "HTTPS URLs of images; two or more make a carousel.", {
@@ -165,15 +168,36 @@ export const mediaInput = (minItems?: number) => ({
 
 const oneRecipient = exactlyOne("to", "chatId", "conversationId");
 
+/** A text, media or attachments. */
+const hasContent = {
+  anyOf: [
+    { required: ["attachments"], properties: { attachments: { minItems: 1 } } },
+    {
+      required: ["content"],
+      properties: {
+        content: {
+          anyOf: [
+            { required: ["text"], properties: { text: { minLength: 1 } } },
+            { required: ["mediaUrls"], properties: { mediaUrls: {} } },
+            { required: ["mediaUrl"], properties: { mediaUrl: {} } },
+          ],
+        },
+      },
+    },
+  ],
+};
+
 export const SendMessage = request(
   "SendMessage",
   "Body of `POST /v1/messages`: exactly one of `to` and `chatId`, and a text, media or attachments.",
   {
     ...recipients,
     ...SendOptions.properties,
-    content: optional(closed({ text: optional(Text), ...mediaInput(1) }, { description: "Text and media." })),
+    content: optional(
+      closed({ text: optional(Text), ...mediaInput(1) }, { description: "Text and media.", [SHOWN]: oneMedia }),
+    ),
   },
-  { allOf: [oneRecipient, atLeastOne("content", "attachments")] },
+  { allOf: [oneRecipient, hasContent] },
 );
 
 export const SendCarousel = request(

@@ -2,16 +2,17 @@
 
 import { type Static, Type } from "typebox";
 import { at } from "./samples.ts";
-import { at as instant, optional, record, string } from "./schema.ts";
+import { choice, at as instant, optional, record, says, string } from "./schema.ts";
 
-const word = (description: string) => Type.Enum(["ok", "degraded"] as const, { description });
+const SERVICE_STATUSES = ["ok", "degraded"] as const;
+export const ServiceStatus = choice("ServiceStatus", SERVICE_STATUSES, "Health of the service or of a part.");
 
 export const Health = record("Health", "Response of `GET /health`.", {
-  status: word("Health of the service."),
+  status: says(ServiceStatus, "Health of the service."),
   timestamp: instant("Time of the service."),
   checks: Type.Record(
     Type.String(),
-    Type.Object({ status: word("Health of the part."), message: optional(string("What is wrong.")) }),
+    Type.Object({ status: says(ServiceStatus, "Health of the part."), message: optional(string("The problem.")) }),
     { description: "Health of each part, by name." },
   ),
 });

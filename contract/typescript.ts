@@ -16,7 +16,7 @@ interface Schema extends Keywords {
   patternProperties?: Record<string, Schema>;
 }
 
-/** What only TypeScript can say. */
+/** Types that no schema describes. */
 const PRELUDE = `
 /** A JSON object of the caller's own. */
 export type Metadata = Record<string, unknown>;
@@ -140,7 +140,7 @@ export interface EventOf<Type extends EventType> {
   type: Type;
   /** When the event occurred. */
   timestamp: string;
-  /** What the event is about. */
+  /** Data of the event. */
   data: EventData[Type];
 }
 

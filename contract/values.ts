@@ -24,13 +24,16 @@ const ADDRESS = `${PHONE}|${EMAIL}`;
 /** A chat by its id, or a one-to-one thread in the form of Apple's Messages. */
 const CHAT = `chat_.+|(?:iMessage|SMS);-;(?:${ADDRESS})`;
 
-/** What the document shows of texts whose check comes later, with an error code of its own. */
+/** Rules of texts whose check comes later, with an error code of its own: for the document only. */
 export const addressShown = { pattern: `^(?:${ADDRESS})$` };
 export const recipientShown = { pattern: `^(?:${ADDRESS}|${CHAT})$` };
 export const instantShown = { format: "date-time" };
+const MONTH = "(?:0[1-9]|1[0-2])";
+const DAY = "(?:0[1-9]|[12]\\d|3[01])";
+const TIME = "(?:[01]\\d|2[0-3]):[0-5]\\d";
 /** A date, or an instant with an offset or `Z`. */
 export const boundShown = {
-  pattern: "^\\d{4}-\\d{2}-\\d{2}(?:[Tt]\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?(?:[Zz]|[+-]\\d{2}:\\d{2}))?$",
+  pattern: `^\\d{4}-${MONTH}-${DAY}(?:[Tt]${TIME}(?::[0-5]\\d(?:\\.\\d{1,9})?)?(?:[Zz]|[+-]${TIME}))?$`,
 };
 
 /** A phone number or iMessage e-mail. In a query a leading space counts as `+`. */

@@ -128,7 +128,7 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 export interface ErrorDetail {
   /** The field, such as `content.text`. */
   path: string;
-  /** What the field must be. */
+  /** The rule that the field breaks. */
   message: string;
 }
 
@@ -136,7 +136,7 @@ export interface ErrorDetail {
 export interface Failure {
   /** Always false. */
   success: false;
-  /** What is wrong. */
+  /** The error. */
   error: {
     /** Decide by this code: its meaning never changes. */
     code: ErrorCode;
@@ -945,9 +945,10 @@ export interface CreateGroup {
   idempotencyKey?: string;
 }
 
+/** Most participants of a group beside your own number. */
 export const GROUP_MAX = 32;
 
-/** Participants of a group beside your own number. */
+/** Fewest participants of a group beside your own number. */
 export const GROUP_MIN = 2;
 
 /** Longest name of a group, in characters. */
@@ -1077,7 +1078,7 @@ export interface CreatedContacts {
   errors: {
     /** Position of the contact in the request, from 0. */
     index: number;
-    /** What is wrong. */
+    /** The problem. */
     error: string;
   }[];
 }
@@ -1197,9 +1198,10 @@ export interface OptOutList {
   pagination: Pagination;
 }
 
+/** Largest amount, in dollars. */
 export const AMOUNT_MAX = 999999.99;
 
-/** Bounds of an amount, in dollars. */
+/** Smallest amount, in dollars. */
 export const AMOUNT_MIN = 0.01;
 
 export const PAYMENT_EVIDENCE = ["apple_cash", "text"] as const;
@@ -1223,7 +1225,7 @@ export type PaymentRequest = {
   amount: string;
   /** US dollars. */
   currency: "USD";
-  /** What the payment is for. */
+  /** Purpose of the payment. */
   note: string | null;
   /** Status of the payment request. */
   status: PaymentStatus;
@@ -1271,7 +1273,7 @@ export interface RequestPayment {
   amount: number | string;
   /** US dollars. */
   currency?: "USD";
-  /** What the payment is for. */
+  /** Purpose of the payment. */
   note?: string;
   /** URL that receives every event of this payment request, whatever webhooks subscribe to. */
   callbackUrl?: string;
@@ -1923,7 +1925,7 @@ export interface InboxRequest {
 
 /** Body of `POST /v1/sandbox/phones/:number/calls`. */
 export interface PhoneCall {
-  /** What the contact does. */
+  /** Action of the contact. */
   action: CallAction;
   /** Whether to call with video. */
   video?: boolean;
@@ -2066,7 +2068,7 @@ export interface SetPhoneSettings {
 /** Response of `GET /health`. */
 export interface Health {
   /** Health of the service. */
-  status: "ok" | "degraded";
+  status: ServiceStatus;
   /** Time of the service. */
   timestamp: string;
   /** Health of each part, by name. */
@@ -2074,12 +2076,15 @@ export interface Health {
     string,
     {
       /** Health of the part. */
-      status: "ok" | "degraded";
-      /** What is wrong. */
+      status: ServiceStatus;
+      /** The problem. */
       message?: string;
     }
   >;
 }
+
+/** Health of the service or of a part. */
+export type ServiceStatus = "ok" | "degraded";
 
 /** A page of events. */
 export interface EventList {
@@ -2155,7 +2160,7 @@ export interface EventOf<Type extends EventType> {
   type: Type;
   /** When the event occurred. */
   timestamp: string;
-  /** What the event is about. */
+  /** Data of the event. */
   data: EventData[Type];
 }
 

@@ -2,13 +2,20 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import type { TSchema } from "typebox";
+import { SetQuietHours, SetRoutes } from "../contract/customers.ts";
 import { errorSentences } from "../contract/errors.ts";
+import { ReactionCommand } from "../contract/messages.ts";
+import { AmountText } from "../contract/payments.ts";
 import { SECTIONS } from "../contract/reference.ts";
+import { SHOWN } from "../contract/schema.ts";
+import { Address, Phone } from "../contract/values.ts";
 import { ERROR_STATUS, EVENT_TYPES } from "../sdk/wire.ts";
 import { gapsOf, type OpenApiDocument, type PublishedOperation } from "../server/api/openapi/document.ts";
 import type { Parameter } from "../server/api/openapi/parameters.ts";
 import type { PublishedResponse } from "../server/api/openapi/responses.ts";
 import type { PublishedSchema } from "../server/api/openapi/schema.ts";
+import { FORMATS } from "../server/api/pipeline/formats.ts";
 import { compileCheck } from "../server/api/pipeline/validate.ts";
 import { assertAnswered, createValidator, readDocument } from "./support/contract.ts";
 import { listRoutes } from "./support/routes.ts";
@@ -144,6 +151,28 @@ test("every field, parameter and header is described in a sentence", () => {
   assert.deepEqual(silent, []);
 });
 
+test("the document's patterns accept every value that the service's own checks accept", () => {
+  const samples: Record<string, [schema: TSchema, values: string[]]> = {
+    address: [Address, ["+15005550100", "+12", "Ada@example.com", "a.b+c@x-y.example.co", "x@y.z1"]],
+    phone: [Phone, ["+15005550100", "+12", "+123456789012345"]],
+    amount: [AmountText, ["0.01", "0.1", "0.99", "1", "25.00", "999999.99", "10.5"]],
+    reaction: [ReactionCommand, ["love", "-question", "👍", "-👍🏽", "❤", "❤️", "1️⃣", "🇩🇪", "👨‍👩‍👧‍👦", "‼️", "©️"]],
+    clockTime: [SetQuietHours.properties.start, ["00:00", "09:30", "23:59"]],
+    prefix: [SetRoutes.items.properties.prefix, ["+", "+44", "+123456789012345"]],
+    timeZone: [
+      SetQuietHours.properties.timeZone,
+      ["UTC", "America/New_York", "America/Argentina/Buenos_Aires", "Etc/GMT+5"],
+    ],
+  };
+  for (const [format, [schema, values]] of Object.entries(samples)) {
+    const { pattern } = (schema as unknown as Record<string, { pattern: string }>)[SHOWN] ?? assert.fail(format);
+    for (const value of values) {
+      assert.ok(FORMATS[format]?.validate(value), `the service refuses the ${format} ${value}`);
+      assert.match(value, new RegExp(pattern, "u"), format);
+    }
+  }
+});
+
 test("the aliases of fields are those that requests accept", () => {
   const aliases = [...walk(document)].flatMap(({ pointer, value }) =>
     value["x-synonymOf"] === undefined
@@ -192,7 +221,7 @@ test("an answer is under the status of its codes", () => {
     Object.entries(operation.responses).map(([status, answer]) => ({ template, status, answer })),
   );
   for (const { template, status, answer } of answers) {
-    if (status === "default" || status < "400") continue;
+    if (status === "default" || status === "4XX" || status < "400") continue;
     const full = ("$ref" in answer ? resolve(String(answer.$ref).slice(1)) : answer) as typeof answer;
     const codes = (full as PublishedResponse)["x-codes"] ?? assert.fail(`${template} ${status} has no codes`);
     for (const code of codes) {

@@ -6,15 +6,15 @@ import { OwnNumber } from "../customers.ts";
 import { operation, type Section } from "../operation.ts";
 import { OptOut, OptOutList, optOutExample } from "../opt-outs.ts";
 import { at, CONTACT, LAST_PAGE, OWN } from "../samples.ts";
-import { Deleted } from "../values.ts";
+import { addressShown, Deleted } from "../values.ts";
 
 export const reach: Section = {
   tag: "Reach",
   description: "The numbers you send from, the channels that reach a contact, and the contacts that opted out.",
   parameters: {
-    phone: { description: "Phone number or iMessage e-mail.", example: CONTACT },
-    number: { description: "One of the customer's own numbers.", example: OWN },
-    contact: { description: "Phone number or e-mail address of the contact.", example: CONTACT },
+    phone: { description: "Phone number or iMessage e-mail.", example: CONTACT, ...addressShown },
+    number: { description: "One of the customer's own numbers.", example: OWN, ...addressShown },
+    contact: { description: "Phone number or e-mail address of the contact.", example: CONTACT, ...addressShown },
   },
   operations: {
     "GET /v1/numbers": operation({

@@ -16,6 +16,7 @@ import {
   settingsExample,
 } from "../sandbox.ts";
 import { orNull } from "../schema.ts";
+import { addressShown } from "../values.ts";
 
 const inboundExample = {
   ...messageExample,
@@ -196,6 +197,6 @@ export const sandbox: Section = {
   tag: "Sandbox",
   description:
     "A channel that needs no Mac and no carrier: the recipient's number decides the outcome. Available only to customers whose numbers are all on the sandbox; for others these routes are a 404.",
-  parameters: { number: { description: "Number of the contact's phone.", example: CONTACT } },
+  parameters: { number: { description: "Number of the contact's phone.", example: CONTACT, ...addressShown } },
   operations: { ...inboxOperations, ...phoneOperations, ...timeOperations },
 };

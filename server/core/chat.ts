@@ -5,12 +5,6 @@ import type { ChatId, CustomerId, InstanceId } from "./id.ts";
 import { iso, isoOrNull } from "./instant.ts";
 import { parseAddress } from "./phone.ts";
 
-/** Longest name of a group, in characters; what a peer tells beyond it is cut off. */
-export const GROUP_NAME_LENGTH_MAX = 200;
-/** People in a group beside the customer's own address. */
-export const GROUP_MIN = 2;
-export const GROUP_MAX = 32;
-
 export interface Chat {
   id: ChatId;
   version: number;

@@ -157,11 +157,7 @@ export function paymentRecord(payment: Payment): PaymentRequest {
   };
 }
 
-/** Bounds of an amount, in dollars. */
-export const AMOUNT_MIN = 0.01;
-export const AMOUNT_MAX = 999_999.99;
-
-/** The same in cents: the smallest amount is one. */
+/** Largest amount in cents (`AMOUNT_MAX`); the smallest amount is one cent. */
 const AMOUNT_CENTS_MAX = 99_999_999;
 
 /** What `parseAmount` takes, in words that follow the name of a field. */

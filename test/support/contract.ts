@@ -29,7 +29,7 @@ export async function assertEvent(event: unknown): Promise<void> {
   (await validator).assertValid("/components/schemas/Event", event, "an event");
 }
 
-/** What a document can be asked; its schemas are compiled when they are first needed. */
+/** Checks of values against a document, whose schemas are compiled when they are first needed. */
 export interface Validator {
   assertAnswered(method: string, path: string, status: number, envelope: unknown): void;
   /** Fails unless the value is as the schema at this JSON pointer into the document says. */

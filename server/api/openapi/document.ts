@@ -36,7 +36,13 @@ export interface PublishedOperation {
 /** An OpenAPI 3.1 document: the parts that are read here. */
 export interface OpenApiDocument {
   openapi: string;
-  info: { title: string; version: string; summary: string; description: string; license: { name: string } };
+  info: {
+    title: string;
+    version: string;
+    summary: string;
+    description: string;
+    license: { name: string; identifier: string };
+  };
   servers: { url: string }[];
   security: Record<string, string[]>[];
   tags: { name: string; description: string }[];
@@ -81,7 +87,7 @@ export function buildDocument(routes: readonly Route[], version: string): OpenAp
       version,
       summary: "iMessage with SMS fallback behind one API, and signed webhooks that never get lost.",
       description: INTRODUCTION,
-      license: { name: "MIT" },
+      license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
@@ -153,10 +159,10 @@ function publishOperation(
   };
 }
 
-/** Operations outside `/v1` have no `default`: their error responses are complete. */
+/** Operations outside `/v1` have every status but those of requests that reach no route. */
 function errorsOutside(codes: Parameters<typeof errorResponses>[0]) {
-  const { default: _, ...own } = errorResponses(codes);
-  return own;
+  const { default: unrouted, ...own } = errorResponses(codes);
+  return { ...own, ...(unrouted === undefined ? {} : { "4XX": unrouted }) };
 }
 
 function requestBody(

@@ -77,11 +77,15 @@ function inQuery({ query = {} }: Operation, route: Route | null, components: Com
   const { properties = {}, required = [] } = publish(route.query, components);
   return Object.entries(properties).map(([field, { description = "", ...schema }]) => {
     const given = query[field];
-    const example = given === undefined ? {} : { example: schema.type === "integer" ? Number(given) : given };
+    const example = given === undefined ? {} : { example: isNumeric(schema) ? Number(given) : given };
     // A default makes it optional.
     const isRequired = required.includes(field) && schema.default === undefined;
     return { name: field, in: "query", ...(isRequired ? { required: true } : {}), description, schema, ...example };
   });
+}
+
+function isNumeric({ type }: PublishedSchema): boolean {
+  return type === "integer" || type === "number";
 }
 
 function inHeaders({ headers = {} }: Operation): Parameter[] {

@@ -1,7 +1,8 @@
 /** Compiles schemas with Ajv. Replaces the keywords whose cost a caller could raise at will. */
 
 import { Ajv, type ErrorObject, type SchemaValidateFunction, type ValidateFunction } from "ajv";
-import { AMOUNT_MAX, AMOUNT_MIN, parseAmount } from "../../core/payment.ts";
+import { AMOUNT_MAX, AMOUNT_MIN } from "../../../sdk/wire.ts";
+import { parseAmount } from "../../core/payment.ts";
 import { DETAILS_MAX } from "./errors.ts";
 import { FORMATS, jsonBytesWithin } from "./formats.ts";
 

@@ -1,6 +1,7 @@
 /** What a customer does to a group: name it, bring somebody in, put somebody out, leave it. */
 
-import { type Chat, GROUP_MAX, GROUP_MIN } from "../../core/chat.ts";
+import { GROUP_MAX, GROUP_MIN } from "../../../sdk/wire.ts";
+import type { Chat } from "../../core/chat.ts";
 import { ApiError, invalidField } from "../../core/error.ts";
 import { patchGroup } from "../../core/group.ts";
 import { checkRecipient, parseAddress } from "../../core/phone.ts";

@@ -1,7 +1,7 @@
 /** Groups: what providers tell of them becomes chats, and events where it is news. */
 
-import type { Channel } from "../../../sdk/wire.ts";
-import { type Chat, GROUP_NAME_LENGTH_MAX, groupKey, unnamedGroupKey } from "../../core/chat.ts";
+import { type Channel, GROUP_NAME_LENGTH_MAX } from "../../../sdk/wire.ts";
+import { type Chat, groupKey, unnamedGroupKey } from "../../core/chat.ts";
 import type { GroupSnapshot } from "../../core/group.ts";
 import { type GroupChange, type GroupContext, type GroupPatch, groupEvent, patchGroup } from "../../core/group.ts";
 import { type CustomerId, type InstanceId, newCorrelationId } from "../../core/id.ts";
