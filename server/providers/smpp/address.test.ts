@@ -4,14 +4,14 @@ import { canBeBetween, incomingAddress, lastDigits, outgoingAddress, ownAddress 
 
 const AS_IT_IS = { ton: null, npi: null };
 
-test("a number goes out without its plus as international, a short code and a word as what they are", () => {
+test("a number is sent without its plus as international, a short code as network specific, a name as alphanumeric", () => {
   assert.deepEqual(outgoingAddress("+15550000001", AS_IT_IS), { ton: 1, npi: 1, address: "15550000001" });
   assert.deepEqual(outgoingAddress("12345", AS_IT_IS), { ton: 3, npi: 0, address: "12345" });
   assert.deepEqual(outgoingAddress("Tightbeam", AS_IT_IS), { ton: 5, npi: 0, address: "Tightbeam" });
   assert.deepEqual(outgoingAddress("+15550000001", { ton: 0, npi: 8 }), { ton: 0, npi: 8, address: "15550000001" });
 });
 
-test("whatever an SMSC writes of a number becomes E.164", () => {
+test("every spelling of a number becomes E.164", () => {
   const cases: [number, string, string | null, string][] = [
     [1, "15550100001", null, "+15550100001"],
     [2, "+15550100001", null, "+15550100001"],
@@ -33,7 +33,7 @@ test("whatever an SMSC writes of a number becomes E.164", () => {
   }
 });
 
-test("what is no number stays what it is", () => {
+test("an address that is no number stays unchanged", () => {
   for (const [ton, address] of [
     [5, "MyBank"],
     [0, "MyBank"],
@@ -46,7 +46,7 @@ test("what is no number stays what it is", () => {
   }
 });
 
-test("our own address is found by its digits, or by its end where only one ends so", () => {
+test("our own address is found by its digits, or by its last digits if only one address ends with them", () => {
   const own = ["+15550000001", "+15550000002", "+442075550001"];
   assert.equal(ownAddress("+15550000001", own), "+15550000001");
   assert.equal(ownAddress("15550000001", own), "+15550000001");
@@ -57,7 +57,7 @@ test("our own address is found by its digits, or by its end where only one ends 
   assert.equal(ownAddress("75550001", [...own, "+12075550001"]), null);
 });
 
-test("a receipt can be of a message to the number that it names, or where it names none but our own", () => {
+test("a receipt may belong to a message to its number, or to any message if it has only our own number", () => {
   const ends = { from: lastDigits("+15550000001"), to: lastDigits("+15550100001") };
   for (const written of ["15550100001", "+15550100001", "005550100001", "5550100001"]) {
     assert.equal(canBeBetween([lastDigits(written), ends.from], ends), true, written);

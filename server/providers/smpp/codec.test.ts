@@ -9,7 +9,7 @@ import type { Pdu, SmppAddress } from "./pdu.ts";
 
 const none: SmppAddress = { ton: 0, npi: 0, address: "" };
 
-/** Written by hand from the tables of the specification, field by field. */
+/** Written by hand from the tables of SMPP 3.4, field by field. */
 const VECTORS: readonly [frame: string, pdu: Pdu][] = [
   [
     "00000030 00000009 00000000 00000001 534d50503354455354 00 7365637265743038 00 53554231 00 34 01 01 31353535 00",
@@ -107,21 +107,21 @@ const VECTORS: readonly [frame: string, pdu: Pdu][] = [
   ["00000010 80000000 00000003 00000000", { command: "generic_nack", status: 3, sequence: 0 }],
 ];
 
-test("frames that were written by hand are read as what they say, and what they say is written as them", () => {
+test("handwritten frames decode to their PDUs, and the PDUs encode to the same frames", () => {
   for (const [frame, pdu] of VECTORS) {
     assert.deepEqual(decodePdu(hex(frame)), pdu, frame);
     assert.equal(encodePdu(pdu).toString("hex"), hex(frame).toString("hex"), pdu.command);
   }
 });
 
-test("every PDU that can be written is read as it was", () => {
+test("every PDU survives encoding and decoding", () => {
   fc.assert(
     fc.property(anyPdu(ANY), (pdu) => assert.deepEqual(decodePdu(encodePdu(pdu)), pdu)),
     { numRuns: 2_000 },
   );
 });
 
-test("a frame that stands in the middle of other octets is read alone: nothing behind it is looked at", () => {
+test("a frame inside a larger buffer is decoded alone, without the octets after it", () => {
   const around = fc.uint8Array({ minLength: 1, maxLength: 40 });
   fc.assert(
     fc.property(anyPdu(ANY), around, around, (pdu, before, after) => {
@@ -133,7 +133,7 @@ test("a frame that stands in the middle of other octets is read alone: nothing b
   );
 });
 
-test("a request that is cut off anywhere is refused with the field that is missing, an answer is read as far as it goes", () => {
+test("a truncated request is refused with the missing field, a truncated response is read as far as it goes", () => {
   fc.assert(
     fc.property(anyPdu({ ...ANY, tlvs: fc.constant(NO_TLVS) }), (pdu) => {
       const frame = encodePdu(pdu);
@@ -148,7 +148,7 @@ test("a request that is cut off anywhere is refused with the field that is missi
   );
 });
 
-test("optional parameters that are cut off are ESME_RINVOPTPARSTREAM, and never short values", () => {
+test("truncated optional parameters are ESME_RINVOPTPARSTREAM, and never short values", () => {
   const frame = encodePdu(deliverSm({ tlvs: tlvs([0x001e, "6d3100"]) }));
   for (let length = frame.length - 6; length < frame.length; length += 1) {
     const cut = Buffer.from(frame.subarray(0, length));
@@ -157,7 +157,7 @@ test("optional parameters that are cut off are ESME_RINVOPTPARSTREAM, and never 
   }
 });
 
-test("whatever octets come in a frame, reading them gives a PDU or a PduError", () => {
+test("any octets in a frame decode to a PDU or a PduError", () => {
   const ids = fc.constantFrom(...VECTORS.map(([frame]) => hex(frame).readUInt32BE(4)), 0x21, 0x8000_0021, 0xffff_ffff);
   fc.assert(
     fc.property(ids, fc.uint8Array({ maxLength: 120 }), (id, body) => {
@@ -174,13 +174,13 @@ test("whatever octets come in a frame, reading them gives a PDU or a PduError", 
   );
 });
 
-test("a command_length that is not the frame's, and a command that is not spoken here, are refused", () => {
+test("a wrong command_length and an unsupported command are refused", () => {
   assert.throws(() => decodePdu(hex("00000011 00000015 00000000 00000005")), isPduError(0x02, "command_length"));
   assert.throws(() => decodePdu(hex("00000010 00000015 0000")), isPduError(0x02, "command_length"));
   assert.throws(() => decodePdu(hex("00000010 00000021 00000000 00000005")), isPduError(0x03, "command_id"));
 });
 
-test("what a field cannot hold is refused and neither cut off nor replaced", () => {
+test("a value that does not fit its field is refused, and neither truncated nor replaced", () => {
   const long: [Pdu, string][] = [
     [submitSm({ source: { ton: 1, npi: 1, address: "1".repeat(40) } }), "source_addr"],
     [submitSm({ destination: { ton: 1, npi: 1, address: "1".repeat(21) } }), "destination_addr"],
@@ -206,7 +206,7 @@ test("what a field cannot hold is refused and neither cut off nor replaced", () 
   }
 });
 
-test("a payload of 65,535 octets goes through, and no PDU grows beyond the longest frame that is read", () => {
+test("a payload of 65,535 octets goes through, and no PDU exceeds FRAME_OCTETS_MAX", () => {
   const payload = new Uint8Array(65_535).fill(0x41);
   const pdu = submitSm({ tlvs: new Map([[0x0424, payload]]) });
   assert.deepEqual(decodePdu(encodePdu(pdu)), pdu);
@@ -217,14 +217,14 @@ test("a payload of 65,535 octets goes through, and no PDU grows beyond the longe
   assert.throws(() => encodePdu(submitSm({ tlvs: most })), PduError);
 });
 
-test("of an optional parameter that comes twice the first counts", () => {
+test("a repeated optional parameter keeps its first value", () => {
   const frame = Buffer.concat([encodePdu(deliverSm({ tlvs: tlvs([0x0427, "02"]) })), hex("0427 0001 05")]);
   frame.writeUInt32BE(frame.length, 0);
   const pdu = decodePdu(frame);
   assert.deepEqual(pdu.command === "deliver_sm" && pdu.tlvs, tlvs([0x0427, "02"]));
 });
 
-test("an answer keeps its meaning where its writer was sloppy: no NUL at the end, octets that are no parameters", () => {
+test("a sloppy response keeps its meaning: without a final NUL, with octets that are no parameters", () => {
   const unended = decodePdu(hex("00000015 80000004 00000000 00000002 6162633132"));
   assert.equal(unended.command === "submit_sm_resp" && unended.messageId, "abc12");
   const bare = decodePdu(hex("00000010 80000004 00000000 00000002"));
@@ -233,7 +233,7 @@ test("an answer keeps its meaning where its writer was sloppy: no NUL at the end
   assert.equal(trailing.command === "submit_sm_resp" && trailing.messageId, "abc12");
 });
 
-test("a request that cannot be read is refused in the form of its own answer", () => {
+test("an unreadable request is refused with the response of its command", () => {
   const head = { status: 0, sequence: 7 };
   assert.equal(errorResponseTo({ ...head, commandId: 0x05 }, 2).command, "deliver_sm_resp");
   assert.equal(errorResponseTo({ ...head, commandId: 0x103 }, 2).command, "data_sm_resp");
@@ -244,7 +244,7 @@ test("a request that cannot be read is refused in the form of its own answer", (
   });
 });
 
-/** What npm's codec has its own way with is left out: texts, header octets, times, octets above 0x7f. */
+/** Leaves out values that npm's codec treats in its own way: texts, header octets, times, octets above 0x7f. */
 const TO_NPM: Range = {
   unitMax: 0x7f,
   tlvs: fc
@@ -252,10 +252,10 @@ const TO_NPM: Range = {
     .map((entries) => new Map(entries)),
   time: fc.constant(""),
   esmClass: fc.integer({ min: 0, max: 0x3f }),
-  // The text is then octets to it: with a coding it knows it makes a string of them.
+  // The text is then octets to npm's codec. With a data_coding that it knows, it would decode a string.
   dataCoding: fc.constantFrom(0x04, 0x14, 0xf4),
 };
-/** It writes no parameter that it has no name for, and leaves times of 16 octets as they are. */
+/** npm's codec writes no parameter without a name, and leaves times of 16 octets as they are. */
 const FROM_NPM: Range = {
   ...TO_NPM,
   tlvs: TO_NPM.tlvs.map((given) => new Map([...given].filter(([tag]) => tag !== 0x1400))),
@@ -263,14 +263,14 @@ const FROM_NPM: Range = {
   dataCoding: ANY.dataCoding,
 };
 
-test("what is written here is read the same by the codec of npm's smpp", () => {
+test("npm's smpp decodes our PDUs to the same values", () => {
   fc.assert(
     fc.property(anyPdu(TO_NPM), (pdu) => {
       const read = new PDU(encodePdu(pdu));
       assert.equal(read.command, pdu.command);
       for (const [name, value] of Object.entries(fieldsOf(pdu))) {
         const theirs = name === "short_message" ? (read[name] as { message: Buffer }).message : read[name];
-        // Of a failure it reads no body.
+        // npm's codec reads no body if the status is an error.
         if (theirs === undefined) assert.ok("status" in pdu && pdu.status !== 0, name);
         else assert.deepEqual(theirs, value, name);
       }
@@ -279,7 +279,7 @@ test("what is written here is read the same by the codec of npm's smpp", () => {
   );
 });
 
-test("what the codec of npm's smpp writes is read here the same", () => {
+test("PDUs of npm's smpp decode to the same values", () => {
   fc.assert(
     fc.property(anyPdu(FROM_NPM), (pdu) => {
       assert.deepEqual(decodePdu(new PDU(pdu.command, fieldsOf(pdu)).toBuffer()), pdu);
@@ -302,7 +302,7 @@ const NPM_NAMES: Readonly<Record<string, string>> = {
   defaultMessageId: "sm_default_msg_id",
 };
 
-/** The same PDU in the names of the specification, which are npm's. */
+/** The same PDU with the names of SMPP 3.4, which npm's codec uses. */
 function fieldsOf(pdu: Pdu): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(pdu)) {

@@ -1,4 +1,4 @@
-/** SMPP under the provider conformance suite, against a message centre whose codec is not ours, in real time. */
+/** SMPP in the provider conformance suite, against a message centre with another codec, in real time. */
 
 import { test } from "node:test";
 import { providerConformance } from "../../../test/conformance/provider.ts";
@@ -25,19 +25,19 @@ const OWN = outboundMessage({ messageId: "msg_own", to: "" }).from;
 const NO_ASKING = { skip: "an SMSC cannot be asked about a message whose id never arrived" };
 const NOT_SMS = { skip: "SMS knows no such thing" };
 
-/** A message centre, and those that stood on its port before it. */
+/** A message centre, and its predecessors on the same port. */
 class Centre {
   smsc: Smsc;
   isGone = false;
   readonly #former: SeenSubmit[] = [];
-  /** What was written while it was gone: phones keep it until then. */
+  /** Messages that contacts wrote while it was away: phones keep them until it is back. */
   readonly #waiting: { from: string; fields: Record<string, string | number> }[] = [];
 
   constructor(smsc: Smsc) {
     this.smsc = smsc;
   }
 
-  /** How often a text was taken. */
+  /** How often the centre accepted a text. */
   taken(text: string): number {
     const octets = Buffer.from(toGsm(text) ?? []).toString("hex");
     const all = [...this.#former, ...this.smsc.submits];
@@ -49,7 +49,7 @@ class Centre {
     else await this.smsc.deliver(from.slice(1), OWN.slice(1), fields);
   }
 
-  /** Its return is another one, that knows of nothing. */
+  /** After its return it is a new centre, which knows nothing. */
   goes() {
     const { port } = this.smsc;
     const killed = this.smsc.kill();
@@ -66,7 +66,7 @@ class Centre {
 }
 
 if (!isInstalled()) {
-  test("SMPP under the provider conformance suite", (t) => void hasSmsc(t));
+  test("SMPP in the provider conformance suite", (t) => void hasSmsc(t));
 } else {
   providerConformance("SMPP", async () => {
     const centre = new Centre(await startSmsc());
@@ -96,7 +96,7 @@ if (!isInstalled()) {
   });
 }
 
-/** An instance that is bound when its start ends, as one that has been running is. */
+/** An instance that is bound when `start()` ends, like one that has been running. */
 function createBound(context: ProviderContext, centre: Centre): Provider {
   const { port } = centre.smsc;
   const config = { host: "127.0.0.1", port, systemId: SYSTEM_ID, password: PASSWORD, bindMode: "transceiver" };
@@ -106,7 +106,7 @@ function createBound(context: ProviderContext, centre: Centre): Provider {
     await start(signals);
     await until(() => provider.isUp, { what: "the bind" });
   };
-  // What is written in the moment in which it goes is unknown. The suite means one that was gone before.
+  // A message that is sent at the very moment of the break is unknown. The suite means a centre that was gone before.
   const send = provider.send.bind(provider);
   provider.send = async (message, abort) => {
     if (centre.isGone) await until(() => provider.isUp === false, { what: "the end of the bind" });
@@ -131,7 +131,7 @@ function peerOf(centre: Centre): Peer {
     },
     files: NOT_SMS,
     insists: true,
-    // It never knew of our answer: the connection is another one.
+    // The centre never got our response, because this is a new connection.
     repeats: async () => {
       await centre.smsc.order({ do: "drop" });
       await deliver();

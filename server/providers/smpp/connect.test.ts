@@ -8,7 +8,7 @@ import { settingsFor } from "../../../test/support/smsc/session.ts";
 import { until } from "../../../test/support/wait.ts";
 import { Session, type SessionSettings } from "./session.ts";
 
-/** What came of a session: bound, or the reason why not. */
+/** The result of a session: bound, or the reason why not. */
 async function outcome(t: TestContext, port: number, more: Partial<SessionSettings>): Promise<string> {
   let reason = "";
   const events = { stateChanged() {}, ended: (why: string) => (reason = why), deliver: async () => 0, fault() {} };
@@ -19,7 +19,7 @@ async function outcome(t: TestContext, port: number, more: Partial<SessionSettin
   return session.isBound ? "bound" : reason;
 }
 
-test("over TLS it binds where the authority is trusted and the name is right, by address and by name", async (t) => {
+test("over TLS a session binds if the authority is trusted and the name matches, by IP address and by name", async (t) => {
   const smsc = await scriptedSmsc(t, { cert: TLS_CERTIFICATE });
   assert.equal(await outcome(t, smsc.port, { tlsCa: TLS_CERTIFICATE }), "bound");
   assert.equal(await outcome(t, smsc.port, { tlsCa: TLS_CERTIFICATE, tlsServerName: "hooks.test" }), "bound");
@@ -29,7 +29,7 @@ test("over TLS it binds where the authority is trusted and the name is right, by
   );
 });
 
-test("a certificate that is self-signed, expired or of another host gets no bind, and says what to do", async (t) => {
+test("a certificate that is self-signed, expired or for another host gets no bind, and the reason says what to do", async (t) => {
   const good = await scriptedSmsc(t, { cert: TLS_CERTIFICATE });
   const expired = await scriptedSmsc(t, { cert: EXPIRED_CERTIFICATE });
   const otherName =
@@ -54,7 +54,7 @@ test("a certificate that is self-signed, expired or of another host gets no bind
   );
 });
 
-test("there is no way back to plain text: a peer without TLS gets nothing of a bind", async (t) => {
+test("a session never falls back to plain text: a peer without TLS gets no octet of a bind", async (t) => {
   const heard: Buffer[] = [];
   const answers = ["no TLS here", ""];
   const server = createServer((socket) => {
@@ -74,7 +74,7 @@ test("there is no way back to plain text: a peer without TLS gets nothing of a b
   }
 });
 
-test("a tlsCa that is no certificate is told, and nothing else is trusted in its place", async (t) => {
+test("a tlsCa that is not a certificate is reported, and nothing else is trusted instead", async (t) => {
   const smsc = await scriptedSmsc(t, { cert: TLS_CERTIFICATE });
   for (const tlsCa of [TLS_CERTIFICATE.replace("MII", "mii"), "", "hooks.test"]) {
     assert.equal(await outcome(t, smsc.port, { tlsCa }), "tlsCa is not a certificate in PEM");

@@ -6,7 +6,7 @@ import { encodePdu } from "./codec.ts";
 import { Frames } from "./frames.ts";
 import { FRAME_OCTETS_MAX, PduError } from "./octets.ts";
 
-test("wherever the stream is cut, the frames that come out are those that went in", () => {
+test("the frames are the same wherever the stream is split", () => {
   const cuts = fc.array(fc.nat(), { maxLength: 12 });
   fc.assert(
     fc.property(fc.array(anyPdu(ANY), { minLength: 1, maxLength: 6 }), cuts, (pdus, places) => {
@@ -20,7 +20,7 @@ test("wherever the stream is cut, the frames that come out are those that went i
   );
 });
 
-test("frames that come octet by octet come out whole, and none before its last octet", () => {
+test("frames that arrive octet by octet come out whole, and none before its last octet", () => {
   const sent = [encodePdu({ command: "enquire_link", sequence: 1 }), encodePdu(submitSm())];
   const frames = new Frames();
   for (const frame of sent) {
@@ -31,7 +31,7 @@ test("frames that come octet by octet come out whole, and none before its last o
   }
 });
 
-test("the longest frame comes out, in whatever pieces", () => {
+test("the longest frame comes out, in any pieces", () => {
   const frame = Buffer.alloc(FRAME_OCTETS_MAX, 7);
   frame.writeUInt32BE(FRAME_OCTETS_MAX, 0);
   const chunks = Array.from({ length: FRAME_OCTETS_MAX / 64 }, (_, index) =>
@@ -40,7 +40,7 @@ test("the longest frame comes out, in whatever pieces", () => {
   assert.deepEqual(framesOf(chunks), [frame]);
 });
 
-test("a length of 0, 15, 2^31 or one too many is an error at its fourth octet, and nothing comes after it", () => {
+test("a length of 0, 15, 2^31 or one too many is an error at the fourth octet, and at every later call", () => {
   for (const length of [0, 15, 2 ** 31, 0xffff_ffff, FRAME_OCTETS_MAX + 1]) {
     const head = Buffer.alloc(4);
     head.writeUInt32BE(length, 0);

@@ -17,11 +17,11 @@ function health(state: Partial<LinkState>, traffic: Partial<Traffic> = {}) {
   return healthOf({ ...STATE, ...state }, place, { ...TRAFFIC, ...traffic });
 }
 
-test("a bind that stands is healthy, and says as what", () => {
+test("a bound session is healthy, and the message names its kind", () => {
   assert.deepEqual(health({}), { status: "healthy", message: "Bound to smsc.example:2775 as transceiver." });
 });
 
-test("where nothing can be handed over it is unhealthy, with where, since when and why", () => {
+test("an instance that can send nothing is unhealthy, with the address, the time and the reason", () => {
   const why = "transceiver: nothing listens on this port of the host, or a firewall refuses (ECONNREFUSED)";
   const message = `Not connected to smsc.example:2775 since 1970-01-01T00:00:00.000Z: ${why}.`;
   assert.deepEqual(health({ bound: [], lastError: why }), { status: "unhealthy", message, warnings: [message] });
@@ -29,7 +29,7 @@ test("where nothing can be handed over it is unhealthy, with where, since when a
   assert.equal(health({ bound: ["receiver"], lastError: "transmitter: refused" }).status, "unhealthy");
 });
 
-test("what keeps receipts or messages away makes it degraded, in words", () => {
+test("a fault that keeps receipts or messages back makes the instance degraded, with a sentence", () => {
   const cases: [Partial<LinkState>, Partial<Traffic>, RegExp][] = [
     [
       { bound: ["transmitter"], isDegraded: true, lastError: "receiver: bind failed" },
@@ -49,7 +49,7 @@ test("what keeps receipts or messages away makes it degraded, in words", () => {
   assert.equal(health({}, { throttledAt: NOW - 60_000 }).status, "healthy");
 });
 
-test("what leaves something unknown is a warning, and it is healthy", () => {
+test("an uncertainty is a warning, and the instance is healthy", () => {
   for (const [traffic, words] of [
     [{ unmatched: 1 }, /^1 receipt matched no message/],
     [{ unmatched: 3 }, /^3 receipts matched no message/],

@@ -1,4 +1,4 @@
-/** What an SMSC is answered while the store takes nothing, or one message alone is not taken. Simulated time. */
+/** Responses to the SMSC while the store accepts nothing, or refuses one message only. Simulated time. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ const OK = 0;
 const REFUSED = 0x64;
 const MINUTE_MS = 60_000;
 
-/** An SMPP instance's inbound side whose store takes what `takes` says, and the answers that it gave. */
+/** The inbound side of an SMPP instance whose store does what `takes` says, and the responses that it gave. */
 class Stage {
   readonly clock = new SimulatedClock();
   readonly disk = new Disk();
@@ -44,7 +44,7 @@ class Stage {
   }
 }
 
-test("while the store takes nothing a message stays unanswered for as long as the session stands, and is then taken", async () => {
+test("while the store accepts nothing, a message stays unanswered as long as its session is bound, and is accepted later", async () => {
   for (const failing of ["store", "memory"]) {
     const stage = new Stage();
     stage.takes = () => failing !== "store";
@@ -59,7 +59,7 @@ test("while the store takes nothing a message stays unanswered for as long as th
   }
 });
 
-test("a message that alone is not taken, while others are, is refused after 5 s, so that it does not block them", async () => {
+test("a message that the store refuses while it accepts others is refused after 5 s, so that it does not block them", async () => {
   const stage = new Stage();
   stage.takes = (text) => text !== "poison";
   await stage.deliver("poison");
@@ -70,7 +70,7 @@ test("a message that alone is not taken, while others are, is refused after 5 s,
   assert.deepEqual([stage.answers, stage.texts], [[OK, REFUSED], ["Hello"]]);
 });
 
-test("a message whose session ended, or whose instance stops, is left without an answer: it comes again", async () => {
+test("a message whose session ended, or whose instance stops, gets no response, so that the SMSC repeats it", async () => {
   for (const how of ["session", "stop"]) {
     const stage = new Stage();
     stage.takes = () => false;

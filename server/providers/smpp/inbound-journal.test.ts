@@ -28,7 +28,7 @@ function stage() {
   };
 }
 
-test("over one session the same words are two messages, unless the first was refused or is kept waiting", async () => {
+test("on one session the same content is two messages, unless the first was refused or waited too long", async () => {
   const { clock, heard, hear } = stage();
   const session = { isBound: true };
   const first = await hear("ok", session);
@@ -43,7 +43,7 @@ test("over one session the same words are two messages, unless the first was ref
   assert.equal((await hear("hm", session)).reference, waiting.reference);
 });
 
-test("over another session the same words are the same message, each of two once", async () => {
+test("on another session the same content is the same message, each of two once", async () => {
   const { heard, hear } = stage();
   const session = { isBound: true };
   const both = [await hear("ok", session), await hear("ok", session)];
@@ -59,7 +59,7 @@ test("over another session the same words are the same message, each of two once
   assert.equal(names.has((await hear("ok", other)).reference), false, "the third is new");
 });
 
-test("what was answered on a session that still stands is forgotten, and is new when it comes again", async () => {
+test("an answered message is forgotten while its session is bound, and is new when it comes again", async () => {
   const { disk, heard, hear, pass } = stage();
   const session = { isBound: true };
   const first = await hear("ok", session);
@@ -71,7 +71,7 @@ test("what was answered on a session that still stands is forgotten, and is new 
   assert.notEqual((await hear("ok", { isBound: true })).reference, first.reference);
 });
 
-test("what was answered on a session that fell is known until the next one has stood for five minutes", async () => {
+test("an answered message of an ended session is remembered until the next session is five minutes old", async () => {
   const { disk, heard, hear, pass } = stage();
   const session = { isBound: true };
   heard.answered(await hear("ok", session), "taken");
@@ -86,7 +86,7 @@ test("what was answered on a session that fell is known until the next one has s
   assert.equal(disk.entries.size, 0);
 });
 
-test("a restart knows what the last process heard, and nothing that cannot be read", async () => {
+test("after a restart the messages of the last process are recognised, and unreadable entries are deleted", async () => {
   const { disk, clock, hear } = stage();
   const first = await hear("ok", { isBound: true });
   disk.entries.set("heard/junk", "{");
@@ -96,7 +96,7 @@ test("a restart knows what the last process heard, and nothing that cannot be re
   assert.equal(next.begin("ok", { isBound: true }).reference, first.reference);
 });
 
-test("a message that could not be kept is kept by the next try, and is the same one when it comes again", async () => {
+test("a message that could not be stored is stored at the next try, and is recognised when it comes again", async () => {
   const { disk, heard } = stage();
   const session = { isBound: true };
   const one = heard.begin("ok", session);

@@ -1,4 +1,4 @@
-/** What contacts write, sent by a message centre whose codec is not ours: every form, whole, once. */
+/** Messages from contacts, sent by a message centre with another codec: every form, complete, once. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,7 +23,7 @@ function cut(octets: string, digits: number): string[] {
 
 const byte = (value: number) => value.toString(16).padStart(2, "0");
 
-/** The parts of a message by a header or by sar parameters. */
+/** The parts of a message, with a header or with sar parameters. */
 function parts(octets: string, how: "udh8" | "udh16" | "sar", reference = 7, digits = 268) {
   const pieces = cut(octets, digits);
   return pieces.map((piece, at) => {
@@ -39,7 +39,7 @@ function parts(octets: string, how: "udh8" | "udh16" | "sar", reference = 7, dig
   });
 }
 
-test("a message in one part is told as text, by whatever alphabet and in whatever field it came", async (t) => {
+test("a message of one part is reported as text, from any alphabet and field", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -62,7 +62,7 @@ test("a message in one part is told as text, by whatever alphabet and in whateve
   await until(() => smsc.seen.filter(({ event, status }) => event === "taken" && status === 0).length === forms.length);
 });
 
-test("octets that are no text come as a file, every one of them", async (t) => {
+test("binary octets are reported as a file, all of them", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -79,13 +79,13 @@ test("octets that are no text come as a file, every one of them", async (t) => {
 });
 
 for (const how of ["udh8", "udh16", "sar"] as const) {
-  test(`parts by ${how} are joined in any order, each twice, a character across them too`, async (t) => {
+  test(`parts by ${how} are joined in any order, each twice, with a character split between them`, async (t) => {
     const at = await stage(t);
     if (at === null) return;
     const { smsc, instance } = at;
     const forms: [number, string, string, number][] = [
       [0, gsm(LONG), LONG, 306],
-      // Cut between the escape and its code.
+      // The split is between the escape and its code.
       [0, gsm(`${"a".repeat(152)}€b`), `${"a".repeat(152)}€b`, 306],
       [8, ucs2(EMOJI), EMOJI, 268],
       [8, ucs2("0123456789".repeat(67)), "0123456789".repeat(67), 134],
@@ -100,7 +100,7 @@ for (const how of ["udh8", "udh16", "sar"] as const) {
   });
 }
 
-test("parts of two people, of two references and of two kinds are never mixed", async (t) => {
+test("parts of two contacts, two references or two kinds are never mixed", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -116,12 +116,12 @@ test("parts of two people, of two references and of two kinds are never mixed", 
   assert.deepEqual(instance.inbound.map(({ text }) => text).sort(), texts);
 });
 
-test("what an SMSC tells again on another session, because our answer was lost, has one name", async (t) => {
+test("a message that the SMSC repeats on another session, because our response was lost, has one reference", async (t) => {
   const at = await stage(t, {}, { "again-ms": 60_000 });
   if (at === null) return;
   const { smsc, instance } = at;
   const pieces = parts(gsm("x".repeat(200)), "udh8", 9, 306);
-  // It is on disk, and the connection is cut before the answer is out.
+  // The message is on disk, and the connection breaks before the response is out.
   instance.onSignal = async () => {
     instance.onSignal = () => "applied";
     await smsc.order({ do: "drop" });
@@ -143,7 +143,7 @@ test("what an SMSC tells again on another session, because our answer was lost, 
   assert.equal(new Set(instance.inbound.map(({ reference }) => reference)).size, 1);
 });
 
-test("the same text twice over one session is two messages", async (t) => {
+test("the same text twice on one session is two messages", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -152,7 +152,7 @@ test("the same text twice over one session is two messages", async (t) => {
   assert.equal(new Set(instance.inbound.map(({ reference }) => reference)).size, 2);
 });
 
-test("a death loses no part, and one between the message and its answer makes no second message", async (t) => {
+test("a crash loses no part, and a crash between the message and its response makes no second message", async (t) => {
   const disk = new Disk();
   const at = await stage(t, { disk }, { "again-ms": 300 });
   if (at === null) return;
@@ -160,7 +160,7 @@ test("a death loses no part, and one between the message and its answer makes no
   const [first, second] = parts(gsm("y".repeat(200)), "udh8", 3, 306);
   await smsc.deliver(ANNA, TO, first ?? {});
   await until(() => disk.entries.size === 1);
-  // It takes both in and dies with them: nothing of it is answered.
+  // The process stores both parts and dies with them: none was answered.
   let taken = 0;
   let bury = () => {};
   const burial = new Promise<Applied>((resolve) => {
@@ -189,7 +189,7 @@ test("a death loses no part, and one between the message and its answer makes no
   }
 });
 
-test("while the store takes nothing a message stays unanswered, also for longer than 5 s, and is taken once the store works", async (t) => {
+test("while the store accepts nothing, a message stays unanswered for more than 5 s, and is accepted once the store works", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -205,7 +205,7 @@ test("while the store takes nothing a message stays unanswered, also for longer 
   assert.deepEqual(instance.inbound.map(({ text }) => text).sort(), ["Alone", "z".repeat(200)]);
 });
 
-test("however the SMSC writes addresses, it is our number and E.164", async (t) => {
+test("however the SMSC writes addresses, they become our number and E.164", async (t) => {
   const numbers: OwnAddress[] = [
     { address: OWN, customerId: "cust_1", isDefault: false },
     { address: "+15550000002", customerId: "cust_1", isDefault: true },
@@ -232,7 +232,7 @@ test("however the SMSC writes addresses, it is our number and E.164", async (t) 
   }
 });
 
-test("where the SMSC means GSM 03.38 by IA5, it is read so", async (t) => {
+test("with ia5AsGsm, IA5 is decoded as GSM 03.38", async (t) => {
   const at = await stage(t, { config: { ia5AsGsm: true } });
   if (at === null) return;
   const { smsc, instance } = at;
@@ -240,7 +240,7 @@ test("where the SMSC means GSM 03.38 by IA5, it is read so", async (t) => {
   assert.equal((await until(() => instance.inbound[0])).text, "a@b_£");
 });
 
-test("a receipt that nobody can read is in the log, and does not come again", async (t) => {
+test("an unreadable receipt is logged, and answered so that it does not come again", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;

@@ -12,10 +12,10 @@ import type { SubmitSm } from "./pdu.ts";
 const MESSAGES = 300;
 const THROTTLED = 0x58;
 
-/** What was done about the message of each number, in order. */
+/** The SMSC's reaction to the message of each number, in order. */
 type Book = Map<number, string[]>;
 
-/** An SMSC that does something else about nearly each message; `next` gives numbers from 0 to below 1. */
+/** An SMSC that reacts differently to nearly each message; `next` gives numbers from 0 to below 1. */
 function unreliable(journal: Book, next: () => number): Script {
   const misdeeds: Record<string, (pdu: SubmitSm, caller: Caller) => void> = {
     taken: (pdu, caller) => caller.send(taken(pdu.sequence, `id-${numberOf(pdu)}`)),
@@ -33,7 +33,7 @@ function unreliable(journal: Book, next: () => number): Script {
       caller.socket.end(answer.subarray(0, Math.floor(next() * answer.length)));
     },
     reset(_pdu, caller) {
-      // Node never lets go of a socket that is reset while its end is on the way.
+      // Node never releases a socket that is reset while its FIN is on the way.
       if (caller.socket.writable) caller.socket.resetAndDestroy();
     },
     unbound: (_pdu, caller) => caller.send({ command: "unbind", sequence: 1 }),
@@ -53,7 +53,7 @@ function numberOf({ shortMessage }: SubmitSm): number {
   return Number(Buffer.from(shortMessage).toString("latin1"));
 }
 
-/** Numbers that look random, the same for a seed. */
+/** A pseudo-random sequence from a seed. */
 function numbersOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -63,7 +63,7 @@ function numbersOf(seed: number): () => number {
 }
 
 for (const seed of [1, 2, 3, 4]) {
-  test(`whatever the SMSC does, no message is written twice, and each fate is what happened (seed ${seed})`, async (t) => {
+  test(`whatever the SMSC does, no message is written twice, and each result is what happened (seed ${seed})`, async (t) => {
     const journal: Book = new Map();
     const next = numbersOf(seed);
     const smsc = await scriptedSmsc(t, { script: unreliable(journal, next) });
@@ -83,7 +83,7 @@ for (const seed of [1, 2, 3, 4]) {
       fates[number] = await link.submit(submitSm({ shortMessage }));
       ended += 1;
     };
-    /** Mostly messages come when it is up, and it stays up long enough for the next wait to be short. */
+    /** Most messages come while the link is up, and it stays up long enough for a short next wait. */
     const up = async () => {
       if (link.isUp || next() < 0.2) return;
       await until(async () => {

@@ -17,13 +17,13 @@ import { type LinkSettings, SmscLink, type SubmitResult } from "./link.ts";
 import { PduError } from "./octets.ts";
 import type { Bind, Pdu, SubmitSm } from "./pdu.ts";
 
-/** A link to a scripted SMSC under simulated time, and what it says. */
+/** A link to a scripted SMSC under simulated time, with everything that it reported. */
 interface Stage {
   link: SmscLink;
   smsc: ScriptedSmsc;
   clock: SimulatedClock;
   faults: string[];
-  /** What `isUp` was each time that it was said to have changed. */
+  /** The value of `isUp` at each `changed()`. */
   ups: boolean[];
 }
 
@@ -68,7 +68,7 @@ function submit({ link }: Pick<Stage, "link">): Promise<SubmitResult> {
   return link.submit(submitSm());
 }
 
-/** The texts that came to the SMSC, which are numbers here. */
+/** The texts that the SMSC got, which are numbers here. */
 function numbered(count: number): SubmitSm[] {
   return Array.from({ length: count }, (_, at) => submitSm({ shortMessage: new Uint8Array([at]) }));
 }
@@ -77,7 +77,7 @@ function textsOf(smsc: ScriptedSmsc): (number | undefined)[] {
   return smsc.of("submit_sm").map(({ shortMessage }) => shortMessage[0]);
 }
 
-test("a message is taken under the SMSC's id, refused with its status, or refused with that of a generic_nack", async (t) => {
+test("a message is accepted with the SMSC's id, or refused with the status of its response or of a generic_nack", async (t) => {
   const stage = await upLink(t);
   assert.deepEqual(await submit(stage), { answer: "ok", messageId: "id-1" });
   stage.smsc.script = ({ sequence }, caller) =>
@@ -91,13 +91,13 @@ test("a message is taken under the SMSC's id, refused with its status, or refuse
   assert.deepEqual([isDegraded, lastError, bound], [false, null, ["transceiver"]]);
 });
 
-test("a message that no PDU can hold is thrown back, and nothing of it is written", async (t) => {
+test("a message that does not fit a PDU throws, and nothing of it is written", async (t) => {
   const stage = await upLink(t);
   await assert.rejects(stage.link.submit(submitSm({ shortMessage: new Uint8Array(255) })), PduError);
   assert.equal(stage.smsc.of("submit_sm").length, 0);
 });
 
-test("never are more unanswered than the window has, and they go in the order in which they were given", async (t) => {
+test("the unanswered submits never exceed the window, and messages keep their order", async (t) => {
   const held: [Pdu, Caller][] = [];
   const stage = await upLink(t, politeBut({ submit_sm: (pdu, caller) => held.push([pdu, caller]) }), { windowSize: 3 });
   const results = numbered(10).map((pdu) => stage.link.submit(pdu));
@@ -112,7 +112,7 @@ test("never are more unanswered than the window has, and they go in the order in
   assert.deepEqual(textsOf(stage.smsc), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-test("no second sees more submit_sm than the pace, and a queue drains in order at the pace", async (t) => {
+test("no second has more submit_sm than the rate limit, and a queue drains in order at that rate", async (t) => {
   const stage = await upLink(t, polite, { throughputPerSecond: 10 });
   const results = numbered(50).map((pdu) => stage.link.submit(pdu));
   for (let seconds = 1; seconds <= 5; seconds += 1) {
@@ -129,7 +129,7 @@ test("no second sees more submit_sm than the pace, and a queue drains in order a
   );
 });
 
-test("during a pause nothing is written, then what waits goes in order", async (t) => {
+test("during a pause nothing is written, then the queue goes in order", async (t) => {
   const stage = await upLink(t);
   stage.link.pause(5_000);
   const results = numbered(3).map((pdu) => stage.link.submit(pdu));
@@ -141,7 +141,7 @@ test("during a pause nothing is written, then what waits goes in order", async (
   assert.deepEqual(textsOf(stage.smsc), [0, 1, 2]);
 });
 
-test("what could not be written within 20 s is notSent, and is never written later", async (t) => {
+test("a message that could not be written within 20 s is notSent, and is never written later", async (t) => {
   const stage = await upLink(t, politeBut({ submit_sm() {} }), { windowSize: 1, responseTimeoutMs: 60_000 });
   const first = submit(stage);
   const second = submit(stage);
@@ -162,7 +162,7 @@ test("what could not be written within 20 s is notSent, and is never written lat
   assert.equal(stage.smsc.of("submit_sm").length, 1);
 });
 
-test("what was written when the line is cut is unknown, what waited is notSent, and what comes then is notSent at once", async (t) => {
+test("when the connection breaks, written messages are unknown, waiting and later ones are notSent", async (t) => {
   const stage = await upLink(t, politeBut({ submit_sm() {} }), { windowSize: 2 });
   const results = numbered(5).map((pdu) => stage.link.submit(pdu));
   await until(() => stage.smsc.of("submit_sm").length === 2);
@@ -179,7 +179,7 @@ test("what was written when the line is cut is unknown, what waited is notSent, 
   assert.deepEqual(stage.ups, [true, false]);
 });
 
-test("a line that was cut is bound again, and messages go on; nothing is written twice", async (t) => {
+test("a broken connection is bound again, and messages go on; nothing is written twice", async (t) => {
   const stage = await upLink(t);
   await submit(stage);
   for (let count = 2; count <= 4; count += 1) {
@@ -194,7 +194,7 @@ test("a line that was cut is bound again, and messages go on; nothing is written
   assert.deepEqual(stage.ups, [true, false, true, false, true, false, true]);
 });
 
-test("a bind that is refused is tried after 1 s, 2 s, 4 s and so on to 60 s, and its trouble is told once", async (t) => {
+test("a refused bind is retried after 1 s, 2 s, 4 s and so on up to 60 s, and its fault is reported once", async (t) => {
   const refuse: Script = (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x0e));
   const { link, smsc, clock, faults, ups } = await startLink(t, refuse);
   for (const [tries, waitMs] of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000].entries()) {
@@ -215,7 +215,7 @@ test("a bind that is refused is tried after 1 s, 2 s, 4 s and so on to 60 s, and
   assert.deepEqual([link.state().lastError, ups], [null, [true]]);
 });
 
-test("the waits are shorter by a chance, up to a half, so that many links do not come back at once", async (t) => {
+test("jitter shortens the waits by up to a half, so that many links do not reconnect at once", async (t) => {
   const smsc = await scriptedSmsc(t, { script: (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x0d)) });
   const clock = new SimulatedClock();
   const settings: LinkSettings = {
@@ -231,7 +231,7 @@ test("the waits are shorter by a chance, up to a half, so that many links do not
   await link.stop(5_000);
 });
 
-test("links of different accounts that fail in the same moment wait differently long", async (t) => {
+test("links of different accounts that fail at the same moment wait for different times", async (t) => {
   const smsc = await scriptedSmsc(t, { script: (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x0d)) });
   const waits = new Set<number>();
   for (const systemId of ["a", "b", "c", "d"]) {
@@ -253,7 +253,7 @@ test("links of different accounts that fail in the same moment wait differently 
   assert.ok(waits.size > 1);
 });
 
-test("waits begin anew after a bind that stood for 10 s, and only after such a one", async (t) => {
+test("the waits are reset after a bind of 10 s, and only after such a bind", async (t) => {
   const stage = await upLink(t);
   const nextWait = async () => {
     stage.smsc.last().socket.destroy();
@@ -268,7 +268,7 @@ test("waits begin anew after a bind that stood for 10 s, and only after such a o
   assert.equal(await nextWait(), 1_000);
 });
 
-test("a pair is a transmitter and a receiver on two lines; without its receiver it is up and degraded", async (t) => {
+test("a pair is a transmitter and a receiver on two connections; without its receiver it is up and degraded", async (t) => {
   const script = politeBut({ bind_receiver: (pdu, caller) => caller.send(bindResp(pdu as Bind, 0x05)) });
   const stage = await upLink(t, script, { bindMode: "pair" });
   const { link, smsc, clock } = stage;
@@ -302,7 +302,7 @@ test("before the first bind a message is notSent, down", async (t) => {
   assert.deepEqual(await submit(stage), { answer: "notSent", reason: "the SMSC is not bound", isDown: true });
 });
 
-test("stopping lets what is written be answered, gives back what waits, unbinds and takes no more", async (t) => {
+test("stop() waits for open responses, returns waiting messages as notSent, unbinds and accepts no more", async (t) => {
   const stage = await upLink(t, politeBut({ submit_sm() {} }), { windowSize: 1, bindMode: "pair" });
   await until(() => stage.link.state().bound.length === 2);
   const written = submit(stage);
@@ -320,7 +320,7 @@ test("stopping lets what is written be answered, gives back what waits, unbinds 
   assert.equal(stage.link.isUp, false);
 });
 
-test("stopping a link that is connecting, waiting to connect again or bound to a dead peer comes to an end", async (t) => {
+test("stop() ends a link that is connecting, waiting to reconnect or bound to a dead peer", async (t) => {
   const connecting = await startLink(t, () => {});
   await connecting.link.stop(5_000);
   assert.equal(connecting.clock.pending, 0);
@@ -339,7 +339,7 @@ test("stopping a link that is connecting, waiting to connect again or bound to a
   assert.equal((await written).answer, "unknown");
 });
 
-test("since when it is up, or is not, is told", async (t) => {
+test("`since` is when the link last went up or down", async (t) => {
   const stage = await upLink(t);
   const { since } = stage.link.state();
   await stage.clock.advance(500);

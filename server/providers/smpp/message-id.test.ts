@@ -21,14 +21,14 @@ test("the ids of a response and of its receipt are equal, however the SMSC write
   }
 });
 
-test("ids that differ stay different: letters that are no hexadecimal keep their case", () => {
+test("different ids stay different: letters outside hexadecimal keep their case", () => {
   assert.notEqual(responseId("aZ", "same"), responseId("az", "same"));
   assert.notEqual(responseId("10", "same"), responseId("100", "same"));
   assert.equal(responseId("0", "same"), "0");
   assert.equal(responseId("abc", "hexThenDecimal"), "2748");
 });
 
-test("an id that tells nothing is none, and so is one that looks like a name of ours", () => {
+test("an id that identifies nothing is null, and so is one that looks like our own", () => {
   for (const id of ["", " ", "\0", "msg_id_not_implemented", "tb:1", "in:1"]) {
     assert.equal(responseId(id, "same"), null);
     assert.equal(receiptId(id, "hexThenDecimal"), null);

@@ -1,4 +1,7 @@
-/** Every form of message against the server of npm's `smpp`: a third codec, and a session that is not ours. Both directions. */
+/**
+ * Every form of message against the server of npm's `smpp`, in both directions: a third codec, and a session that is
+ * not ours.
+ */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -22,7 +25,7 @@ interface Npm {
   submits: PDU[];
 }
 
-/** Takes every message, and gives a receipt for each as npm's `smpp` writes one. */
+/** Accepts every message, and sends a receipt for each in the style of npm's `smpp`. */
 async function npmSmsc(t: TestContext): Promise<Npm> {
   const sessions: Session[] = [];
   const submits: PDU[] = [];
@@ -51,7 +54,7 @@ async function npmSmsc(t: TestContext): Promise<Npm> {
   return { port, submits, session: () => sessions[0] ?? assert.fail("nobody is bound") };
 }
 
-/** What the phone behind it would show. */
+/** The text that the phone would show. */
 function shown(submits: readonly PDU[], isPayload: boolean): string {
   const octets = Buffer.concat(
     submits.map(({ short_message, message_payload }) => {
@@ -63,7 +66,7 @@ function shown(submits: readonly PDU[], isPayload: boolean): string {
   return submits[0]?.data_coding === 3 ? octets.toString("latin1") : octets.swap16().toString("utf16le");
 }
 
-/** npm's `smpp` has read it as text already, by its own tables. */
+/** npm's `smpp` has decoded the text already, by its own tables. */
 function octetsOf(text: string, dataCoding: unknown): Buffer {
   if (dataCoding === 0) return Buffer.from(toGsm(text) ?? assert.fail("it is not in the alphabet"));
   return dataCoding === 3 ? Buffer.from(text, "latin1") : Buffer.from(text, "utf16le").swap16();
@@ -86,7 +89,7 @@ for (const longMessages of ["udh", "sar", "payload"] as const) {
   });
 }
 
-test("every form comes in: text by each alphabet, parts by header and by sar, a payload, octets", async (t) => {
+test("every form arrives: text in each alphabet, parts by header and by sar, a payload, octets", async (t) => {
   const smsc = await npmSmsc(t);
   const instance = await startInstance(t, smsc.port);
   const ends = {

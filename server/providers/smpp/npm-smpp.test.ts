@@ -10,7 +10,7 @@ import { until } from "../../../test/support/wait.ts";
 import { type LinkSettings, SmscLink } from "./link.ts";
 import type { DataSm, DeliverSm } from "./pdu.ts";
 
-/** An SMSC on npm's smpp: its codec and session are not ours. */
+/** An SMSC on npm's smpp, with its own codec and session. */
 interface NpmSmsc {
   port: number;
   sessions: Session[];
@@ -56,7 +56,7 @@ for (const [way, tls] of [
   ["plain", {}],
   ["TLS", { key: TLS_KEY, cert: TLS_CERTIFICATE }],
 ] as const) {
-  test(`over ${way}, the server of npm's smpp takes our bind, 500 messages, enquire_link and unbind`, async (t) => {
+  test(`over ${way}, the server of npm's smpp accepts our bind, 500 messages, enquire_link and unbind`, async (t) => {
     const smsc = await npmSmsc(t, tls);
     const { link, clock } = linkTo(t, smsc.port, way === "TLS" ? { tls: true, tlsCa: TLS_CERTIFICATE } : {});
     await until(() => link.isUp);
@@ -80,7 +80,7 @@ for (const [way, tls] of [
   });
 }
 
-test("what the server of npm's smpp delivers and asks is taken and answered under its own numbers", async (t) => {
+test("requests of the server of npm's smpp get responses with their sequence numbers", async (t) => {
   const smsc = await npmSmsc(t);
   const { link, delivered } = linkTo(t, smsc.port);
   await until(() => link.isUp);
@@ -105,7 +105,7 @@ test("what the server of npm's smpp delivers and asks is taken and answered unde
   await until(() => !link.isUp);
 });
 
-test("a wrong password is told as the server of npm's smpp refuses it", async (t) => {
+test("a wrong password is reported with the status of npm's smpp", async (t) => {
   const smsc = await npmSmsc(t);
   const { link } = linkTo(t, smsc.port, { password: "guess" });
   await until(() => link.state().lastError !== null);

@@ -1,4 +1,4 @@
-/** Carriers that give all parts of a message one id, and report once for all of them. */
+/** Carriers that give all parts of a message one id, and send one receipt for all of them. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -11,7 +11,7 @@ import { until } from "../../../test/support/wait.ts";
 const THREE_PARTS = "0123456789".repeat(40);
 const ID = "one-for-all";
 
-/** An SMSC that takes every part under one id, and an instance that is bound to it. */
+/** An SMSC that accepts every part with the same id, and an instance that is bound to it. */
 async function stage(t: TestContext, more: InstanceOptions = {}) {
   const smsc = await scriptedSmsc(t, {
     script: politeBut({ submit_sm: ({ sequence }, caller) => caller.send(taken(sequence, ID)) }),
@@ -28,7 +28,7 @@ function answers({ of }: ScriptedSmsc): number {
   return of("deliver_sm_resp").length;
 }
 
-test("parts that share one id are one unit: one receipt delivers the message, and nothing of it is kept on disk", async (t) => {
+test("parts with the same id count as one: one receipt delivers the message, and no journal entry is left", async (t) => {
   const { smsc, instance } = await stage(t);
   const reference = await instance.accepted(`${TO}01`, THREE_PARTS);
   assert.deepEqual([reference, smsc.of("submit_sm").length, instance.disk.entries.size], [ID, 3, 0]);
@@ -46,7 +46,7 @@ test("one failed receipt of the shared id fails the message", async (t) => {
   assert.equal((await instance.receipt(ID)).receipt, "failed");
 });
 
-test("the receipt of a shared id is known after a restart", async (t) => {
+test("the receipt of a shared id is recognised after a restart", async (t) => {
   const disk = new Disk();
   const { smsc, instance } = await stage(t, { disk });
   await instance.accepted(`${TO}01`, THREE_PARTS);

@@ -24,7 +24,7 @@ const parts = (...states: JournalPart["state"][]): JournalPart[] =>
 
 const entry = (list: JournalPart[], at = 0) => ({ messageId: "msg_1", reference: "1", at, parts: list }) as const;
 
-test("what is kept is found by the next process, with what it had heard", async () => {
+test("the next process finds the entries, with the receipts so far", async () => {
   const first = stage();
   await first.journal.record(entry(parts("open", "open")));
   await first.journal.applyReceipt(first.found("1"), DELIVERED);
@@ -40,7 +40,7 @@ test("what is kept is found by the next process, with what it had heard", async 
   assert.equal(first.disk.entries.size, 0);
 });
 
-test("what is older than seven days is forgotten, at a start and while it runs", async () => {
+test("entries older than seven days are deleted, at a start and later", async () => {
   const first = stage();
   await first.journal.record(entry(parts("open", "open")));
   const next = stage(first.disk);
@@ -54,7 +54,7 @@ test("what is older than seven days is forgotten, at a start and while it runs",
   assert.deepEqual([running.journal.findById("1"), running.disk.entries.size], [null, 0]);
 });
 
-test("a message of which a part never went is never delivered, and failed where a part failed", async () => {
+test("a message with a part that was never sent is never delivered, and failed if a part failed", async () => {
   const { journal, found, told, disk } = stage();
   await journal.record(entry(parts("open", "missing", "open")));
   await journal.applyReceipt(found("1"), DELIVERED);
@@ -68,7 +68,7 @@ test("a message of which a part never went is never delivered, and failed where 
   assert.equal(disk.entries.size, 1, "it is kept until it is old: what is missing has no end");
 });
 
-test("what could not be told is told when the receipt comes again", async () => {
+test("a receipt that could not be reported is reported when it comes again", async () => {
   const disk = new Disk();
   let fails = true;
   const told: string[] = [];
@@ -89,7 +89,7 @@ test("what could not be told is told when the receipt comes again", async () => 
   assert.equal(journal.hasEnded("1"), false, "the id is another message's now");
 });
 
-test("however many wait for their receipts, half of all numbers is free for the next, and the newest are known", async () => {
+test("however many entries wait, half of all user references stay free, and the newest are found", async () => {
   const { journal } = stage();
   for (let at = 0; at < 70_000; at += 1) {
     const part = { id: null, userReference: (at % 0xffff) + 1, state: "open" } as const;
@@ -101,7 +101,7 @@ test("however many wait for their receipts, half of all numbers is free for the 
   assert.equal(journal.findByUserReference((69_999 % 0xffff) + 1)?.entry.reference, "tb:69999");
 });
 
-test("an id that the SMSC gives again is the newer message's, whatever still waits under it", async () => {
+test("an id that the SMSC uses again belongs to the newer message", async () => {
   const { journal, found } = stage();
   await journal.record(entry(parts("open", "open")));
   journal.reassignId("1");

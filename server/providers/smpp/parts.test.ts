@@ -1,4 +1,4 @@
-/** Messages in several parts, against a message centre whose codec is not ours: how they go out, and what becomes of them. */
+/** Messages in several parts, against a message centre with another codec: submits, outcomes and receipts. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { fromGsm } from "../../core/gsm.ts";
 /** Three parts, an extension character across each boundary. */
 const THREE = `${"a".repeat(152)}€${"b".repeat(151)}{${"c".repeat(20)}`;
 
-/** What the far side's phone would show: the parts in their order, joined and read. */
+/** The text that the recipient's phone would show: the parts joined in order. */
 function shown(submits: readonly SeenSubmit[]): string {
   const parts = [...submits].sort((a, b) => a.part - b.part).map(({ octets }) => Buffer.from(octets, "hex"));
   const octets = Buffer.concat(parts);
@@ -36,7 +36,7 @@ for (const [way, config] of [
   ["a header of 16 bits", { udhReferenceBits: 16 }],
   ["sar parameters", { longMessages: "sar" }],
 ] as const) {
-  test(`every form arrives whole by ${way}, in order, one number for all its parts`, async (t) => {
+  test(`every form arrives whole by ${way}, in order, one reference for all its parts`, async (t) => {
     const at = await stage(t, { config: { ...config, latin1: true } });
     if (at === null) return;
     const { smsc, instance } = at;
@@ -81,7 +81,7 @@ test("every form arrives whole by payload, in one PDU", async (t) => {
   }
 });
 
-test("a message is delivered when all its parts are, told once", async (t) => {
+test("a message is delivered when all its parts are, and that is reported once", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -93,7 +93,7 @@ test("a message is delivered when all its parts are, told once", async (t) => {
   assert.equal(instance.disk.entries.size, 0, "nothing of it is kept");
 });
 
-test("receipts of parts that come twice, and before the responses, change nothing more", async (t) => {
+test("receipts of parts that come twice, or before the responses, change nothing more", async (t) => {
   for (const kind of ["20", "99", "22"]) {
     const at = await stage(t);
     if (at === null) return;
@@ -105,7 +105,7 @@ test("receipts of parts that come twice, and before the responses, change nothin
   }
 });
 
-test("a message of which one part failed is failed, whatever the others say before and after", async (t) => {
+test("a message with one failed part is failed, whatever the others say before and after", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -117,7 +117,7 @@ test("a message of which one part failed is failed, whatever the others say befo
   assert.deepEqual([failed?.receipt, failed?.code], ["failed", "045"]);
 });
 
-test("a restart between the receipts of its parts forgets none of them", async (t) => {
+test("a restart between the receipts of the parts loses none of them", async (t) => {
   const disk = new Disk();
   const at = await stage(t, { disk }, { "receipt-ms": 0 });
   if (at === null) return;
@@ -142,7 +142,7 @@ test("a restart between the receipts of its parts forgets none of them", async (
   assert.equal(disk.entries.size, 0);
 });
 
-test("a part that the SMSC puts off is sent again by itself, and none twice that was taken", async (t) => {
+test("a deferred part is retried alone, and no accepted part is sent twice", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -159,7 +159,7 @@ test("a part that the SMSC puts off is sent again by itself, and none twice that
   assert.equal((await instance.receipt(reference)).receipt, "delivered");
 });
 
-test("where the first part is refused nothing was sent, and that is what is said", async (t) => {
+test("if the first part is refused, the outcome is that nothing was sent", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -170,7 +170,7 @@ test("where the first part is refused nothing was sent, and that is what is said
   assert.equal(smsc.submits.length, 3);
 });
 
-test("where a later part is refused for good the message may have arrived in part: unknown, with the reason", async (t) => {
+test("if a later part is refused for good, the outcome is unknown, with the reason", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -185,7 +185,7 @@ test("where a later part is refused for good the message may have arrived in par
   assert.equal(smsc.submits.length, 3, "nothing was tried twice");
 });
 
-test("a bind that is lost between two parts goes on with those that are left when it is back", async (t) => {
+test("after a reconnect between two parts the sender goes on with the rest", async (t) => {
   const at = await stage(t, { config: { throughputPerSecond: 2, windowSize: 4 } });
   if (at === null) return;
   const { smsc, instance } = at;
@@ -201,7 +201,7 @@ test("a bind that is lost between two parts goes on with those that are left whe
   );
 });
 
-test("a long message that outlasts whoever waits for it goes on to its end, and is told as sent", async (t) => {
+test("a long message that outlasts the engine's patience goes on to its end, and is reported as sent", async (t) => {
   const at = await stage(t, { config: { throughputPerSecond: 5 } });
   if (at === null) return;
   const { smsc, instance } = at;
@@ -220,7 +220,7 @@ test("a long message that outlasts whoever waits for it goes on to its end, and 
   );
 });
 
-test("a stop in the middle of a long message lets it go out whole", async (t) => {
+test("stop() in the middle of a long message lets it go out whole", async (t) => {
   const at = await stage(t, { config: { throughputPerSecond: 5, windowSize: 1 } });
   if (at === null) return;
   const { smsc, instance } = at;

@@ -18,7 +18,7 @@ test("SMPP 3.4, 5.1.4: sequence numbers go from 1 to 0x7FFFFFFF and begin again"
   assert.deepEqual([open(late), open(late), open(late)], [SEQUENCE_MAX, 1, 2]);
 });
 
-test("an answer settles its own request, in whatever order they come", () => {
+test("a response ends its own request, in any order", () => {
   const requests = new PendingRequests(new SimulatedClock(), LIMIT_MS, () => 0);
   const settled: string[] = [];
   const settle = (name: string) => (answer: ResponsePdu | null) =>
@@ -31,7 +31,7 @@ test("an answer settles its own request, in whatever order they come", () => {
   assert.equal(requests.strays, 0);
 });
 
-test("a second answer, one for nobody and one of another kind are counted, and settle nothing", () => {
+test("a repeated, unexpected or mismatched response is counted, and ends nothing", () => {
   const requests = new PendingRequests(new SimulatedClock(), LIMIT_MS, () => 0);
   let count = 0;
   const sequence = requests.open("submit_sm_resp", () => (count += 1));
@@ -43,7 +43,7 @@ test("a second answer, one for nobody and one of another kind are counted, and s
   assert.deepEqual([count, requests.strays], [1, 3]);
 });
 
-test("what is not answered in time is settled with nothing, once, and a late answer is nobody's", async () => {
+test("a request without a response in time ends with null, once, and a late response is unexpected", async () => {
   const clock = new SimulatedClock();
   const requests = new PendingRequests(clock, LIMIT_MS, () => 0);
   const settled: (ResponsePdu | null)[] = [];
@@ -55,7 +55,7 @@ test("what is not answered in time is settled with nothing, once, and a late ans
   assert.deepEqual([settled, requests.strays], [[null], 1]);
 });
 
-test("the time in which nobody listened is not held against the peer", async () => {
+test("the time in which reading was paused does not count", async () => {
   const clock = new SimulatedClock();
   let deafUntil = 0;
   const requests = new PendingRequests(clock, LIMIT_MS, () => deafUntil);
@@ -70,7 +70,7 @@ test("the time in which nobody listened is not held against the peer", async () 
   assert.deepEqual(settled, [null]);
 });
 
-test("giving up settles all with nothing and leaves no timer", () => {
+test("endAll() ends all requests with null and leaves no timer", () => {
   const clock = new SimulatedClock();
   const requests = new PendingRequests(clock, LIMIT_MS, () => 0);
   const settled: (ResponsePdu | null)[] = [];

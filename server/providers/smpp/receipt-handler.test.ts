@@ -12,7 +12,10 @@ import { SmppReporter } from "./reporter.ts";
 const OK = 0;
 const AGAIN = 0x64;
 
-/** A hearing in simulated time. Receipts are unknown unless their reference is in `known`, or their message is named. */
+/**
+ * A receipt handler in simulated time. Receipts are unknown unless their reference is in `known`, or their message is
+ * named.
+ */
 class Stage {
   readonly clock = new SimulatedClock();
   readonly disk: Disk;
@@ -67,7 +70,7 @@ class Stage {
 
 const part = (id: string | null, userReference: number) => ({ id, userReference, state: "open" }) as const;
 
-test("a receipt that names a message is told, and answered when that is on disk", async () => {
+test("a receipt for a known message is reported, and answered once that is on disk", async () => {
   const stage = new Stage();
   stage.known.add("7");
   await stage.take({ ids: ["7"] });
@@ -75,14 +78,14 @@ test("a receipt that names a message is told, and answered when that is on disk"
   assert.equal(stage.clock.pending, 0);
 });
 
-test("the second id counts where the first names nothing", async () => {
+test("the second id counts if the first one matches nothing", async () => {
   const stage = new Stage();
   stage.known.add("123");
   await stage.take({ ids: ["7b", "123"] });
   assert.deepEqual(stage.receipts(), [["123", "delivered"]]);
 });
 
-test("one that names none yet is held, kept on disk within half a second, and only then answered", async () => {
+test("a receipt without a message is held, stored within half a second, and only then answered", async () => {
   const stage = new Stage();
   await stage.take({ ids: ["7"] });
   await stage.clock.advance(499);
@@ -95,7 +98,7 @@ test("one that names none yet is held, kept on disk within half a second, and on
   assert.equal(stage.disk.entries.size, 0);
 });
 
-test("one that never names a message is given up after a minute, and counted", async () => {
+test("a receipt that never finds its message is given up after a minute, and counted", async () => {
   const stage = new Stage();
   await stage.take({ ids: ["7"] });
   await stage.clock.advance(59_000);
@@ -105,7 +108,7 @@ test("one that never names a message is given up after a minute, and counted", a
   assert.ok(stage.tries < 20, `it was told ${stage.tries} times`);
 });
 
-test("the count of those that named none begins anew when an hour has passed without another", async () => {
+test("the count of unmatched receipts is reset after an hour without another", async () => {
   const stage = new Stage();
   for (const id of ["7", "8"]) {
     await stage.take({ ids: [id] });
@@ -120,7 +123,7 @@ test("the count of those that named none begins anew when an hour has passed wit
   assert.equal(stage.hearing.unmatched, 1);
 });
 
-test("what the next process finds kept it tells", async () => {
+test("the next process reports the stored receipts", async () => {
   const disk = new Disk();
   const first = new Stage(disk);
   await first.take({ ids: ["7"], state: "failed", word: "EXPIRED", code: "045" });
@@ -140,7 +143,7 @@ test("what the next process finds kept it tells", async () => {
   assert.equal(disk.entries.size, 0);
 });
 
-test("a receipt that can be neither taken nor kept stays unanswered for the SMSC after a minute, or at a stop", async () => {
+test("a receipt that can be neither reported nor stored gets no response after a minute, or at a stop", async () => {
   for (const how of ["time", "stop"]) {
     const stage = new Stage();
     stage.disk.fails = true;
@@ -156,7 +159,7 @@ test("a receipt that can be neither taken nor kept stays unanswered for the SMSC
   }
 });
 
-test("one that was answered and cannot be taken is told until it is, however long that is", async () => {
+test("an answered receipt is retried until the engine accepts it, however long that takes", async () => {
   const stage = new Stage();
   stage.known.add("7");
   stage.fails = true;
@@ -168,7 +171,7 @@ test("one that was answered and cannot be taken is told until it is, however lon
   assert.deepEqual([stage.receipts(), stage.disk.entries.size], [[["7", "delivered"]], 0]);
 });
 
-test("receipts of one message keep their order, and wait for no other's", async () => {
+test("receipts of one message keep their order, and do not wait for other messages", async () => {
   const stage = new Stage();
   stage.known.add("8");
   await stage.take({ ids: ["7"], state: "failed" });
@@ -183,7 +186,7 @@ test("receipts of one message keep their order, and wait for no other's", async 
   ]);
 });
 
-test("beyond ten thousand in hand the SMSC is to tell them later", async () => {
+test("beyond ten thousand open receipts the SMSC is asked to repeat them later", async () => {
   const stage = new Stage();
   for (let id = 0; id <= 10_000; id += 1)
     void stage.hearing
@@ -194,7 +197,7 @@ test("beyond ten thousand in hand the SMSC is to tell them later", async () => {
   await stage.reporter.stop();
 });
 
-test("a word underway is waited for by nobody, and proves a message whose answer was lost", async () => {
+test("an intermediate state is not held, and proves that a message with a lost response was accepted", async () => {
   const stage = new Stage();
   await stage.take({ ids: ["7"], state: "underway", word: "ENROUTE" });
   assert.deepEqual([stage.statuses, stage.tries], [[OK], 0]);
@@ -203,7 +206,7 @@ test("a word underway is waited for by nobody, and proves a message whose answer
   assert.deepEqual(stage.receipts(), [["tb:1", "sent"]]);
 });
 
-test("our number names a message only once no answer is on its way that could be the receipt's", async () => {
+test("the user reference identifies a message only once no response is on its way that could belong to the receipt", async () => {
   const stage = new Stage();
   const taken = stage.recentSubmits.open("msg_1", () => false);
   const open = stage.recentSubmits.open("msg_2", () => false);
@@ -216,7 +219,7 @@ test("our number names a message only once no answer is on its way that could be
   assert.deepEqual(stage.receipts(), [["1", "delivered"]]);
 });
 
-test("an id that several messages have names none of them: our number does, or nothing", async () => {
+test("an id of several messages identifies none of them: only the user reference does", async () => {
   const stage = new Stage();
   stage.known.add("same");
   stage.recentSubmits.assignId("same", "msg_1", "same");
@@ -230,7 +233,7 @@ test("an id that several messages have names none of them: our number does, or n
   assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[["tb:1", "delivered"]], 1]);
 });
 
-test("a message in parts is delivered with its last part, failed with any, and what repeats is nothing new", async () => {
+test("a message in parts is delivered with its last part, failed with any part, and repetitions change nothing", async () => {
   const stage = new Stage();
   await stage.keep([part("1", 1), part("2", 2), part(null, 3)]);
   await stage.take({ ids: ["2"] });
@@ -243,7 +246,7 @@ test("a message in parts is delivered with its last part, failed with any, and w
   assert.deepEqual([stage.receipts().length, stage.statuses], [1, [OK, OK, OK, OK, OK]]);
 });
 
-test("of a message in parts the last word is the worst, but a part that arrived has arrived", async () => {
+test("the last receipt of a part counts, but a delivered part stays delivered", async () => {
   const stage = new Stage();
   await stage.keep([part("1", 1), part("2", 2)]);
   await stage.take({ ids: ["1"], state: "failed", word: "UNDELIV", code: "1" });
@@ -260,7 +263,7 @@ test("of a message in parts the last word is the worst, but a part that arrived 
   assert.deepEqual(other.receipts().at(-1), ["tb:1", "delivered"]);
 });
 
-test("a receipt of a part waits for the id that names it as long as the other parts are being handed over", async () => {
+test("a receipt of a part waits for its id while the other parts are being submitted", async () => {
   const stage = new Stage();
   const recentSubmits = [1, 2].map(() => stage.recentSubmits.open("msg_1", () => false));
   await stage.take({ ids: ["7"] });
@@ -273,7 +276,7 @@ test("a receipt of a part waits for the id that names it as long as the other pa
   assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[["tb:1", "delivered"]], 0]);
 });
 
-test("our number names no message of another recipient: it is one that somebody else on the account gave", async () => {
+test("a user reference matches no message to another recipient: another system on the account used it", async () => {
   const stage = new Stage();
   const ends = { from: "0000001", to: "0100001" };
   const taken = stage.recentSubmits.open("msg_1", () => false, ends);

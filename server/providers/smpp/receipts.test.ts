@@ -13,7 +13,7 @@ function read(pdu: Partial<DeliverSm>, settings: Partial<ReceiptSettings> = {}) 
   return readReceipt({ ...deliverSm(), esmClass: 4, ...pdu }, { ...SETTINGS, ...settings });
 }
 
-/** The receipt that it must be. */
+/** The expected receipt. */
 function receipt(pdu: Partial<DeliverSm>, settings: Partial<ReceiptSettings> = {}) {
   const read_ = read(pdu, settings);
   assert.ok(read_ !== null && read_ !== "unreadable");
@@ -32,7 +32,7 @@ test("a receipt is read from its text alone, in any case, order and data_coding"
   assert.deepEqual(receipt({ shortMessage: new Uint8Array(), tlvs }), expected);
 });
 
-test("optional parameters come before the text, and are enough without one", () => {
+test("optional parameters take precedence over the text, and are enough without a text", () => {
   const tlvs = new Map([
     [0x001e, latin1("9F\0")],
     [0x0427, Uint8Array.of(5)],
@@ -76,12 +76,12 @@ test("every state of SMPP 3.4 has its meaning, as a number and as a word", () =>
   }
 });
 
-test("the carrier's error code is told as it wrote it, and none where it is zero", () => {
+test("the carrier's error code is reported as written, and a code of zeros as none", () => {
   const code = (err: string) => receipt({ shortMessage: latin1(`id:1 stat:UNDELIV err:${err} text:err:999`) }).code;
   assert.deepEqual([code("045"), code("0A"), code("000"), code("0")], ["045", "0A", null, null]);
 });
 
-test("what a person wrote is no receipt, also where it looks like one, unless the carrier marks none", () => {
+test("a person's text is no receipt even if it looks like one, unless the carrier marks no receipts", () => {
   assert.equal(read({ esmClass: 0, shortMessage: latin1(WHOLE) }), null);
   assert.equal(read({ esmClass: 0, shortMessage: latin1("id:1 stat:DELIVRD") }, { unflaggedReceipts: true }), null);
   assert.equal(receipt({ esmClass: 0, shortMessage: latin1(WHOLE) }, { unflaggedReceipts: true }).state, "delivered");
@@ -90,19 +90,19 @@ test("what a person wrote is no receipt, also where it looks like one, unless th
   assert.equal(read({ esmClass: 0, shortMessage: latin1("Hi"), tlvs }), null);
 });
 
-test("nothing is read out of the text of the message itself", () => {
+test("nothing is read from the text of the message itself", () => {
   const told = receipt({ shortMessage: latin1("id:1 stat:DELIVRD text:id:2 stat:UNDELIV err:1") });
   assert.deepEqual([told.ids, told.state, told.code], [["1"], "delivered", null]);
 });
 
-test("a receipt that names neither a message nor a state says so", () => {
+test("a receipt that names neither a message nor a state is unreadable", () => {
   assert.equal(read({ shortMessage: latin1("Delivered, thank you") }), "unreadable");
   assert.equal(read({ shortMessage: latin1("stat:DELIVRD") }), "unreadable");
   assert.equal(read({ shortMessage: latin1("id:1") }), "unreadable");
   assert.equal(read({ shortMessage: new Uint8Array() }), "unreadable");
 });
 
-test("two octets a character are read, also where the text of the message is in no Latin letters, or cut off", () => {
+test("texts with two octets per character are read, also if the message's text is not Latin, or truncated", () => {
   const octets = Buffer.from("id:7 stat:DELIVRD err:000 text:Привет", "utf16le").swap16();
   for (const shortMessage of [octets, octets.subarray(0, -1)]) {
     const receipt = read({ esmClass: 4, dataCoding: 8, shortMessage });
@@ -111,7 +111,7 @@ test("two octets a character are read, also where the text of the message is in 
   }
 });
 
-test("a receipt has the last digits of the numbers that it is between, and of what is no number nothing", () => {
+test("a receipt has the last digits of its two numbers, and nothing of an address that is no number", () => {
   const source = { ton: 1, npi: 1, address: "+15550100001" };
   const destination = { ton: 5, npi: 0, address: "ACME" };
   assert.deepEqual(receipt({ shortMessage: latin1(WHOLE), source, destination }).ends, ["0100001"]);

@@ -4,7 +4,7 @@ import { RecentSubmits } from "./recent-submits.ts";
 
 const FREE = () => false;
 
-test("a number is never given twice among those in flight, nor one that is in use elsewhere", () => {
+test("a user reference is never used twice among submits in flight, and never if it is in use elsewhere", () => {
   const recentSubmits = new RecentSubmits(0);
   const first = recentSubmits.open("msg_first", FREE);
   const elsewhere = (first.userReference % 0xffff) + 1;
@@ -21,7 +21,7 @@ test("a number is never given twice among those in flight, nor one that is in us
   assert.equal(recentSubmits.find(first.userReference), first);
 });
 
-test("what came while an answer was on its way is early until that answer is there", () => {
+test("a receipt that came while a response was on its way is early until that response is there", () => {
   const recentSubmits = new RecentSubmits(0);
   assert.equal(recentSubmits.isEarly(recentSubmits.order), false);
   const first = recentSubmits.open("msg_1", FREE);
@@ -36,7 +36,7 @@ test("what came while an answer was on its way is early until that answer is the
   assert.equal(recentSubmits.isEarly(came), false, "a later submit changes nothing");
 });
 
-test("an id that two messages have at once tells nothing; one that is given again after an end is the newer one's", () => {
+test("an id that two messages have at once identifies neither; an id that is used again after the end belongs to the newer message", () => {
   const recentSubmits = new RecentSubmits(0);
   recentSubmits.assignId("7", "msg_1", "7");
   assert.equal(recentSubmits.isIdOfAnother("7", "msg_2"), true);

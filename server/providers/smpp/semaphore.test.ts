@@ -18,7 +18,7 @@ function stage(room: number) {
   return { clock, inside, enter, leave: (name: string) => leave.get(name)?.() };
 }
 
-test("it lets in as much as there is room for, in order, and none slips past one that waits", async () => {
+test("permits are granted in order while there are any, and no request overtakes a waiting one", async () => {
   const { clock, inside, enter, leave } = stage(4);
   for (const [name, weight] of [
     ["a", 3],
@@ -33,7 +33,7 @@ test("it lets in as much as there is room for, in order, and none slips past one
   assert.deepEqual(inside, ["a", "b", "c"]);
 });
 
-test("one that is heavier than all the room goes in alone", async () => {
+test("a request for more permits than there are gets all of them", async () => {
   const { clock, inside, enter, leave } = stage(2);
   void enter("light", 1);
   void enter("heavy", 100);
@@ -49,7 +49,7 @@ test("one that is heavier than all the room goes in alone", async () => {
   assert.deepEqual(inside, ["light", "heavy", "next"]);
 });
 
-test("who waits too long, or is called off, goes, and makes room for who stood behind", async () => {
+test("a request that times out or is aborted leaves the queue, and the next one is served", async () => {
   const { clock, inside, enter } = stage(3);
   const abort = new AbortController();
   void enter("a", 2);

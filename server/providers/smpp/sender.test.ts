@@ -18,7 +18,7 @@ const LONG = "0123456789".repeat(40);
 const ok = (messageId: string): SubmitResult => ({ answer: "ok", messageId });
 const refused = (status: number): SubmitResult => ({ answer: "refused", status });
 
-/** Hand-overs over a link that answers as it is told. */
+/** A sender over a link that gives the results that a test sets. */
 class Stage {
   readonly clock = new SimulatedClock();
   readonly disk = new Disk();
@@ -72,7 +72,7 @@ class Stage {
 
 const STATE = { bound: [], isDegraded: false, since: 0 };
 
-test("every status that refuses is no hand-over: for good, for now, or because of the bind", async () => {
+test("every refusing status means not sent: for good, for now, or because of the bind", async () => {
   for (const status of STATUSES) {
     if (status.class === "ok") continue;
     const stage = new Stage();
@@ -96,7 +96,7 @@ test("every status that refuses is no hand-over: for good, for now, or because o
   }
 });
 
-test("the pause after a word that we are too fast doubles up to eight seconds, and begins anew after a message is taken", async () => {
+test("the pause after throttling doubles up to eight seconds, and is reset once a message is accepted", async () => {
   const stage = new Stage();
   stage.answer = () => refused(0x58);
   for (let count = 0; count < 5; count += 1) {
@@ -115,7 +115,7 @@ test("the pause after a word that we are too fast doubles up to eight seconds, a
   assert.deepEqual(stage.pauses.slice(5), [1_000, 1_000], "those refused together are one refusal");
 });
 
-test("what was not written is put off, and keeps its place where nothing can go", async () => {
+test("a message that was not written is deferred, and keeps its place while the instance is down", async () => {
   const stage = new Stage();
   stage.answer = () => ({ answer: "notSent", reason: "no room", isDown: false });
   assert.deepEqual(await stage.send(), { outcome: "deferred", retryAfterMs: 1_000, reason: "no room" });
@@ -129,7 +129,7 @@ test("what was not written is put off, and keeps its place where nothing can go"
   assert.equal(stage.submitted.length, 2);
 });
 
-test("what cannot be written is refused, and says which field, not what is in it", async () => {
+test("a message that cannot be encoded is rejected, and the reason names the field, not its value", async () => {
   const { PduError } = await import("./octets.ts");
   const stage = new Stage();
   stage.answer = () => Promise.reject(new PduError("source_addr", "has 40 octets, 20 are allowed"));
@@ -140,7 +140,7 @@ test("what cannot be written is refused, and says which field, not what is in it
   });
 });
 
-test("no more is begun at once than the window and five seconds of the pace, and who waits too long is put off", async () => {
+test("no more messages are begun at once than the window and five seconds of the rate limit allow, and one that waits too long is deferred", async () => {
   for (const [config, room] of [
     [{ windowSize: 20 }, 20],
     [{ windowSize: 20, throughputPerSecond: 0.1 }, 1],
@@ -164,7 +164,7 @@ test("no more is begun at once than the window and five seconds of the pace, and
   }
 });
 
-test("of a long message that broke off nothing is sent twice: what was taken stays, what was not goes on", async () => {
+test("no part of an interrupted message is sent twice: accepted parts stay, the others are retried", async () => {
   const stage = new Stage();
   const answers: SubmitResult[] = [
     ok("1"),
@@ -182,7 +182,7 @@ test("of a long message that broke off nothing is sent twice: what was taken sta
   assert.equal(new Set(numbers).size, 3, "a part keeps its number");
 });
 
-test("a part whose answer was lost is not sent again, and the others go all the same: unknown", async () => {
+test("a part whose response was lost is not sent again, the others are sent, and the outcome is unknown", async () => {
   const stage = new Stage();
   const answers: SubmitResult[] = [ok("1"), { answer: "unknown", reason: "no answer came" }, ok("3")];
   stage.answer = (at) => answers[at - 1] ?? assert.fail("one too many");
@@ -191,7 +191,7 @@ test("a part whose answer was lost is not sent again, and the others go all the 
   assert.equal(stage.disk.entries.size, 1);
 });
 
-test("where the answer to the first part was lost no other part goes: unknown, and the others are kept as never taken", async () => {
+test("if the response to the first part was lost, no other part is sent: the outcome is unknown, and the others are recorded as missing", async () => {
   const stage = new Stage();
   stage.answer = () => ({ answer: "unknown", reason: "no answer came" });
   const outcome = await stage.send(LONG);
@@ -202,7 +202,7 @@ test("where the answer to the first part was lost no other part goes: unknown, a
   assert.deepEqual(states, ["open", "missing", "missing"]);
 });
 
-test("the rest of a message is tried for four and a half minutes, and then it is unknown", async () => {
+test("the rest of a message is tried for four and a half minutes, and then the outcome is unknown", async () => {
   const stage = new Stage();
   stage.answer = (at) => (at === 1 ? ok("1") : { answer: "notSent", reason: "it fell", isDown: true });
   const began = stage.clock.real();
@@ -212,7 +212,7 @@ test("the rest of a message is tried for four and a half minutes, and then it is
   assert.ok(tookMs >= 270_000 && tookMs < 290_000, `${tookMs}`);
 });
 
-test("what ends after it was aborted is told: as sent, or as failed where it was refused for good", async () => {
+test("the late outcome of an aborted send is reported: as sent, or as failed if it was refused for good", async () => {
   for (const [answer, receipt] of [
     [ok("9"), "sent"],
     [refused(0x0b), "failed"],
@@ -235,7 +235,7 @@ test("what ends after it was aborted is told: as sent, or as failed where it was
   }
 });
 
-test("an id that was given to another message is no name; what cannot be kept is taken all the same", async () => {
+test("an id of another message is not used as the reference; a message that cannot be recorded is accepted all the same", async () => {
   const stage = new Stage();
   stage.answer = () => ok("always the same");
   const first = await stage.send();
@@ -247,7 +247,7 @@ test("an id that was given to another message is no name; what cannot be kept is
   assert.equal(stage.faults.length, 1);
 });
 
-test("an id that is given again after its message has ended is no name of two", async () => {
+test("an id that is used again after its message has ended is not shared", async () => {
   const stage = new Stage();
   stage.answer = () => ok("1");
   await stage.send();
@@ -260,7 +260,7 @@ test("an id that is given again after its message has ended is no name of two", 
   assert.equal(stage.recentSubmits.sharedIds, 0);
 });
 
-test("who finishes begins no message, and lets those in parts that are begun go out whole, for so long", async () => {
+test("finish() begins no message, and lets messages in parts go out whole within its limit", async () => {
   const stage = new Stage();
   stage.answer = (at) =>
     at === 1 ? ok("1") : new Promise((resolve) => stage.clock.after(2_000, () => resolve(ok("2"))));
@@ -291,7 +291,7 @@ test("who finishes begins no message, and lets those in parts that are begun go 
   assert.equal(isOver, true);
 });
 
-test("a long message of which a part is put off again and again keeps nobody else waiting", async () => {
+test("a long message with a part that is deferred again and again does not hold up others", async () => {
   const stage = new Stage({ windowSize: 3 });
   stage.answer = (at) => (at === 1 || stage.submitted.at(-1)?.esmClass === 0 ? ok(`${at}`) : refused(0x14));
   const long = outboundMessage({ messageId: "msg_long", to: "+15550100002", channel: "sms", text: LONG });
@@ -302,7 +302,7 @@ test("a long message of which a part is put off again and again keeps nobody els
   assert.deepEqual([outcome.outcome, isOver], ["accepted", false]);
 });
 
-test("until each part of a long message was tried no other message comes between them", async () => {
+test("until each part of a long message was tried, no other message comes between them", async () => {
   const stage = new Stage({ windowSize: 3 });
   const answers: ((answer: SubmitResult) => void)[] = [];
   stage.answer = (at) => (at === 1 ? ok("1") : new Promise((resolve) => void answers.push(resolve)));
@@ -321,7 +321,7 @@ test("until each part of a long message was tried no other message comes between
   assert.equal(stage.submitted.length, 4);
 });
 
-test("a message that waits to be begun is not begun by a stop that makes room for it", async () => {
+test("a waiting message is not begun by a stop that releases permits", async () => {
   const stage = new Stage({ windowSize: 1 });
   let answer = (_: SubmitResult) => {};
   stage.answer = () => new Promise((resolve) => (answer = resolve));
@@ -341,7 +341,7 @@ test("a message that waits to be begun is not begun by a stop that makes room fo
   assert.equal(stage.submitted.length, 1);
 });
 
-test("messages without an answer are counted until one is answered, be it refused", async () => {
+test("messages without a response are counted until one gets a response, even a refusal", async () => {
   for (const answered of [ok("1"), refused(0x14), refused(0x0b)]) {
     const stage = new Stage();
     stage.answer = () => ({ answer: "unknown", reason: "no answer came" });
@@ -357,14 +357,14 @@ test("messages without an answer are counted until one is answered, be it refuse
   }
 });
 
-test("a message that was taken is found by its number after its hand-over has ended", async () => {
+test("an accepted message is found by its user reference after the send has ended", async () => {
   const stage = new Stage();
   await stage.send();
   const number = Buffer.from(stage.submitted[0]?.tlvs.get(0x0204) ?? []).readUInt16BE();
   assert.deepEqual([stage.recentSubmits.find(number)?.reference, stage.recentSubmits.isEarly(1)], ["1", false]);
 });
 
-test("once a hand-over has ended, however it did, no receipt waits for it", async () => {
+test("once a send has ended, in any way, no receipt waits for it", async () => {
   const lost: SubmitResult = { answer: "unknown", reason: "no answer came" };
   for (const answer of [ok("1"), ok(""), lost, refused(0x0b), refused(0x14)]) {
     const stage = new Stage();

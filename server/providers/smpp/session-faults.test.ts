@@ -15,7 +15,7 @@ import { encodePdu } from "./codec.ts";
 import type { BindResp } from "./pdu.ts";
 import { DELIVERIES_OPEN_MAX } from "./session.ts";
 
-test("a peer that answers twice, and for others, is counted and changes nothing", async (t) => {
+test("repeated and unexpected responses are counted and change nothing", async (t) => {
   const stage = await boundSession(
     t,
     politeBut({
@@ -35,7 +35,7 @@ test("a peer that answers twice, and for others, is counted and changes nothing"
   assert.equal((await submit(stage)).answer?.status, 0);
 });
 
-test("a peer that answers a submit_sm with nothing is asked whether it is there, and left when it does not say", async (t) => {
+test("after a submit_sm without a response the session sends an enquire_link, and ends if that gets no response", async (t) => {
   const stage = await boundSession(t, politeBut({ submit_sm() {}, enquire_link() {} }));
   const asked = submit(stage);
   await until(() => stage.smsc.last().of("submit_sm").length === 1);
@@ -47,7 +47,7 @@ test("a peer that answers a submit_sm with nothing is asked whether it is there,
   await until(() => stage.smsc.last().isClosed);
 });
 
-test("after a submit_sm that was not answered the session stays where the peer answers its enquire_link", async (t) => {
+test("after a submit_sm without a response the session stays if the SMSC answers the enquire_link", async (t) => {
   const stage = await boundSession(t, politeBut({ submit_sm() {} }));
   const asked = submit(stage);
   await until(() => stage.smsc.last().of("submit_sm").length === 1);
@@ -59,7 +59,7 @@ test("after a submit_sm that was not answered the session stays where the peer a
   assert.deepEqual([stage.ended, stage.session.isBound, stage.session.submitsOpen], [[], true, 0]);
 });
 
-test("a silent line is asked with enquire_link each time the silence lasts, one that is used is not", async (t) => {
+test("a silent connection gets an enquire_link after each silence, a busy one does not", async (t) => {
   const stage = await boundSession(t);
   const { clock, smsc } = stage;
   const enquired = () => smsc.last().of("enquire_link").length;
@@ -75,7 +75,7 @@ test("a silent line is asked with enquire_link each time the silence lasts, one 
   assert.equal(enquired(), 3);
 });
 
-test("an enquire_link that a half-open peer does not answer is the end: what is open then is not answered", async (t) => {
+test("an enquire_link without a response ends the session: open submits get no response", async (t) => {
   const stage = await boundSession(t);
   const caller = stage.smsc.last();
   caller.socket.pause();
@@ -90,7 +90,7 @@ test("an enquire_link that a half-open peer does not answer is the end: what is 
   await stage.session.leave(1_000);
 });
 
-test("commands and bodies that cannot be read are answered with their error, and the session goes on", async (t) => {
+test("unknown commands and unreadable bodies are answered with their error, and the session goes on", async (t) => {
   const stage = await boundSession(t);
   const caller = stage.smsc.last();
   const broken = Buffer.concat([encodePdu(deliverSm({ sequence: 7 })), hex("0427 0009 02")]);
@@ -111,11 +111,11 @@ test("commands and bodies that cannot be read are answered with their error, and
     ]);
   }
   assert.deepEqual(stage.delivered, []);
-  // The same trouble is told once.
+  // The same fault is reported once.
   assert.equal(stage.faults.length, 4);
 });
 
-test("a PDU of length 0, 15 or 2^31 is refused with ESME_RINVCMDLEN and ends the session, whatever comes behind it", async (t) => {
+test("a PDU of length 0, 15 or 2^31 is refused with ESME_RINVCMDLEN and ends the session, whatever follows", async (t) => {
   for (const length of ["00000000", "0000000f", "80000000"]) {
     const stage = await boundSession(t, politeBut({ submit_sm() {} }));
     const caller = stage.smsc.last();
@@ -134,7 +134,7 @@ test("a PDU of length 0, 15 or 2^31 is refused with ESME_RINVCMDLEN and ends the
   }
 });
 
-test("cut off after each octet of the answer to a bind, the session ends and says so, and is bound only by the whole answer", async (t) => {
+test("a connection that breaks within the bind response ends the session with a reason; only the whole response binds it", async (t) => {
   const whole = encodePdu(BIND_RESP).length;
   for (let octets = 0; octets <= whole; octets += 1) {
     const stage = await startSession(t, (pdu, caller) => {
@@ -152,7 +152,7 @@ test("cut off after each octet of the answer to a bind, the session ends and say
   }
 });
 
-test("cut off after each octet of a submit_sm_resp, the fate is unknown until the last octet, and then it is known", async (t) => {
+test("a connection that breaks within a submit_sm_resp leaves the result unknown until the last octet", async (t) => {
   const whole = encodePdu(taken(2)).length;
   for (let octets = 0; octets <= whole; octets += 1) {
     const stage = await boundSession(
@@ -169,7 +169,7 @@ test("cut off after each octet of a submit_sm_resp, the fate is unknown until th
   }
 });
 
-test("cut off after each octet of a deliver_sm, it is told when it is whole and never in part", async (t) => {
+test("a connection that breaks within a deliver_sm reports it only if it is whole", async (t) => {
   const frame = encodePdu(deliverSm({ sequence: 3, tlvs: new Map([[0x0427, new Uint8Array([2])]]) }));
   for (let octets = 0; octets <= frame.length; octets += 1) {
     const stage = await boundSession(t);
@@ -179,7 +179,7 @@ test("cut off after each octet of a deliver_sm, it is told when it is whole and 
   }
 });
 
-test("a connection that is reset leaves what is open without an answer", async (t) => {
+test("a reset connection leaves open submits without a response", async (t) => {
   const stage = await boundSession(t, politeBut({ submit_sm: (_pdu, caller) => caller.socket.resetAndDestroy() }));
   const asked = await Promise.all([submit(stage), submit(stage)]);
   for (const { answer, ...rest } of asked) {
@@ -189,7 +189,7 @@ test("a connection that is reset leaves what is open without an answer", async (
   assert.equal(stage.session.submitsOpen, 0);
 });
 
-test("of a flood of 10,000 deliver_sm no more are worked on at once than the bound, and each is answered once", async (t) => {
+test("in a flood of 10,000 deliver_sm no more are handled at once than the limit, and each is answered once", async (t) => {
   const FLOOD = 10_000;
   const stage = await boundSession(t, politeBut({}));
   const caller = stage.smsc.last();
@@ -207,7 +207,7 @@ test("of a flood of 10,000 deliver_sm no more are worked on at once than the bou
     Buffer.concat(Array.from({ length: FLOOD }, (_, at) => encodePdu(deliverSm({ sequence: at + 1 })))),
   );
   await until(() => open === DELIVERIES_OPEN_MAX);
-  // What was asked before we went deaf is not given up while we are.
+  // A request from before reading was paused does not time out during the pause.
   const asked = submit(stage);
   await until(() => caller.of("submit_sm").length === 1);
   await stage.clock.advance(5 * RESPONSE_TIMEOUT_MS);
@@ -222,7 +222,7 @@ test("of a flood of 10,000 deliver_sm no more are worked on at once than the bou
   assert.equal((await asked).answer?.status, 0);
 });
 
-test("a peer that asks and never reads is not read either: what we owe it does not grow", async (t) => {
+test("a peer that sends and never reads is not read either: the output buffer does not grow", async (t) => {
   const stage = await boundSession(t);
   const { socket } = stage.smsc.last();
   socket.pause();
@@ -242,7 +242,7 @@ test("a peer that asks and never reads is not read either: what we owe it does n
   await until(() => !socket.writableNeedDrain, { what: "the way being free again" });
 });
 
-/** As the scripted SMSC answers. */
+/** The scripted SMSC's usual reaction. */
 const BIND_RESP: BindResp = {
   command: "bind_transceiver_resp",
   status: 0,

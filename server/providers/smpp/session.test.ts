@@ -17,7 +17,7 @@ import { encodePdu } from "./codec.ts";
 import type { Pdu, SubmitSm } from "./pdu.ts";
 import { Session, type SessionSettings } from "./session.ts";
 
-test("SMPP 3.4, 4.1: it binds as it is told, as interface version 0x34", async (t) => {
+test("SMPP 3.4, 4.1: a session binds with its settings, as interface version 0x34", async (t) => {
   for (const kind of ["transceiver", "transmitter", "receiver"] as const) {
     const { session, smsc } = await startSession(t, undefined, kind);
     await until(() => session.isBound);
@@ -35,7 +35,7 @@ test("SMPP 3.4, 4.1: it binds as it is told, as interface version 0x34", async (
   }
 });
 
-test("a bind that is refused says why in words, and the connection is closed, also where the SMSC leaves it open", async (t) => {
+test("a refused bind gives the reason in words, and the connection is closed even if the SMSC leaves it open", async (t) => {
   const refusals: [Script, string][] = [
     [
       (pdu, caller) => refuseBind(pdu, caller, 0x0e),
@@ -60,7 +60,7 @@ test("a bind that is refused says why in words, and the connection is closed, al
   }
 });
 
-test("a bind that is not answered in time is given up, and the wrong kind of answer is none", async (t) => {
+test("a bind without a response in time ends the session, and a response of another command does not count", async (t) => {
   const wrong: Script = ({ sequence }, caller) =>
     caller.send({ command: "bind_receiver_resp", status: 0, sequence, systemId: "", tlvs: NO_TLVS });
   for (const script of [() => {}, wrong]) {
@@ -74,7 +74,7 @@ test("a bind that is not answered in time is given up, and the wrong kind of ans
   }
 });
 
-test("a host where nobody listens, a port that is none and a host without an address are told in words", async () => {
+test("a closed port, an invalid port and a host without an address are explained in words", async () => {
   const cases: [Partial<SessionSettings>, RegExp][] = [
     [{ port: 1 }, /^nothing listens on this port of the host, or a firewall refuses \(ECONNREFUSED\)$/],
     [{ port: 70_000 }, /ERR_SOCKET_BAD_PORT/],
@@ -96,7 +96,7 @@ test("a host where nobody listens, a port that is none and a host without an add
   }
 });
 
-test("a password that cannot be written ends the bind with the field's name, and never its value", async (t) => {
+test("a password that cannot be encoded ends the bind with the field's name, and never its value", async (t) => {
   const smsc = await scriptedSmsc(t);
   const ended: string[] = [];
   const events = {
@@ -111,7 +111,7 @@ test("a password that cannot be written ends the bind with the field's name, and
   assert.deepEqual(ended, ["the bind cannot be written: password has 120 octets, 64 are allowed"]);
 });
 
-test("answers are matched by their sequence number, in whatever order they come", async (t) => {
+test("responses are matched by their sequence number, in any order", async (t) => {
   const held: Pdu[] = [];
   const stage = await boundSession(t, politeBut({ submit_sm: (pdu) => held.push(pdu) }));
   const asked = [submit(stage), submit(stage), submit(stage)];
@@ -125,7 +125,7 @@ test("answers are matched by their sequence number, in whatever order they come"
   assert.equal(stage.session.strays, 0);
 });
 
-test("what the SMSC asks is answered: its enquire_link, and a request no SMSC should make of us", async (t) => {
+test("requests of the SMSC are answered: its enquire_link, and one that no SMSC should send", async (t) => {
   const stage = await boundSession(t);
   const caller = stage.smsc.last();
   caller.send({ command: "enquire_link", sequence: 77 });
@@ -139,7 +139,7 @@ test("what the SMSC asks is answered: its enquire_link, and a request no SMSC sh
   ]);
 });
 
-test("a deliver_sm and a data_sm are answered with their own number only when they are dealt with, as that came out", async (t) => {
+test("a deliver_sm and a data_sm are answered with their sequence number once they are handled, with the resulting status", async (t) => {
   const stage = await boundSession(t);
   const caller = stage.smsc.last();
   const gates: ((status: number) => void)[] = [];
@@ -159,7 +159,7 @@ test("a deliver_sm and a data_sm are answered with their own number only when th
   assert.deepEqual(stage.delivered, [deliverSm({ sequence: 5 }), dataSm({ sequence: 0x8000_0001 })]);
 });
 
-test("a deliver_sm that could not be dealt with is answered with ESME_RX_T_APPN, so that it comes again", async (t) => {
+test("a deliver_sm whose handler fails is answered with ESME_RX_T_APPN, so that it comes again", async (t) => {
   const stage = await boundSession(t);
   const caller = stage.smsc.last();
   stage.deliver = () => Promise.reject(new Error("the disk is full"));
@@ -169,7 +169,7 @@ test("a deliver_sm that could not be dealt with is answered with ESME_RX_T_APPN,
   assert.deepEqual(stage.faults, ["the disk is full"]);
 });
 
-test("when the SMSC unbinds it is answered, nothing more is asked, and answers on their way are still heard", async (t) => {
+test("an unbind is answered, nothing more is submitted, and responses on their way are still received", async (t) => {
   const stage = await boundSession(t, politeBut({ submit_sm() {} }));
   const caller = stage.smsc.last();
   const asked = submit(stage);
@@ -184,7 +184,7 @@ test("when the SMSC unbinds it is answered, nothing more is asked, and answers o
   assert.deepEqual(stage.ended, ["the SMSC unbound"]);
 });
 
-test("an SMSC that unbinds and does not hang up is hung up on", async (t) => {
+test("if the SMSC unbinds and does not close, the session closes", async (t) => {
   const stage = await boundSession(t);
   const caller = stage.smsc.last();
   caller.socket.allowHalfOpen = true;
@@ -195,7 +195,7 @@ test("an SMSC that unbinds and does not hang up is hung up on", async (t) => {
   assert.deepEqual(stage.ended, ["the SMSC unbound"]);
 });
 
-test("leaving waits for what is open both ways, then unbinds, then hangs up", async (t) => {
+test("leave() waits for open requests in both directions, then unbinds, then closes", async (t) => {
   const stage = await boundSession(t, politeBut({ submit_sm() {} }));
   const caller = stage.smsc.last();
   let dealtWith = (_status: number) => {};
@@ -220,7 +220,7 @@ test("leaving waits for what is open both ways, then unbinds, then hangs up", as
   assert.equal(stage.clock.pending, 0);
 });
 
-test("leaving a peer that answers nothing any more ends all the same, and what is open is without an answer", async (t) => {
+test("leave() ends even if the SMSC answers nothing, and open submits get no response", async (t) => {
   const stage = await boundSession(t, politeBut({ submit_sm() {}, unbind() {} }));
   const asked = submit(stage);
   await until(() => stage.smsc.last().of("submit_sm").length === 1);
@@ -238,7 +238,7 @@ function refuseBind(pdu: Pdu, caller: Caller, status: number): void {
   if (pdu.command === "bind_transceiver") caller.send(bindResp(pdu, status));
 }
 
-/** The submit_sm that came to the SMSC first. */
+/** The first submit_sm that reached the SMSC. */
 async function firstSubmit(caller: Caller): Promise<SubmitSm> {
   await until(() => caller.of("submit_sm").length > 0);
   const [submitted] = caller.of("submit_sm");

@@ -1,4 +1,4 @@
-/** The instance against a message centre whose codec is not ours, in real time: what goes out, and what becomes of it. */
+/** The instance against a message centre with another codec, in real time: sends, outcomes and receipts. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { politeBut, scriptedSmsc } from "../../../test/support/smsc/scripted.ts"
 import { hasSmsc, startSmsc } from "../../../test/support/smsc/smsc.ts";
 import { until } from "../../../test/support/wait.ts";
 
-test("a message goes out as the far side's codec reads it, and its receipt is told under the carrier's id", async (t) => {
+test("a message arrives as the other codec decodes it, and its receipt is reported with the carrier's id", async (t) => {
   const at = await stage(t, { config: { systemType: "VMA" } });
   if (at === null) return;
   const { smsc, instance } = at;
@@ -43,7 +43,7 @@ test("every form of receipt is understood: parameters, text, any case, payload, 
   assert.equal((await hex?.instance.receipt("2748"))?.receipt, "delivered");
 });
 
-test("an end that is none is told with the carrier's code, and a word underway is no end", async (t) => {
+test("a failure is reported with the carrier's code, and an intermediate state is not reported", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { instance } = at;
@@ -61,7 +61,7 @@ test("an end that is none is told with the carrier's code, and a word underway i
   assert.deepEqual(instance.receiptsOf(reference), ["delivered"]);
 });
 
-test("a receipt that comes before the response waits for it", async (t) => {
+test("a receipt that comes before its response waits for it", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -76,7 +76,7 @@ test("a receipt that comes before the response waits for it", async (t) => {
   assert.equal((await instance.receipt(reference)).receipt, "delivered");
 });
 
-test("more receipts before their responses than a session may have open hold up nothing", async (t) => {
+test("more early receipts than a session may have open block nothing", async (t) => {
   const at = await stage(t, { config: { windowSize: 150 } });
   if (at === null) return;
   const { instance } = at;
@@ -85,7 +85,7 @@ test("more receipts before their responses than a session may have open hold up 
   await until(() => instance.disk.entries.size === 0);
 });
 
-test("what the SMSC answers decides what becomes of the message", async (t) => {
+test("the SMSC's response decides the outcome of the message", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -104,7 +104,7 @@ test("what the SMSC answers decides what becomes of the message", async (t) => {
   assert.equal(smsc.submits.length, 3, "while it was down nothing went out");
 });
 
-test("a word that we are too fast stops all messages for a while, and then it works", async (t) => {
+test("throttling stops all messages for a while, and then they go on", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -126,7 +126,7 @@ test("a word that we are too fast stops all messages for a while, and then it wo
   assert.equal((await instance.provider.send(message, abort)).outcome, "accepted");
 });
 
-test("a message without an answer is unknown, and a receipt that gives our number back proves that it was sent", async (t) => {
+test("a message without a response is unknown, and a receipt with our user reference proves that it was sent", async (t) => {
   const at = await stage(t, { config: { responseTimeoutSeconds: 1 } });
   if (at === null) return;
   const { instance } = at;
@@ -139,7 +139,7 @@ test("a message without an answer is unknown, and a receipt that gives our numbe
   assert.equal(receipt.receipt, "delivered");
 });
 
-test("where the SMSC calls all messages the same or nothing, each has a name of ours, and our number tells them apart", async (t) => {
+test("if the SMSC gives all messages the same id or none, each gets a reference of our own, and the user reference tells them apart", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { instance } = at;
@@ -154,7 +154,7 @@ test("where the SMSC calls all messages the same or nothing, each has a name of 
   await until(() => instance.disk.entries.size === 0, { what: "the memory being empty again" });
 });
 
-test("the numbers that go out with messages differ among all that are in submitted", async (t) => {
+test("user references differ among all messages in flight", async (t) => {
   const at = await stage(t, { config: { windowSize: 50 } });
   if (at === null) return;
   const { smsc, instance } = at;
@@ -162,7 +162,7 @@ test("the numbers that go out with messages differ among all that are in submitt
   assert.equal(new Set(smsc.submits.map((submit) => submit.user_message_reference)).size, 100);
 });
 
-test("a bind that is refused is said in words, and nothing is handed over", async (t) => {
+test("a refused bind is explained in words, and nothing is sent", async (t) => {
   const at = await stage(t, { config: { password: "wrong" }, waits: false });
   if (at === null) return;
   const { smsc, instance } = at;
@@ -180,7 +180,7 @@ test("a bind that is refused is said in words, and nothing is handed over", asyn
   assert.equal(smsc.submits.length, 0);
 });
 
-test("a pair sends over one connection and hears over the other", async (t) => {
+test("a pair sends over one connection and receives over the other", async (t) => {
   const at = await stage(t, { config: { bindMode: "pair" } });
   if (at === null) return;
   const { smsc, instance } = at;
@@ -191,7 +191,7 @@ test("a pair sends over one connection and hears over the other", async (t) => {
   assert.equal((await instance.provider.health()).status, "healthy");
 });
 
-test("after the SMSC was killed and is back, messages go again", async (t) => {
+test("after the SMSC was killed and is back, messages are sent again", async (t) => {
   if (!hasSmsc(t)) return;
   const first = await startSmsc();
   t.after(() => first.kill());
@@ -205,7 +205,7 @@ test("after the SMSC was killed and is back, messages go again", async (t) => {
   assert.equal((await instance.receipt(await instance.accepted(`${TO}00`))).receipt, "delivered");
 });
 
-test("what an SMSC unbinds is bound again, and a stop unbinds", async (t) => {
+test("a session that the SMSC unbinds is bound again, and stop() unbinds", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -219,7 +219,7 @@ test("what an SMSC unbinds is bound again, and a stop unbinds", async (t) => {
   assert.equal((await instance.provider.health()).status, "unhealthy");
 });
 
-test("what is called off on its way is unknown at once, and told as sent when the SMSC has taken it", async (t) => {
+test("an aborted send is unknown at once, and reported as sent once the SMSC has accepted it", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -233,7 +233,7 @@ test("what is called off on its way is unknown at once, and told as sent when th
   assert.deepEqual([sent.receipt, sent.messageId, sent.reference], ["sent", message.messageId, smsc.submits[0]?.id]);
 });
 
-test("a restart loses no receipt: what was not taken in comes again", async (t) => {
+test("a restart loses no receipt: the SMSC repeats the ones that were not stored", async (t) => {
   const disk = new Disk();
   const at = await stage(t, { disk });
   if (at === null) return;
@@ -256,7 +256,7 @@ test("receipts that come over another session of the account find their message,
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
-  // The message centre tells everything over the newest bind.
+  // The message centre sends everything over the newest bind.
   const newer = await startInstance(t, smsc.port);
   const long = "0123456789".repeat(40);
   for (const text of ["Hello", long]) {
@@ -266,7 +266,7 @@ test("receipts that come over another session of the account find their message,
   assert.deepEqual([newer.receipts, instance.disk.entries.size], [[], 0]);
 });
 
-test("two accounts hear nothing of each other, at one SMSC or under one name", async (t) => {
+test("two accounts do not share receipts, at one SMSC or with one name", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, instance } = at;
@@ -279,7 +279,7 @@ test("two accounts hear nothing of each other, at one SMSC or under one name", a
   assert.deepEqual([smsc.submits.length, instance.receipts], [1, []]);
 });
 
-test("what the SMSC tells while an instance is being stopped is taken in: what is refused may never be told again", async (t) => {
+test("PDUs that arrive during stop() are handled, since a refused one may never come again", async (t) => {
   const smsc = await scriptedSmsc(t);
   const instance = await startInstance(t, smsc.port);
   const reference = await instance.accepted(`${TO}00`);
@@ -304,7 +304,7 @@ test("what the SMSC tells while an instance is being stopped is taken in: what i
   assert.deepEqual([instance.inbound.map(({ text }) => text), instance.receiptsOf(reference)], [["Yo"], ["delivered"]]);
 });
 
-test("a stop ends when what became of the last message is on disk", async (t) => {
+test("stop() ends once the outcome of the last message is on disk", async (t) => {
   const smsc = await scriptedSmsc(t, { script: politeBut({ submit_sm() {} }) });
   const disk = new Disk();
   const put = disk.put.bind(disk);

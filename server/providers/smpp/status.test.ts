@@ -3,9 +3,9 @@ import test from "node:test";
 import smpp from "smpp";
 import { describeStatus, STATUSES, statusOf } from "./status.ts";
 
-/** What 5.1.3 of SMPP 3.4 has: npm's list goes on with those of 5.0. */
+/** The statuses of SMPP 3.4, 5.1.3. npm's list adds those of 5.0. */
 const LAST_OF_3_4 = 0xff;
-/** It calls some of the others as 5.0 does, too. */
+/** npm's list uses the names of 5.0 for some others, too. */
 const NAMES_OF_5: Readonly<Record<string, string>> = {
   ESME_RINVTLVSTREAM: "ESME_RINVOPTPARSTREAM",
   ESME_RTLVNOTALLWD: "ESME_ROPTPARNOTALLWD",
@@ -14,7 +14,7 @@ const NAMES_OF_5: Readonly<Record<string, string>> = {
   ESME_RINVTLVVAL: "ESME_RINVOPTPARAMVAL",
 };
 
-test("SMPP 3.4, 5.1.3: every command_status has the name that another list has for it, and none is left out", () => {
+test("SMPP 3.4, 5.1.3: every command_status has the same name as in npm's list, and none is missing", () => {
   const theirs = Object.entries(smpp.errors)
     .filter(([, code]) => code <= LAST_OF_3_4)
     .map(([name, code]): [string, number] => [NAMES_OF_5[name] ?? name, code]);
@@ -22,13 +22,13 @@ test("SMPP 3.4, 5.1.3: every command_status has the name that another list has f
   assert.deepEqual(sorted(ours), sorted(theirs));
 });
 
-test("a status is told in words with its name and code, also one that nobody has heard of", () => {
+test("a status is described with its name and code, also an unknown one", () => {
   assert.equal(describeStatus(0x0e), "invalid password (ESME_RINVPASWD 0x0E)");
   assert.equal(describeStatus(0x410), "an error of the SMSC's own: ask the carrier (0x410)");
   assert.equal(describeStatus(0x123), "an error that SMPP 3.4 does not have (0x123)");
 });
 
-test("what may be taken later is told from what never will, and what is unknown counts as never", () => {
+test("temporary and permanent statuses are told apart, and an unknown one counts as permanent", () => {
   const codesOf = (wanted: string) => STATUSES.filter((status) => status.class === wanted).map(({ code }) => code);
   assert.deepEqual(codesOf("ok"), [0]);
   assert.deepEqual(codesOf("transient"), [0x08, 0x14, 0x64]);

@@ -1,4 +1,4 @@
-/** What a stop does at each moment, under simulated time: what is known by then is told, and it ends in time. */
+/** stop() at each moment, under simulated time: known results are reported, and it ends in time. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -19,10 +19,10 @@ import type { Outcome } from "../provider.ts";
 import type { SubmitSm } from "./pdu.ts";
 
 const LONG = "0123456789".repeat(40);
-/** A service that was told to end has waited 25 of its 29.5 seconds for hand-overs when it stops its instances. */
+/** A service that was told to end has waited 25 of its 29.5 seconds for sends when it stops its instances. */
 const AFTER_A_CUT_MS = 4_000;
 
-/** An instance under simulated time, bound to an SMSC that does about each submit_sm as told. */
+/** An instance under simulated time, bound to an SMSC that reacts to each submit_sm as a test says. */
 async function stage(
   t: TestContext,
   submit: (pdu: SubmitSm, caller: Caller) => void,
@@ -35,7 +35,7 @@ async function stage(
   return { clock, smsc, instance };
 }
 
-/** Begins a hand-over. */
+/** Begins a send. */
 function begin(instance: TestInstance, text: string) {
   const abort = new AbortController();
   const message = instance.message(`${TO}00`, text);
@@ -43,7 +43,7 @@ function begin(instance: TestInstance, text: string) {
   return { abort, message, sending };
 }
 
-/** Lets the stop come to its end, and answers how long it took by the clock. */
+/** Runs the stop to its end, and returns how long it took by the clock. */
 async function stopped(clock: SimulatedClock, instance: TestInstance): Promise<number> {
   const began = clock.real();
   let isOver = false;
@@ -73,7 +73,7 @@ const MOMENTS: Record<string, (pdu: SubmitSm, caller: Caller) => void> = {
 };
 
 for (const [moment, submit] of Object.entries(MOMENTS)) {
-  test(`a stop after hand-overs were cut off leaves the service time to end, with a peer that hangs: ${moment}`, async (t) => {
+  test(`stop() after aborted sends leaves the service time to end, with a peer that hangs: ${moment}`, async (t) => {
     const { clock, smsc, instance } = await stage(t, submit);
     const { abort, sending } = begin(instance, LONG);
     await until(() => smsc.of("submit_sm").length >= (moment.startsWith("before") ? 1 : 3));
@@ -87,7 +87,7 @@ for (const [moment, submit] of Object.entries(MOMENTS)) {
   });
 }
 
-test("a stop after hand-overs were cut off leaves the service time to end, with a peer that is gone between two parts", async (t) => {
+test("stop() after aborted sends leaves the service time to end, with a peer that is gone between two parts", async (t) => {
   const { clock, smsc, instance } = await stage(t, MOMENTS["between two parts"] ?? assert.fail(), {
     config: { throughputPerSecond: 1 },
   });
@@ -104,7 +104,7 @@ test("a stop after hand-overs were cut off leaves the service time to end, with 
   assert.equal(clock.pending, 0);
 });
 
-test("a stop lets what somebody waits for be answered for five seconds, and a message in parts go out whole before", async (t) => {
+test("stop() gives sends with a waiting caller five seconds, and lets a message in parts go out whole before", async (t) => {
   for (const text of ["Hello", LONG]) {
     const late = (pdu: SubmitSm, caller: Caller) => {
       clock.after(2_000, () => caller.send(taken(pdu.sequence, `${caller.of("submit_sm").length}`)));
@@ -118,7 +118,7 @@ test("a stop lets what somebody waits for be answered for five seconds, and a me
   }
 });
 
-/** Each write takes as long as it takes the SMSC to answer an unbind, and longer. */
+/** Each write takes at least as long as the SMSC takes to answer an unbind. */
 class SlowDisk extends Disk {
   override async put(key: string, value: string): Promise<void> {
     for (let turns = 0; turns < 200; turns += 1) await setImmediate();
@@ -127,7 +127,7 @@ class SlowDisk extends Disk {
 }
 
 for (const text of ["Hello", LONG]) {
-  test(`what the SMSC takes during a stop is told as sent, though it was aborted and the disk is slow (${text.length})`, async (t) => {
+  test(`a message that the SMSC accepts during stop() is reported as sent, though it was aborted and the disk is slow (${text.length})`, async (t) => {
     const held: [SubmitSm, Caller][] = [];
     const hold = (pdu: SubmitSm, caller: Caller) => void held.push([pdu, caller]);
     const { clock, smsc, instance } = await stage(t, hold, { disk: new SlowDisk() });
@@ -151,7 +151,7 @@ for (const text of ["Hello", LONG]) {
   });
 }
 
-test("a stop while the SMSC takes its leave hears the answers that it still owes", async (t) => {
+test("stop() while the SMSC unbinds still receives open responses", async (t) => {
   const held: [SubmitSm, Caller][] = [];
   const { clock, smsc, instance } = await stage(t, (pdu, caller) => void held.push([pdu, caller]));
   const { sending } = begin(instance, "Hello");
@@ -166,7 +166,7 @@ test("a stop while the SMSC takes its leave hears the answers that it still owes
   assert.deepEqual([outcome.outcome, "reference" in outcome && outcome.reference], ["accepted", "last"]);
 });
 
-test("a stop leaves neither timer nor socket, also when the session has just ended and its peer does not hang up", async (t) => {
+test("stop() leaves no timer and no socket, also if the session has just ended and its peer does not close", async (t) => {
   const { clock, smsc, instance } = await stage(t, () => {});
   const caller = smsc.last();
   caller.socket.pause();

@@ -26,7 +26,7 @@ function message(text: string, more: Partial<Outbound> = {}): Outbound {
 
 const hex = (octets: Uint8Array | undefined) => Buffer.from(octets ?? []).toString("hex");
 
-test("a short text is one submit_sm, with the data_coding of its alphabet written out", () => {
+test("a short text is one submit_sm, with the data_coding of its alphabet", () => {
   const cases: [string, Record<string, unknown>, string, number, string][] = [
     ["{a}@", {}, "GSM-7", 0, "1b28611b2900"],
     ["ça", {}, "UCS-2", 8, "00e70061"],
@@ -44,7 +44,7 @@ test("a short text is one submit_sm, with the data_coding of its alphabet writte
   }
 });
 
-test("the parts of a long text have a header each, of 8 bits or 16, and no character is cut apart", () => {
+test("the parts of a long text each have a header of 8 or 16 bits, and no character is split", () => {
   const text = `${"a".repeat(152)}€${"b".repeat(10)}`;
   const eight = submission(text).submits;
   assert.deepEqual(
@@ -61,7 +61,7 @@ test("the parts of a long text have a header each, of 8 bits or 16, and no chara
   );
 });
 
-test("by sar the parts leave room for the header that the SMSC makes", () => {
+test("with sar the parts leave room for the header that the SMSC adds", () => {
   const { submits } = submission("a".repeat(161), { longMessages: "sar" });
   assert.deepEqual(
     submits.map(({ shortMessage, esmClass, tlvs }) => [
@@ -92,7 +92,7 @@ test("by sar the parts leave room for the header that the SMSC makes", () => {
   );
 });
 
-test("by payload a long text is one submit_sm that says how many segments it will be", () => {
+test("with payload a long text is one submit_sm, with the expected number of segments", () => {
   for (const [text, segments, octets] of [
     ["a".repeat(161), 2, 161],
     ["ą".repeat(200), 3, 400],
@@ -108,7 +108,7 @@ test("by payload a long text is one submit_sm that says how many segments it wil
   assert.deepEqual([latin1.encoding, latin1.segments], ["Latin-1", 2]);
 });
 
-test("sender, service and validity are as they are set", () => {
+test("sender, service and validity follow the settings", () => {
   const config = {
     sourceAddress: "Tightbeam",
     destinationTon: 2,
@@ -123,14 +123,14 @@ test("sender, service and validity are as they are set", () => {
   assert.equal(submit?.validityPeriod, "000001020304000R");
 });
 
-test("user_message_reference is added to what else there is", () => {
+test("user_message_reference is added to the other parameters", () => {
   const [submit] = submission("a".repeat(161), { longMessages: "sar" }).submits;
   assert.ok(submit !== undefined);
   assert.deepEqual([...withUserReference(submit, 0xbeef).tlvs.keys()], [0x020c, 0x020e, 0x020f, 0x0204]);
   assert.equal(hex(withUserReference(submit, 0xbeef).tlvs.get(0x0204)), "beef");
 });
 
-test("what SMS cannot carry is refused with a code, and nothing of it is dropped in silence", () => {
+test("a message that SMS cannot carry is refused with a code, and nothing of it is dropped silently", () => {
   const file = { mimeType: "image/png", filename: "a.png", bytes: new Uint8Array(1), isAudioMessage: false };
   const code = (text: string, more: Partial<Outbound>) => {
     const made = submissionOf(message(text, more), readSettings({}), REFERENCE);

@@ -4,7 +4,7 @@ import { readText } from "./text.ts";
 
 const PLAIN = { ia5AsGsm: false };
 
-test("octets are read by the alphabet that their data_coding names", () => {
+test("octets are decoded with the alphabet of their data_coding", () => {
   const cases: [number, number[], string][] = [
     [0, [0x00, 0x1b, 0x65, 0x41], "@€A"],
     [1, [0x40, 0x41], "@A"],
@@ -26,17 +26,17 @@ test("octets are read by the alphabet that their data_coding names", () => {
   }
 });
 
-test("IA5 is read as GSM 03.38 where the SMSC means that", () => {
+test("IA5 is decoded as GSM 03.38 if ia5AsGsm is set", () => {
   assert.deepEqual(readText(1, Uint8Array.of(0x00, 0x02), { ia5AsGsm: true }), { text: "@$" });
 });
 
-test("octets that are no text stay octets", () => {
+test("binary octets stay octets", () => {
   for (const dataCoding of [2, 4, 9, 0x14, 0xf4, 0xf5]) {
     assert.deepEqual(readText(dataCoding, Uint8Array.of(1, 2), PLAIN), { binary: Uint8Array.of(1, 2) });
   }
 });
 
-test("an odd octet, and half a character, spoil no more than themselves", () => {
+test("an odd octet, and half a character, damage only themselves", () => {
   assert.deepEqual(readText(8, Uint8Array.of(0, 0x41, 0), PLAIN), { text: "A\ufffd" });
   assert.deepEqual(readText(8, Uint8Array.of(0xd8, 0x3d, 0, 0x41), PLAIN), { text: "\ufffdA" });
 });

@@ -11,7 +11,7 @@ function read(esmClass: number, shortMessage: Uint8Array, tlvs = new Map<number,
   return { octets: [...octets], piece };
 }
 
-test("a part is known by its header, of 8 and of 16 bits, wherever in the header that stands", () => {
+test("a part is recognised by a header of 8 or 16 bits, anywhere in the user data header", () => {
   const headers: [number[], object][] = [
     [[5, 0, 3, 7, 3, 2], { how: "udh8", reference: 7, total: 3, index: 2 }],
     [[6, 8, 4, 1, 7, 3, 2], { how: "udh16", reference: 263, total: 3, index: 2 }],
@@ -25,7 +25,7 @@ test("a part is known by its header, of 8 and of 16 bits, wherever in the header
   }
 });
 
-test("a part is known by its sar parameters", () => {
+test("a part is recognised by its sar parameters", () => {
   const tlvs = new Map([
     [0x020c, Uint8Array.of(1, 7)],
     [0x020e, Uint8Array.of(2)],
@@ -35,7 +35,7 @@ test("a part is known by its sar parameters", () => {
   assert.deepEqual(read(0, TEXT, tlvs), { octets: [72, 105], piece });
 });
 
-test("what cannot be a part, and a header that is none, leave a message by itself", () => {
+test("an impossible position, and a broken header, mean a whole message", () => {
   for (const header of [
     [5, 0, 3, 7, 3, 4],
     [5, 0, 3, 7, 3, 0],

@@ -1,4 +1,4 @@
-/** What is to be done about each message of a list: the whole table, and the words that must not be taken back. */
+/** The backfill's decision for each message of a list, and the opt-out keywords that must not be overruled. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -30,7 +30,7 @@ function listed(more: Partial<MessageRecord> = {}): MessageRecord {
 
 const KNOWN: ListContext = { number: OWN, floor: FLOOR, now: NOW, isReported: () => false };
 
-test("each state of a listed message with each that it can meet is what the table says", () => {
+test("every combination of a listed message and its context follows the table", () => {
   const receiving = { status: "receiving" };
   const rows: [string, Partial<MessageRecord>, Partial<ListContext>, ReturnType<typeof decide>][] = [
     ["a contact's", {}, {}, "tell"],
@@ -57,7 +57,7 @@ test("each state of a listed message with each that it can meet is what the tabl
   }
 });
 
-test("a look begins where the number was first seen, by Twilio's clock, and then a little before what was heard", () => {
+test("a read begins when the number was first seen, by Twilio's clock, and later a little before the cursor", () => {
   const born = { customerId: "cust_1", bornAt: NOW + 999, readUntil: null };
   assert.equal(floorOf(born, null), NOW);
   assert.equal(floorOf(born, 5_000), NOW + 5_000);
@@ -66,7 +66,7 @@ test("a look begins where the number was first seen, by Twilio's clock, and then
   assert.equal(floorOf({ ...born, readUntil: NOW + OVERLAP_MS + 1_000 }, 0), NOW + 1_000);
 });
 
-test("a page ends the reading when all of it is older, and an empty one does not", () => {
+test("a page whose messages are all older ends the read; an empty page does not", () => {
   const [old, fresh] = [listed({ createdAt: FLOOR - 1 }), listed()];
   assert.equal(isOlder([old, old], FLOOR), true);
   assert.equal(isOlder([fresh, old], FLOOR), false);
@@ -74,7 +74,7 @@ test("a page ends the reading when all of it is older, and an empty one does not
   assert.equal(isOlder([], FLOOR), false);
 });
 
-test("messages of one second keep the order in which they came", () => {
+test("messages of one second keep their order", () => {
   const sids = ["e", "d", "c", "b", "a"];
   const list = sids.map((sid, index) => listed({ sid, createdAt: NOW - Math.floor(index / 2) * 1_000 }));
   assert.deepEqual(
@@ -83,7 +83,7 @@ test("messages of one second keep the order in which they came", () => {
   );
 });
 
-test("a start that is told late does not take back a stop that came after it, and nothing else is touched", () => {
+test("a late START does not cancel a STOP that came after it, and nothing else changes", () => {
   const said = (...bodies: string[]) =>
     bodies.map((body, index) => listed({ sid: body, body, createdAt: NOW + index * 1_000 })).toReversed();
   const after = (list: MessageRecord[], word: string) =>

@@ -1,4 +1,4 @@
-/** Twilio under the provider conformance suite, against the small Twilio on loopback, in simulated time. */
+/** Twilio in the provider conformance suite, against the small Twilio on loopback, in simulated time. */
 
 import { providerConformance } from "../../../test/conformance/provider.ts";
 import type { Peer, PeerFile } from "../../../test/conformance/provider-peer.ts";
@@ -61,10 +61,10 @@ providerConformance("Twilio", async () => {
   };
 });
 
-/** Provably not sent, and no word about the instance. */
+/** Provably not sent, without any effect on the instance's status. */
 const BUSY = { code: 30001, message: "Queue overflow" };
 
-/** A provider that is asked again as the engine does, for as long as nobody can know yet. */
+/** Reconciles again, as the engine does, while the outcome is unknown. */
 function asked(provider: Provider, clock: SimulatedClock): Provider {
   const ask = provider.reconcile?.bind(provider);
   if (ask === undefined) return provider;
@@ -100,7 +100,7 @@ function peerOf(fake: FakeTwilio, hookUrl: () => string): Peer {
       const last = fake.called.findLast(({ parameters }) => parameters.SmsStatus === "received");
       if (last !== undefined) await fake.call(last.url, last.parameters);
     },
-    // Not by the hook, which Twilio calls a few times within 15 s: the list is looked through.
+    // Not by the hook, which Twilio calls a few times within 15 s, but by the backfill.
     keeps: true,
     reacts: noSuchThing,
     types: noSuchThing,

@@ -1,4 +1,4 @@
-/** What comes to the hook: contacts' messages, words about opt-outs, and everything that is not Twilio's or not SMS. */
+/** Requests to the hook: contacts' messages, opt-outs, and everything that is not from Twilio or not SMS. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -9,7 +9,7 @@ import { accepted, FROM, message, NEVER, receipts, TO, told } from "../../../tes
 import { twilioStage } from "../../../test/support/twilio/stage.ts";
 import { until } from "../../../test/support/wait.ts";
 
-test("a contact's message is told with its files by their addresses, at the bare hook and at /inbound", async (t) => {
+test("a contact's message is reported with the addresses of its files, at the bare hook and at /inbound", async (t) => {
   const stage = await twilioStage(t);
   const media = [
     { url: `${stage.fake.url}/a`, type: "image/jpeg" },
@@ -39,7 +39,7 @@ test("a contact's message is told with its files by their addresses, at the bare
   }
 });
 
-test("a text arrives as it was written, and the answer waits until it is taken in", async (t) => {
+test("a text is reported unchanged, and the response waits until the engine has accepted it", async (t) => {
   const stage = await twilioStage(t);
   const text = "Grüße, 😀 & <b>\n=+%\u0000 \ufffd";
   const held: (() => void)[] = [];
@@ -57,7 +57,7 @@ test("a text arrives as it was written, and the answer waits until it is taken i
   assert.equal(signal.text, text);
 });
 
-test("what Twilio made of a keyword is told after the message that it came with; help changes nothing", async (t) => {
+test("Twilio's opt-out is reported after the message that it came with; HELP changes nothing", async (t) => {
   const stage = await twilioStage(t);
   for (const [type, body, request] of [
     ["STOP", "Arret", "stop"],
@@ -75,7 +75,7 @@ test("what Twilio made of a keyword is told after the message that it came with;
   }
 });
 
-test("what cannot be taken in is a 500, so that Twilio tells it again", async (t) => {
+test("a message that the engine cannot accept is a 500, so that Twilio sends it again", async (t) => {
   const stage = await twilioStage(t, { clock: fastClock(50) });
   stage.listen = async () => {
     throw new Error("the store is busy");
@@ -85,7 +85,7 @@ test("what cannot be taken in is a 500, so that Twilio tells it again", async (t
   assert.deepEqual(stage.signals, []);
 });
 
-test("other channels, calls and whatever else is signed are answered and left, without a number in the log", async (t) => {
+test("other channels, calls and all other signed requests are answered and ignored, without a number in the log", async (t) => {
   const stage = await twilioStage(t);
   const { fake, hook } = stage;
   await fake.write(hook.url, { from: `whatsapp:${TO}`, to: `whatsapp:${FROM}`, body: "Hi" });
@@ -105,7 +105,7 @@ test("other channels, calls and whatever else is signed are answered and left, w
   assert.equal(stage.entries.size, 0);
 });
 
-test("only a POST of a form, or of a body whose hash is signed, is looked at", async (t) => {
+test("only a POST of a form, or of a body whose hash is signed, is processed", async (t) => {
   const stage = await twilioStage(t);
   const { fake, hook } = stage;
   assert.equal((await fetch(hook.url)).status, 405);
@@ -122,7 +122,7 @@ test("only a POST of a form, or of a body whose hash is signed, is looked at", a
   assert.deepEqual(stage.signals, []);
 });
 
-test("a callback whose form changed, came to another path or was signed by another is a 403, and changes nothing", async (t) => {
+test("a callback with a changed form, another path or another signer is a 403, and changes nothing", async (t) => {
   const stage = await twilioStage(t);
   const { fake, hook } = stage;
   fake.behaviours.set(TO, { statuses: ["sent"] });

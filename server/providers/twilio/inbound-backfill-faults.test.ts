@@ -1,4 +1,7 @@
-/** Lists that cannot be read, signals that cannot be kept: nothing is lost, nothing spins, and the mark is never ahead. */
+/**
+ * Lists that cannot be read, and signals that cannot be stored: no message is lost, no loop spins, and the cursor is
+ * never ahead.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +22,7 @@ import { advanceUntil } from "../../../test/support/twilio/simulated.ts";
 
 const OTHER = "+15005550007";
 
-test("three pages are told whole; an error on the second tells nothing until all of it can be read", async (t) => {
+test("three pages are reported together; an error on the second reports nothing until all pages can be read", async (t) => {
   const { stage, fake, away, untilTold, later } = await inboundStage(t);
   fake.pageSizeMax = 2;
   const wanted = ["1", "2", "3", "4", "5"];
@@ -42,7 +45,7 @@ test("three pages are told whole; an error on the second tells nothing until all
   assert.deepEqual(texts(stage), wanted);
 });
 
-test("what could not be put on disk keeps the mark where it is, and is told by the next process; what follows is told", async (t) => {
+test("a message that could not be stored keeps the cursor in place, and the next process reports it; later messages are reported", async (t) => {
   const { stage, fake, later, away, untilTold } = await inboundStage(t);
   const before = marks(stage);
   stage.listen = async (signal) => {
@@ -59,7 +62,7 @@ test("what could not be put on disk keeps the mark where it is, and is told by t
   assert.notDeepEqual(marks(stage), before);
 });
 
-test("an account that refuses, or is asked too fast, is not asked the more for it", async (t) => {
+test("an account that refuses or limits requests does not get more of them", async (t) => {
   const refusals = { 401: 20003, 403: 20005, 429: 20429, 500: 20500 };
   for (const [status, code] of Object.entries(refusals)) {
     const numbers = Array.from({ length: 5 }, (_, index) => own(`+1500555010${index}`));
@@ -76,7 +79,7 @@ test("an account that refuses, or is asked too fast, is not asked the more for i
   }
 });
 
-test("it waits as long as it is told to, and asks nothing of an account that is down", async (t) => {
+test("the backfill waits for as long as Retry-After says, and sends no request while the account is down", async (t) => {
   const { stage, fake, later, untilTold } = await inboundStage(t);
   const body = JSON.stringify({ code: 20429, message: "slow" });
   fake.onList = () => ({ status: 429, body, headers: { "retry-after": "1800" } });
@@ -95,7 +98,7 @@ test("it waits as long as it is told to, and asks nothing of an account that is 
   assert.deepEqual(await untilTold(1), ["meanwhile"]);
 });
 
-test("one number whose list cannot be read keeps no other from being looked through", async (t) => {
+test("a number whose list cannot be read does not block the others", async (t) => {
   const { stage, fake, later, untilTold } = await inboundStage(t, [own(), own(OTHER)]);
   for (const body of ["", "<html>", "{}", '{"messages":[],"next_page_uri":"https://elsewhere.example/"}']) {
     fake.onList = (_, query) => (query.get("To") === FROM ? { status: 200, body } : null);
@@ -111,7 +114,7 @@ test("one number whose list cannot be read keeps no other from being looked thro
   assert.ok(failed.length < 30, `${failed.length} questions about it`);
 });
 
-test("a date in the future hides nothing that comes before it", async (t) => {
+test("a date in the future hides no earlier message", async (t) => {
   const { fake, clock, later, untilTold } = await inboundStage(t);
   fake.arrive({ from: TO, to: FROM, body: "tomorrow's", createdAt: clock.real() + 3 * 60 * MINUTE });
   await later(20 * MINUTE);
@@ -119,7 +122,7 @@ test("a date in the future hides nothing that comes before it", async (t) => {
   assert.deepEqual(await untilTold(2), ["tomorrow's", "now"]);
 });
 
-test("a list that pages for ever ends, and is asked for ever more rarely", async (t) => {
+test("a list with endless pages is given up, and read less and less often", async (t) => {
   const { stage, fake, later } = await inboundStage(t);
   const next = `/2010-04-01/Accounts/${fake.accountSid}/Messages.json?To=%2B15005550006&Page=1`;
   fake.onList = () => ({ status: 200, body: JSON.stringify({ messages: [], next_page_uri: next }) });
@@ -133,7 +136,7 @@ test("a list that pages for ever ends, and is asked for ever more rarely", async
   assert.match(stage.faults.join(), /more messages than one read covers/);
 });
 
-test("files that cannot be listed hold back their message alone; files that are gone do not", async (t) => {
+test("files that cannot be listed delay only their message; deleted files do not", async (t) => {
   const { stage, fake, untilTold, later } = await inboundStage(t);
   const media = [{ url: `${fake.url}/a`, type: "image/png" }];
   fake.arrive({ from: TO, to: FROM, body: "with a file", media });
@@ -147,7 +150,7 @@ test("files that cannot be listed hold back their message alone; files that are 
   assert.deepEqual(inbounds(stage)[1]?.attachments, []);
 });
 
-test("numbers that cannot be read, and a mark that cannot be written, end no more than the look, and spin nothing", async (t) => {
+test("numbers that cannot be read, and a cursor that cannot be written, end only the present read, and no loop spins", async (t) => {
   const { stage, fake, untilTold, later } = await inboundStage(t);
   Object.defineProperty(stage, "numbers", {
     configurable: true,
@@ -174,7 +177,7 @@ test("numbers that cannot be read, and a mark that cannot be written, end no mor
   assert.deepEqual(texts(stage), ["after"]);
 });
 
-test("a day that is too long to be read keeps no later day from being told", async (t) => {
+test("a day with too many messages does not block the later days", async (t) => {
   const { stage, fake, clock, away, untilTold, later } = await inboundStage(t);
   fake.pageSizeMax = 1;
   await away(async () => {
@@ -193,7 +196,7 @@ test("a day that is too long to be read keeps no later day from being told", asy
   assert.deepEqual(texts(stage), ["later"]);
 });
 
-test("files that can never be listed hold back neither what follows, however many they are, nor their texts for ever", async (t) => {
+test("files that can never be listed do not block later messages, and delay their own texts only for a while", async (t) => {
   const { stage, fake, untilTold, later } = await inboundStage(t);
   const media = [{ url: `${fake.url}/a`, type: "image/png" }];
   const pictures = ["1", "2", "3", "4", "5"];
@@ -208,7 +211,7 @@ test("files that can never be listed hold back neither what follows, however man
   assert.notDeepEqual(marks(stage), before);
 });
 
-test("a list that is refused while the account is well is in the log, since nothing else tells of it", async (t) => {
+test("a list that is refused while the account works is logged, since nothing else shows it", async (t) => {
   for (const status of [403, 429]) {
     const { stage, fake, later } = await inboundStage(t);
     fake.onList = () => ({ status, body: "{}" });
@@ -218,7 +221,7 @@ test("a list that is refused while the account is well is in the log, since noth
   }
 });
 
-test("a stop ends a round that is under way, and nothing is asked or told after it", async (t) => {
+test("stop() ends the present round, and nothing is requested or reported after it", async (t) => {
   const { stage, fake, clock, later } = await inboundStage(t);
   let asked = 0;
   fake.onList = () => {
@@ -236,7 +239,7 @@ type Step = "write" | "hook" | "wait" | "restart" | "lists fail" | "lists work" 
 const STEPS: Step[] = ["write", "hook", "wait", "restart", "lists fail", "lists work", "store fails", "store works"];
 const RUNS = Number(process.env.TB_RUNS ?? 15);
 
-test("whatever fails, and whenever it is restarted: all that was written is told in the end", async (t) => {
+test("whatever fails, and whenever the process restarts, every message is reported in the end", async (t) => {
   const property = fc.asyncProperty(fc.array(fc.constantFrom(...STEPS), { maxLength: 25 }), async (steps) => {
     const { stage, fake, clock, later, away } = await inboundStage(t);
     fake.pageSizeMax = 2;
@@ -248,7 +251,7 @@ test("whatever fails, and whenever it is restarted: all that was written is told
     };
     const deeds: Record<Step, () => unknown> = {
       write: arrive,
-      // A store that fails is tried for ten seconds.
+      // Reports to a failing store are retried for ten seconds.
       hook: () => Promise.all([fake.tell(stage.hook.url, arrive()), later(11 * SECOND)]),
       wait: () => later(12 * MINUTE),
       restart: () => away(() => {}),

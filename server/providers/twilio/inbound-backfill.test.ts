@@ -1,4 +1,4 @@
-/** What contacts wrote and no hook heard: asked for, told once and in order, and never more than there is to tell. */
+/** Messages that the hook missed: the backfill reports each one once and in order. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -18,7 +18,7 @@ import { advanceUntil } from "../../../test/support/twilio/simulated.ts";
 
 const OTHER = "+15005550007";
 
-test("what was written while no process ran is told by the next, oldest first, as the hook would have told it", async (t) => {
+test("the next process reports messages from the time without one, oldest first, as the hook would have done", async (t) => {
   const { stage, fake, away, untilTold, later } = await inboundStage(t);
   await away(() => {
     fake.arrive({ from: TO, to: FROM, body: "one" });
@@ -36,7 +36,7 @@ test("what was written while no process ran is told by the next, oldest first, a
   assert.equal(inbounds(stage).length, 5);
 });
 
-test("what the hook heard is not told again, and what no hook heard comes within a minute, also another tool's", async (t) => {
+test("a message that the hook received is not reported again, and one that it missed follows within a minute", async (t) => {
   const { stage, fake, clock, untilTold, later } = await inboundStage(t);
   await fake.write(stage.hook.url, { from: TO, to: FROM, body: "heard" });
   await later(5 * MINUTE);
@@ -48,7 +48,7 @@ test("what the hook heard is not told again, and what no hook heard comes within
   assert.ok(clock.real() - before <= MINUTE + 5 * SECOND);
 });
 
-test("the hook and the list at once tell one message under one name", async (t) => {
+test("the hook and the list at the same time report one message with one reference", async (t) => {
   const { stage, fake, clock, untilTold, later } = await inboundStage(t);
   const held: (() => void)[] = [];
   stage.listen = () => new Promise((resolve) => void held.push(() => resolve("applied")));
@@ -63,7 +63,7 @@ test("the hook and the list at once tell one message under one name", async (t) 
   assert.equal(inbounds(stage).length, 2);
 });
 
-test("a number that is new does not bring its history, nor that of the customer who had it before", async (t) => {
+test("a new number does not bring its history, or that of its former customer", async (t) => {
   const { stage, fake, clock, later, untilTold } = await inboundStage(t);
   fake.arrive({ from: TO, to: OTHER, body: "long ago", createdAt: clock.real() - 40 * DAY });
   fake.arrive({ from: TO, to: OTHER, body: "just before", createdAt: clock.real() - 3 * SECOND });
@@ -80,7 +80,7 @@ test("a number that is new does not bring its history, nor that of the customer 
   assert.deepEqual(await untilTold(2), ["news", "yours"]);
 });
 
-test("a number that comes while others are looked through begins when it comes, not when they are done", async (t) => {
+test("a number that is added during a round begins when it is added, not after the round", async (t) => {
   const numbers = [own(), own("+15005550008"), own("+15005550009")];
   const { stage, fake, away, later, untilTold } = await inboundStage(t, numbers);
   let release = () => {};
@@ -100,12 +100,12 @@ test("a number that comes while others are looked through begins when it comes, 
   assert.deepEqual(await untilTold(2), ["takes long", "news"]);
 });
 
-test("an instance without numbers asks for no list", async (t) => {
+test("an instance without numbers reads no list", async (t) => {
   const { stage, later } = await inboundStage(t, []);
   await later(10 * MINUTE);
   assert.deepEqual([lists(stage), marks(stage)], [[], []]);
   stage.numbers = [own()];
-  // Also at once: a new number is not waited for.
+  // Also at the same time: a new number does not wait for the others.
   await later(6 * SECOND);
   const asked = lists(stage);
   assert.ok(asked.length > 0);
@@ -115,7 +115,7 @@ test("an instance without numbers asks for no list", async (t) => {
   assert.deepEqual(marks(stage), []);
 });
 
-test("more than one list has pages for is told day by day, from the oldest", async (t) => {
+test("a list that is too long is read day by day, from the oldest", async (t) => {
   const { fake, clock, away, untilTold, later } = await inboundStage(t);
   fake.pageSizeMax = 1;
   const wanted: string[] = [];
@@ -132,7 +132,7 @@ test("more than one list has pages for is told day by day, from the oldest", asy
   assert.equal((await untilTold(121, MINUTE)).length, 120);
 });
 
-test("a message that is still being received waits for its files, and not for ever", async (t) => {
+test("a message in `receiving` waits for its files, but not for ever", async (t) => {
   const { stage, fake, untilTold, later } = await inboundStage(t);
   const late = fake.arrive({ from: TO, to: FROM, body: "picture", status: "receiving" });
   fake.arrive({ from: TO, to: FROM, body: "stuck", status: "receiving" });
@@ -149,7 +149,7 @@ test("a message that is still being received waits for its files, and not for ev
   assert.deepEqual(await untilTold(3, 15 * MINUTE), ["text", "picture", "stuck"]);
 });
 
-test("a start that was missed does not take back the stop that was heard", async (t) => {
+test("a missed START does not cancel a STOP that was received", async (t) => {
   const { stage, fake, clock, untilTold, later } = await inboundStage(t);
   fake.arrive({ from: TO, to: FROM, body: "Start" });
   await clock.advance(2 * SECOND);
@@ -161,7 +161,7 @@ test("a start that was missed does not take back the stop that was heard", async
   assert.equal(stage.signals.at(-1)?.kind, "optOut");
 });
 
-test("a start that is told late does not take back a stop that came while it was told, or in words of Twilio's own", async (t) => {
+test("a late START does not cancel a STOP that arrived meanwhile, by keyword or by Twilio's own opt-out", async (t) => {
   const { stage, fake, clock, away, untilTold, later } = await inboundStage(t);
   const wishes = () => stage.signals.flatMap((signal) => (signal.kind === "optOut" ? [signal.request] : []));
   await away(async () => {
@@ -185,14 +185,14 @@ test("a start that is told late does not take back a stop that came while it was
   await untilTold(6);
   await later(MINUTE);
   assert.deepEqual(wishes(), ["stop", "stop", "stop", "stop"]);
-  // Who wants them again gets them again.
+  // The contact opted in again, and gets messages again.
   fake.arrive({ from: TO, to: FROM, body: "Start" });
   await untilTold(7);
   await later(MINUTE);
   assert.equal(wishes().length, 4);
 });
 
-test("a number that gets another customer while its list is told brings that one nothing of what is left of it", async (t) => {
+test("a number that changes its customer during a read brings the new customer none of the remaining messages", async (t) => {
   const { stage, fake, clock, away, later, untilTold } = await inboundStage(t);
   await away(async () => {
     stage.listen = async () => {
@@ -208,7 +208,7 @@ test("a number that gets another customer while its list is told brings that one
   assert.deepEqual(await untilTold(2), ["one", "yours"]);
 });
 
-test("a Twilio whose clock is not ours loses nothing, brings no history, and repeats only what a restart repeats", async (t) => {
+test("a difference between Twilio's clock and ours loses no message, brings no history, and repeats only what a restart repeats", async (t) => {
   for (const aheadMs of [-7 * MINUTE, 7 * MINUTE, 3 * 60 * MINUTE]) {
     const { stage, fake, clock, away, untilTold, later } = await inboundStage(t, []);
     fake.now = () => clock.real() + aheadMs;
@@ -224,7 +224,7 @@ test("a Twilio whose clock is not ours loses nothing, brings no history, and rep
   }
 });
 
-test("with many numbers it asks no more than one question a second", async (t) => {
+test("with many numbers the backfill makes at most one request a second", async (t) => {
   const numbers = Array.from({ length: 200 }, (_, index) => own(`+1500556${String(index).padStart(4, "0")}`));
   const { stage, later } = await inboundStage(t, numbers);
   await later(20 * MINUTE);

@@ -1,4 +1,4 @@
-/** How far each number was heard: kept on disk, never moved back, and begun anew for whoever gets the number next. */
+/** The cursor of each number: kept on disk, never moved back, and new for a new customer. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -34,7 +34,7 @@ test("a number begins when it is first seen, and goes on from there in the next 
   assert.equal(cursor(next, TWO).readUntil, null);
 });
 
-test("a cursor never goes back, and what was read for the one before does not move the one after", async () => {
+test("a cursor never goes back, and a read for an old cursor does not move its successor", async () => {
   const marks = await marksOn(new Map());
   await marks.setNumbers([own(ONE)], 1_000);
   const before = cursor(marks, ONE);
@@ -46,7 +46,7 @@ test("a cursor never goes back, and what was read for the one before does not mo
   assert.equal(cursor(marks, ONE).readUntil, 5_000);
 });
 
-test("a number of another customer, and one that was gone, begins anew", async () => {
+test("a number with a new customer, and one that was away, gets a new cursor", async () => {
   const entries = new Map<string, string>();
   const marks = await marksOn(entries);
   await marks.setNumbers([own(ONE), own(TWO)], 1_000);
@@ -58,7 +58,7 @@ test("a number of another customer, and one that was gone, begins anew", async (
   assert.equal(cursor(marks, TWO).bornAt, 7_000);
 });
 
-test("an entry that cannot be read is a number that begins anew; other keys are none", async () => {
+test("a number whose entry cannot be read gets a new cursor; other keys are ignored", async () => {
   const entries = new Map([
     [`inbound/${ONE}`, "{"],
     [`inbound/${TWO}`, '{"customerId":"cust_1","bornAt":"x"}'],
@@ -71,7 +71,7 @@ test("an entry that cannot be read is a number that begins anew; other keys are 
   assert.equal(entries.has("sent/x"), true);
 });
 
-test("what could not be written is not known either", async () => {
+test("a cursor that could not be written does not exist", async () => {
   const entries = new Map<string, string>();
   const memory = memoryIn(entries);
   const marks = new InboundCursors({ ...memory, put: () => Promise.reject(new Error("the disk is full")) });

@@ -40,7 +40,7 @@ function found(
   return "message" in result ? result.message.sid : "unknown";
 }
 
-test("the one message since the hand-over with the same text is it", () => {
+test("the only message since the attempt with the same text matches", () => {
   assert.equal(found([record("a")]), "a");
   assert.equal(found([record("a", { body: " Hello\n" })]), "a");
   assert.equal(found([record("b", { isOutbound: false }), record("a")]), "a");
@@ -48,22 +48,22 @@ test("the one message since the hand-over with the same text is it", () => {
   assert.equal(found([record("a", { createdAt: null })]), "a");
 });
 
-test("known to be another message, it is not taken for this one", () => {
+test("a message that is known to be another one does not match", () => {
   assert.equal(found([record("a")], { others: ["a"] }), "absent");
   assert.equal(found([record("b"), record("a")], { others: ["b"] }), "a");
 });
 
-test("absent is only what nothing in the list could be, and not before a minute has passed", () => {
+test("a message is absent only if nothing in the list could be it, and not within the first minute", () => {
   assert.equal(found([]), "absent");
   assert.equal(found([], { now: AT + 59_999 }), "unknown");
   assert.equal(found([], { now: AT + 60_000 }), "absent");
   assert.equal(found([record("a", { createdAt: AT - 31_000 })]), "absent");
-  // A service of the account may change texts: this could be it.
+  // The account's services may change texts, so this message could match.
   assert.equal(found([record("a", { body: "Hello (STOP to end)" })]), "unknown");
   assert.equal(found([record("a"), record("b")]), "unknown");
 });
 
-test("what Twilio's clock says is seen by how far it is off, and generously where that is not known", () => {
+test("times are compared with the measured difference of the clocks, and generously if it was not measured", () => {
   assert.equal(found([record("a", { createdAt: AT - 290_000 })], { aheadMs: -300_000 }), "a");
   assert.equal(found([record("a", { createdAt: AT + 100_000 })], { aheadMs: 300_000 }), "absent");
   assert.equal(found([record("a", { createdAt: AT - 290_000 })], { aheadMs: null }), "a");

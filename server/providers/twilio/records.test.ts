@@ -1,4 +1,4 @@
-/** What the API answers is read whatever is missing, and paths that it names are asked where they are. */
+/** Responses of the API are parsed whatever is missing, and paths in them are requested as they are. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -45,7 +45,7 @@ test("a message is read with its numbers as text, its date, and where its files 
   assert.deepEqual([least?.segments, least?.mediaCount, least?.mediaPath, least?.createdAt], [null, 0, null, null]);
 });
 
-test("a page says whether all of it could be read; one that leads elsewhere is none", () => {
+test("a page says whether every row could be read; a page that leads to another host is refused", () => {
   const page = readPage(body({ messages: [{ sid: "SM1" }, { sid: "" }, null], next_page_uri: "" }));
   assert.deepEqual([page?.messages.length, page?.isWhole, page?.next], [1, false, null]);
   assert.equal(readPage(body({ messages: [{ sid: "SM1" }], next_page_uri: "/next" }))?.isWhole, true);
@@ -62,7 +62,7 @@ test("a file is at the path of its record without the ending", () => {
   assert.equal(readMedia(body({ messages: [] })), null);
 });
 
-test("whatever is answered, nothing throws", () => {
+test("no response makes the parser throw", () => {
   fc.assert(
     fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
       for (const read of [readMessage, readPage, readMedia, readRefusal, readAccountStatus]) read(body(text));
@@ -76,7 +76,7 @@ function apiAt(t: TestContext, baseUrl: string): Api {
   return api;
 }
 
-test("a path that the API names is asked where it is, also of an API that is below a path", (t) => {
+test("a path from the API is requested as it is, also if the base address has a path", (t) => {
   const twilio = apiAt(t, "https://api.twilio.com/");
   assert.equal(twilio.addressOf("/2010-04-01/a?b"), "https://api.twilio.com/2010-04-01/a?b");
   const below = apiAt(t, "https://sms.example/api/laml");

@@ -18,7 +18,7 @@ function stage(entries = new Map<string, string>(), clock = new SimulatedClock()
   return { entries, clock, watched, journal: new SendJournal({ memory: memoryIn(entries), clock, events, keptMax }) };
 }
 
-test("a hand-over is on disk once it is noted, and the next process knows it, and whether it has ended", async () => {
+test("a recorded attempt is on disk, and the next process knows it and whether it has ended", async () => {
   const first = stage();
   await first.journal.load();
   await first.journal.record(id(1), 5, "SM1");
@@ -34,7 +34,7 @@ test("a hand-over is on disk once it is noted, and the next process knows it, an
   );
 });
 
-test("noted twice, or by two at once, it is one; hand-overs of one message are kept apart", async () => {
+test("an attempt recorded twice, or twice at once, is one record; attempts of one message are kept apart", async () => {
   const { journal, watched, entries } = stage();
   const [a, b] = await Promise.all([journal.record(id(1), 5, "SM1"), journal.record(id(1), 5, "SM1")]);
   assert.equal(a, b);
@@ -44,7 +44,7 @@ test("noted twice, or by two at once, it is one; hand-overs of one message are k
   assert.deepEqual([watched.size, entries.size], [2, 2]);
 });
 
-test("one that has ended is remembered for a quarter of an hour, one that has not for as long as it is asked about", async () => {
+test("an ended record is kept for 15 minutes, any other for as long as it is polled", async () => {
   const { journal, clock, entries } = stage();
   await journal.load();
   await journal.record(id(1), 5, "SM1");
@@ -61,7 +61,7 @@ test("one that has ended is remembered for a quarter of an hour, one that has no
   assert.equal(clock.pending, 0);
 });
 
-test("beyond its bound the oldest is forgotten, and an entry that cannot be read is deleted", async () => {
+test("beyond the limit the oldest record is deleted, and so is an entry that cannot be read", async () => {
   const entries = new Map([
     ["sent/nonsense", "{}"],
     [`sent/${id(9)}/1`, "not JSON"],

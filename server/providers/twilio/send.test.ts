@@ -25,7 +25,7 @@ function answer(status: number, body: unknown = "", headers: Record<string, stri
   return { status, headers, body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)) };
 }
 
-test("a form names both numbers, the text, the files and where to call back, and a service only where there is one", () => {
+test("a form names both numbers, the text, the files and where to call back, and the messaging service if there is one", () => {
   const made = formOf(
     message({ text: "Grüße & +1", attachments: [file("https://a.example/x?y=1&z")] }),
     PUBLIC,
@@ -42,7 +42,7 @@ test("a form names both numbers, the text, the files and where to call back, and
   assert.deepEqual([...bare.form.keys()], ["To", "From", "MessagingServiceSid", "MediaUrl"]);
 });
 
-test("what Twilio would refuse for certain is not even tried, in words for its sender", () => {
+test("a message that Twilio would certainly refuse is not submitted, and the reason is for the customer", () => {
   const refusedBy = (given: Partial<Outbound>, settings = PUBLIC) => {
     const made = formOf(message(given), settings, null);
     return "refused" in made ? made.refused.code : null;
@@ -77,7 +77,7 @@ test("what Twilio would refuse for certain is not even tried, in words for its s
   assert.equal(refusedBy({ group }), "GROUP");
 });
 
-/** What becomes of a hand-over that is refused with a code of each kind. */
+/** The outcome of a send that is refused, for each kind of code. */
 const VERDICTS: Readonly<Record<CodeKind, SendVerdict["verdict"]>> = {
   unreachable: "refused",
   recipient: "refused",
@@ -90,7 +90,7 @@ const VERDICTS: Readonly<Record<CodeKind, SendVerdict["verdict"]>> = {
   unsure: "unknown",
 };
 
-test("every code of the table is judged by its kind, and only who has no SMS is not reachable", () => {
+test("every code of the table is judged by its kind, and only a recipient without SMS is not reachable", () => {
   for (const [code, { kind, words }] of Object.entries(CODES)) {
     const verdict = classifyResponse(answer(400, { code: Number(code), message: "theirs", status: 400 }), NOW);
     assert.equal(verdict.verdict, VERDICTS[kind], code);
@@ -101,7 +101,7 @@ test("every code of the table is judged by its kind, and only who has no SMS is 
   }
 });
 
-test("a code that is not in the table goes by the status, and its words are Twilio's", () => {
+test("an unknown code is judged by the HTTP status, with Twilio's own message", () => {
   const refused = classifyResponse(answer(400, { code: 21999, message: "Something new." }), NOW);
   assert.ok(refused.verdict === "refused");
   assert.deepEqual(refused.outcome, {
@@ -114,7 +114,7 @@ test("a code that is not in the table goes by the status, and its words are Twil
   assert.equal(classifyResponse(answer(404, { code: 20404, message: "no" }), NOW).verdict, "down");
 });
 
-test("what may have been sent is unknown; what provably was not is put off, or refused", () => {
+test("a message that may have been sent is unknown; one that provably was not is deferred or refused", () => {
   const silence = (kind: NoResponse["noResponse"]) => classifyResponse({ noResponse: kind, reason: "r" }, NOW).verdict;
   assert.deepEqual([silence("unsent"), silence("unanswered"), silence("tooLarge")], ["down", "unknown", "unknown"]);
   for (const status of [500, 502, 503, 504, 599, 408])
@@ -122,13 +122,13 @@ test("what may have been sent is unknown; what provably was not is put off, or r
   for (const body of ["", "<html>", "{}", "[]", "null", '{"sid":""}', '{"sid":7}', '{"sid":null}']) {
     assert.equal(classifyResponse(answer(201, body), NOW).verdict, "unknown", body);
   }
-  // Whoever answers so is not the API: nothing went through it, and the queue must not fail for it.
+  // The API does not answer so: no message went through it, and the queue must not fail for it.
   for (const status of [301, 302, 400, 403, 405, 407, 413]) {
     assert.equal(classifyResponse(answer(status, "<html>"), NOW).verdict, "down", String(status));
   }
 });
 
-test("a message that was taken has its name and its segments, where they are known", () => {
+test("an accepted message has its sid, and its segments if known", () => {
   const taken = (more: object) => {
     const verdict = classifyResponse(answer(201, { sid: "SM1", status: "queued", ...more }), NOW);
     return verdict.verdict === "taken" ? [verdict.message.sid, verdict.message.segments] : null;
@@ -140,7 +140,7 @@ test("a message that was taken has its name and its segments, where they are kno
   }
 });
 
-test("asked too fast, it waits as long as it is told, within an hour", () => {
+test("a rate limit pauses for as long as Retry-After says, at most an hour", () => {
   const waits = (retryAfter?: string) => {
     const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
     const verdict = classifyResponse(answer(429, { code: 20429, message: "" }, headers), NOW);
@@ -156,7 +156,7 @@ test("asked too fast, it waits as long as it is told, within an hour", () => {
   assert.equal(classifyResponse(answer(429, { code: 21611, message: "" }), NOW).verdict, "queueFull");
 });
 
-test("what Twilio says of a refusal reaches whoever sent the message, without the account's names", () => {
+test("Twilio's message about a refusal reaches the customer without the account's ids", () => {
   const said = {
     code: 21999,
     message: `The From number is not of AC${"0a".repeat(16)} or MG${"1b".repeat(16)}.`,

@@ -16,7 +16,7 @@ function verdict(token: string, url: string, signature: string, body: Buffer): b
   return isSignedBy(token, { url, signature, parameters: parametersOf(body), body });
 }
 
-test("the example of Twilio's documentation is right, and no other signature is", () => {
+test("the example in Twilio's documentation verifies, and no other signature does", () => {
   const url = "https://mycompany.com/myapp.php?foo=1&bar=2";
   const body = formOf({
     CallSid: "CA1234567890ABCDE",
@@ -60,7 +60,7 @@ const url = fc
   })
   .map(({ scheme, user, host, port, path, query }) => `${scheme}://${user}${host}${port}${path.join("")}${query}`);
 
-/** What somebody might sign in place of an address: the same with a port, without, written otherwise, or another one. */
+/** Addresses that might be signed instead: with a port, without one, in another spelling, or a different one. */
 function respelt(address: string, how: number): string {
   switch (how) {
     case 0:
@@ -80,11 +80,11 @@ function respelt(address: string, how: number): string {
   }
 }
 
-test("the verdict is that of Twilio's own library, for whatever was signed", () => {
+test("every verdict equals that of Twilio's own library", () => {
   let right = 0;
   fc.assert(
     fc.property(url, parameters, fc.integer({ min: 0, max: 6 }), fc.boolean(), (address, given, how, isOther) => {
-      // What a form can carry: half a surrogate pair becomes another character on its way.
+      // A form cannot carry half a surrogate pair: it becomes another character on its way.
       const body = formOf(given as Record<string, string | string[]>);
       const sent = Object.fromEntries(
         [...parametersOf(body)].map(([key, values]) => [key, values.length === 1 ? values[0] : [...values]]),
@@ -99,7 +99,7 @@ test("the verdict is that of Twilio's own library, for whatever was signed", () 
   assert.ok(right > 1_000, `only ${right} were right`);
 });
 
-test("a body that is no form counts when its hash is in the address, as with Twilio's own library", () => {
+test("a body that is not a form is accepted if its hash is in the address, as in Twilio's own library", () => {
   const body = Buffer.from('{"a":1}');
   const hash = createHash("sha256").update(body).digest("hex");
   const address = `https://example.com/hook?bodySHA256=${hash}`;

@@ -1,4 +1,4 @@
-/** The provider against a small Twilio on loopback: outcomes that nobody knows, and receipts that do not come by themselves. */
+/** The provider against a small Twilio on loopback: unknown outcomes, and receipts that have to be polled. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { accepted, message, NEVER, receipts, TO, told } from "../../../test/supp
 import { twilioStage } from "../../../test/support/twilio/stage.ts";
 import { until } from "../../../test/support/wait.ts";
 
-test("an answer that got lost is unknown, and settled by the list: taken once, and its callbacks count", async (t) => {
+test("a lost response is unknown, and reconciled by the list: accepted once, and its callbacks count", async (t) => {
   for (const answer of ["lost", "error", "nameless", "garbage"] as const) {
     const stage = await twilioStage(t);
     stage.fake.behaviours.set(TO, { answer, callbacks: false });
@@ -21,7 +21,7 @@ test("an answer that got lost is unknown, and settled by the list: taken once, a
   }
 });
 
-test("an answer that got lost is settled by the callback alone, also in the next process", async (t) => {
+test("a lost response is reconciled by the callback alone, also in the next process", async (t) => {
   const stage = await twilioStage(t);
   stage.fake.behaviours.set(TO, { answer: "lost", statuses: ["sending"] });
   const sent = message();
@@ -37,7 +37,7 @@ test("an answer that got lost is settled by the callback alone, also in the next
   assert.deepEqual(lists, []);
 });
 
-test("of two messages with the same text, one that got through is not taken for the one that did not", async (t) => {
+test("a delivered message is not taken for a lost one with the same text", async (t) => {
   const stage = await twilioStage(t);
   const attemptedAt = Date.now() - 61_000;
   const first = message({ attemptedAt });
@@ -46,13 +46,13 @@ test("of two messages with the same text, one that got through is not taken for 
   stage.fake.behaviours.set(TO, { answer: "lost", takes: false });
   const second = message({ attemptedAt: attemptedAt + 1 });
   assert.equal((await stage.provider.send(second, NEVER)).outcome, "unknown");
-  // The delivered one is remembered across a restart, too.
+  // The journal keeps the delivered message across a restart, too.
   await stage.restart();
   assert.equal(await stage.provider.reconcile?.(second), "absent");
   assert.equal(await stage.provider.reconcile?.(message({ text: "Other", attemptedAt })), "absent");
 });
 
-test("two that got lost at once are never both taken for the same message", async (t) => {
+test("two messages lost at once never match the same message at Twilio", async (t) => {
   const stage = await twilioStage(t);
   const attemptedAt = Date.now() - 61_000;
   stage.fake.now = () => attemptedAt;
@@ -66,7 +66,7 @@ test("two that got lost at once are never both taken for the same message", asyn
   assert.deepEqual(outcomes, ["accepted", "absent"]);
 });
 
-test("while another message to the same recipient is in hand, and while a list cannot be read, nothing is settled", async (t) => {
+test("while another message to the recipient is in flight, or a list cannot be read, the outcome stays unknown", async (t) => {
   const stage = await twilioStage(t);
   const lost = message({ attemptedAt: Date.now() - 61_000 });
   stage.fake.behaviours.set(TO, { slowMs: 50 });
@@ -84,7 +84,7 @@ test("while another message to the same recipient is in hand, and while a list c
   assert.equal(await stage.provider.reconcile?.(lost), "absent");
 });
 
-test("a list is read to its end, page by page, and one without an end proves nothing", async (t) => {
+test("a list is read to its end, page by page, and an endless one proves nothing", async (t) => {
   const stage = await twilioStage(t);
   stage.fake.pageSizeMax = 3;
   const attemptedAt = Date.now() - 61_000;
@@ -101,7 +101,7 @@ test("a list is read to its end, page by page, and one without an end proves not
   assert.ok(endless !== "absent" && endless?.outcome === "unknown");
 });
 
-test("what no callback came for is found out by asking, also by the next process", async (t) => {
+test("a message without a callback is polled, also by the next process", async (t) => {
   const stage = await twilioStage(t, { clock: fastClock(200) });
   stage.fake.behaviours.set(TO, { callbacks: false });
   await accepted(stage.provider.send(message(), NEVER));
@@ -117,7 +117,7 @@ test("what no callback came for is found out by asking, also by the next process
   assert.equal(receipts(stage).at(-1)?.reference, reference);
 });
 
-test("a message that Twilio no longer has, and one that the service has no more, are asked about no longer", async (t) => {
+test("a message that was deleted at Twilio or here is not polled any more", async (t) => {
   const stage = await twilioStage(t, { clock: fastClock(200) });
   stage.fake.behaviours.set(TO, { callbacks: false, statuses: ["sent"] });
   stage.listen = async () => "unknown";
@@ -128,7 +128,7 @@ test("a message that Twilio no longer has, and one that the service has no more,
   await until(() => [...stage.entries.values()].every((value) => value.includes("hasEnded")));
 });
 
-test("a callback that cannot be taken in is a 500, and what it told is asked for", async (t) => {
+test("a callback that cannot be stored is a 500, and its status is polled", async (t) => {
   const stage = await twilioStage(t, { clock: fastClock(200) });
   let isBusy = true;
   stage.listen = async () => {
@@ -142,7 +142,7 @@ test("a callback that cannot be taken in is a 500, and what it told is asked for
   assert.deepEqual(await told(stage, 1), ["delivered"]);
 });
 
-test("a late word about a hand-over that was followed by another is no word about that one", async (t) => {
+test("a late status of an earlier attempt says nothing about the present one", async (t) => {
   const stage = await twilioStage(t);
   const first = message();
   const failed = { status: "undelivered", errorCode: 30008 };

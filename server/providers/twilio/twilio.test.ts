@@ -1,4 +1,4 @@
-/** The provider against a small Twilio on loopback: hand-overs, receipts, files, and an API that does not do as it should. */
+/** The provider against a small Twilio on loopback: sends, receipts, files, and an API that misbehaves. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
@@ -9,7 +9,7 @@ import { twilioStage } from "../../../test/support/twilio/stage.ts";
 import { until } from "../../../test/support/wait.ts";
 import { STATUSES } from "./status-meaning.ts";
 
-test("a message is taken under Twilio's name, and its callbacks are receipts with both names", async (t) => {
+test("a message is accepted with Twilio's sid, and its callbacks become receipts with the sid and our id", async (t) => {
   const stage = await twilioStage(t);
   const sent = message({ text: "x".repeat(200) });
   const outcome = await stage.provider.send(sent, NEVER);
@@ -24,7 +24,7 @@ test("a message is taken under Twilio's name, and its callbacks are receipts wit
   await until(() => stage.fake.called.every(({ status }) => status === 204));
 });
 
-test("each of the thirteen statuses is what the table says, whatever its order", async (t) => {
+test("each of the thirteen statuses follows the table, in any order", async (t) => {
   const stage = await twilioStage(t);
   const words = Object.keys(STATUSES);
   assert.equal(words.length, 13);
@@ -34,7 +34,7 @@ test("each of the thirteen statuses is what the table says, whatever its order",
   assert.deepEqual(await told(stage, 3), ["sent", "delivered", "read"]);
 });
 
-test("a failure is told with its code and words, a delivery after it corrects it, nothing is told twice", async (t) => {
+test("a failure is reported with its code and reason, a later delivery corrects it, and nothing is reported twice", async (t) => {
   const stage = await twilioStage(t);
   const failed = { status: "undelivered", errorCode: 30005 };
   stage.fake.behaviours.set(TO, { statuses: [failed, "sent", failed, "delivered", failed, "delivered"] });
@@ -59,7 +59,7 @@ test("a failure is told with its code and words, a delivery after it corrects it
   );
 });
 
-test("refused for good is a rejection; the instance stays up", async (t) => {
+test("a permanent refusal rejects the message; the instance stays up", async (t) => {
   const stage = await twilioStage(t);
   stage.fake.behaviours.set(TO, { refuse: { status: 400, body: { code: 21614, message: "not a mobile" } } });
   const outcome = await stage.provider.send(message(), NEVER);
@@ -69,7 +69,7 @@ test("refused for good is a rejection; the instance stays up", async (t) => {
   assert.deepEqual(stage.signals, []);
 });
 
-test("who stopped messages at Twilio is told as such, when a message is refused and when one fails later", async (t) => {
+test("a contact's opt-out at Twilio is reported when a message is refused, and when one fails later", async (t) => {
   const stage = await twilioStage(t);
   stage.fake.behaviours.set(TO, { refuse: { status: 400, body: { code: 21610, message: "stopped" } } });
   const late = "+15550100002";
@@ -91,7 +91,7 @@ test("who stopped messages at Twilio is told as such, when a message is refused 
   ]);
 });
 
-test("nobody there: provably not sent, the instance is down, and up again by itself when somebody is", async (t) => {
+test("without a server a message is provably not sent, and the instance is down until the server is back", async (t) => {
   const stage = await twilioStage(t, { clock: fastClock(20) });
   await stage.provider.health();
   await stage.fake.shut();
@@ -138,7 +138,7 @@ test("refused credentials and a suspended account keep the queue waiting, and he
   assert.equal((await suspended.provider.health()).status, "healthy");
 });
 
-test("a hand-over that is not answered makes it look whether anybody is there", async (t) => {
+test("a send without a response makes the instance check the API", async (t) => {
   const stage = await twilioStage(t, { clock: fastClock(20) });
   await stage.provider.health();
   stage.fake.everything = { status: 503, body: "" };
@@ -148,7 +148,7 @@ test("a hand-over that is not answered makes it look whether anybody is there", 
   await until(() => stage.provider.isUp);
 });
 
-test("asked too fast, it asks nothing until the time is over, and says so", async (t) => {
+test("after a rate limit the instance pauses, and its health says so", async (t) => {
   const stage = await twilioStage(t, { clock: fastClock(20) });
   await stage.provider.health();
   const refuse = { status: 429, body: { code: 20429, message: "slow" }, headers: { "retry-after": "10" }, times: 1 };
@@ -167,7 +167,7 @@ test("asked too fast, it asks nothing until the time is over, and says so", asyn
   await accepted(stage.provider.send(message(), NEVER));
 });
 
-test("a number whose queue is full is spared, and no other is", async (t) => {
+test("a number whose queue is full pauses, and no other does", async (t) => {
   const stage = await twilioStage(t, { clock: fastClock(100) });
   stage.fake.behaviours.set(TO, { refuse: { status: 429, body: { code: 21611, message: "full" }, times: 1 } });
   const first = await stage.provider.send(message(), NEVER);
@@ -178,7 +178,7 @@ test("a number whose queue is full is spared, and no other is", async (t) => {
   await until(async () => (await stage.provider.send(message(), NEVER)).outcome === "accepted");
 });
 
-test("called off before it was written it was not sent; called off after that, nobody knows", async (t) => {
+test("a request aborted before it is written was not sent; aborted later, its outcome is unknown", async (t) => {
   const stage = await twilioStage(t);
   const early = await stage.provider.send(message(), AbortSignal.abort());
   assert.equal(early.outcome, "deferred");
@@ -192,7 +192,7 @@ test("called off before it was written it was not sent; called off after that, n
   assert.equal(stage.fake.taken({ to: TO }).length, 1);
 });
 
-test("more hand-overs than connections: those that wait are not sent when they are called off", async (t) => {
+test("sends that wait for a connection are not sent if they are aborted", async (t) => {
   const stage = await twilioStage(t);
   await stage.provider.health();
   stage.fake.behaviours.set(TO, { answer: "never", callbacks: false });
@@ -206,7 +206,7 @@ test("more hand-overs than connections: those that wait are not sent when they a
   assert.equal(stage.fake.taken({ to: TO }).length, 32);
 });
 
-test("where Twilio cannot come, health warns, and files kept here are refused", async (t) => {
+test("if Twilio cannot reach the service, health warns, and files stored here are refused", async (t) => {
   const away = { baseUrl: "https://api.twilio.invalid" };
   const stage = await twilioStage(t, { config: away, hookUrl: "http://127.0.0.1:8080/hooks/inst_1/token" });
   const { warnings = [] } = await stage.provider.health();
@@ -217,7 +217,7 @@ test("where Twilio cannot come, health warns, and files kept here are refused", 
   assert.ok(outcome.outcome === "rejected" && outcome.code === "MEDIA_NOT_PUBLIC");
 });
 
-test("what an operator has to put in order is in the warnings", async (t) => {
+test("error codes that the operator has to fix are in the warnings", async (t) => {
   const stage = await twilioStage(t);
   stage.fake.behaviours.set(TO, { refuse: { status: 400, body: { code: 21606, message: "not yours" } } });
   assert.equal((await stage.provider.send(message(), NEVER)).outcome, "rejected");
@@ -234,7 +234,7 @@ async function stageWithFile(t: TestContext) {
   return { stage, bytes, reference, fetch: stage.provider.actions.fetch };
 }
 
-test("a file is fetched with credentials from the API alone, and from where that sends us without", async (t) => {
+test("a file is fetched with credentials from the API only, and from redirect targets without", async (t) => {
   const { stage, bytes, reference, fetch } = await stageWithFile(t);
   assert.deepEqual(await fetch(reference, NEVER), bytes);
   assert.equal(stage.fake.fileHeaders.length, 1);
@@ -250,7 +250,7 @@ test("a file is fetched with credentials from the API alone, and from where that
   await assert.rejects(fetch(reference, AbortSignal.abort()), /aborted/);
 });
 
-test("a stop ends what is under way, and nothing is sent or told after it", async (t) => {
+test("stop() ends open requests, and nothing is sent or reported after it", async (t) => {
   const stage = await twilioStage(t);
   stage.fake.behaviours.set(TO, { answer: "never", callbacks: false });
   const sending = stage.provider.send(message(), NEVER);
