@@ -1,12 +1,12 @@
-/** The provider's suite: what contacts do of their own accord is told, all of it, and nothing of it twice. */
+/** The provider suite: signals that a contact causes after a delivery are all reported, each once. */
 
 import assert from "node:assert/strict";
 import type { Signal } from "../../server/providers/provider.ts";
 import { acceptedReference, have, type Promises, quiet, run, send } from "./provider-stage.ts";
 
-/** What a contact does with a message outlives the process, as receipts do. */
+/** A contact's reaction to a message outlives the process, as receipts do. */
 export function answers(promise: Promises): void {
-  promise("what a contact does with a message is told after its receipts, each once", async (stage, t) => {
+  promise("a contact's reaction to a message is reported after its receipts, each signal once", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.answers, t);
     if (scenario === null) return;
     const life = await stage.live();
@@ -14,15 +14,15 @@ export function answers(promise: Promises): void {
     acceptedReference(await send(stage, life, message));
     await stage.toldInTheEnd(life, message, scenario.receipts);
     assert.deepEqual(
-      life.heard.map(({ kind }) => kind),
+      life.otherSignals.map(({ kind }) => kind),
       scenario.answers,
     );
-    assert.deepEqual(new Set(life.heard.map(({ to }) => to)), new Set([message.from]));
+    assert.deepEqual(new Set(life.otherSignals.map(({ to }) => to)), new Set([message.from]));
   });
 
   for (const side of ["before", "after"] as const) {
     promise(
-      `a death ${side} any of it was taken in loses none of it, and what has no name is told once`,
+      `a death ${side} a signal is accepted loses none, and a signal without a reference is reported once`,
       async (stage, t) => {
         const scenario = have(stage.harness.scenarios.answers, t);
         if (scenario === null) return;
@@ -35,7 +35,8 @@ export function answers(promise: Promises): void {
             if (isLast && side === "before") first.die();
             if (first.dead) return;
             if (signal.kind !== "receipt") taken.push(signal);
-            // What is taken in is on disk with what it ends, whether or not the one who told it lives to hear that.
+            // An accepted signal is on disk together with the change it ends, even if the provider dies before it
+            // learns of that.
             if (signal.forget !== undefined) stage.disk.entries.delete(signal.forget);
             if (isLast) first.die();
           };
@@ -44,8 +45,10 @@ export function answers(promise: Promises): void {
           await quiet(stage.harness);
           const second = await stage.live();
           await quiet(stage.harness);
-          // What was told of the rounds before may be told again, under its name.
-          const all = namedOnce([...before, ...taken, ...second.heard]).filter((signal) => !before.includes(signal));
+          // Signals of earlier rounds may be reported again, with the same reference.
+          const all = namedOnce([...before, ...taken, ...second.otherSignals]).filter(
+            (signal) => !before.includes(signal),
+          );
           before.push(...all);
           const kinds = all.map(({ kind }) => kind);
           const lasting = (kind: string) => scenario.fleeting?.some((one) => one === kind) !== true;
@@ -58,7 +61,7 @@ export function answers(promise: Promises): void {
   }
 }
 
-/** Signals without those whose name came before: what is told again under its name changes nothing. */
+/** Drops signals whose reference came before: a repetition changes nothing. */
 function namedOnce(signals: readonly Signal[]): Signal[] {
   const nameOf = (signal: Signal) =>
     "reference" in signal ? signal.reference : "callUuid" in signal ? `${signal.callUuid} ${signal.status}` : null;

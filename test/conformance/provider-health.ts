@@ -1,4 +1,4 @@
-/** The provider's suite: it says how it is, that its peer is gone, and that it is back; and it hands over accordingly. */
+/** The provider suite: health and `isUp` follow the peer, and sends follow `isUp`. */
 
 import assert from "node:assert/strict";
 import type { Health } from "../../server/providers/provider.ts";
@@ -15,7 +15,7 @@ import {
 } from "./provider-stage.ts";
 
 export function health(promise: Promises): void {
-  promise("a peer that is gone makes it unwell, in words, and its return makes it well", async (stage, t) => {
+  promise("health is bad, with a sentence, while the peer is gone, and good after its return", async (stage, t) => {
     const goes = able(stage, "goes", t);
     if (goes === null) return;
     const life = await stage.live();
@@ -27,7 +27,7 @@ export function health(promise: Promises): void {
     await healthOf(stage, life, true);
   });
 
-  promise("it says when it cannot hand over, and when it can again", async (stage, t) => {
+  promise("isUp follows the peer", async (stage, t) => {
     const goes = able(stage, "goes", t);
     if (goes === null) return;
     const life = await stage.live();
@@ -45,7 +45,7 @@ export function health(promise: Promises): void {
     assert.ok((await becomes(true)) > down, "it told nobody that it is up again");
   });
 
-  promise("what is handed over while the peer is gone is put off, and works when it is back", async (stage, t) => {
+  promise("a message is deferred while the peer is gone, and accepted when it is back", async (stage, t) => {
     const goes = able(stage, "goes", t);
     const scenario = have(stage.harness.scenarios.delivers, t);
     if (goes === null || scenario === null) return;
@@ -67,7 +67,7 @@ export function health(promise: Promises): void {
 
 const STEP_MS = 500;
 
-/** The health as soon as it is well, or is not. */
+/** Waits for good or for bad health. */
 async function healthOf(stage: Stage, life: Life, isWell: boolean): Promise<Health> {
   for (let waitedMs = 0; waitedMs < LIMIT_MS; waitedMs += STEP_MS) {
     const health = await run(stage, life.provider.health());

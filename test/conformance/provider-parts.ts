@@ -1,8 +1,8 @@
-/** The provider's suite: a message of which a part went out by itself. */
+/** The provider suite: messages of which a part was sent separately. */
 
 import assert from "node:assert/strict";
 import type { OutboundAttachment } from "../../server/providers/provider.ts";
-import { acceptedReference, have, type Promises, send, settle } from "./provider-stage.ts";
+import { acceptedReference, have, type Promises, reconcile, send } from "./provider-stage.ts";
 
 const FILE: OutboundAttachment = {
   mimeType: "image/png",
@@ -11,11 +11,11 @@ const FILE: OutboundAttachment = {
   isAudioMessage: false,
 };
 
-/** What was sent of a message is told with the outcome, and is never sent again, whatever is handed over after it. */
+/** A sent part is reported with the outcome, and is never sent again by a later attempt. */
 export function parts(promise: Promises): void {
   for (const isTold of [true, false]) {
     const by = isTold ? "that is told of it" : "by its own memory";
-    promise(`a part that was sent is not sent again, by the next process ${by}`, async (stage, t) => {
+    promise(`a sent part is not sent again, by the next process ${by}`, async (stage, t) => {
       const scenario = have(stage.harness.scenarios.partly, t);
       if (scenario === null) return;
       const first = await stage.live();
@@ -28,9 +28,12 @@ export function parts(promise: Promises): void {
       assert.equal(stage.harness.taken(message), 1);
       first.die();
       const second = await stage.live();
-      const settled = await settle(stage, second, message);
-      assert.ok(settled !== undefined && settled !== "absent" && settled.outcome === "partly", "asking says the same");
-      assert.deepEqual(settled.part, outcome.part);
+      const reconciled = await reconcile(stage, second, message);
+      assert.ok(
+        reconciled !== undefined && reconciled !== "absent" && reconciled.outcome === "partly",
+        "asking says the same",
+      );
+      assert.deepEqual(reconciled.part, outcome.part);
       scenario.mends();
       const sentPart = isTold ? outcome.part : null;
       const reference = acceptedReference(await send(stage, second, { ...message, attempt: 2, sentPart }));

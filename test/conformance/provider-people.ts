@@ -1,4 +1,4 @@
-/** The provider's suite: what people do of their own accord reaches the service once, whole, and whatever happens. */
+/** The provider suite: contacts' actions are reported once, complete, and in spite of every fault. */
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -17,7 +17,7 @@ import {
   send,
 } from "./provider-stage.ts";
 
-/** Bytes that are no text, and more than one packet of them. */
+/** Bytes that are not text, and more than one packet of them. */
 const BYTES = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 7 + (index >> 8)) % 256);
 
 export function people(promise: Promises): void {
@@ -27,7 +27,7 @@ export function people(promise: Promises): void {
   groups(promise);
 }
 
-/** What the peer can do, or null after having said why the test is skipped. */
+/** An ability of the peer, or null after skipping the test with the reason. */
 export function able<Name extends keyof Peer>(
   { harness: { peer } }: Stage,
   name: Name,
@@ -44,32 +44,32 @@ function given<Thing>(thing: Able<Thing>, context: TestContext): Exclude<Thing, 
   return thing as Exclude<Thing, { skip: string }>;
 }
 
-/** The signals of a kind that a provider told. */
-function heardOf<Kind extends Signal["kind"]>(life: Life, kind: Kind): Extract<Signal, { kind: Kind }>[] {
-  return life.heard.filter(
+/** The reported signals of a kind. */
+function signalsOf<Kind extends Signal["kind"]>(life: Life, kind: Kind): Extract<Signal, { kind: Kind }>[] {
+  return life.otherSignals.filter(
     (signal): signal is Extract<typeof signal, { kind: Kind }> => signal.kind === kind,
   ) as Extract<Signal, { kind: Kind }>[];
 }
 
-/** Waits until a provider has told as many signals of a kind, and shows that no more follow. */
+/** Waits until a provider has reported so many signals of a kind, and checks that no more follow. */
 async function heardInTheEnd<Kind extends Exclude<Signal["kind"], "receipt">>(
   { harness }: Stage,
   life: Life,
   kind: Kind,
   count: number,
 ): Promise<Extract<Signal, { kind: Kind }>[]> {
-  await harness.advanceUntil(() => heardOf(life, kind).length >= count, LIMIT_MS);
+  await harness.advanceUntil(() => signalsOf(life, kind).length >= count, LIMIT_MS);
   await quiet(harness);
-  const heard = heardOf(life, kind);
-  assert.equal(heard.length, count);
-  return heard;
+  const found = signalsOf(life, kind);
+  assert.equal(found.length, count);
+  return found;
 }
 
-/** The messages that were written, each once: the same reference told again is the same message. */
+/** The reported messages, each reference once: a repetition is the same message. */
 async function inboundInTheEnd(stage: Stage, lives: readonly Life[], texts: readonly (string | null)[]) {
   const all = () => {
-    const heard = lives.flatMap((life) => heardOf(life, "inbound"));
-    return [...new Map(heard.map((signal) => [signal.reference, signal])).values()];
+    const found = lives.flatMap((life) => signalsOf(life, "inbound"));
+    return [...new Map(found.map((signal) => [signal.reference, signal])).values()];
   };
   await stage.harness.advanceUntil(() => all().length >= texts.length, LIMIT_MS);
   await quiet(stage.harness);
@@ -81,7 +81,7 @@ async function inboundInTheEnd(stage: Stage, lives: readonly Life[], texts: read
 }
 
 function writing(promise: Promises): void {
-  promise("what a contact writes is told with who wrote it, to which number and on which channel", async (stage, t) => {
+  promise("a contact's message is reported with its sender, our number and the channel", async (stage, t) => {
     const writes = able(stage, "writes", t);
     if (writes === null) return;
     const life = await stage.live();
@@ -97,7 +97,7 @@ function writing(promise: Promises): void {
     );
   });
 
-  promise("a file that comes with a message is its bytes, there or by its reference", async (stage, t) => {
+  promise("a file of a message is reported with its bytes, or with a reference to fetch them", async (stage, t) => {
     const writes = able(stage, "writes", t);
     if (writes === null || able(stage, "files", t) === null) return;
     const life = await stage.live();
@@ -114,13 +114,13 @@ function writing(promise: Promises): void {
     );
   });
 
-  promise("a message of files alone is told, with no text made up for it", async (stage, t) => {
+  promise("a message of files only is reported, without an invented text", async (stage, t) => {
     const writes = able(stage, "writes", t);
     if (writes === null || able(stage, "files", t) === null) return;
     const life = await stage.live();
     await run(stage, writes(null, [{ bytes: BYTES, mimeType: "application/pdf", filename: "plan.pdf" }]));
-    await stage.harness.advanceUntil(() => heardOf(life, "inbound").length > 0, LIMIT_MS);
-    const [signal] = heardOf(life, "inbound");
+    await stage.harness.advanceUntil(() => signalsOf(life, "inbound").length > 0, LIMIT_MS);
+    const [signal] = signalsOf(life, "inbound");
     assert.ok(signal?.text === null || signal?.text === "");
     assert.equal(signal.attachments.length, 1);
   });
@@ -131,7 +131,7 @@ function missing(): Promise<never> {
 }
 
 function hardship(promise: Promises): void {
-  promise("what a contact wrote and nobody could take in is told again until it is", async (stage, t) => {
+  promise("a contact's message that the engine could not accept is reported again until it does", async (stage, t) => {
     const writes = able(stage, "writes", t);
     if (writes === null || able(stage, "insists", t) === null) return;
     const life = await stage.live();
@@ -146,7 +146,7 @@ function hardship(promise: Promises): void {
     assert.equal(failures, 3);
   });
 
-  promise("what the peer tells twice has one name", async (stage, t) => {
+  promise("a message that the peer repeats has one reference", async (stage, t) => {
     const writes = able(stage, "writes", t);
     const repeats = able(stage, "repeats", t);
     if (writes === null || repeats === null) return;
@@ -159,7 +159,7 @@ function hardship(promise: Promises): void {
   });
 
   for (const how of ["stop", "death"] as const) {
-    promise(`what is written after a ${how} is told by the next process`, async (stage, t) => {
+    promise(`a message written after a ${how} is reported by the next process`, async (stage, t) => {
       const writes = able(stage, "writes", t);
       if (writes === null || able(stage, "keeps", t) === null) return;
       const first = await stage.live();
@@ -174,7 +174,7 @@ function hardship(promise: Promises): void {
     });
   }
 
-  promise("what is written while the peer cannot be reached is told when it is back", async (stage, t) => {
+  promise("a message written while the peer is unreachable is reported when it is back", async (stage, t) => {
     const writes = able(stage, "writes", t);
     const goes = able(stage, "goes", t);
     if (writes === null || goes === null || able(stage, "keeps", t) === null) return;
@@ -190,14 +190,14 @@ function hardship(promise: Promises): void {
   });
 
   for (const what of ["writes", "reacts", "pays", "renames"] as const) {
-    promise(`a death while what somebody ${what} is being taken in does not lose it`, async (stage, t) => {
+    promise(`a crash while the engine accepts what somebody ${what} does not lose it`, async (stage, t) => {
       const act = await actOf(stage, what, t);
       if (act === null || able(stage, "keeps", t) === null) return;
       const first = await stage.live();
-      // What was done before shows the provider where the peer stands, as any but the very first life knows it.
+      // The first action shows the provider where the peer stands, as in any life but the very first.
       const kind = await act.before(first);
       await quiet(stage.harness);
-      const before = first.heard.length;
+      const before = first.otherSignals.length;
       first.listen = async (signal) => {
         if (signal.kind === kind) first.die();
       };
@@ -205,20 +205,20 @@ function hardship(promise: Promises): void {
       await stage.harness.advanceUntil(() => first.dead, LIMIT_MS);
       assert.ok(first.dead, "it was not told");
       const second = await stage.live();
-      const isTold = () => named([...first.heard, ...second.heard]).length > before;
+      const isTold = () => named([...first.otherSignals, ...second.otherSignals]).length > before;
       assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), "it was lost");
       await quiet(stage.harness);
-      assert.equal(named([...first.heard, ...second.heard]).length, before + 1);
+      assert.equal(named([...first.otherSignals, ...second.otherSignals]).length, before + 1);
     });
   }
 }
 
-/** Signals, each name once: what is told again under its name changes nothing. */
+/** Drops signals whose reference came before: a repetition changes nothing. */
 function named(signals: readonly Signal[]): string[] {
   return [...new Set(signals.flatMap((signal) => ("reference" in signal ? [signal.reference] : [])))];
 }
 
-/** Something that a contact does: what has to be there before, and the deed, which nobody waits for. */
+/** An action of a contact: its preparation, and the action itself, which nobody waits for. */
 async function actOf(stage: Stage, what: "writes" | "reacts" | "pays" | "renames", t: TestContext) {
   const writes = able(stage, "writes", t);
   if (writes === null) return null;
@@ -255,7 +255,7 @@ async function actOf(stage: Stage, what: "writes" | "reacts" | "pays" | "renames
   return act("reaction", sent, () => reacts(reference, "love"));
 }
 
-/** One that had the time to be heard by its peer: what is told once is told to nobody else. */
+/** A provider that had time to connect: some peers notify only once. */
 async function connected(stage: Stage): Promise<Life> {
   const life = await stage.live();
   await quiet(stage.harness);
@@ -263,14 +263,14 @@ async function connected(stage: Stage): Promise<Life> {
 }
 
 function doings(promise: Promises): void {
-  promise("a reaction names the message that it is to, and its end is told", async (stage, t) => {
+  promise("a reaction has the reference of its message, and its removal is reported", async (stage, t) => {
     const reacts = able(stage, "reacts", t);
     const scenario = have(stage.harness.scenarios.delivers, t);
     if (reacts === null || scenario === null) return;
     const life = await stage.live();
     const reference = acceptedReference(await send(stage, life, stage.message(scenario)));
     await run(stage, reacts(reference, "love"));
-    await stage.harness.advanceUntil(() => heardOf(life, "reaction").length > 0, LIMIT_MS);
+    await stage.harness.advanceUntil(() => signalsOf(life, "reaction").length > 0, LIMIT_MS);
     await run(stage, reacts(reference, "-love"));
     const told = await heardInTheEnd(stage, life, "reaction", 2);
     assert.deepEqual(
@@ -281,33 +281,33 @@ function doings(promise: Promises): void {
       ],
     );
     assert.equal(new Set(told.map((signal) => signal.reference)).size, 2);
-    assert.equal(heardOf(life, "inbound").length, 0, "a reaction is no message");
+    assert.equal(signalsOf(life, "inbound").length, 0, "a reaction is no message");
   });
 
-  promise("that a contact types is told, and that it ended", async (stage, t) => {
+  promise("the beginning and the end of typing are reported", async (stage, t) => {
     const types = able(stage, "types", t);
     if (types === null) return;
     const life = await connected(stage);
     for (const typing of [true, false]) {
       await run(stage, types(typing));
-      const isTold = () => heardOf(life, "typing").at(-1)?.typing === typing;
+      const isTold = () => signalsOf(life, "typing").at(-1)?.typing === typing;
       assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), `typing ${typing} was not told`);
     }
-    const [signal] = heardOf(life, "typing");
+    const [signal] = signalsOf(life, "typing");
     assert.equal(signal?.from, stage.harness.peer.contact);
   });
 
-  promise("a payment is told with its amount", async (stage, t) => {
+  promise("a payment is reported with its amount", async (stage, t) => {
     const pays = able(stage, "pays", t);
     if (pays === null) return;
     const life = await stage.live();
     await run(stage, pays(2_550));
-    await stage.harness.advanceUntil(() => heardOf(life, "inbound").length > 0, LIMIT_MS);
-    const [signal] = heardOf(life, "inbound");
+    await stage.harness.advanceUntil(() => signalsOf(life, "inbound").length > 0, LIMIT_MS);
+    const [signal] = signalsOf(life, "inbound");
     assert.deepEqual(signal?.payment, { amountCents: 2_550, currency: "USD", isRequest: false });
   });
 
-  promise("a call is told from its ringing on, under one name", async (stage, t) => {
+  promise("a call is reported from its ringing on, with one id", async (stage, t) => {
     const rings = able(stage, "rings", t);
     if (rings === null) return;
     const life = await connected(stage);
@@ -321,7 +321,7 @@ function doings(promise: Promises): void {
     assert.ok(told.every(({ caller, isOutgoing }) => caller === stage.harness.peer.contact && !isOutgoing));
   });
 
-  promise("what a contact changed, or took back, is told under the name of the message", async (stage, t) => {
+  promise("an edit and an unsend are reported with the reference of the message", async (stage, t) => {
     const writes = able(stage, "writes", t);
     const revises = able(stage, "revises", t);
     if (writes === null || revises === null) return;
@@ -331,17 +331,17 @@ function doings(promise: Promises): void {
     for (const text of ["The plan", null]) {
       await quiet(stage.harness);
       await run(stage, revises(text));
-      const isTold = () => heardOf(life, "revision").at(-1)?.text === text;
+      const isTold = () => signalsOf(life, "revision").at(-1)?.text === text;
       assert.ok(await stage.harness.advanceUntil(isTold, LIMIT_MS), `${text} was not told`);
     }
-    assert.ok(heardOf(life, "revision").every(({ reference }) => reference === message?.reference));
+    assert.ok(signalsOf(life, "revision").every(({ reference }) => reference === message?.reference));
     await inboundInTheEnd(stage, [life], ["Teh plan"]);
   });
 }
 
 function groups(promise: Promises): void {
   promise(
-    "a message to a group is told with its group, the same each time, and everybody else in it",
+    "a message to a group is reported with the same group each time, and with all other members",
     async (stage, t) => {
       const group = able(stage, "group", t);
       if (group === null) return;
@@ -350,16 +350,16 @@ function groups(promise: Promises): void {
       await inboundInTheEnd(stage, [life], ["Hello all"]);
       await run(stage, group.writes("Anyone?"));
       const told = await inboundInTheEnd(stage, [life], ["Hello all", "Anyone?"]);
-      const sightings = told.map((signal: InboundSignal) => signal.group ?? assert.fail("it has no group"));
-      assert.equal(new Set(sightings.map(({ reference }) => reference)).size, 1);
+      const groups = told.map((signal: InboundSignal) => signal.group ?? assert.fail("it has no group"));
+      assert.equal(new Set(groups.map(({ reference }) => reference)).size, 1);
       const everybody = [stage.harness.peer.contact, ...group.others].sort();
-      for (const { participants } of sightings) assert.deepEqual([...participants].sort(), everybody);
+      for (const { participants } of groups) assert.deepEqual([...participants].sort(), everybody);
     },
   );
 
   for (const what of ["renames", "adds"] as const) {
     const title = what === "renames" ? "the new name of a group" : "somebody who is brought into a group";
-    promise(`${title} is told once, with what the group now is`, async (stage, t) => {
+    promise(`${title} is reported once, with the group's present state`, async (stage, t) => {
       const group = able(stage, "group", t);
       const act = group === null ? null : given(group[what], t);
       if (group === null || act === null) return;

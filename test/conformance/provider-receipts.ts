@@ -1,22 +1,25 @@
-/** The provider's suite: receipts that come before, long after, twice, backwards, and of messages nobody knows yet. */
+/** The provider suite: receipts that come early, late, twice, in reverse order, and for unknown messages. */
 
 import assert from "node:assert/strict";
 import { able } from "./provider-people.ts";
 import { acceptedReference, have, LIMIT_MS, type Promises, quiet, run, send } from "./provider-stage.ts";
 
 export function oddReceipts(promise: Promises): void {
-  promise("receipts that come before the answer of the hand-over are told once it is known", async (stage, t) => {
-    const scenario = have(stage.harness.scenarios.early, t);
-    if (scenario === null) return;
-    const life = await stage.live();
-    const message = stage.message(scenario);
-    acceptedReference(await send(stage, life, message));
-    await stage.toldInTheEnd(life, message, scenario.receipts);
-    assert.equal(stage.harness.taken(message), 1);
-  });
+  promise(
+    "receipts that come before the response to a send are reported once the message is known",
+    async (stage, t) => {
+      const scenario = have(stage.harness.scenarios.early, t);
+      if (scenario === null) return;
+      const life = await stage.live();
+      const message = stage.message(scenario);
+      acceptedReference(await send(stage, life, message));
+      await stage.toldInTheEnd(life, message, scenario.receipts);
+      assert.equal(stage.harness.taken(message), 1);
+    },
+  );
 
   promise(
-    "a receipt of a message that is not on record yet is told again, and all of them are in the end",
+    "a receipt for a message that is not stored yet is reported again, until all are applied",
     async (stage, t) => {
       const scenario = have(stage.harness.scenarios.delivers, t);
       if (scenario === null || able(stage, "tellsUnknownAgain", t) === null) return;
@@ -33,7 +36,7 @@ export function oddReceipts(promise: Promises): void {
     },
   );
 
-  promise("a receipt that nobody ever knows holds up no other", async (stage, t) => {
+  promise("a receipt for an unknown message does not block others", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.delivers, t);
     const { strayReceipt } = stage.harness;
     if (scenario === null) return;
@@ -48,7 +51,7 @@ export function oddReceipts(promise: Promises): void {
   });
 
   promise(
-    "receipts that come late, twice and backwards are told, and stand for the message they are of",
+    "receipts that come late, twice and in reverse order are reported for the right message",
     async (stage, t) => {
       const scenario = have(stage.harness.scenarios.delivers, t);
       const confirms = able(stage, "confirms", t);

@@ -1,4 +1,4 @@
-/** The stage on which a provider is put through its conformance suite: its disk, its lives and deaths, its scenarios. */
+/** The stage of the provider suite: disk, lives and crashes of a provider, and its scenarios. */
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -19,10 +19,10 @@ import { outboundMessage } from "../support/outbound.ts";
 import { providerContext } from "../support/provider.ts";
 import type { Peer, Skip } from "./provider-peer.ts";
 
-/** A recipient that shows one behaviour on a channel, or why this provider's peer has none that does. */
+/** A recipient with a certain behaviour on a channel, or why the peer has none. */
 export type Scenario<More = unknown> = ({ to: string; channel: Channel } & More) | Skip;
 
-/** `receipts`: what the provider must have told in the end, in the order told, repeats included. */
+/** `receipts`: the receipts that must be reported in the end, in order, including repetitions. */
 export interface Receipts {
   receipts: readonly ReceiptSignal["receipt"][];
 }
@@ -30,82 +30,80 @@ export interface Receipts {
 export type Answering = Exclude<Signal["kind"], "receipt">;
 
 export interface Scenarios {
-  /** Taken at once and delivered. */
+  /** Accepted at once and delivered. */
   delivers: Scenario<Receipts>;
-  /** Receipts come twice and reversed. */
+  /** Receipts come twice and in reverse order. */
   jumbles: Scenario<Receipts>;
-  /** Takes its time before it takes a message, so that a hand-over can be cut short. */
+  /** Accepts a message slowly, so that a send can be aborted. */
   slow: Scenario<Receipts>;
-  /** Refuses for good. */
+  /** Rejects for good. */
   rejects: Scenario;
   /** Is not on the channel. */
   notReachable: Scenario;
-  /** Puts the first `times` hand-overs off, then takes one. */
+  /** Defers the first `times` attempts, then accepts one. */
   defers: Scenario<Receipts & { times: number }>;
   /**
-   * The contact does something once the message was delivered: `answers` are the kinds of signal, in order. `fleeting`
-   * are those that a death may lose, since the peer tells them once.
+   * The contact reacts to the delivered message: `answers` are the kinds of signal, in order. A crash may lose the
+   * `fleeting` ones, since the peer sends them once.
    */
   answers: Scenario<Receipts & { answers: readonly Answering[]; fleeting?: readonly Answering[] }>;
-  /** Takes the message, and its answer gets lost. */
+  /** Accepts the message, and its response is lost. */
   losesAnswer: Scenario<Receipts>;
-  /** Is sent the text of a message with a file, and not the file until `mends`. */
+  /** Gets the text of a message with a file, and not the file until `mends`. */
   partly: Scenario<{ mends: () => void }>;
-  /** Gives its receipts before the answer of the hand-over is there. */
+  /** Sends its receipts before the response to the send. */
   early: Scenario<Receipts>;
 }
 
 /**
- * What the suite knows of a provider: how to make one, what its peer does and saw, and how time passes.
- *
- * In simulated time `clock` is a `SimulatedClock`, and `advanceUntil` its own. A peer on a socket takes real time for
- * every answer: then either `clock` is the system's, and `advanceUntil` waits, a few milliseconds at a time, until the
- * condition holds or `limitMs` have really passed (so `quietMs` is some hundred milliseconds, and scenarios are quick);
- * or `clock` is simulated, and `advanceUntil` goes from timer to timer and lets what is on its way over the sockets
- * arrive before each (`server/providers/bluebubbles/conformance.test.ts` does that).
- *
- * The suite gives each message a text of its own, so that `taken` can count by it where the peer knows no id of ours.
- * Receipts are matched by `messageId`, or by the reference that the hand-over was accepted under; one that has neither
- * is answered `unknown`, as the service would: a provider whose receipts can come early holds them and tells them again.
+ * A harness: how to create a provider, what its peer does and saw, and how time passes. In simulated time `clock` is a
+ * `SimulatedClock`, and `advanceUntil` its method. A peer on a socket needs real time for each response. Then either
+ * `clock` is the system's, and `advanceUntil` waits in steps of a few milliseconds until the condition holds or
+ * `limitMs` have passed (so `quietMs` is some hundred milliseconds, and scenarios are quick). Or `clock` is simulated,
+ * and `advanceUntil` goes from timer to timer and lets socket traffic arrive before each one (as in
+ * `server/providers/bluebubbles/conformance.test.ts`). Each message has a text of its own, so that `taken` can count by
+ * the text if the peer does not know our id. Receipts are matched by `messageId`, or by the reference of an accepted
+ * message. A receipt with neither is `unknown`, as in the service: a provider with early receipts holds them and
+ * reports them again.
  */
 export interface ProviderHarness {
   clock: Clock;
-  /** Lets time pass until `condition` holds: whether it came to hold within `limitMs`. */
+  /** Lets time pass until `condition` holds. Returns whether it held within `limitMs`. */
   advanceUntil(condition: () => boolean, limitMs: number): Promise<boolean>;
   /**
-   * A provider with the same peer as every other of this harness, not started. It is given `context` with what the peer
-   * needs put into it: its `config`, and a `hookUrl` that leads to `receive` of the provider made last.
+   * Creates a provider with the peer of this harness, without starting it. Adds the peer's settings to `context`: its
+   * `config`, and a `hookUrl` that leads to `receive` of the newest provider.
    */
   create(context: ProviderContext): Provider;
-  /** How often the peer took the message on its channel. */
+  /** How often the peer accepted the message on its channel. */
   taken(message: Outbound): number;
   scenarios: Scenarios;
-  /** Whether the peer knows a message it has, so that a repeated hand-over changes nothing; if not, why. */
+  /** Whether the peer recognises a message, so that a repeated send changes nothing; if not, why. */
   knowsRepeats: true | Skip;
-  /** Makes a receipt of a message that nobody sent come in, if there is a peer that could. */
+  /** Sends a receipt for a message that nobody sent, if the peer can. */
   strayReceipt: (() => Promise<void>) | Skip;
-  /** What the other side does of its own accord, and how it can be broken. */
+  /** Actions of contacts, and faults of the peer. */
   peer: Peer;
   /**
-   * Whether it may tell a receipt twice, or one that a later one implies after that one, as whoever asks for the state of
-   * a message does: the service takes no notice of such. Then the scenarios' receipts are what must be among those told.
+   * Whether a receipt may be reported twice, or after a receipt that implies it, as happens with polling. The engine
+   * ignores such receipts. The scenarios' receipts are then a subset of the reported ones.
    */
   repeatsReceipts?: boolean;
-  /** How long without a signal shows that none comes, in the harness's time. */
+  /** A time without a signal after which none is expected, in the harness's time. */
   quietMs: number;
-  /** How long after a message its late receipts come; ten times `quietMs` unless given. */
+  /** How long after a message its late receipts come; ten times `quietMs` by default. */
   lateMs?: number;
   stop(): Promise<void>;
 }
 
-/** What outlives an instance's providers: its memory. `created` counts the entries made under a key. */
+/** The memory of an instance, which outlives its providers. `created` counts the entries under a key. */
 export class ProviderDisk {
   readonly entries = new Map<string, string>();
-  /** The references that hand-overs were accepted under, as the service has them on record. */
+  /** The references of accepted messages, as the service has stored them. */
   readonly references = new Map<string, MessageId>();
   readonly #created = new Map<string, number>();
 
-  /** The message that a receipt names, by its id or by a reference that is on record; null where it names none. */
+  /** The message of a receipt, by its id or by a stored reference; null if there is none. */
   messageOf({ messageId, reference }: Pick<ReceiptSignal, "messageId" | "reference">): MessageId | null {
     return messageId ?? this.references.get(reference) ?? null;
   }
@@ -122,25 +120,25 @@ export class ProviderDisk {
 
 type Write = "before" | "after";
 
-/** One provider from its making to its stop or death. After `die` it changes nothing and is told nothing. */
+/** One provider from its creation to its stop or crash. After `die` it changes nothing, and no signal reaches it. */
 export class Life {
   readonly provider: Provider;
   readonly told: ReceiptSignal[] = [];
-  /** Every other signal that was told. */
-  readonly heard: Exclude<Signal, ReceiptSignal>[] = [];
-  /** What becomes of a signal; may be replaced. A signal counts as told when this resolves. */
+  /** All other reported signals. */
+  readonly otherSignals: Exclude<Signal, ReceiptSignal>[] = [];
+  /** Accepts a signal; may be replaced. A signal counts as reported when this resolves. */
   listen: (signal: Signal) => Promise<void> = async () => {};
-  /** Decides whether a receipt names a message that is known; may be replaced. One that is `unknown` was not told. */
+  /** Decides whether a receipt's message is known; may be replaced. An `unknown` receipt does not count as reported. */
   knows: (signal: ReceiptSignal) => boolean = (signal) => this.#disk.messageOf(signal) !== null;
   timers = 0;
-  /** How often it said that `isUp` changed. */
+  /** How often `changed` was called. */
   changes = 0;
-  /** What it put into the log. */
+  /** Everything that was logged. */
   readonly faults: unknown[] = [];
   readonly #disk: ProviderDisk;
   #dead = false;
   #buried: () => void = () => {};
-  /** Resolves when a dead one is cleared away. */
+  /** Resolves when a crashed provider is cleaned up. */
   readonly #burial = new Promise<void>((resolve) => {
     this.#buried = resolve;
   });
@@ -165,7 +163,7 @@ export class Life {
   }
 
   async start(): Promise<this> {
-    await this.provider.start((signal) => this.#hear(signal));
+    await this.provider.start((signal) => this.#receive(signal));
     return this;
   }
 
@@ -173,12 +171,14 @@ export class Life {
     this.#dead = true;
   }
 
-  /** Clears a dead one away: what it waits for comes to pass, without any effect, so that it lets go of its sockets. */
+  /**
+   * Cleans up a crashed provider: everything that it awaits resolves without effect, so that it releases its sockets.
+   */
   bury(): void {
     this.#buried();
   }
 
-  /** Dies around its write number `write` (0 is the first): `before` it is on disk, or `after`, unanswered. */
+  /** Crashes around write number `write` (0 is the first): `before` it is on disk, or `after`, without a response. */
   dieAt(write: number, side: Write): void {
     this.#diesAt = { write, side };
   }
@@ -192,19 +192,19 @@ export class Life {
     return this.told.filter(isOf).map((signal) => signal.receipt);
   }
 
-  async #hear(signal: Signal): Promise<Applied> {
+  async #receive(signal: Signal): Promise<Applied> {
     await this.#alive();
     await this.listen(signal);
     await this.#alive();
     if (this.#dead) return "applied";
     if (signal.forget !== undefined) this.#disk.entries.delete(signal.forget);
-    if (signal.kind !== "receipt") this.heard.push(signal);
+    if (signal.kind !== "receipt") this.otherSignals.push(signal);
     else if (this.knows(signal)) this.told.push(signal);
     else return "unknown";
     return "applied";
   }
 
-  /** Whoever waits for a dead provider's world waits until it is cleared away. */
+  /** Calls from a crashed provider wait until it is cleaned up. */
   #alive(): Promise<void> {
     return this.#dead ? this.#burial : Promise.resolve();
   }
@@ -256,7 +256,7 @@ export class Life {
   }
 }
 
-/** Within this all that is owed must have been told, in the harness's time. */
+/** The time within which everything must be reported, in the harness's time. */
 export const LIMIT_MS = 60_000;
 
 /** How long the end of a test waits for a provider to stop. */
@@ -264,7 +264,7 @@ const CLEARING_MS = 5_000;
 
 export const NEVER_ABORTED = new AbortController().signal;
 
-/** Registers one promise of a provider as a test. */
+/** Registers one guarantee of providers as a test. */
 export type Promises = (title: string, run: (stage: Stage, context: TestContext) => Promise<void>) => void;
 
 export interface Stage {
@@ -275,7 +275,7 @@ export interface Stage {
   live(): Promise<Life>;
   /** A new message to a scenario's recipient. */
   message(to: { to: string; channel: Channel }, attempt?: number): Outbound;
-  /** Waits until `life` told exactly `receipts` of `message`, and shows that nothing follows. */
+  /** Waits until `life` has reported exactly `receipts` of `message`, and checks that nothing follows. */
   toldInTheEnd(life: Life, message: Outbound, receipts: readonly ReceiptSignal["receipt"][]): Promise<void>;
 }
 
@@ -308,12 +308,12 @@ export function stageOf(harness: ProviderHarness, disk: ProviderDisk, lives: Lif
   };
 }
 
-/** Our own address, and whose it is. */
+/** Our address, and its customer. */
 const OWN: Pick<Outbound, "from" | "customerId"> = outboundMessage({ messageId: "msg_own", to: "" });
 
 let made = 0;
 
-/** Ids differ, and are the same in each run. */
+/** Ids are different, and the same in each run. */
 function nextMessageId(): MessageId {
   made += 1;
   return `msg_00000000-0000-7000-8000-${String(made).padStart(12, "0")}`;
@@ -321,7 +321,7 @@ function nextMessageId(): MessageId {
 
 const RANKS: readonly ReceiptSignal["receipt"][] = ["sent", "delivered", "read"];
 
-/** Whether a message that had one receipt must have had the other, or it is the same. */
+/** Whether a receipt implies the other one, or is the same. */
 function implies(one: ReceiptSignal["receipt"], other: ReceiptSignal["receipt"]): boolean {
   return one === other || (RANKS.includes(other) && RANKS.indexOf(other) < RANKS.indexOf(one));
 }
@@ -330,7 +330,7 @@ export async function quiet(harness: ProviderHarness): Promise<void> {
   await harness.advanceUntil(() => false, harness.quietMs);
 }
 
-/** The scenario, or null after having said why the test is skipped. */
+/** The scenario, or null after skipping the test with the reason. */
 export function have<More>(
   scenario: Scenario<More>,
   context: TestContext,
@@ -340,7 +340,7 @@ export function have<More>(
   return null;
 }
 
-/** What `work` resolves to, letting the time pass that it takes. */
+/** Runs `work` and lets the time pass that it takes. */
 export async function run<Value>(stage: Stage, work: Promise<Value>): Promise<Value> {
   let ended = false;
   const end = () => {
@@ -351,7 +351,7 @@ export async function run<Value>(stage: Stage, work: Promise<Value>): Promise<Va
   return await work;
 }
 
-/** Stops a provider at the end of a test, also one that died or that waits for what the test never ended. */
+/** Stops a provider at the end of a test, even one that crashed or that still waits. */
 export async function clearAway(stage: Stage, life: Life): Promise<void> {
   life.bury();
   let ended = false;
@@ -362,12 +362,12 @@ export async function clearAway(stage: Stage, life: Life): Promise<void> {
   await stage.harness.advanceUntil(() => ended, CLEARING_MS);
 }
 
-/** Sends, letting the time pass that the answer takes; the reference it is accepted under is on record from then on. */
+/** Sends and lets time pass. The reference of an accepted message is stored from then on. */
 export async function send(stage: Stage, life: Life, message: Outbound, abort = NEVER_ABORTED): Promise<Outcome> {
   return recorded(stage, message, await run(stage, life.provider.send(message, abort)));
 }
 
-/** As `send`; null where the provider dies before its answer. */
+/** Like `send`; null if the provider crashes before the response. */
 export async function sendOrDie(stage: Stage, life: Life, message: Outbound): Promise<Outcome | null> {
   let answer: Outcome | null = null;
   const sending = life.provider.send(message, NEVER_ABORTED).then((outcome) => {
@@ -378,8 +378,8 @@ export async function sendOrDie(stage: Stage, life: Life, message: Outbound): Pr
   return answer === null ? null : recorded(stage, message, answer);
 }
 
-/** Asks what became of a message, as `send`; undefined where the provider cannot be asked. */
-export async function settle(stage: Stage, life: Life, message: Outbound): Promise<Outcome | "absent" | undefined> {
+/** Reconciles, like `send`; undefined if the provider cannot. */
+export async function reconcile(stage: Stage, life: Life, message: Outbound): Promise<Outcome | "absent" | undefined> {
   const asked = life.provider.reconcile?.(message);
   return asked === undefined ? undefined : recorded(stage, message, await run(stage, asked));
 }

@@ -1,11 +1,11 @@
-/** What every provider must hold to, whatever its peer is: run against each by a harness that knows the peer. */
+/** The conformance suite of all providers, run with a harness for each peer. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { CHANNELS, HEALTH_STATUSES } from "../../sdk/wire.ts";
 import type { Outbound } from "../../server/providers/provider.ts";
+import { actions } from "./provider-actions.ts";
 import { answers } from "./provider-answers.ts";
-import { commands } from "./provider-commands.ts";
 import { health } from "./provider-health.ts";
 import { parts } from "./provider-parts.ts";
 import { people } from "./provider-people.ts";
@@ -21,15 +21,15 @@ import {
   ProviderDisk,
   type ProviderHarness,
   quiet,
+  reconcile,
   run,
   type Stage,
   send,
   sendOrDie,
-  settle,
   stageOf,
 } from "./provider-stage.ts";
 
-/** Runs the suite; `makeHarness` is called for every test. */
+/** Runs the suite; calls `makeHarness` for every test. */
 export function providerConformance(name: string, makeHarness: (disk: ProviderDisk) => Promise<ProviderHarness>): void {
   const promise = (title: string, hold: (stage: Stage, context: TestContext) => Promise<void>) =>
     test(`${name}: ${title}`, async (context) => {
@@ -51,14 +51,14 @@ export function providerConformance(name: string, makeHarness: (disk: ProviderDi
   parts(promise);
   answers(promise);
   people(promise);
-  commands(promise);
+  actions(promise);
   restarts(promise);
   health(promise);
   endings(promise);
 }
 
 function outcomes(promise: Promises): void {
-  promise("offers at least one channel, and room for at least one hand-over", async (stage) => {
+  promise("offers at least one channel, and at least one send at once", async (stage) => {
     const { capabilities } = (await stage.live()).provider;
     assert.ok(capabilities.channels.length > 0);
     for (const channel of capabilities.channels) assert.ok(CHANNELS.includes(channel));
@@ -67,29 +67,26 @@ function outcomes(promise: Promises): void {
     assert.ok(capabilities.reconcileAfterMs >= 0);
   });
 
-  promise(
-    "a message that is taken is accepted, and all its receipts are told under its reference",
-    async (stage, t) => {
-      const scenario = have(stage.harness.scenarios.delivers, t);
-      if (scenario === null) return;
-      const life = await stage.live();
-      const message = stage.message(scenario);
-      const reference = acceptedReference(await send(stage, life, message));
-      await stage.toldInTheEnd(life, message, scenario.receipts);
-      assert.equal(stage.harness.taken(message), 1);
-      for (const signal of life.told) {
-        assert.equal(signal.reference, reference);
-        assert.equal(signal.channel, scenario.channel);
-      }
-    },
-  );
+  promise("an accepted message has all its receipts reported with its reference", async (stage, t) => {
+    const scenario = have(stage.harness.scenarios.delivers, t);
+    if (scenario === null) return;
+    const life = await stage.live();
+    const message = stage.message(scenario);
+    const reference = acceptedReference(await send(stage, life, message));
+    await stage.toldInTheEnd(life, message, scenario.receipts);
+    assert.equal(stage.harness.taken(message), 1);
+    for (const signal of life.told) {
+      assert.equal(signal.reference, reference);
+      assert.equal(signal.channel, scenario.channel);
+    }
+  });
 
   for (const [which, notReachable] of [
     ["rejects", false],
     ["notReachable", true],
   ] as const) {
     const what = notReachable ? "a recipient who is not on the channel" : "a recipient who refuses";
-    promise(`${what} is a rejection with a code and a reason, and nothing is handed over`, async (stage, t) => {
+    promise(`${what} is a rejection with a code and a reason, and nothing is sent`, async (stage, t) => {
       const scenario = have(stage.harness.scenarios[which], t);
       if (scenario === null) return;
       const life = await stage.live();
@@ -105,7 +102,7 @@ function outcomes(promise: Promises): void {
   }
 
   promise(
-    "a transient error is a deferral, and provably nothing was handed over before the one that works",
+    "a transient error is a deferral, and provably nothing was sent before the attempt that works",
     async (stage, t) => {
       const scenario = have(stage.harness.scenarios.defers, t);
       if (scenario === null) return;
@@ -123,7 +120,7 @@ function outcomes(promise: Promises): void {
     },
   );
 
-  promise("a hand-over that is called off answers at once, and says truly whether it was taken", async (stage, t) => {
+  promise("an aborted send returns at once, and says truly whether the message was accepted", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.slow, t);
     if (scenario === null) return;
     const life = await stage.live();
@@ -139,20 +136,20 @@ function outcomes(promise: Promises): void {
 }
 
 function unknownOutcomes(promise: Promises): void {
-  promise("a lost answer is unknown, asking settles it, and the message is handed over once", async (stage, t) => {
+  promise("a lost response is unknown, reconcile finds the outcome, and the message is sent once", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.losesAnswer, t);
     if (scenario === null) return;
     const life = await stage.live();
     const message = stage.message(scenario);
     assert.equal((await send(stage, life, message)).outcome, "unknown");
-    const reference = acceptedReference(await settle(stage, life, message));
-    assert.equal(acceptedReference(await settle(stage, life, message)), reference);
+    const reference = acceptedReference(await reconcile(stage, life, message));
+    assert.equal(acceptedReference(await reconcile(stage, life, message)), reference);
     await stage.toldInTheEnd(life, message, scenario.receipts);
     assert.ok(life.told.every((signal) => signal.reference === reference));
     assert.equal(stage.harness.taken(message), 1);
   });
 
-  promise("a lost answer is settled by the next process too, after a death", async (stage, t) => {
+  promise("a lost response is reconciled by the next process too, after a crash", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.losesAnswer, t);
     if (scenario === null) return;
     const first = await stage.live();
@@ -160,24 +157,24 @@ function unknownOutcomes(promise: Promises): void {
     assert.equal((await send(stage, first, message)).outcome, "unknown");
     first.die();
     const second = await stage.live();
-    acceptedReference(await settle(stage, second, message));
+    acceptedReference(await reconcile(stage, second, message));
     await stage.toldInTheEnd(second, message, scenario.receipts);
     assert.equal(stage.harness.taken(message), 1);
   });
 
-  promise("a message that was never handed over is absent, and may be sent after that", async (stage, t) => {
+  promise("a message that was never sent is absent, and may be sent after that", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.delivers, t);
     if (scenario === null) return;
     const life = await stage.live();
     const message = stage.message(scenario);
     if (life.provider.reconcile === undefined) return t.skip("the peer cannot be asked");
-    assert.equal(await settle(stage, life, message), "absent");
+    assert.equal(await reconcile(stage, life, message), "absent");
     acceptedReference(await send(stage, life, { ...message, attempt: 2 }));
     await stage.toldInTheEnd(life, message, scenario.receipts);
     assert.equal(stage.harness.taken(message), 1);
   });
 
-  promise("a repeated hand-over is recognised: the same reference, taken once", async (stage, t) => {
+  promise("a repeated send is recognised: the same reference, accepted once", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.delivers, t);
     if (scenario === null) return;
     if (stage.harness.knowsRepeats !== true) return t.skip(stage.harness.knowsRepeats.skip);
@@ -192,7 +189,7 @@ function unknownOutcomes(promise: Promises): void {
 }
 
 function receipts(promise: Promises): void {
-  promise("receipts that come twice and reversed are each told, and then there is silence", async (stage, t) => {
+  promise("receipts that come twice and in reverse order are each reported, and nothing follows", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.jumbles, t);
     if (scenario === null) return;
     const life = await stage.live();
@@ -201,7 +198,7 @@ function receipts(promise: Promises): void {
     await stage.toldInTheEnd(life, message, scenario.receipts);
   });
 
-  promise("a signal that threw is told again until it is taken, and those after it wait", async (stage, t) => {
+  promise("a signal that threw is reported again until it is accepted, and later ones wait", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.jumbles, t);
     if (scenario === null) return;
     const life = await stage.live();
@@ -216,7 +213,7 @@ function receipts(promise: Promises): void {
     assert.equal(failures, scenario.receipts.length * 4);
   });
 
-  promise("receipts of one message wait for no other's", async (stage, t) => {
+  promise("receipts of one message do not wait for those of others", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.delivers, t);
     if (scenario === null) return;
     const life = await stage.live();
@@ -241,7 +238,7 @@ function receipts(promise: Promises): void {
 function restarts(promise: Promises): void {
   for (const how of ["stop", "die"] as const) {
     const word = how === "stop" ? "a stop" : "a death";
-    promise(`after ${word} the next process tells all that is owed of what was accepted`, async (stage, t) => {
+    promise(`after ${word} the next process reports every missing signal of accepted messages`, async (stage, t) => {
       const scenario = have(stage.harness.scenarios.delivers, t);
       if (scenario === null) return;
       const first = await stage.live();
@@ -259,7 +256,7 @@ function restarts(promise: Promises): void {
     });
   }
 
-  promise("a death between two receipts loses neither", async (stage, t) => {
+  promise("a crash between two receipts loses neither", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.jumbles, t);
     if (scenario === null) return;
     for (let survived = 0; survived <= scenario.receipts.length; survived += 1) {
@@ -272,9 +269,9 @@ function restarts(promise: Promises): void {
       const answer = await sendOrDie(stage, first, message);
       await quiet(stage.harness);
       const second = await stage.live();
-      // It died with a receipt that came before the answer: the service asks.
+      // The provider crashed with an early receipt: the engine reconciles.
       if (answer === null && second.provider.reconcile === undefined) return t.skip("the peer cannot be asked");
-      acceptedReference(answer ?? (await settle(stage, second, message)));
+      acceptedReference(answer ?? (await reconcile(stage, second, message)));
       await quiet(stage.harness);
       const told = [...first.receipts(message), ...second.receipts(message)];
       for (const receipt of scenario.receipts) assert.ok(told.includes(receipt), `${receipt} after ${survived}`);
@@ -286,7 +283,7 @@ function restarts(promise: Promises): void {
 
   for (const side of ["before", "after"] as const) {
     promise(
-      `a death ${side} any write of a hand-over: settle says the truth, nothing is taken twice`,
+      `a crash ${side} any write of a send: reconcile tells the truth, and nothing is accepted twice`,
       async (stage, t) => {
         const scenario = have(stage.harness.scenarios.delivers, t);
         if (scenario === null) return;
@@ -301,9 +298,9 @@ function restarts(promise: Promises): void {
           first.die();
           if (first.receipts(message).length > 0) continue;
           const second = await stage.live();
-          const settled = await settle(stage, second, message);
-          if (settled === "absent") acceptedReference(await send(stage, second, { ...message, attempt: 2 }));
-          else acceptedReference(settled);
+          const reconciled = await reconcile(stage, second, message);
+          if (reconciled === "absent") acceptedReference(await send(stage, second, { ...message, attempt: 2 }));
+          else acceptedReference(reconciled);
           await stage.toldInTheEnd(second, message, scenario.receipts);
           assert.equal(stage.harness.taken(message), 1);
           await run(stage, second.provider.stop());
@@ -314,14 +311,14 @@ function restarts(promise: Promises): void {
 }
 
 function endings(promise: Promises): void {
-  promise("says that it is healthy while it runs", async (stage) => {
+  promise("is healthy while it runs", async (stage) => {
     const { provider } = await stage.live();
     const health = await run(stage, provider.health());
     assert.ok(HEALTH_STATUSES.includes(health.status));
     assert.equal(health.status, "healthy");
   });
 
-  promise("a stop waits for signals in flight, leaves no timer, and is silent from then on", async (stage, t) => {
+  promise("stop() waits for signals in flight, leaves no timer, and reports nothing afterwards", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.jumbles, t);
     if (scenario === null) return;
     const life = await stage.live();
@@ -336,7 +333,7 @@ function endings(promise: Promises): void {
     });
     await quiet(stage.harness);
     assert.equal(stopped, false, "the stop did not wait");
-    // Until it has left its peer it may still hear something, and need not refuse that.
+    // Until the provider has left its peer it may still receive signals, and need not refuse them.
     life.listen = () => Promise.resolve();
     for (const release of releases.splice(0)) release();
     await run(stage, stopping);
@@ -346,7 +343,7 @@ function endings(promise: Promises): void {
     assert.equal(releases.length, 0, "a signal was told after the stop");
   });
 
-  promise("a stop ends hand-overs that wait, and what comes after it is not taken", async (stage, t) => {
+  promise("stop() ends waiting sends, and later ones are not accepted", async (stage, t) => {
     const scenario = have(stage.harness.scenarios.slow, t);
     if (scenario === null) return;
     const life = await stage.live();

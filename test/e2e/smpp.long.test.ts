@@ -1,4 +1,4 @@
-/** SMS over SMPP through the whole service, against a message centre whose codec is not ours: what a customer sees of it. */
+/** SMS over SMPP through the whole service, against a message centre with another codec, as a customer sees it. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -15,7 +15,7 @@ interface Stage {
   smsc: Smsc;
   instanceId: string;
   send(to: string, text?: string): Promise<string>;
-  /** The message, once it has this status. */
+  /** The message once it has this status. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read records field by field.
   becomes(id: string, status: string): Promise<any>;
   /** Events of a type, oldest first. */
@@ -23,7 +23,10 @@ interface Stage {
   events(type: string): Promise<any[]>;
 }
 
-/** A service with one SMPP instance, made by the admin API, and a customer's number on it; null where it must be skipped. */
+/**
+ * A service with one SMPP instance, created with the admin API, and a customer's number on it; null if the test is
+ * skipped.
+ */
 async function stage(t: TestContext, config: Record<string, unknown> = {}): Promise<Stage | null> {
   if (!hasSmsc(t)) return null;
   const smsc = await startSmsc();
@@ -90,7 +93,7 @@ test("a message is sent, and delivered by a real receipt, with its segments and 
   );
 });
 
-test("receipts early, twice, reversed, by another base and by our own number all come to one delivery each", async (t) => {
+test("receipts that are early, repeated, reversed, in another base or with a user reference each count as one delivery", async (t) => {
   const at = await stage(t, { messageIdBase: "hexThenDecimal" });
   if (at === null) return;
   const { send, becomes, events } = at;
@@ -105,7 +108,7 @@ test("receipts early, twice, reversed, by another base and by our own number all
   assert.equal((await other?.events("message.delivered"))?.length, both.length);
 });
 
-test("what the carrier refuses or cannot deliver is failed, with its own code", async (t) => {
+test("a message that the carrier refuses or cannot deliver is failed, with the carrier's code", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { send, becomes } = at;
@@ -119,7 +122,7 @@ test("what the carrier refuses or cannot deliver is failed, with its own code", 
   assert.equal(throttled.errorCode, null);
 });
 
-test("an inbound SMS is message.inbound, also in parts, and STOP is heard", async (t) => {
+test("an inbound SMS is message.inbound, also in parts, and STOP is an opt-out", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { smsc, events } = at;
@@ -132,15 +135,15 @@ test("an inbound SMS is message.inbound, also in parts, and STOP is heard", asyn
     await smsc.deliver(from, OWN.slice(1), { esm_class: 0x40, short_message: `050003aa030${part}${piece}` });
   }
   await smsc.deliver(from, OWN.slice(1), { short_message: Buffer.from("STOP").toString("hex") });
-  const heard = await until(async () => {
+  const inbound = await until(async () => {
     const found = await events("message.inbound");
     return found.length === 3 ? found : null;
   });
-  assert.deepEqual(new Set(heard.map(({ data }) => data.text)), new Set(texts));
-  for (const { data } of heard) assert.deepEqual([data.from, data.to, data.channel], [`+${from}`, OWN, "sms"]);
+  assert.deepEqual(new Set(inbound.map(({ data }) => data.text)), new Set(texts));
+  for (const { data } of inbound) assert.deepEqual([data.from, data.to, data.channel], [`+${from}`, OWN, "sms"]);
 });
 
-test("the carrier is killed and comes back: what was accepted meanwhile goes out once, in order", async (t) => {
+test("after the carrier was killed and is back, messages accepted meanwhile go out once, in order", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { service, smsc, instanceId, send, becomes } = at;
@@ -160,7 +163,7 @@ test("the carrier is killed and comes back: what was accepted meanwhile goes out
   assert.equal(seen.join(""), texts.join(""));
 });
 
-test("after a restart of the service the receipts that are still to come are known", async (t) => {
+test("after a restart of the service, later receipts still find their messages", async (t) => {
   const at = await stage(t);
   if (at === null) return;
   const { service, smsc, send, becomes } = at;

@@ -1,4 +1,4 @@
-/** What contacts write while the process is down, or dying: asked for by the next one, and each one message in the end. */
+/** Messages that contacts write while the process is down, or crashing: the next process reports each one once. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -16,11 +16,11 @@ const WRITTEN_EACH = 12;
 
 interface Stage {
   fake: FakeTwilio;
-  /** Starts the service on the same data, and tells at which hook. */
+  /** Starts the service on the same data, and returns the hook's address. */
   start(): Promise<{ service: Running; hookUrl: string }>;
 }
 
-/** A service with a Twilio instance and a number, which it has looked through once, stopped. */
+/** A service with a Twilio instance and a number, stopped after its first backfill. */
 async function stageOf(t: TestContext): Promise<Stage> {
   const fake = await new FakeTwilio().start();
   t.after(() => fake.stop());
@@ -56,7 +56,7 @@ async function inbounds(service: Running): Promise<Message[]> {
   return pages.flatMap(({ items }) => items).reverse();
 }
 
-test("killed again and again while it catches up, and told by the hook as well: each message is one, in order", {
+test("killed again and again during the backfill, with calls of the hook as well: each message is reported once, in order", {
   timeout: 180_000,
 }, async (t) => {
   const { fake, start } = await stageOf(t);
@@ -72,7 +72,7 @@ test("killed again and again while it catches up, and told by the hook as well: 
     write();
     const before = lists(fake);
     const { service } = await start();
-    // In the middle of the pages; or in the middle of what is told of them.
+    // In the middle of the pages, or of the reports.
     if (kill % 2 === 0) await until(() => lists(fake) > before + 1, { what: "a second page" });
     else await until(async () => (await inbounds(service)).length > 0, { what: "the first that is told" });
     assert.equal((await service.end("SIGKILL")).signal, "SIGKILL");
@@ -85,7 +85,7 @@ test("killed again and again while it catches up, and told by the hook as well: 
   const messages = await inbounds(service);
   const sids = messages.map(({ providerMessageId }) => providerMessageId);
   assert.deepEqual(sids.toSorted(), fake.messages.map(({ sid }) => sid).toSorted());
-  // The hook told the last ones in an order of its own.
+  // The hook reported the last ones in its own order.
   const missed = new Set(fake.messages.slice(0, -WRITTEN_EACH).map(({ sid }) => sid));
   for (const from of [0, 1, 2].map(contact)) {
     const thread = messages.filter((one) => one.from === from && missed.has(one.providerMessageId ?? ""));
@@ -100,7 +100,7 @@ test("killed again and again while it catches up, and told by the hook as well: 
   await service.end("SIGTERM");
 });
 
-test("a stop and a picture that came while it was down count as if they had been heard", async (t) => {
+test("a STOP and a picture from the time of the downtime count as if the hook had received them", async (t) => {
   const { fake, start } = await stageOf(t);
   const bytes = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
   fake.files.set("ME1", bytes);

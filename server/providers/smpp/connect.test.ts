@@ -55,20 +55,20 @@ test("a certificate that is self-signed, expired or for another host gets no bin
 });
 
 test("a session never falls back to plain text: a peer without TLS gets no octet of a bind", async (t) => {
-  const heard: Buffer[] = [];
+  const chunks: Buffer[] = [];
   const answers = ["no TLS here", ""];
   const server = createServer((socket) => {
     socket.on("error", () => {});
     socket.on("data", (chunk: Buffer) => {
-      heard.push(chunk);
+      chunks.push(chunk);
       socket.end(answers.shift() ?? "");
     });
   });
   const port = await listening(t, server);
   assert.match(await outcome(t, port, {}), /^the TLS handshake failed \(ERR_SSL_/);
   assert.notEqual(await outcome(t, port, {}), "bound");
-  assert.equal(heard.length, 2);
-  for (const chunk of heard) {
+  assert.equal(chunks.length, 2);
+  for (const chunk of chunks) {
     assert.equal(chunk[0], 0x16, "not a TLS handshake");
     assert.ok(!chunk.includes("secret"));
   }

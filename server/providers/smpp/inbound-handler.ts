@@ -83,16 +83,16 @@ export class InboundHandler {
 
   /** Handles a message of one part. */
   async #handleWhole(pdu: DeliverSm | DataSm, part: PartOctets, session: SessionState): Promise<number | null> {
-    const heard = this.#journal.begin(digestOf(pdu, part), session);
+    const entry = this.#journal.begin(digestOf(pdu, part), session);
     this.#scheduleSweep();
     const report = async () => {
-      await this.#journal.keep(heard);
-      await this.#parts.reporter.report(this.#signalOf(heard.reference, await this.#endsOf(pdu), [part]));
+      await this.#journal.keep(entry);
+      await this.#parts.reporter.report(this.#signalOf(entry.reference, await this.#endsOf(pdu), [part]));
       return "taken" as const;
     };
     const taken = await this.#retryUntilStored(session, report);
     if (taken === "unanswered") return null;
-    this.#journal.answered(heard, taken);
+    this.#journal.answered(entry, taken);
     return taken === "taken" ? ESME_ROK : ESME_RX_T_APPN;
   }
 

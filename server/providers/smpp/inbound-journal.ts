@@ -66,7 +66,7 @@ export class InboundJournal {
    */
   begin(digest: string, session: SessionState): ReceivedMessage {
     const now = this.#clock.real();
-    const known = this.#byDigest.get(digest)?.find((heard) => comesAgain(heard, session, now));
+    const known = this.#byDigest.get(digest)?.find((entry) => comesAgain(entry, session, now));
     if (known !== undefined) {
       Object.assign(known, { session, at: now, answer: "none" });
       return known;
@@ -75,31 +75,31 @@ export class InboundJournal {
     const id = newInboundId(now, this.#count, digest);
     const reference = INBOUND_PREFIX + id;
     const state = { session, at: now, answer: "none", answeredAt: 0, isKept: false } as const;
-    const heard: ReceivedMessage = { key: PREFIX + id, digest, reference, ...state };
-    this.#add(heard);
-    return heard;
+    const entry: ReceivedMessage = { key: PREFIX + id, digest, reference, ...state };
+    this.#add(entry);
+    return entry;
   }
 
   /** Stores an entry, unless it is stored. Throws if it could not be written; the caller then tries again. */
-  async keep(heard: ReceivedMessage): Promise<void> {
-    if (heard.isKept) return;
+  async keep(entry: ReceivedMessage): Promise<void> {
+    if (entry.isKept) return;
     const [oldest] = this.#all;
     if (this.#all.size > HEARD_MAX && oldest !== undefined) await this.#forget(oldest);
-    const { key, digest, reference, at } = heard;
+    const { key, digest, reference, at } = entry;
     await this.#memory.put(key, JSON.stringify({ digest, reference, at }));
-    heard.isKept = true;
+    entry.isKept = true;
   }
 
-  answered(heard: ReceivedMessage, answer: "taken" | "refused"): void {
-    heard.answer = answer;
-    heard.answeredAt = this.#clock.real();
+  answered(entry: ReceivedMessage, answer: "taken" | "refused"): void {
+    entry.answer = answer;
+    entry.answeredAt = this.#clock.real();
   }
 
   /** Deletes entries that will not be repeated; `since` as in `isGivenUp`. */
   async sweep(since: number): Promise<void> {
     const now = this.#clock.real();
-    for (const heard of [...this.#all]) {
-      if (hasArrived(heard, now) || isGivenUp(heard, since, now)) await this.#forget(heard);
+    for (const entry of [...this.#all]) {
+      if (hasArrived(entry, now) || isGivenUp(entry, since, now)) await this.#forget(entry);
     }
   }
 
@@ -107,21 +107,21 @@ export class InboundJournal {
     return this.#all.size;
   }
 
-  #add(heard: ReceivedMessage): void {
-    this.#all.add(heard);
-    this.#byDigest.set(heard.digest, [...(this.#byDigest.get(heard.digest) ?? []), heard]);
+  #add(entry: ReceivedMessage): void {
+    this.#all.add(entry);
+    this.#byDigest.set(entry.digest, [...(this.#byDigest.get(entry.digest) ?? []), entry]);
   }
 
-  #remove(heard: ReceivedMessage): void {
-    this.#all.delete(heard);
-    const others = (this.#byDigest.get(heard.digest) ?? []).filter((one) => one !== heard);
-    if (others.length === 0) this.#byDigest.delete(heard.digest);
-    else this.#byDigest.set(heard.digest, others);
+  #remove(entry: ReceivedMessage): void {
+    this.#all.delete(entry);
+    const others = (this.#byDigest.get(entry.digest) ?? []).filter((one) => one !== entry);
+    if (others.length === 0) this.#byDigest.delete(entry.digest);
+    else this.#byDigest.set(entry.digest, others);
   }
 
-  async #forget(heard: ReceivedMessage): Promise<void> {
-    this.#remove(heard);
-    await this.#memory.delete(heard.key);
+  async #forget(entry: ReceivedMessage): Promise<void> {
+    this.#remove(entry);
+    await this.#memory.delete(entry.key);
   }
 }
 

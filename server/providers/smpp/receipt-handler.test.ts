@@ -22,7 +22,7 @@ class Stage {
   readonly reporter = new SmppReporter(this.clock);
   readonly recentSubmits = new RecentSubmits(0);
   readonly journal: PartJournal;
-  readonly hearing: ReceiptHandler;
+  readonly handler: ReceiptHandler;
   readonly known = new Set<string>();
   readonly told: Signal[] = [];
   readonly statuses: (number | null)[] = [];
@@ -33,7 +33,7 @@ class Stage {
     this.disk = disk;
     this.journal = new PartJournal(disk, (signal) => this.reporter.report(signal));
     const { clock, reporter, recentSubmits, journal } = this;
-    this.hearing = new ReceiptHandler({ memory: disk, clock, reporter, recentSubmits, journal, others: () => [] });
+    this.handler = new ReceiptHandler({ memory: disk, clock, reporter, recentSubmits, journal, others: () => [] });
     this.reporter.begin(async (signal): Promise<Applied> => {
       this.tries += 1;
       if (this.fails) throw new Error("the store is busy");
@@ -55,7 +55,7 @@ class Stage {
       ends: [],
       ...receipt,
     };
-    void this.hearing.handle(whole).then((status) => this.statuses.push(status));
+    void this.handler.handle(whole).then((status) => this.statuses.push(status));
     await this.clock.advance(0);
   }
 
@@ -102,9 +102,9 @@ test("a receipt that never finds its message is given up after a minute, and cou
   const stage = new Stage();
   await stage.take({ ids: ["7"] });
   await stage.clock.advance(59_000);
-  assert.equal(stage.hearing.unmatched, 0);
+  assert.equal(stage.handler.unmatched, 0);
   await stage.clock.advance(20_000);
-  assert.deepEqual([stage.hearing.unmatched, stage.disk.entries.size, stage.clock.pending], [1, 0, 0]);
+  assert.deepEqual([stage.handler.unmatched, stage.disk.entries.size, stage.clock.pending], [1, 0, 0]);
   assert.ok(stage.tries < 20, `it was told ${stage.tries} times`);
 });
 
@@ -115,12 +115,12 @@ test("the count of unmatched receipts is reset after an hour without another", a
     await stage.clock.advance(80_000);
   }
   await stage.clock.advance(3_500_000);
-  assert.equal(stage.hearing.unmatched, 2);
+  assert.equal(stage.handler.unmatched, 2);
   await stage.clock.advance(200_000);
-  assert.equal(stage.hearing.unmatched, 0);
+  assert.equal(stage.handler.unmatched, 0);
   await stage.take({ ids: ["9"] });
   await stage.clock.advance(80_000);
-  assert.equal(stage.hearing.unmatched, 1);
+  assert.equal(stage.handler.unmatched, 1);
 });
 
 test("the next process reports the stored receipts", async () => {
@@ -132,7 +132,7 @@ test("the next process reports the stored receipts", async () => {
   disk.entries.set("held/junk", "null");
   const next = new Stage(disk);
   next.known.add("7");
-  await next.hearing.load();
+  await next.handler.load();
   await next.clock.advance(0);
   const [signal] = next.told;
   assert.ok(signal?.kind === "receipt");
@@ -189,7 +189,7 @@ test("receipts of one message keep their order, and do not wait for other messag
 test("beyond ten thousand open receipts the SMSC is asked to repeat them later", async () => {
   const stage = new Stage();
   for (let id = 0; id <= 10_000; id += 1)
-    void stage.hearing
+    void stage.handler
       .handle({ ids: [String(id)], userReference: null, state: "delivered", word: "DELIVRD", code: null, ends: [] })
       .then((status) => stage.statuses.push(status));
   await stage.clock.advance(0);
@@ -230,7 +230,7 @@ test("an id of several messages identifies none of them: only the user reference
   await stage.keep([part("same", 5)]);
   await stage.take({ ids: ["same"], userReference: 5 });
   await stage.clock.advance(80_000);
-  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[["tb:1", "delivered"]], 1]);
+  assert.deepEqual([stage.receipts(), stage.handler.unmatched], [[["tb:1", "delivered"]], 1]);
 });
 
 test("a message in parts is delivered with its last part, failed with any part, and repetitions change nothing", async () => {
@@ -268,12 +268,12 @@ test("a receipt of a part waits for its id while the other parts are being submi
   const recentSubmits = [1, 2].map(() => stage.recentSubmits.open("msg_1", () => false));
   await stage.take({ ids: ["7"] });
   await stage.clock.advance(200_000);
-  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[], 0]);
+  assert.deepEqual([stage.receipts(), stage.handler.unmatched], [[], 0]);
   await stage.keep([part("7", 1), part("8", 2)]);
   for (const submitted of recentSubmits) stage.recentSubmits.close(submitted, null);
   await stage.take({ ids: ["8"] });
   await stage.clock.advance(10_000);
-  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[["tb:1", "delivered"]], 0]);
+  assert.deepEqual([stage.receipts(), stage.handler.unmatched], [[["tb:1", "delivered"]], 0]);
 });
 
 test("a user reference matches no message to another recipient: another system on the account used it", async () => {
@@ -291,7 +291,7 @@ test("a user reference matches no message to another recipient: another system o
   });
   await stage.take({ userReference: 5, ends: ["0100002"] });
   await stage.clock.advance(80_000);
-  assert.deepEqual([stage.receipts(), stage.hearing.unmatched], [[], 2]);
+  assert.deepEqual([stage.receipts(), stage.handler.unmatched], [[], 2]);
   await stage.take({ ids: ["98"], userReference: taken.userReference, ends: ["0100001", "0000001"] });
   await stage.take({ userReference: 5, ends: ["0000001"] });
   assert.deepEqual(stage.receipts(), [

@@ -5,15 +5,15 @@ import { WeightedSemaphore } from "./semaphore.ts";
 
 const NEVER = new AbortController().signal;
 
-function stage(room: number) {
+function stage(permits: number) {
   const clock = new SimulatedClock();
-  const turnstile = new WeightedSemaphore(clock, room);
+  const semaphore = new WeightedSemaphore(clock, permits);
   const inside: string[] = [];
   const leave = new Map<string, () => void>();
   const enter = (name: string, weight: number, limitMs = 1_000, abort = NEVER) =>
-    turnstile.acquire(weight, limitMs, abort).then((wayOut) => {
-      inside.push(wayOut === null ? `no ${name}` : name);
-      if (wayOut !== null) leave.set(name, wayOut);
+    semaphore.acquire(weight, limitMs, abort).then((release) => {
+      inside.push(release === null ? `no ${name}` : name);
+      if (release !== null) leave.set(name, release);
     });
   return { clock, inside, enter, leave: (name: string) => leave.get(name)?.() };
 }
@@ -43,7 +43,7 @@ test("a request for more permits than there are gets all of them", async () => {
   leave("light");
   leave("light");
   await clock.advance(0);
-  assert.deepEqual(inside, ["light", "heavy"], "who leaves twice makes room once");
+  assert.deepEqual(inside, ["light", "heavy"], "who leaves twice makes permits once");
   leave("heavy");
   await clock.advance(0);
   assert.deepEqual(inside, ["light", "heavy", "next"]);

@@ -13,10 +13,9 @@ export class WeightedSemaphore {
   readonly #waiting: SemaphoreWaiter[] = [];
   #used = 0;
 
-  /** `room`: the number of permits. */
-  constructor(clock: Clock, room: number) {
+  constructor(clock: Clock, permits: number) {
     this.#clock = clock;
-    this.#permits = room;
+    this.#permits = permits;
   }
 
   /**
@@ -25,19 +24,19 @@ export class WeightedSemaphore {
    */
   acquire(weight: number, limitMs: number, abort: AbortSignal): Promise<(() => void) | null> {
     return new Promise((resolve) => {
-      const settle = (way: (() => void) | null) => {
+      const finish = (granted: (() => void) | null) => {
         stopTimer();
         abort.removeEventListener("abort", leave);
-        resolve(way);
+        resolve(granted);
       };
-      const wayOut = () => {
+      const release = () => {
         this.#release(waiting.weight);
         waiting.weight = 0;
       };
-      const waiting = { weight: Math.min(weight, this.#permits), admit: () => settle(wayOut) };
+      const waiting = { weight: Math.min(weight, this.#permits), admit: () => finish(release) };
       const leave = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-        settle(null);
+        finish(null);
         this.#admit();
       };
       const stopTimer = this.#clock.after(limitMs, leave);

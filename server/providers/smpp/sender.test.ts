@@ -219,14 +219,14 @@ test("the late outcome of an aborted send is reported: as sent, or as failed if 
     [refused(0x14), null],
   ] as const) {
     const stage = new Stage();
-    let settle = (_: SubmitResult) => {};
-    stage.answer = () => new Promise((resolve) => (settle = resolve));
+    let respond = (_: SubmitResult) => {};
+    stage.answer = () => new Promise((resolve) => (respond = resolve));
     const abort = new AbortController();
     const sending = stage.send("Hello", abort.signal);
     stage.clock.after(1, () => abort.abort());
     const outcome = await sending;
     assert.equal(outcome.outcome, "unknown");
-    settle(answer);
+    respond(answer);
     await stage.clock.advance(0);
     assert.deepEqual(
       stage.told.map((signal) => signal.kind === "receipt" && [signal.receipt, signal.messageId]),

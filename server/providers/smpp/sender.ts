@@ -83,8 +83,8 @@ export class SmppSender {
     if ("code" in submission) return { outcome: "rejected", ...submission };
     if (this.#isFinishing) return unavailable("the instance is being stopped");
     if (!link.isUp) return unavailable(link.state().lastError ?? "the SMSC is not bound");
-    const leave = await this.#semaphore.acquire(submission.submits.length, BEGIN_WITHIN_MS, abort);
-    if (leave === null) {
+    const release = await this.#semaphore.acquire(submission.submits.length, BEGIN_WITHIN_MS, abort);
+    if (release === null) {
       return {
         outcome: "deferred",
         retryAfterMs: RETRY_AFTER_MS,
@@ -92,10 +92,10 @@ export class SmppSender {
       };
     }
     if (this.#isFinishing) {
-      leave();
+      release();
       return unavailable("the instance is being stopped");
     }
-    const whole = this.#submitMessage(message, submission, leave).finally(leave);
+    const whole = this.#submitMessage(message, submission, release).finally(release);
     this.#note(whole, submission.submits.length);
     this.#awaited += 1;
     try {
@@ -164,13 +164,13 @@ export class SmppSender {
     }
   }
 
-  async #submitMessage(message: Outbound, submission: Submission, leave: () => void): Promise<Outcome> {
+  async #submitMessage(message: Outbound, submission: Submission, release: () => void): Promise<Outcome> {
     const { recentSubmits, settings } = this.#parts;
     const begun = this.#begin(message, submission);
     try {
       const answers = await this.#submitAll(
         begun.map(({ submit }) => submit),
-        leave,
+        release,
       );
       const parts = begun.map(({ submitted }, at): SubmittedPart => {
         const answer = answers[at] ?? NOT_TRIED;
@@ -199,14 +199,14 @@ export class SmppSender {
    * Submits the first part alone, since nothing is sent until it is accepted. Then submits the others in order, and
    * releases the permits once each was tried.
    */
-  async #submitAll([first, ...others]: readonly SubmitPdu[], leave: () => void): Promise<PartResult[]> {
+  async #submitAll([first, ...others]: readonly SubmitPdu[], release: () => void): Promise<PartResult[]> {
     const { submitter, clock } = this.#parts;
     if (first === undefined) return [];
     const until = clock.real() + REST_MS_MAX;
     const answer = await submitter.submit(first);
     if (answer.answer !== "ok") return [answer];
     const rest = others.map((submit) => ({ submit, tried: submitter.submit(submit) }));
-    void Promise.all(rest.map(({ tried }) => tried)).then(leave);
+    void Promise.all(rest.map(({ tried }) => tried)).then(release);
     return [answer, ...(await Promise.all(rest.map(({ submit, tried }) => submitter.insist(submit, tried, until))))];
   }
 

@@ -68,7 +68,7 @@ class Smpp implements Provider {
   readonly #inbound: InboundHandler;
   readonly #submitter: PartSubmitter;
   readonly #sender: SmppSender;
-  readonly #member: AccountMember = { applyReceipt: (receipt) => this.#hearOther(receipt) };
+  readonly #member: AccountMember = { applyReceipt: (receipt) => this.#applyFromOther(receipt) };
   #sinceReceipt = 0;
   #stopTimer = () => {};
 
@@ -165,7 +165,7 @@ class Smpp implements Provider {
   }
 
   /** Applies a receipt that arrived on the session of another instance. */
-  async #hearOther(receipt: SmppReceipt): Promise<Applied> {
+  async #applyFromOther(receipt: SmppReceipt): Promise<Applied> {
     const applied = await this.#receipts.reportById(receipt);
     if (applied === "applied") this.#sinceReceipt = 0;
     return applied;

@@ -38,13 +38,13 @@ test("the next process reports messages from the time without one, oldest first,
 
 test("a message that the hook received is not reported again, and one that it missed follows within a minute", async (t) => {
   const { stage, fake, clock, untilTold, later } = await inboundStage(t);
-  await fake.write(stage.hook.url, { from: TO, to: FROM, body: "heard" });
+  await fake.write(stage.hook.url, { from: TO, to: FROM, body: "received" });
   await later(5 * MINUTE);
-  assert.deepEqual(texts(stage), ["heard"]);
+  assert.deepEqual(texts(stage), ["received"]);
   fake.arrive({ from: TO, to: FROM, body: "to another tool's hook" });
   const before = clock.real();
   await untilTold(2);
-  assert.deepEqual(texts(stage), ["heard", "to another tool's hook"]);
+  assert.deepEqual(texts(stage), ["received", "to another tool's hook"]);
   assert.ok(clock.real() - before <= MINUTE + 5 * SECOND);
 });
 
@@ -53,10 +53,10 @@ test("the hook and the list at the same time report one message with one referen
   const held: (() => void)[] = [];
   stage.listen = () => new Promise((resolve) => void held.push(() => resolve("applied")));
   const written = fake.arrive({ from: TO, to: FROM, body: "both" });
-  const telling = fake.tell(stage.hook.url, written);
+  const calling = fake.tell(stage.hook.url, written);
   await advanceUntil(fake, clock, () => held.length === 2, MINUTE + 5 * SECOND);
   for (const release of held) release();
-  await telling;
+  await calling;
   await untilTold(2);
   assert.deepEqual([...new Set(inbounds(stage).map(({ reference }) => reference))], [written.sid]);
   await later(5 * MINUTE);

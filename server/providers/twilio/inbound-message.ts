@@ -49,11 +49,11 @@ export function attachmentAt(reference: string, mimeType: string | null): Inboun
 
 function inboundOf({
   text,
-  ...heard
+  ...fields
 }: Pick<InboundSignal, "reference" | "from" | "to" | "attachments"> & { text: string }): InboundSignal {
   return {
     kind: "inbound",
-    ...heard,
+    ...fields,
     channel: "sms",
     group: null,
     text: text === "" ? null : text,

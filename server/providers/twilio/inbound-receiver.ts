@@ -7,7 +7,7 @@ import type { InboundSignal, OptOutSignal } from "../provider.ts";
 import type { TwilioReporter } from "./reporter.ts";
 
 /** Reported messages to remember, so that the backfill skips them. The engine recognises duplicates by itself. */
-const HEARD_MAX = 100_000;
+const RECEIVED_MAX = 100_000;
 /** Contacts whose STOP is remembered, so that an older START does not cancel it. */
 const STOPS_MAX = 10_000;
 
@@ -57,13 +57,13 @@ export class InboundReceiver {
     await this.#reporter().signal(inbound);
     const optOut = optOutOf();
     if (optOut !== null) await this.#reporter().signal(optOut);
-    setBounded(this.#received, inbound.reference, true, HEARD_MAX);
+    setBounded(this.#received, inbound.reference, true, RECEIVED_MAX);
   }
 
   #stopSince(inbound: InboundSignal, writtenAt: number): OptOutSignal | null {
     if (wordOf(inbound)?.request !== "start") return null;
-    const heard = this.#stops.get(pairOf(inbound));
-    return heard !== undefined && heard.at >= writtenAt ? heard.stop : null;
+    const last = this.#stops.get(pairOf(inbound));
+    return last !== undefined && last.at >= writtenAt ? last.stop : null;
   }
 }
 

@@ -13,10 +13,10 @@ test("a lost response is unknown, and reconciled by the list: accepted once, and
     stage.fake.behaviours.set(TO, { answer, callbacks: false });
     const sent = message();
     assert.equal((await stage.provider.send(sent, NEVER)).outcome, "unknown", answer);
-    const settled = await stage.provider.reconcile?.(sent);
-    assert.ok(settled !== "absent" && settled?.outcome === "accepted", answer);
-    assert.equal(settled.reference, stage.fake.taken({ to: TO })[0]?.sid);
-    assert.deepEqual(await stage.provider.reconcile?.(sent), { outcome: "accepted", reference: settled.reference });
+    const reconciled = await stage.provider.reconcile?.(sent);
+    assert.ok(reconciled !== "absent" && reconciled?.outcome === "accepted", answer);
+    assert.equal(reconciled.reference, stage.fake.taken({ to: TO })[0]?.sid);
+    assert.deepEqual(await stage.provider.reconcile?.(sent), { outcome: "accepted", reference: reconciled.reference });
     assert.equal(stage.fake.taken({ to: TO }).length, 1);
   }
 });
@@ -31,8 +31,8 @@ test("a lost response is reconciled by the callback alone, also in the next proc
   stage.fake.messages.length = 0;
   await stage.restart();
   const asked = stage.fake.asked.length;
-  const settled = await stage.provider.reconcile?.(sent);
-  assert.ok(settled !== "absent" && settled?.outcome === "accepted");
+  const reconciled = await stage.provider.reconcile?.(sent);
+  assert.ok(reconciled !== "absent" && reconciled?.outcome === "accepted");
   const lists = stage.fake.asked.slice(asked).filter(({ path }) => path.endsWith("/Messages.json"));
   assert.deepEqual(lists, []);
 });
@@ -61,8 +61,8 @@ test("two messages lost at once never match the same message at Twilio", async (
   await stage.provider.send(a, NEVER);
   stage.fake.behaviours.set(TO, { answer: "lost", takes: false });
   await stage.provider.send(b, NEVER);
-  const settled = await Promise.all([stage.provider.reconcile?.(a), stage.provider.reconcile?.(b)]);
-  const outcomes = settled.map((one) => (one === "absent" ? one : one?.outcome));
+  const reconciled = await Promise.all([stage.provider.reconcile?.(a), stage.provider.reconcile?.(b)]);
+  const outcomes = reconciled.map((one) => (one === "absent" ? one : one?.outcome));
   assert.deepEqual(outcomes, ["accepted", "absent"]);
 });
 
@@ -93,9 +93,9 @@ test("a list is read to its end, page by page, and an endless one proves nothing
   await stage.provider.send(lost, NEVER);
   stage.fake.behaviours.set(TO, { statuses: [] });
   for (let count = 0; count < 7; count += 1) await accepted(stage.provider.send(message({ text: `${count}` }), NEVER));
-  const settled = await stage.provider.reconcile?.(lost);
-  assert.ok(settled !== "absent" && settled?.outcome === "accepted");
-  assert.equal(stage.fake.messages.find(({ sid }) => sid === settled.reference)?.body, "the one");
+  const reconciled = await stage.provider.reconcile?.(lost);
+  assert.ok(reconciled !== "absent" && reconciled?.outcome === "accepted");
+  assert.equal(stage.fake.messages.find(({ sid }) => sid === reconciled.reference)?.body, "the one");
   stage.fake.pageSizeMax = 0;
   const endless = await stage.provider.reconcile?.(message({ attemptedAt }));
   assert.ok(endless !== "absent" && endless?.outcome === "unknown");

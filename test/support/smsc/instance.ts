@@ -1,4 +1,4 @@
-/** An SMPP instance beside a message centre, in real time: what it tells, what it keeps, what it puts into the log. */
+/** An SMPP instance with a message centre, in real time: its signals, its memory and its log. */
 
 import type { TestContext } from "node:test";
 import type { Clock } from "../../../server/clock.ts";
@@ -21,16 +21,16 @@ import { providerContext } from "../provider.ts";
 import { until } from "../wait.ts";
 import { hasSmsc, PASSWORD, type Smsc, SYSTEM_ID, startSmsc } from "./smsc.ts";
 
-/** The number that is on the instance. */
+/** The number on the instance. */
 export const OWN = "+15550000001";
-/** A recipient without the two digits that say how the message centre behaves. */
+/** A recipient, without the two digits that select the message centre's behaviour. */
 export const TO = "+155501000";
 
-/** A memory that outlives the provider, and can be told to fail. */
+/** A memory that outlives the provider, and that a test can make fail. */
 export class Disk implements Memory {
   readonly entries = new Map<string, string>();
   fails = false;
-  /** Writes that failed. */
+  /** Failed writes. */
   refused = 0;
 
   async list(prefix: string) {
@@ -55,7 +55,7 @@ export interface InstanceOptions {
   disk?: Disk;
   clock?: Clock;
   numbers?: readonly OwnAddress[];
-  /** Whether to wait until it is bound; it does unless told otherwise. */
+  /** Whether to wait until the instance is bound; the default. */
   waits?: boolean;
 }
 
@@ -65,9 +65,9 @@ export class TestInstance {
   readonly receipts: ReceiptSignal[] = [];
   readonly inbound: InboundSignal[] = [];
   readonly faults: unknown[] = [];
-  /** References of messages that the service knows: those that were accepted. */
+  /** References of accepted messages, as the service has stored them. */
   readonly references = new Set<string>();
-  /** Decides what comes of a signal; as the service does unless a test says otherwise. */
+  /** The engine's answer to a signal; may be replaced. */
   onSignal: (signal: Signal) => Applied | Promise<Applied> = (signal) => this.appliedOf(signal);
   #made = 0;
 
@@ -106,7 +106,7 @@ export class TestInstance {
     return this;
   }
 
-  /** A receipt that names no message of the service is unknown. */
+  /** A receipt without a known message is unknown. */
   appliedOf(signal: Signal): Applied {
     if (signal.kind !== "receipt" || signal.messageId !== undefined) return "applied";
     return this.references.has(signal.reference) ? "applied" : "unknown";
@@ -124,14 +124,14 @@ export class TestInstance {
     return outcome;
   }
 
-  /** Sends, and answers the reference that it was accepted under. */
+  /** Sends, and returns the reference of the accepted message. */
   async accepted(to: string, text = "Hello", more: Partial<Outbound> = {}): Promise<string> {
     const outcome = await this.send(to, text, more);
     if (outcome.outcome !== "accepted") throw new Error(`it was not taken: ${JSON.stringify(outcome)}`);
     return outcome.reference;
   }
 
-  /** What was told of the message with this reference, in order. */
+  /** The reported receipts of a reference, in order. */
   receiptsOf(reference: string): string[] {
     return this.receipts.filter((signal) => signal.reference === reference).map(({ receipt }) => receipt);
   }
@@ -141,7 +141,7 @@ export class TestInstance {
   }
 }
 
-/** Starts an instance; the test's end stops it. */
+/** Starts an instance; the end of the test stops it. */
 export async function startInstance(
   t: TestContext,
   port: number,
@@ -152,7 +152,7 @@ export async function startInstance(
   return await instance.start(options.waits ?? true);
 }
 
-/** A message centre and an instance that is bound to it; null after having said why there is none. */
+/** A message centre with a bound instance; null after skipping the test with the reason. */
 export async function smppStage(
   t: TestContext,
   options: InstanceOptions = {},

@@ -1,4 +1,4 @@
-/** What these tests use of npm's `smpp`, which has no types of its own: a codec and a server that are not ours. */
+/** The part of npm's `smpp` that these tests use; the package has no types. */
 
 declare module "smpp" {
   import type { Server as TcpServer } from "node:net";
@@ -7,7 +7,7 @@ declare module "smpp" {
   type Fields = Record<string, unknown>;
 
   export class PDU {
-    /** Of a command and its fields, or read from a frame. */
+    /** Made from a command and its fields, or read from a frame. */
     constructor(command: string, fields: Fields);
     constructor(frame: Buffer);
     command: string;
@@ -35,9 +35,9 @@ declare module "smpp" {
     listener: (session: Session) => void,
   ): TcpServer;
 
-  /** Loops put these there: Node finds no names for them, and has them as the default alone. */
+  /** Loops put these there, so that Node sees them on the default export only. */
   const tables: {
-    /** command_status by its name in the specification. */
+    /** command_status by its name in SMPP 3.4. */
     errors: Readonly<Record<string, number>>;
   };
 

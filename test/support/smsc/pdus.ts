@@ -1,21 +1,21 @@
-/** PDUs for tests: one of each kind with plain values, and any that the codec can write, by fast-check. */
+/** PDUs for tests: one of each kind with plain values, and arbitrary ones with fast-check. */
 
 import fc from "fast-check";
 import type { DataSm, DeliverSm, Pdu, SmppAddress, SubmitSm, Tlvs } from "../../../server/providers/smpp/pdu.ts";
 
 export const NO_TLVS: Tlvs = new Map();
 
-/** A message to a phone, taken at once, with a receipt, unless told otherwise. */
+/** A message to a phone: immediate, with a receipt. */
 export function submitSm(more: Partial<SubmitSm> = {}): SubmitSm {
   return { command: "submit_sm", ...message("15550000001", "15550100001", "Hi"), registeredDelivery: 1, ...more };
 }
 
-/** A message from a phone, unless told otherwise. */
+/** A message from a phone. */
 export function deliverSm(more: Partial<DeliverSm> = {}): DeliverSm {
   return { command: "deliver_sm", ...message("15550100001", "15550000001", "Yo"), ...more };
 }
 
-/** The same in a data_sm. */
+/** The same as a data_sm. */
 export function dataSm(more: Partial<DataSm> = {}): DataSm {
   return {
     command: "data_sm",
@@ -31,12 +31,12 @@ export function dataSm(more: Partial<DataSm> = {}): DataSm {
   };
 }
 
-/** Plain octets, as the codec reads them: not a `Buffer`. */
+/** Plain octets, like the codec's: not a `Buffer`. */
 function octets(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "latin1"));
 }
 
-/** The octets of hexadecimal digits, with any space between. */
+/** Octets from hexadecimal digits with any spaces. */
 export function hex(digits: string): Buffer {
   return Buffer.from(digits.replaceAll(/\s/g, ""), "hex");
 }
@@ -65,7 +65,7 @@ function message(from: string, to: string, text: string): Omit<SubmitSm, "comman
   };
 }
 
-/** What a generated PDU may hold. */
+/** The range of generated PDUs. */
 export interface Range {
   /** The highest code unit of strings. */
   unitMax: number;
@@ -80,7 +80,7 @@ export interface Range {
 const uint8 = fc.integer({ min: 0, max: 0xff });
 const PLAIN = { noNullPrototype: true };
 
-/** Whatever SMPP 3.4 allows. */
+/** Everything that SMPP 3.4 allows. */
 export const ANY: Range = {
   unitMax: 0xff,
   tlvs: fc

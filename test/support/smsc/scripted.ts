@@ -1,4 +1,4 @@
-/** An SMSC that does as a test tells it, to the octet: answers well, wrongly, twice, never. Ends with the test. */
+/** An SMSC that a test controls to the octet: it answers correctly, wrongly, twice or never. Ends with the test. */
 
 import { createServer, type Server, type Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -9,10 +9,10 @@ import type { Bind, BindResp, CommandName, Pdu } from "../../../server/providers
 import { TLS_KEY } from "../certificate.ts";
 import { NO_TLVS } from "./pdus.ts";
 
-/** One connection to it. */
+/** One connection to the SMSC. */
 export class Caller {
   readonly socket: Socket;
-  /** Every PDU that came over it. */
+  /** Every PDU received on it. */
   readonly received: Pdu[] = [];
   isClosed = false;
 
@@ -24,7 +24,7 @@ export class Caller {
     this.socket.write(encodePdu(pdu));
   }
 
-  /** Those of one kind that came over it. */
+  /** The received PDUs of one kind. */
   of<Name extends CommandName>(command: Name): Extract<Pdu, { command: Name }>[] {
     return this.received.filter((pdu): pdu is Extract<Pdu, { command: Name }> => pdu.command === command);
   }
@@ -34,17 +34,17 @@ export type Script = (pdu: Pdu, caller: Caller) => void;
 
 export interface ScriptedSmsc {
   port: number;
-  /** In the order in which they came. */
+  /** In the order of connection. */
   callers: Caller[];
-  /** What is done about each PDU; may be changed at any time. */
+  /** The reaction to each PDU; may be changed at any time. */
   script: Script;
-  /** Everything of one kind, over all connections. */
+  /** All PDUs of one kind, over all connections. */
   of<Name extends CommandName>(command: Name): Extract<Pdu, { command: Name }>[];
-  /** The connection that came last. */
+  /** The newest connection. */
   last(): Caller;
 }
 
-/** Listens on loopback until the test ends; with `cert`, behind TLS. */
+/** Listens on loopback until the test ends; with `cert`, over TLS. */
 export async function scriptedSmsc(
   t: TestContext,
   { script = polite, cert }: { script?: Script; cert?: string } = {},
@@ -67,7 +67,7 @@ export async function scriptedSmsc(
   return smsc;
 }
 
-/** Takes every bind and every message, under the ids `id-1`, `id-2` and so on, and answers whatever else is asked. */
+/** Accepts every bind and every message, with the ids `id-1`, `id-2` and so on, and answers all other requests. */
 export function polite(pdu: Pdu, caller: Caller): void {
   const { sequence } = pdu;
   switch (pdu.command) {
@@ -91,18 +91,18 @@ export function polite(pdu: Pdu, caller: Caller): void {
   }
 }
 
-/** As `polite`, but with the commands that `more` has something else for. */
+/** Like `polite`, with other reactions for the commands in `more`. */
 export function politeBut(more: Partial<Record<CommandName, Script>>): Script {
   return (pdu, caller) => (more[pdu.command] ?? polite)(pdu, caller);
 }
 
-/** The answer to a bind. */
+/** The response to a bind. */
 export function bindResp(bind: Bind, status = 0): BindResp {
   const systemId = status === 0 ? "SMSC" : "";
   return { command: `${bind.command}_resp`, status, sequence: bind.sequence, systemId, tlvs: NO_TLVS };
 }
 
-/** Where a server listens until the test ends. */
+/** The address of a server that listens until the test ends. */
 export async function listening(t: TestContext, server: Server, callers: readonly Caller[] = []): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {

@@ -1,4 +1,4 @@
-/** A session to a scripted SMSC under simulated time, and everything that it says. Talks to loopback only. */
+/** A session to a scripted SMSC under simulated time, with all its events. Loopback only. */
 
 import type { TestContext } from "node:test";
 import { encodePdu } from "../../../server/providers/smpp/codec.ts";
@@ -17,22 +17,21 @@ import { type Script, type ScriptedSmsc, scriptedSmsc } from "./scripted.ts";
 export const RESPONSE_TIMEOUT_MS = 10_000;
 export const ENQUIRE_LINK_MS = 30_000;
 
-/** See the file's own sentence. */
 export interface Stage {
   session: Session;
   smsc: ScriptedSmsc;
   clock: SimulatedClock;
   delivered: (DeliverSm | DataSm)[];
   faults: string[];
-  /** What `isBound` turned to, each time. */
+  /** The value of `isBound` at each change. */
   turns: boolean[];
-  /** Why it ended: at most one. */
+  /** Why the session ended: at most one entry. */
   ended: string[];
-  /** What `deliver` does. */
+  /** The handler of `deliver`. */
   deliver: (pdu: DeliverSm | DataSm) => Promise<number>;
 }
 
-/** An account on loopback, unless told otherwise. */
+/** An account on loopback. */
 export function settingsFor(port: number, more: Partial<SessionSettings> = {}): SessionSettings {
   return {
     host: "127.0.0.1",
@@ -50,7 +49,7 @@ export function settingsFor(port: number, more: Partial<SessionSettings> = {}): 
   };
 }
 
-/** One that begins to connect. */
+/** A session that begins to connect. */
 export async function startSession(t: TestContext, script?: Script, kind: BindKind = "transceiver"): Promise<Stage> {
   const smsc = await scriptedSmsc(t, script === undefined ? {} : { script });
   const clock = new SimulatedClock();
@@ -77,24 +76,24 @@ export async function startSession(t: TestContext, script?: Script, kind: BindKi
   return stage;
 }
 
-/** One that is bound. */
+/** A bound session. */
 export async function boundSession(t: TestContext, script?: Script): Promise<Stage> {
   const stage = await startSession(t, script);
   await until(() => stage.session.isBound, { what: "the bind" });
   return stage;
 }
 
-/** Hands one message to the session. */
+/** Submits one message. */
 export function submit({ session }: Stage): Promise<SubmitResponse> {
   return session.submit(encodePdu(submitSm({ sequence: 0 })));
 }
 
-/** A submit_sm that was taken. */
+/** An accepted submit_sm. */
 export function taken(sequence: number, messageId = "m"): SubmitSmResp {
   return { command: "submit_sm_resp", status: 0, sequence, messageId, tlvs: NO_TLVS };
 }
 
-/** Lets what is on its way over loopback arrive: for what must not happen, there is nothing to wait for. */
+/** Lets loopback traffic arrive, to check that something does not happen. */
 export async function turnsOfTheLoop(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

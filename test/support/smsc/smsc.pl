@@ -21,8 +21,8 @@ my $select = IO::Select->new($listener, \*STDIN);
 my %binds;       # by file number: sock, mode, seq, silent
 my %throttled;   # by destination and content: how often it was refused so far
 my @later;       # [at, action]
-my %owed;        # deliver_sm that nobody took yet, by number: args, to (file number), seq, at
-my ($next_id, $next_owed, $silent, $refuses) = ($given{'first-id'}, 1, 0, 0);
+my %pending;        # deliver_sm that nobody took yet, by number: args, to (file number), seq, at
+my ($next_id, $next_pending, $silent, $refuses) = ($given{'first-id'}, 1, 0, 0);
 
 sub report { print $json->encode({@_}), "\n" }
 sub later { my ($ms, $action) = @_; push @later, [time + $ms / 1000, $action] }
@@ -32,7 +32,7 @@ sub dropped {
     my $bind = delete $binds{$number} or return;
     $select->remove($bind->{sock});
     close $bind->{sock};
-    $_->{to} = undef for grep { defined $_->{to} && $_->{to} == $number } values %owed;
+    $_->{to} = undef for grep { defined $_->{to} && $_->{to} == $number } values %pending;
     report(event => 'dropped', mode => $bind->{mode});
 }
 
@@ -42,19 +42,19 @@ sub receiver {
     return $best;
 }
 
-sub flush_owed {
+sub flush_pending {
     my $bind = receiver() or return;
-    for my $number (sort { $a <=> $b } keys %owed) {
-        my $owed = $owed{$number};
-        next if defined $owed->{to} && time - $owed->{at} < $given{'again-ms'} / 1000;
-        next if ($owed->{not_before} // 0) > time;
-        my $method = $owed->{method};
-        $owed->{seq} = $bind->{sock}->$method(async => 1, @{$owed->{args}});
-        @$owed{'to', 'at'} = ($bind->{number}, time);
+    for my $number (sort { $a <=> $b } keys %pending) {
+        my $pending = $pending{$number};
+        next if defined $pending->{to} && time - $pending->{at} < $given{'again-ms'} / 1000;
+        next if ($pending->{not_before} // 0) > time;
+        my $method = $pending->{method};
+        $pending->{seq} = $bind->{sock}->$method(async => 1, @{$pending->{args}});
+        @$pending{'to', 'at'} = ($bind->{number}, time);
     }
 }
 
-sub owe { my ($method, @args) = @_; $owed{$next_owed++} = { method => $method, args => \@args }; flush_owed() }
+sub enqueue { my ($method, @args) = @_; $pending{$next_pending++} = { method => $method, args => \@args }; flush_pending() }
 
 my @STATES = qw(SCHEDULED ENROUTE DELIVRD EXPIRED DELETED UNDELIV ACCEPTD UNKNOWN REJECTD);
 my %STATE = map { ($STATES[$_] => $_) } 0 .. $#STATES;
@@ -71,7 +71,7 @@ sub receipt {
     push @args, network_error_code => pack('Cn', 3, $err) if !$how{no_tlvs} && $err != 0;
     push @args, user_message_reference => $pdu->{user_message_reference} if $how{umr};
     push @args, message_payload => $text if $how{payload};
-    owe('deliver_sm', @args);
+    enqueue('deliver_sm', @args);
 }
 
 # What the receipts of a message are like, by the last two digits of its recipient.
@@ -82,7 +82,7 @@ sub receipts {
         '05' => sub { receipt($pdu, $id, 'UNDELIV') },
         '08' => sub { receipt($pdu, $id, 'REJECTD') },
         '01' => sub { receipt($pdu, $id, 'ENROUTE'); later(50, sub { receipt($pdu, $id, 'DELIVRD') }) },
-        '02' => sub { receipt($pdu, $next_owed, 'DELIVRD', umr => 1, no_tlvs => 1, dcs => 2) },
+        '02' => sub { receipt($pdu, $next_pending, 'DELIVRD', umr => 1, no_tlvs => 1, dcs => 2) },
         '06' => sub { },
         '15' => sub { receipt($pdu, hex $id, 'DELIVRD', umr => 1) },
         '16' => sub { receipt($pdu, hex $id, 'DELIVRD') },
@@ -143,7 +143,7 @@ sub submit {
     return if $status;
     later($receipt_ms, sub { receipts($pdu, $id, $part, $kind) });
     my $reply = $octets =~ /^MO (.*)/s ? $1 : $kind eq '10' ? 'You said something' : return;
-    later($receipt_ms + 60, sub { owe('deliver_sm', source_addr_ton => 1, source_addr_npi => 1, dest_addr_ton => 1, dest_addr_npi => 1,
+    later($receipt_ms + 60, sub { enqueue('deliver_sm', source_addr_ton => 1, source_addr_npi => 1, dest_addr_ton => 1, dest_addr_npi => 1,
         source_addr => $pdu->{destination_addr}, destination_addr => $pdu->{source_addr}, short_message => $reply) });
 }
 
@@ -157,11 +157,11 @@ sub bind_asked {
     return if $status;
     $bind->{mode} = $mode;
     # What nobody answered on another session comes again on this one.
-    if ($mode ne 'transmitter') { $_->{to} = undef for values %owed }
-    flush_owed();
+    if ($mode ne 'transmitter') { $_->{to} = undef for values %pending }
+    flush_pending();
 }
 
-sub heard {
+sub read_pdu {
     my ($bind) = @_;
     my $pdu = $bind->{sock}->read_pdu or return dropped($bind->{number});
     return if $silent;
@@ -175,12 +175,12 @@ sub heard {
         return dropped($bind->{number});
     }
     return report(event => 'answer', command => $name, status => $pdu->{status}) if $name !~ /^(deliver|data)_sm_resp$/;
-    my ($number) = grep { ($owed{$_}{to} // -1) == $bind->{number} && $owed{$_}{seq} == $pdu->{seq} } keys %owed;
+    my ($number) = grep { ($pending{$_}{to} // -1) == $bind->{number} && $pending{$_}{seq} == $pdu->{seq} } keys %pending;
     report(event => 'taken', status => $pdu->{status}, number => $number);
     return if !defined $number;
-    return delete $owed{$number} if $pdu->{status} == 0;
-    @{$owed{$number}}{'to', 'not_before'} = (undef, time + 0.2);
-    later(210, \&flush_owed);
+    return delete $pending{$number} if $pdu->{status} == 0;
+    @{$pending{$number}}{'to', 'not_before'} = (undef, time + 0.2);
+    later(210, \&flush_pending);
 }
 
 # Orders: {"do":"deliver", "method"?, fields of the PDU; short_message and optional parameters in hexadecimal}, and the switches.
@@ -190,7 +190,7 @@ sub ordered {
     if ($do eq 'deliver') {
         my $method = delete $order->{method} // 'deliver_sm';
         for (keys %$order) { $order->{$_} = pack 'H*', $order->{$_} if $_ eq 'short_message' || $Net::SMPP::param_by_name{$_} }
-        owe($method, %$order);
+        enqueue($method, %$order);
     }
     elsif ($do eq 'unbind') { $_->{sock}->unbind(async => 1) for values %binds }
     elsif ($do eq 'drop') { dropped($_) for keys %binds }
@@ -215,12 +215,12 @@ while (1) {
             sysread(STDIN, $orders, 65536, length $orders) or exit 0;
             ordered($json->decode($1)) while $orders =~ s/^(.*)\n//;
         } elsif (my $bind = $binds{fileno $ready // -1}) {
-            heard($bind);
+            read_pdu($bind);
         }
     }
     my @due = sort { $a->[0] <=> $b->[0] } grep { $_->[0] <= time } @later;
     my %gone = map { ($_ => 1) } @due;
     @later = grep { !$gone{$_} } @later;
     $_->[1]->() for @due;
-    flush_owed();
+    flush_pending();
 }

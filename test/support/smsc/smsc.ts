@@ -1,4 +1,4 @@
-/** A message centre for tests, on Debian's Net::SMPP: starts and stops it, gives it orders, and tells what it saw. */
+/** A message centre for tests, on Debian's Net::SMPP: starts, controls and observes it. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -10,21 +10,21 @@ import { until } from "../wait.ts";
 const SCRIPT = fileURLToPath(new URL("smsc.pl", import.meta.url));
 const INSTALL = "apt-get install -y --no-install-recommends libnet-smpp-perl";
 
-/** What it takes unless it is started otherwise. */
+/** The default account of the message centre. */
 export const SYSTEM_ID = "tightbeam";
 export const PASSWORD = "secret";
 
-/** A submit_sm as the far side's codec read it. Octets and optional parameters in hexadecimal. */
+/** A submit_sm as the other codec decoded it. Octets and optional parameters in hexadecimal. */
 export interface SeenSubmit {
   event: "submit";
-  /** The command_status that it was answered with. */
+  /** The command_status of the response. */
   status: number;
   id: string;
   part: number;
   total: number;
-  /** Of the far side's clock, in seconds. */
+  /** By the message centre's clock, in seconds. */
   at: number;
-  /** The text without a header. */
+  /** The text without its header. */
   octets: string;
   short_message: string;
   service_type: string;
@@ -47,7 +47,7 @@ export interface SeenSubmit {
   message_payload?: string;
 }
 
-/** Everything else that it saw: binds, answers, connections that ended. */
+/** Everything else that the centre saw: binds, responses, ended connections. */
 export interface Seen {
   event: string;
   mode?: string;
@@ -55,7 +55,7 @@ export interface Seen {
   system_type?: string;
   version?: number;
   port?: number;
-  /** Of a deliver_sm that was answered: its place among all that were given. */
+  /** The position of an answered deliver_sm among all orders. */
   number?: number;
 }
 
@@ -67,13 +67,16 @@ export interface Smsc {
   submits: SeenSubmit[];
   seen: Seen[];
   order(order: Order): Promise<void>;
-  /** As the order `deliver`, from `from` to `to`, both international. */
+  /** The order `deliver`, from `from` to `to`, both international. */
   deliver(from: string, to: string, fields: Record<string, string | number>): Promise<void>;
-  /** Ends it at once, as a power cut would. */
+  /** Ends the centre at once, like a power cut. */
   kill(): Promise<void>;
 }
 
-/** Whether it can be started here; where not, the test is skipped with the reason, or fails where nothing may be skipped. */
+/**
+ * Whether the centre can be started here. If not, the test is skipped with the reason, or fails if no test may be
+ * skipped.
+ */
 export function hasSmsc(t: TestContext): boolean {
   if (isInstalled()) return true;
   const reason = `Net::SMPP is not installed: ${INSTALL}`;
@@ -84,13 +87,13 @@ export function hasSmsc(t: TestContext): boolean {
 
 let installed: boolean | null = null;
 
-/** Whether this machine has what the message centre is made of. */
+/** Whether this machine has Perl with Net::SMPP. */
 export function isInstalled(): boolean {
   installed ??= spawnSync("perl", ["-MNet::SMPP", "-MJSON::PP", "-e", "1"]).status === 0;
   return installed;
 }
 
-/** Starts it; `options` are those of the script. */
+/** Starts the centre; `options` are those of the script. */
 export async function startSmsc(options: Record<string, string | number> = {}): Promise<Smsc> {
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn("perl", [SCRIPT, ...args], { stdio: ["pipe", "pipe", "pipe"] });

@@ -1,35 +1,35 @@
-/** Messages of the small Twilio: how recipients behave, what it keeps, and how it shows and tells of it. Pure. */
+/** Messages of the small Twilio: recipients' behaviours, its records, and its representations of them. Pure. */
 
 const ROOT = "/2010-04-01/Accounts";
 
-/** A status that a message gets, with the code it failed with. */
+/** A status of a message, with its error code if it failed. */
 export type Step = string | { status: string; errorCode: number };
 
-/** How a recipient behaves. */
+/** The behaviour of a recipient. */
 export interface Behaviour {
-  /** What becomes of a message that was taken, in order: `sent` and `delivered` unless given. */
+  /** The statuses of an accepted message, in order: `sent` and `delivered` by default. */
   statuses?: readonly Step[];
-  /** False: Twilio knows, and does not call. `atOnce`: all calls go out together. */
+  /** False: Twilio sends no callbacks. `atOnce`: all callbacks go out together. */
   callbacks?: boolean | "atOnce";
-  /** Waits so long before each status, in milliseconds. */
+  /** The wait before each status, in milliseconds. */
   stepMs?: number;
-  /** Refuses, `times` times where that is given; a string is answered as it stands. */
+  /** Refuses, `times` times if given; a string is sent as the body as it is. */
   refuse?: { status: number; body: { code: number; message: string } | string; headers?: object; times?: number };
-  /** What becomes of the answer: `lost` cuts the connection, `never` keeps it open. */
+  /** The fate of the response: `lost` breaks the connection, `never` keeps it open. */
   answer?: "lost" | "never" | "error" | "nameless" | "garbage";
-  /** False, with `answer`: it was not taken either. */
+  /** False, with `answer`: the message was not accepted either. */
   takes?: boolean;
-  /** Waits so long before it takes a message, in milliseconds. */
+  /** The wait before a message is accepted, in milliseconds. */
   slowMs?: number;
 }
 
-/** A file of a message: where its bytes are, and its type. */
+/** A file of a message: the address of its bytes, and its type. */
 export interface FakeFile {
   url: string;
   type: string;
 }
 
-/** A message as this Twilio keeps it. */
+/** A message as the small Twilio stores it. */
 export interface FakeMessage {
   sid: string;
   from: string;
@@ -47,7 +47,7 @@ export interface FakeMessage {
   isDeleted: boolean;
 }
 
-/** A call to us, and what we answered; null while there was no answer. */
+/** A request to our hook, with our response; null while there is none. */
 export interface Called {
   url: string;
   parameters: Record<string, string>;
@@ -56,7 +56,7 @@ export interface Called {
   body: string;
 }
 
-/** A message as the API shows it. */
+/** A message in the API. */
 export function resourceOf(message: FakeMessage, accountSid: string): object {
   const { sid, from, to, body, media, files, status, errorCode, direction, messagingServiceSid, createdAt } = message;
   return {
@@ -88,7 +88,7 @@ export function mediaPathOf({ sid }: FakeMessage, accountSid: string): string {
   return `${ROOT}/${accountSid}/Messages/${sid}/Media.json`;
 }
 
-/** The list of a message's files as the API shows it. */
+/** The list of a message's files in the API. */
 export function mediaOf({ sid, files, createdAt }: FakeMessage, accountSid: string): object {
   const list = files.map(({ url, type }) => {
     const { pathname } = new URL(url);
@@ -105,7 +105,7 @@ export function mediaOf({ sid, files, createdAt }: FakeMessage, accountSid: stri
   return { media_list: list, page: 0, page_size: 50, next_page_uri: null };
 }
 
-/** Whether a message is one of those that a list is asked for: `To`, `From`, and the day it was sent, in Greenwich. */
+/** Whether a message is in a list with the filters `To`, `From`, and the UTC day it was sent. */
 export function isAskedFor(message: FakeMessage, query: URLSearchParams): boolean {
   const { isDeleted, from, to, direction, createdAt } = message;
   const [wantedTo, wantedFrom] = [query.get("To"), query.get("From")];
@@ -114,7 +114,7 @@ export function isAskedFor(message: FakeMessage, query: URLSearchParams): boolea
     (name) => query.get(name)?.slice(0, 10) ?? null,
   );
   if (on === null && since === null && until === null) return true;
-  // One that has not been sent yet has no such date.
+  // A message that was not sent yet has no such date.
   const day = direction === "inbound" ? new Date(createdAt).toISOString().slice(0, 10) : null;
   return day !== null && (on === null || day === on) && day >= (since ?? day) && day <= (until ?? day);
 }

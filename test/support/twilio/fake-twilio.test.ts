@@ -1,4 +1,4 @@
-/** Twilio's own client against the small Twilio: what our provider is tested with answers as the real one does. */
+/** Twilio's own client against the small Twilio: the small one behaves like the real one. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -12,7 +12,7 @@ import { twilioStage } from "./stage.ts";
 type Client = ReturnType<typeof twilio>;
 type HttpOptions<Data> = Parameters<typeof twilio.RequestClient.prototype.request<Data>>[0];
 
-/** The official client, with nothing changed but the host that it asks. */
+/** The official client, with another host. */
 function clientOf(fake: FakeTwilio, authToken = fake.authToken): Client {
   class OnLoopback extends twilio.RequestClient {
     override request<Data>(options: HttpOptions<Data>) {
@@ -29,7 +29,7 @@ async function started(t: TestContext): Promise<FakeTwilio> {
   return fake;
 }
 
-test("a message that the client creates is taken, shown, listed page by page, and as the client expects it", async (t) => {
+test("a message that the client creates is accepted, shown and listed page by page, as the client expects", async (t) => {
   const fake = await started(t);
   fake.pageSizeMax = 2;
   fake.behaviours.set("+15550100001", { statuses: ["sent", { status: "undelivered", errorCode: 30003 }] });
@@ -59,7 +59,7 @@ test("a message that the client creates is taken, shown, listed page by page, an
   assert.deepEqual([account.sid, account.status], [fake.accountSid, "active"]);
 });
 
-test("what contacts wrote is listed by number and day, the newest first, with its files, as the client expects it", async (t) => {
+test("inbound messages are listed by number and day, newest first, with their files, as the client expects", async (t) => {
   const fake = await started(t);
   const client = clientOf(fake);
   const [to, day] = ["+15005550006", Date.UTC(2026, 0, 2)];
@@ -87,7 +87,7 @@ test("what contacts wrote is listed by number and day, the newest first, with it
   );
 });
 
-test("what it refuses is an error of the client's, with Twilio's code and status", async (t) => {
+test("a refusal is an error in the client, with Twilio's code and status", async (t) => {
   const fake = await started(t);
   const given = { to: "+15550100001", from: "+15005550006", body: "Hi" };
   const refusal = { code: 21610, message: "stopped" };
@@ -125,7 +125,7 @@ test("our provider sends the form that the official client sends", async (t) => 
   assert.deepEqual([...ours.form].sort(), [...theirs.form].sort());
 });
 
-test("its callbacks and inbound messages are taken as Twilio's by the library's own check", async (t) => {
+test("its callbacks and inbound messages pass the library's signature check", async (t) => {
   const fake = await started(t);
   const taken: boolean[] = [];
   const receiver = await listen(async (request, response) => {

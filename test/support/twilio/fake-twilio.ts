@@ -1,4 +1,4 @@
-/** A small Twilio on loopback: takes messages, calls back as Twilio does, and errs where a test says so. */
+/** A small Twilio on loopback: accepts messages, calls back like Twilio, and fails as a test says. */
 
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -27,9 +27,9 @@ interface Asked {
 
 const ROOT = "/2010-04-01/Accounts";
 const CALL_RETRY_MS = 30;
-/** How long Twilio waits for the answer of a call (connection overrides, `rt`). */
+/** How long Twilio waits for the response to a request to the hook (connection overrides, `rt`). */
 const CALL_MS = 15_000;
-/** Turns of the event loop without anything under way after which nothing is, and the most that are waited for it. */
+/** Turns of the event loop without activity that count as idle, and the most to wait for that. */
 const QUIET_TURNS = 30;
 const TURNS_MAX = 600;
 
@@ -41,24 +41,24 @@ export class FakeTwilio {
   readonly called: Called[] = [];
   /** By recipient. */
   readonly behaviours = new Map<string, Behaviour>();
-  /** Files by the last part of their address, and the headers with which they were asked for at the other host. */
+  /** Files by the last segment of their address, and the headers of requests for them at the other host. */
   readonly files = new Map<string, Buffer>();
   readonly fileHeaders: IncomingMessage["headers"][] = [];
   accountStatus = "active";
-  /** Answers everything so; null: as usual. */
+  /** The response to everything; null: as usual. */
   everything: { status: number; body: string } | null = null;
-  /** Answers a question for a list, of messages or of files, so; null: as usual. */
+  /** The response to requests for a list of messages or files; null: as usual. */
   onList: (path: string, query: URLSearchParams) => { status: number; body: string; headers?: object } | null = () =>
     null;
-  /** Times a call is made again that was not answered with 2xx. */
+  /** How often a request that was not answered with 2xx is repeated. */
   callRetries = 0;
   pageSizeMax = 1_000;
   clock: Clock = systemClock();
-  /** What its clock says. */
+  /** The time of its clock. */
   now = () => this.clock.real();
   readonly #refused = new Map<string, number>();
   readonly #waits = new Set<() => void>();
-  /** Requests and calls under way. */
+  /** Open requests in both directions. */
   #open = 0;
   #api: Listening | null = null;
   #files: Listening | null = null;
@@ -74,7 +74,7 @@ export class FakeTwilio {
     return this.#api?.url ?? "";
   }
 
-  /** Where a file of `files` is to be had without credentials. */
+  /** The address of a file of `files` that needs no credentials. */
   urlOf(file: string): string {
     return `${this.#files?.url}/${file}`;
   }
@@ -90,15 +90,15 @@ export class FakeTwilio {
     await this.#files?.close();
   }
 
-  /** Resolves when nothing has been under way for a while of the event loop; what hangs is not waited for. */
-  async settled(): Promise<void> {
+  /** Resolves when the event loop was idle for a while. Requests that hang are not waited for. */
+  async idle(): Promise<void> {
     for (let quiet = 0, turns = 0; quiet < QUIET_TURNS && turns < TURNS_MAX; quiet += 1, turns += 1) {
       await turn();
       if (this.#open > 0) quiet = 0;
     }
   }
 
-  /** Closes the API alone: connections to it are refused from then on, until `open`. */
+  /** Closes the API only: its connections are refused until `open`. */
   async shut(): Promise<void> {
     await this.#api?.close();
   }
@@ -107,7 +107,7 @@ export class FakeTwilio {
     await this.#api?.reopen();
   }
 
-  /** How often messages from and to these numbers were taken. */
+  /** How often messages between these numbers were accepted. */
   taken({ from, to, body }: { from?: string; to: string; body?: string }): FakeMessage[] {
     return this.messages.filter(
       (one) =>
@@ -118,7 +118,7 @@ export class FakeTwilio {
     );
   }
 
-  /** A contact writes, and Twilio tells nobody: it could not, or another tool's hook was told. */
+  /** A contact writes, and Twilio calls no hook: it could not, or it called another tool's. */
   arrive(
     given: { from: string; to: string; body?: string; media?: readonly FakeFile[] } & Partial<
       Pick<FakeMessage, "status" | "createdAt">
@@ -128,7 +128,7 @@ export class FakeTwilio {
     return this.#keep({ direction: "inbound", status: "received", ...more, body, files: media });
   }
 
-  /** A contact writes: calls the hook, and resolves with what it answered. */
+  /** A contact writes: calls the hook, and resolves with its response. */
   async write(
     hook: string,
     given: { from: string; to: string; body?: string; media?: readonly FakeFile[]; more?: object },
@@ -137,7 +137,7 @@ export class FakeTwilio {
     return this.tell(hook, this.arrive(written), more);
   }
 
-  /** Calls the hook with a message that a contact wrote before. */
+  /** Calls the hook with an earlier message. */
   async tell(hook: string, message: FakeMessage, more: object = {}): Promise<Called> {
     const { from, to, body, files } = message;
     const media = files.flatMap(({ url, type }, index) => [
@@ -162,7 +162,7 @@ export class FakeTwilio {
     });
   }
 
-  /** Makes one signed call; `signature` in place of the right one. */
+  /** Makes one signed request; `signature` replaces the right one. */
   async call(url: string, parameters: Record<string, string>, signature?: string): Promise<Called> {
     const signed = signature ?? getExpectedTwilioSignature(this.authToken, url, parameters);
     const called: Called = { url, parameters, status: null, type: null, body: "" };
@@ -185,7 +185,7 @@ export class FakeTwilio {
       called.type = response.headers.get("content-type");
       called.status = response.status;
     } catch {
-      // Nobody there: the call is over.
+      // The connection failed: the request is over.
     } finally {
       this.#open -= 1;
       stopTimer();
@@ -330,7 +330,7 @@ export class FakeTwilio {
     const size = Math.min(Number(query.get("PageSize") ?? 50), this.pageSizeMax);
     const page = Number(query.get("Page") ?? 0);
     const asked = this.messages.filter((one) => isAskedFor(one, query));
-    // The newest first; of the same second, the one that came last.
+    // Newest first; within a second, the last one first.
     const found = asked.toReversed().sort((a, b) => Math.floor(b.createdAt / 1_000) - Math.floor(a.createdAt / 1_000));
     const next = new URLSearchParams(query);
     next.set("Page", String(page + 1));

@@ -1,8 +1,8 @@
-/** Time that passes faster than it does, for tests whose peer is a real server: nothing here stands still. */
+/** A clock that runs faster than real time, for tests with a real server as the peer. */
 
 import type { Clock } from "../../../server/clock.ts";
 
-/** A clock that goes `speed` times as fast as the machine's. */
+/** A clock that is `speed` times as fast as the machine's. */
 export function fastClock(speed: number): Clock {
   const startedAt = Date.now();
   const startedMs = performance.now();

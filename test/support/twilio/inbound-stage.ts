@@ -1,4 +1,4 @@
-/** A Twilio provider on a stage in simulated time, with numbers: what contacts wrote, and what the service heard of it. */
+/** A Twilio provider with numbers in simulated time: contacts' messages, and the signals reported for them. */
 
 import type { TestContext } from "node:test";
 import type { InboundSignal, OwnAddress } from "../../../server/providers/provider.ts";
@@ -16,7 +16,7 @@ export function own(address = FROM, customerId: OwnAddress["customerId"] = "cust
   return { address, customerId, isDefault: false };
 }
 
-/** A provider with numbers, one unless given, after its first round; the test ends it. */
+/** A provider with numbers (one by default) after its first round; the test ends it. */
 export async function inboundStage(t: TestContext, numbers: readonly OwnAddress[] = [own()]) {
   const clock = new SimulatedClock();
   const stage = await twilioStage(t, { clock, numbers });
@@ -26,14 +26,13 @@ export async function inboundStage(t: TestContext, numbers: readonly OwnAddress[
     stage,
     fake,
     clock,
-    /** Lets so much time pass. */
     later: (ms: number) => pass(fake, clock, ms),
-    /** Lets time pass until so many inbound messages were told, and answers their texts. */
+    /** Lets time pass until so many inbound messages were reported, and returns their texts. */
     async untilTold(count: number, limitMs = 10 * MINUTE) {
       await advanceUntil(fake, clock, () => inbounds(stage).length >= count, limitMs);
       return texts(stage);
     },
-    /** Something happens while no process runs. */
+    /** Something that happens while no process runs. */
     async away(whatHappens: () => unknown) {
       stage.hook.to = null;
       await stage.provider.stop();
@@ -43,7 +42,7 @@ export async function inboundStage(t: TestContext, numbers: readonly OwnAddress[
   };
 }
 
-/** The inbound messages that were told so far. */
+/** The inbound messages reported so far. */
 export function inbounds({ signals }: TwilioStage): InboundSignal[] {
   return signals.filter((signal) => signal.kind === "inbound");
 }
@@ -52,13 +51,13 @@ export function texts(stage: TwilioStage): (string | null)[] {
   return inbounds(stage).map(({ text }) => text);
 }
 
-/** Questions for lists of messages so far. */
+/** Requests for lists of messages so far. */
 export function lists({ fake }: TwilioStage): URLSearchParams[] {
   const asked = fake.asked.filter(({ method, path }) => method === "GET" && path.endsWith("/Messages.json"));
   return asked.map(({ query }) => query);
 }
 
-/** How far numbers were heard, as it is on disk. */
+/** The cursors on disk. */
 export function marks({ entries }: TwilioStage): [string, string][] {
   return [...entries].filter(([key]) => key.startsWith("inbound/"));
 }

@@ -1,4 +1,4 @@
-/** A server on loopback that a test can take away and bring back. */
+/** A server on loopback that a test can close and open again. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ export interface Listening {
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** Listens on a free port. What a handler throws ends the connection. */
+/** Listens on a free port. A handler that throws ends the connection. */
 export async function listen(serve: Serve): Promise<Listening> {
   const server = createServer((request, response) => {
     Promise.resolve(serve(request, response)).catch(() => response.destroy());
@@ -39,12 +39,12 @@ export async function readText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export function answer(response: ServerResponse, status: number, body: object, headers: object = {}): void {
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-/** Answers as the API refuses. */
+/** Responds with an error in the API's form. */
 export function refuse(
   response: ServerResponse,
   status: number,

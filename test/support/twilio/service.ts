@@ -1,4 +1,4 @@
-/** The whole service with a Twilio instance, a customer, a number and a key on it, beside the small Twilio. */
+/** The whole service with a Twilio instance, a customer, a number and a key, beside the small Twilio. */
 
 import type { TestContext } from "node:test";
 import { type Answered, startTestService, type TestService } from "../service.ts";
@@ -16,9 +16,9 @@ export interface TwilioService {
   key: string;
   admin(method: string, path: string, body?: unknown): Promise<Answered>;
   ask(method: string, path: string, body?: unknown): Promise<Answered>;
-  /** Sends a text and answers the message's id. */
+  /** Sends a text and returns the message's id. */
   send(to: string, text: string, more?: object): Promise<string>;
-  /** The record, as soon as it has this status. */
+  /** The message once it has this status. */
   becomes(id: string, status: string, limitMs?: number): Promise<Answered["data"]>;
   /** Types of the message's events, oldest first. */
   events(messageId: string): Promise<string[]>;

@@ -1,12 +1,14 @@
-/** Simulated time beside a small Twilio on loopback: goes from timer to timer, and lets what is under way arrive before each. */
+/**
+ * Simulated time beside a small Twilio on loopback: goes from timer to timer, and lets traffic arrive before each one.
+ */
 
 import type { SimulatedClock } from "../clock.ts";
 import type { FakeTwilio } from "./fake-twilio.ts";
 
-/** Simulated time goes on in steps that are not longer, so that what the network brings is not late by more. */
+/** The longest step of simulated time, so that network events are not delayed by more. */
 const STEP_MS = 5_000;
 
-/** Lets time pass until `condition` holds: whether it came to hold within `limitMs`. */
+/** Lets time pass until `condition` holds. Returns whether it held within `limitMs`. */
 export async function advanceUntil(
   fake: FakeTwilio,
   clock: SimulatedClock,
@@ -14,16 +16,15 @@ export async function advanceUntil(
   limitMs: number,
 ): Promise<boolean> {
   const end = clock.real() + limitMs;
-  await fake.settled();
+  await fake.idle();
   while (!condition() && clock.real() < end) {
     const next = Math.min(end, clock.real() + STEP_MS, clock.nextAt ?? end);
     await clock.advance(Math.max(1, next - clock.real()));
-    await fake.settled();
+    await fake.idle();
   }
   return condition();
 }
 
-/** Lets so much time pass. */
 export async function pass(fake: FakeTwilio, clock: SimulatedClock, ms: number): Promise<void> {
   await advanceUntil(fake, clock, () => false, ms);
 }

@@ -1,4 +1,4 @@
-/** A Twilio provider on a stage: the fake as its peer, a hook on loopback, and all that it tells. */
+/** A Twilio provider on a stage: the small Twilio as its peer, a hook on loopback, and all its signals. */
 
 import type { TestContext } from "node:test";
 import { type Clock, systemClock } from "../../../server/clock.ts";
@@ -16,15 +16,15 @@ import { providerContext } from "../provider.ts";
 import { FakeTwilio } from "./fake-twilio.ts";
 import { type Listening, listen, readText } from "./loopback.ts";
 
-/** What calls the hook of whichever provider runs. */
+/** Calls the hook of the running provider. */
 export interface Hook {
   url: string;
-  /** Who takes what is told; null: there is nobody, 503. */
+  /** Handles the requests; null: nobody does, 503. */
   to: Pick<Provider, "receive"> | null;
   close(): Promise<void>;
 }
 
-/** A hook that gives requests to a provider as the service does. */
+/** A hook that passes requests to a provider like the service. */
 async function openHook(): Promise<Hook> {
   let server: Listening | null = null;
   const hook: Hook = { url: "", to: null, close: async () => server?.close() };
@@ -51,7 +51,7 @@ async function openHook(): Promise<Hook> {
   return hook;
 }
 
-/** Memory that is a map. */
+/** A memory in a map. */
 export function memoryIn(entries: Map<string, string>): Memory {
   return {
     list: async (prefix) =>
@@ -65,21 +65,21 @@ export interface TwilioStage {
   fake: FakeTwilio;
   hook: Hook;
   provider: ReturnType<typeof createTwilio>;
-  /** Everything that was told. */
+  /** All reported signals. */
   signals: Signal[];
   faults: string[];
-  /** How often it said that `isUp` changed. */
+  /** How often `changed` was called. */
   changes: number;
   entries: Map<string, string>;
-  /** The numbers of the instance; may be replaced. None unless a test says so. */
+  /** The numbers of the instance; may be replaced. None by default. */
   numbers: readonly OwnAddress[];
-  /** Decides what comes of a signal; may be replaced. */
+  /** The engine's answer to a signal; may be replaced. */
   listen: (signal: Signal) => Promise<Applied>;
-  /** Stops the provider, and starts another on the same memory. */
+  /** Stops the provider, and starts another one with the same memory. */
   restart(): Promise<void>;
 }
 
-/** Starts a provider against a fake of its own; the test ends both. */
+/** Starts a provider with a small Twilio of its own; the test ends both. */
 export async function twilioStage(
   t: TestContext,
   {

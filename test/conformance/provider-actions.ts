@@ -1,4 +1,4 @@
-/** The provider's suite: each command that it has is done, or refused in words, or given up when it is told to. */
+/** The provider suite: each action is done, refused with a reason, or ended by its abort signal. */
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -25,7 +25,7 @@ const MEMBERS = ["+15550100021", "+15550100022", "+15550100023"];
 const NEWCOMER = "+15550100024";
 const MADE_UP_FILE = "no-such-file";
 
-/** What commands are given: a message that was accepted, the thread it is in, and a group. */
+/** The subjects of actions: an accepted message, its thread, and a group. */
 interface Subjects {
   target: ActionTarget;
   chat: Conversation;
@@ -33,36 +33,36 @@ interface Subjects {
   message: Outbound;
 }
 
-type Act = (commands: Partial<Actions>, subjects: Subjects, abort: AbortSignal) => Promise<unknown> | undefined;
+type Act = (actions: Partial<Actions>, subjects: Subjects, abort: AbortSignal) => Promise<unknown> | undefined;
 
-/** Each command, as the suite gives it; null where it is about a group and the provider makes none. */
+/** Calls each action; null if it needs a group and the provider creates none. */
 const ACTS: Readonly<Record<keyof Actions, Act>> = {
-  react: (commands, { target }, abort) => commands.react?.(target, "love", abort),
-  edit: (commands, { target }, abort) => commands.edit?.(target, "Hello again", "Edited to Hello again", abort),
-  unsend: (commands, { target }, abort) => commands.unsend?.(target, abort),
-  markRead: (commands, { chat }, abort) => commands.markRead?.(chat, abort),
-  markUnread: (commands, { chat }, abort) => commands.markUnread?.(chat, abort),
-  setTyping: (commands, { chat }, abort) => commands.setTyping?.(chat, true, abort),
-  createGroup: (commands, { message: { customerId, from } }, abort) =>
-    commands.createGroup?.({ customerId, from, name: "The trip", participants: MEMBERS }, abort),
-  renameGroup: (commands, { group }, abort) =>
-    group === null ? undefined : commands.renameGroup?.(group, "The voyage", abort),
-  addParticipant: (commands, { group }, abort) =>
-    group === null ? undefined : commands.addParticipant?.(group, NEWCOMER, abort),
-  removeParticipant: (commands, { group }, abort) =>
-    group === null ? undefined : commands.removeParticipant?.(group, MEMBERS[2] ?? "", abort),
-  leaveGroup: (commands, { group }, abort) => (group === null ? undefined : commands.leaveGroup?.(group, abort)),
-  availability: (commands, { message: { customerId, to } }, abort) => commands.availability?.(customerId, to, abort),
-  focus: (commands, { message: { customerId, to } }, abort) => commands.focus?.(customerId, to, abort),
-  fetch: (commands, _subjects, abort) => commands.fetch?.(MADE_UP_FILE, abort),
+  react: (actions, { target }, abort) => actions.react?.(target, "love", abort),
+  edit: (actions, { target }, abort) => actions.edit?.(target, "Hello again", "Edited to Hello again", abort),
+  unsend: (actions, { target }, abort) => actions.unsend?.(target, abort),
+  markRead: (actions, { chat }, abort) => actions.markRead?.(chat, abort),
+  markUnread: (actions, { chat }, abort) => actions.markUnread?.(chat, abort),
+  setTyping: (actions, { chat }, abort) => actions.setTyping?.(chat, true, abort),
+  createGroup: (actions, { message: { customerId, from } }, abort) =>
+    actions.createGroup?.({ customerId, from, name: "The trip", participants: MEMBERS }, abort),
+  renameGroup: (actions, { group }, abort) =>
+    group === null ? undefined : actions.renameGroup?.(group, "The voyage", abort),
+  addParticipant: (actions, { group }, abort) =>
+    group === null ? undefined : actions.addParticipant?.(group, NEWCOMER, abort),
+  removeParticipant: (actions, { group }, abort) =>
+    group === null ? undefined : actions.removeParticipant?.(group, MEMBERS[2] ?? "", abort),
+  leaveGroup: (actions, { group }, abort) => (group === null ? undefined : actions.leaveGroup?.(group, abort)),
+  availability: (actions, { message: { customerId, to } }, abort) => actions.availability?.(customerId, to, abort),
+  focus: (actions, { message: { customerId, to } }, abort) => actions.focus?.(customerId, to, abort),
+  fetch: (actions, _subjects, abort) => actions.fetch?.(MADE_UP_FILE, abort),
 };
 
 const NAMES = Object.keys(ACTS) as (keyof Actions)[];
-/** Those that answer with what they found, not whether they were done. */
+/** Actions that return a finding instead of `done`. */
 const QUESTIONS: readonly string[] = ["availability", "focus", "fetch"];
 
-export function commands(promise: Promises): void {
-  promise("each command that it has is done", (stage, t) =>
+export function actions(promise: Promises): void {
+  promise("each action is done", (stage, t) =>
     forEach(stage, t, async (name, act) => {
       const answer = await run(stage, act(NEVER_ABORTED));
       if (name === "availability") {
@@ -78,7 +78,7 @@ export function commands(promise: Promises): void {
     }),
   );
 
-  promise("each command that the peer refuses is refused, in words", async (stage, t) => {
+  promise("each action that the peer refuses is refused, with a reason", async (stage, t) => {
     const refuses = able(stage, "refuses", t);
     if (refuses === null) return;
     await forEach(stage, t, async (name, act) => {
@@ -88,14 +88,14 @@ export function commands(promise: Promises): void {
       if (answer === null) return;
       if (QUESTIONS.includes(name)) return assert.ok(!Object.values(answer).includes(true), "it made something up");
       const { done, reason, reference } = answer as { done: boolean; reason?: string; reference?: string | null };
-      // A group that comes to be with its first message is asked of nobody before.
+      // A group that is created with its first message is not requested from the peer before.
       if (done && reference === null) return;
       assert.equal(done, false);
       assert.match(reason ?? "", /./);
     });
   });
 
-  promise("each command that the peer never answers ends when it is given up", async (stage, t) => {
+  promise("each action that the peer never answers ends when it is aborted", async (stage, t) => {
     const hangs = able(stage, "hangs", t);
     if (hangs === null) return;
     await forEach(stage, t, async (_name, act) => {
@@ -114,10 +114,10 @@ export function commands(promise: Promises): void {
   });
 }
 
-/** How long a command may take to notice that it was given up. */
+/** How long an action may take to notice that it was aborted. */
 const GIVEN_UP_MS = 6_000;
 
-/** Holds a test with each command that the provider has, each on a provider and subjects of its own. */
+/** Runs a test for each action of the provider, each with a provider and subjects of its own. */
 async function forEach(
   stage: Stage,
   t: TestContext,
@@ -128,7 +128,7 @@ async function forEach(
   const first = await stage.live();
   const given = NAMES.filter((name) => first.provider.actions?.[name] !== undefined);
   await run(stage, first.provider.stop());
-  if (given.length === 0) return t.skip("the provider has no commands");
+  if (given.length === 0) return t.skip("the provider has no actions");
   for (const name of given) {
     await t.test(name, async (nested) => {
       const life = await stage.live();
@@ -140,7 +140,7 @@ async function forEach(
   }
 }
 
-/** What a command answered; null when it threw, which is a refusal as well. */
+/** The result of an action; null if it threw, which counts as a refusal. */
 async function refusalOf(work: Promise<unknown>): Promise<object | null> {
   try {
     return ((await work) ?? null) as object | null;
@@ -167,7 +167,7 @@ async function actOf(
   return (abort) => ACTS[name](given, { target, chat, group, message }, abort) ?? Promise.resolve();
 }
 
-/** A group that is there: the provider made it, and where it comes to be with its first message, that was sent. */
+/** A group that exists at the peer. If the provider creates groups with their first message, that message was sent. */
 async function makeGroup(stage: Stage, life: Life, message: Outbound): Promise<Conversation | null> {
   const { customerId, from } = message;
   const wanted = { customerId, from, name: "The trip", participants: MEMBERS };
@@ -178,7 +178,8 @@ async function makeGroup(stage: Stage, life: Life, message: Outbound): Promise<C
   const group = conversation(message, GROUP_ID, { reference: made.reference, participants: MEMBERS });
   if (made.reference !== null) return group;
   acceptedReference(await send(stage, life, { ...stage.message(message), group, to: GROUP_ID }));
-  const named = () => life.heard.flatMap((signal) => ("group" in signal ? [signal.group?.reference ?? null] : []))[0];
+  const named = () =>
+    life.otherSignals.flatMap((signal) => ("group" in signal ? [signal.group?.reference ?? null] : []))[0];
   await stage.harness.advanceUntil(() => named() !== undefined, LIMIT_MS);
   return { ...group, reference: named() ?? null };
 }
