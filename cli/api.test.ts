@@ -36,7 +36,7 @@ test("api calls any route: method, path with or without /v1, query, body from te
   );
 });
 
-test("api refuses what cannot be asked before it asks, and shows a refusal as every command does", async (t) => {
+test("api refuses a malformed call before it sends anything, and shows a refusal as every command does", async (t) => {
   const { env, requests } = await serverWith(t, {});
   for (const [line, reason] of [
     ["fetch /v1/messages", /fetch is no method: .*get, post/],

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The door of the program: finds a Node that is new enough, says so when there is none, and loads the command line. */
+/** Entry of the program: finds a Node that is new enough, or reports that there is none, and loads the command line. */
 
 import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
@@ -9,14 +9,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import v8 from "node:v8";
 
-/** By then the service is loaded, and the nursery may grow with the load. */
+/** After this time the service is loaded, and the nursery may grow with the load. */
 const LOADING_MS = 3_000;
 
 const root = new URL("../", import.meta.url);
 const { version, engines } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
 
 if (isNewEnough(process.versions.node, engines.node)) start();
-else handOver(findPinnedNode());
+else runUnder(findPinnedNode());
 
 function isNewEnough(current, range) {
   const wanted = range.replace(/[^0-9.]/g, "").split(".");
@@ -52,19 +52,19 @@ function start() {
 }
 
 /**
- * Keeps compiled code in a directory that nobody else can write to: who can put code there has it run. Node's default
- * is in the shared temporary directory, where another account may have made it before. Without such a directory nothing
- * is kept. A directory that `NODE_COMPILE_CACHE` names was chosen by who starts the program.
+ * Keeps compiled code in a directory that nobody else can write to: code in that directory is run. Node's default is in
+ * the shared temporary directory, where another account may have created it. Without a private directory nothing is
+ * kept. If `NODE_COMPILE_CACHE` names a directory, the user chose it.
  */
 function keepCompiled() {
   if (process.env.NODE_COMPILE_CACHE) return;
   const path = findPrivateCache();
   if (!path) return;
-  // By the environment, since that is how threads come to know of it.
+  // Set in the environment, where threads find it.
   if (module.enableCompileCache(path).directory) process.env.NODE_COMPILE_CACHE = path;
 }
 
-/** Beside the code, else in the home directory, made if it is not there; undefined where neither is private. */
+/** The cache beside the code, else in the home directory, created if needed; undefined if neither is private. */
 function findPrivateCache() {
   if (!process.getuid) return undefined;
   const candidates = [
@@ -74,7 +74,7 @@ function findPrivateCache() {
   return candidates.map(makePrivate).find(Boolean);
 }
 
-/** The path of the last of `names`, one below the other in `base`, if it is a directory of this user alone. */
+/** The path of the nested directories `names` in `base`, if only this user can write there. */
 function makePrivate([base, ...names]) {
   try {
     const path = join(realpathSync(base), ...names);
@@ -94,7 +94,7 @@ function ancestorsOf(path) {
   return above === path ? [] : [above, ...ancestorsOf(above)];
 }
 
-/** Whether only this user and root can put something else in the place of what is in this directory. */
+/** Whether only this user and root can replace entries of this directory. */
 function isKept(path) {
   const found = lstatSync(path);
   const { uid, mode } = found;
@@ -102,12 +102,12 @@ function isKept(path) {
   return found.isDirectory() && (uid === process.getuid() || uid === 0) && (isSticky || (mode & 0o022) === 0);
 }
 
-/** Loading makes much garbage: it must not blow up the nursery (by 24 MB) that a service at rest then sits in. */
+/** Limits the nursery while code is loaded: the garbage of loading would enlarge it by 24 MB for an idle service. */
 function keepSmall() {
   v8.setFlagsFromString("--semi-space-growth-factor=1");
   const loaded = () => {
     v8.setFlagsFromString("--semi-space-growth-factor=2");
-    // Not only at the end: a process that is killed should start as fast the next time.
+    // Flushed here too, so that a killed process starts as fast the next time.
     module.flushCompileCache();
   };
   setTimeout(loaded, LOADING_MS).unref();
@@ -126,7 +126,7 @@ function sleep(delayMs, signal) {
   });
 }
 
-/** Calls `act` on every signal that asks for an end, which then does not end the program by itself. */
+/** Calls `act` on every signal to end, instead of ending the program, until the returned function is called. */
 function onInterrupt(act) {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
   for (const signal of signals) process.on(signal, act);
@@ -135,7 +135,7 @@ function onInterrupt(act) {
   };
 }
 
-/** The answer typed on the terminal; none when it ends before. Not on stdout, which may go elsewhere. */
+/** The answer typed on the terminal; empty if the input ends. Asks on stderr: stdout may be a pipe. */
 function ask(question) {
   return import("node:readline").then(
     (readline) =>
@@ -150,33 +150,33 @@ function ask(question) {
   );
 }
 
-/** A reader that has seen enough (`| head`) is no failure. */
+/** Ends without an error if the reader closes the pipe (`| head`). */
 function endQuietly(error) {
   if (error.code === "EPIPE") process.exit(0);
   throw error;
 }
 
-/** The binary of the `node` package beside this one; undefined when there is none but the one that runs now. */
+/** The binary of the `node` package beside this one; undefined if there is none, or if it runs already. */
 function findPinnedNode() {
   const candidates = ["node_modules/node/bin/node", "node_modules/node/bin/node.exe", "../node/bin/node"];
   const found = candidates.map((path) => fileURLToPath(new URL(path, root))).find((path) => existsSync(path));
   return found && realpathSync(found) !== realpathSync(process.execPath) ? found : undefined;
 }
 
-/** Runs this same command under `node`: in the place of this process where Node can do that, else as its child. */
-function handOver(node) {
+/** Runs this command under `node`: in place of this process if Node can do that, else as its child. */
+function runUnder(node) {
   if (!node) {
     console.error(
       `error: tightbeam needs Node ${engines.node}, and this is ${process.versions.node} (${process.execPath}).`,
     );
     process.exit(1);
   }
-  // Node 22.15 and later, and not on Windows. It warns that this is experimental only after it would have returned.
+  // Node 22.15 and later, except on Windows. Its warning that this is experimental would come only after a return.
   if (process.execve && isExecutable(node)) process.execve(node, [node, ...process.argv.slice(1)], process.env);
   else runChild(node);
 }
 
-/** `execve` of a file that cannot be run ends this process without a word to the user. */
+/** Whether the file can be run: `execve` of another file ends this process without a message. */
 function isExecutable(path) {
   try {
     accessSync(path, constants.X_OK);
@@ -186,14 +186,14 @@ function isExecutable(path) {
   }
 }
 
-/** Runs the command as a child, with its signals and its end passed through. */
+/** Runs the command as a child, and passes signals and its exit code through. */
 function runChild(node) {
   let child;
   const forward = (signal) => {
     // Ctrl-C on a terminal reaches the child by itself.
     if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
   };
-  // Before the child is there, so that no signal ends this process and leaves the child behind.
+  // Before the child starts, so that no signal ends this process and leaves the child behind.
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
   for (const signal of signals) process.on(signal, forward);
   child = spawn(node, process.argv.slice(1), { stdio: "inherit" });

@@ -56,14 +56,14 @@ function start(root: string, args: string[], env: Record<string, string> = {}): 
   return { child, output: () => output, end };
 }
 
-test("an older Node without the pinned one beside it is told so in one clear line", async (t) => {
+test("an older Node without the pinned one beside it ends with one clear line", async (t) => {
   const { output, end } = start(packageWith(t, ">=99.15", {}), ["send"]);
   assert.deepEqual(await end, { code: 1, signal: null });
   assert.equal(output().stdout, "");
   assert.match(output().stderr, /^error: tightbeam needs Node >=99\.15, and this is \d+\.\d+\.\d+ \(.+\)\.\n$/);
 });
 
-test("the door of the program is syntax that old Nodes read", () => {
+test("the entry of the program has only syntax that old versions of Node parse", () => {
   assert.doesNotMatch(readFileSync(SOURCE, "utf8"), /\?\?|\?\.|^\s*await |#\w+\(|import .* with/m);
 });
 
@@ -111,7 +111,7 @@ for (const { older, env } of OLDER_NODES) {
   });
 }
 
-test("a command is one process: an older Node becomes the pinned one, and a new one starts none", async (t) => {
+test("a command is one process: an older Node replaces itself by the pinned one, and a new Node starts none", async (t) => {
   const pinned = "#!/bin/sh\necho $$\n";
   const older = start(packageWith(t, ">=99.15", { "node_modules/node/bin/node": pinned }), []);
   await older.end;
@@ -135,7 +135,7 @@ async function keepsCompiledIn(root: string, env: Record<string, string> = {}): 
   return output().stdout.trim();
 }
 
-test("compiled code is kept beside the code, else in the home directory, where only this user can write", async (t) => {
+test("compiled code is cached beside the code, else in the home directory, and only where nobody else can write", async (t) => {
   const root = packageThatTells(t);
   const own = join(root, "node_modules/.cache/tightbeam");
   assert.equal(await keepsCompiledIn(root), own);
@@ -179,14 +179,14 @@ for (const [what, plant] of PLANTED) {
   });
 }
 
-test("in the published package the command line is loaded from dist, and given arguments and version", async (t) => {
+test("in the published package the command line is loaded from dist, with arguments and version", async (t) => {
   const main = "export async function run(args, version) { console.log(version, args.join()); return 0; }";
   const { output, end } = start(packageWith(t, ">=20.1", { "dist/cli/main.js": main }), ["usage", "--json"]);
   assert.deepEqual(await end, { code: 0, signal: null });
   assert.deepEqual(output(), { stdout: "1.2.3 usage,--json\n", stderr: "" });
 });
 
-test("a reader that stops reading early is no failure", async (t) => {
+test("a closed pipe is no failure", async (t) => {
   const main = `export async function run(args, version, terminal) {
     for (let line = 0; line < 100_000; line++) terminal.stdout.write("a line of output\\n");
     return 0;

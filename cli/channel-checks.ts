@@ -1,19 +1,19 @@
-/** The checks of `doctor` that need the admin key: each instance, customers' secrets, and the instances that carry their SMS. Changes nothing. */
+/** The checks of `doctor` that need the admin key: instances, customers' secrets, and their SMS routes. Changes nothing. */
 
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { CustomerWithNumbers, Instance, Route } from "../sdk/wire.ts";
 import { broken, type CheckResult, ok, warning } from "./check-result.ts";
 
-/** Customers looked at: doctor is for a first look, and ends in seconds. */
+/** Customers that are checked: doctor ends in seconds. */
 const CUSTOMERS_MAX = 20;
-/** Providers that carry SMS to everybody, without anything on a Mac or an iPhone. */
+/** Providers that send SMS without a Mac or an iPhone. */
 const CARRIERS: readonly Instance["provider"][] = ["smpp", "twilio"];
 
-const SECRET_ADVICE = "tightbeam webhooks rotate-secret draws a new one, with a grace period for its receivers.";
+const SECRET_ADVICE = "tightbeam webhooks rotate-secret makes a new one, with a grace period for its receivers.";
 
-/** Every instance with what it says of itself, then customers' routes and numbers; `advice` is for a key that is refused. */
-export async function channelFindings(admin: Tightbeam, advice: string): Promise<CheckResult[]> {
+/** Results for every instance, then for customers' routes and numbers; `advice` is for a key that is refused. */
+export async function channelResults(admin: Tightbeam, advice: string): Promise<CheckResult[]> {
   try {
     return await examineChannels(admin);
   } catch (error) {
@@ -25,35 +25,35 @@ export async function channelFindings(admin: Tightbeam, advice: string): Promise
 async function examineChannels(admin: Tightbeam): Promise<CheckResult[]> {
   const instances: Instance[] = [];
   for await (const instance of admin.admin.instances.listAll({ limit: 100 })) instances.push(instance);
-  const findings = instances.flatMap(instanceFindings);
+  const results = instances.flatMap(instanceResults);
   const { customers } = await admin.admin.customers.list({ limit: CUSTOMERS_MAX });
-  for (const { id } of customers) findings.push(...(await customerFindings(admin, id, instances)));
-  return findings;
+  for (const { id } of customers) results.push(...(await customerResults(admin, id, instances)));
+  return results;
 }
 
-/** An instance with all that it warns of: each warning says itself what to do. */
-function instanceFindings({ id, name, provider, health, warnings }: Instance): CheckResult[] {
+/** Results for an instance and its warnings, each of which says what to do. */
+function instanceResults({ id, name, provider, health, warnings }: Instance): CheckResult[] {
   const page = provider === "sandbox" ? "docs/sandbox.md" : `docs/providers/${provider}.md`;
   const advice = `${page} says more; tightbeam instances get ${id} shows its settings.`;
   const found = `${name} (${provider}) is ${health}`;
   const judged = { healthy: ok, degraded: warning, unhealthy: broken, unknown: warning }[health];
-  const isSaidBelow = health === "healthy" || warnings.length > 0;
-  const states = [{ ...judged("instances", found, advice), advice: isSaidBelow ? null : advice }];
+  const hasOwnAdvice = health === "healthy" || warnings.length > 0;
+  const states = [{ ...judged("instances", found, advice), advice: hasOwnAdvice ? null : advice }];
   return [...states, ...warnings.map((text) => warning("instances", `${name}: ${text}`, advice))];
 }
 
-async function customerFindings(admin: Tightbeam, id: string, instances: readonly Instance[]): Promise<CheckResult[]> {
+async function customerResults(admin: Tightbeam, id: string, instances: readonly Instance[]): Promise<CheckResult[]> {
   const [customer, routes] = await Promise.all([admin.admin.customers.get(id), admin.admin.customers.routes(id)]);
   const whose = `of ${customer.name} (${id})`;
   const warned = customer.warnings.map((text) =>
     warning("customers", `${customer.name} (${id}): ${text}`, SECRET_ADVICE),
   );
   if (instances.every(({ provider }) => provider === "sandbox")) return warned;
-  return [...warned, ...senderFindings(customer, whose), ...routeFindings(customer, whose, { routes, instances })];
+  return [...warned, ...senderResults(customer, whose), ...routeResults(customer, whose, { routes, instances })];
 }
 
-/** Whether what names no sender reaches people. */
-function senderFindings({ id, numbers }: CustomerWithNumbers, whose: string): CheckResult[] {
+/** Checks whether messages without a sender reach people. */
+function senderResults({ id, numbers }: CustomerWithNumbers, whose: string): CheckResult[] {
   const onDefault = numbers.find(({ isDefault }) => isDefault);
   const real = numbers.find(({ provider }) => provider !== "sandbox");
   if (onDefault?.provider !== "sandbox" || real === undefined) return [];
@@ -61,8 +61,8 @@ function senderFindings({ id, numbers }: CustomerWithNumbers, whose: string): Ch
   return [warning("numbers", found, `tightbeam customers default-number ${addressOf(real)} --customer ${id}`)];
 }
 
-/** By what SMS goes, and whether that was meant. */
-function routeFindings(
+/** Checks which instances carry SMS. */
+function routeResults(
   customer: CustomerWithNumbers,
   whose: string,
   { routes, instances }: { routes: readonly Route[]; instances: readonly Instance[] },
@@ -79,7 +79,7 @@ function routeFindings(
     const instance = instances.find(({ id }) => id === instanceId);
     const found = `SMS ${whose} to ${prefix} goes by ${instance?.name ?? instanceId}`;
     if (!isReal || instance?.provider !== "sandbox") return ok("routes", found);
-    const advice = `tightbeam routes set --customer ${customer.id} names others, in place of all that there are.`;
+    const advice = `tightbeam routes set --customer ${customer.id} replaces all routes.`;
     return warning("routes", `${found}, the sandbox, and reaches nobody`, advice);
   });
 }

@@ -3,7 +3,7 @@
 /** How severe a result is. */
 export type State = "ok" | "warning" | "broken";
 
-/** What one check found, and what to do about it: null if nothing has to be done. */
+/** The result of a check; `advice` is null if nothing has to be done. */
 export interface CheckResult {
   check: string;
   state: State;

@@ -1,26 +1,26 @@
-/** What `doctor` looks at: each check ends in findings, in words that one can act on. Changes nothing anywhere. */
+/** The checks of `doctor`: each ends in results that say what to do. Changes nothing. */
 
 import { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
 import type { Health } from "../sdk/wire.ts";
-import { channelFindings } from "./channel-checks.ts";
+import { channelResults } from "./channel-checks.ts";
 import { broken, type CheckResult, ok, warning } from "./check-result.ts";
 import type { Connection, Server } from "./connection.ts";
-import { webhookFindings } from "./webhook-checks.ts";
+import { webhookResults } from "./webhook-checks.ts";
 
-/** What there is to look at. Null: no such key was found. */
+/** The server, keys and version to check. A key is null if none was found. */
 export interface Examined {
   server: Server;
   messages: Connection | null;
   admin: Connection | null;
-  /** Of this program. */
+  /** Version of this program. */
   version: string;
 }
 
-/** An answer is waited for that long. */
+/** Longest wait for a response. */
 const TIMEOUT_MS = 5_000;
 
-/** Goes through all checks, as far as they make sense. Never rejects because of what it finds. */
+/** Runs all checks that apply. Never rejects because a check fails. */
 export async function examineAll(examined: Examined): Promise<CheckResult[]> {
   const { server, messages, admin } = examined;
   const health = await get(server, "/health");
@@ -33,25 +33,25 @@ export async function examineAll(examined: Examined): Promise<CheckResult[]> {
     const found = `${server.baseUrl} (from ${server.origin}) answers, but not as this service does: HTTP ${health.status}`;
     return [broken("server", found, "Is it the address of a Tightbeam server, without a path?")];
   }
-  const findings = [
+  const results = [
     ok("server", `${server.baseUrl} answers (address from ${server.origin})`),
-    await versionFinding(examined),
-    clockFinding(health),
+    await versionResult(examined),
+    clockResult(health),
   ];
-  // One key given by --key stands for both kinds: it is tried as what most commands need.
+  // --key gives both kinds of key: it is checked as a customer's, which most commands need.
   const adminKey = admin !== null && admin.apiKey !== messages?.apiKey ? admin : null;
   const adminClient = adminKey === null ? null : recording(adminKey).client;
-  const channels = await instanceFindings(adminKey, adminClient);
-  const isToldBelow = channels.some(({ check }) => check === "instances") && adminClient !== null;
+  const channels = await instanceResults(adminKey, adminClient);
+  const isListedBelow = channels.some(({ check }) => check === "instances") && adminClient !== null;
   return [
-    ...findings,
-    ...healthFindings(checks, isToldBelow),
-    ...(await keyFindings(messages, adminClient)),
+    ...results,
+    ...healthResults(checks, isListedBelow),
+    ...(await keyResults(messages, adminClient)),
     ...channels,
   ];
 }
 
-/** The answer, or why there is none. */
+/** The response, or why there is none. */
 async function get({ baseUrl }: Server, path: string): Promise<Response | string> {
   try {
     const url = baseUrl.replace(/\/+$/, "") + path;
@@ -63,17 +63,18 @@ async function get({ baseUrl }: Server, path: string): Promise<Response | string
   }
 }
 
-async function versionFinding({ server, version }: Examined): Promise<CheckResult> {
-  const answer = await get(server, "/openapi.json");
-  const document: unknown = answer instanceof Response && answer.ok ? await answer.json().catch(() => null) : null;
+async function versionResult({ server, version }: Examined): Promise<CheckResult> {
+  const response = await get(server, "/openapi.json");
+  const document: unknown =
+    response instanceof Response && response.ok ? await response.json().catch(() => null) : null;
   const found = field(field(document, "info"), "version");
   if (typeof found !== "string")
-    return warning("version", "the server does not say its own", "It may be an older one.");
-  if (found === version) return ok("version", `${found}, here and there`);
+    return warning("version", "the server does not name its version", "It may be an older one.");
+  if (found === version) return ok("version", `${found}, the same on both sides`);
   return warning(
     "version",
     `the server is ${found}, this command line ${version}`,
-    "Update the older one: a command may know what the other end does not.",
+    "Update the older one: a command may use what the server does not have.",
   );
 }
 
@@ -81,26 +82,25 @@ function field(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** Farther off, and a receiver on this machine refuses what the server signs. */
+/** With a greater skew, a receiver on this machine refuses what the server signs. */
 const SKEW_SECONDS_MAX = 300;
 const SKEW_SECONDS_WORTH_A_LOOK = 30;
 
-function clockFinding(answer: Response): CheckResult {
-  const theirs = Date.parse(answer.headers.get("Date") ?? "");
-  if (Number.isNaN(theirs))
-    return warning("clock", "the server does not say what time it is", "Is a proxy in between?");
-  // The header is cut to whole seconds: on average half of one is missing.
+function clockResult(response: Response): CheckResult {
+  const theirs = Date.parse(response.headers.get("Date") ?? "");
+  if (Number.isNaN(theirs)) return warning("clock", "the server does not send its time", "Is a proxy in between?");
+  // The header has whole seconds: on average half a second is cut off.
   const skewSeconds = Math.round((Date.now() - theirs - 500) / 1_000);
   const amount = `${Math.abs(skewSeconds)} s ${skewSeconds > 0 ? "ahead of" : "behind"} the server's`;
-  const advice = "Set both clocks by NTP: signatures that are 300 s off are refused.";
+  const advice = "Set both clocks by NTP: receivers refuse signatures that are 300 s off.";
   if (Math.abs(skewSeconds) > SKEW_SECONDS_MAX) return broken("clock", `this machine's is ${amount}`, advice);
   if (Math.abs(skewSeconds) > SKEW_SECONDS_WORTH_A_LOOK) return warning("clock", `this machine's is ${amount}`, advice);
-  return ok("clock", "the same here and there");
+  return ok("clock", "the same on both sides");
 }
 
-/** What `/health` says; of instances only where nothing else tells of them by name. */
-function healthFindings(checks: Health["checks"], isToldBelow: boolean): CheckResult[] {
-  const parts = Object.entries(checks).filter(([name]) => !(isToldBelow && name === "channels"));
+/** Results from `/health`; instances are left out if another check lists them by name. */
+function healthResults(checks: Health["checks"], isListedBelow: boolean): CheckResult[] {
+  const parts = Object.entries(checks).filter(([name]) => !(isListedBelow && name === "channels"));
   const ill = parts.filter(([, { status }]) => status !== "ok");
   const named = parts.length === 1 ? `${parts[0]?.[0]} is well` : `${parts.length} parts of the server, all well`;
   if (ill.length === 0) return [ok("health", named)];
@@ -110,12 +110,12 @@ function healthFindings(checks: Health["checks"], isToldBelow: boolean): CheckRe
 }
 
 function adviceFor(part: string): string {
-  if (part === "rows") return "On the server's machine, tightbeam quarantine lists them and says how to mend them.";
+  if (part === "rows") return "On the server's machine, tightbeam quarantine lists the rows and repairs them.";
   if (part === "channels") return "An administrator sees more: TIGHTBEAM_ADMIN_KEY=… tightbeam doctor";
   return "Look at the server's log.";
 }
 
-/** A client that gives up at once, and the head of its last answer. */
+/** A client without retries, and the headers of its last response. */
 function recording({ baseUrl, apiKey }: Connection): { client: Tightbeam; last(): Headers | null } {
   let last: Headers | null = null;
   const client = new Tightbeam({
@@ -126,24 +126,25 @@ function recording({ baseUrl, apiKey }: Connection): { client: Tightbeam; last()
       throw why;
     },
     async fetch(input, init) {
-      const answer = await fetch(input, init);
-      last = answer.headers;
-      return answer;
+      const response = await fetch(input, init);
+      last = response.headers;
+      return response;
     },
   });
   return { client, last: () => last };
 }
 
-/** What the API refuses, as a finding; whatever else goes wrong is a bug and thrown. */
+/** A refusal of the API as a result; throws any other error, which is a bug. */
 function refusal(check: string, error: unknown, advice: string): CheckResult {
   if (error instanceof TightbeamError) return broken(check, `${error.code} ${error.message}`, advice);
   throw error;
 }
 
-async function keyFindings(connection: Connection | null, admin: Tightbeam | null): Promise<CheckResult[]> {
+async function keyResults(connection: Connection | null, admin: Tightbeam | null): Promise<CheckResult[]> {
   if (connection === null) {
-    const advice = "Pass --key, or set TIGHTBEAM_API_KEY. With the admin key, tightbeam keys create <name> makes one.";
-    return [broken("key", "there is none for this server", advice)];
+    const advice =
+      "Pass --key, or set TIGHTBEAM_API_KEY. With the admin key, tightbeam keys create <name> creates one.";
+    return [broken("key", "no key is known for this server", advice)];
   }
   const { client, last } = recording(connection);
   const from = `from ${connection.origin.apiKey}`;
@@ -154,12 +155,12 @@ async function keyFindings(connection: Connection | null, admin: Tightbeam | nul
     const named = key === null ? "works" : `${key.name} (${key.id})`;
     return [
       ok("key", `${named}, scope messages${whose} (${from})`),
-      limitFinding(last()),
-      ...numbers.map((number) => numberFinding(number)),
+      limitResult(last()),
+      ...numbers.map((number) => numberResult(number)),
       ...(numbers.length > 0
         ? []
-        : [broken("numbers", "this customer has none to send from", "An administrator has to give it one.")]),
-      ...(await webhookFindings(client)),
+        : [broken("numbers", "this customer has no number to send from", "An administrator has to give it one.")]),
+      ...(await webhookResults(client)),
     ];
   } catch (error) {
     if (error instanceof TightbeamError && error.code === "FORBIDDEN") {
@@ -171,7 +172,7 @@ async function keyFindings(connection: Connection | null, admin: Tightbeam | nul
   }
 }
 
-/** Whose key it is, in words; nothing where the admin key is not good enough to say so. */
+/** The customer of a key, in words; empty if the admin key cannot find it. */
 async function customerOf(admin: Tightbeam, keyId: string): Promise<string> {
   try {
     for await (const { id, customerId } of admin.admin.keys.listAll({ limit: 100 })) {
@@ -187,7 +188,7 @@ async function customerOf(admin: Tightbeam, keyId: string): Promise<string> {
 
 const REMAINING_WORTH_A_LOOK = 0.1;
 
-function limitFinding(head: Headers | null): CheckResult {
+function limitResult(head: Headers | null): CheckResult {
   const [limit, remaining, reset] = ["Limit", "Remaining", "Reset"].map((name) => {
     const value = head?.get(`X-RateLimit-${name}`) ?? null;
     return value === null ? null : Number(value);
@@ -195,10 +196,10 @@ function limitFinding(head: Headers | null): CheckResult {
   if (limit == null || remaining == null || reset == null) return ok("rate limit", "none");
   const found = `${remaining} of ${limit} requests left until ${new Date(reset * 1_000).toISOString()}`;
   if (remaining > limit * REMAINING_WORTH_A_LOOK) return ok("rate limit", found);
-  return warning("rate limit", found, "Wait until then, or have the key given a higher limit.");
+  return warning("rate limit", found, "Wait until then, or give the key a higher limit.");
 }
 
-function numberFinding({
+function numberResult({
   phoneNumber,
   email,
   healthStatus,
@@ -206,13 +207,13 @@ function numberFinding({
 }: Awaited<ReturnType<Tightbeam["numbers"]>>[0]): CheckResult {
   const found = `${phoneNumber ?? email} is ${healthStatus} (${instanceName})`;
   if (healthStatus === "healthy") return ok("numbers", found);
-  const advice = "Messages from it wait until it is well. An administrator sees why: tightbeam instances list";
+  const advice = "Messages from it wait until it is healthy. An administrator sees why: tightbeam instances list";
   return healthStatus === "unhealthy" ? broken("numbers", found, advice) : warning("numbers", found, advice);
 }
 
-async function instanceFindings(connection: Connection | null, admin: Tightbeam | null): Promise<CheckResult[]> {
+async function instanceResults(connection: Connection | null, admin: Tightbeam | null): Promise<CheckResult[]> {
   if (connection === null || admin === null) {
-    return [warning("instances", "not looked at: there is no admin key", "Set TIGHTBEAM_ADMIN_KEY to see them too.")];
+    return [warning("instances", "not checked: there is no admin key", "Set TIGHTBEAM_ADMIN_KEY to check them too.")];
   }
-  return channelFindings(admin, `The admin key is from ${connection.origin.apiKey}: is it one, and still valid?`);
+  return channelResults(admin, `The admin key is from ${connection.origin.apiKey}: is it one, and still valid?`);
 }

@@ -1,4 +1,4 @@
-/** What every command of the CLI is given: a client for the kind of key that it needs, and a place to print. */
+/** The surroundings of a command: a client for the kind of key that it needs, and an output. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Command } from "commander";
@@ -6,7 +6,7 @@ import { Tightbeam } from "../sdk/client.ts";
 import { type Connection, findConnection, findServer, type KeyKind, type Server, storedKeys } from "./connection.ts";
 import { type Output, outputTo, type Terminal } from "./output.ts";
 
-/** What a client does about a server that is down: fail at once, or wait until the server is back. */
+/** Whether a client fails at once if the server is down, or waits until the server is back. */
 type Patience = "fails at once" | "waits";
 
 export interface Cli {
@@ -29,7 +29,7 @@ export interface Cli {
 /** Longest wait in milliseconds for a busy server before the command gives up: a minute. */
 const WAIT_MS_MAX = 60_000;
 
-/** What the commands of `program` are given; reads the program's options when a command runs. */
+/** The surroundings of the commands of `program`, whose options are read when a command runs. */
 export function createCli(program: Command, terminal: Terminal): Cli {
   const options = () => program.opts<{ url?: string; key?: string; json?: boolean; wide?: boolean }>();
   const output = () => outputTo(terminal, options());

@@ -14,7 +14,7 @@ async function scriptFor(t: TestContext, shell: string): Promise<string> {
   return path;
 }
 
-/** What a shell prints that runs `source`. */
+/** The output of a shell that runs `source`. */
 function output(shell: string, source: string): string {
   const { status, stdout, stderr } = spawnSync(shell, ["-c", source], { encoding: "utf8" });
   assert.deepEqual([status, stderr], [0, ""], source);
@@ -24,7 +24,7 @@ function output(shell: string, source: string): string {
 const isInstalled = (shell: string) =>
   ["/bin", "/usr/bin", "/usr/local/bin"].some((bin) => existsSync(join(bin, shell)));
 
-test("in bash, commands, options and their values are completed wherever they can stand", async (t) => {
+test("the script for bash completes commands, options and their values at every place", async (t) => {
   const script = await scriptFor(t, "bash");
   const completed = (...words: string[]) => {
     const line = words.map((word) => `'${word}'`).join(" ");
@@ -56,14 +56,16 @@ for (const [shell, args] of elsewhere) {
   });
 }
 
-test("completion in fish", { skip: isInstalled("fish") ? false : "fish is not installed here" }, async (t) => {
+test("the script for fish completes commands and values of options", {
+  skip: isInstalled("fish") ? false : "fish is not installed here",
+}, async (t) => {
   const script = await scriptFor(t, "fish");
   const completed = (line: string) => output("fish", `source ${script}; complete -C '${line}'`).split(/\s/)[0];
   assert.equal(completed("tightbeam sandbox phone +15005550199 rea"), "react");
   assert.equal(completed("tightbeam messages list --status sche"), "scheduled");
 });
 
-test("every script names every command, and none has an option that takes a value in one place and none in another", async (t) => {
+test("every script names every command, and no option takes a value in one command and none in another", async (t) => {
   const [bash, zsh, fish] = await Promise.all(["bash", "zsh", "fish"].map((shell) => runCli(["completion", shell])));
   for (const result of [bash, zsh, fish]) {
     for (const path of [" listen", "webhooks rotate-secret", "sandbox clock advance", " change-secret-key"]) {

@@ -1,4 +1,4 @@
-/** Which server a command talks to, with which key, and where it found them. */
+/** Finds the server and the key of a command: in its options, the environment, or `credentials.json`. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ export type KeyKind = "messages" | "admin";
 export interface Connection {
   baseUrl: string;
   apiKey: string;
-  /** Where the two come from, in words: an option, a variable, a file, or what is tried when nothing is said. */
+  /** Where the two come from, in words: an option, a variable, a file, or the default. */
   origin: { baseUrl: string; apiKey: string };
 }
 
@@ -23,13 +23,13 @@ interface Credentials {
 const KEY_VARIABLE = { messages: "TIGHTBEAM_API_KEY", admin: "TIGHTBEAM_ADMIN_KEY" } as const;
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
-/** Which server is meant, and where that is said, in words: an option, a variable, a file, or nowhere. */
+/** The server, and where its address comes from, in words: an option, a variable, a file, or the default. */
 export interface Server {
   baseUrl: string;
   origin: string;
 }
 
-/** What the options of a command name. */
+/** The server and key that the options name. */
 interface Given {
   url?: string | undefined;
   key?: string | undefined;
@@ -37,7 +37,7 @@ interface Given {
 
 type Env = Record<string, string | undefined>;
 
-/** The server's address, found as `findConnection` finds it, whether there is a key or not. Throws `UsageError`. */
+/** The server's address, found as `findConnection` finds it, without looking for a key. Throws `UsageError`. */
 export function findServer(given: Given, env: Env): Server {
   const named = given.url || env.TIGHTBEAM_URL || undefined;
   if (named !== undefined && !/^https?:/i.test(named)) throw new UsageError(`--url ${named} is not an http address.`);
@@ -50,7 +50,7 @@ export function findServer(given: Given, env: Env): Server {
 
 /**
  * Address and key from the options, else the environment, else the `credentials.json` of a server's first start here.
- * A key of that file is given to the server of that file only. Throws `UsageError` when there is none.
+ * A key of that file is sent only to the server of that file. Throws `UsageError` if there is none.
  */
 export function findConnection(kind: KeyKind, given: Given, env: Env): Connection {
   const { baseUrl, origin } = findServer(given, env);
@@ -64,13 +64,13 @@ export function findConnection(kind: KeyKind, given: Given, env: Env): Connectio
     return { baseUrl, apiKey: storedKey, origin: { baseUrl: origin, apiKey: path } };
   const hasLeftSandbox = stored.baseUrl !== undefined && !stored.adminKey && !stored.apiKey;
   const hint = hasLeftSandbox
-    ? `${path} holds none since the first instance that is not a sandbox: take the one that the first start printed.`
+    ? `${path} holds none since the first instance that is not a sandbox: use the one that the first start printed.`
     : `A server started here (tightbeam serve; in the repository npm start) leaves one in ${path}.`;
   const missing = kind === "admin" ? "admin key" : "key";
   throw new NoKeyError(baseUrl, `no ${missing} for ${baseUrl}: pass --key or set ${KEY_VARIABLE[kind]}. ${hint}`);
 }
 
-/** The keys that `credentials.json` holds for this server, as the variables to set; empty where it holds none. */
+/** The keys that `credentials.json` holds for this server, as the variables to set; empty if it holds none. */
 export function storedKeys(given: Given, env: Env): Record<string, string> {
   const stored = readCredentials(credentialsPath(env));
   if (!isSameServer(findServer(given, env).baseUrl, stored.baseUrl ?? DEFAULT_URL)) return {};
@@ -111,10 +111,10 @@ function pickCredentials(value: unknown): Credentials {
   return found;
 }
 
-/** Longest wait for a connection that is only tried, in milliseconds. */
+/** Longest wait for a connection in milliseconds. */
 const CONNECT_MS_MAX = 2_000;
 
-/** Why nothing answers at an address (`ECONNREFUSED`, `ENOTFOUND`); null where something does, or where it is not sure. */
+/** Why nothing listens at an address (`ECONNREFUSED`, `ENOTFOUND`); null if something does, or if it is not certain. */
 export async function absenceOf(baseUrl: string): Promise<string | null> {
   const { connect } = await import("node:net");
   const { hostname, port, protocol } = new URL(baseUrl);
@@ -129,7 +129,7 @@ export async function absenceOf(baseUrl: string): Promise<string | null> {
   });
 }
 
-/** Same scheme, host and port, every name of the loopback interface being one host. */
+/** Whether scheme, host and port are equal. All names of the loopback interface are one host. */
 function isSameServer(one: string, other: string): boolean {
   return originOf(one) === originOf(other);
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ADMIN_KEY, AT, envFor, pagination, runOnTerminal, serverWith } from "../test/support/cli.ts";
 import { startTestService } from "../test/support/service.ts";
 
-test("customers: one is made, given numbers and another default, and shown with their channels", async (t) => {
+test("customers create, add-number, default-number, remove-number and get show a customer's numbers with their channels", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const env = { ...envFor(t, api), TIGHTBEAM_ADMIN_KEY: api.adminKey };
@@ -28,7 +28,7 @@ test("customers: one is made, given numbers and another default, and shown with 
   assert.match(gone.stderr, /has no number \+15005550007/);
 });
 
-test("customers add-number is for the only customer when none is named", async (t) => {
+test("customers add-number uses the only customer if none is named", async (t) => {
   const customer = { id: "cust_1", name: "First", email: null, company: null, createdAt: AT };
   const number = { id: "num_1", phoneNumber: "+15005550007", email: null, provider: "smpp", instanceId: "inst_1" };
   const capabilities = { imessage: false, sms: true };

@@ -1,4 +1,4 @@
-/** The directory where the command line keeps what is the user's own: the secret that `listen` signs with, its sockets. */
+/** The user's directory: it holds the secret that `listen` signs with, and its sockets. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -7,7 +7,7 @@ import { UsageError } from "./failure.ts";
 
 type Env = Record<string, string | undefined>;
 
-/** `tightbeam` in XDG_CONFIG_HOME, else in ~/.config. It need not be there. */
+/** `tightbeam` in XDG_CONFIG_HOME, else in ~/.config. It may not exist. */
 export function ownDirectory(env: Env): string {
   return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config"), "tightbeam");
 }
@@ -15,8 +15,8 @@ export function ownDirectory(env: Env): string {
 const SECRET_BYTES = 32;
 
 /**
- * The secret that `listen` signs with: the same from run to run, made when there is none, in a file that only its user
- * can read. Throws `UsageError` where it can be neither read nor kept.
+ * The secret that `listen` signs with: the same from run to run, created if there is none, in a file that only its user
+ * can read. Throws `UsageError` if it can be neither read nor written.
  */
 export function listenSecret(directory: string): string {
   try {
@@ -38,7 +38,7 @@ function findSecret(directory: string): string {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
   const kept = readFileSync(path, "utf8").trim();
-  // Emptied by hand, or by a disk that was full: an empty secret would sign nothing.
+  // Emptied by hand or by a full disk: an empty secret would sign nothing.
   if (kept !== "") return kept;
   writeFileSync(path, `${made}\n`, { mode: 0o600 });
   return made;

@@ -9,11 +9,11 @@ import type { CheckResult } from "./check-result.ts";
 
 async function examined(env: Record<string, string>, ...args: string[]) {
   const { code, stdout, stderr } = await runCli(["doctor", ...args], { env });
-  const findings = JSON.parse(stdout) as CheckResult[];
-  return { code, stderr, of: (check: string) => findings.filter((finding) => finding.check === check) };
+  const results = JSON.parse(stdout) as CheckResult[];
+  return { code, stderr, of: (check: string) => results.filter((result) => result.check === check) };
 }
 
-test("doctor finds a service that works well, names server, key and customer, and ends with 0", async (t) => {
+test("doctor passes a healthy service, names server, key and customer, and ends with 0", async (t) => {
   const api = await startTestService({ TB_RATE_LIMIT: "100/60s", TB_SANDBOX_INBOX: "on" });
   t.after(() => api.stop());
   const receiver = await startReceiver();
@@ -26,7 +26,7 @@ test("doctor finds a service that works well, names server, key and customer, an
   assert.match(of("server")[0]?.found ?? "", new RegExp(`^${api.url} answers \\(address from TIGHTBEAM_URL\\)`));
   assert.match(of("key")[0]?.found ?? "", /scope messages, of .+ \(cust_.+\) \(from TIGHTBEAM_API_KEY\)$/);
   assert.match(of("rate limit")[0]?.found ?? "", /^\d+ of 100 requests left until /);
-  assert.match(of("deliveries")[0]?.found ?? "", /took the last 1$/);
+  assert.match(of("deliveries")[0]?.found ?? "", /accepted the last 1$/);
   for (const check of ["clock", "health", "numbers", "webhooks", "deliveries", "public address", "instances"]) {
     assert.deepEqual(
       of(check).map(({ state }) => state),
@@ -62,7 +62,7 @@ test("doctor says why deliveries fail, what to do, and ends with 1", async (t) =
     of("instances").map(({ state }) => state),
     ["warning"],
   );
-  // It is taken by hand then: what is left to do is no longer a fault of the receiver.
+  // The delivery is retried by hand: what is left to do is no longer a fault of the receiver.
   receiver.answer = (_, response) => response.end();
   const [delivery] = (await api.ask("GET", "/v1/webhooks/deliveries")).data.deliveries;
   await runOnTerminal(["webhooks", "retry", delivery.id], env);
@@ -80,7 +80,7 @@ test("doctor warns of links that a receiver elsewhere could not open, and of hav
   assert.match(link?.advice ?? "", /TB_PUBLIC_URL/);
 });
 
-test("doctor says at once that no server is there, that it is another one, or that the key is none", async (t) => {
+test("doctor reports at once that no server listens, that it is another server, or that the key is invalid", async (t) => {
   const away = await examined({ TIGHTBEAM_URL: await closedAddress(), TIGHTBEAM_API_KEY: KEY });
   assert.equal(away.code, 1);
   assert.match(away.of("server")[0]?.found ?? "", /does not answer: ECONNREFUSED/);
@@ -135,7 +135,7 @@ test("doctor compares the clocks, and says what is degraded and how much of the 
   );
 });
 
-test("doctor warns of a signing secret under 16 characters, of the configuration and of an endpoint", async (t) => {
+test("doctor warns of a signing secret under 16 characters, of the primary and of another endpoint", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const url = "http://127.0.0.1:9/hook";
@@ -153,7 +153,7 @@ test("doctor warns of a signing secret under 16 characters, of the configuration
   ]);
 });
 
-test("doctor says in words why each real channel does not work, and that a number has no route for its SMS", async (t) => {
+test("doctor reports in words why each real instance does not work, and that a number has no route for its SMS", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const admin = { key: api.adminKey };
@@ -181,14 +181,14 @@ test("doctor says in words why each real channel does not work, and that a numbe
     { limitMs: 30_000 },
   );
   for (const provider of Object.keys(instances)) {
-    const words = found.filter((finding) => finding.found.startsWith(`${provider}: `));
-    assert.match(words.map((finding) => finding.found).join("\n"), /refuse/i, provider);
+    const words = found.filter((result) => result.found.startsWith(`${provider}: `));
+    assert.match(words.map((result) => result.found).join("\n"), /refuse/i, provider);
     for (const { advice } of words) assert.match(advice ?? "", new RegExp(`docs/providers/${provider}\\.md`));
   }
-  for (const finding of found) assert.doesNotMatch(JSON.stringify(finding), /secret/);
+  for (const result of found) assert.doesNotMatch(JSON.stringify(result), /secret/);
   const { stderr, of } = await examined(env);
   assert.match(stderr, /^error: (?!.*instances, instances).*\binstances: see what to do above\.\n$/);
-  // What is said of each by its name is not said again by its id.
+  // Instances that are listed by name are not listed again by id.
   assert.deepEqual(
     of("health").map(({ found }) => found),
     ["2 parts of the server, all well"],

@@ -30,14 +30,14 @@ async function examine(cli: Cli): Promise<void> {
       throw error;
     }
   };
-  const findings = await examineAll({
+  const results = await examineAll({
     server: cli.server(),
     messages: given("messages"),
     admin: given("admin"),
     version: cli.version,
   });
-  cli.output().show(findings, (all, paint) => all.map((finding) => lineOf(finding, paint)).join("\n"));
-  const broken = findings.filter(({ state }) => state === "broken");
+  cli.output().show(results, (all, paint) => all.map((result) => lineOf(result, paint)).join("\n"));
+  const broken = results.filter(({ state }) => state === "broken");
   if (broken.length > 0) {
     const checks = new Set(broken.map(({ check }) => check));
     throw new Failure(null, `${[...checks].join(", ")}: see what to do above.`);

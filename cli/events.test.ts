@@ -8,7 +8,7 @@ import { startReceiver } from "../test/support/receiver.ts";
 import { startTestService } from "../test/support/service.ts";
 import { until } from "../test/support/wait.ts";
 
-test("events list shows what happened by its filters, and get one envelope as it was delivered", async (t) => {
+test("events list shows events by its filters, and events get one envelope as it was delivered", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const env = envFor(t, api);
@@ -27,7 +27,7 @@ test("events list shows what happened by its filters, and get one envelope as it
   assert.deepEqual(JSON.parse(one.stdout), (await api.ask("GET", `/v1/events/${id}`)).data);
 });
 
-test("events resend makes one attempt more at each endpoint that is there, and ends with 1 when one did not take it", async (t) => {
+test("events resend makes one more attempt at each active endpoint, and ends with 1 if one did not accept it", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const [good, bad, gone] = [await startReceiver(), await startReceiver(), await startReceiver()];
@@ -57,7 +57,7 @@ test("events resend makes one attempt more at each endpoint that is there, and e
   assert.deepEqual([good.received.length, bad.received.length, gone.received.length], [2, 2, 1]);
 });
 
-test("a listener that was killed, or is another customer's, is in nobody's way", async (t) => {
+test("events resend ignores the socket of a killed listen, and a listen of another customer", async (t) => {
   const event = { id: "evt_1", type: "message.sent", timestamp: "2031-05-01T09:00:00.000Z", data: {} };
   const { env } = await serverWith(t, {
     "GET /v1/events/evt_1": { data: event },

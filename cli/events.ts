@@ -201,7 +201,7 @@ const SUBJECT_FIELDS = [
   "message",
 ];
 
-/** Subject of an event: sender and recipient, then the telling fields of its data. */
+/** Subject of an event: sender and recipient, then the main fields of its data. */
 function aboutEvent({ type, data: given }: AnyEvent): string {
   const data: Readonly<Record<string, unknown>> = { ...given };
   const ends = [data.from ?? data.actor, data.to].filter((end) => typeof end === "string");

@@ -1,4 +1,4 @@
-/** How a command ends without success, and what is then said on stderr. */
+/** The failures of commands: their exit codes, and what is printed to stderr. */
 
 import { CommanderError } from "commander";
 import { TightbeamError } from "../sdk/errors.ts";
@@ -10,9 +10,9 @@ import { printable } from "./output.ts";
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A command that was understood and did not succeed: exit code 1. `advice` follows on lines of its own. */
+/** A command that was called correctly and failed: exit code 1. `advice` follows on lines of its own. */
 export class Failure extends Error {
-  /** Null where the message says it all. */
+  /** Null if the message needs none. */
   readonly code: string | null;
   readonly advice: string[];
 
@@ -23,10 +23,10 @@ export class Failure extends Error {
   }
 }
 
-/** A command that was called wrongly, or does not know where to turn: exit code 2. */
+/** A command that was called wrongly, or that knows no server or key: exit code 2. */
 export class UsageError extends Error {}
 
-/** No key is known for a server. Whether that server is there at all is worth knowing first. */
+/** No key is known for a server. Before it is reported, the server is looked for. */
 export class NoKeyError extends UsageError {
   readonly baseUrl: string;
 
@@ -36,13 +36,13 @@ export class NoKeyError extends UsageError {
   }
 }
 
-/** The exit code for what a command threw. Commander ends help and version by throwing too. */
+/** The exit code for a thrown value. Commander ends help and version by throwing too. */
 export function exitCodeOf(thrown: unknown): ExitCode {
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.done : EXIT.usage;
   return thrown instanceof UsageError ? EXIT.usage : EXIT.failed;
 }
 
-/** The lines for what a command threw; none for commander's, which has spoken already. A bug shows its stack. */
+/** The lines for a thrown value; none for commander's errors, which it prints itself. A bug shows its stack. */
 export function explain(thrown: unknown): string[] {
   if (thrown instanceof CommanderError) return [];
   if (thrown instanceof UsageError) return [`error: ${thrown.message}`];
@@ -52,11 +52,11 @@ export function explain(thrown: unknown): string[] {
   }
   if (thrown instanceof TightbeamError) {
     const details = thrown.details
-      .filter((detail) => !isSaid(thrown, detail))
+      .filter((detail) => !isInMessage(thrown, detail))
       .map((detail) => printable(`${detail.path}: ${detail.message}`));
     const request = thrown.requestId === null ? [] : [`requestId: ${printable(thrown.requestId)}`];
     return [
-      // The command line has options for what the client's message names, and says so in its own words.
+      // The command line names its own options instead of the client's.
       `error: ${thrown.code} ${printable(thrown.message.replace(` ${ABSENCE_ADVICE}`, ""))}`,
       ...indent([...details, ...request, ...advise(thrown)]),
     ];
@@ -64,22 +64,22 @@ export function explain(thrown: unknown): string[] {
   return [`error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`];
 }
 
-/** Whether the message of a refusal says already what is wrong with this field, perhaps with the value between. */
-function isSaid({ message, details }: TightbeamError, { path, message: wrong }: ErrorDetail): boolean {
+/** Whether the message of a refusal already contains this detail, perhaps with the value in between. */
+function isInMessage({ message, details }: TightbeamError, { path, message: wrong }: ErrorDetail): boolean {
   return details.length === 1 && message.startsWith(`${path}:`) && message.includes(wrong.replace(/\.$/, ""));
 }
 
-/** Whether nothing was listening at the address, so that the request cannot have had any effect. */
+/** Whether nothing listened at the address, so that the request had no effect. */
 export function wasNeverReached(error: unknown): boolean {
   return error instanceof TightbeamError && isAbsence(error);
 }
 
 const NOT_THERE = [
   "The server is not running there. Start it with: tightbeam serve (in the repository: npm start)",
-  "Running somewhere else? Name it with --url, or TIGHTBEAM_URL.",
+  "If it runs elsewhere, name it with --url or TIGHTBEAM_URL.",
 ];
 
-/** A server at whose address nothing listens, for this reason (`ECONNREFUSED`). */
+/** The failure for a server at whose address nothing listens, with the reason (`ECONNREFUSED`). */
 export function notThere(baseUrl: string, reason: string): Failure {
   return new Failure("CONNECTION_FAILED", `Nothing answers at ${new URL(baseUrl).origin} (${reason}).`, NOT_THERE);
 }

@@ -1,9 +1,9 @@
-/** Files that a command is given: read whole, and never shown, since there may be a secret in them. */
+/** Reads files that a command is given. Never quotes them: they may hold a secret. */
 
 import { readFileSync } from "node:fs";
 import { UsageError } from "./failure.ts";
 
-/** The JSON in a file, or in what is piped in for `-`. Throws `UsageError`, with nothing of what is in it. */
+/** The JSON in a file, or for `-` in standard input. Throws `UsageError` that quotes nothing of it. */
 export function readJson(path: string): unknown {
   let text: string;
   try {
@@ -15,7 +15,7 @@ export function readJson(path: string): unknown {
   return parseJson(text, path);
 }
 
-/** The JSON in a text that `what` names. Throws `UsageError`, with nothing of the text: JSON.parse would quote it. */
+/** The JSON in a text that `what` names. Throws `UsageError` that quotes nothing of the text, unlike JSON.parse. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);

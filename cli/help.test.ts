@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { runOnTerminal } from "../test/support/cli.ts";
 import { wrapHelp } from "./help.ts";
 
-test("a help page fits its terminal: paragraphs are filled anew, and what does not fit beside an entry goes below it", () => {
+test("a help page fits its terminal: paragraphs are filled again, and a meaning that does not fit goes below its entry", () => {
   const page = [
     "Usage: tightbeam [options]",
     "",
@@ -31,7 +31,7 @@ test("a help page fits its terminal: paragraphs are filled anew, and what does n
   assert.equal(wrapHelp(page, 120), page);
 });
 
-test("what is narrow enough already is left as it is, byte for byte", async () => {
+test("a help page that is narrow enough stays the same, byte for byte", async () => {
   const { stdout } = await runOnTerminal(["messages", "list", "--help"]);
   assert.equal(wrapHelp(stdout, 120), stdout);
 });

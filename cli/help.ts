@@ -1,17 +1,16 @@
-/** The text of a help page, as wide as the terminal. */
+/** Wraps a help page to the width of the terminal. */
 
 import { wrapped } from "./table.ts";
 import { widthOf } from "./width.ts";
 
-/** Below this no text is readable: a narrower terminal breaks the lines itself. */
+/** Smallest width: a narrower terminal breaks the lines itself. */
 const WIDTH_MIN = 40;
-/** How far the second line of an entry stands in. */
+/** Indent of the second line of an entry. */
 const INDENT = 4;
 
 /**
- * Breaks the lines of a help page that are too long. Lines without an indent are paragraphs, which are filled anew. Of
- * an entry (`  command    what it does`) that is too long, what it does goes on a line of its own; so that entries which
- * stand together look alike, each of their block does.
+ * Wraps the lines of a help page that are too long. Lines without an indent are paragraphs, which are filled again. If
+ * an entry (`  command    what it does`) is too long, every entry of its block gets its meaning on a line of its own.
  */
 export function wrapHelp(text: string, width: number): string {
   const columns = Math.max(WIDTH_MIN, width);
@@ -29,7 +28,7 @@ function wrapBlock(block: string, width: number): string {
     .join("\n");
 }
 
-/** Indented lines that follow each other are one group, and so are lines without an indent; a heading is one alone. */
+/** Groups lines: adjacent lines with an indent, adjacent lines without one, and each heading alone. */
 function paragraphsOf(lines: readonly string[]): string[][] {
   const groups: string[][] = [];
   for (const line of lines) {

@@ -5,7 +5,7 @@ import { AT, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
 import { until } from "../test/support/wait.ts";
 import { run } from "./main.ts";
 
-test("inbox shows what arrived, signed or not, event or not, and clear forgets it", async (t) => {
+test("inbox shows what arrived, signed or not, event or not, and inbox clear deletes it", async (t) => {
   const event = { id: "evt_1", type: "message.sent", timestamp: AT, data: { messageId: "msg_1", status: "sent" } };
   const request = { receivedAt: AT, verified: true, status: 200, headers: {}, body: JSON.stringify(event) };
   const inbox = {

@@ -8,7 +8,7 @@ import { ADMIN_KEY, AT, emptyDirectory, KEY, runCli, runOnTerminal } from "../te
 const instance = { id: "inst_1", provider: "smpp", health: "healthy", config: {}, warnings: [], updatedAt: AT };
 const line = ["instances", "create", "Carrier", "--provider", "smpp", "--config", "{}"];
 
-test("instances create shows the keys that leave credentials.json with it, on a terminal only, and once", async (t) => {
+test("instances create shows the keys that it removes from credentials.json, only on a terminal, and only once", async (t) => {
   const dir = emptyDirectory(t);
   const path = join(dir, "credentials.json");
   const api = await startApi(t, {
@@ -30,6 +30,6 @@ test("instances create shows the keys that leave credentials.json with it, on a 
   const kept = { ...env, TIGHTBEAM_ADMIN_KEY: ADMIN_KEY, TIGHTBEAM_API_KEY: KEY };
   store();
   assert.equal((await runOnTerminal(line, kept)).stderr, "");
-  // Whoever has lost them is told why the file has none.
+  // A user who lost the keys learns why the file has none.
   assert.match((await runOnTerminal(["instances", "list"], env)).stderr, /holds none since the first instance that is/);
 });

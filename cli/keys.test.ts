@@ -17,7 +17,7 @@ const key = {
   replacedBy: null,
 };
 
-test("keys create is for the only customer when none is named, and shows the key once", async (t) => {
+test("keys create uses the only customer if none is named, and shows the key once", async (t) => {
   const customers = (count: number) => ({
     data: { customers: [{ id: "cust_1" }, { id: "cust_2" }].slice(0, count), pagination },
   });
@@ -40,7 +40,7 @@ test("keys create is for the only customer when none is named, and shows the key
   assert.deepEqual(requests.at(-1)?.body, { name: "ops", scope: "admin" });
 });
 
-test("keys list, rotate and revoke ask their routes and show what came of it", async (t) => {
+test("keys list, rotate and revoke call their routes and show the result", async (t) => {
   const { env, requests } = await serverWith(t, {
     "GET /v1/admin/keys": { data: { keys: [key, { ...key, id: "key_2", revokedAt: AT }], pagination } },
     "POST /v1/admin/keys/key_1/rotate": { status: 201, data: { ...key, id: "key_3", key: KEY } },

@@ -53,7 +53,7 @@ async function deliver(api: TestService, text = "Hello", more: object = {}): Pro
   return id;
 }
 
-test("listen --forward-to posts what the service posts: the same bytes and headers, rightly signed", async (t) => {
+test("listen --forward-to posts the same bytes and headers as the service, signed correctly", async (t) => {
   const api = await started(t);
   const [own, forwarded] = [await receiving(t), await receiving(t)];
   const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -109,7 +109,7 @@ async function cuttable(t: TestContext, url: string): Promise<{ url: string; cut
   return { url: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`, cut };
 }
 
-test("listen takes a lost connection up where it broke, before the first event too", async (t) => {
+test("listen continues after a lost connection without a gap, even before the first event", async (t) => {
   const api = await started(t);
   const way = await cuttable(t, api.url);
   const listener = await listening(t, envFor(t, { ...api, url: way.url, key: api.key, adminKey: api.adminKey }));
@@ -129,7 +129,7 @@ test("listen takes a lost connection up where it broke, before the first event t
   assert.match(listener.output.stderr, /CONNECTION_FAILED .*Trying again in 1 s\.[\s\S]*18 events\.\n$/);
 });
 
-test("what a receiver does not take is tried again, and events resend reaches a listener that runs", async (t) => {
+test("listen retries an event that the receiver does not accept, and events resend reaches a running listen", async (t) => {
   const api = await started(t);
   const receiver = await receiving(t);
   receiver.answer = ({ event }, response) => {
@@ -170,7 +170,7 @@ test("what a receiver does not take is tried again, and events resend reaches a 
   assert.deepEqual([there.code, receiver.received.length], [0, 5]);
 });
 
-test("Ctrl-C says what was not taken, and does not wait for a receiver that hangs", async (t) => {
+test("Ctrl-C lists the events that were not accepted, and does not wait for a receiver that hangs", async (t) => {
   const api = await started(t);
   const receiver = await receiving(t);
   receiver.answer = () => {};
@@ -186,7 +186,7 @@ test("Ctrl-C says what was not taken, and does not wait for a receiver that hang
   );
 });
 
-test("the secret of listen stays the same, is its user's alone, and can be printed", async (t) => {
+test("the secret of listen stays the same, only its user can read it, and it can be printed", async (t) => {
   const api = await started(t);
   const env = envFor(t, api);
   const printed = await runCli(["listen", "--print-secret"], { env });
@@ -200,7 +200,7 @@ test("the secret of listen stays the same, is its user's alone, and can be print
   await other.end("SIGINT");
 });
 
-test("listen where no server runs, or with a key that is none, says so at once", async (t) => {
+test("listen fails at once if no server runs, or if the key is invalid", async (t) => {
   const env = { TIGHTBEAM_URL: await closedAddress(), TIGHTBEAM_API_KEY: KEY, XDG_CONFIG_HOME: emptyDirectory(t) };
   const away = await runCli(["listen"], { env });
   assert.deepEqual([away.code, away.stdout], [1, ""]);

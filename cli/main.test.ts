@@ -54,7 +54,7 @@ function isRunnable(command: Command): boolean {
   return command.commands.length === 0 || ["inbox", "clock", "quarantine"].includes(command.name());
 }
 
-test("serve has a flag for every setting, and one clear line for a value that cannot be", async () => {
+test("serve has a flag for every setting, and one clear line for an invalid value", async () => {
   const help = await runCli(["serve", "--help"]);
   assert.match(help.stdout, /--port <value>[\s\S]+--tb-data-dir <value>[\s\S]+TB_DATA_DIR[\s\S]+--log-level/);
   const bad = await runCli(["serve", "--port", "99999"]);
@@ -98,7 +98,7 @@ test("a command called wrongly ends with 2, says why on stderr and prints nothin
   assert.match(bare.stderr, /Usage: tightbeam/);
 });
 
-test("a refusal is its code and message, each bad field on a line, and the request id; exit code 1", async (t) => {
+test("a refusal prints its code and message, each bad field on a line, and the request id, and ends with 1", async (t) => {
   const details = [
     { path: "to", message: "must be a phone number" },
     { path: "content.text", message: "is too long" },
@@ -116,7 +116,7 @@ test("a refusal is its code and message, each bad field on a line, and the reque
   ]);
 });
 
-test("where no server runs, that is said at once, with how to start it, whether there is a key or not", async () => {
+test("without a server a command says so at once, with how to start it, whether there is a key or not", async () => {
   const url = await closedAddress();
   for (const [args, env] of [
     [["messages", "list"], { TIGHTBEAM_URL: url, TIGHTBEAM_API_KEY: KEY }],
@@ -130,7 +130,7 @@ test("where no server runs, that is said at once, with how to start it, whether 
   }
 });
 
-test("a refusal of one field says it once, also where its message quotes the value", async (t) => {
+test("a refusal of one field is printed once, even if its message quotes the value", async (t) => {
   const wrong = "must be a phone number in E.164 form";
   const error = {
     code: "INVALID_PHONE_NUMBER",
@@ -142,7 +142,7 @@ test("a refusal of one field says it once, also where its message quotes the val
   assert.deepEqual(stderr.split("\n"), [`error: INVALID_PHONE_NUMBER to: "x" ${wrong}.`, "  requestId: req_1", ""]);
 });
 
-test("a busy server is waited for, visibly, but never longer than a minute", async (t) => {
+test("a command waits for a busy server, visibly, and never longer than a minute", async (t) => {
   const busy = { status: 429, error: { code: "RATE_LIMITED", message: "Wait." } };
   const { env } = await serverWith(t, {
     "GET /v1/messages": [{ ...busy, headers: { "Retry-After": "60" } }, { data: { messages: [], pagination } }],
@@ -176,7 +176,7 @@ test("server and keys come from the options, else the environment, else credenti
   assert.equal((await runCli(["webhooks", "get"], { env: elsewhere })).code, 0);
 });
 
-test("a stored key is given to no other server than its own", async (t) => {
+test("a stored key is sent only to its own server", async (t) => {
   const api = await startApi(t, { "GET /v1/webhooks": { data: null } });
   const other = await startApi(t, { "GET /v1/webhooks": { data: null } });
   const dir = emptyDirectory(t);
@@ -191,7 +191,7 @@ test("a stored key is given to no other server than its own", async (t) => {
   assert.equal(api.requests.at(-1)?.headers.authorization, `Bearer ${KEY}`);
 });
 
-test("credentials that cannot be used are named, not a stack", async (t) => {
+test("unusable credentials are reported in a sentence, without a stack", async (t) => {
   const dir = emptyDirectory(t);
   writeFileSync(join(dir, "credentials.json"), "{");
   const broken = await runOnTerminal(["webhooks", "get"], { TB_DATA_DIR: dir });
@@ -199,7 +199,7 @@ test("credentials that cannot be used are named, not a stack", async (t) => {
   assert.match(broken.stderr, /credentials\.json is not JSON/);
 });
 
-test("the version is that of the package, and no command prints a warning of Node's", async () => {
+test("--version prints the package's version, and no warning of Node", async () => {
   const { code, stdout, stderr } = await runCli(["--version"]);
   assert.deepEqual([code, stderr], [0, ""]);
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entry, message, pagination, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
 
-test("lists piped are one JSON array, and --all is every page of it", async (t) => {
+test("a piped list is one JSON array, with every page for --all", async (t) => {
   const { env, requests } = await serverWith(t, {
     "GET /v1/messages": (request) =>
       request.query.cursor === "c1"
@@ -20,7 +20,7 @@ test("lists piped are one JSON array, and --all is every page of it", async (t) 
   );
 });
 
-test("lists on a terminal are a table that strangers' texts cannot break out of, and name the next page", async (t) => {
+test("a list on a terminal is a table that no stranger's text can break, with the option for the next page", async (t) => {
   const nasty = message("failed", { content: { text: `\u001b[2J\nreset\u202e ${"x".repeat(200)}`, mediaUrls: [] } });
   const { env } = await serverWith(t, {
     "GET /v1/messages": { data: { messages: [nasty], pagination: { hasMore: true, nextCursor: "c1" } } },
@@ -44,7 +44,7 @@ test("messages update changes the text and the time of a scheduled message", asy
   assert.deepEqual(requests.at(-1)?.body, { content: { text: "Later" }, scheduledAt: "2031-05-01T09:00:00Z" });
 });
 
-test("messages get, cancel, retry and delete ask their routes and show what came of it", async (t) => {
+test("messages get, cancel, retry and delete call their routes and show the result", async (t) => {
   const cancelled = message("cancelled", { timeline: [entry("scheduled"), entry("cancelled", { reason: "asked" })] });
   const { env, requests } = await serverWith(t, {
     "GET /v1/messages/msg_1": { data: message("failed", { errorCode: "EXPIRED", errorMessage: "Too late." }) },
@@ -60,7 +60,7 @@ test("messages get, cancel, retry and delete ask their routes and show what came
   assert.equal(await shown("messages delete msg_1"), "msg_1 deleted\n");
 });
 
-test("messages get shows why a message went where it went, whole, and what it was as an SMS", async (t) => {
+test("messages get shows the reason of each timeline entry whole, and segments and encoding of an SMS", async (t) => {
   const reason = `failover: Carrier A refused it (ESME_RINVDSTADR); SMS via Carrier B (${"route +1, ".repeat(14)}at last)`;
   const data = message("sent", { segments: 3, encoding: "UCS-2", timeline: [entry("queued", { reason })] });
   const { env } = await serverWith(t, { "GET /v1/messages/msg_1": { data } });

@@ -1,50 +1,50 @@
-/** What a command prints: one JSON document for programs, tables and colour for people. */
+/** Prints results: one JSON document for programs, tables and colour for people. */
 
 import { styleText } from "node:util";
 
-/** The outside of a command, so that a test can stand in for the terminal. */
+/** The surroundings of a command, so that a test can replace the terminal. */
 export interface Terminal {
   env: Record<string, string | undefined>;
   stdout: Stream;
   stderr: Stream;
   /** Resolves after the time, or as soon as the signal is aborted. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `act` on each Ctrl-C, and whatever else asks the program to end; answers how to leave that off. */
+  /** Calls `act` on each Ctrl-C and each other signal to end, until the returned function is called. */
   onInterrupt(act: () => void): () => void;
-  /** Asks the person at the terminal; null when there is none, so that nobody waits for an answer. */
+  /** Asks the person at the terminal; null if there is no terminal. */
   ask: ((question: string) => Promise<string>) | null;
 }
 
 export type Stream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
-/** A colour, or another way to set a text off. */
+/** A colour or another style of text. */
 export type Style = Parameters<typeof styleText>[0];
 
-/** Colours a text where the stream shows colours (`NO_COLOR` and `FORCE_COLOR` are respected). */
+/** Colours a text if the stream shows colours (`NO_COLOR` and `FORCE_COLOR` are respected). */
 export type Paint = (style: Style, text: string) => string;
 
 export interface Output {
-  /** Whether the result is to be JSON: stdout is no terminal, or `--json` was given. */
+  /** Whether the result is printed as JSON: stdout is no terminal, or `--json` was given. */
   readonly json: boolean;
-  /** Prints the result of the command: `data` as JSON, or what `render` makes of it. */
+  /** Prints the result of the command: `data` as JSON, or the text of `render`. */
   show<Data>(data: Data, render: (data: Data, paint: Paint, columns: number) => string): void;
-  /** Prints one line for people while the command runs; nothing when the result is to be JSON. */
+  /** Prints one line for people while the command runs; nothing if the result is JSON. */
   progress(render: (paint: Paint, columns: number) => string): void;
-  /** Prints one line of a result that comes piece by piece, whoever reads it. */
+  /** Prints one line of a result that comes line by line, on a terminal or not. */
   line(render: (paint: Paint, columns: number) => string): void;
-  /** Prints one line beside the result, to stderr. */
+  /** Prints one line to stderr. */
   note(text: string): void;
 }
 
-/** How a result is to be printed. */
+/** Options of printing. */
 export interface Form {
-  /** Decides over what the stream is, when given. */
+  /** Overrides the default of the stream. */
   json?: boolean | undefined;
-  /** Whether every value is shown whole, however wide the terminal is. */
+  /** Whether no value is shortened to the width of the terminal. */
   wide?: boolean | undefined;
 }
 
-/** How many characters fit on a line of the terminal; Infinity where nothing says so. */
+/** Characters that fit on a line of the terminal; Infinity if the width is unknown. */
 export function columnsOf({ env }: Terminal, stream: Stream): number {
   return stream.columns || Number(env.COLUMNS) || Number.POSITIVE_INFINITY;
 }
@@ -72,7 +72,7 @@ export function outputTo(terminal: Terminal, { json, wide }: Form): Output {
   };
 }
 
-/** Names and values under each other; what is null or absent is left out. */
+/** Names and values, one a line, without those that are null or undefined. */
 export function listing(pairs: Record<string, string | number | boolean | null | undefined>, paint: Paint): string {
   const shown = Object.entries(pairs).filter(([, value]) => value !== null && value !== undefined);
   const width = Math.max(0, ...shown.map(([name]) => name.length));
@@ -86,7 +86,7 @@ export function statusStyle(status: string): Style {
   return /^(cancelled|unsent|expired|disconnected)$/.test(status) ? "dim" : "yellow";
 }
 
-/** The text with control characters shown as `�`: what strangers wrote must not steer the terminal. */
+/** The text with control characters shown as `�`: a stranger's text must not control the terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) =>
     character === "\n" || character === "\t" ? " " : "\ufffd",

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { envFor, runOnTerminal } from "../test/support/cli.ts";
 import { startTestService } from "../test/support/service.ts";
 
-test("quiet-hours are set for the only customer, shown, and taken away", async (t) => {
+test("quiet-hours set, get and remove use the only customer if none is named", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const env = { ...envFor(t, api), TIGHTBEAM_ADMIN_KEY: api.adminKey };

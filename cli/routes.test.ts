@@ -5,7 +5,7 @@ import { pagination, runOnTerminal, serverWith } from "../test/support/cli.ts";
 const UK = { prefix: "+44", instanceId: "inst_uk" };
 const WORLD = { prefix: "+", instanceId: "inst_world" };
 
-test("routes are set as prefix=instance in the order they are given, for the only customer or the one that is named", async (t) => {
+test("routes set takes prefix=instance in order, for the only customer or the named one", async (t) => {
   const { env, requests } = await serverWith(t, {
     "GET /v1/admin/customers": { data: { customers: [{ id: "cust_1" }], pagination } },
     "PUT /v1/admin/customers/cust_1/routes": { data: [UK, WORLD] },
@@ -21,7 +21,7 @@ test("routes are set as prefix=instance in the order they are given, for the onl
   assert.match((await runOnTerminal(["routes", "list", "--customer", "cust_2"], env)).stdout, /No routes/);
 });
 
-test("what is no route is refused before anything is asked", async (t) => {
+test("routes set refuses a malformed route before it sends anything", async (t) => {
   const { env, requests } = await serverWith(t, {});
   for (const word of ["+44", "=inst_uk", "+44=", "+44=inst_uk=x"]) {
     const { code, stderr } = await runOnTerminal(["routes", "set", word], env);

@@ -5,7 +5,7 @@ import { isSigned, startReceiver } from "../test/support/receiver.ts";
 import { startTestService } from "../test/support/service.ts";
 import { until } from "../test/support/wait.ts";
 
-test("change-secret-key seals anew what is stored, which is still known afterwards, and never beside a service", async (t) => {
+test("change-secret-key reseals stored secrets, keeps them readable, and refuses while a service runs", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const receiver = await startReceiver();
@@ -27,7 +27,7 @@ test("change-secret-key seals anew what is stored, which is still known afterwar
   assert.ok(receiver.received[0] !== undefined && isSigned(receiver.received[0], "s3cret"));
 });
 
-test("change-secret-key without data, or with a file that is not there, is one clear line", async () => {
+test("change-secret-key without data, or with a missing file, ends with one clear line", async () => {
   const none = await runCli(["change-secret-key", "--new-key-file", "/dev/null/key"]);
   assert.deepEqual([none.code, none.stdout], [1, ""]);
   assert.match(none.stderr, /^error: .*\/dev\/null\/key cannot be read.*\n$/);

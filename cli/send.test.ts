@@ -47,7 +47,7 @@ test("send takes every option of a message, and a text that starts with a dash",
   assert.equal(requests.length, 1);
 });
 
-test("send --dry-run shows channel, segments and every way, and sends nothing", async (t) => {
+test("send --dry-run shows channel, segments and every considered route, and sends nothing", async (t) => {
   const hop = (channel: string, usable: boolean, reason: string) => ({ channel, instanceId: "inst_1", usable, reason });
   const data = {
     dryRun: true,
@@ -77,7 +77,7 @@ test("send --dry-run shows channel, segments and every way, and sends nothing", 
   assert.deepEqual(JSON.parse((await runCli(line, { env })).stdout), data);
 });
 
-test("send piped prints one JSON document, the message as it ended, and nothing on stderr", async (t) => {
+test("send in a pipe prints the message in its final state as one JSON document, and nothing on stderr", async (t) => {
   const delivered = message("delivered", { timeline: [entry("queued"), entry("delivered")] });
   const { env } = await serverWith(t, {
     "POST /v1/messages": accepted,
@@ -88,7 +88,7 @@ test("send piped prints one JSON document, the message as it ended, and nothing 
   assert.deepEqual(JSON.parse(stdout), delivered);
 });
 
-test("send ends with 1 and the error code when the message fails, with the message in the JSON all the same", async (t) => {
+test("send ends with 1 and the error code if the message fails, and still prints the message as JSON", async (t) => {
   const failed = message("failed", {
     errorCode: "REJECTED",
     errorMessage: "Refused by the carrier.",
@@ -101,7 +101,7 @@ test("send ends with 1 and the error code when the message fails, with the messa
   assert.equal(stderr, "error: REJECTED Refused by the carrier.\n  providerErrorCode: 8\n");
 });
 
-test("send ends with 1 when the time is up, and says that the message goes on", async (t) => {
+test("send ends with 1 if the time is up, and says that the message continues", async (t) => {
   const { env } = await serverWith(t, {
     "POST /v1/messages": accepted,
     "GET /v1/messages/msg_1": { data: message("sent") },
@@ -113,7 +113,7 @@ test("send ends with 1 when the time is up, and says that the message goes on", 
   assert.equal(enough.code, 0);
 });
 
-test("send goes on following through a restart of the server", async (t) => {
+test("send keeps following through a restart of the server", async (t) => {
   const { env } = await serverWith(t, {
     "POST /v1/messages": accepted,
     "GET /v1/messages/msg_1": [{ drop: true }, { drop: true }, { data: message("delivered") }],
@@ -121,7 +121,7 @@ test("send goes on following through a restart of the server", async (t) => {
   assert.equal((await runOnTerminal(["send", "+15005550100", "Hello"], env)).code, 0);
 });
 
-test("send does not follow what is scheduled, and says when it is due", async (t) => {
+test("send does not follow a scheduled message, and says when it is due", async (t) => {
   const scheduled = { status: 202, data: message("scheduled", { scheduledAt: AT }) };
   const { env, requests } = await serverWith(t, { "POST /v1/messages": scheduled });
   const { code, stdout } = await runOnTerminal(["send", "+15005550100", "Later", "--at", AT], env);
@@ -130,7 +130,7 @@ test("send does not follow what is scheduled, and says when it is due", async (t
   assert.equal(requests.length, 1);
 });
 
-test("when the answer to a send is lost, the key that makes trying again safe is named", async (t) => {
+test("if the response to a send is lost, send prints the idempotency key for a safe retry", async (t) => {
   const { env, requests } = await serverWith(t, { "POST /v1/messages": { drop: true } });
   const { code, stderr } = await runOnTerminal(["send", "+15005550100", "Hello"], env);
   assert.equal(code, 1);

@@ -24,14 +24,14 @@ const row = (more: Partial<Row> = {}): Row => ({ id: ID, at: AT, name: "Ada", te
 const lines = (rows: Row[], width: number) => table(rows, COLUMNS, plain, width, "Nothing.").split("\n");
 const widest = (text: readonly string[]) => Math.max(...text.map((line) => widthOf(line)));
 
-test("ids and times are whole where there is room, and shortened, times first, where there is not", () => {
+test("ids and times are whole if there is room, and else shortened, times first", () => {
   assert.equal(lines([row()], 200)[1], `${ID}  ${AT}  Ada   Hello`);
   assert.equal(lines([row()], 78)[1], `${ID}  05-01 09:00:00  Ada   Hello`);
   assert.equal(lines([row()], 60)[1], "msg_…456789ab  05-01 09:00:00  Ada   Hello");
   assert.equal(lines([row()], Number.POSITIVE_INFINITY)[1], `${ID}  ${AT}  Ada   Hello`);
 });
 
-test("a table is never wider than the terminal, from 60 columns on, whatever is in it", () => {
+test("a table is never wider than a terminal of 60 or more columns", () => {
   const rows = [
     row({ name: "A name that is longer than anybody's".repeat(3), text: "x".repeat(300) }),
     row({ id: "short" }),
@@ -41,7 +41,7 @@ test("a table is never wider than the terminal, from 60 columns on, whatever is 
   assert.ok(widest(lines(rows, Number.POSITIVE_INFINITY)) > 300);
 });
 
-test("columns stand under each other and texts are cut whole, also where characters are two columns wide", () => {
+test("columns are aligned and no character is split, even if characters are two columns wide", () => {
   const rows = [row({ name: "数据库" }), row({ name: "👩‍👩‍👧" }), row({ name: "Ada" })];
   const at = lines(rows, 200)
     .slice(1)
@@ -54,7 +54,7 @@ test("columns stand under each other and texts are cut whole, also where charact
   assert.equal(wrapped("数据 库数 据库", 9, 2), "数据 库数\n  据库");
 });
 
-test("a column that can be spared is left out before numbers are cut, and --wide shows it", () => {
+test("an optional column is left out before numbers are cut, and --wide shows it", () => {
   const columns = COLUMNS.map((column) => (column.title === "NAME" ? { ...column, optional: true } : column));
   const rows = [row({ name: "+15005550100" })];
   const heading = (width: number) => table(rows, columns, plain, width, "").split("\n")[0] ?? "";

@@ -1,13 +1,13 @@
-/** Tables for people: as wide as the terminal, each character measured as the terminal shows it. */
+/** Renders tables as wide as the terminal, with characters measured as the terminal shows them. */
 
 import { type Paint, printable, type Style } from "./output.ts";
 import { widthOf } from "./width.ts";
 
-/** One column of a table. The last column is cut to the width of the terminal, or broken into lines when it `wraps`. */
+/** One column of a table. The last column is cut to the width of the terminal, or wrapped if it `wraps`. */
 export interface Column<Row> {
   title: string;
   wraps?: boolean;
-  /** Whether it is left out where the terminal is too narrow for all, the last of such columns first. */
+  /** Whether the column is left out if the terminal is too narrow, the last of such columns first. */
   optional?: boolean;
   value: (row: Row) => string | number | null;
   style?: (row: Row) => Style;
@@ -16,13 +16,13 @@ export interface Column<Row> {
 type Cells = readonly (readonly string[])[];
 
 const GAP = "  ";
-/** Times, then ids, are shortened until the last column has this much, or all that it needs. */
+/** Width that the last column should have, unless it needs less: times, then ids, are shortened for it. */
 const LAST_WIDTH_WANTED = 24;
-/** The least that is left of the last column, and of any other that has to be cut. */
+/** Smallest width of the last column, and of any other column that is cut. */
 const LAST_WIDTH_MIN = 12;
 const WIDTH_MIN = 8;
 
-/** A table with a heading; `empty` in its place when there are no rows. A `width` of Infinity shows every value whole. */
+/** A table with a heading, or `empty` if there are no rows. A `width` of Infinity shortens nothing. */
 export function table<Row>(
   rows: readonly Row[],
   all: readonly Column<Row>[],
@@ -53,7 +53,7 @@ function cellsOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Ce
   return rows.map((row) => columns.map((column) => printable(String(column.value(row) ?? "-"))));
 }
 
-/** All columns, without optional ones that even short ids and times leave no room for. */
+/** The columns without optional ones that do not fit, even with short ids and times. */
 function fitting<Row>(rows: readonly Row[], columns: readonly Column<Row>[], width: number): readonly Column<Row>[] {
   const titles = columns.map(({ title }) => title);
   const cells = cellsOf(rows, columns).map((row) => row.map((text) => shortId(shortTime(text))));
@@ -62,7 +62,7 @@ function fitting<Row>(rows: readonly Row[], columns: readonly Column<Row>[], wid
   return at === -1 ? columns : fitting(rows, columns.toSpliced(at, 1), width);
 }
 
-/** How wide a table is whose last column has what it needs, and `lastMax` at most. */
+/** Width of a table whose last column has the width that it needs, at most `lastMax`. */
 function leadAndLast(titles: readonly string[], cells: Cells, lastMax: number): number {
   const widths = natural(titles, cells);
   return sum(widths.slice(0, -1)) + GAP.length * (widths.length - 1) + Math.min(widths.at(-1) ?? 0, lastMax);
@@ -72,7 +72,7 @@ function styled<Row>(row: Row | undefined, column: Column<Row> | undefined, text
   return row === undefined || column?.style === undefined ? text : paint(column.style(row), text);
 }
 
-/** The cells as they are if they fit; else with short times, else with short ids too. */
+/** The cells unchanged if they fit; else with short times; else with short ids too. */
 function shortened(titles: readonly string[], cells: Cells, width: number): Cells {
   const shorten = (short: (text: string) => string) => cells.map((row) => row.map(short));
   const isEnough = (candidate: Cells) => leadAndLast(titles, candidate, LAST_WIDTH_WANTED) <= width;
@@ -84,7 +84,7 @@ function shortened(titles: readonly string[], cells: Cells, width: number): Cell
   return shorten((text) => shortId(shortTime(text)));
 }
 
-/** How wide each column is: as its widest cell, and if that is too much, the widest of them cut until all fit. */
+/** Width of each column: that of its widest cell, with the widest columns narrowed until all fit. */
 function fitted(titles: readonly string[], cells: Cells, width: number): number[] {
   const widths = natural(titles, cells);
   const least = titles.map((title) => Math.max(WIDTH_MIN, title.length));
@@ -107,17 +107,17 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }
 
-/** `2031-05-01T09:00:00.000Z` as `05-01 09:00:00`; anything else as it is. */
+/** `2031-05-01T09:00:00.000Z` as `05-01 09:00:00`; anything else unchanged. */
 function shortTime(text: string): string {
   return text.replace(/^\d{4}-(\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/, "$1 $2");
 }
 
-/** `msg_019a0000-0000-7000-8000-0123456789ab` as `msg_…456789ab`, and other ids likewise; anything else as it is. */
+/** `msg_019a0000-0000-7000-8000-0123456789ab` as `msg_…456789ab`, and other ids likewise; anything else unchanged. */
 export function shortId(text: string): string {
   return text.replace(/^([a-z]{2,5}_)[0-9a-f-]{20,}([0-9a-f]{8})$/, "$1…$2");
 }
 
-/** Lines of whole words; all but the first begin behind `lead` spaces. A word that is wider has a line of its own. */
+/** Wraps a text at words; all lines but the first begin with `lead` spaces. A longer word has a line of its own. */
 export function wrapped(text: string, width: number, lead: number): string {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
@@ -128,7 +128,7 @@ export function wrapped(text: string, width: number, lead: number): string {
   return lines.join(`\n${" ".repeat(lead)}`);
 }
 
-/** The text, or as much of it as fits before an ellipsis: what a reader sees as one character stays whole. */
+/** The text, or as much of it as fits before an ellipsis. No visible character is split. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = "";

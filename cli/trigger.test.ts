@@ -23,7 +23,7 @@ test("trigger makes each of the 27 events really happen", async (t) => {
   }
 });
 
-test("a triggered event is made anew each time, also where the sandbox's clock was moved", async (t) => {
+test("trigger makes a new event each time, even after the sandbox's clock was moved", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const env = envFor(t, api);
@@ -39,7 +39,7 @@ test("a triggered event is made anew each time, also where the sandbox's clock w
   assert.match(shown.stdout, /^send to \+15005550105.*\n[\d:.]+ {2}message\.failed +evt_\S+ {2}.*NO_CHANNEL_AVAILABLE/);
 });
 
-test("sandbox clock moves with the admin key where the server has several customers", async (t) => {
+test("sandbox clock uses the admin key if the server has several customers", async (t) => {
   const api = await startTestService();
   t.after(() => api.stop());
   const env = envFor(t, api);
@@ -62,7 +62,7 @@ test("trigger --list shows every type with its steps", async () => {
   assert.deepEqual([wrong.code, wrong.stdout], [2, ""]);
 });
 
-test("trigger sends nothing for a customer with a real channel", async (t) => {
+test("trigger sends nothing for a customer with a real instance", async (t) => {
   const { env, requests } = await serverWith(t, {});
   const { code, stderr } = await runOnTerminal(["trigger", "message.sent"], env);
   assert.equal(code, 1);

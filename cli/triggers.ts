@@ -5,15 +5,15 @@ import { TightbeamError } from "../sdk/errors.ts";
 import type { AttachmentInput, EventType, SendMessage } from "../sdk/wire.ts";
 import { Failure } from "./failure.ts";
 
-/** How a type of event is made to happen. */
+/** The way to make an event of one type happen. */
 export interface Trigger {
   /** The steps, in words. */
   steps: string;
-  /** Goes through them. Answers the message that the event is about, where it is about one that the steps made. */
+  /** Takes the steps. Returns the message that the event is about, if the steps made one. */
   run(client: Tightbeam): Promise<{ messageId?: string }>;
 }
 
-/** The number of the sandbox's table that ends so. */
+/** The sandbox's number with these last digits. */
 function number(last4: string): string {
   return `+1500555${last4}`;
 }
@@ -22,18 +22,18 @@ const DELIVERS = number("0100");
 const READS = number("0101");
 const NO_IMESSAGE = number("0102");
 const UNREACHABLE = number("0105");
-/** A phone that is set to take no edits, for as long as one is tried. */
+/** A phone that is set to refuse edits while one is tried. */
 const TAKES_NO_EDITS = number("0198");
 /** The phone on which "you" are the contact. */
 const YOU = number("0199");
 
 const TEXT = "From tightbeam trigger";
-/** A long way off, and yet near enough to be taken: 30 days are the most. */
+/** Far ahead, but within the 30 days that the service accepts. */
 const LATER_MS = 86_400_000;
-/** Longest that a step waits for the one before it to be through, in seconds: the most that the service waits. */
+/** Longest wait of a step for the step before it, in seconds: the longest that the service accepts. */
 const STEP_SECONDS_MAX = 30;
 
-/** Sends one message, for an event that comes of that by itself. */
+/** Sends one message, for an event that follows by itself. */
 function sends(to: string, steps: string): Trigger {
   return { steps: `send to ${to}${steps}`, run: (client) => send(client, to) };
 }
@@ -43,7 +43,7 @@ async function send(client: Tightbeam, to: string, more: Partial<SendMessage> = 
   return { messageId: id };
 }
 
-/** A message that is on the recipient's phone. Throws `Failure` where it does not get there in time. */
+/** Sends a message that is delivered to the recipient's phone. Throws `Failure` if it is not delivered in time. */
 async function delivered(
   client: Tightbeam,
   to: string,
@@ -94,7 +94,7 @@ async function requestPayment(client: Tightbeam, to: string, more: { expiresInSe
   return await client.payments.request({ to, amount: "25.00", note: TEXT, ...more });
 }
 
-/** An audio message: a WAV without a sound in it. */
+/** An audio message: a WAV without sound. */
 const SILENCE: AttachmentInput = {
   type: "base64",
   data: "UklGRgAAAABXQVZFZm10IA==",
@@ -102,7 +102,7 @@ const SILENCE: AttachmentInput = {
   isAudioMessage: true,
 };
 
-/** An edit that the phone refuses. Throws what else may be wrong with it. */
+/** Makes an edit that the phone refuses. Throws any other error. */
 async function refusedEdit(client: Tightbeam): Promise<{ messageId: string }> {
   const sent = await delivered(client, TAKES_NO_EDITS);
   const phone = client.sandbox.phone(TAKES_NO_EDITS);
@@ -117,13 +117,13 @@ async function refusedEdit(client: Tightbeam): Promise<{ messageId: string }> {
   return sent;
 }
 
-/** Every type of event there is, and what makes it happen. */
+/** The trigger of every event type. */
 export const TRIGGERS: Readonly<Record<EventType, Trigger>> = {
   "message.queued": sends(DELIVERS, ""),
   "message.sent": sends(DELIVERS, ""),
   "message.delivered": sends(DELIVERS, ""),
   "message.read": sends(READS, ", who reads it"),
-  "message.failed": sends(UNREACHABLE, ", who can be reached nowhere"),
+  "message.failed": sends(UNREACHABLE, ", who cannot be reached"),
   "message.fallback": sends(NO_IMESSAGE, ", who has no iMessage"),
   "message.inbound": {
     steps: `${YOU} writes to your default number`,
@@ -147,11 +147,11 @@ export const TRIGGERS: Readonly<Record<EventType, Trigger>> = {
     run: then((client, messageId) => client.messages.edit(messageId, { text: `${TEXT}, edited` })),
   },
   "message.edit_failed": {
-    steps: `send to ${TAKES_NO_EDITS}, whose phone is set to take no edits, and edit that`,
+    steps: `send to ${TAKES_NO_EDITS}, whose phone is set to refuse edits, and edit that`,
     run: refusedEdit,
   },
   "message.unsent": {
-    steps: `send to ${DELIVERS}, and take that back`,
+    steps: `send to ${DELIVERS}, and unsend that`,
     run: then((client, messageId) => client.messages.unsend(messageId)),
   },
   "message.deleted": {
@@ -166,7 +166,7 @@ export const TRIGGERS: Readonly<Record<EventType, Trigger>> = {
       return sent;
     },
   },
-  "typing.indicator": does(`send to ${YOU}, who begins to type, and ceases`, async (client) => {
+  "typing.indicator": does(`send to ${YOU}, who starts to type, and stops`, async (client) => {
     await delivered(client, YOU);
     await client.sandbox.phone(YOU).type({ typing: true });
     await client.sandbox.phone(YOU).type({ typing: false });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ADMIN_KEY, AT, KEY, runCli, runOnTerminal, serverWith } from "../test/support/cli.ts";
 
-test("usage is of the own key, or with the admin key of what is named", async (t) => {
+test("usage shows the own key, or with the admin key another key, a customer or all", async (t) => {
   const counts = {
     requests: 12,
     rateLimited: 1,

@@ -1,4 +1,4 @@
-/** Values of options: read from their text, or refused with what would be right. */
+/** Parses values of options, and refuses a wrong one with what would be right. */
 
 import { InvalidArgumentError } from "commander";
 import leven from "leven";
@@ -22,7 +22,7 @@ export function seconds(text: string): number {
   return ms / 1000;
 }
 
-/** One of `choices`; a word that is none is refused with the nearest. */
+/** One of `choices`; another word is refused with the nearest choice. */
 export function oneOf<Choice extends string>(choices: readonly Choice[]): (text: string) => Choice {
   return (text) => {
     const chosen = choices.find((choice) => choice === text);
@@ -31,7 +31,7 @@ export function oneOf<Choice extends string>(choices: readonly Choice[]): (text:
   };
 }
 
-/** More of them are not listed where one of them is probably meant. */
+/** Longest list that is shown beside a suggestion. */
 const LISTED_MAX = 8;
 
 function refusal(word: string, choices: readonly string[]): string {
@@ -41,7 +41,7 @@ function refusal(word: string, choices: readonly string[]): string {
   return choices.length > LISTED_MAX ? `Did you mean ${near}?` : `Did you mean ${near}? ${list}`;
 }
 
-/** The choice that was probably meant: it ends in the word (`delivered`) or is a few letters off; null for none. */
+/** The choice that was probably meant: it ends in the word (`delivered`) or differs by a few letters; null for none. */
 function nearest(word: string, choices: readonly string[]): string | null {
   const asked = word.trim().toLowerCase();
   const ending = choices.find((choice) => choice === asked || choice.endsWith(`.${asked}`));
@@ -52,7 +52,7 @@ function nearest(word: string, choices: readonly string[]): string | null {
   return best !== undefined && best.distance <= Math.max(1, asked.length / 3) ? best.choice : null;
 }
 
-/** One of `choices`, or several with commas between; the option may be repeated, and adds up. */
+/** One or more of `choices`, with commas between; a repeated option adds to them. */
 export function oneOrMore<Choice extends string>(
   choices: readonly Choice[],
 ): (text: string, before: Choice[] | undefined) => Choice[] {
@@ -62,14 +62,14 @@ export function oneOrMore<Choice extends string>(
   };
 }
 
-/** `key=value`; the option may be repeated, and adds up. The value is kept as text. */
+/** `key=value`; a repeated option adds to the pairs. The value stays text. */
 export function pair(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf("=");
   if (at < 1) throw new InvalidArgumentError("It must be key=value.");
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-/** `key=value`, of which the same key may come several times. */
+/** `key=value`, where a key may come several times. */
 export function pairs(text: string, before: [string, string][] = []): [string, string][] {
   return [...before, ...Object.entries(pair(text))];
 }

@@ -1,4 +1,4 @@
-/** What `doctor` looks at of webhooks: whether there are any, whether they arrive, whether links in them can be opened. */
+/** The checks of `doctor` for webhooks: whether there are endpoints, whether events arrive, whether links in them can be opened. */
 
 import type { Tightbeam } from "../sdk/client.ts";
 import { TightbeamError } from "../sdk/errors.ts";
@@ -6,22 +6,22 @@ import type { Delivery, Webhook } from "../sdk/wire.ts";
 import { broken, type CheckResult, ok, warning } from "./check-result.ts";
 import { isAccepted, resultOf } from "./deliveries.ts";
 
-/** Endpoints, their last deliveries, and the address of the server that is in them. Rejects as the client does. */
-export async function webhookFindings(client: Tightbeam): Promise<CheckResult[]> {
+/** Results for endpoints, their last deliveries, and the server's public address. Rejects as the client does. */
+export async function webhookResults(client: Tightbeam): Promise<CheckResult[]> {
   const endpoints = await client.webhooks.endpoints.list();
   return [
-    ...endpointFindings(endpoints),
-    ...(await deliveryFindings(client, endpoints)),
+    ...endpointResults(endpoints),
+    ...(await deliveryResults(client, endpoints)),
     ...(await publicAddressFindings(client, endpoints)),
   ];
 }
 
-function endpointFindings(endpoints: Webhook[]): CheckResult[] {
+function endpointResults(endpoints: Webhook[]): CheckResult[] {
   if (endpoints.length === 0) {
     return [
       warning(
         "webhooks",
-        "none is configured: events go nowhere but to a callbackUrl",
+        "no endpoint is configured: events go only to a callbackUrl",
         "tightbeam webhooks set <url>, or tightbeam listen --forward-to <url> while you try things out",
       ),
     ];
@@ -29,14 +29,18 @@ function endpointFindings(endpoints: Webhook[]): CheckResult[] {
   return endpoints.map(({ id, url, active, events }) => {
     const what = events.includes("*") ? "every event" : `${events.length} types of events`;
     if (active) return ok("webhooks", `${url} gets ${what}`);
-    return warning("webhooks", `${url} is paused (${id})`, "It gets nothing. To go on: PATCH /v1/webhooks/:id");
+    return warning(
+      "webhooks",
+      `${url} is paused (${id})`,
+      "It gets no events. To resume it: PATCH /v1/webhooks/:id with active: true",
+    );
   });
 }
 
-/** How many of the last deliveries are looked at. */
+/** Number of the last deliveries that are checked. */
 const LAST = 100;
 
-async function deliveryFindings({ webhooks }: Tightbeam, endpoints: Webhook[]): Promise<CheckResult[]> {
+async function deliveryResults({ webhooks }: Tightbeam, endpoints: Webhook[]): Promise<CheckResult[]> {
   const { deliveries } = await webhooks.deliveries.list({ limit: LAST });
   const kept = new Set(endpoints.filter(({ active }) => active).map(({ id }) => id));
   const tried = deliveries.filter(
@@ -44,16 +48,17 @@ async function deliveryFindings({ webhooks }: Tightbeam, endpoints: Webhook[]): 
       attempts.length > 0 && status !== "cancelled" && (webhookId === null || kept.has(webhookId)),
   );
   const byUrl = Map.groupBy(tried, ({ url }) => url);
-  return [...byUrl].map(([url, ofUrl]) => deliveryFinding(url, ofUrl));
+  return [...byUrl].map(([url, ofUrl]) => deliveryResult(url, ofUrl));
 }
 
-function deliveryFinding(url: string, deliveries: Delivery[]): CheckResult {
+function deliveryResult(url: string, deliveries: Delivery[]): CheckResult {
   const attempts = deliveries
     .flatMap((delivery) => delivery.attempts.map((attempt) => ({ delivery, attempt })))
     .sort((one, other) => other.attempt.at.localeCompare(one.attempt.at));
   const [last] = attempts;
   const failing = deliveries.filter(({ status }) => status !== "succeeded");
-  if (last === undefined || failing.length === 0) return ok("deliveries", `${url} took the last ${deliveries.length}`);
+  if (last === undefined || failing.length === 0)
+    return ok("deliveries", `${url} accepted the last ${deliveries.length}`);
   const exhausted = failing.filter(({ status }) => status === "exhausted");
   const count = `${failing.length} of the last ${deliveries.length} to ${url} have not arrived`;
   if (!isAccepted(last.attempt)) {
@@ -64,7 +69,7 @@ function deliveryFinding(url: string, deliveries: Delivery[]): CheckResult {
   }
   const advice =
     exhausted.length === 0
-      ? "It answers again: the rest follows by itself, or with tightbeam webhooks retry <id>."
+      ? "It accepts events again: the rest is retried by itself, or with tightbeam webhooks retry <id>."
       : `${exhausted.length} are given up: tightbeam webhooks deliveries --status exhausted, then retry <id> or replay.`;
   return warning("deliveries", count, advice);
 }
@@ -73,24 +78,24 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ADDRESS_REFUSED:
     "The server does not send to such an address: make it public HTTPS, or open it with TB_WEBHOOK_ALLOW.",
   DNS_FAILED: "The server finds no address for that name.",
-  TIMEOUT: "Answer within 30 s: take the event, answer 200, and do the work afterwards.",
+  TIMEOUT: "Respond within 30 s: store the event, respond 200, and do the work afterwards.",
   CONNECTION_REFUSED: "Nothing listens there: start the receiver.",
-  CONNECTION_RESET: "The receiver closes the connection before it answers.",
-  SECRET_UNREADABLE: "The server cannot open the secret that signs: its log says why. Set or rotate the secret.",
-  TLS_FAILED: "The receiver's certificate is expired, of another name, or not to be trusted.",
+  CONNECTION_RESET: "The receiver closes the connection before it responds.",
+  SECRET_UNREADABLE: "The server cannot decrypt the signing secret: its log says why. Set or rotate the secret.",
+  TLS_FAILED: "The receiver's certificate is expired, for another name, or not trusted.",
 };
 
 function remedyFor({ status, error }: Delivery["attempts"][0]): string {
-  if (status === null) return REMEDIES[error ?? ""] ?? "The receiver gave no answer that could be read.";
+  if (status === null) return REMEDIES[error ?? ""] ?? "The receiver gave no readable response.";
   if (status === 401 || status === 403) return "The receiver refuses it: does it verify with this endpoint's secret?";
-  if (status >= 300 && status < 400) return "Redirects are not followed: set the address that it leads to.";
+  if (status >= 300 && status < 400) return "Redirects are not followed: set the address that the redirect leads to.";
   if (status === 404 || status === 405) return "The receiver does not know this path or method.";
   return "The receiver fails: look at its log.";
 }
 
 const LOOPBACK = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/i;
 
-/** Links of attachments begin with the server's public address: a receiver elsewhere cannot open one of loopback. */
+/** Checks the server's public address, with which links of attachments begin: other machines cannot open loopback. */
 async function publicAddressFindings({ sandbox, messages }: Tightbeam, endpoints: Webhook[]): Promise<CheckResult[]> {
   const links = await Promise.all([
     sandbox.inbox.get().then(({ url }) => [url], none),
@@ -106,7 +111,7 @@ async function publicAddressFindings({ sandbox, messages }: Tightbeam, endpoints
     warning(
       "public address",
       `links of attachments begin with ${origin}, which ${outside.url} cannot open`,
-      "Start the server with TB_PUBLIC_URL set to the address by which it is reached from there.",
+      "Start the server with TB_PUBLIC_URL set to the address that the receiver reaches it by.",
     ),
   ];
 }
@@ -115,7 +120,7 @@ function linksOf(attachments: { downloadUrl: string | null }[]): string[] {
   return attachments.map(({ downloadUrl }) => downloadUrl).filter((url) => url !== null);
 }
 
-/** There is no inbox where there is a real channel, or where it is switched off. */
+/** The inbox does not exist beside a real instance, or if it is switched off. */
 function none(error: unknown): string[] {
   if (error instanceof TightbeamError && error.status === 404) return [];
   throw error;

@@ -54,7 +54,7 @@ test("webhooks get, set, list, delete and rotate-secret; a new secret is shown o
   assert.deepEqual(requests.at(-1)?.body, { gracePeriodSeconds: 86_400 });
 });
 
-test("webhooks test waits for the attempt, and ends with 1 when the receiver did not take it", async (t) => {
+test("webhooks test waits for the attempt, and ends with 1 if the receiver did not accept it", async (t) => {
   const { env } = await serverWith(t, {
     "POST /v1/webhooks/test": { data: delivery([]) },
     "GET /v1/webhooks/deliveries/dlv_1": [
@@ -72,7 +72,7 @@ test("webhooks test waits for the attempt, and ends with 1 when the receiver did
   assert.equal(lost.stderr, "error: DELIVERY_FAILED https://example.com/hook gave no answer: CONNECTION_REFUSED.\n");
 });
 
-test("webhooks retry waits for the attempt that was asked for, not one from before", async (t) => {
+test("webhooks retry waits for its own attempt, not for an earlier one", async (t) => {
   const { env } = await serverWith(t, {
     "GET /v1/webhooks/deliveries/dlv_1": [
       { data: delivery([attempt(500)]) },
@@ -86,7 +86,7 @@ test("webhooks retry waits for the attempt that was asked for, not one from befo
   assert.match(stdout, /500[\s\S]+200/);
 });
 
-test("webhooks replay goes to the configuration when no endpoint is named", async (t) => {
+test("webhooks replay uses the primary endpoint if none is named", async (t) => {
   const { env, requests } = await serverWith(t, {
     "GET /v1/webhooks": [{ data: webhook }, { data: null }],
     "POST /v1/webhooks/wh_1/replay": { status: 202, data: { deliveries: 3 } },

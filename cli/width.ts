@@ -1,4 +1,4 @@
-/** How wide a text is on a terminal. */
+/** Measures the width of a text on a terminal. */
 
 import { createRequire } from "node:module";
 import { stripVTControlCharacters } from "node:util";
@@ -8,11 +8,11 @@ const load = createRequire(import.meta.url);
 let measured: typeof stringWidth | null = null;
 const ASCII = /^[ -~]*$/;
 
-/** Columns that a text takes on a terminal: 2 for a wide character or an emoji, 0 for a colour. */
+/** Columns of a text on a terminal: 2 for a wide character or an emoji, 0 for a colour. */
 export function widthOf(text: string): number {
   const plain = stripVTControlCharacters(text);
   if (ASCII.test(plain)) return plain.length;
-  // Loaded for what needs it: its tables take half as long as all else that a command loads.
+  // Loaded only if needed: its tables take half as long as everything else that a command loads.
   measured ??= (load("string-width") as { default: typeof stringWidth }).default;
   return measured(plain);
 }

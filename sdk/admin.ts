@@ -39,33 +39,33 @@ function customerRoutes(request: Request) {
   const routes = (id: string) => `/v1/admin/customers/${segment(id)}/routes`;
   const quiet = (id: string) => `/v1/admin/customers/${segment(id)}/quiet-hours`;
   return {
-    /** List customers. Newest first. */
+    /** List customers. Lists customers, newest first. */
     list,
     /** Iterates over all of them, newest first, and requests page after page. */
     listAll: (query: Page = {}, options?: CallOptions) => pages(list, query, options, (page) => page.customers),
-    /** Get a customer. With its numbers. */
+    /** Get a customer. Includes the customer's numbers. */
     get: (id: string, options?: CallOptions) =>
       request<CustomerWithNumbers>("GET", `/v1/admin/customers/${segment(id)}`, options),
-    /** Make a customer. Then give it a number, and a key. */
+    /** Create a customer. Then add a number, and create a key. */
     create: (customer: CreateCustomer, options?: CallOptions) =>
       request<Customer>("POST", "/v1/admin/customers", { ...options, body: customer }),
-    /** Get a customer's routes. Which instances carry its SMS, by what the recipient's number begins with. */
+    /** Get a customer's SMS routes. Returns the instances that carry the customer's SMS, by recipient prefix. */
     routes: (id: string, options?: CallOptions) => request<Route[]>("GET", routes(id), options),
-    /** Set a customer's routes. In place of all that it had. */
+    /** Route a customer's SMS by recipient prefix. Replaces all routes of the customer. */
     setRoutes: (id: string, wanted: Route[], options?: CallOptions) =>
       request<Route[]>("PUT", routes(id), { ...options, body: wanted }),
     /**
-     * Get a customer's quiet hours. Null where it has none.
+     * Get a customer's quiet hours. `data` is null if the customer has none.
      * @remarks Null if the customer has none.
      */
     quietHours: (id: string, options?: CallOptions) => request<QuietHours | null>("GET", quiet(id), options),
     /**
-     * Set a customer's quiet hours. From `start` until `end`, which may be on the next day, its messages wait, by the
-     * clock of each recipient: that of the country, and in North America of the area code, of the number.
+     * Set a customer's quiet hours. Holds the customer's messages from `start` until `end`, which may be on the next
+     * day, by the clock of each recipient: that of the country of the number, in North America of its area code.
      */
     setQuietHours: (id: string, hours: SetQuietHours, options?: CallOptions) =>
       request<QuietHours>("PUT", quiet(id), { ...options, body: hours }),
-    /** Take a customer's quiet hours away. What they hold back goes out at once. */
+    /** Remove a customer's quiet hours. Messages that the quiet hours hold are sent at once. */
     deleteQuietHours: (id: string, options?: CallOptions) => request<null>("DELETE", quiet(id), options),
   };
 }
@@ -74,13 +74,13 @@ function numberRoutes(request: Request) {
   const all = (customerId: string) => `/v1/admin/customers/${segment(customerId)}/numbers`;
   const one = (customerId: string, id: string) => `${all(customerId)}/${segment(id)}`;
   return {
-    /** Give a customer a number. Exactly one of `phoneNumber` and `email`. */
+    /** Add a number to a customer. Give exactly one of `phoneNumber` and `email`. */
     add: (customerId: string, number: AddNumber, options?: CallOptions) =>
       request<CustomerNumber>("POST", all(customerId), { ...options, body: number }),
-    /** Take a number away. Messages that wait to be sent from it still go out. */
+    /** Remove a number from a customer. Messages that wait to be sent from the number are still sent. */
     remove: (customerId: string, id: string, options?: CallOptions) =>
       request<Deleted>("DELETE", one(customerId, id), options),
-    /** Make a number the default. The one that messages without `from` are sent from. */
+    /** Make a number the default. Messages without `from` are sent from the default number. */
     makeDefault: (customerId: string, id: string, options?: CallOptions) =>
       request<CustomerNumber>("PUT", `${one(customerId, id)}/default`, options),
   };
@@ -91,23 +91,24 @@ function keyRoutes(request: Request) {
   const list = (query?: Page, options?: CallOptions) =>
     request<KeyList>("GET", "/v1/admin/keys", { ...options, query });
   return {
-    /** List keys. Newest first, revoked ones too; never the keys themselves. */
+    /** List keys. Lists keys newest first, revoked keys too, without the keys themselves. */
     list,
     /** Iterates over all of them, newest first, and requests page after page. */
     listAll: (query: Page = {}, options?: CallOptions) => pages(list, query, options, (page) => page.keys),
     /**
-     * Make a key. For a customer, or with the scope `admin` for nobody in particular.
+     * Create a key. Creates a key for a customer, or with the scope `admin` an admin key.
      * @remarks Only this response holds the key itself.
      */
     create: (key: CreateKey, options?: CallOptions) =>
       request<Key>("POST", "/v1/admin/keys", { ...options, body: key }),
     /**
-     * Rotate a key. A new key for the same customer, scope and limit; the old one works until the grace ends.
+     * Rotate a key. Creates a key for the same customer, scope and rate limit; the old key works until the grace period
+     * ends.
      * @remarks The grace period is a day unless one is given.
      */
     rotate: (id: string, body?: RotateKey, options?: CallOptions) =>
       request<Key>("POST", `${path(id)}/rotate`, { ...options, body }),
-    /** Revoke a key. At once: within a second in every process, open event streams included. */
+    /** Revoke a key. Takes effect within a second in every process, and closes the key's event streams. */
     revoke: (id: string, options?: CallOptions) => request<Key>("DELETE", path(id), options),
   };
 }
@@ -117,19 +118,21 @@ function instanceRoutes(request: Request) {
   const list = (query?: Page, options?: CallOptions) =>
     request<InstanceList>("GET", "/v1/admin/instances", { ...options, query });
   return {
-    /** List instances. Newest first, with their health. */
+    /** List provider instances. Lists instances newest first, with their health. */
     list,
     /** Iterates over all of them, newest first, and requests page after page. */
     listAll: (query: Page = {}, options?: CallOptions) => pages(list, query, options, (page) => page.instances),
-    /** Get an instance. With its health, and what an operator should do something about. */
+    /** Get a provider instance. Includes its health, and problems for the operator to fix. */
     get: (id: string, options?: CallOptions) => request<Instance>("GET", path(id), options),
-    /** Connect a provider. `config` is that of the provider named. */
+    /** Create a provider instance. Connects a provider. */
     create: (instance: CreateInstance, options?: CallOptions) =>
       request<Instance>("POST", "/v1/admin/instances", { ...options, body: instance }),
-    /** Change an instance. What `config` names is changed, the rest stays. */
+    /**
+     * Change a provider instance. Changes what `config` names and keeps the rest, then reconnects with the new values.
+     */
     update: (id: string, changes: UpdateInstance, options?: CallOptions) =>
       request<Instance>("PATCH", path(id), { ...options, body: changes }),
-    /** Disconnect a provider. Only when no number is on it, and no route names it. */
+    /** Delete a provider instance. Possible if no number is on the instance and no route names it. */
     delete: (id: string, options?: CallOptions) => request<Deleted>("DELETE", path(id), options),
   };
 }

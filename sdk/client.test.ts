@@ -18,7 +18,7 @@ function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}): { clie
 
 const busy = { status: 429, error: { code: "RATE_LIMITED", message: "Wait 7 seconds." } };
 
-test("a request carries the key as a bearer token and JSON, and answers the envelope's data", async (t) => {
+test("a request carries the key as a bearer token and JSON, and returns the envelope's data", async (t) => {
   const api = await startApi(t, { "POST /v1/messages": { status: 202, data: { id: "msg_1", status: "queued" } } });
   const { client } = clientOf(`${api.url}/`);
   const accepted = await client.messages.send({ ...text, metadata: { order: 7 } });
@@ -58,7 +58,7 @@ for (const status of [429, 503]) {
   });
 }
 
-test("without Retry-After the waits are 10, 20 and 40 s, and there are three at most", async (t) => {
+test("without Retry-After the client waits 10, 20 and 40 s after a 429, and retries at most three times", async (t) => {
   const api = await startApi(t, { "GET /v1/numbers": busy });
   const { client, waits } = clientOf(api.url);
   await assert.rejects(client.numbers(), { code: "RATE_LIMITED", status: 429, retryAfterSeconds: null });
@@ -84,7 +84,7 @@ test("a lost connection, a 502, a 503 and a 504 are retried within seconds, spre
   }
 });
 
-test("an edit that the phone refused is not tried again: each try would be one more message.edit_failed", async (t) => {
+test("an edit that the phone refused is not retried: each retry would cause one more message.edit_failed", async (t) => {
   const refused = { status: 502, error: { code: "EDIT_FAILED", message: "msg_1 could not be edited." } };
   const api = await startApi(t, { "PUT /v1/messages/msg_1": refused });
   const { client, waits } = clientOf(api.url);
@@ -106,7 +106,7 @@ test("a POST is retried with the same idempotency key, another POST has another"
   assert.deepEqual(waits.length, 2);
 });
 
-test("a key of the caller's own is the only one that is sent, in the header or in the body", async (t) => {
+test("only the caller's own idempotency key is sent, in the header or in the body", async (t) => {
   const api = await startApi(t, { "POST /v1/messages": { status: 202, data: { id: "msg_1" } } });
   const { client } = clientOf(api.url);
   await client.messages.send({ ...text, idempotencyKey: "in-body" });
@@ -117,7 +117,7 @@ test("a key of the caller's own is the only one that is sent, in the header or i
   );
 });
 
-test("a lost connection is retried for what may be done twice, and not for a PATCH", async (t) => {
+test("after a lost connection a repeatable request is retried, and a PATCH is not", async (t) => {
   const webhook = { id: "wh_1", url: "https://example.com" };
   const api = await startApi(t, {
     "DELETE /v1/messages/msg_1": [{ drop: true }, { data: { id: "msg_1", deleted: true } }],
@@ -134,7 +134,7 @@ test("a lost connection is retried for what may be done twice, and not for a PAT
   assert.equal(api.requests.length, 3);
 });
 
-test("a try that takes longer than its time is given up as TIMEOUT", async () => {
+test("an attempt that exceeds its time fails with TIMEOUT", async () => {
   const never: typeof fetch = (_url, init) =>
     new Promise((_resolve, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
   const { client, waits } = clientOf("http://127.0.0.1:1", { fetch: never, timeoutMs: 5 });
@@ -142,7 +142,7 @@ test("a try that takes longer than its time is given up as TIMEOUT", async () =>
   assert.equal(waits.length, 3);
 });
 
-test("an answer that is not in the envelope is UNEXPECTED_RESPONSE with its status, whatever it is", async (t) => {
+test("a response without the envelope is UNEXPECTED_RESPONSE with its status", async (t) => {
   const api = await startApi(t, {
     "GET /v1/numbers": [
       { status: 501, raw: "<html>Not Implemented</html>" },
@@ -175,7 +175,7 @@ test("a caller's signal ends the request, during a wait too", async (t) => {
   assert.equal(api.requests.length, 1);
 });
 
-test("listAll walks every page, keeps the filters, and asks for a page only when it is needed", async (t) => {
+test("listAll iterates over every page, keeps the filters, and requests a page only when it is needed", async (t) => {
   const pages = [
     { data: { messages: [{ id: "msg_3" }, { id: "msg_2" }], pagination: { hasMore: true, nextCursor: "c1" } } },
     { data: { messages: [{ id: "msg_1" }], pagination: { hasMore: false, nextCursor: null } } },
@@ -197,7 +197,7 @@ test("listAll walks every page, keeps the filters, and asks for a page only when
   );
 });
 
-test("an id from outside cannot lead to another route", async (t) => {
+test("an id from a stranger cannot lead to another route", async (t) => {
   const api = await startApi(t, {});
   const { client } = clientOf(api.url);
   await assert.rejects(client.messages.get("../admin/keys?x=#"), { code: "NOT_FOUND" });
@@ -206,7 +206,7 @@ test("an id from outside cannot lead to another route", async (t) => {
   assert.equal(api.requests.length, 1);
 });
 
-test("every method of the client asks its route", async (t) => {
+test("every method of the client calls its route", async (t) => {
   const api = await startApi(t, {});
   const { client } = clientOf(api.url);
   const since = "2031-05-01T09:00:00.000Z";
@@ -261,7 +261,7 @@ test("every method of the client asks its route", async (t) => {
   assert.deepEqual(asked.toSorted(), calls.map(([route]) => route).toSorted());
 });
 
-test("a missing key or an address that is none is refused before anything is sent", () => {
+test("a missing key or an invalid address is refused before anything is sent", () => {
   assert.throws(() => new Tightbeam({ apiKey: "" }), TypeError);
   for (const baseUrl of ["", "localhost:8080", "ftp://example.com"]) {
     assert.throws(() => new Tightbeam({ apiKey, baseUrl }), TypeError);

@@ -72,22 +72,20 @@ export class Tightbeam {
     return this.#connection.request<Data>(method, path, options);
   }
 
-  /**
-   * List your numbers. All of them in one plain list, the default number first, with the health of what they are on.
-   */
+  /** List your numbers. Returns all numbers in one plain list, the default number first, with their health. */
   numbers(options?: CallOptions): ApiPromise<OwnNumber[]> {
     return this.request("GET", "/v1/numbers", options);
   }
 
   /**
-   * See what a phone can be reached by. Asked of the provider; for a while from memory, and `cached` and `lastChecked`
-   * say so.
+   * Show which channels reach an address. Asks the provider, and caches its answer for a while: `cached` says so, and
+   * `lastChecked` when it was asked.
    */
   capabilities(phone: string, options?: CallOptions): ApiPromise<PhoneCapabilities> {
     return this.request("GET", `/v1/capabilities/${segment(phone)}`, options);
   }
 
-  /** See what was used. A customer's key sees itself. */
+  /** Get usage. A customer's key gets its own usage. */
   usage(query?: UsageQuery, options?: CallOptions): ApiPromise<Usage> {
     return this.request("GET", "/v1/admin/usage", { ...options, query });
   }

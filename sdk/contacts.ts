@@ -31,47 +31,47 @@ export function contactRoutes(request: Request) {
   const list = (query?: ContactQuery, options?: CallOptions) =>
     request<ContactList>("GET", "/v1/contacts", { ...options, query });
   return {
-    /** List contacts. Newest first, by `limit` and `offset`. */
+    /** List contacts. Lists contacts newest first, in pages of `limit` and `offset`. */
     list,
     /** Iterates over every contact that matches, and requests page after page. */
     listAll: (query: Omit<ContactQuery, "offset"> = {}, options?: CallOptions) => walk(list, query, options),
-    /** Get a contact. With when a message last went to or came from one of its addresses. */
+    /** Get a contact. Includes when a message was last sent to or received from one of its addresses. */
     get: (id: string, options?: CallOptions) => request<Contact>("GET", path(id), options),
-    /** Make a contact. With a phone number or an e-mail address at least. */
+    /** Create a contact. A contact needs a phone number or an e-mail address. */
     create: (contact: CreateContact, options?: CallOptions) =>
       request<Contact>("POST", "/v1/contacts", { ...options, body: contact }),
-    /** Change a contact. Changes what the body names and leaves the rest; null takes a value away. */
+    /** Change a contact. Changes the fields of the body; an absent field stays as it is, null removes the value. */
     update: (id: string, changes: UpdateContact, options?: CallOptions) =>
       request<Contact>("PUT", path(id), { ...options, body: changes }),
     /**
-     * Delete a contact. The conversation with it stays, unless `erase=true`: then the texts, files and event bytes of
-     * what was written with it until now are erased too, and `erasedAt` says since when, null until all is gone.
+     * Delete a contact. Keeps the conversation, unless `erase=true`: then the texts, files and event bytes of the
+     * conversation until now are erased too.
      */
     delete: (id: string, options?: CallOptions) => request<Deleted>("DELETE", path(id), options),
     /**
-     * Delete a contact. The conversation with it stays, unless `erase=true`: then the texts, files and event bytes of
-     * what was written with it until now are erased too, and `erasedAt` says since when, null until all is gone.
+     * Delete a contact. Keeps the conversation, unless `erase=true`: then the texts, files and event bytes of the
+     * conversation until now are erased too.
      * @remarks Also erases the messages with the contact. Call it again for the progress: `erasedAt` is null until all
      * is erased.
      */
     erase: (id: string, options?: CallOptions) =>
       request<DeletedContact>("DELETE", path(id), { ...options, query: { erase: true } }),
     /**
-     * Make many contacts. Up to 100, each judged by itself: a bad one is named in `errors` and stops no other.
+     * Create many contacts. Creates up to 100 contacts.
      * @remarks A bad contact is reported in `errors` and stops no other.
      */
     createMany: (contacts: CreateContact[], options?: CallOptions) =>
       request<CreatedContacts>("POST", "/v1/contacts/bulk", { ...options, body: { contacts } }),
-    /** Delete many contacts. Up to 100. */
+    /** Delete many contacts. Deletes up to 100 contacts. */
     deleteMany: (ids: string[], options?: CallOptions) =>
       request<DeletedContacts>("DELETE", "/v1/contacts/bulk", { ...options, body: { ids } }),
     /**
-     * See whether a contact has notifications silenced. Known only of people one has written with both ways; of all
-     * others it is a 404.
+     * Show whether a contact silences notifications. Known only for contacts with messages in both directions; for all
+     * others the status is 404.
      */
     focus: (phone: string, options?: CallOptions) => request<Focus>("GET", `${path(phone)}/focus`, options),
     /**
-     * See whether a contact can be called by FaceTime. As the provider knows it; for a while from memory, and `cached`
+     * Show whether a contact can be called by FaceTime. Asks the provider, and caches its answer for a while: `cached`
      * says so.
      */
     facetime: (phone: string, options?: CallOptions) =>
@@ -103,19 +103,19 @@ export function optOutRoutes(request: Request) {
   const list = (query?: OptOutQuery, options?: CallOptions) =>
     request<OptOutList>("GET", "/v1/opt-outs", { ...options, query });
   return {
-    /** List who opted out. Contacts that answered STOP, or were put there, newest first. */
+    /** List opt-outs. Lists contacts that replied STOP or were added here, newest first. */
     list,
     /** Iterates over all of them, newest first, and requests page after page. */
     listAll: (query: OptOutQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.optOuts),
-    /** See whether a contact opted out. 404 when it did not. */
+    /** Get an opt-out. The status is 404 if the contact has not opted out. */
     get: (number: string, contact: string, options?: CallOptions) =>
       request<OptOut>("GET", path(number, contact), options),
     /**
-     * Put a contact on the list. From now on, messages from this number to it are refused with `RECIPIENT_OPTED_OUT`.
+     * Opt a contact out. From now on, messages from this number to the contact are refused with `RECIPIENT_OPTED_OUT`.
      */
     add: (number: string, contact: string, options?: CallOptions) =>
       request<OptOut>("PUT", path(number, contact), options),
-    /** Take a contact off the list. Do so only when the contact has asked for it. */
+    /** Remove an opt-out. Do so only if the contact has asked for it. */
     remove: (number: string, contact: string, options?: CallOptions) =>
       request<Deleted>("DELETE", path(number, contact), options),
   };

@@ -59,7 +59,7 @@ async function take(events: AsyncIterable<Event>, count: number): Promise<string
   return ids;
 }
 
-test("a lost connection is taken up behind the last event that was handed out", async (t) => {
+test("after a lost connection the stream continues with the next event", async (t) => {
   const { client, asked } = await startStream(t, (turn, _, out) => {
     begin(out).write(frame(turn * 2 - 1));
     // Half of the next one is on the wire when the connection breaks: it comes again, whole.
@@ -72,7 +72,7 @@ test("a lost connection is taken up behind the last event that was handed out", 
   );
 });
 
-test("nothing is missed when the connection breaks before the first event came: it begins behind the newest one", async (t) => {
+test("nothing is missed if the connection breaks before the first event: the stream begins after the newest one", async (t) => {
   const { client, asked } = await startStream(
     t,
     (turn, _, out) => {
@@ -88,14 +88,14 @@ test("nothing is missed when the connection breaks before the first event came: 
   );
 });
 
-test("where there was no event yet, the service's word of a gap is no news", async (t) => {
+test("without any event so far, a gap comment is not reported", async (t) => {
   const { client } = await startStream(t, (_, __, out) => void begin(out).write(`: gap\n\n${frame(1)}`));
   let gaps = 0;
   assert.deepEqual(await take(client.events.stream({ onGap: () => void gaps++ }), 1), ["evt_1"]);
   assert.equal(gaps, 0);
 });
 
-test("frames cut anywhere on the wire, in the middle of a character too, come out whole", async (t) => {
+test("frames that are cut anywhere on the wire, even within a character, are put together", async (t) => {
   const bytes = Buffer.from(frame(1) + frame(2) + frame(3));
   const { client } = await startStream(t, (_, __, out) => {
     begin(out);
@@ -112,7 +112,7 @@ test("frames cut anywhere on the wire, in the middle of a character too, come ou
   assert.deepEqual(texts, ["ä\n", "ä\n", "ä\n"]);
 });
 
-test("an event that is told twice is handed out once, and a gap is told of", async (t) => {
+test("a repeated event is yielded once, and a gap is reported", async (t) => {
   const { client, asked } = await startStream(t, (_, __, out) => {
     begin(out).write(`: gap\n\n${frame(1)}${frame(1)}: still here\n\n${frame(2)}`);
   });
@@ -123,7 +123,7 @@ test("an event that is told twice is handed out once, and a gap is told of", asy
   assert.deepEqual(asked, [{ url: "/v1/events?events=*&messageId=msg_1", lastEventId: "evt_0" }]);
 });
 
-test("what passes is waited for, longer each time; what does not is thrown", async (t) => {
+test("temporary failures are retried after longer and longer waits; final ones are thrown", async (t) => {
   const { client, waits } = await startStream(t, (turn, _, out) => {
     const refuse = (status: number, code: string, headers = {}) =>
       out
@@ -158,7 +158,7 @@ test("the caller ends a stream by a signal, or by leaving the loop", async (t) =
   assert.ok(closed <= 2);
 });
 
-test("a key is refused in a page, where everybody could read it; without one the page's cookie speaks", () => {
+test("a key is refused in a page, where everybody could read it; without a key the browser sends its cookie", () => {
   const page = globalThis as { document?: unknown; window?: unknown };
   page.document = {};
   page.window = {};

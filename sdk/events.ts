@@ -42,12 +42,12 @@ export function eventRoutes(connection: Connection) {
   const list = <Type extends EventType = EventType>(query?: EventQuery<Type>, options?: CallOptions) =>
     request<EventPage<Type>>("GET", "/v1/events", { ...options, query });
   return {
-    /** List events, or follow them live. A list, newest first, or from `after` on oldest first. */
+    /** List events, or follow them live. Lists events newest first, or with `after` oldest first. */
     list,
     /** Iterates over every event that matches, and requests page after page. */
     listAll: <Type extends EventType = EventType>(query: EventQuery<Type> = {}, options?: CallOptions) =>
       pages(list<Type>, query, options, (page) => page.events),
-    /** Get an event. The envelope as it was delivered. */
+    /** Get an event. Returns the envelope as it was delivered. */
     get: (id: string, options?: CallOptions) => request<Event>("GET", `/v1/events/${segment(id)}`, options),
     /** Iterates over events as they happen, each once and in order. Reconnects after a lost connection and continues. */
     stream: <Type extends EventType = EventType>(

@@ -44,7 +44,7 @@ export function messageRoutes(request: Request) {
   const list = (query?: MessageQuery, options?: CallOptions) =>
     request<MessageList>("GET", "/v1/messages", { ...options, query });
   return {
-    /** List messages. Both directions, newest first. */
+    /** List messages. Lists messages of both directions, newest first. */
     list,
     /** Send a message. Give exactly one of `to` and `chatId`, and a text, media or attachments. */
     send: (message: SendMessage, options?: CallOptions) =>
@@ -56,45 +56,42 @@ export function messageRoutes(request: Request) {
      */
     dryRun: (message: SendMessage, options?: CallOptions) =>
       request<DryRun>("POST", "/v1/messages", { ...options, query: { dryRun: true }, body: message }),
-    /** Send a carousel of images. 2 to 20 images as one message, with everything else that a message can have. */
+    /** Send a carousel of images. Sends 2 to 20 images as one message, with every other option of a message. */
     carousel: (carousel: SendCarousel, options?: CallOptions) =>
       request<AcceptedCarousel>("POST", "/v1/messages/carousel", { ...options, body: carousel }),
-    /** Get a message. The record as it now is, with the timeline of every status and channel it has had. */
+    /** Get a message. Returns the current state of a message, with the timeline of its statuses and channels. */
     get: (id: string, options?: CallOptions) => request<Message>("GET", path(id), options),
     /** Iterates over every message that matches, newest first, and requests page after page. */
     listAll: (query: MessageQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.messages),
-    /** List what is scheduled. Messages that wait for their time, soonest first. */
+    /** List scheduled messages. Lists messages that wait for their time, soonest first. */
     scheduled: (query?: Page, options?: CallOptions) =>
       request<MessageList>("GET", "/v1/messages/scheduled", { ...options, query }),
-    /**
-     * Change a scheduled message. Its text, media, time or metadata, before it is sent; what is left out stays,
-     * `metadata` is replaced as a whole.
-     */
+    /** Change a scheduled message. Changes the text, media, time or metadata of a message before it is sent. */
     update: (id: string, update: UpdateMessage, options?: CallOptions) =>
       request<Message>("PATCH", path(id), { ...options, body: update }),
-    /** Cancel a scheduled message. Either it is cancelled or it is sent, never both. */
+    /** Cancel a scheduled message. A message is either cancelled or sent, never both. */
     cancel: (id: string, options?: CallOptions) => request<Message>("DELETE", `${path(id)}/schedule`, options),
     /**
-     * Send a failed message again. By the channel it failed on.
+     * Retry a failed message. Sends the message again by the channel that failed.
      * @remarks A message whose outcome is unknown needs `mayDuplicate`.
      */
     retry: (id: string, body?: { mayDuplicate?: boolean }, options?: CallOptions) =>
       request<Message>("POST", `${path(id)}/retry`, { ...options, body }),
-    /** Edit a message. Changes the text on the recipient's phone (iMessage, once it was sent). */
+    /** Edit a message. Changes the text on the recipient's phone (iMessage, once the message was sent). */
     edit: (id: string, edit: EditMessage, options?: CallOptions) =>
       request<Message>("PUT", path(id), { ...options, body: edit }),
-    /** Take a message back. Removes it from the recipient's phone (iMessage, once it was sent). */
+    /** Unsend a message. Removes the message from the recipient's phone (iMessage, once the message was sent). */
     unsend: (id: string, options?: CallOptions) => request<Message>("POST", `${path(id)}/unsend`, options),
     /**
-     * React to a message. With one of the six, or any single emoji where the channel can send it (the sandbox can;
-     * BlueBubbles can send the six only).
+     * React to a message. Reacts to a sent or received message (iMessage) with one of the six reactions, or with a
+     * single emoji if the channel supports it: the sandbox does, BlueBubbles does not.
      * @remarks A minus before the reaction removes it.
      */
     react: (id: string, type: ReactionCommand, options?: CallOptions) =>
       request<Reacted>("POST", `${path(id)}/reactions`, { ...options, body: { type } }),
     /**
-     * Delete a message. Erases text and media here, not on the recipient's phone; of its stored events too, once no
-     * delivery of them is pending.
+     * Delete a message. Erases the text and media in the service, not on the recipient's phone; in stored events too,
+     * once none of their deliveries is pending.
      */
     delete: (id: string, options?: CallOptions) => request<Deleted>("DELETE", path(id), options),
   };

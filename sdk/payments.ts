@@ -25,16 +25,16 @@ export function paymentRoutes(request: Request) {
   const list = (query?: PaymentQuery, options?: CallOptions) =>
     request<PaymentRequestList>("GET", "/v1/payments/requests", { ...options, query });
   return {
-    /** List payment requests. Newest first. */
+    /** List payment requests. Lists payment requests newest first. */
     list,
     /** Iterates over every request that matches, newest first, and requests page after page. */
     listAll: (query: PaymentQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.requests),
-    /** Get a payment request. As it now is, with the message that paid it and what kind of proof that was. */
+    /** Get a payment request. Includes the message that paid it, and the kind of proof. */
     get: (id: string, options?: CallOptions) => request<PaymentRequest>("GET", path(id), options),
-    /** Ask for a payment. Sends the request as a message. */
+    /** Request a payment. Sends the request as a message. */
     request: (payment: RequestPayment, options?: CallOptions) =>
       request<PaymentRequest>("POST", "/v1/payments/request", { ...options, body: payment }),
-    /** Cancel a payment request. Only while it is pending. */
+    /** Cancel a payment request. Possible while the request is pending. */
     cancel: (id: string, options?: CallOptions) => request<PaymentRequest>("POST", `${path(id)}/cancel`, options),
   };
 }
@@ -49,11 +49,11 @@ export function callRoutes(request: Request) {
   const list = (query?: CallQuery, options?: CallOptions) =>
     request<CallList>("GET", "/v1/facetime/calls", { ...options, query });
   return {
-    /** List calls. Newest first. */
+    /** List calls. Lists calls, newest first. */
     list,
     /** Iterates over every call that matches, newest first, and requests page after page. */
     listAll: (query: CallQuery = {}, options?: CallOptions) => pages(list, query, options, (page) => page.calls),
-    /** Get a call. With every status it has had, and when. */
+    /** Get a call. Includes every status that the call has had, and when. */
     get: (id: string, options?: CallOptions) => request<Call>("GET", `/v1/facetime/calls/${segment(id)}`, options),
   };
 }

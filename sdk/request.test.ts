@@ -42,7 +42,7 @@ const unknownName: typeof fetch = () =>
     new TypeError("fetch failed", { cause: Object.assign(new Error("no such name"), { code: "ENOTFOUND" }) }),
   );
 
-test("a server that has answered once and then restarts is waited for", async (t) => {
+test("the client waits for a server that responded once and then restarts", async (t) => {
   const api = await startApi(t, { "GET /v1/numbers": { data: [] } });
   let isDown = false;
   const flaky: typeof fetch = (url, init) => {
@@ -59,7 +59,7 @@ test("a server that has answered once and then restarts is waited for", async (t
   assert.equal(waits.length, 1);
 });
 
-test("retries, time, headers and a signal can be set for the client and for one call, which wins", async (t) => {
+test("retries, time, headers and a signal of one call override those of the client", async (t) => {
   const api = await startApi(t, {
     "GET /v1/numbers": [busy, busy, { data: [] }],
     "POST /v1/messages": { status: 202 },
@@ -90,7 +90,7 @@ test("retries, time, headers and a signal can be set for the client and for one 
     assert.equal(ended.status === "rejected" && ended.reason, reason);
 });
 
-test("withResponse answers the request id, the rate limit and the headers of a success", async (t) => {
+test("withResponse gives the request id, the rate limit and the headers of a success", async (t) => {
   const headers = { "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "97", "X-RateLimit-Reset": "1934535600" };
   const api = await startApi(t, {
     "GET /v1/numbers": { data: [], headers },
@@ -121,7 +121,7 @@ test("a logger gets every response and retry, and no key, body or query", async 
   ]);
 });
 
-test("key and address come from TIGHTBEAM_API_KEY and TIGHTBEAM_URL where none is given", async (t) => {
+test("key and address default to TIGHTBEAM_API_KEY and TIGHTBEAM_URL", async (t) => {
   const api = await startApi(t, { "GET /v1/numbers": { data: [] } });
   const before = { ...process.env };
   t.after(() => {
@@ -140,7 +140,7 @@ test("key and address come from TIGHTBEAM_API_KEY and TIGHTBEAM_URL where none i
   assert.throws(() => new Tightbeam(), /apiKey is missing.*TIGHTBEAM_API_KEY/);
 });
 
-test("a platform without process, or one that lets nobody read it, is no obstacle", () => {
+test("the client works without process, and without permission to read it", () => {
   const before = Object.getOwnPropertyDescriptor(globalThis, "process") ?? assert.fail();
   const descriptors: PropertyDescriptor[] = [
     { value: undefined },

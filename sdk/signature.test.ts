@@ -41,7 +41,7 @@ for (const { name, body, secrets, headers, nowSeconds, toleranceSeconds, refusal
 const body = '{"id":"evt_1","type":"message.sent","timestamp":"2026-01-01T00:00:00.000Z","data":{}}';
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-test("what the service signs, a receiver believes; what it constructs for tests is what the service sends", async () => {
+test("verifyWebhook accepts the service's signatures, and constructSignature makes the same", async () => {
   const timestamp = 1_767_225_600_000;
   const sent = signatureHeaders({
     eventId: "evt_1",
@@ -66,7 +66,7 @@ test("a body that was parsed already is refused with the reason", async () => {
   }
 });
 
-test("node:http's headers fit as they are: lower case, and lists where a header came twice", async () => {
+test("verifyWebhook takes the headers of node:http: lower case, with lists for repeated headers", async () => {
   const headers = await constructSignature({ body, secret });
   const raw = { "x-signature": headers["X-Signature"], "x-timestamp": headers["X-Timestamp"], accept: ["a", "b"] };
   assert.equal(await refusalOf({ body, headers: raw, secret }), null);

@@ -31,50 +31,52 @@ export function webhookRoutes(request: Request) {
   const either = (id: string | undefined) => (id === undefined ? "/v1/webhooks" : path(id));
   return {
     /**
-     * Get the webhook configuration. `data` is null when there is none.
+     * Get your primary webhook endpoint. `data` is null if there is none.
      * @remarks Null if there is none.
      */
     get: (options?: CallOptions) => request<Webhook | null>("GET", "/v1/webhooks", options),
     /**
-     * Set the webhook configuration. Makes or changes the one configuration in place.
+     * Set your primary webhook endpoint. Creates or changes the primary endpoint.
      * @remarks The response has `secret` only if it was generated now.
      */
     set: (webhook: SetWebhook, options?: CallOptions) =>
       request<Webhook>("PUT", "/v1/webhooks", { ...options, body: webhook }),
     /**
-     * Delete an endpoint. Cancels its pending deliveries.
+     * Delete a webhook endpoint. Cancels its pending deliveries.
      * @remarks The primary endpoint if no id is given.
      */
     delete: (id?: string, options?: CallOptions) => request<Deleted>("DELETE", either(id), options),
     /**
-     * Test an endpoint. Sends it a `webhook.test` event, whatever it subscribes to, and answers the delivery once its
-     * first attempt has ended, after 5 s at the latest.
+     * Test a webhook endpoint. Sends a `webhook.test` event, whatever the endpoint subscribes to, and returns the
+     * delivery after its first attempt, or after 5 s.
      * @remarks The primary endpoint if no id is given. `delivered` and `responseStatus` say how the attempt ended.
      */
     test: (id?: string, options?: CallOptions) => request<TestedDelivery>("POST", `${either(id)}/test`, options),
     /**
-     * Rotate an endpoint's secret. As for the configuration.
+     * Rotate the secret of a webhook endpoint. Works like the rotation of the customer's signing secret, for this
+     * endpoint.
      * @remarks The primary endpoint if no id is given.
      */
     rotateSecret: (id?: string, body?: RotateSecret, options?: CallOptions) =>
       request<Webhook>("POST", `${either(id)}/rotate-secret`, { ...options, body }),
-    /**
-     * Send stored events again. Makes a new delivery of every event of that time, and of these types, to this endpoint.
-     */
+    /** Replay stored events. Creates a new delivery to this endpoint of every event of the period and types. */
     replay: (id: string, body: Replay, options?: CallOptions) =>
       request<Replayed>("POST", `${path(id)}/replay`, { ...options, body }),
     endpoints: {
-      /** List all endpoints. In one plain list, the configuration first. */
+      /** List webhook endpoints. Returns all endpoints in one plain list, the primary one first. */
       list: (options?: CallOptions) => request<Webhook[]>("GET", "/v1/webhooks/list", options),
       /**
-       * Make a further endpoint. With a secret of its own: the one given, or one that is generated and shown in this
-       * answer only.
+       * Create a webhook endpoint. Creates a further endpoint with a signing secret of its own: the given one, or a
+       * generated one that is returned once, in this response.
        */
       create: (webhook: CreateWebhook, options?: CallOptions) =>
         request<Webhook>("POST", "/v1/webhooks", { ...options, body: webhook }),
-      /** Get an endpoint. Without its secret. */
+      /** Get a webhook endpoint. Returns the endpoint without its secret. */
       get: (id: string, options?: CallOptions) => request<Webhook>("GET", path(id), options),
-      /** Change an endpoint. `active: false` pauses it and cancels what is pending; what it missed can be replayed. */
+      /**
+       * Change a webhook endpoint. `active: false` pauses the endpoint and cancels its pending deliveries; missed
+       * events can be replayed.
+       */
       update: (id: string, changes: UpdateWebhook, options?: CallOptions) =>
         request<Webhook>("PATCH", path(id), { ...options, body: changes }),
     },
@@ -87,16 +89,14 @@ function deliveryRoutes(request: Request) {
   const list = (query?: DeliveryQuery, options?: CallOptions) =>
     request<DeliveryList>("GET", "/v1/webhooks/deliveries", { ...options, query });
   return {
-    /**
-     * List deliveries. Newest first, each with every attempt: what the receiver answered, or why there was no answer.
-     */
+    /** List deliveries. Lists deliveries newest first, each with the receiver's response to every attempt. */
     list,
     /** Iterates over every delivery that matches, newest first, and requests page after page. */
     listAll: (query: DeliveryQuery = {}, options?: CallOptions) =>
       pages(list, query, options, (page) => page.deliveries),
-    /** Get a delivery. With every attempt, and when the next one is. */
+    /** Get a delivery. Includes every attempt, and when the next one is due. */
     get: (id: string, options?: CallOptions) => request<Delivery>("GET", path(id), options),
-    /** Try a delivery again now. One extra attempt at once; the schedule of the others stays as it is. */
+    /** Retry a delivery now. Makes one extra attempt at once; the schedule of the others stays. */
     retry: (id: string, options?: CallOptions) => request<Delivery>("POST", `${path(id)}/retry`, options),
   };
 }
