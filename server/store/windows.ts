@@ -155,12 +155,15 @@ export function amongNewest(rows: number, theirs: RawBuilder<unknown>): RawBuild
     select m.id from messages m where ${theirs} order by m.id desc limit 1 offset ${sql.lit(rows - 1)}), '')`;
 }
 
-type ListQuery = Pick<IndexedList<unknown, ListPosition>, "db" | "table" | "column" | "order" | "narrow" | "filter"> & {
+type WindowQuery = Pick<
+  IndexedList<unknown, ListPosition>,
+  "db" | "table" | "column" | "order" | "narrow" | "filter"
+> & {
   stop?: ListPosition;
 };
 
 /** The place of the row that is `rows` behind `from`; null when there are fewer. Reads the index alone. */
-async function endOf<At extends ListPosition>(list: ListQuery, from: At | null, rows: number): Promise<At | null> {
+async function endOf<At extends ListPosition>(list: WindowQuery, from: At | null, rows: number): Promise<At | null> {
   const { db, table, column } = list;
   const query = sql<{ place: At }>`select ${sql.ref(column)} as place from ${sql.table(table)}
     where ${allOf([...list.narrow, ...rangeOf(list, { from, to: null })])}
@@ -169,7 +172,7 @@ async function endOf<At extends ListPosition>(list: ListQuery, from: At | null, 
   return found[0]?.place ?? null;
 }
 
-async function countIn<At extends ListPosition>(list: ListQuery, window: RowWindow<At>): Promise<number> {
+async function countIn<At extends ListPosition>(list: WindowQuery, window: RowWindow<At>): Promise<number> {
   const { db, table } = list;
   const query = sql<{
     count: number;
@@ -198,12 +201,12 @@ async function readIn<Record_, At extends ListPosition>(
   }
 }
 
-function conditionsOf(list: ListQuery, window: RowWindow<ListPosition>): RawBuilder<unknown> {
+function conditionsOf(list: WindowQuery, window: RowWindow<ListPosition>): RawBuilder<unknown> {
   return allOf([...list.narrow, ...rangeOf(list, window), ...list.filter]);
 }
 
 /** At most one bound at either end: of two the planner would take one to seek by, and compare the other row by row. */
-function rangeOf({ column, order, stop }: ListQuery, { from, to }: RowWindow<ListPosition>): RawBuilder<SqlBool>[] {
+function rangeOf({ column, order, stop }: WindowQuery, { from, to }: RowWindow<ListPosition>): RawBuilder<SqlBool>[] {
   const [behind, before] = order === "newest" ? ["<", ">"] : [">", "<"];
   const bound = (operator: string, at: ListPosition) => sql<SqlBool>`${sql.ref(column)} ${sql.raw(operator)} ${at}`;
   const begins = from === null ? [] : [bound(behind, from)];
@@ -211,7 +214,7 @@ function rangeOf({ column, order, stop }: ListQuery, { from, to }: RowWindow<Lis
   return stop === undefined ? begins : [...begins, bound(before, stop)];
 }
 
-function orderOf({ column, order }: ListQuery): RawBuilder<unknown> {
+function orderOf({ column, order }: WindowQuery): RawBuilder<unknown> {
   return sql`order by ${sql.ref(column)} ${sql.raw(order === "newest" ? "desc" : "asc")}`;
 }
 
