@@ -17,7 +17,7 @@ async function reachedInTime(stage: MacStage, id: string, status: string): Promi
   assert.fail(`it is not ${status}: ${JSON.stringify(await stage.ok("GET", `/v1/messages/${id}`))}`);
 }
 
-/** Faults of one hand-over, by what an operator would see. In all of them the message is delivered in the end. */
+/** Faults of one attempt, by what an operator would see. In all of them the message is delivered in the end. */
 const OF_A_HAND_OVER: readonly [Fault, string][] = [
   ["answerLost", "the connection is cut after the message went out"],
   ["answerLate", "the answer comes after the receipt"],
@@ -31,17 +31,17 @@ const OF_A_HAND_OVER: readonly [Fault, string][] = [
   ["serverError", "the server has an error that it did not foresee"],
 ];
 
-describe("a fault of one hand-over", () => {
+describe("a fault of one attempt", () => {
   for (const [index, [fault, title]] of OF_A_HAND_OVER.entries()) {
-    test(`${title}: it goes out once, and is delivered`, { timeout: 60_000 }, async (t) => {
+    test(`${title}: the message is sent once, and delivered`, { timeout: 60_000 }, async (t) => {
       const stage = await stageMacService(t, { ingest: index % 2 === 0 ? "webhook" : "socket", habit: "delivers" });
       const { mac } = stage;
       mac.knows(contact(index));
       mac.phone(contact(index)).faults.add(fault);
-      // Such as hit a request before it is known to whom it is.
+      // Faults that hit a request before its recipient is known.
       if (fault === "serverError" || fault === "chatNotInRegistry") await once(stage, fault, index);
       const id = await stage.send(contact(index), { content: { text: fault } });
-      // It hits the first hand-over, and no other.
+      // The fault hits the first attempt only.
       await until(stage, () => mac.requests.filter((line) => line.endsWith("/message/text")).length > 0);
       await stage.idle();
       mac.phone(contact(index)).faults.delete(fault);
@@ -54,7 +54,7 @@ describe("a fault of one hand-over", () => {
 });
 
 async function once(stage: MacStage, fault: Fault, index: number): Promise<void> {
-  // The chat is looked up first: that request is not the one that is to fail.
+  // The chat is looked up first: that request must not fail.
   const first = await stage.send(contact(index), { content: { text: "before" } });
   await reachedInTime(stage, first, "delivered");
   stage.mac.fault(fault);
@@ -65,7 +65,7 @@ async function until(stage: MacStage, condition: () => boolean): Promise<void> {
   assert.ok(condition());
 }
 
-describe("a fault of what the Mac tells", () => {
+describe("a fault of the Mac's events", () => {
   for (const [fault, title] of [
     ["eventsLost", "nothing is told"],
     ["webhooksLost", "webhooks get lost"],
@@ -93,7 +93,7 @@ describe("a fault of what the Mac tells", () => {
     });
   }
 
-  test("two equal texts whose webhooks are swapped are each known by the answer of its own hand-over", async (t) => {
+  test("two equal texts with swapped webhooks each have the guid of their own response", async (t) => {
     const stage = await stageMacService(t, { ingest: "webhook" });
     const { mac } = stage;
     mac.knows(contact(1));

@@ -1,4 +1,4 @@
-/** A thousand forged requests at a Mac's hook, on its right path: what they say of messages is believed nowhere. */
+/** A thousand forged requests to a Mac's hook, on its right path: none of their content is believed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,13 +6,13 @@ import { type MacStage, OWN, stageMacService } from "../support/mac-stage.ts";
 import { until } from "../support/wait.ts";
 
 const ANNA = "+15005551001";
-/** Nobody that the Mac has a conversation with. */
+/** The Mac has no conversation with this address. */
 const MALLORY = "+15005551009";
 const VARIANTS = 1_000;
 const TOGETHER = 25;
 const PAYMENT = "com.apple.PassbookUIService.PeerPaymentMessagesExtension";
 
-/** Everything that tells of a message, in whichever words. */
+/** Every event that names a message. */
 const TYPES: readonly string[] = [
   "new-message",
   "updated-message",
@@ -25,7 +25,7 @@ const TYPES: readonly string[] = [
   "participant-left",
 ];
 
-/** What could be made of a row: each of these would change something if it were believed. */
+/** Forged rows: each would change something if it were believed. */
 const LIES: readonly ((now: number) => object)[] = [
   () => ({ text: "STOP" }),
   () => ({ text: "Sent $25 with Apple Cash." }),
@@ -95,7 +95,7 @@ test("a thousand forged callbacks about messages, on the right path, change noth
   await stage.pass(90_000, 5_000);
   assert.deepEqual(await stateOf(stage, paths), before);
 
-  // What really happens after all that is heard.
+  // Real events afterwards are still reported.
   anna.reads(our);
   await stage.reached(asking, "read");
   anna.edits(their, "Hello, in other words");

@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 const MESSAGES = 100;
 /** Sent before the Mac falls asleep. */
 const BEFORE = 40;
-/** Final, or as good as an outcome gets that nobody knows. */
+/** Final statuses, including the status of an unknown outcome. */
 const ENDS = ["delivered", "failed"];
 
 const contact = (index: number) => `+1500555${2_000 + index}`;
@@ -21,7 +21,7 @@ async function messagesOf(stage: MacStage, ids: readonly string[]): Promise<Mess
   return await Promise.all(ids.map((id) => stage.ok("GET", `/v1/messages/${id}`)));
 }
 
-/** How often each text left the Mac. */
+/** Number of times that each text left the Mac. */
 function timesSent(stage: MacStage): Map<string, number> {
   const times = new Map<string, number>();
   for (const { text } of stage.mac.sent) times.set(text ?? "", (times.get(text ?? "") ?? 0) + 1);
@@ -47,7 +47,7 @@ for (const wakes of ["does what it had read before it slept", "forgot what it ha
         stage.clock.jump(250);
         return isAsked();
       },
-      { what: "hand-overs that meet the sleeping Mac" },
+      { what: "attempts that meet the sleeping Mac" },
     );
     const sentBefore = mac.sent.length;
     await stage.pass(60 * MINUTE_MS, 5_000);
@@ -77,7 +77,7 @@ for (const wakes of ["does what it had read before it slept", "forgot what it ha
       if (message.errorCode === "OUTCOME_UNKNOWN") assert.ok(hasEvidence(message), JSON.stringify(message.timeline));
     }
     const lost = ended.filter(({ status }) => status === "failed");
-    // What the Mac did after all is known in the end, by its receipts; of what it forgot nobody can know.
+    // Receipts prove in the end which messages the Mac sent. For forgotten ones there is no proof.
     if (wakes === "forgot what it had read") assert.ok(lost.length <= unknown.length);
     else assert.equal(lost.length, 0, `${lost.length} went out, and are still unknown`);
     for (const { providerMessageId } of ended.filter(({ status }) => status === "delivered")) {
@@ -86,7 +86,7 @@ for (const wakes of ["does what it had read before it slept", "forgot what it ha
   });
 }
 
-/** The timeline says that it was handed over, that no answer came, and what was done about that. */
+/** The timeline shows the attempt, the missing response, and what followed. */
 function hasEvidence({ timeline }: Message): boolean {
   const statuses = timeline.map(({ status }: Message) => status);
   const reasons = timeline.map(({ reason }: Message) => reason ?? "").join("\n");

@@ -1,4 +1,4 @@
-/** A Mac behind a slow line: a file takes longer to bring there than other providers have for a whole hand-over. */
+/** A Mac behind a slow line: an upload takes longer than other providers allow for a whole attempt. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { until } from "../support/wait.ts";
 const CONTACT = "+15005553001";
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-test("a file that takes two minutes to bring to the Mac is sent, at the first hand-over, once", {
+test("a file that takes two minutes to upload is sent, by the first attempt, once", {
   timeout: 60_000,
 }, async (t) => {
   const stage = await stageMacService(t, { ingest: "socket", habit: "delivers" });

@@ -1,4 +1,4 @@
-/** Contract 3 over iMessage: the whole service over HTTP, with a BlueBubbles instance, against a fake Mac and its phones. */
+/** iMessage end to end: the whole service over HTTP, with a BlueBubbles instance, against a fake Mac and its phones. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ const PNG = Buffer.from(
   "base64",
 );
 
-/** A message that Anna got: its id here, and its guid on the Mac. */
+/** A message that Anna received: its id here, and its guid on the Mac. */
 async function delivered(stage: MacStage, more: Record<string, unknown> = {}) {
   const id = await stage.send(ANNA, more);
   await stage.reached(id, "delivered");
@@ -22,7 +22,7 @@ async function delivered(stage: MacStage, more: Record<string, unknown> = {}) {
 }
 
 for (const ingest of ["webhook", "socket"] as const) {
-  test(`by ${ingest}: a message is sent once, delivered and read, and each is told of once`, async (t) => {
+  test(`by ${ingest}: a message is sent once, delivered and read, with one event each`, async (t) => {
     const stage = await stageMacService(t, { ingest, habit: "reads" });
     const id = await stage.send(ANNA, { content: { text: "Привет 👋" } });
     const message = await stage.reached(id, "read");
@@ -41,7 +41,7 @@ for (const ingest of ["webhook", "socket"] as const) {
     assert.equal(stage.mac.requests.filter((request) => request.endsWith("/chat/new")).length, 1);
   });
 
-  test(`by ${ingest}: what a contact writes arrives once, with its files, its effect and what it answers`, async (t) => {
+  test(`by ${ingest}: a contact's message arrives once, with its files, its effect and its reply`, async (t) => {
     const stage = await stageMacService(t, { ingest, habit: "delivers" });
     const { id, guid } = await delivered(stage);
     stage.mac.phone(ANNA).writes("Look", {
@@ -64,7 +64,7 @@ for (const ingest of ["webhook", "socket"] as const) {
     assert.equal((await stage.events("message.inbound")).length, 2);
   });
 
-  test(`by ${ingest}: what was written while the service was down is told when it is up again`, async (t) => {
+  test(`by ${ingest}: messages written while the service was down are reported when it is up again`, async (t) => {
     const stage = await stageMacService(t, { ingest });
     stage.mac.phone(ANNA).writes("Before");
     await stage.event("message.inbound");
@@ -80,7 +80,7 @@ for (const ingest of ["webhook", "socket"] as const) {
 }
 
 for (const when of ["at first sight", "a second later"] as const) {
-  test(`a number that is not on iMessage, found out ${when}, falls back to SMS for that reason`, async (t) => {
+  test(`a number without iMessage, found out ${when}, falls back to SMS for that reason`, async (t) => {
     const stage = await stageMacService(t, { ingest: "webhook" });
     const phone = stage.mac.phone(ANNA);
     phone.isOnIMessage = false;
@@ -100,7 +100,7 @@ for (const when of ["at first sight", "a second later"] as const) {
   });
 }
 
-test("files, effects, answers and mentions go out as Messages has them", async (t) => {
+test("files, effects, replies and mentions are sent as Messages has them", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   const first = await delivered(stage, {
     content: { text: "Slam" },
@@ -125,7 +125,7 @@ test("files, effects, answers and mentions go out as Messages has them", async (
   assert.deepEqual(answer?.mentions, [ANNA]);
 });
 
-test("reactions go both ways, and are taken back", async (t) => {
+test("reactions are added and removed in both directions", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   const { id, guid } = await delivered(stage);
   for (const type of ["love", "-love"]) {
@@ -140,7 +140,7 @@ test("reactions go both ways, and are taken back", async (t) => {
   assert.equal((await stage.events("message.inbound")).length, 0);
 });
 
-test("a message is edited and taken back, and one that the Mac does not change is an error", async (t) => {
+test("a message is edited and unsent, and a message that the Mac does not change is an error", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   const { id, guid } = await delivered(stage);
   const edited = await stage.ok("PUT", `/v1/messages/${id}`, { text: "Hello again" });
@@ -154,7 +154,7 @@ test("a message is edited and taken back, and one that the Mac does not change i
   assert.equal((await stage.reached(id, "unsent")).status, "unsent");
 });
 
-test("a contact edits and takes back what it wrote", async (t) => {
+test("a contact edits and unsends a message", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook" });
   const guid = stage.mac.phone(ANNA).writes("Teh plan");
   const { data } = await stage.event("message.inbound");
@@ -166,7 +166,7 @@ test("a contact edits and takes back what it wrote", async (t) => {
   assert.equal((await stage.events("message.inbound")).length, 1);
 });
 
-test("a thread is marked read and unread, and typing is shown, and never ended by the call that begins it", async (t) => {
+test("a thread is marked read and unread, and typing is shown, and never stopped by the call that begins it", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   await delivered(stage);
   const [{ guid = "" } = {}] = stage.mac.chats;
@@ -185,7 +185,7 @@ test("a thread is marked read and unread, and typing is shown, and never ended b
   await stage.event("typing.indicator", ({ typing }) => !typing);
 });
 
-test("a group is made with its first message, renamed, joined and left", async (t) => {
+test("a group is created with its first message, renamed, extended and left", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   const { mac } = stage;
   const chat = await stage.ok("POST", "/v1/chats/groups", { name: "The trip", participants: [ANNA, BEN], from: OWN });
@@ -216,7 +216,7 @@ test("a group is made with its first message, renamed, joined and left", async (
   assert.ok(mac.helperCalls.some(({ action }) => action === "leave-chat"));
 });
 
-test("a second group of the same people is the first: 200, with its name, and the phone's group is left as it is", async (t) => {
+test("a second group of the same people is the first: 200, with its name, and the phone's group stays unchanged", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   const { mac, api } = stage;
   const ask = (name: string, participants: string[], idempotencyKey?: string) =>
@@ -244,7 +244,7 @@ test("a second group of the same people is the first: 200, with its name, and th
   assert.equal((await ask("Again", [ANNA, BEN])).status, 201);
 });
 
-test("a group that its people have a name for at the phone keeps it when it is first written to from here", async (t) => {
+test("a group that already has a name on the phone keeps it at its first message from here", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   const group = stage.mac.phone(ANNA).makesGroup("The old crew", [BEN]);
   const chat = await stage.ok("POST", "/v1/chats/groups", { name: "The trip", participants: [ANNA, BEN], from: OWN });
@@ -253,7 +253,7 @@ test("a group that its people have a name for at the phone keeps it when it is f
   assert.equal(group.displayName, "The old crew");
 });
 
-test("whether somebody's notifications are silenced is asked of the Mac, of people one has written with both ways", async (t) => {
+test("Focus is read from the Mac, for contacts with messages in both directions", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   const path = `/v1/contacts/${encodeURIComponent(ANNA)}/focus`;
   await delivered(stage);
@@ -270,7 +270,7 @@ test("whether somebody's notifications are silenced is asked of the Mac, of peop
   assert.deepEqual(await stage.ok("GET", path), unknown);
 });
 
-test("who has iMessage and FaceTime is asked of the Mac, and a false no is asked again", async (t) => {
+test("availability is read from the Mac, and a negative answer is checked again", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook" });
   stage.mac.fault("availabilityFalse");
   const anna = await stage.ok("GET", `/v1/capabilities/${encodeURIComponent(ANNA)}`);
@@ -285,13 +285,13 @@ test("who has iMessage and FaceTime is asked of the Mac, and a false no is asked
 
 for (const facetimeCalling of [true, false]) {
   const form = facetimeCalling ? "with its name and its end" : "as no more than that it rings";
-  test(`a FaceTime call that the Mac tells of ${form} is one call`, async (t) => {
+  test(`a FaceTime call reported ${form} is one call`, async (t) => {
     const stage = await stageMacService(t, { ingest: "webhook", facetimeCalling });
     const uuid = stage.mac.phone(ANNA).rings();
     const { data } = await stage.event("facetime.incoming");
     assert.deepEqual([data.from, data.to, data.isOutgoing, data.status], [ANNA, OWN, false, "incoming"]);
     if (facetimeCalling) stage.mac.phone(ANNA).hangsUp(uuid);
-    // Nothing tells of its end in the other form: it is over when it rang long enough.
+    // In the other form no event reports the end: the call ends when it stops ringing.
     else stage.clock.jump(120_000);
     const end = await stage.event("facetime.status_changed");
     assert.equal(end.data.callId, data.callId);
@@ -301,7 +301,7 @@ for (const facetimeCalling of [true, false]) {
   });
 }
 
-test("Apple Cash from the contact, of that amount, pays a request; a request of its own does not", async (t) => {
+test("Apple Cash of that amount from the contact pays a request; a request of the contact does not", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   const request = await stage.ok("POST", "/v1/payments/request", { to: ANNA, from: OWN, amount: "25.50" });
   await stage.reached(request.messageId, "delivered");
@@ -316,7 +316,7 @@ test("Apple Cash from the contact, of that amount, pays a request; a request of 
 });
 
 for (const isThere of [true, false]) {
-  test(`an instance that is deleted takes its webhook away at the Mac, ${isThere ? "and no other's" : "and says so where the Mac is gone"}`, async (t) => {
+  test(`a deleted instance removes its webhook from the Mac, ${isThere ? "and no other's" : "and says so if the Mac is gone"}`, async (t) => {
     const stage = await stageMacService(t, { ingest: "webhook" });
     const { mac, api, instanceId } = stage;
     const body = JSON.stringify({ url: "http://192.0.2.1/somebody-elses", events: ["new-message"] });
@@ -340,7 +340,7 @@ for (const isThere of [true, false]) {
   });
 }
 
-test("a Mac whose helper is gone is unwell in words, messages wait for it, and go out once when it is back", async (t) => {
+test("a Mac without its helper is unhealthy with a reason, messages wait for it, and are sent once when it is back", async (t) => {
   const stage = await stageMacService(t, { ingest: "webhook", habit: "delivers" });
   const back = stage.mac.fault("helperGone");
   const id = await stage.send(ANNA);

@@ -19,7 +19,7 @@ import { outboundMessage } from "./outbound.ts";
 import { providerContext } from "./provider.ts";
 
 const NEVER = new AbortController().signal;
-/** Simulated time goes on by so much while something is waited for. */
+/** Step of simulated time while a result is awaited. */
 const STEP_MS = 250;
 
 /** A memory over a map, which a later process can be given; writes fail while `isFull`. */
@@ -43,7 +43,7 @@ export function mapMemory(entries: Map<string, string>, disk = { isFull: false }
 
 export interface StageOptions extends Omit<MacOptions, "clock"> {
   newChatsPerHour?: number;
-  /** The password that the instance has, where it is not the Mac's. */
+  /** The instance's password, if it differs from the Mac's. */
   instancePassword?: string;
   numbers?: readonly string[];
 }
@@ -78,7 +78,7 @@ export async function stageMac(t: TestContext, options: StageOptions = {}) {
       process = await begin();
       if (dies) t.after(() => dead.stop());
     },
-    /** A message of its own id, to a phone that has iMessage unless signals otherwise. */
+    /** A message with its own id, by default to a phone with iMessage. */
     message(more: Partial<Outbound> = {}): Outbound {
       messages += 1;
       const messageId = `msg_${String(messages).padStart(4, "0")}` as MessageId;
@@ -160,7 +160,7 @@ async function beginProcess({ fake, clock, entries, disk, password, newChatsPerH
   };
 }
 
-/** What `work` comes to: simulated time goes on whenever nothing is under way on the Mac. */
+/** Awaits `work`: simulated time advances whenever the Mac is idle. */
 async function driven<Value>(fake: FakeMac, clock: SimulatedClock, work: Promise<Value>): Promise<Value> {
   let isDone = false;
   const end = () => {

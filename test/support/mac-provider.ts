@@ -1,4 +1,4 @@
-/** A BlueBubbles provider beside a fake Mac, on one simulated clock: what it signals, what it keeps, what happens to it. */
+/** A BlueBubbles provider beside a fake Mac, on one simulated clock, with its signals, memory and faults. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,12 +18,12 @@ import { SimulatedClock } from "./clock.ts";
 import { type Mac, type MacOptions, startMac } from "./mac/mac.ts";
 import { providerContext } from "./provider.ts";
 
-/** The instance's number, and who writes to it. */
+/** The instance's number, and two contacts. */
 export const OWN = "+15550000001";
 export const ANNA = "+15550100001";
 export const BEN = "+15550100002";
 
-/** Turns of the event loop after which what was set off has come to rest, when nothing is under way at the Mac. */
+/** Turns of the event loop after which everything has completed if the Mac is idle. */
 const QUIET_TURNS = 30;
 /** A send is a few calls of the Mac's, each 250 ms after the other at most. */
 const SEND_TRIES = 200;
@@ -31,11 +31,11 @@ const SEND_TRIES = 200;
 export interface MacProviderStageOptions extends MacOptions {
   ingest?: "webhook" | "socket";
   numbers?: readonly OwnAddress[];
-  /** Whether the provider is started; else the test does. */
+  /** Whether to start the provider; otherwise the test does. */
   starts?: boolean;
 }
 
-/** A memory that outlives the provider, and can be told to fail. */
+/** A memory that outlives the provider, and can be made to fail. */
 class TestMemory implements Memory {
   readonly entries = new Map<string, string>();
   fails = false;
@@ -55,7 +55,7 @@ class TestMemory implements Memory {
   }
 }
 
-/** Starts a Mac and a provider that listens to it; both are stopped at the end of the test. */
+/** Starts a Mac and a provider for it; both are stopped at the end of the test. */
 export async function stageMacProvider(
   t: TestContext,
   options: MacProviderStageOptions = {},
@@ -74,16 +74,16 @@ export class MacProviderStage {
   readonly mac: Mac;
   readonly clock: SimulatedClock;
   readonly memory = new TestMemory();
-  /** Every signal that was told and kept, in order. */
+  /** Every signal reported and accepted, in order. */
   readonly signals: Signal[] = [];
   readonly faults: unknown[] = [];
-  /** Decides what comes of a signal: it is applied unless a test says otherwise; a throw is a full disk. */
+  /** Decides the result of a signal: `applied` by default; a throw is a full disk. */
   onSignal: (signal: Signal) => Applied = () => "applied";
-  /** Guids of ours that the service knows: a receipt for any other one is `unknown`. Null: it knows all. */
+  /** Guids of ours that the service knows; a receipt for any other is `unknown`. Null: it knows all. */
   known: Set<string> | null = null;
   numbers: readonly OwnAddress[];
   ingest: "webhook" | "socket";
-  /** What the provider is given in place of what is so. */
+  /** Settings of the provider that differ from the truth. */
   password: string | null = null;
   hookAddress: string | null = null;
   url: string | null = null;
@@ -119,7 +119,7 @@ export class MacProviderStage {
     this.#hookPort = (this.#hook.address() as AddressInfo).port;
   }
 
-  /** Starts a provider with what the one before it left in memory. */
+  /** Starts a provider on the memory of the one before. */
   async start(): Promise<void> {
     this.#provider = createBluebubbles(
       providerContext({
@@ -148,7 +148,7 @@ export class MacProviderStage {
     this.#hook.close();
   }
 
-  /** Sends a text, lets as much time pass as that takes, and answers its guid. */
+  /** Sends a text, lets the needed time pass, and returns its guid. */
   async send(text: string, to = ANNA, more: Partial<Outbound> = {}): Promise<string> {
     let outcome: Outcome | null = null;
     const sending = this.provider.send({ ...OUTBOUND, to, text, ...more }, new AbortController().signal);
@@ -165,7 +165,7 @@ export class MacProviderStage {
     return outcome.reference;
   }
 
-  /** Posts to the hook, as anybody could who knows its address; answers the status. */
+  /** Posts to the hook, as anybody could who knows its address; returns the status. */
   async post(body: unknown, path = "/mac"): Promise<number> {
     const bytes = typeof body === "string" ? body : JSON.stringify(body);
     const response = await fetch(`${this.hookUrl}${path}`, { method: "POST", body: bytes });
@@ -173,14 +173,14 @@ export class MacProviderStage {
     return response.status;
   }
 
-  /** Resolves when nothing is under way any more, on the Mac or here. */
+  /** Resolves when nothing is in flight any more, on the Mac or here. */
   async idle(): Promise<void> {
     await this.mac.idle();
     for (let turns = 0; turns < QUIET_TURNS; turns += 1) await turn();
     await this.mac.idle();
   }
 
-  /** Lets time pass, timer by timer, and after each what it set off. */
+  /** Lets time pass, timer by timer. */
   async pass(ms: number): Promise<void> {
     const end = this.clock.real() + ms;
     await this.idle();
@@ -191,7 +191,7 @@ export class MacProviderStage {
     }
   }
 
-  /** Signals of one kind that were kept. */
+  /** Accepted signals of one kind. */
   of<Kind extends Signal["kind"]>(kind: Kind): Extract<Signal, { kind: Kind }>[] {
     return this.signals.filter((signal): signal is Extract<Signal, { kind: Kind }> => signal.kind === kind);
   }

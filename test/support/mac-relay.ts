@@ -1,10 +1,10 @@
-/** What stands between this service and a Mac: passes requests on, unless a test answers them in its place. */
+/** A proxy between the service and a Mac: forwards requests, unless a test responds in the Mac's place. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A request on its way to the Mac; `body` is what its JSON says, null where it has none. */
+/** A request to the Mac; `body` is its JSON, null if it has none. */
 export interface Relayed {
   method: string;
   /** With its query. */
@@ -12,10 +12,10 @@ export interface Relayed {
   body: Record<string, unknown> | null;
 }
 
-/** What is answered in place of the Mac; `cut` ends the connection, null passes the request on. */
+/** Response in place of the Mac's; `cut` ends the connection, null forwards the request. */
 export type Instead = { status: number; body: string } | "cut" | null;
 
-/** Starts one before the Mac at `target`; it is stopped at the end of the test. */
+/** Starts a proxy before the Mac at `target`; it is stopped at the end of the test. */
 export async function startRelay(t: TestContext, target: string, instead: (request: Relayed) => Instead) {
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];

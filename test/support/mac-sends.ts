@@ -1,4 +1,4 @@
-/** What tests of hand-overs to a Mac send, and how they read what came of it. */
+/** Messages that tests send through a Mac, and readers of their outcomes. */
 
 import assert from "node:assert/strict";
 import type { Conversation, NotAccepted, OutboundAttachment, Outcome } from "../../server/providers/provider.ts";
@@ -10,18 +10,18 @@ export function file(more: Partial<OutboundAttachment> = {}): OutboundAttachment
   return { mimeType: "image/png", filename: "cat.png", bytes, isAudioMessage: false, ...more };
 }
 
-/** A group of the number that stages send from. */
+/** A group of the number that the stages send from. */
 export function groupOf(participants: readonly string[], reference: string | null): Conversation {
   const line = { customerId: "cust_1", from: "+15550000001", channel: "imessage" } as const;
   return { ...line, chatId: "chat_1", contact: null, reference, participants };
 }
 
-/** What was posted to the Mac to make it do something: queries are left out. */
+/** Requests that made the Mac do something; queries are left out. */
 export function posts({ fake }: Stage): string[] {
   return fake.requests.filter((line) => line.startsWith("POST") && !line.endsWith("/query"));
 }
 
-/** What became of the files of a message whose text went before them. */
+/** Outcome of the files of a message whose text was sent before them. */
 export function restOfFiles(outcome: Outcome | "absent"): NotAccepted {
   assert.ok(outcome !== "absent" && outcome.outcome === "partly", JSON.stringify(outcome));
   assert.equal(outcome.part.what, "the text");

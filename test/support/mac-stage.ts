@@ -1,4 +1,4 @@
-/** The whole service with one BlueBubbles instance against a fake Mac: asked as a client would, and by people's phones. */
+/** The whole service with one BlueBubbles instance against a fake Mac: used through its API, and by people's phones. */
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -23,9 +23,9 @@ export interface MacStage {
   mac: Mac;
   clock: JumpClock;
   instanceId: string;
-  /** The `data` of an answer that must be a success. */
+  /** The `data` of a response that must be a success. */
   ok(method: string, path: string, body?: unknown): Promise<Data>;
-  /** Sends from the Mac's number; answers the id. */
+  /** Sends from the Mac's number; returns the id. */
   send(to: string, more?: Record<string, unknown>): Promise<string>;
   /** The message once it has this status. */
   reached(id: string, status: string): Promise<Data>;
@@ -33,7 +33,7 @@ export interface MacStage {
   event(type: string, fits?: (data: Data) => boolean): Promise<Data>;
   /** Every event of a type, the oldest first. */
   events(type: string): Promise<Data[]>;
-  /** Waits until the instance says this of its health. */
+  /** Waits until the instance has this health. */
   health(status: string): Promise<Data>;
   /**
    * Resolves when what is under way has come as far as it can without more time: between the service and the Mac nothing
@@ -44,7 +44,7 @@ export interface MacStage {
   pass(ms: number, stepMs: number): Promise<void>;
 }
 
-/** A hand-over goes from the database to the Mac and back so often. */
+/** Round trips of an attempt between database and Mac. */
 const ROUNDS = 4;
 
 /** Starts both; resolves when the Mac is connected. Real time, in which a test may jump. The test ends them. */
@@ -91,7 +91,7 @@ function stageOf(
   const idle = async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       await mac.idle();
-      // A write comes after all those that were given before it.
+      // A write comes after all earlier ones.
       await ok("PUT", `/v1/contacts/${contactId}`, { body: { company: `Round ${round}` } });
     }
   };

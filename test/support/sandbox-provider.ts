@@ -1,4 +1,4 @@
-/** A sandbox on a memory of its own in simulated time, and what it tells: for tests of the provider by itself. */
+/** A sandbox on a memory of its own in simulated time, with its signals: for tests of the provider alone. */
 
 import type { Channel } from "../../sdk/wire.ts";
 import type { MessageId } from "../../server/core/id.ts";

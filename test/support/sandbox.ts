@@ -1,10 +1,10 @@
-/** A service whose sandbox is tried out: what it is asked, what it tells, and that it tells nothing else. */
+/** A service with a sandbox: requests to it, and the exact events that they cause. */
 
 import assert from "node:assert/strict";
 import { type Answered, startTestService, type TestService } from "./service.ts";
 import { until } from "./wait.ts";
 
-/** An event as the list answers it. */
+/** An event of the list. */
 export interface Told {
   id: string;
   type: string;
@@ -13,15 +13,15 @@ export interface Told {
   data: any;
 }
 
-/** Data of an answer. */
+/** Data of a response. */
 export type Data = Answered["data"];
 
-/** The number of the sandbox's table that ends so. */
+/** The sandbox's number with this ending. */
 export function number(last4: string): string {
   return `+1500555${last4}`;
 }
 
-/** Where the phone of that number is. */
+/** Path of the phone with that number. */
 export function phone(last4: string): string {
   return `/v1/sandbox/phones/${number(last4)}`;
 }
@@ -41,14 +41,14 @@ export class SandboxStage {
     return stage;
   }
 
-  /** What the answer holds; anything but success fails the test. */
+  /** Data of a response; anything but success fails the test. */
   async data(method: string, path: string, body?: unknown, key = this.api.key): Promise<Data> {
     const answer = await this.api.ask(method, path, { key, ...(body === undefined ? {} : { body }) });
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.error)}`);
     return answer.data;
   }
 
-  /** Asks for what must be refused with this status and code; answers the words. */
+  /** Sends a request that must fail with this status and code; returns the message. */
   async refused(method: string, path: string, body: unknown, status: number, code: string): Promise<string> {
     const { status: answered, error } = await this.api.ask(method, path, { body });
     assert.deepEqual([answered, error?.code], [status, code]);
@@ -88,7 +88,7 @@ export class SandboxStage {
     return (await this.data("GET", `/v1/events?limit=100&after=${id}`)).events;
   }
 
-  /** What is told from here on, in order, after a check that it is `types`, `message.` left out, and that nothing follows. */
+  /** Returns the events after `begin`, once they are exactly `types` (without `message.`) and nothing follows. */
   async tells(begin: () => Promise<unknown>, types: readonly string[]): Promise<Told[]> {
     const from = await this.newest();
     await begin();
@@ -98,7 +98,7 @@ export class SandboxStage {
       return told.length >= types.length;
     };
     await until(enough, { what: types.join(", "), limitMs: 20_000 }).catch(() => assert.deepEqual(short(told), types));
-    // Whatever was to follow at once has followed when a message sent later is delivered.
+    // Whatever was to follow has followed when a message sent later is delivered.
     const fence = await this.send("0117");
     await this.reached(fence.id, "delivered");
     const all = (await this.eventsAfter(from)).filter((event) => event.data.messageId !== fence.id);

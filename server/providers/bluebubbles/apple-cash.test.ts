@@ -1,4 +1,4 @@
-/** Tests of the balloons of Apple Cash: archives and records made here by hand, right ones and hostile ones. */
+/** Tests of Apple Cash payments: archives and records made here, valid and hostile ones. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -88,8 +88,8 @@ function payment(...fields: [number: number, value: Value][]) {
   return readAppleCash(balloon({ bytes: record([1, 1n], ...fields) }), null);
 }
 
-describe("a payment's balloon", () => {
-  it("is known by its extension, with or without a plug-in's prefix", () => {
+describe("an Apple Cash message", () => {
+  it("is recognised by its extension, with or without a plug-in's prefix", () => {
     assert.ok(isAppleCash(BUNDLE));
     assert.ok(isAppleCash(`com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:${BUNDLE}`));
     for (const other of [null, "", `x${BUNDLE}`, `${BUNDLE}.other`, "com.apple.messages.URLBalloonProvider"]) {
@@ -97,7 +97,7 @@ describe("a payment's balloon", () => {
     }
   });
 
-  it("says what its record says, to the cent", () => {
+  it("has the content of its record, to the cent", () => {
     const exact: [mantissa: number, exponent: number, cents: number | null][] = [
       [265, 0, 26_500],
       [2500, -2, 2_500],
@@ -116,24 +116,24 @@ describe("a payment's balloon", () => {
     assert.equal(payment([3, 1n], [19, decimal(5, 0, true)]).amountCents, null);
   });
 
-  it("goes by the transaction's name, else by the payment's", () => {
+  it("has the transaction's id, or else the payment's", () => {
     assert.equal(payment([3, 1n], [9, "PAY-1"], [10, "TX-1"]).transactionId, "TX-1");
     assert.equal(payment([3, 1n], [9, "PAY-1"]).transactionId, "PAY-1");
     assert.equal(payment([3, 1n]).transactionId, null);
   });
 
-  it("tells requests and recurring payments from paid ones, by the record and by the words", () => {
+  it("distinguishes requests and recurring payments from payments, by record and by text", () => {
     assert.equal(payment([3, 2n], [19, decimal(5, 0)]).kind, "request");
     assert.equal(payment([3, 3n], [19, decimal(5, 0)]).kind, "recurring");
     assert.equal(readAppleCash(balloon({ subcaption: "$25\u00a0Request" }), null).kind, "request");
     const weekly = balloon({ ldtext: "Sending you $1 weekly starting Nov 18, 2023" });
     assert.equal(readAppleCash(weekly, null).kind, "recurring");
-    // The record is exact: what the words say beside it does not count.
+    // The record is exact: the text beside it does not count.
     const bytes = record([3, BigInt(PAYMENT)], [19, decimal(5, 0)]);
     assert.equal(readAppleCash(balloon({ subcaption: "as you requested", bytes }), null).kind, "payment");
   });
 
-  it("goes by its words where it has no record that makes sense", () => {
+  it("is read from its text if it has no valid record", () => {
     const read = readAppleCash(
       balloon({ ldtext: "Sent $265 with Apple\u00a0Pay.", subcaption: "$265\u00a0Payment" }),
       "",
@@ -148,7 +148,7 @@ describe("a payment's balloon", () => {
     assert.equal(readAppleCash(null, "Sent $1,234.5 with Apple Cash.").amountCents, 123_450);
   });
 
-  it("names no amount where its words leave a doubt", () => {
+  it("has no amount if its text is ambiguous", () => {
     const doubtful = ["", "Sent €25 with Apple Pay.", "CA$25 Payment", "$1.234,56 Payment", "$ Payment", "$0 Payment"];
     for (const text of [...doubtful, "$25 of $50", "$12,34 Payment", "$1.2345", "$9999999999"]) {
       assert.equal(readAppleCash(balloon({ ldtext: text }), null).amountCents, null, text);
@@ -156,12 +156,12 @@ describe("a payment's balloon", () => {
     assert.equal(readAppleCash(balloon({ ldtext: "Sent $25", subcaption: "$30 Payment" }), null).amountCents, null);
   });
 
-  it("names no amount in another currency, whatever its words say", () => {
+  it("has no amount in another currency, whatever its text says", () => {
     const bytes = record([3, 1n], [4, "EUR"], [19, decimal(5, 0)]);
     assert.equal(readAppleCash(balloon({ ldtext: "Sent $5", bytes }), null).amountCents, null);
   });
 
-  it("goes by its words where the amount in the record is none", () => {
+  it("is read from its text if the record's amount is invalid", () => {
     const bytes = record([3, 1n], [4, "USD"], [19, record([7, new Uint8Array(17)])]);
     assert.equal(readAppleCash(balloon({ ldtext: "Sent $5 with Apple Cash.", bytes }), null).amountCents, 500);
   });

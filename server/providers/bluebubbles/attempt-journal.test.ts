@@ -1,4 +1,4 @@
-/** The record of hand-overs: what it keeps, for how long, and that it keeps no text. */
+/** Tests of the attempt journal: what it keeps, for how long, and that it keeps no text. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -32,7 +32,7 @@ async function stage() {
   return { clock, entries, disk, begin, attempts: await begin() };
 }
 
-test("what began and what ended is the same for the next process", async () => {
+test("begun and ended attempts are the same for the next process", async () => {
   const { attempts, begin, clock } = await stage();
   const first = await attempts.begin(message("a"), WHOLE);
   await clock.advance(5);
@@ -51,7 +51,7 @@ test("what began and what ended is the same for the next process", async () => {
   assert.deepEqual([later.latest(message("c"))?.guid, later.latest(message("c"))?.error], ["G-2", 22]);
 });
 
-test("the text is not on record, but can be told from another, also as Messages may have changed it", async () => {
+test("the text is not stored, but can be compared, also as Messages may have normalised it", async () => {
   const { attempts, entries } = await stage();
   const attempt = await attempts.begin(message("a"), WHOLE);
   assert.doesNotMatch([...entries.values()].join(), /Hello/);
@@ -61,7 +61,7 @@ test("the text is not on record, but can be told from another, also as Messages 
   assert.notEqual(attempt.digest, createAttempt(message("b"), 0).digest);
 });
 
-test("what ended goes after an hour, but not while one that is open may need it, and not at a start", async () => {
+test("ended attempts expire after an hour, but not while an open one may need them, and not at a start", async () => {
   const { attempts, entries, clock, begin } = await stage();
   await attempts.recordRow(await attempts.begin(message("a"), WHOLE), { guid: "G-1", error: 0 });
   await clock.advance(1_200_000);
@@ -86,7 +86,7 @@ test("what ended goes after an hour, but not while one that is open may need it,
   ]);
 });
 
-test("one that is sent in half stays on record for as long as its message may wait", async () => {
+test("an attempt sent in part is kept as long as its message may wait", async () => {
   const { attempts, clock } = await stage();
   const half = await attempts.begin(message("half"), { step: "text", files: 0, chatGuid: null });
   await attempts.recordRow(half, { guid: "G-1", error: 0 });
@@ -99,7 +99,7 @@ test("one that is sent in half stays on record for as long as its message may wa
   assert.equal(files.textGuid, "G-1");
 });
 
-test("what becomes known of an earlier attempt changes nothing of the one that is under way", async () => {
+test("the outcome of an earlier attempt does not change the current one", async () => {
   const { attempts, clock } = await stage();
   const first = await attempts.begin(message("a"), WHOLE);
   await clock.advance(1);
@@ -110,7 +110,7 @@ test("what becomes known of an earlier attempt changes nothing of the one that i
   assert.ok(attempts.isKnownRow("G-1"));
 });
 
-test("a beginning that could not be stored is none; an end that could not is known all the same", async () => {
+test("a begin that could not be stored does not count; an end that could not be stored does", async () => {
   const { attempts, disk } = await stage();
   const begun = await attempts.begin(message("a"), WHOLE);
   disk.isFull = true;
@@ -120,7 +120,7 @@ test("a beginning that could not be stored is none; an end that could not is kno
   assert.equal(attempts.latest(message("a"))?.guid, "G-1");
 });
 
-test("a record that another version wrote, or nobody can read, stops nothing", async () => {
+test("a record that cannot be parsed blocks nothing", async () => {
   const { entries, begin } = await stage();
   entries.set("attempt/msg_x/imessage", "{");
   entries.set("attempt/msg_y/imessage", "null");

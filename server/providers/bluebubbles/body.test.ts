@@ -1,4 +1,4 @@
-/** What is posted for a message: its form, its parts and the names of its files. */
+/** Tests of the request bodies: their form, parts and file names. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,7 +14,7 @@ function message(more = {}) {
   return outboundMessage({ messageId: "msg_a" as MessageId, to: "+15551230001", attempt: 3, ...more });
 }
 
-test("every form goes by the Private API, under a name of its attempt", () => {
+test("every body uses the Private API and names its attempt", () => {
   const bodies = [
     textBody(message(), CHAT),
     newChatBody(message(), ["+15551230001"]),
@@ -27,7 +27,7 @@ test("every form goes by the Private API, under a name of its attempt", () => {
   }
 });
 
-test("effect and reply are said where there are any, and not else", () => {
+test("effect and reply are present only if the message has them", () => {
   assert.deepEqual(textBody(message(), CHAT), {
     tempGuid: "msg_a-3",
     method: "private-api",
@@ -53,7 +53,7 @@ test("effect and reply are said where there are any, and not else", () => {
   });
 });
 
-test("every effect has Apple's name, and is known by it", () => {
+test("every effect maps to Apple's identifier and back", () => {
   for (const effect of EFFECTS) {
     assert.match(effectId(effect), /^com\.apple\.(MobileSMS\.expressivesend\.|messages\.effect\.CK)\w+$/);
     assert.equal(effectOfId(effectId(effect)), effect);
@@ -63,7 +63,7 @@ test("every effect has Apple's name, and is known by it", () => {
   assert.equal(effectOfId(null), null);
 });
 
-test("mentions cut a text into parts of one bubble, and no letter of it is lost", () => {
+test("mentions split a text into parts of one bubble without losing a letter", () => {
   const text = "🎉 Ann and Bob!";
   const mentions = [
     { address: "b@x.example", start: 11, length: 3 },
@@ -80,7 +80,7 @@ test("mentions cut a text into parts of one bubble, and no letter of it is lost"
   assert.equal(parts.map((part) => part.text).join(""), text);
 });
 
-test("mentions that overlap or lie outside of the text are left out, and the text stays whole", () => {
+test("mentions that overlap or lie outside the text are left out, and the text stays complete", () => {
   const outside = [
     { address: "+1", start: 0, length: 3 },
     { address: "+2", start: 2, length: 3 },
@@ -99,7 +99,7 @@ test("mentions that overlap or lie outside of the text are left out, and the tex
   assert.deepEqual(textParts("", []), []);
 });
 
-test("files follow the text as parts of their own, or begin where there is none", () => {
+test("files follow the text as parts of their own, or begin a message without text", () => {
   const files = [
     { path: "u/1", name: "a" },
     { path: "u/2", name: "b" },
@@ -114,7 +114,7 @@ test("files follow the text as parts of their own, or begin where there is none"
   );
 });
 
-test("a file's name leads nowhere else, shows, and keeps its ending", () => {
+test("a file name has no path, is visible, and keeps its extension", () => {
   const cases: [string, string][] = [
     ["cat.png", "cat.png"],
     ["../../etc/passwd", "_.._etc_passwd"],

@@ -1,4 +1,4 @@
-/** The Mac's names of conversations: found by what it has, asked for once, forgotten when denied. */
+/** Tests of the cache of chat guids: looked up once, and dropped when the Mac denies them. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -18,7 +18,7 @@ async function stage(t: TestContext, macosMajor: number | null, options: MacOpti
   return { mac, chats: new ChatGuids({ client, macosMajor: () => macosMajor }) };
 }
 
-test("a thread is found by what the Mac calls it, whatever its macOS, and asked for once", async (t) => {
+test("a thread is found under the guid of any macOS, and looked up once", async (t) => {
   for (const macOs of [15, 26] as const) {
     for (const known of [null, macOs]) {
       const { mac, chats } = await stage(t, known, { release: { macOs } });
@@ -32,21 +32,21 @@ test("a thread is found by what the Mac calls it, whatever its macOS, and asked 
   }
 });
 
-test("a thread over SMS is another than that over iMessage", async (t) => {
+test("the SMS thread differs from the iMessage thread", async (t) => {
   const { mac, chats } = await stage(t, 15);
   const guid = mac.knows(TO, "SMS");
   assert.deepEqual(await chats.findThread(TO, "imessage"), { kind: "none" });
   assert.deepEqual(await chats.findThread(TO, "sms"), { kind: "found", guid });
 });
 
-test("that there is none is not kept: a conversation may come to be at any time", async (t) => {
+test("a missing thread is not cached, because it may begin at any time", async (t) => {
   const { mac, chats } = await stage(t, 15);
   assert.deepEqual(await chats.findThread(TO, "imessage"), { kind: "none" });
   const guid = mac.knows(TO);
   assert.deepEqual(await chats.findThread(TO, "imessage"), { kind: "found", guid });
 });
 
-test("a Mac that does not say leaves it open, and what is no BlueBubbles has no conversations to deny", async (t) => {
+test("an unreachable Mac, or another server, proves no thread missing", async (t) => {
   const { mac, chats } = await stage(t, 15);
   mac.password = "another";
   assert.equal((await chats.findThread(TO, "imessage")).kind, "errorResponse");
@@ -54,7 +54,7 @@ test("a Mac that does not say leaves it open, and what is no BlueBubbles has no 
   assert.equal((await chats.findThread(TO, "imessage")).kind, "unreachable");
 });
 
-test("a guid that the Mac denied is asked for anew", async (t) => {
+test("a guid that the Mac denied is looked up again", async (t) => {
   const { mac, chats } = await stage(t, 15);
   const guid = mac.knows(TO);
   await chats.findThread(TO, "imessage");
@@ -64,7 +64,7 @@ test("a guid that the Mac denied is asked for anew", async (t) => {
   assert.ok(mac.requests.length > asked);
 });
 
-test("a chat that was seen need not be asked for; a group is known by who is in it, in any order and case", async (t) => {
+test("a chat named by a row needs no lookup; a group is found by its participants in any order and case", async (t) => {
   const { mac, chats } = await stage(t, 15);
   const thread = parseChat({ guid: "any;-;a@x.example", style: 45, chatIdentifier: "a@x.example" });
   const participants = [{ address: "+1" }, { address: "B@x.example" }];
@@ -80,7 +80,7 @@ test("a chat that was seen need not be asked for; a group is known by who is in 
   assert.equal(mac.requests.length, 0);
 });
 
-test("a chat's identifier is what its guid ends with", () => {
+test("a chat's identifier is the end of its guid", () => {
   assert.equal(identifierOf("iMessage;-;+15551230001"), "+15551230001");
   assert.equal(identifierOf("iMessage;+;chat12"), "chat12");
   assert.equal(identifierOf("odd"), "odd");
@@ -88,7 +88,7 @@ test("a chat's identifier is what its guid ends with", () => {
   assert.ok(!isSamePeople(["a"], ["a", "b"]));
 });
 
-test("a thread that was seen is kept for whom and for what its guid says, whatever is told beside it", async (t) => {
+test("a thread named by a row is cached under the address and service in its guid", async (t) => {
   const { mac, chats } = await stage(t, 15);
   const own = mac.knows(TO);
   for (const guid of ["iMessage;-;+15551230009", `SMS;-;${TO}`]) {

@@ -1,4 +1,4 @@
-/** The HTTP of a Mac: what counts as never begun, as answered and as lost; and that nothing tells the password. */
+/** Tests of the Mac's HTTP client: how it classifies failures, and that it never reveals the password. */
 
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -24,7 +24,7 @@ async function listen(t: TestContext, server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A server that answers each request as told, and counts them. */
+/** A server that responds as given and counts the requests. */
 async function serve(t: TestContext, answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const requests: string[] = [];
   const server = createServer((request, response) => {
@@ -36,7 +36,7 @@ async function serve(t: TestContext, answer: (request: IncomingMessage, response
   return { url: await listen(t, server), requests };
 }
 
-test("an answer is its data; the password goes with every request, whatever is in it", async (t) => {
+test("a response has its data; the password is sent with every request, whatever characters it has", async (t) => {
   const mac = await startMac({ password: PASSWORD });
   t.after(() => mac.stop());
   const client = clientOf(t, `${mac.url}/`);
@@ -47,14 +47,14 @@ test("an answer is its data; the password goes with every request, whatever is i
   assert.notEqual(client.respondedAt, null);
 });
 
-test("a guid in a path and a plus in a query arrive as they are", async (t) => {
+test("a guid in a path and a plus in a query arrive unchanged", async (t) => {
   const { url, requests } = await serve(t, (_request, response) => response.end('{"status":200,"data":1}'));
   const client = clientOf(t, url, "p");
   await client.get(`/chat/${pathSegment("iMessage;-;+15551234567")}`, { address: "+15551234567", none: null });
   assert.deepEqual(requests, ["GET /api/v1/chat/iMessage%3B-%3B%2B15551234567?address=%2B15551234567&password=p"]);
 });
 
-test("a refusal of BlueBubbles has its type and words; one of something else has no type", async (t) => {
+test("an error of BlueBubbles has its type and message; another server's error has no type", async (t) => {
   const mac = await startMac({ password: PASSWORD });
   t.after(() => mac.stop());
   const client = clientOf(t, mac.url);
@@ -75,7 +75,7 @@ test("a refusal of BlueBubbles has its type and words; one of something else has
   });
 });
 
-test("without a connection nothing was written: refused, by address and by name", async (t) => {
+test("without a connection, by address or by name, the request is unreachable: nothing was written", async (t) => {
   const server = createTcp();
   const url = await listen(t, server);
   await new Promise((resolve) => server.close(resolve));
@@ -86,13 +86,13 @@ test("without a connection nothing was written: refused, by address and by name"
   assert.equal(secure.kind, "unreachable");
 });
 
-test("a TLS handshake that fails is refused: no request was written", async (t) => {
+test("a TLS handshake that fails is unreachable: no request was written", async (t) => {
   const { url } = await serve(t, (_request, response) => response.end("{}"));
   const failed = await clientOf(t, url.replace("http:", "https:")).post("/message/text", {});
   assert.equal(failed.kind, "unreachable");
 });
 
-test("a write whose connection is cut is lost, and never asked again", async (t) => {
+test("a write whose connection breaks has no response, and is never repeated", async (t) => {
   const { url, requests } = await serve(t, (request) => void request.socket.destroy());
   const client = clientOf(t, url);
   for (const answer of [await client.post("/x", {}), await client.put("/x", {}), await client.delete("/x")]) {
@@ -106,7 +106,7 @@ test("a write whose connection is cut is lost, and never asked again", async (t)
   );
 });
 
-test("a read whose connection was cut is asked once more", async (t) => {
+test("a read whose connection breaks is repeated once", async (t) => {
   let cuts = 1;
   const { url, requests } = await serve(t, (request, response) => {
     cuts -= 1;
@@ -120,7 +120,7 @@ test("a read whose connection was cut is asked once more", async (t) => {
   assert.equal(requests.length, 4);
 });
 
-test("a write goes over a connection that was never idle, so that none is lost to one that the Mac just closed", async (t) => {
+test("a write uses a connection that was never idle, so that the Mac cannot just have closed it", async (t) => {
   const ports = new Set<number | undefined>();
   const { url } = await serve(t, (request, response) => {
     ports.add(request.socket.remotePort);
@@ -131,7 +131,7 @@ test("a write goes over a connection that was never idle, so that none is lost t
   assert.equal(ports.size, 3);
 });
 
-test("no answer within the limit is lost, and so is one that was called off", async (t) => {
+test("a timed out request and an aborted one have no response", async (t) => {
   const { url, requests } = await serve(t, () => {});
   const clock = new SimulatedClock();
   const client = clientOf(t, url, PASSWORD, clock);
@@ -156,7 +156,7 @@ test("no answer within the limit is lost, and so is one that was called off", as
   assert.deepEqual(await called, { kind: "noResponse", reason: "aborted" });
 });
 
-test("a 200 that is not JSON is lost: whether it was done is not known", async (t) => {
+test("a 200 that is not JSON counts as no response: the result is unknown", async (t) => {
   const { url } = await serve(t, (_request, response) => response.end("<html>Welcome</html>"));
   assert.deepEqual(await clientOf(t, url).post("/x", {}), {
     kind: "noResponse",
@@ -164,7 +164,7 @@ test("a 200 that is not JSON is lost: whether it was done is not known", async (
   });
 });
 
-test("a file that is longer than allowed is lost, and nothing of it is kept", async (t) => {
+test("a file over the size limit counts as no response", async (t) => {
   const { url } = await serve(t, (_request, response) => response.end(Buffer.alloc(2_000)));
   const client = clientOf(t, url);
   assert.deepEqual(await client.download("/x", {}, 1_999), {
@@ -175,7 +175,7 @@ test("a file that is longer than allowed is lost, and nothing of it is kept", as
   assert.equal(whole.kind === "ok" && whole.bytes.length, 2_000);
 });
 
-test("after close everything is lost or refused, at once", async (t) => {
+test("after close every request fails at once", async (t) => {
   const { url } = await serve(t, () => {});
   const client = clientOf(t, url);
   const open = client.post("/x", {});
@@ -184,7 +184,7 @@ test("after close everything is lost or refused, at once", async (t) => {
   assert.notEqual((await client.post("/x", {})).kind, "ok");
 });
 
-test("no failure says the password or the address", async (t) => {
+test("no failure contains the password or the address", async (t) => {
   const sockets = new Set<Socket>();
   const rude = createTcp((socket) => {
     sockets.add(socket);
@@ -205,7 +205,7 @@ test("no failure says the password or the address", async (t) => {
   }
 });
 
-test("what stands before a Mac is no Mac that is awake", async (t) => {
+test("a proxy that responds does not count as a Mac that is awake", async (t) => {
   let answer = { status: 200, body: '{"status":200,"data":"pong"}' };
   const { url } = await serve(t, (_request, response) => response.writeHead(answer.status).end(answer.body));
   const client = clientOf(t, url);
@@ -220,7 +220,7 @@ test("what stands before a Mac is no Mac that is awake", async (t) => {
   assert.notEqual(client.awakeSince, null);
 });
 
-test("a refusal that repeats what it was asked says no password", async (t) => {
+test("an error that repeats the request does not reveal the password", async (t) => {
   for (const password of [PASSWORD, "hunter2"]) {
     const { url } = await serve(t, ({ url: asked }, response) =>
       response

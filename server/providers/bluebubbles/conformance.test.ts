@@ -14,7 +14,7 @@ const NUMBER = "+1555010";
 const CONTACT = `${NUMBER}0007`;
 const PARTLY = `${NUMBER}0011`;
 const OTHERS = [`${NUMBER}0008`, `${NUMBER}0009`];
-/** Simulated time is let go on in steps that are not longer, so that what the network brings is not late by more. */
+/** Maximum step of simulated time, so that network traffic is not late by more. */
 const STEP_MS = 5_000;
 
 for (const ingest of ["webhook", "socket"] as const) {
@@ -63,7 +63,7 @@ for (const ingest of ["webhook", "socket"] as const) {
       peer: peerOf(mac),
       repeatsReceipts: true,
       quietMs: 30_000,
-      // After an hour the Mac tells of a change as of a new message.
+      // After an hour BlueBubbles reports a change as a new message.
       lateMs: 7_200_000,
       stop: async () => {
         await mac.stop();
@@ -73,7 +73,7 @@ for (const ingest of ["webhook", "socket"] as const) {
   });
 }
 
-/** The phones of the scenarios. Threads with them are there already: how a first one comes to be has tests of its own. */
+/** Phones of the scenarios. Threads with them exist already: new conversations have tests of their own. */
 function prepare(mac: Mac): void {
   const phone = (last: string, habit: "nothing" | "delivers") => {
     mac.knows(`${NUMBER}${last}`);
@@ -126,7 +126,7 @@ function peerOf(mac: Mac): Peer {
     pays: async (amountCents) => void contact.pays(amountCents),
     rings: {
       act: async () => contact.hangsUp(contact.rings()),
-      // Nobody took it.
+      // Messages did not accept it.
       statuses: ["incoming", "missed"],
     },
     revises: async (text) => (text === null ? contact.unsends(written) : contact.edits(written, text)),
@@ -160,7 +160,7 @@ function peerOf(mac: Mac): Peer {
   };
 }
 
-/** Goes from timer to timer, and before each lets arrive what is on its way over the network. */
+/** Advances from timer to timer, and lets pending network traffic arrive before each. */
 async function advanceUntil(
   mac: Mac,
   clock: SimulatedClock,

@@ -50,14 +50,14 @@ const TROUBLES: readonly [string, Partial<MacStatus>, "degraded" | "healthy", Re
   ],
   ["unknown to Apple", { ownOnImessage: false }, "degraded", /not on iMessage/],
   [
-    "whose address Apple took",
+    "whose address Apple removed",
     { suspectedLost: ["+15550000001"], account: parseAccount({ ...ACCOUNT, vetted_aliases: [] }) },
     "degraded",
     /Apple removed …0001/,
   ],
   ["of another address", { numbers: ["me@x.example"] }, "degraded", /…0001.*Start new conversations/],
   [
-    "taken and never heard of",
+    "sent without a sign of life",
     { unconfirmed: { messages: 9, forMs: 7_200_000 } },
     "degraded",
     /9 messages.*120 minutes/,

@@ -1,4 +1,4 @@
-/** Tests of the table of rows: what each kind of them tells, in either direction. */
+/** Tests of the signals for each kind of row. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -21,7 +21,7 @@ const OWN = "+15550000001";
 const PLACE = { to: OWN, channel: "imessage", group: null } as const;
 const GUID = "8D0E8A9C-0000-4000-8000-000000000001";
 
-/** A row as a webhook brings it: a contact's text, unless told otherwise. */
+/** A row as in a webhook: by default a contact's text. */
 function row(more: object = {}): MacMessage {
   const parsed = parseMessage({
     guid: "G",
@@ -41,7 +41,7 @@ function row(more: object = {}): MacMessage {
 }
 
 describe("a row", () => {
-  it("is of one kind, by what it is about and whose it is", () => {
+  it("has one kind, by its content and sender", () => {
     const reaction = { associatedMessageGuid: "p:0/X", associatedMessageType: "love" };
     const kinds: [more: object, contacts: string, own: string][] = [
       [{}, "message", "own"],
@@ -64,7 +64,7 @@ describe("a row", () => {
     }
   });
 
-  it("names its channel by the handle, else by the chat, else not at all", () => {
+  it("has the channel of its handle, else of its chat, else none", () => {
     const chats = (guid: string) => ({ handle: null, chats: [{ guid }] });
     assert.equal(channelOfRow(row({ handle: { address: ANNA, service: "RCS" } })), "sms");
     assert.equal(channelOfRow(row({ chats: [{ guid: `any;-;${ANNA}` }] })), "imessage");
@@ -77,7 +77,7 @@ describe("a row", () => {
 describe("a row of our own", () => {
   const own = (more: object) => row({ isFromMe: true, ...more });
 
-  it("tells how far its message is, and no less", () => {
+  it("has the highest receipt of its message", () => {
     const states: [more: object, receipt: string][] = [
       [{}, "sent"],
       [{ error: 22 }, "failed"],
@@ -92,7 +92,7 @@ describe("a row of our own", () => {
     assert.equal(receiptOf(own({ dateRead: 1, isDelivered: true }), "imessage", true).receipt, "delivered");
   });
 
-  it("names the code of a failure, and what it means where that is known", () => {
+  it("has the code of a failure, and its meaning if known", () => {
     const words = (error: number) => {
       const { code, reason } = receiptOf(own({ error }), "imessage", false);
       return [code, reason];
@@ -108,7 +108,7 @@ describe("a row of our own", () => {
 });
 
 describe("a row of a contact", () => {
-  it("is a message without the files that previews of links are kept in", () => {
+  it("is a message without the files of link previews", () => {
     const attachments = [
       { guid: "A1", transferName: "1B2C.pluginPayloadAttachment", mimeType: null },
       { guid: "A2", transferName: "a.heic", mimeType: "image/heic", totalBytes: 7 },
@@ -119,15 +119,15 @@ describe("a row of a contact", () => {
     ]);
   });
 
-  it("answers the message that its thread began with; a sticker is about the bubble that it is on", () => {
+  it("is a reply to the first message of its thread; a sticker refers to its bubble", () => {
     assert.equal(inboundOf(row({ threadOriginatorGuid: "T" }), ANNA, PLACE, null).replyTo, "T");
     const sticker = { associatedMessageType: "sticker", associatedMessageGuid: "p:0/T" };
     assert.equal(inboundOf(row(sticker), ANNA, PLACE, null).replyTo, "T");
-    // The last message before it, which macOS names in every row.
+    // The message before it, which macOS names in every row.
     assert.equal(inboundOf(row({ replyToGuid: "T" }), ANNA, PLACE, null).replyTo, null);
   });
 
-  it("carries a payment only where it has been made or is asked for, of a certain amount", () => {
+  it("has a payment only if it was made or requested, with an unambiguous amount", () => {
     const cash = { kind: "payment", amountCents: 500, transactionId: null, text: "Sent $5 with Apple Cash." } as const;
     const paid = inboundOf(row({ text: "" }), ANNA, PLACE, cash);
     assert.deepEqual(paid.payment, { amountCents: 500, currency: "USD", isRequest: false });
@@ -137,7 +137,7 @@ describe("a row of a contact", () => {
     assert.equal(inboundOf(row(), ANNA, PLACE, { ...cash, amountCents: null }).payment, null);
   });
 
-  it("is empty only where it has neither words nor files nor a balloon", () => {
+  it("is empty only without text, files and app content", () => {
     assert.ok(isEmpty(row({ text: "" })));
     assert.ok(isEmpty(row({ text: null })));
     assert.ok(!isEmpty(row({ text: "", subject: "S" })));
@@ -145,7 +145,7 @@ describe("a row of a contact", () => {
     assert.ok(!isEmpty(row({ text: "", attachments: [{ guid: "A" }] })));
   });
 
-  it("tells of a change, and of one that took all of it back", () => {
+  it("reports an edit, and an unsend of the whole message", () => {
     assert.equal(revisionOf(row(), PLACE), null);
     assert.equal(revisionOf(row({ dateEdited: 5, text: "Ho" }), PLACE)?.text, "Ho");
     assert.equal(revisionOf(row({ dateEdited: 5, text: "", partCount: 1 }), PLACE)?.text, "");
@@ -155,13 +155,13 @@ describe("a row of a contact", () => {
       { dateEdited: 5, text: "", messageSummaryInfo: [{ retractedParts: [0] }] },
     ];
     for (const more of takenBack) assert.equal(revisionOf(row(more), PLACE)?.text, null, JSON.stringify(more));
-    // One of two files of a message was taken back.
+    // One of two files of a message was unsent.
     const partly = { dateEdited: 5, text: "Hi", messageSummaryInfo: [{ retractedParts: [1] }] };
     assert.ok(!isRetracted(row(partly)));
     assert.ok(!isRetracted(row({ partCount: 0 })));
   });
 
-  it("tells that an audio message was kept only where it says which", () => {
+  it("reports a kept audio message only if it identifies the message", () => {
     assert.equal(audioKeptOf(row({ itemType: 5, associatedMessageGuid: `p:0/${GUID}` }), PLACE)?.reference, GUID);
     assert.equal(audioKeptOf(row({ itemType: 5, subject: GUID }), PLACE)?.reference, GUID);
     assert.equal(audioKeptOf(row({ itemType: 5, subject: "Audio" }), PLACE), null);
@@ -176,7 +176,7 @@ describe("a row of a group", () => {
     return signal === null ? null : [signal.change, signal.participant, signal.title, signal.actor];
   };
 
-  it("tells who came and went, by whom, how it is called, and that its picture is another", () => {
+  it("reports who joined and left, by whom, the title, and a new photo", () => {
     const other = "+15550100003";
     assert.deepEqual(told({ itemType: 1 }, other), ["participantAdded", other, null, ANNA]);
     assert.deepEqual(told({ itemType: 1, groupActionType: 1 }, other), ["participantLeft", other, null, ANNA]);
@@ -189,7 +189,7 @@ describe("a row of a group", () => {
     assert.equal(told({ itemType: 1, groupActionType: 7 }), null);
   });
 
-  it("is by our own number where it was done on the Mac", () => {
+  it("has our own number as actor if it was done on the Mac", () => {
     assert.deepEqual(told({ itemType: 3, isFromMe: true, handle: null }), ["participantLeft", OWN, null, OWN]);
     assert.deepEqual(told({ itemType: 2, isFromMe: true, groupTitle: "T" }), ["titleChanged", null, "T", OWN]);
   });

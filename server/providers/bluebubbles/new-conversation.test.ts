@@ -178,18 +178,18 @@ for (const fault of ["fileErrorAtOnce", "fileHangs", "fileAnswerLost"] as const)
     assert.equal(rest.outcome, fault === "fileErrorAtOnce" ? "rejected" : "unknown");
     // The record of the text survives the process.
     await stage.restart({ dies: true });
-    let settled = await stage.reconcile(message);
+    let outcome = await stage.reconcile(message);
     for (
       let asked = 0;
-      asked < 20 && settled !== "absent" && outcomeOfRest(settled).outcome === "unknown";
+      asked < 20 && outcome !== "absent" && outcomeOfRest(outcome).outcome === "unknown";
       asked += 1
     ) {
       await stage.clock.advance(15_000);
-      settled = await stage.reconcile(message);
+      outcome = await stage.reconcile(message);
     }
-    if (fault === "fileErrorAtOnce") assert.equal(restOfFiles(settled).outcome, "rejected");
-    if (fault === "fileAnswerLost") assert.equal(reference(settled), stage.fake.sent[1]?.guid);
-    if (fault === "fileHangs") assert.equal(restOfFiles(settled).outcome, "deferred");
+    if (fault === "fileErrorAtOnce") assert.equal(restOfFiles(outcome).outcome, "rejected");
+    if (fault === "fileAnswerLost") assert.equal(reference(outcome), stage.fake.sent[1]?.guid);
+    if (fault === "fileHangs") assert.equal(restOfFiles(outcome).outcome, "deferred");
     const isSent = fault === "fileAnswerLost";
     if (!isSent) reference(await stage.send({ ...message, attempt: 2 }));
     assert.deepEqual(

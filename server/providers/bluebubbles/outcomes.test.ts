@@ -1,4 +1,4 @@
-/** What answers mean: everything that BlueBubbles and what stands before it is known to say. */
+/** Tests of the failure table: every known error of BlueBubbles and of proxies before it. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -42,11 +42,11 @@ const MEANINGS: readonly [Failure, FailureClass][] = [
   [said(418, "I am a teapot"), "unknown"],
 ];
 
-test("every answer means what the facts say; one that nobody knows may have been sent", () => {
+test("every failure has its documented class; an unlisted one may have been sent", () => {
   for (const [failure, meaning] of MEANINGS) assert.equal(classifyFailure(failure), meaning, JSON.stringify(failure));
 });
 
-test("nothing that may have been sent is put off or refused", () => {
+test("no failure that may have been sent is deferred or rejected", () => {
   for (const [failure, meaning] of MEANINGS) {
     if (meaning === "noChat" || meaning === "failedRow") continue;
     const { outcome } = outcomeOfFailure(failure, meaning);
@@ -55,7 +55,7 @@ test("nothing that may have been sent is put off or refused", () => {
   }
 });
 
-test("a row is accepted, not reachable by error 22 on iMessage, and refused by any other", () => {
+test("a row is accepted, not reachable for error 22 on iMessage, and rejected for any other error", () => {
   assert.deepEqual(outcomeOfRow({ guid: "G", error: 0 }, "imessage"), { outcome: "accepted", reference: "G" });
   const notThere = outcomeOfRow({ guid: "G", error: 22 }, "imessage");
   assert.ok(notThere.outcome === "rejected" && notThere.notReachable === true && notThere.code === "22");

@@ -1,4 +1,4 @@
-/** What was counted of Apple Cash: once each, across restarts, and forgotten when it is old, the oldest first. */
+/** Tests of the payment journal: each transaction counts once, across restarts, and expires, the oldest first. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -8,7 +8,7 @@ import { PaymentJournal } from "./payment-journal.ts";
 
 const DAY = 86_400_000;
 
-it("forgets what is older than a month, in whatever order the memory gives it back", async () => {
+it("expires entries after a month, in whatever order the memory lists them", async () => {
   const clock = new SimulatedClock();
   const entries = new Map<string, string>();
   const first = new PaymentJournal(mapMemory(entries), clock);

@@ -1,4 +1,4 @@
-/** Tests of reactions: every form in which the Mac's rows have them, and what is none. */
+/** Tests of reactions: every form in which the Mac's rows have them, and rows that have none. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -11,7 +11,7 @@ function row(more: object): MacMessage {
   return parsed;
 }
 
-it("is known by its name and by its number, given and taken back", () => {
+it("is recognised by name and by number, added and removed", () => {
   const forms: [type: string, reaction: string, isRemoved: boolean][] = [
     ["love", "love", false],
     ["-love", "love", true],
@@ -32,7 +32,7 @@ it("is known by its name and by its number, given and taken back", () => {
   }
 });
 
-it("is the nearest of the six where it is any emoji, which is told beside it", () => {
+it("is the nearest of the six for any emoji, with the emoji beside it", () => {
   const forms: [more: object, reaction: string, emoji: string | null][] = [
     [{ associatedMessageEmoji: "🎉" }, "emphasize", "🎉"],
     [{ associatedMessageEmoji: "💙" }, "love", "💙"],
@@ -48,7 +48,7 @@ it("is the nearest of the six where it is any emoji, which is told beside it", (
   assert.equal(tapbackOf(row({ associatedMessageType: "3006", text: "Removed 🔥 from “Hi”" }))?.isRemoved, true);
 });
 
-it("is none where the row says that it is about nothing, or that it is something else", () => {
+it("is absent if the row has no target or is something else", () => {
   for (const type of [
     null,
     "",
@@ -70,13 +70,13 @@ it("is none where the row says that it is about nothing, or that it is something
   assert.equal(tapbackOf(row({ associatedMessageGuid: null, associatedMessageType: "love" })), null);
 });
 
-it("is about the message, whichever part of it", () => {
+it("refers to the message, whichever part of it is named", () => {
   const forms = ["p:0/G", "p:12/G", "bp:G", "G"];
   for (const guid of forms) assert.equal(withoutPart(guid), "G", guid);
   for (const guid of [null, "", "bp:", "p:0/"]) assert.equal(withoutPart(guid), null, String(guid));
 });
 
-it("is put into words as a phone would", () => {
+it("has the text that a phone would show", () => {
   const love = { target: "G", reaction: "love", emoji: "❤️", isRemoved: false } as const;
   assert.equal(contentOf(love, "Hi"), "Loved “Hi”");
   assert.equal(contentOf({ ...love, isRemoved: true }, "Hi"), "Removed a heart from “Hi”");

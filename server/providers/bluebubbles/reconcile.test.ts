@@ -14,7 +14,7 @@ const ASK_EVERY_MS = 15_000;
 const ASKED_FOR_MS = 300_000;
 
 /** Asks as the engine does, until the outcome is known. */
-async function settled(stage: Stage, message: Outbound): Promise<Outcome | "absent"> {
+async function reconciled(stage: Stage, message: Outbound): Promise<Outcome | "absent"> {
   const endsAt = stage.clock.now() + ASKED_FOR_MS;
   for (;;) {
     const outcome = await stage.reconcile(message);
@@ -36,7 +36,7 @@ test("a response lost after the message was sent: unknown, then found by its tex
     const message = stage.message({ text: "Where am I?" });
     const outcome = await stage.send(message);
     assert.equal(outcome.outcome, "unknown", fault);
-    const found = await settled(stage, message);
+    const found = await reconciled(stage, message);
     assert.equal(reference(found), stage.fake.sent[1]?.guid, fault);
     assert.equal(stage.fake.sent.length, 2, fault);
     assert.equal(stage.process.polled.at(-1), stage.fake.sent[1]?.guid, fault);
@@ -53,7 +53,7 @@ test("a message that was never sent is proved absent, but not before the Mac can
     stage.fake.fault(fault);
     const message = stage.message({ text: "Never" });
     assert.equal((await stage.send(message)).outcome, "unknown", fault);
-    assert.equal(await settled(stage, message), "absent", fault);
+    assert.equal(await reconciled(stage, message), "absent", fault);
     assert.ok(stage.clock.now() - startedAt >= 190_000, fault);
     reference(await stage.send({ ...message, attempt: 2 }));
     assert.equal(stage.fake.sent.length, 2, fault);
@@ -103,7 +103,7 @@ test("a process that dies at any moment of an attempt sends nothing twice and lo
     });
     stage.fake.lift(fault);
     await stage.restart({ dies: true });
-    const outcome = await settled(stage, message);
+    const outcome = await reconciled(stage, message);
     if (isSent) assert.equal(reference(outcome), stage.fake.sent[0]?.guid, name);
     else assert.equal(outcome, "absent", name);
     assert.equal(stage.fake.sent.length, isSent ? 1 : 0, name);
@@ -135,7 +135,7 @@ test("an old attempt without a record is queried, and never called absent for th
   assert.equal(reference(await stage.reconcile(message)), stage.fake.sent[0]?.guid);
   const early = await stage.reconcile(other);
   assert.ok(early !== "absent" && early.outcome === "unknown");
-  assert.equal(await settled(stage, other), "absent");
+  assert.equal(await reconciled(stage, other), "absent");
 });
 
 test("after a long outage earlier messages are still on record, even if another message has an equal text", async (t) => {
@@ -158,7 +158,7 @@ test("of equal texts whose responses got lost, each is found as its own row", as
   const outcomes = await stage.sendAll(messages);
   assert.deepEqual(outcomes.map(({ outcome }) => outcome).sort(), ["accepted", "unknown", "unknown"]);
   const found: string[] = [];
-  for (const message of messages) found.push(reference(await settled(stage, message)));
+  for (const message of messages) found.push(reference(await reconciled(stage, message)));
   assert.deepEqual(
     found.sort(),
     stage.fake.sent
@@ -180,7 +180,7 @@ test("a row of another recipient, with another text, or of a contact is never ta
   assert.equal((await stage.send(message)).outcome, "unknown");
   stage.fake.phone(TO).writes("Mine");
   reference(await stage.send(stage.message({ text: "Mine too" })));
-  assert.equal(await settled(stage, message), "absent");
+  assert.equal(await reconciled(stage, message), "absent");
 });
 
 test("a matching row with an earlier date, on a Mac with a wrong clock, leaves the outcome unknown", async (t) => {
@@ -193,7 +193,7 @@ test("a matching row with an earlier date, on a Mac with a wrong clock, leaves t
   const row = stage.fake.messages.find(({ text }) => text === "Off");
   assert.equal(row?.chat.guid, guid);
   if (row !== undefined) row.dateCreated -= 120_000;
-  const outcome = await settled(stage, message);
+  const outcome = await reconciled(stage, message);
   assert.ok(outcome !== "absent" && outcome.outcome === "unknown");
 });
 
@@ -206,7 +206,7 @@ test("a message with files whose response got lost is found by its text, or by h
     stage.fake.fault("answerLost");
     const message = stage.message({ text, attachments });
     assert.equal((await stage.send(message)).outcome, "unknown");
-    const outcome = await settled(stage, { ...message, attachments: [] });
+    const outcome = await reconciled(stage, { ...message, attachments: [] });
     assert.equal(reference(outcome), stage.fake.sent.at(-1)?.guid);
   }
 });
@@ -216,13 +216,13 @@ test("a first message whose response got lost is found in the chat that it began
   stage.fake.fault("answerLost");
   const plain = stage.message({ text: "First" });
   assert.equal((await stage.send(plain)).outcome, "unknown");
-  assert.equal(reference(await settled(stage, plain)), stage.fake.sent[0]?.guid);
+  assert.equal(reference(await reconciled(stage, plain)), stage.fake.sent[0]?.guid);
   stage.fake.fault("answerLost");
   const bytes = new Uint8Array([1]);
   const attachments = [{ mimeType: "image/png", filename: "a.png", bytes, isAudioMessage: false }];
   const rich = stage.message({ to: "+15551230002", text: "With a file", attachments });
   assert.equal((await stage.send(rich)).outcome, "unknown");
-  const half = await settled(stage, { ...rich, attachments: [] });
+  const half = await reconciled(stage, { ...rich, attachments: [] });
   assert.equal(restOfFiles(half).outcome, "deferred");
   reference(await stage.send({ ...rich, attempt: 2 }));
   assert.deepEqual(
@@ -239,7 +239,7 @@ test("a first message to a group whose response got lost is found by the group's
   stage.fake.fault("answerLost");
   const message = stage.message({ to: "chat_1", group, text: "All of you" });
   assert.equal((await stage.send(message)).outcome, "unknown");
-  assert.equal(reference(await settled(stage, message)), stage.fake.sent[0]?.guid);
+  assert.equal(reference(await reconciled(stage, message)), stage.fake.sent[0]?.guid);
   const [told] = stage.process.signals;
   assert.ok(told?.kind === "group" && told.group.reference === stage.fake.chats[0]?.guid);
 });
@@ -253,7 +253,7 @@ test("a found row has its error: not reachable", async (t) => {
   const row = stage.fake.messages.find(({ text }) => text === "Fails");
   assert.ok(row !== undefined);
   row.error = 22;
-  const outcome = await settled(stage, message);
+  const outcome = await reconciled(stage, message);
   assert.ok(outcome !== "absent" && outcome.outcome === "rejected" && outcome.notReachable === true);
 });
 
@@ -264,7 +264,7 @@ test("a Mac that does not respond leaves the outcome unknown", async (t) => {
   const message = stage.message();
   assert.equal((await stage.send(message)).outcome, "unknown");
   stage.fake.fault("unreachable");
-  const outcome = await settled(stage, message);
+  const outcome = await reconciled(stage, message);
   assert.ok(outcome !== "absent" && outcome.outcome === "unknown");
   assert.doesNotMatch(outcome.reason, /password|127\.0/);
 });
@@ -377,7 +377,7 @@ for (const broke of [true, false]) {
     }
     stage.process.mac.client.noteRestart();
     const askedAt = stage.clock.now();
-    const outcome = await settled(stage, message);
+    const outcome = await reconciled(stage, message);
     assert.equal(outcome, "absent");
     const tookMs = stage.clock.now() - askedAt;
     assert.ok(broke ? tookMs <= 30_000 : tookMs >= 190_000, `${tookMs} ms`);

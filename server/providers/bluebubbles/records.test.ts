@@ -1,4 +1,4 @@
-/** What a Mac tells is read whatever is missing, null or of another kind. */
+/** Tests of parsing the Mac's JSON, whatever is missing, null or of another type. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

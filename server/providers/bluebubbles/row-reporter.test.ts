@@ -9,7 +9,7 @@ import type { Signal } from "../provider.ts";
 const MINUTE = 60_000;
 
 /** Something that happens on the Mac or around it. `pick` selects the message or contact it happens to. */
-type Happening = { does: (typeof DOES)[number]; who: string; pick: number };
+type MacEvent = { does: (typeof DOES)[number]; who: string; pick: number };
 
 const DOES = [
   "writes",
@@ -30,18 +30,18 @@ const DOES = [
   "restarts",
 ] as const;
 
-const happening: fc.Arbitrary<Happening> = fc.record({
+const event: fc.Arbitrary<MacEvent> = fc.record({
   does: fc.constantFrom(...DOES),
   who: fc.constantFrom(ANNA, BEN),
   pick: fc.nat(20),
 });
 
 /** Plays the events. Some of them have nothing to happen to. */
-async function play(stage: MacProviderStage, happenings: readonly Happening[]): Promise<void> {
+async function play(stage: MacProviderStage, events: readonly MacEvent[]): Promise<void> {
   const { mac } = stage;
   const group = mac.phone(ANNA).makesGroup("Trip", [BEN]);
   const sent: { guid: string; who: string }[] = [];
-  for (const [index, { does, who, pick }] of happenings.entries()) {
+  for (const [index, { does, who, pick }] of events.entries()) {
     const phone = mac.phone(who);
     const own = mac.messages.filter((row) => row.handle?.address === who && !row.isFromMe && row.text !== null);
     const written = own.filter(({ itemType, associatedMessageType: type }) => itemType === 0 && type === null);
@@ -82,7 +82,7 @@ function saidBy(stage: MacProviderStage): string[] {
     }
     if (row.associatedMessageType !== null) return [`reaction ${guid} ${row.associatedMessageGuid}`];
     if (row.balloonBundleId !== null) return [`inbound ${guid} paid`];
-    if (row.dateEdited !== null && row.text === null) return [`inbound ${guid} taken back`];
+    if (row.dateEdited !== null && row.text === null) return [`inbound ${guid} unsent`];
     return [`inbound ${guid} ${row.text} ${row.chat.style === 43 ? row.chat.guid : ""}`];
   });
 }
@@ -101,7 +101,7 @@ function toldBy(signals: readonly Signal[]): string[] {
       case "revision": {
         const known = last.get(signal.reference);
         const place = known?.split(" ").at(-1) ?? "";
-        const line = signal.text === null ? "taken back" : `${signal.text} ${place}`;
+        const line = signal.text === null ? "unsent" : `${signal.text} ${place}`;
         last.set(signal.reference, `inbound ${signal.reference} ${line}`);
         break;
       }
@@ -122,12 +122,12 @@ function toldBy(signals: readonly Signal[]): string[] {
 for (const ingest of ["webhook", "socket"] as const) {
   it(`reports each change of the rows once, however their events arrive by ${ingest}`, async (t) => {
     await fc.assert(
-      fc.asyncProperty(fc.array(happening, { minLength: 1, maxLength: 14 }), async (happenings) => {
+      fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 14 }), async (events) => {
         const stage = await stageMacProvider(t, { ingest });
         try {
-          await play(stage, happenings);
+          await play(stage, events);
           assert.deepEqual(toldBy(stage.signals).toSorted(), saidBy(stage).toSorted());
-          if (happenings.some(({ does }) => does === "restarts")) return;
+          if (events.some(({ does }) => does === "restarts")) return;
           const once = stage.signals.map((signal) => JSON.stringify(signal));
           assert.equal(new Set(once).size, once.length);
         } finally {

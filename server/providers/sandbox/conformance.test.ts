@@ -12,7 +12,7 @@ import { createSandbox } from "./sandbox.ts";
 import { entryKey } from "./signal-journal.ts";
 
 const NUMBER = "+1500555";
-/** Takes every message, and answers none of its own accord. */
+/** Accepts every message, and never responds by itself. */
 const CONTACT = `${NUMBER}0199`;
 
 providerConformance("the sandbox", async (disk) => {
@@ -41,7 +41,7 @@ providerConformance("the sandbox", async (disk) => {
       },
       losesAnswer: { to: `${NUMBER}0107`, channel: "imessage", receipts: ["delivered"] },
       partly: { skip: "its phones take all of a message or nothing" },
-      early: { skip: "a phone of the sandbox owes its receipts from the answer of the hand-over on" },
+      early: { skip: "a phone of the sandbox reports no receipt before its response" },
     },
     knowsRepeats: true,
     strayReceipt: { skip: "the sandbox is its own peer: no receipt comes from elsewhere" },
@@ -51,7 +51,7 @@ providerConformance("the sandbox", async (disk) => {
   };
 });
 
-/** The people of the sandbox: what they do, the service is asked to do for them. */
+/** People of the sandbox: tests make them act through the service. */
 function peerOf(phones: () => Phones | null): Peer {
   const { customerId, from: to } = outboundMessage({ messageId: "msg_peer", to: CONTACT });
   const phone: Phone = { customerId, number: CONTACT, to };

@@ -21,7 +21,7 @@ async function peopled(entries?: Map<string, string>) {
   return { ...made, phones, actions };
 }
 
-/** Signals in short: kind and what it says. */
+/** Signals in short: kind and content. */
 function short(signals: readonly Signal[]): string[] {
   return signals.map((signal) => {
     switch (signal.kind) {
@@ -74,7 +74,7 @@ for (const [title, sent, expected] of ROWS) {
   });
 }
 
-test("an echo and a payment are there within 200 ms; a call rings for 500", async () => {
+test("an echo and a payment arrive within 200 ms; a call rings for 500", async () => {
   for (const [sent, withinMs] of [
     [message("0110"), 200],
     [asking("0112"), 200],
@@ -92,7 +92,7 @@ test("an echo and a payment are there within 200 ms; a call rings for 500", asyn
   assert.equal(short(signals).at(-1), "disconnected");
 });
 
-test("a message to a group is delivered, and nobody answers it", async () => {
+test("a message to a group is delivered, and nobody responds to it", async () => {
   const { clock, send, signals } = await peopled();
   const group = conversation({ contact: null, reference: "sbx_group_1", participants: ["+15005550110"] });
   await send({ ...message("0110"), to: group.chatId, group });
@@ -100,7 +100,7 @@ test("a message to a group is delivered, and nobody answers it", async () => {
   assert.deepEqual(short(signals), ["delivered"]);
 });
 
-test("what is done after a message has the same names when it is told again", async () => {
+test("repeated signals after a message have the same references", async () => {
   const name = (signal: Signal | undefined) => (signal && "reference" in signal ? signal.reference : null);
   const { clock, send, signals, refusing } = await peopled();
   await send(message("0111"));
@@ -114,7 +114,7 @@ test("what is done after a message has the same names when it is told again", as
   assert.match(name(signals.at(-1)) ?? "", /^sbx_/);
 });
 
-test("keys left of a message that was never taken are cleared away", async () => {
+test("step keys of a message that was never accepted are deleted", async () => {
   const key = entryKey("msg_1", "imessage");
   const entries = new Map([[stepKey({ key }, 1), ""]]);
   const { clock, signals } = await peopled(entries);
@@ -122,7 +122,7 @@ test("keys left of a message that was never taken are cleared away", async () =>
   assert.deepEqual([entries.size, signals.length], [0, 0]);
 });
 
-test("a phone that is not online holds what it owes, over a restart too, and goes on where it was", async () => {
+test("an offline phone holds its pending signals, also across a restart, and then continues", async () => {
   const { clock, phones, send, signals, entries } = await peopled();
   await phones.change(CUSTOMER, "+15005550110", { online: false });
   assert.equal((await send(message("0110"))).outcome, "accepted");
@@ -142,7 +142,7 @@ test("a phone that is not online holds what it owes, over a restart too, and goe
   assert.deepEqual([...entries.keys()], [`phone/${CUSTOMER}/+15005550110`]);
 });
 
-test("settings are a customer's own: what another one set changes nothing", async () => {
+test("settings belong to one customer and do not affect others", async () => {
   const { clock, phones, send, told } = await peopled();
   await phones.change(OTHER, "+15005550100", { online: false, lossPercent: 100 });
   await send(message("0100"));
@@ -151,7 +151,7 @@ test("settings are a customer's own: what another one set changes nothing", asyn
   assert.equal(phones.settings(CUSTOMER, "+15005550100").lossPercent, 0);
 });
 
-test("settings that could not be stored do not count, and what another version wrote sets what can be read of it", async () => {
+test("settings that could not be stored do not count, and unknown stored settings are ignored", async () => {
   const key = `phone/${CUSTOMER}/+15005550101`;
   const { phones, writes } = await peopled(new Map([[key, '{"online":false,"latencyMs":"long","more":1}']]));
   const settings = { online: false, imessage: true, readReceipts: true, edits: true, latencyMs: 0, lossPercent: 0 };
@@ -163,7 +163,7 @@ test("settings that could not be stored do not count, and what another version w
   assert.equal(others.settings(CUSTOMER, "+15005550101").online, true);
 });
 
-test("reading and losing go by the settings of the moment the message was taken", async () => {
+test("read receipts and loss follow the settings at the moment the message was accepted", async () => {
   const { clock, phones, send, told } = await peopled();
   await phones.change(CUSTOMER, "+15005550101", { readReceipts: false });
   await send(message("0101"));
@@ -175,7 +175,7 @@ test("reading and losing go by the settings of the moment the message was taken"
   assert.deepEqual(told.slice(1), ["delivered@1105", "delivered@1210"]);
 });
 
-test("an action under the same name is the same message, reaction and call", async () => {
+test("an action repeated under the same name is the same message, reaction and call", async () => {
   const { phones, signals } = await peopled();
   const phone = phoneAt("0120");
   const said = { text: "Hi", attachments: [], replyTo: null, channel: "imessage" } as const;
@@ -190,7 +190,7 @@ test("an action under the same name is the same message, reaction and call", asy
   assert.deepEqual(short(signals.slice(-1)), ["remove Removed a like from an attachment"]);
 });
 
-test("a call goes on over a restart, and is over once it ended", async () => {
+test("a call continues across a restart, and ends once", async () => {
   const { phones, entries } = await peopled();
   const phone = phoneAt("0120");
   for (const action of ["answer", "hangup", "miss"] as const) {
@@ -206,7 +206,7 @@ test("a call goes on over a restart, and is over once it ended", async () => {
   assert.equal(entries.size, 0);
 });
 
-test("a reset forgets what phones owe, how they were set and whom they call, of that customer alone", async () => {
+test("a reset drops pending signals, settings and calls of that customer only", async () => {
   const { clock, phones, send, entries, signals } = await peopled();
   const of = (index: number, customerId: Outbound["customerId"]): Outbound => {
     const messageId: MessageId = `msg_${index}`;
@@ -228,7 +228,7 @@ test("a reset forgets what phones owe, how they were set and whom they call, of 
   assert.equal(await phones.call(phoneAt("0120"), "x", "hangup", true), null);
 });
 
-test("what is being handed over during a reset is not taken", async () => {
+test("an attempt in progress during a reset is not accepted", async () => {
   const { clock, sandbox, phones, entries, signals } = await peopled();
   const slow = sandbox.send(message("0109"), NEVER);
   const quick = sandbox.send({ ...message("0100"), messageId: "msg_2" }, NEVER);
@@ -252,7 +252,7 @@ function conversation(more: Partial<Conversation> = {}): Conversation {
   return { ...whole, ...more };
 }
 
-test("messages that a phone has can be edited, taken back and reacted to; others, and those over SMS, cannot", async () => {
+test("messages of a phone can be edited, unsent and reacted to; others, and SMS, cannot", async () => {
   const { actions, send } = await peopled();
   const outcome = await send(message("0100"));
   assert.ok(outcome.outcome === "accepted");
@@ -276,7 +276,7 @@ test("messages that a phone has can be edited, taken back and reacted to; others
   }
 });
 
-test("chats can be read, typed in and changed on iMessage; each new group has a name of its own", async () => {
+test("chats can be read, typed in and changed on iMessage; each new group has its own reference", async () => {
   const { actions, phones } = await peopled();
   const chat = conversation();
   const group = { customerId: CUSTOMER, from: "+15005550006", name: null, participants: ["+15005550100"] };

@@ -6,12 +6,12 @@ import { outboundMessage } from "../../../test/support/outbound.ts";
 import type { MessageId } from "../../core/id.ts";
 import { defaultSettings, lineOf as lineAt, type PhoneStep, stepsFor } from "./phones.ts";
 
-/** The line of a phone that nobody set otherwise. */
+/** Behaviour of a phone with default settings. */
 function lineOf(to: string, channel: Channel) {
   return lineAt(to, channel, defaultSettings(to));
 }
 
-/** What is owed for a message to it. */
+/** Steps for a message to the number. */
 function stepsOf(
   to: string,
   channel: Channel,
@@ -28,7 +28,7 @@ function idOf(index: number): MessageId {
   return `msg_${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
-test("of messages to 0116 three in ten fail, the same ones each time and on each channel", () => {
+test("three in ten messages to 0116 fail, the same ones each time and on each channel", () => {
   let failures = 0;
   for (let index = 0; index < 10_000; index += 1) {
     const receipts = CHANNELS.map((channel) => {
@@ -43,7 +43,7 @@ test("of messages to 0116 three in ten fail, the same ones each time and on each
   assert.ok(Math.abs(failures - 3_000) < 275, `${failures} of 10,000 failed`);
 });
 
-test("any other number works on both channels and does not read; an e-mail has iMessage only", () => {
+test("any other number works on both channels and does not read; an e-mail address has iMessage only", () => {
   for (const to of ["+15005550100", "+15005550117", "+4915112345678"]) {
     for (const channel of CHANNELS) assert.deepEqual(lineOf(to, channel), lineOf("+15005550100", "imessage"));
   }
@@ -52,7 +52,7 @@ test("any other number works on both channels and does not read; an e-mail has i
   assert.ok(!sms.accepts && sms.notReachable);
 });
 
-test("every phone that takes a message owes a receipt, so that nothing taken is forgotten before it is known of", () => {
+test("every phone that accepts a message reports a receipt, so that its journal entry lasts until the outcome is known", () => {
   for (let number = 100; number < 200; number += 1) {
     for (const channel of CHANNELS) {
       const line = lineOf(`+15005550${number}`, channel);

@@ -11,7 +11,7 @@ import { entryKey } from "./signal-journal.ts";
 
 type Row = [to: string, channel: Channel, outcome: string, told: string[]];
 
-/** Contract 7's table as the provider shows it: the answer, then receipts with their time after the hand-over began. */
+/** Behaviour per number: the outcome, then receipts with their time after the attempt began. */
 const ROWS: Row[] = [
   ["0100", "imessage", "accepted", ["delivered@5"]],
   ["0100", "sms", "accepted", ["delivered@5"]],
@@ -50,7 +50,7 @@ for (const [to, channel, outcome, receipts] of ROWS) {
   });
 }
 
-test("0106 puts off two hand-overs, leaving the wait to the engine, and takes the third", async () => {
+test("0106 defers two attempts, leaving the delay to the engine, and accepts the third", async () => {
   const { send } = await stage();
   for (const attempt of [1, 2]) {
     const outcome = await send(message("0106", "sms", attempt));
@@ -59,7 +59,7 @@ test("0106 puts off two hand-overs, leaving the wait to the engine, and takes th
   assert.equal((await send(message("0106", "sms", 3))).outcome, "accepted");
 });
 
-test("0107 takes the message and answers unknown; its receipts wait until it is asked", async () => {
+test("0107 accepts the message with an unknown outcome; its receipts wait for reconciliation", async () => {
   const { clock, sandbox, send, told, entries } = await stage();
   assert.equal((await send(message("0107"))).outcome, "unknown");
   await clock.advance(60_000);
@@ -73,7 +73,7 @@ test("0107 takes the message and answers unknown; its receipts wait until it is 
   assert.equal(entries.size, 0);
 });
 
-test("a lost answer that nobody asks about is told by its receipts after ten minutes, and kept no longer", async () => {
+test("a lost response without reconciliation is followed by its receipts after ten minutes", async () => {
   const { clock, send, told, entries } = await stage();
   await send(message("0107"));
   await clock.advance(700_000);
@@ -81,7 +81,7 @@ test("a lost answer that nobody asks about is told by its receipts after ten min
   assert.equal(entries.size, 0);
 });
 
-test("a failing message of 0116 is taken, then fails with the phone's own code; a retry is a new hand-over", async () => {
+test("a failing message of 0116 is accepted, then fails with the phone's own code; a retry is a new attempt", async () => {
   const { clock, send, told, signals, writes } = await stage();
   let failing: Outbound | null = null;
   for (let index = 100; index < 200; index += 1) {
@@ -108,7 +108,7 @@ test("a failing message of 0116 is taken, then fails with the phone's own code; 
   });
 });
 
-test("a hand-over costs one write before its answer and one after its last receipt, however many there are", async () => {
+test("an attempt costs one write before its response and one after its last receipt, however many receipts there are", async () => {
   for (const to of ["0100", "0101", "0108", "0109"]) {
     const { clock, send, writes, entries } = await stage();
     await send(message(to));
@@ -118,14 +118,14 @@ test("a hand-over costs one write before its answer and one after its last recei
   }
 });
 
-test("a message over both channels is two hand-overs with references of their own", async () => {
+test("a message over both channels is two attempts with a reference each", async () => {
   const { send } = await stage();
   const [imessage, sms] = [await send(message("0100")), await send(message("0100", "sms"))];
   assert.deepEqual(imessage, { outcome: "accepted", reference: `sbx_${ID.slice(4)}_imessage` });
   assert.deepEqual(sms, { outcome: "accepted", reference: `sbx_${ID.slice(4)}_sms` });
 });
 
-test("what could not be stored is unknown, and asking finds out that it was never taken", async () => {
+test("an attempt that could not be stored is unknown, and reconciliation finds that it was not accepted", async () => {
   const { clock, sandbox, send, told, writes } = await stage();
   writes.failing = 1;
   assert.equal((await send(message("0100"))).outcome, "unknown");
@@ -137,7 +137,7 @@ test("what could not be stored is unknown, and asking finds out that it was neve
   assert.equal(told.length, 1);
 });
 
-test("what was stored although storing it failed is found by asking, and its receipts are told", async () => {
+test("an entry stored despite an error is found by reconciliation, and its receipts are reported", async () => {
   const { clock, sandbox, send, told, writes, entries } = await stage();
   writes.failing = 1;
   assert.equal((await send(message("0100"))).outcome, "unknown");
@@ -148,7 +148,7 @@ test("what was stored although storing it failed is found by asking, and its rec
   assert.equal(entries.size, 0);
 });
 
-test("a last receipt that could not be told is told again, and its entry is kept until then", async () => {
+test("a last receipt that could not be reported is retried, and its entry is kept until then", async () => {
   const { clock, send, told, writes, entries } = await stage();
   await send(message("0100"));
   writes.failing = 3;
@@ -160,7 +160,7 @@ test("a last receipt that could not be told is told again, and its entry is kept
   assert.equal(clock.pending, 0);
 });
 
-test("a hand-over that is called off before the phone took it provably was not taken", async () => {
+test("an attempt aborted before the phone accepted it provably was not sent", async () => {
   const { clock, sandbox, entries } = await stage();
   const abort = new AbortController();
   const sending = sandbox.send(message("0109"), abort.signal);
@@ -172,14 +172,14 @@ test("a hand-over that is called off before the phone took it provably was not t
   assert.equal(clock.pending, 0);
 });
 
-test("hand-overs leave no listener on the signal that could call them off", async () => {
+test("attempts leave no listener on the abort signal", async () => {
   const { send } = await stage();
   const { signal } = new AbortController();
   assert.equal((await send(message("0109"), signal)).outcome, "accepted");
   assert.equal(getEventListeners(signal, "abort").length, 0);
 });
 
-test("receipts that could not be told are told again after 50 ms, doubling; the next keeps its own time", async () => {
+test("receipts that could not be reported are retried after 50 ms, doubling; the next one keeps its own time", async () => {
   const { clock, send, told, refusing } = await stage();
   refusing.signals = 2;
   await send(message("0101"));
@@ -187,7 +187,7 @@ test("receipts that could not be told are told again after 50 ms, doubling; the 
   assert.deepEqual(told, ["delivered@155", "read@355"]);
 });
 
-test("a retry that comes while the last receipt is being told is put off, and not lost with it", async () => {
+test("a retry that arrives while the last receipt is being reported is deferred, and not lost with it", async () => {
   const { clock, send, told, writes, entries } = await stage();
   await send(message("0100"));
   writes.failing = 1;
@@ -201,7 +201,7 @@ test("a retry that comes while the last receipt is being told is put off, and no
   assert.equal(entries.size, 0);
 });
 
-test("with receipts of 100,000 messages owed a further one is put off, until some are told", async () => {
+test("with pending signals of 100,000 messages a further message is deferred, until some are reported", async () => {
   const { clock, sandbox } = await stage();
   const outcomes = new Map<string, number>();
   for (let index = 0; index < 100_010; index += 1) {
@@ -223,7 +223,7 @@ test("with receipts of 100,000 messages owed a further one is put off, until som
   await sandbox.stop();
 });
 
-test("entries of another version still prove that a message was taken, and what is no entry is left alone", async () => {
+test("entries of another version still prove that a message was accepted, and foreign keys are left alone", async () => {
   const entries = new Map([
     [entryKey(ID, "sms"), "what is this"],
     [entryKey(ID, "imessage"), '{"beginsAt":0,"steps":[]}'],
@@ -239,7 +239,7 @@ test("entries of another version still prove that a message was taken, and what 
   assert.deepEqual([...entries.keys()], ["owed/nonsense", "another/key"]);
 });
 
-test("a restart with much owed tells four a millisecond, not all at once", async () => {
+test("a restart with many pending signals reports four a millisecond, not all at once", async () => {
   const entries = new Map<string, string>();
   for (let index = 1_000; index < 3_000; index += 1) {
     const key = entryKey(`msg_01890000-0000-7000-8000-00000000${index}`, "sms");
@@ -253,7 +253,7 @@ test("a restart with much owed tells four a millisecond, not all at once", async
   assert.equal(entries.size, 0);
 });
 
-test("a stopped sandbox says so, and keeps no process alive although receipts are owed", async () => {
+test("a stopped sandbox is unhealthy, and keeps no process alive although signals are pending", async () => {
   const script = `
     const { createSandbox } = await import(${JSON.stringify(new URL("./sandbox.ts", import.meta.url).href)});
     const { systemClock } = await import(${JSON.stringify(new URL("../../clock.ts", import.meta.url).href)});

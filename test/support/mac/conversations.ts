@@ -55,7 +55,7 @@ async function startTyping(mac: Inside, { params: [guid = ""] }: ApiRequest): Pr
   return success(undefined, "Successfully started typing!");
 }
 
-/** Until it was mended in development, this starts typing. */
+/** Until this was fixed in development, the route starts typing. */
 async function stopTyping(mac: Inside, { params: [guid = ""] }: ApiRequest): Promise<Answer> {
   const isMended = mac.release.version === "development";
   await mac.privateApi.command(isMended ? "stop-typing" : "start-typing");
@@ -158,7 +158,7 @@ function groupOf(mac: Inside, guid: string): ChatRow {
   return chat;
 }
 
-/** What the Mac's own owner did to a group is a row of its own, and told like what others do. */
+/** An action of the Mac's owner in a group is a row of its own, and pushed like any other. */
 function own(
   { db, events, clock }: Inside,
   type: string,

@@ -1,4 +1,4 @@
-/** What the fake Mac tells: webhooks as BlueBubbles posts them, once and unsigned, and the same to every socket. */
+/** Events of the fake Mac: webhooks as BlueBubbles posts them, once and unsigned, and the same to every socket. */
 
 import type { MessageRow } from "./chat-db.ts";
 import { badRequest, notFound } from "./envelope.ts";
@@ -24,7 +24,7 @@ export interface Webhook {
   created: string;
 }
 
-/** An event, and whom it was told: the ids of webhooks, and how many sockets. */
+/** An event, and its receivers: the ids of webhooks, and the number of sockets. */
 export interface Told {
   type: string;
   data: unknown;
@@ -43,7 +43,7 @@ export class Events {
   readonly told: Told[] = [];
   readonly #faults: Faults;
   readonly #now: () => number;
-  /** Tells every socket; answers how many there are. */
+  /** Sends to every socket; returns their number. */
   readonly #toSockets: (type: string, data: unknown) => number;
   readonly #seenAt = new Map<string, number>();
   #kept: Event[] = [];
@@ -57,12 +57,12 @@ export class Events {
     this.#toSockets = toSockets;
   }
 
-  /** Webhooks that are under way. */
+  /** Webhooks in flight. */
   get open(): number {
     return this.#open;
   }
 
-  /** A known address keeps its old events, whatever is asked for. */
+  /** A known address keeps its old events, whatever is requested. */
   register(url: unknown, events: unknown): Webhook {
     if (typeof url !== "string" || !url.startsWith("http")) throw badRequest("Webhook URL is required!");
     if (!Array.isArray(events) || events.length === 0) throw badRequest("The events field is required.");
@@ -85,7 +85,7 @@ export class Events {
     this.webhooks.splice(at, 1);
   }
 
-  /** A message came to be or changed: `new-message` when it was not seen within the hour, else `updated-message`. */
+  /** A message was created or changed: `new-message` if it was not seen within the hour, else `updated-message`. */
   message(row: MessageRow, tempGuid?: string): void {
     const isNew = tempGuid !== undefined || !this.#isSeen(row);
     this.#seenAt.set(row.guid, this.#now());
@@ -97,14 +97,14 @@ export class Events {
     );
   }
 
-  /** A row that is sent with a `tempGuid` is told twice: with it, and without. */
+  /** A row sent with a `tempGuid` is pushed twice: with it, and without. */
   sent(row: MessageRow, tempGuid: string | undefined): void {
     if (tempGuid !== undefined) this.message(row, tempGuid);
     this.#seenAt.delete(row.guid);
     this.message(row);
   }
 
-  /** Takes rows for told: what is there when the server starts, and what came in while nobody watched. */
+  /** Marks rows as pushed: those that exist when the server starts, and those that arrived while nobody watched. */
   seed(rows: readonly MessageRow[]): void {
     for (const row of rows) this.#seenAt.set(row.guid, this.#now());
   }
@@ -118,12 +118,12 @@ export class Events {
     else this.#send(event);
   }
 
-  /** Tells once more what was told last. */
+  /** Pushes the last event once more. */
   again(): void {
     if (this.#last !== null) this.#send(this.#last);
   }
 
-  /** Tells what was kept back, the last first. */
+  /** Pushes the events kept back, the last first. */
   release(): void {
     const kept = this.#kept.reverse();
     this.#kept = [];
@@ -151,7 +151,7 @@ export class Events {
     }
   }
 
-  /** One POST, and no second, whatever comes of it. */
+  /** One POST without a retry. */
   async #post(url: string, body: string): Promise<void> {
     this.#open += 1;
     try {
@@ -159,7 +159,7 @@ export class Events {
       const response = await fetch(url, { method: "POST", headers, body });
       await response.arrayBuffer();
     } catch {
-      // Nobody is there: BlueBubbles writes that to its log, and that is all.
+      // Nobody listens: BlueBubbles only logs that.
     } finally {
       this.#open -= 1;
     }

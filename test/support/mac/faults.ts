@@ -12,7 +12,7 @@ export const FAULTS = {
   privateApiOff: "lasts",
   /** Signed out of iMessage: everything is green but `icloud/account`, and what is sent stays unsent. */
   signedOut: "lasts",
-  /** Apple took our address from the account, which is signed in with others. */
+  /** Apple removed our address from the account, which is signed in with others. */
   addressTaken: "lasts",
   /** No iPhone forwards SMS to this Mac. */
   smsNotForwarded: "lasts",
@@ -26,7 +26,7 @@ export const FAULTS = {
   eventsTwice: "lasts",
   /** Events are kept back and told, the last first, when it is lifted. */
   eventsReversed: "lasts",
-  /** What was asked is done at once, and its answer kept back until it is lifted. */
+  /** Requests are executed at once, and their responses kept back until the fault is lifted. */
   answersHeld: "lasts",
   /** Messages has the row unsent and without an error for good; the answer is a 200. */
   staysUnsent: "times",

@@ -21,22 +21,22 @@ import { SERVICE_ROUTES } from "./services.ts";
 
 const ROUTES: readonly Route[] = [...SEND_ROUTES, ...MESSAGE_ROUTES, ...CONVERSATION_ROUTES, ...SERVICE_ROUTES];
 
-/** Turns of the event loop without a request after which none is taken to be on its way. */
+/** Turns of the event loop without a request after which none is assumed to be on its way. */
 const QUIET_TURNS = 40;
 
 export interface MacOptions {
-  /** What time it is, and what delays go by; a clock of its own that stands still, unless given. */
+  /** Clock of the Mac; by default one of its own that stands still. */
   clock?: Clock;
-  /** Which BlueBubbles it is: 1.9.9 on macOS 15 unless told otherwise. */
+  /** Version: BlueBubbles 1.9.9 on macOS 15 by default. */
   release?: Partial<Release>;
   password?: string;
   /** The address that the Mac is signed in with. */
   ownAddress?: string;
   /** Tells two Macs' guids apart. */
   seed?: string;
-  /** Whether `ft-call-status-changed` is told, or only `incoming-facetime`. */
+  /** Whether `ft-call-status-changed` is pushed, or only `incoming-facetime`. */
   facetimeCalling?: boolean;
-  /** What phones do by themselves unless told otherwise. */
+  /** Default habits of the phones. */
   habit?: Habit;
   /** Whether a command to the helper waits for the 200 ms of the one before; else they are only counted. */
   helperWaits?: boolean;
@@ -50,7 +50,7 @@ export async function startMac(options: MacOptions = {}): Promise<Mac> {
 }
 
 export class Mac {
-  /** What a request was: its method and path, without a query. Requests that hang are here too. */
+  /** Requests so far, as method and path without query, including those that hang. */
   readonly requests: string[] = [];
   password: string;
   readonly clock: Clock;
@@ -128,12 +128,12 @@ export class Mac {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** All that left for phones, in order. */
+  /** Everything sent to phones, in order. */
   get sent(): readonly Sent[] {
     return this.#outbox.sent;
   }
 
-  /** What the Mac told, in order, and to how many. */
+  /** Events pushed, in order, with the number of receivers. */
   get told(): readonly Told[] {
     return this.#inside.events.told;
   }
@@ -216,7 +216,7 @@ export class Mac {
     }
   }
 
-  /** Forgets the requests that a sleeping Mac has not answered yet: their connections are cut, nothing of them is done. */
+  /** Drops the requests that a sleeping Mac has not executed: their connections are cut. */
   forgetHeld(): void {
     this.#asleep = [];
     for (const socket of this.#connections) socket.destroy();
@@ -230,7 +230,7 @@ export class Mac {
 
   /**
    * Resolves when nothing has been under way for a while of the event loop: no request, no webhook, no byte of a socket.
-   * What hangs until the clock goes on, or for good, does not count.
+   * Requests that hang, forever or until the clock advances, do not count.
    */
   async idle(): Promise<void> {
     let octets = this.#octets();
@@ -242,17 +242,17 @@ export class Mac {
     }
   }
 
-  /** Whoever sits at the Mac writes to somebody with Messages itself; answers the guid. */
+  /** The Mac's owner writes to somebody with Messages itself; returns the guid. */
   writesByHand(to: string, text: string): string {
     return this.#outbox.byHand(this.#inside.db.direct(to, "iMessage"), text).guid;
   }
 
-  /** The server breaks at a message whenever it is asked for, or no longer. */
+  /** BlueBubbles fails at a message whenever it is queried, or no longer does. */
   breaksAt(guid: string, isBroken = true): void {
     for (const row of this.messages) if (row.guid === guid) row.isBroken = isBroken;
   }
 
-  /** Tells once more what was told last. */
+  /** Pushes the last event once more. */
   repeats(): void {
     this.#inside.events.again();
   }
@@ -296,7 +296,7 @@ export class Mac {
     if (this.#inside.faults.has("asleep")) await new Promise<void>((resolve) => this.#asleep.push(resolve));
     this.#open += 1;
     const answering = this.#answer(request, url, body);
-    // What hangs for good, or until the clock goes on, is not waited for by `settled`.
+    // Requests that hang, forever or until the clock advances, do not count for `idle`.
     await Promise.race([answering, patience()]);
     this.#open -= 1;
     const answer = await answering;

@@ -1,15 +1,15 @@
-/** The fake Mac's messages: read by guid, asked for by query, edited and taken back. */
+/** The fake Mac's messages: read by guid, queried, edited and unsent. */
 
 import type { MessageRow } from "./chat-db.ts";
 import { type Answer, badRequest, notFound, success, unhandled } from "./envelope.ts";
-import { messageRecord, type Wanted, wantedOf } from "./records.ts";
+import { messageRecord, type Relations, wantedOf } from "./records.ts";
 import { type ApiRequest, count, type Inside, names, oneOf, optional, type Route, required } from "./route.ts";
 import { conditionOf } from "./statements.ts";
 
 const LIMIT_MAX = 1_000;
-/** Apple takes nothing back after two minutes. */
+/** Apple allows unsending for two minutes. */
 const UNSEND_MS = 120_000;
-/** Apple changes nothing after a quarter of an hour. */
+/** Apple allows edits for a quarter of an hour. */
 const EDIT_MS = 900_000;
 
 export const MESSAGE_ROUTES: readonly Route[] = [
@@ -59,7 +59,7 @@ function find({ db }: Inside, { params: [guid = ""], query: given }: ApiRequest)
   return success(recordFor(row, wantedOf(names(given.get("with")))));
 }
 
-function recordFor(row: MessageRow, wanted: Wanted): unknown {
+function recordFor(row: MessageRow, wanted: Relations): unknown {
   if (row.isBroken) throw unhandled("Cannot read properties of undefined (reading 'attributes')");
   return messageRecord(row, wanted);
 }

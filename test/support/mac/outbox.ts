@@ -1,4 +1,4 @@
-/** What the fake Mac does with something to send: the row it makes, what goes out to phones, and what is answered. */
+/** Sending on the fake Mac: the row of a message, its way to phones, and the response. */
 
 import type { Clock } from "../../../server/clock.ts";
 import type { AttachmentRow, ChatDb, ChatRow, MessageRow, Service } from "./chat-db.ts";
@@ -9,14 +9,14 @@ import type { Phone, Sent } from "./phone.ts";
 
 const TRANSACTION_TIMEOUT_MS = 120_000;
 const ROW_TIMEOUT_MS = 60_000;
-/** How long after the answer a late error is in the row. */
+/** Delay after the response until a late error is in the row. */
 const LATE_ERROR_MS = 1_000;
 const LATE_ANSWER_MS = 1_000;
 
-/** The peer gets no answer, but a cut connection. */
+/** The connection is cut instead of a response. */
 export class Hangup extends Error {}
 
-/** What is to be sent, as a request said it. */
+/** A message to send, as in the request. */
 export interface Draft {
   chat: ChatRow;
   service: Service;
@@ -31,19 +31,19 @@ export interface Draft {
   tempGuid?: string;
   /** `chat/new` and attachments: the row's error is not looked at, and no event carries the `tempGuid`. */
   isUnchecked?: boolean;
-  /** What a failure is called: `Message Send Error`, `Attachment Send Error`. */
+  /** Type of a failure: `Message Send Error`, `Attachment Send Error`. */
   headline: string;
 }
 
 export class Outbox {
-  /** All that went to phones, in order: what is in here twice was sent twice. */
+  /** Everything sent to phones, in order: duplicates were sent twice. */
   readonly sent: Sent[] = [];
   readonly #db: ChatDb;
   readonly #events: Events;
   readonly #faults: Faults;
   readonly #clock: Clock;
   readonly #phone: (address: string) => Phone;
-  /** The owner of the Mac writes with Messages itself: told once, and nobody asked for it. */
+  /** The Mac's owner writes with Messages itself: pushed once, without a request. */
   byHand(chat: ChatRow, text: string): MessageRow {
     const draft = { chat, service: "iMessage", text, headline: "", isUnchecked: true } as const;
     const row = this.#write(draft);

@@ -1,4 +1,4 @@
-/** Somebody's iPhone, as the fake Mac hears of it: what its owner gets, writes, reads, pays, and whom it rings. */
+/** A contact's iPhone, as seen by the fake Mac: its owner receives, writes, reads, pays and calls. */
 
 import type { Clock } from "../../../server/clock.ts";
 import type { AttachmentRow, ChatDb, ChatRow, MessageRow, NewMessage, Service } from "./chat-db.ts";
@@ -26,10 +26,10 @@ export interface Sent {
   at: number;
 }
 
-/** What a phone does with messages by itself. */
+/** Automatic behaviour of a phone. */
 export type Habit = "nothing" | "delivers" | "reads";
 
-/** What a phone hears of the Mac. */
+/** Connection of a phone to the Mac. */
 export interface World {
   db: ChatDb;
   events: Events;
@@ -79,7 +79,7 @@ export class Phone {
   isOnIMessage = true;
   takesSms = true;
   hasFaceTime = true;
-  /** What its owner shares of a Focus. */
+  /** Focus that the owner shares. */
   focus: "silenced" | "none" | "unknown" = "none";
   /** Where it cannot be reached: whether the row has its error at first sight, or a second after the answer. */
   refusesAtOnce = false;
@@ -88,13 +88,13 @@ export class Phone {
   habit: Habit;
   /** How long its habits take, by the Mac's clock; 0 is before the answer of the send. */
   habitMs = 10;
-  /** What its owner does after that with each message. */
+  /** Habit of the owner for each further message. */
   afterwards: (sent: Sent) => void = () => {};
   /** How long the Mac thinks, by its clock, before it sends something here. */
   takesAfterMs = 0;
   /** Faults that hit every send to it, and no other. */
   readonly faults = new Set<Fault>();
-  /** What it got, in order. */
+  /** Messages received, in order. */
   readonly received: Sent[] = [];
   readonly #world: World;
   #typing: { is: boolean; at: number } | null = null;
@@ -135,7 +135,7 @@ export class Phone {
     this.#world.events.message(row);
   }
 
-  /** Writes, and answers the guid. A conversation comes to be with its first message. */
+  /** Writes, and returns the guid. The first message creates the conversation. */
   writes(text: string | null, writing: Writing = {}): string {
     const attachments = (writing.attachments ?? []).map(({ name, mimeType, bytes, isOnDisk = true }) =>
       this.#world.db.attach({ transferName: name, mimeType, bytes, isOnDisk }),
@@ -167,7 +167,7 @@ export class Phone {
     this.#world.events.message(row);
   }
 
-  /** Takes a message of its own back. */
+  /** Unsends a message of its own. */
   unsends(guid: string): void {
     const row = this.#row(guid);
     Object.assign(row, { text: null, dateEdited: this.#world.clock.now(), partCount: 0, retractedParts: [0] });

@@ -4,7 +4,7 @@ import type { Clock } from "../../../server/clock.ts";
 import { iMessageError, type Refusal, unhandled } from "./envelope.ts";
 import type { Faults } from "./faults.ts";
 
-/** What the routes answer that ask for the helper before they do anything. */
+/** Error of the routes that check for the helper first. */
 const SETUP = "Please make sure you have completed the setup for the Private API, and your helper is connected!";
 
 /** How long the helper takes no other command after one, on a real Mac. */

@@ -2,8 +2,8 @@
 
 import type { AttachmentRow, ChatRow, HandleRow, MessageRow } from "./chat-db.ts";
 
-/** What of a message's relations and blobs a reader asked for. */
-export interface Wanted {
+/** Relations and blobs that a reader requested. */
+export interface Relations {
   chats: boolean;
   participants: boolean;
   attachments: boolean;
@@ -11,7 +11,7 @@ export interface Wanted {
   summary: boolean;
 }
 
-export const EVERYTHING: Wanted = {
+export const EVERYTHING: Relations = {
   chats: true,
   participants: false,
   attachments: true,
@@ -20,7 +20,7 @@ export const EVERYTHING: Wanted = {
 };
 
 /** The parts named in `with`, in whichever of the spellings that the server knows. */
-export function wantedOf(names: readonly string[]): Wanted {
+export function wantedOf(names: readonly string[]): Relations {
   const given = new Set(names.map((name) => name.trim().toLowerCase().replaceAll("-", "")));
   const has = (...spellings: string[]) => spellings.some((spelling) => given.has(spelling));
   const participants = has("chat.participants", "chats.participants");
@@ -49,7 +49,7 @@ export function chatRecord(chat: ChatRow, withParticipants: boolean) {
 }
 
 /** A message as REST and the socket have it. Columns that the server does not serialise are not here. */
-export function messageRecord(row: MessageRow, wanted: Wanted = EVERYTHING) {
+export function messageRecord(row: MessageRow, wanted: Relations = EVERYTHING) {
   return {
     ...head(row, wanted.attachments),
     country: null,
@@ -121,7 +121,7 @@ function head(row: MessageRow, withAttachments: boolean) {
   };
 }
 
-function tail(row: MessageRow, wanted: Pick<Wanted, "payloadData" | "summary">) {
+function tail(row: MessageRow, wanted: Pick<Relations, "payloadData" | "summary">) {
   const summary = row.retractedParts.length > 0 ? [{ retractedParts: row.retractedParts }] : null;
   return {
     messageSummaryInfo: wanted.summary ? summary : null,

@@ -1,4 +1,4 @@
-/** What a route of the fake Mac is given and may use, and how it reads a body: as BlueBubbles' validators do. */
+/** Parameters and parts that a route of the fake Mac may use, and how it validates a body, like BlueBubbles. */
 
 import type { Clock } from "../../../server/clock.ts";
 import type { AttachmentRow, ChatDb } from "./chat-db.ts";

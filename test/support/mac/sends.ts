@@ -198,7 +198,7 @@ async function chatOf(mac: Inside, guid: string, method: string, headline: strin
   return chat;
 }
 
-/** What a chat sends by: its own service, or on macOS 26 that of whom it is with. */
+/** Service of a chat: its own, or on macOS 26 that of the contact. */
 function serviceOf(chat: ChatRow): Service {
   const [service = ""] = chat.guid.split(";");
   if (service === "SMS" || service === "RCS") return service;

@@ -1,4 +1,4 @@
-/** What else the fake Mac answers: that it is there, what it is, its account, webhooks, files and FaceTime. */
+/** Other routes of the fake Mac: ping, server info, account, webhooks, files and FaceTime. */
 
 import { type Answer, type FileBody, NO_DATA, notFound, success, unhandled } from "./envelope.ts";
 import type { ApiRequest, Inside, Route } from "./route.ts";
