@@ -49,7 +49,7 @@ interface BackfillCursor {
 }
 
 /** Result of reading rows: all were ingested, some are missing, or the Mac did not respond. */
-type ReadResult = "whole" | "gaps" | "unread";
+type BackfillResult = "whole" | "gaps" | "unread";
 
 export interface MacBackfillOptions {
   mac: Mac;
@@ -151,7 +151,7 @@ export class MacBackfill {
   }
 
   /** Reads the rows since the cursor. */
-  async #readRows(): Promise<ReadResult> {
+  async #readRows(): Promise<BackfillResult> {
     return this.#read({ after: this.#cursor.rowsAt - OVERLAP_MS - this.#clockOffMs() }, async (rows) => {
       // A date in the future would hide every row before it.
       const newest = Math.min(
@@ -164,7 +164,7 @@ export class MacBackfill {
   }
 
   /** Reads our own messages of the last week that were delivered or read since the last look. */
-  async #readReceipts(): Promise<ReadResult> {
+  async #readReceipts(): Promise<BackfillResult> {
     const where = [
       { statement: "message.is_from_me = :m", args: { m: 1 } },
       {
@@ -185,7 +185,7 @@ export class MacBackfill {
   }
 
   /** Reads the rows added to the Mac since the last look, whatever their dates. */
-  async #readLate(): Promise<ReadResult> {
+  async #readLate(): Promise<BackfillResult> {
     const { rowId } = this.#cursor;
     if (rowId === null) {
       const newest = await this.#pages.newestRowId();
@@ -211,7 +211,10 @@ export class MacBackfill {
    * every row was ingested; broken rows do not count. Each page begins with the last date of the page before, so that rows
    * deleted meanwhile hide no others.
    */
-  async #read(query: RowQuery, progressed: (rows: readonly MacMessage[]) => Promise<void> | void): Promise<ReadResult> {
+  async #read(
+    query: RowQuery,
+    progressed: (rows: readonly MacMessage[]) => Promise<void> | void,
+  ): Promise<BackfillResult> {
     let position = this.#pages.firstPage(query);
     let isGapless = true;
     for (let read = 0; read < ROWS_READ_MAX && !this.#stopped; read += position.limit) {

@@ -86,7 +86,7 @@ export function receiptOf(row: MacMessage, channel: Channel, isGroup: boolean): 
 }
 
 /** The address, channel and group that a contact's row arrived at. */
-export interface Destination {
+export interface RowDestination {
   to: string;
   channel: Channel;
   group: GroupSnapshot | null;
@@ -96,7 +96,7 @@ export interface Destination {
 export function inboundOf(
   row: MacMessage,
   from: string,
-  { to, channel, group }: Destination,
+  { to, channel, group }: RowDestination,
   cash: AppleCash | null,
 ): InboundSignal {
   const isPayment = cash !== null && cash.kind !== "recurring" && cash.amountCents !== null;
@@ -139,7 +139,7 @@ export function reactionOfRow(
   row: MacMessage,
   tapback: Tapback,
   from: string,
-  { to, channel }: Destination,
+  { to, channel }: RowDestination,
   targetText: string | null,
 ): ReactionSignal {
   const { target, reaction, emoji, isRemoved } = tapback;
@@ -159,7 +159,7 @@ export function reactionOfRow(
 /** Signal of an edited or unsent message of a contact; null if it was neither. */
 export function revisionOf(
   row: MacMessage,
-  { to, channel }: Pick<Destination, "to" | "channel">,
+  { to, channel }: Pick<RowDestination, "to" | "channel">,
 ): RevisionSignal | null {
   if (row.dateEdited === null && row.dateRetracted === null) return null;
   return { kind: "revision", reference: row.guid, to, channel, text: isRetracted(row) ? null : (textOfRow(row) ?? "") };
@@ -180,7 +180,7 @@ export function isRetracted(row: MacMessage): boolean {
 }
 
 /** Signal that a contact kept an audio message of ours; null if the row does not identify the message. */
-export function audioKeptOf(row: MacMessage, { to, channel }: Destination): AudioKeptSignal | null {
+export function audioKeptOf(row: MacMessage, { to, channel }: RowDestination): AudioKeptSignal | null {
   // If Messages identifies the message, it does so in one of these columns.
   const named = [withoutPart(row.associatedMessageGuid), row.subject].find((guid) => guid !== null && isGuid(guid));
   return named === undefined || named === null ? null : { kind: "audioKept", reference: named, to, channel };
@@ -189,7 +189,7 @@ export function audioKeptOf(row: MacMessage, { to, channel }: Destination): Audi
 /** Signal of a group change. `otherAddress` is the address of the row's second handle, next to the actor's. */
 export function groupChangeOf(
   row: MacMessage,
-  { to, channel, group }: Destination & { group: GroupSnapshot },
+  { to, channel, group }: RowDestination & { group: GroupSnapshot },
   otherAddress: string | null,
 ): GroupSignal | null {
   const actor = row.isFromMe ? to : (row.handle?.address ?? null);

@@ -12,7 +12,6 @@ import {
   type ContactRowKind,
   changedAtOf,
   channelOfRow,
-  type Destination,
   groupChangeOf,
   inboundOf,
   isEmpty,
@@ -21,6 +20,7 @@ import {
   kindOf,
   RECEIPT_RANK,
   ROW_SIGNALS,
+  type RowDestination,
   type RowSignal,
   reactionOfRow,
   receiptOf,
@@ -59,7 +59,7 @@ export interface RowReporterOptions {
 /** A contact's row with everything needed to report it. */
 interface ContactRow {
   row: MacMessage;
-  place: Destination;
+  place: RowDestination;
   /** Sender or actor; null if the row names none. */
   from: string | null;
   shouldGiveUp: ShouldGiveUp;
@@ -141,7 +141,7 @@ export class RowReporter {
   async #reportNews(
     row: MacMessage,
     kind: ContactRowKind,
-    place: Destination,
+    place: RowDestination,
     shouldGiveUp: ShouldGiveUp,
   ): Promise<void> {
     const from = row.handle?.address ?? (place.group === null ? row.chats[0]?.chatIdentifier : null) ?? null;
@@ -229,7 +229,7 @@ export class RowReporter {
   }
 
   /** Finds the address, channel and group of a row; null if it is at none of our addresses. Throws `RetryLater`. */
-  async #destinationOf(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<Destination | null> {
+  async #destinationOf(row: MacMessage, shouldGiveUp: ShouldGiveUp): Promise<RowDestination | null> {
     const { context, chatGuids } = this.#options.mac;
     const chat = row.chats[0];
     const to = await ownAddress(context, chat?.lastAddressedHandle ?? null);

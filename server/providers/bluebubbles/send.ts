@@ -41,7 +41,7 @@ const GROUP_RETRY_MS = 10_000;
 type TargetChat = { guid: string } | { begin: readonly string[]; isNew: boolean };
 
 /** Result of a request: the outcome and the chat it went to, or `noChat` if Messages does not know the chat. */
-type PostResult = { outcome: Outcome; chatGuid: string | null } | "noChat";
+type SendRequestResult = { outcome: Outcome; chatGuid: string | null } | "noChat";
 
 /** Sender of one Mac. Call `load` first, `stop` last. */
 export class MacSender {
@@ -234,7 +234,7 @@ export class MacSender {
     return { outcome: "deferred", retryAfterMs: waitMs, reason };
   }
 
-  async #post(message: Outbound, request: SendRequest, abort: AbortSignal): Promise<PostResult> {
+  async #post(message: Outbound, request: SendRequest, abort: AbortSignal): Promise<SendRequestResult> {
     const { rateLimiter, context } = this.#mac;
     await rateLimiter.acquire(abort);
     const attempt = await this.#journal.begin(message, request);
@@ -268,7 +268,7 @@ export class MacSender {
     attempt: MacAttempt,
     data: unknown,
     stored: (work: Promise<void>) => Promise<void>,
-  ): Promise<PostResult> {
+  ): Promise<SendRequestResult> {
     const begun = attempt.chatGuid === null ? parseChat(data) : null;
     const row = begun === null ? parseMessage(data) : (begun.messages[0] ?? null);
     const chat = begun ?? row?.chats[0] ?? null;
