@@ -1,9 +1,9 @@
-/** Requests as commands that can be pasted into a shell. Pure. */
+/** Writes requests as curl commands for a shell. Pure. */
 
 import type { PublishedOperation } from "../api/openapi/document.ts";
 import type { Parameter } from "../api/openapi/parameters.ts";
 
-/** How to call the operation of a document with curl: with the examples of its parameters and its body. */
+/** The curl command that calls an operation, with the examples of its parameters and its body. */
 export function curlOf(baseUrl: string, method: string, template: string, operation: PublishedOperation): string {
   const parameters = operation.parameters.filter((one): one is Parameter => "name" in one);
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => segment(exampleOf(parameters, "path", name)));
@@ -30,7 +30,7 @@ function exampleOf(parameters: readonly Parameter[], place: Parameter["in"], nam
   return String(parameters.find((one) => one.in === place && one.name === name)?.example ?? "");
 }
 
-/** Longest body that is written on one line, in characters. */
+/** Longest body on one line, in characters. */
 const LINE_LENGTH_MAX = 60;
 
 function bodyText(body: unknown): string {
@@ -38,7 +38,7 @@ function bodyText(body: unknown): string {
   return line.length > LINE_LENGTH_MAX ? JSON.stringify(body, null, 2) : line;
 }
 
-/** A value as a part of a path: a plus is one, in a path. */
+/** A value as a part of a path, where a plus needs no encoding. */
 function segment(text: string): string {
   return encodeURIComponent(text).replaceAll("%2B", "+").replaceAll("%40", "@");
 }

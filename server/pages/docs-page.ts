@@ -1,4 +1,4 @@
-/** The reference as one page of HTML, made from the document: it loads nothing, from here or anywhere else. Pure. */
+/** Renders the OpenAPI document as one page of HTML that loads nothing else. Pure. */
 
 import { errorSentences } from "../../contract/errors.ts";
 import { ERROR_STATUS, type ErrorCode } from "../../sdk/wire.ts";
@@ -12,7 +12,7 @@ import { fieldRow, fieldsTable, typeOf } from "./fields-table.ts";
 import { html, json, Markup, prose } from "./markup.ts";
 import { SCRIPT, STYLE } from "./style.ts";
 
-/** What pages are made from: the document, and where the service is reached. */
+/** The document, and the address of the service. */
 interface Source {
   document: OpenApiDocument;
   baseUrl: string;
@@ -24,7 +24,6 @@ interface Listed {
   operation: PublishedOperation;
 }
 
-/** The whole page. */
 export function renderPage(document: OpenApiDocument, baseUrl: string): string {
   const source = { document, baseUrl };
   const { info, tags } = document;
@@ -46,7 +45,7 @@ ${info.description
   .split("\n\n")
   .slice(1)
   .map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
-<p>The same for programs: <a href="/openapi.json">openapi.json</a>, and for language models: <a href="/llms.txt">llms.txt</a>.</p>
+<p>For programs: <a href="/openapi.json">openapi.json</a>. For language models: <a href="/llms.txt">llms.txt</a>.</p>
 ${tags.map((tag) => tagPart(source, tag))}
 ${eventsPart(source)}
 ${recordsPart(source)}
@@ -113,13 +112,13 @@ ${responsesPart(source, operation)}
 function keyOf(operation: PublishedOperation): string {
   switch (operation["x-scope"]) {
     case "messages":
-      return "Takes a customer's key.";
+      return "Requires a customer's key.";
     case "admin":
-      return "Takes an admin key.";
+      return "Requires an admin key.";
     case "any":
-      return "Takes a customer's key or an admin key.";
+      return "Requires a customer's key or an admin key.";
     default:
-      return "Takes no key.";
+      return "Requires no key.";
   }
 }
 
@@ -128,9 +127,9 @@ function commandPart(command: string): Markup {
 }
 
 const PLACES = [
-  ["path", "In the path"],
-  ["query", "In the query"],
-  ["header", "In the headers"],
+  ["path", "Path parameters"],
+  ["query", "Query parameters"],
+  ["header", "Headers"],
 ] as const;
 
 function parametersPart({ parameters }: PublishedOperation): Markup {
@@ -154,7 +153,7 @@ function resolve({ document }: Source, schema: PublishedSchema): PublishedSchema
 function bodyPart(source: Source, { requestBody }: PublishedOperation): Markup | null {
   const content = requestBody?.content["application/json"];
   if (content === undefined) return null;
-  return html`<h4>Body</h4>${fieldsTable(resolve(source, content.schema), true)}`;
+  return html`<h4>Request body</h4>${fieldsTable(resolve(source, content.schema), true)}`;
 }
 
 function responsesPart(source: Source, { responses }: PublishedOperation): Markup {
@@ -162,12 +161,12 @@ function responsesPart(source: Source, { responses }: PublishedOperation): Marku
     string,
     PublishedResponse,
   ][];
-  // The one with an example first: the others say what is different in a sentence.
+  // The response with an example first; the others are described in a sentence.
   const [first, ...others] = successes.sort(([, a], [, b]) => Number(hasExample(b)) - Number(hasExample(a)));
   if (first === undefined) return html``;
   const [status, { description, content = {} }] = first;
-  return html`<h4>Answer ${status}</h4><p>${prose(description)}</p>${Object.entries(content).map((one) => contentPart(source, one))}
-${others.map(([other, answer]) => html`<h4>Answer ${other}</h4><p>${prose(answer.description)}</p>`)}`;
+  return html`<h4>Response ${status}</h4><p>${prose(description)}</p>${Object.entries(content).map((one) => contentPart(source, one))}
+${others.map(([other, answer]) => html`<h4>Response ${other}</h4><p>${prose(answer.description)}</p>`)}`;
 }
 
 function hasExample({ content = {} }: PublishedResponse): boolean {
@@ -185,7 +184,7 @@ function contentPart(
   return html`${told}<pre><code>${typeof example === "string" ? example : json(example)}</code></pre>`;
 }
 
-/** Codes that every route can answer are told once, under Errors. */
+/** The error codes of an operation beside those of every route, which are listed under Errors. */
 const EVERYWHERE: ReadonlySet<string> = new Set<ErrorCode>([
   "VALIDATION_ERROR",
   "INVALID_JSON",
@@ -199,10 +198,10 @@ const EVERYWHERE: ReadonlySet<string> = new Set<ErrorCode>([
 function refusalsPart(source: Source, { responses }: PublishedOperation): Markup | null {
   const codes = refusalCodes(source.document, responses).filter((code) => !EVERYWHERE.has(code));
   if (codes.length === 0) return null;
-  return html`<h4>Refusals of its own</h4><dl class="fields">${codes.map(errorRow)}</dl>`;
+  return html`<h4>Errors of this operation</h4><dl class="fields">${codes.map(errorRow)}</dl>`;
 }
 
-/** The codes that an operation can be refused with, by status; what the edge says to what is no request left out. */
+/** The error codes of an operation by status, without those for bytes that are no request. */
 export function refusalCodes({ components }: OpenApiDocument, responses: PublishedOperation["responses"]): ErrorCode[] {
   const refusals = Object.entries(responses).filter(([status]) => status !== "default" && status >= "400");
   return refusals.flatMap(([, answer]) => {
@@ -224,7 +223,7 @@ function eventsPart({ document }: Source): Markup {
     return parameter === undefined ? [] : [parameterRow(parameter)];
   });
   return html`<h2 id="webhook-events">Webhook events</h2>
-<p>Each event is sent as a POST to the endpoints that subscribe to it, and to the <code>callbackUrl</code> of what it is about. Verify the signature over the raw body, answer with a 2xx status within 30 seconds, deduplicate by <code>id</code>. What is not taken is sent again, seven times, over 58 hours.</p>
+<p>Each event is sent as a POST to the endpoints that subscribe to it, and to the <code>callbackUrl</code> of its message. Verify the signature over the raw body, respond with a 2xx status within 30 seconds, and deduplicate by <code>id</code>. A delivery without a 2xx response is retried seven times over 58 hours.</p>
 <h4>Headers of a delivery</h4><dl class="fields">${headers}</dl>
 ${Object.entries(webhooks).map(([type, { post }]) => eventPart(type, post, document))}`;
 }
@@ -243,13 +242,13 @@ function eventPart(
 </section>`;
 }
 
-/** Records that are answered or sent: bodies and events are told where they are asked for and sent. */
+/** Records of responses. Request bodies and event data are shown at their operations and events. */
 function recordsPart({ document }: Source): Markup {
   const { paths, webhooks, components } = document;
   const bodies = Object.values(paths).flatMap((item) => Object.values(item).map(({ requestBody }) => requestBody));
   const posts = Object.values(webhooks).map(({ post }) => post.requestBody);
   const told = new Set([...bodies, ...posts].map((body) => body?.content["application/json"]?.schema.$ref));
-  // An envelope is named for its data, which stands beside each operation.
+  // Envelopes are left out: each operation shows its data.
   const records = Object.entries(components.schemas).filter(
     ([name, { properties }]) => !told.has(refTo(name).$ref) && properties?.success?.const !== true,
   );
@@ -266,5 +265,5 @@ function recordPart(name: string, schema: PublishedSchema): Markup {
 
 function errorsPart(): Markup {
   const codes = Object.keys(ERROR_STATUS) as ErrorCode[];
-  return html`<h2 id="errors">Errors</h2><p>Every refusal has one of these codes. Decide by the code: it never changes its meaning.</p><dl class="fields">${codes.map(errorRow)}</dl>`;
+  return html`<h2 id="errors">Errors</h2><p>Every error has one of these codes. Decide by the code: its meaning never changes.</p><dl class="fields">${codes.map(errorRow)}</dl>`;
 }

@@ -1,4 +1,4 @@
-/** Which form of a page a client gets, and that it is made once. */
+/** The form of a page follows Accept-Encoding, and is compressed once. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Schemas as tables of fields, for the page. Pure. */
+/** Renders schemas as tables of fields. Pure. */
 
 import type { PublishedSchema } from "../api/openapi/schema.ts";
 import { html, type Markup, prose } from "./markup.ts";
@@ -9,17 +9,17 @@ interface Row {
   isRequired: boolean;
 }
 
-/** The fields of a schema with those of the objects inside it; nothing for a schema without fields. */
+/** The fields of a schema and of the objects inside it; null for a schema without fields. */
 export function fieldsTable(schema: PublishedSchema, isRequest: boolean): Markup | null {
   const rows = rowsOf(schema, "");
   if (rows.length === 0) return null;
   return html`<dl class="fields">${rows.map((row) => fieldRow(row, isRequest))}</dl>`;
 }
 
-/** One field: name, type, whether it has to be there, and what it is. */
+/** One field: name, type, whether it is required, and its description. */
 export function fieldRow({ name, schema, isRequired }: Row, isRequest: boolean): Markup {
   const { description = "", deprecated } = schema;
-  // A record carries every field, so that only what may be absent is worth a word there.
+  // Records carry every field, so that only optional fields are marked there.
   const mark = isRequest ? (isRequired ? "required" : null) : isRequired ? null : "may be absent";
   return html`<div${deprecated === true ? html` class="old"` : null}><dt><code>${name}</code> <span class="type">${typeOf(schema)}</span>${mark === null ? null : html` <em>${mark}</em>`}</dt><dd>${prose(description)}${bounds(schema)}</dd></div>`;
 }
@@ -35,7 +35,7 @@ function rowsOf(schema: PublishedSchema, prefix: string): Row[] {
   });
 }
 
-/** What a value is, in a few words; records are links to where they are told. */
+/** The type of a value in a few words; the name of a record links to its table. */
 export function typeOf(schema: PublishedSchema): Markup {
   const { $ref, type, items, anyOf, format } = schema;
   if ($ref !== undefined) {

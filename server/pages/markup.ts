@@ -1,6 +1,6 @@
-/** Pieces of HTML that are safe by construction: text is escaped, and only what is made here is markup. Pure. */
+/** Builds HTML that is safe by construction: text is escaped, and only `html` makes markup. Pure. */
 
-/** A piece of markup; anything else that is put between two of them is escaped. */
+/** A piece of markup, which is not escaped again. */
 export class Markup {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Markup {
 
 type Part = Markup | string | number | null | readonly Part[];
 
-/** HTML with values put in: `` html`<p>${name}</p>` ``. Strings are escaped, lists joined, null is nothing. */
+/** HTML with values: `` html`<p>${name}</p>` ``. Strings are escaped, lists are joined, null is left out. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(strings.reduce((text, string, index) => text + render(parts[index - 1] ?? null) + string));
 }
@@ -26,7 +26,7 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** A sentence in which backticks mean code and double asterisks mean strong. */
+/** A sentence as HTML: backticks become code, and double asterisks strong. */
 export function prose(text: string): Markup {
   const pieces = text.split(/(`[^`]+`|\*\*[^*]+\*\*)/);
   return html`${pieces.map((piece) => {
@@ -35,7 +35,7 @@ export function prose(text: string): Markup {
   })}`;
 }
 
-/** A value as JSON over several lines, its keys and strings told apart. */
+/** A value as JSON over several lines, with keys and strings highlighted. */
 export function json(value: unknown): Markup {
   const pieces = JSON.stringify(value, null, 2).split(/("(?:[^"\\]|\\.)*"(?:\s*:)?)/);
   return html`${pieces.map((piece) => {

@@ -1,4 +1,4 @@
-/** The reference of the API where it is served: `/openapi.json`, `/docs`, `/llms.txt`. Made, and compressed, when first asked for. */
+/** Serves the reference of the API: `/openapi.json`, `/docs`, `/llms.txt`. Each is rendered and compressed on its first request. */
 
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -9,22 +9,22 @@ import { renderPage } from "./docs-page.ts";
 import { EncodedBody, encodingFor } from "./encodings.ts";
 import { SCRIPT, STYLE } from "./style.ts";
 
-/** What the reference is of. */
+/** The service that the reference describes. */
 export interface ReferenceOptions {
   routes: readonly Route[];
   version: string;
-  /** Where the service is reached, without a slash at the end: known once it listens. */
+  /** The service's address without a slash at the end. Known once the service listens. */
   baseUrl(): string;
 }
 
-interface Page {
+interface ReferencePage {
   body: EncodedBody;
   type: string;
-  /** Of its plain form, without quotes. */
+  /** ETag of the uncompressed page, without quotes. */
   tag: string;
 }
 
-/** The page has no origin but itself, and of itself only what this process has written (Content Security Policy 3). */
+/** Content Security Policy: the page loads nothing, and runs only the style and the script of this process. */
 const POLICY = [
   "default-src 'none'",
   `style-src '${hashOf(STYLE)}'`,
@@ -38,22 +38,22 @@ function hashOf(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 
-/** Adds the routes. For `extra` of `buildServer`. */
+/** Adds the pages of the reference. */
 export function addReference(app: FastifyInstance, { routes, version, baseUrl }: ReferenceOptions): void {
   let document: OpenApiDocument | undefined;
   const read = () => {
     document ??= buildDocument(routes, version);
     return document;
   };
-  const pages: Record<string, (url: string) => Page> = {
+  const pages: Record<string, (url: string) => ReferencePage> = {
     "/openapi.json": () => pageOf("application/json; charset=utf-8", JSON.stringify(read())),
     "/docs": (url) => pageOf("text/html; charset=utf-8", renderPage(read(), url)),
     "/llms.txt": (url) => pageOf("text/plain; charset=utf-8", renderGuide(url)),
   };
   for (const [path, make] of Object.entries(pages)) {
-    const made = new Map<string, Page>();
+    const made = new Map<string, ReferencePage>();
     app.get(path, (request, reply) => {
-      // Known once the service listens: what was asked for before is made again.
+      // A page that was requested before the service listened is rendered again with its address.
       const url = baseUrl();
       const page = made.get(url) ?? make(url);
       made.set(url, page);
@@ -62,15 +62,19 @@ export function addReference(app: FastifyInstance, { routes, version, baseUrl }:
   }
 }
 
-function pageOf(type: string, text: string): Page {
+function pageOf(type: string, text: string): ReferencePage {
   const body = Buffer.from(text);
   const tag = createHash("sha256").update(body).digest("base64url").slice(0, 22);
   return { body: new EncodedBody(body), type, tag };
 }
 
-async function send(request: FastifyRequest, reply: FastifyReply, { body, type, tag }: Page): Promise<FastifyReply> {
+async function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { body, type, tag }: ReferencePage,
+): Promise<FastifyReply> {
   const encoding = encodingFor(request.headers["accept-encoding"]);
-  // Each form is a representation of its own (RFC 9110, 8.8.3.3).
+  // Each compressed form is a representation of its own and has its own ETag (RFC 9110, 8.8.3.3).
   const etag = `"${encoding === null ? tag : `${tag}-${encoding}`}"`;
   reply.headers({
     ETag: etag,

@@ -1,4 +1,4 @@
-/** How the reference page looks, and the few lines that copy commands; all of it is in the page itself. */
+/** The style of the reference page, and its script that copies commands. Both are inlined. */
 
 export const STYLE = `
 :root { color-scheme: light dark; --text: #1a1d21; --soft: #5b6470; --line: #e3e6ea; --back: #fff; --panel: #f6f7f9; --link: #0b5cd6; --key: #0b5cd6; --string: #1c7a43; --get: #1c7a43; --post: #0b5cd6; --put: #9a5b00; --delete: #c02d2d; }
@@ -50,7 +50,7 @@ details > summary { cursor: pointer; color: var(--soft); font-size: 0.85rem; mar
 }
 `;
 
-/** Copies the command beside a button; without a clipboard there are no buttons. */
+/** Copies the command beside a button. Without a clipboard the buttons stay hidden. */
 export const SCRIPT = `
 const menu = document.querySelector("nav details");
 if (menu && innerWidth < 768) menu.open = false;
