@@ -60,9 +60,9 @@ export class PartJournal {
   readonly #byUserReference = new Map<number, JournalMatch>();
   readonly #ended = new Set<string>();
 
-  constructor(memory: Memory, tell: (signal: ReceiptSignal) => Promise<Applied>) {
+  constructor(memory: Memory, report: (signal: ReceiptSignal) => Promise<Applied>) {
     this.#memory = memory;
-    this.#report = tell;
+    this.#report = report;
   }
 
   /** Loads the entries of the previous process. */

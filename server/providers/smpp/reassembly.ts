@@ -50,16 +50,16 @@ const ASSEMBLIES_MAX = 10_000;
 export class Reassembly {
   readonly #memory: Memory;
   readonly #clock: Clock;
-  readonly #tell: (message: AssembledMessage) => Promise<void>;
+  readonly #report: (message: AssembledMessage) => Promise<void>;
   readonly #assemblies = new Map<string, Assembly>();
   readonly #serial = new SerialQueue();
   #count = 0;
 
-  /** `tell` resolves once the message is on disk. The same reference again changes nothing. */
-  constructor(memory: Memory, clock: Clock, tell: (message: AssembledMessage) => Promise<void>) {
+  /** `report` resolves once the message is on disk. The same reference again changes nothing. */
+  constructor(memory: Memory, clock: Clock, report: (message: AssembledMessage) => Promise<void>) {
     this.#memory = memory;
     this.#clock = clock;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   /** Loads the messages of the previous process. */
@@ -173,7 +173,7 @@ export class Reassembly {
     if (assembly.isTold) return;
     const parts = Array.from({ length: assembly.total }, (_, at) => assembly.parts.get(at + 1) ?? null);
     try {
-      await this.#tell({ ...assembly, parts });
+      await this.#report({ ...assembly, parts });
     } catch {
       return;
     }

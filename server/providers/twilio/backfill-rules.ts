@@ -39,11 +39,11 @@ export interface ListContext {
 export function decide(
   message: MessageRecord,
   { number, floor, now, isReported }: ListContext,
-): "leave" | "wait" | "tell" {
+): "leave" | "wait" | "report" {
   const { sid, createdAt } = message;
   if (createdAt === null || message.to !== number || inboundOfListed(message, NO_FILES) === null) return "leave";
   if (createdAt < floor || isReported(sid)) return "leave";
-  return message.status === "receiving" && now - createdAt < OVERLAP_MS ? "wait" : "tell";
+  return message.status === "receiving" && now - createdAt < OVERLAP_MS ? "wait" : "report";
 }
 
 /** The time from which messages are news, by the API's clock: it is `aheadMs` ahead of ours and has whole seconds. */

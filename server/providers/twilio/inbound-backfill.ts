@@ -173,7 +173,7 @@ export class InboundBackfill {
     const troubles: ReadFailure[] = [];
     for (const message of oldestFirst(messages)) {
       if (this.#stopped) return STOPPED;
-      if (decide(message, known) !== "tell") continue;
+      if (decide(message, known) !== "report") continue;
       await this.#refreshNumbers();
       // The number may have a new customer, who must not get the messages from before.
       if (this.#cursors.get(number) !== cursor) return null;

@@ -36,7 +36,7 @@ export interface FakeMessage {
   to: string;
   body: string;
   media: string[];
-  /** Of an inbound message. */
+  /** The files of an inbound message. */
   files: readonly FakeFile[];
   status: string;
   errorCode: number | null;
