@@ -9,7 +9,7 @@ export interface Clock {
   after(ms: number, action: () => void): () => void;
 }
 
-/** How far the service is ahead of the real time, in milliseconds: whoever has it moves the clock that goes by it. */
+/** How far the service is ahead of the real time, in milliseconds. A change moves every clock that was given it. */
 export interface ClockShift {
   ms: number;
 }

@@ -6,7 +6,7 @@ import type { RateLimit } from "../sdk/wire.ts";
 import { type AllowList, canonicalHost, isLocalhost, parseAllowList } from "./core/address.ts";
 import { parseDuration } from "./core/duration.ts";
 
-/** A start that cannot be made. Its message is one line that says what is wrong, with the value, and what is allowed. */
+/** The service cannot start. The message is one line: the problem, the value, and the allowed values. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
@@ -15,7 +15,7 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 /** Levels of the log, the gravest first; `silent` logs nothing. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What the settings say, parsed. Times are milliseconds. */
+/** The parsed settings. Times are milliseconds. */
 export interface Config {
   /** 0 asks for any free port. */
   port: number;
@@ -51,7 +51,7 @@ export interface Config {
   warnings: readonly string[];
 }
 
-/** A row of the table: what documentation and `--help` say of a setting. */
+/** A setting as the documentation and `--help` describe it. */
 export interface ConfigSetting<Default = string | null> {
   /** Name of the environment variable. */
   name: string;
@@ -61,7 +61,7 @@ export interface ConfigSetting<Default = string | null> {
   default: Default;
   /** One sentence. */
   description: string;
-  /** What a refusal says that the value must be. */
+  /** The allowed values, as an error message names them. */
   allowed: string;
   /** Its value is never shown, not even in a refusal. */
   secret: boolean;
@@ -270,7 +270,7 @@ export function baseUrl(config: Pick<Config, "publicUrl" | "host">, port: number
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
-/** Whether the service listens, and says that it is reached, on this machine only: no proxy stands in front of it. */
+/** Whether both the listening address and the public URL are loopback addresses, so that no proxy is in front. */
 function isLocalOnly(host: string, publicUrl: string | null): boolean {
   return isLoopback(host) && (publicUrl === null || isLoopback(hostOf(publicUrl)));
 }
@@ -320,7 +320,7 @@ function unknownVariables(env: Environment): string[] {
 
 const TYPOS_MAX = 3;
 
-/** The candidate that fewest edits away, when they are few enough to be a slip. */
+/** The candidate with the fewest edits, if they are few enough for a typing error. */
 function nearest(text: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestEdits = TYPOS_MAX + 1;

@@ -7,7 +7,7 @@ import { replacePrivateFile } from "./private-file.ts";
 
 const FILE = "credentials.json";
 
-/** What the file holds. A key that came from a setting is absent. */
+/** Content of the file. A key that came from a setting is absent. */
 export interface Credentials {
   baseUrl: string;
   apiKey?: string;

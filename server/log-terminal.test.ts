@@ -62,7 +62,7 @@ test("no key, text or whole number is shown, and nothing of a stranger's steers 
     durationMs: 1,
     text: "swordfish",
   } as LogFields);
-  log.warn("handed over", { to: "+15005550100", reason: "tb_0123456789abcdef0123456789abcdef at +15005550100" });
+  log.warn("message sent", { to: "+15005550100", reason: "tb_0123456789abcdef0123456789abcdef at +15005550100" });
   log.warn("fault", { reason: "red \u001b[31m and a \nnew line" });
   const all = shown().join("\n");
   assert.doesNotMatch(all, /swordfish|15005550100|0123456789abcdef/);

@@ -1,4 +1,4 @@
-/** Tests of the log: what a line looks like, and what never gets into one however it is handed over. */
+/** Tests of the log: what a line looks like, and values that never get into one. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -76,7 +76,7 @@ test("keys, texts and numbers do not appear in any field, put there by mistake o
 
 test("a phone number appears by its last four digits only", () => {
   const { log, last } = capture();
-  log.info("handed over", { from: "+15005550006", to: NUMBER, reason: `no route to ${NUMBER}, nor 1 (500) 555-0101` });
+  log.info("message sent", { from: "+15005550006", to: NUMBER, reason: `no route to ${NUMBER}, nor 1 (500) 555-0101` });
   const { from, to, reason } = last();
   assert.deepEqual({ from, to }, { from: "…0006", to: "…0100" });
   assert.equal(reason, "no route to …0100, nor …0101");
@@ -84,7 +84,7 @@ test("a phone number appears by its last four digits only", () => {
 
 test("an address of a person appears by its last four characters, and not at all in a free text", () => {
   const { log, last } = capture();
-  log.info("handed over", { to: "someone@example.com", reason: "someone@example.com is not on iMessage" });
+  log.info("message sent", { to: "someone@example.com", reason: "someone@example.com is not on iMessage" });
   assert.equal(last().to, "….com");
   assert.equal(last().reason, "…@… is not on iMessage");
 });

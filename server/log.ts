@@ -120,7 +120,7 @@ function standardOutput(): DestinationStream {
   return process.stdout.isTTY ? terminalDestination(process.stdout) : pino.destination({ sync: false });
 }
 
-/** What of `fields` may be written: listed names only, each by its rule. */
+/** The fields that may be written: listed names only, each by its rule. */
 function allowed(fields: LogFields, level: keyof Log): Record<string, unknown> {
   const line: Record<string, unknown> = {};
   for (const name in fields) {

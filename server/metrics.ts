@@ -47,7 +47,7 @@ export interface Metrics {
 const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const LAG_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 7_200];
 const GROUP_UNITS = [1, 2, 4, 8, 16, 32, 64];
-/** The two loops, each with a queue of due rows: messages to hand over, and deliveries to send. */
+/** The two loops, each with a queue of due rows: messages and deliveries. */
 const LOOPS = ["dispatch", "deliver"] as const;
 const OWN_LIMITS = ["out_of_files", "out_of_ports"] as const;
 const OUTCOMES = ["succeeded", "failed", "refused", "timeout"] as const;

@@ -1,4 +1,4 @@
-/** What a start finds or makes: the first customer with its number and keys, and keys that settings name. */
+/** Creates what a first start needs: the customer with its number and keys; applies keys that settings name. */
 
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
@@ -18,13 +18,13 @@ import { checkSettings, FIRST_CUSTOMER, READY_ADMIN_KEY, READY_KEY, SECRET_KEY }
 /** The first customer's number: in the block reserved for fiction, and no recipient of the sandbox's table. */
 const FIRST_NUMBER = "+15005550001";
 
-/** Keys that this start generated: nobody knows them yet. Absent where they were there already, or came from a setting. */
+/** Keys that this start generated. A key that existed already or came from a setting is absent. */
 export interface GeneratedKeys {
   apiKey?: string;
   adminKey?: string;
 }
 
-/** What a start found out. `replaced`: keys of settings took the place of generated ones, which no longer work. */
+/** Result of `bootstrap`. */
 export interface StartReport {
   isFirst: boolean;
   generated: GeneratedKeys;
@@ -32,10 +32,10 @@ export interface StartReport {
 }
 
 /**
- * Makes sure that the secrets can be opened with this key (by its fingerprint), and that there is a customer to work
- * with. `generate` makes a key, and has kept it where a person finds it before the key counts: a start that dies in
- * between must not leave keys that nobody knows. Throws `ConfigError` when the secrets were sealed with another key, and for a fact about
- * the database that cannot be used.
+ * Checks that the secret key (by its fingerprint) opens the stored secrets, and creates the first customer if there is
+ * none. `generate` makes a key and writes it to the credentials file before the key is stored, so that a start that dies
+ * in between leaves no key that nobody knows. Throws `ConfigError` when another key sealed the secrets, or when a setting
+ * in the database cannot be used.
  */
 export async function bootstrap(
   deps: With<"configCache" | "sealer">,
@@ -107,8 +107,8 @@ async function makeFirst(deps: With<"sealer">, keyFingerprint: string): Promise<
 }
 
 /**
- * Makes sure of the key that `setting` remembers. A value from the settings replaces and revokes the former;
- * without one a key is generated where there is none. Answers the key when it was generated here.
+ * Ensures the key whose id the stored `setting` holds. A key from the configuration replaces and revokes that key;
+ * without one a key is generated if there is none. Returns the key if it was generated here.
  */
 async function ensureKey(
   deps: Deps,
@@ -149,7 +149,7 @@ function updateKey(key: ApiKey, set: Partial<ApiKey>): Operation {
   return { op: "update", table: "keys", id: key.id, version: key.version, set };
 }
 
-/** Inboxes receive or not, as the setting says. */
+/** Activates or deactivates all inboxes as `TB_SANDBOX_INBOX` says. */
 async function switchInboxes(deps: Deps): Promise<void> {
   const active = deps.settings.sandboxInbox;
   for (const { id, version } of await listInboxes(deps.store.db, !active)) {

@@ -1,4 +1,4 @@
-/** How the service is: its database, its providers, its backlog; and the gauges that are read when somebody looks. */
+/** Reports the health of the database and the providers, and reads the gauges that are measured on a scrape. */
 
 import type { Health } from "../../sdk/wire.ts";
 import type { HealthOptions } from "../api/health.ts";
@@ -12,14 +12,14 @@ import type { Queue } from "../store/store.ts";
 /** Where the process is in its life. */
 export type ServiceState = "starting" | "ready" | "closing";
 
-/** What health is read from. */
+/** Sources of the health report. */
 interface HealthParts extends Pick<HealthOptions, "authenticate"> {
   deps: With<"configCache" | "providers" | "publicUrl">;
   metrics: Metrics;
   state: () => ServiceState;
 }
 
-/** What the health routes ask. */
+/** Functions that the health routes call. */
 export function createHealth({ deps, metrics, authenticate, state }: HealthParts): HealthOptions {
   return {
     authenticate,
@@ -62,14 +62,14 @@ async function checkDatabase(deps: Deps): Promise<Health["checks"][string]> {
   }
 }
 
-/** Rows that cannot be decoded. Says how many and of which tables, and nothing of what is in them. */
+/** Counts the rows in quarantine by table. The report contains nothing of their content. */
 async function checkRows({ store }: Deps): Promise<Health["checks"][string]> {
   const quarantined = await countQuarantined(store.db).catch(() => []);
   if (quarantined.length === 0) return { status: "ok" };
   const counts = quarantined.map(({ table, count }) => `${count} in ${table}`).join(", ");
   return {
     status: "degraded",
-    message: `rows that cannot be read are set aside (${counts}): see tightbeam quarantine`,
+    message: `rows that cannot be read are in quarantine (${counts}): see tightbeam quarantine`,
   };
 }
 

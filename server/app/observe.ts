@@ -1,4 +1,4 @@
-/** What the engine tells of itself, put into metrics, usage and the log. */
+/** Records the engine's observations in metrics, usage and the log. */
 
 import type { UsageCounters } from "../engine/customers/usage.ts";
 import type { Observer } from "../engine/observer.ts";

@@ -16,7 +16,7 @@ import { openSqlite } from "../store/sqlite/store.ts";
 import type { Operation, Store, Transaction } from "../store/store.ts";
 import { SEALED_SETTINGS, SECRET_KEY } from "./stored-settings.ts";
 
-/** What a change of the key came to. */
+/** Result of `changeSecretKey`. */
 export interface ResealResult {
   secrets: number;
   /** Whether the new key is in the data directory now; else whoever gave it has to start with it. */

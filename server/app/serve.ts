@@ -16,7 +16,7 @@ const LEVELS_WITH_START: readonly Config["logLevel"][] = ["info", "debug", "trac
 
 /** Starts the service and keeps it until SIGTERM or SIGINT. Throws `ConfigError` when it cannot start. */
 export async function serve(config: Config, version: string): Promise<void> {
-  // What is made here is this user's alone: database, keys, credentials.
+  // Only this user may read the database, keys and credentials.
   process.umask(0o077);
   const starting = startService(config, { version, lost: die });
   stopOnSignal(starting);
@@ -36,13 +36,13 @@ function stopOnSignal(starting: Promise<Service>): void {
     await service.stop();
     process.exit(0);
   };
-  // A start that fails is told of by whoever waits for it.
+  // The caller of `serve` reports a start that fails.
   const stopOrDie = () => void stop().catch((error) => (error instanceof ConfigError ? null : die(String(error))));
   process.on("SIGTERM", stopOrDie);
   process.on("SIGINT", stopOrDie);
 }
 
-/** Gives back what loading needed, once: by itself the engine would sit on those 10 MB until the first load comes. */
+/** Collects garbage once, after loading: V8 would keep those 10 MB until the first load comes. */
 function collectLoading(): void {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as (options: object) => void;
@@ -63,7 +63,7 @@ function die(reason: string): never {
   process.exit(1);
 }
 
-/** What a person at a terminal needs to go on. Keys are shown by the start that generated them, and never again. */
+/** The greeting at a terminal. Only the start that generated the keys shows them. */
 function welcome({ url, started }: Service, { dataDir }: Config): string {
   const { apiKey, adminKey } = started.generated;
   const lines = ["", `  Tightbeam is ready on ${url}`, ""];

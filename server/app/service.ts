@@ -46,9 +46,9 @@ import { SECRET_KEY } from "./stored-settings.ts";
 
 /** Units that may wait for the writer before new work is refused with a 503. */
 const BACKLOG_MAX = 2_000;
-/** What a refused caller is told to wait, in seconds. */
+/** `Retry-After` of a request that is refused because the writer's queue is full, in seconds. */
 const BUSY_RETRY_AFTER_SECONDS = 1;
-/** How long open deliveries and hand-overs may take to end at a stop, in milliseconds. */
+/** How long deliveries and send attempts in flight may take to end at a stop, in milliseconds. */
 const DRAIN_MS = 25_000;
 
 /** A service that runs. */
@@ -61,7 +61,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** What a start can be given beside its settings. */
+/** Options of a start besides its settings. */
 export interface StartOptions {
   version: string;
   /** Called when the database is lost: nothing more can be promised, and the process has to end. */

@@ -1,4 +1,4 @@
-/** The facts about the database that a start rests on: their names in the settings table, and whether they can be used. */
+/** The settings in the database that a start depends on: their names, and checks that they can be used. */
 
 import { ConfigError } from "../config.ts";
 import type { CustomerId } from "../core/id.ts";
@@ -23,7 +23,7 @@ interface StoredSetting {
   name: string;
   /** Null when the value can be used; else why it cannot. */
   fault(deps: Deps, value: string): string | null | Promise<string | null>;
-  /** What to do, after the name of the command that does it. */
+  /** Arguments of `tightbeam quarantine` that repair it, and the effect. */
   remedy: string;
 }
 
@@ -51,7 +51,7 @@ const FACTS: readonly StoredSetting[] = [
   { name: READY_ADMIN_KEY, fault: isKeyId, remedy: `delete settings ${READY_ADMIN_KEY} ${DELETE_KEY}` },
 ];
 
-/** Throws `ConfigError` with one line for the first fact that cannot be used: what is wrong, and what to do. */
+/** Throws `ConfigError` for the first setting that cannot be used: one line with the problem and the repair. */
 export async function checkSettings(deps: Deps): Promise<void> {
   for (const { name, fault, remedy } of FACTS) {
     const value: unknown = await findSetting(deps.store.db, name);

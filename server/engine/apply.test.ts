@@ -1,4 +1,4 @@
-/** What providers tell, whatever it is: one handler for each kind, and no text that a store cannot keep. */
+/** Signals of providers: one handler for each kind, and no text that a store cannot keep. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -34,7 +34,7 @@ for (const signal of FORGED) {
   test(`a ${signal.kind} signal about nothing, to nobody, with odd texts, changes nothing, and somebody is told`, async (t) => {
     const stage = await engineStage(t, { faults: stageFaults });
     await stage.tell(signal);
-    // Of a receipt for nobody the provider is told: it may be early.
+    // A receipt for no known message is answered `unknown`: it may be early.
     assert.equal(stage.observed.faults.length, signal.kind === "receipt" ? 0 : 1);
     for (const table of ["messages", "events", "chats", "calls"] as const) {
       assert.deepEqual(await stage.deps.store.db.selectFrom(table).select("id").execute(), []);

@@ -1,10 +1,10 @@
-/** Commits decisions: decided from fresh records, committed, and decided again when a record had changed in between. */
+/** Commits decisions: decides from fresh records, commits, and decides again if a record changed in between. */
 
 import { ApiError } from "../core/error.ts";
 import { type Store, StoreFull, type Transaction } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
 
-/** Times a decision is made on records that keep changing before it is given up (design: five, then 503). */
+/** Attempts at a decision on records that keep changing; then 503. */
 const DECISIONS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 const FULL_RETRY_AFTER_SECONDS = 10;
@@ -12,15 +12,15 @@ const FULL_RETRY_AFTER_SECONDS = 10;
 /** The dependencies of a commit. */
 type Committing = Pick<Deps, "store" | "wake" | "generation">;
 
-/** A unit to commit and what it comes to; without a unit there is nothing to change. */
+/** A transaction to commit and the value to return; null if nothing changes. */
 export interface Decision<Value> {
   unit: Transaction | null;
   value: Value;
-  /** Of `Threads`, as it is by what was read: that of the beginning unless given. */
+  /** The generation that the decision was made in; the one at its start if absent. */
   generation?: number;
 }
 
-/** What a decision came to: its value once it is on disk, or `taken` when its `once` record was there already. */
+/** A committed decision with its value, or `taken` if its unique record existed already. */
 export type Decided<Value> = { taken: false; value: Value } | { taken: true };
 
 /**
@@ -35,7 +35,7 @@ export async function decide<Value>(
     const before = deps.generation();
     const { unit, value, generation = before } = await decision();
     if (unit === null) return { taken: false, value };
-    // A reset has deleted, or is about to delete, what it may go by; from here on it is in the store's own order.
+    // A reset has deleted, or is about to delete, records that the decision used. From here on the store keeps the order.
     if (generation !== deps.generation()) continue;
     const answer = await commitUnit(deps.store, unit);
     if (answer.result === "duplicate") return { taken: true };
@@ -44,18 +44,18 @@ export async function decide<Value>(
     deps.wake.events(unit);
     return { taken: false, value };
   }
-  throw new ApiError("SERVICE_UNAVAILABLE", "The record is being changed by many at once; try again.", {
+  throw new ApiError("SERVICE_UNAVAILABLE", "Many requests are changing this record at once; try again.", {
     retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
   });
 }
 
-/** `decide` for a decision that has no `once` record: its value. */
+/** `decide` for a decision without a unique record. Returns its value. */
 export async function change<Value>(
   deps: Committing,
   decision: () => Decision<Value> | Promise<Decision<Value>>,
 ): Promise<Value> {
   const decided = await decide(deps, decision);
-  if (decided.taken) throw new Error("a unit without a once record was answered taken");
+  if (decided.taken) throw new Error("a transaction without a unique record was a duplicate");
   return decided.value;
 }
 

@@ -1,4 +1,4 @@
-/** What every request needs and rarely changes, kept at hand: keys, customers, numbers, instances. Cleared on change. */
+/** Caches keys, customers, numbers and instances, which every request needs and which rarely change. Cleared on change. */
 
 import { setBounded } from "../core/bounded-map.ts";
 import type { Customer } from "../core/customer.ts";
@@ -13,7 +13,7 @@ import { findKeyByHash } from "../store/keys.ts";
 import { findNumberByAddress, findNumbers, findNumbersOn } from "../store/numbers.ts";
 import type { Store } from "../store/store.ts";
 
-/** Entries of each kind kept at the most; beyond it the oldest goes. */
+/** Cached entries of each kind; beyond this the oldest one is dropped. */
 const KEPT_MAX = 10_000;
 
 export class ConfigCache {
@@ -26,19 +26,19 @@ export class ConfigCache {
   readonly #senders = new Map<InstanceId, readonly CustomerNumber[]>();
   #instances: readonly Instance[] | null = null;
   #severalCustomers: boolean | null = null;
-  /** Grows with `clear`: what was read before it must not be kept after it. */
+  /** Grows with `clear`. A record that was read before must not be cached after it. */
   #age = 0;
 
   constructor(db: Store["db"]) {
     this.#db = db;
   }
 
-  /** The key at hand with this hash; undefined when it has to be read (`findKey`). */
+  /** The cached key with this hash; undefined if it has to be read (`findKey`). */
   key(hash: string): ApiKey | undefined {
     return this.#keys.get(hash);
   }
 
-  /** The key with this hash, or null. An unknown one is not remembered: it would let anybody fill the memory. */
+  /** The key with this hash, or null. An unknown hash is not cached, since anybody could fill the memory. */
   async findKey(hash: string): Promise<ApiKey | null> {
     const known = this.#keys.get(hash);
     if (known !== undefined) return known;
@@ -123,7 +123,7 @@ export class ConfigCache {
     return (await this.instances()).find((instance) => instance.id === id) ?? null;
   }
 
-  /** Forgets everything: after a key, number, customer or instance changed. */
+  /** Drops everything, after a key, number, customer or instance changed. */
   clear(): void {
     this.#age += 1;
     this.#keys.clear();

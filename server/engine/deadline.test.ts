@@ -5,8 +5,8 @@ import { withDeadline } from "./deadline.ts";
 
 const LATE = "late";
 
-/** What is answered to one who says, when called off, how far it came. */
-function telling(clock: SimulatedClock, abort: AbortController): Promise<string> {
+/** The result of a call that reports its progress when it is aborted. */
+function reporting(clock: SimulatedClock, abort: AbortController): Promise<string> {
   return withDeadline(
     clock,
     abort,
@@ -15,17 +15,17 @@ function telling(clock: SimulatedClock, abort: AbortController): Promise<string>
   );
 }
 
-test("a provider that is called off has the last word, where it has one: what it did not send is not in doubt", async () => {
+test("a provider that is aborted may still report that it did not send", async () => {
   const clock = new SimulatedClock();
   const abort = new AbortController();
-  const answer = telling(clock, abort);
+  const answer = reporting(clock, abort);
   abort.abort();
   assert.equal(await answer, "not sent");
 });
 
 test("a provider has 40 seconds, and may say how far it came then too", async () => {
   const clock = new SimulatedClock();
-  const answer = telling(clock, new AbortController());
+  const answer = reporting(clock, new AbortController());
   await clock.advance(40_000);
   assert.equal(await answer, "not sent");
 });

@@ -1,15 +1,15 @@
-/** Waits for a provider's answer, but not for ever: what it was asked ends with a deadline, or when it is called off. */
+/** Bounds the wait for a provider by a deadline and an abort. */
 
 import type { Clock } from "../clock.ts";
 
 /** A provider has this long for one answer unless told otherwise, in real milliseconds. */
 const ANSWER_MS = 40_000;
-/** One that is called off may say how far it came: turns of the microtask queue that it has for that. */
+/** Turns of the microtask queue in which an aborted call may still return its result. */
 const LAST_WORD_TURNS = 100;
 
 /**
- * What `question` comes to, or `late` where it does not come within `withinMs` (40 s) or `abort` is aborted before; the question's
- * signal tells the provider so, whose answer still counts where it comes at once. Throws what the question throws in time.
+ * The result of `question`, or `late` if `withinMs` (40 s) pass or `abort` is aborted before; the signal
+ * that `question` gets is then aborted too, and a result that it returns at once still counts. Throws what `question` throws.
  */
 export async function withDeadline<Answer>(
   clock: Clock,

@@ -59,7 +59,7 @@ export interface EngineDeps extends Deps {
 /** `Deps` and the dependencies named: `With<"threadCache" | "optOutCache">`. */
 export type With<Name extends keyof EngineDeps> = Deps & Pick<EngineDeps, Name>;
 
-/** What the transitions of a message need (`core/message-lifecycle.ts`). */
+/** The context of a message's transitions (`core/message-lifecycle.ts`). */
 export function changeContext(deps: With<"link">): ChangeContext {
   const { clock, correlationId, link, newId, settings } = deps;
   const { smartEncoding } = settings;

@@ -117,7 +117,7 @@ export class Engine {
     await this.#deliver?.stop();
   }
 
-  /** Waits no longer for open hand-overs, so that a stop under way can end: their outcome is unknown. */
+  /** Stops waiting for send attempts in flight, so that a stop can end; their outcome is unknown. */
   cutOff(): void {
     this.#dispatch?.cutOff();
   }

@@ -1,4 +1,4 @@
-/** Idempotent commands: the first use of a key does the work, every other is answered with what that came to. */
+/** Idempotent requests: the first use of a key does the work, every repeat gets the first result. */
 
 import { createHash } from "node:crypto";
 import { ApiError } from "../core/error.ts";
@@ -8,7 +8,7 @@ import type { Operation } from "../store/store.ts";
 import { type Decision, decide } from "./commit.ts";
 import type { Deps } from "./deps.ts";
 
-/** A command as idempotency sees it. `key` null: none was given, and every use does the work. */
+/** A request with its idempotency key. Without a key (null) every request does the work. */
 export interface IdempotentRequest {
   key: string | null;
   /** Null for an admin key: all of them share one scope. */
@@ -19,7 +19,7 @@ export interface IdempotentRequest {
   body: unknown;
 }
 
-/** What a command came to: `value` of the first use, or of a repeat the `result` that the first one left. */
+/** `value` of the first use of a key, or the `result` that the first use left for a repeat. */
 export type IdempotentResult<Value> = { repeated: false; value: Value } | { repeated: true; result: string };
 
 /**
@@ -31,7 +31,7 @@ export async function idempotent<Value>(
   deps: Deps,
   command: IdempotentRequest,
   decision: () => Promise<Decision<Value> & { result: string }>,
-  taken: () => Error = () => new Error("a unit without a once record was answered taken"),
+  taken: () => Error = () => new Error("a transaction without a unique record was a duplicate"),
 ): Promise<IdempotentResult<Value>> {
   const { key } = command;
   if (key === null) {

@@ -1,4 +1,4 @@
-/** What the engine tells of itself: to metrics, usage and the log. Everything here returns at once and never throws. */
+/** Observations of the engine, for metrics, usage and the log. Every method returns at once and never throws. */
 
 import type { CustomerId, KeyId } from "../core/id.ts";
 import type { OwnLimit } from "../outgoing/connection.ts";

@@ -1,4 +1,4 @@
-/** Rows that cannot be decoded: told of, looked at again, and passed by in loops. */
+/** Rows that cannot be decoded: reported once, rechecked, and skipped by loops. */
 
 import { listQuarantined } from "../store/quarantine.ts";
 import { type QuarantinedRow, RowUnreadable } from "../store/rows.ts";
@@ -6,12 +6,12 @@ import type { RowKey } from "../store/store.ts";
 import type { Deps } from "./deps.ts";
 import type { With } from "./engine-deps.ts";
 
-/** Rows looked at again in one commit. */
+/** Rows rechecked in one commit. */
 const RECHECKED_AT_ONCE = 200;
-/** Rows that one look tells of, at the most. */
+/** Limit of rows reported by one check. */
 const REPORTED_MAX = 1_000;
 
-/** What `read` finds; null where a row cannot be decoded, which is told as a fault. */
+/** The result of `read`; null if a row cannot be decoded, which is reported as a fault. */
 export async function nullIfUnreadable<Value>(
   { observer }: Pick<Deps, "observer">,
   where: string,
@@ -26,25 +26,25 @@ export async function nullIfUnreadable<Value>(
   }
 }
 
-/** Looks after the quarantine: the log names each row that is in it, once, and rows that were mended go back. */
+/** Watches the quarantine: the log names each new row once, and repaired rows leave the quarantine. */
 export class QuarantineMonitor {
   readonly #deps: With<"configCache">;
-  /** Rows that were told of, by table and id. */
-  #told = new Set<string>();
+  /** Rows already reported, by table and id. */
+  #reported = new Set<string>();
 
   constructor(deps: With<"configCache">) {
     this.#deps = deps;
   }
 
-  /** Looks at all rows again, and tells of those that are new. */
+  /** Rechecks all rows and reports the new ones. */
   async check(): Promise<void> {
     const { store } = this.#deps;
     if ((await listQuarantined(store.db, 1)).length === 0) {
-      this.#told.clear();
+      this.#reported.clear();
       return;
     }
     await this.#recheck();
-    this.#tell(await listQuarantined(store.db, REPORTED_MAX));
+    this.#report(await listQuarantined(store.db, REPORTED_MAX));
   }
 
   async #recheck(): Promise<void> {
@@ -52,18 +52,18 @@ export class QuarantineMonitor {
     let after: RowKey | null = null;
     do {
       const { mended, next } = await store.recheck(after, RECHECKED_AT_ONCE, clock.now());
-      // What was read without the row is read again; the loops find by themselves what is due by now.
+      // The caches were filled without the row. The loops find rows that are due by themselves.
       if (mended.length > 0) configCache.clear();
       after = next;
     } while (after !== null);
   }
 
-  #tell(rows: readonly QuarantinedRow[]): void {
+  #report(rows: readonly QuarantinedRow[]): void {
     for (const { table, id, reason } of rows) {
-      if (this.#told.has(`${table} ${id}`)) continue;
+      if (this.#reported.has(`${table} ${id}`)) continue;
       const error = new Error(`the row ${id} of ${table} is in quarantine: ${reason}; tightbeam quarantine shows it`);
       this.#deps.observer.fault("rows", error);
     }
-    this.#told = new Set(rows.map(({ table, id }) => `${table} ${id}`));
+    this.#reported = new Set(rows.map(({ table, id }) => `${table} ${id}`));
   }
 }

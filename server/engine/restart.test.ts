@@ -14,17 +14,17 @@ type Side = "before" | "after";
 /** The far end: what it took, whichever process handed it over, and the receipts that it owes for it. */
 class Peer {
   readonly taken: Outbound[] = [];
-  readonly owed: Signal[] = [];
+  readonly pending: Signal[] = [];
 
   takes(message: Outbound): Outcome {
     this.taken.push(message);
     const { messageId, channel } = message;
     const reference = `${messageId} ${channel}`;
-    this.owed.push({ kind: "receipt", reference, messageId, channel, receipt: "delivered" });
+    this.pending.push({ kind: "receipt", reference, messageId, channel, receipt: "delivered" });
     return { outcome: "accepted", reference };
   }
 
-  /** What became of a hand-over, as the peer knows it. */
+  /** The outcome of an attempt, as the peer knows it. */
   knows({ messageId, channel }: Outbound): Outcome | "absent" {
     const found = this.taken.some((one) => one.messageId === messageId && one.channel === channel);
     return found ? { outcome: "accepted", reference: `${messageId} ${channel}` } : "absent";
@@ -34,7 +34,7 @@ class Peer {
 interface Scenario {
   title: string;
   sent?: (stage: EngineStage) => Partial<SendMessage>;
-  /** What becomes of a hand-over; the peer takes it unless this says otherwise. */
+  /** The outcome of the next attempts; accepted unless set. */
   answer?: (message: Outbound, peer: Peer) => Outcome | undefined;
   told: string[];
 }
@@ -71,7 +71,7 @@ const SCENARIOS: Scenario[] = [
   },
 ];
 
-/** Seconds of shifted time after which every scenario has ended, settling and waiting included. */
+/** Seconds of shifted time after which every scenario has ended, reconciling and waiting included. */
 const SECONDS = 14;
 
 interface Death {
@@ -96,15 +96,15 @@ async function play(t: TestContext, scenario: Scenario, death: Death | null, pro
   return { stage, id, peer, writes: first.writes, died: first.dead };
 }
 
-/** A receipt that was not heard to the end is told again, as providers must. */
+/** A receipt that was not applied is reported again, as providers must. */
 async function tellOwed(stage: EngineStage, peer: Peer): Promise<void> {
-  for (const signal of [...peer.owed]) {
-    let heard = false;
+  for (const signal of [...peer.pending]) {
+    let isApplied = false;
     void apply(stage.life.deps, stage.instance.id, signal).then(() => {
-      heard = true;
+      isApplied = true;
     });
     await stage.run();
-    if (heard) peer.owed.splice(peer.owed.indexOf(signal), 1);
+    if (isApplied) peer.pending.splice(peer.pending.indexOf(signal), 1);
   }
 }
 
@@ -137,10 +137,10 @@ describe("whichever write a process dies at, the next one ends", () => {
   }
 });
 
-/** Windows of one hand-over, by what is on disk and what the peer has. */
+/** Windows of one attempt, by what is on disk and what the peer has. */
 const WINDOWS: { title: string; taken: boolean; die: (stage: EngineStage) => void }[] = [
   {
-    title: "recorded, and the peer never heard of it",
+    title: "recorded, and the peer never received it",
     taken: false,
     die(stage) {
       stage.provider.onSend = () => {
@@ -163,7 +163,7 @@ const WINDOWS: { title: string; taken: boolean; die: (stage: EngineStage) => voi
   },
 ];
 
-describe("a process that dies with a hand-over", () => {
+describe("a process that dies in a send attempt", () => {
   for (const { title, taken, die } of WINDOWS) {
     for (const asks of [true, false]) {
       test(`${title}: ${asks ? "the next one asks" : "which cannot be asked about: it is not repeated"}`, async (t) => {
@@ -199,7 +199,7 @@ describe("a process that dies with a hand-over", () => {
     }
   }
 
-  test("and again while asking, and again: it is still handed over once", async (t) => {
+  test("and again while asking, and again: it is still sent once", async (t) => {
     const peer = new Peer();
     const stage = await engineStage(t);
     stage.provider.onSettle = (message) => peer.knows(message);
@@ -223,7 +223,7 @@ describe("a process that dies with a hand-over", () => {
   });
 });
 
-/** Messages to one recipient, due at the same moment, so that one claim takes them all; the first is being handed over. */
+/** Messages to one recipient, due at the same moment, so that one claim takes them all; the first is being sent. */
 async function leasedTogether(stage: EngineStage, texts: readonly string[]): Promise<MessageId[]> {
   const scheduledAt = new Date(stage.clock.now() + 1_000).toISOString();
   const ids: MessageId[] = [];
@@ -238,7 +238,7 @@ test("a lease that ran out while its message waited its turn is not used", async
   const stage = await engineStage(t);
   stage.provider.sendNext.push("never", "never", "never");
   const ids = await leasedTogether(stage, ["a", "b", "c", "d"]);
-  // What is behind them waits for longer than its lease lasts; the sweep gives such leases back every 5 s.
+  // The message behind them waits for longer than its lease lasts; the sweep gives such leases back every 5 s.
   for (let seconds = 0; seconds < 150; seconds += 5) {
     await stage.clock.advance(5_000);
     await stage.deps.store.releaseLeases(stage.clock.real(), stage.clock.now());
@@ -252,12 +252,12 @@ test("a lease that ran out while its message waited its turn is not used", async
   assert.deepEqual([last.status, last.claimedUntil, last.dueAt], ["sent", null, null]);
 });
 
-test("a message that was leased twice, since its first lease ran out, is handed over once and waits as told", async (t) => {
+test("a message that was leased twice, since its first lease ran out, is sent once and waits as asked", async (t) => {
   const stage = await engineStage(t);
   stage.provider.sendNext.push("never", deferred(60_000));
   const [, id = "msg_"] = await leasedTogether(stage, ["first", "second"]);
   await stage.clock.advance(1_000);
-  // As if both leases had run out while the first one's hand-over goes on.
+  // As if both leases had run out while the first one's attempt goes on.
   await stage.deps.store.releaseLeases(Number.POSITIVE_INFINITY, stage.clock.now());
   await stage.run();
   await stage.clock.advance(45_000);

@@ -1,4 +1,4 @@
-/** What goes by the calendar: what is kept and for how long, the texts of deleted messages, leases that ran out. */
+/** Chores by the clock: retention, the texts of deleted messages, expired leases. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";

@@ -1,4 +1,4 @@
-/** Work that is due by the calendar: leases that ran out, records past their keeping, texts to be erased, payments. */
+/** Chores by the clock: frees expired leases, prunes old records, erases texts, expires payment requests. */
 
 import { isErased, type StoredEvent, withoutPerson, withoutText } from "../core/erasure.ts";
 import type { Message } from "../core/message.ts";
@@ -147,7 +147,7 @@ async function eraseEvents(deps: Deps, message: Message): Promise<void> {
   await deps.store.commit([{ op: "update", table: "messages", id, version, set }, ...rewritten]);
 }
 
-/** Tells every address but the customer's own in a message of an erased person. */
+/** Whether an address in a message of an erased person is not the customer's own. */
 function isOther({ direction, from, to }: Message): (address: string) => boolean {
   const own = direction === "outbound" ? from : to;
   return (address) => address !== own;

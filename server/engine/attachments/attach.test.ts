@@ -1,4 +1,4 @@
-/** Files of messages: gathered for a hand-over, kept as they arrive, and opened by their links. */
+/** Files of messages: gathered for a send attempt, stored as they arrive, and opened by their links. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

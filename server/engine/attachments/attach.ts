@@ -27,7 +27,7 @@ export interface PreparedAttachments {
 type Attaching = Pick<EngineDeps, "clock" | "newId" | "settings" | "links">;
 
 /**
- * Takes in the files of a request to send: bytes are kept, addresses are fetched from at the hand-over. Throws a 400
+ * Takes in the files of a request to send: bytes are stored, URLs are fetched at the send attempt. Throws a 400
  * that names every field which does not fit (`attachments[0].data`, `.mimeType`, `.url`).
  */
 export function attach(

@@ -1,4 +1,4 @@
-/** Gathers the files of a message for its hand-over: fetched from where they are, or read where they are kept. */
+/** Gathers the files of a message for its send attempt: fetches URLs, and reads stored files. */
 
 import { FILE_BYTES_MAX } from "../../core/attachment.ts";
 import type { Release } from "../../core/fair-semaphore.ts";
@@ -13,8 +13,8 @@ import type { EngineDeps, With } from "../engine-deps.ts";
 const GATHER_MS_MAX = 35_000;
 
 /**
- * The files of a message, ready to be handed over. `release` gives their memory back: to be called once, when the
- * hand-over has ended. `refused`: it can never be sent, in words for its sender. `deferred`: later it may be.
+ * The files of a message, ready to be sent. Call `release` once, after the send attempt: it gives their memory back.
+ * `refused`: why the message can never be sent, in words for its sender. `deferred`: why it has to wait.
  */
 export type GatheredFiles =
   | { loaded: OutboundAttachment[]; release(): void }
@@ -137,7 +137,7 @@ async function readKept(
   return { refused: "is no longer kept here" };
 }
 
-/** The file as it is handed over, or why it cannot be: it is judged by its bytes, whatever its server says of it. */
+/** The file as it is sent, or why it cannot be sent. Its bytes decide its type, not the header of its server. */
 function fit(part: FilePart, bytes: Uint8Array, number: number): OutboundAttachment | { refused: string } {
   const { path, url } = part;
   const refuse = (field: string, reason: string) => ({ refused: `${path}${field} ${reason}.` });

@@ -1,4 +1,4 @@
-/** What a customer does to a group: name it, bring somebody in, put somebody out, leave it. */
+/** Changes groups for customers: rename, add and remove participants, leave. */
 
 import { GROUP_MAX, GROUP_MIN } from "../../../sdk/wire.ts";
 import type { Chat } from "../../core/chat.ts";
@@ -10,7 +10,7 @@ import type { With } from "../engine-deps.ts";
 import { type ChatActionRequest, type ChatActionResult, completeAction, runChatAction } from "./chat-action.ts";
 import type { ReadyChat } from "./require-chat.ts";
 
-/** Names a group, and answers it. */
+/** Renames a group and returns it. */
 export async function renameGroup(
   deps: With<"configCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,
@@ -27,7 +27,7 @@ export async function renameGroup(
   });
 }
 
-/** Brings somebody into a group, and answers it; who is in it already stays. `field`: what the caller called it. */
+/** Adds a participant to a group and returns it; a participant who is in it already stays. `field`: its name in the request. */
 export async function addParticipant(
   deps: With<"configCache" | "optOutCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,
@@ -55,7 +55,7 @@ export async function addParticipant(
   });
 }
 
-/** Puts somebody out of a group, and answers it. Throws 404 `NOT_FOUND` for who is not in it. */
+/** Removes a participant from a group and returns it. Throws 404 `NOT_FOUND` if the address is not in the group. */
 export async function removeParticipant(
   deps: With<"configCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,
@@ -86,7 +86,7 @@ export async function removeParticipant(
   });
 }
 
-/** Leaves a group, and answers it: nothing can be done in it any more, unless somebody brings the customer back. */
+/** Leaves a group and returns it. Nothing can be done in it any more, unless a member adds the customer again. */
 export async function leaveGroup(
   deps: With<"configCache" | "providers" | "threadCache">,
   asked: ChatActionRequest,
@@ -121,7 +121,7 @@ function requireParticipant(field: string, value: string): string {
   throw new ApiError("INVALID_PHONE_NUMBER", `${field}: ${problem}.`, { details: [{ path: field, message: problem }] });
 }
 
-/** Whoever does not want to hear from a number is not brought into a group with it: 403 `RECIPIENT_OPTED_OUT`. */
+/** Throws 403 `RECIPIENT_OPTED_OUT` if a participant has opted out of messages from the number. */
 export async function refuseOptedOut(
   deps: With<"optOutCache">,
   number: string,
@@ -129,6 +129,6 @@ export async function refuseOptedOut(
 ): Promise<void> {
   for (const participant of participants) {
     if (!(await isOptedOut(deps, number, participant))) continue;
-    throw new ApiError("RECIPIENT_OPTED_OUT", `${participant} has asked not to hear from ${number}.`);
+    throw new ApiError("RECIPIENT_OPTED_OUT", `${participant} has opted out of messages from ${number}.`);
   }
 }

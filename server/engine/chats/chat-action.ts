@@ -17,7 +17,7 @@ export interface ChatActionRequest extends ChatName {
   correlationId: string;
 }
 
-/** What a command does: `ask` asks the provider, or answers without, or refuses; `change` makes of the chat what it then is. */
+/** An action: `ask` asks the provider, needs no request, or refuses; `change` returns the chat after it. */
 export interface ChatAction {
   /** Method, and the path behind the chat's. */
   route: [method: "POST" | "PUT" | "DELETE", path: string];

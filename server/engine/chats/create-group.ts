@@ -152,7 +152,7 @@ async function arrange(
   const { address: from, instanceId } = number;
   const known = reference === null ? null : await findChatByKey(deps.store.db, groupKey(customerId, from, reference));
   if (known !== null) {
-    // What the provider told of it was faster.
+    // The provider's own signal about this group came first.
     const { unit, value } = changedChat(known, { ...known, name, participants });
     return { unit: unit.length === 0 ? null : unit, value, result: known.id };
   }

@@ -26,7 +26,7 @@ interface Told {
 
 interface Stage extends TestContext {
   provider: ScriptedProvider;
-  /** What is asked for by a customer. */
+  /** Actions of the customer. */
   as: { customerId: TestContext["customer"]["id"]; correlationId: string; idempotencyKey: string | null };
   chats(): Promise<Chat[]>;
   told(): Promise<Told[]>;
@@ -175,8 +175,8 @@ describe("a group that is seen with a message", () => {
       instanceId: one.instance.id,
     };
     const see = async (name: string | null, participants: string[]) => {
-      const sighting = { reference: "group-1", name, participants };
-      const { chat, make } = await prepareGroup(one.deps, { ...place, sighting });
+      const snapshot = { reference: "group-1", name, participants };
+      const { chat, make } = await prepareGroup(one.deps, { ...place, snapshot });
       if (make.length > 0) assert.equal((await one.deps.store.commit(make)).result, "ok");
       assert.deepEqual(await findChat(one.deps.store.db, one.as.customerId, id), chat);
       return chat;

@@ -1,4 +1,4 @@
-/** Groups: what providers tell of them becomes chats, and events where it is news. */
+/** Applies what providers report of groups: creates and updates their chats, and emits events of each change. */
 
 import { type Channel, GROUP_NAME_LENGTH_MAX } from "../../../sdk/wire.ts";
 import { type Chat, groupKey, unnamedGroupKey } from "../../core/chat.ts";
@@ -16,32 +16,32 @@ import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 import { duplicateThread, type PreparedChat, retryDuplicateThread } from "./threads.ts";
 
-/** A group of a customer's address, as its provider tells of it. */
+/** A group of a customer's address, as its provider reports it. */
 export interface ObservedGroup {
   customerId: CustomerId;
   /** The customer's own address. */
   from: string;
   channel: Channel;
   instanceId: InstanceId;
-  sighting: GroupSnapshot;
+  snapshot: GroupSnapshot;
 }
 
 /**
  * The chat of a group as it is, or as it will be once `make` is committed: made where it is new, and brought up to date
- * where people or name are others now, with the events of that. A sighting without people or without a name says
+ * where people or name are others now, with the events of that. A snapshot without people or without a name says
  * nothing about them. A unit that is answered `taken` for its sake has to be made anew: see `retryDuplicateThread`.
  */
-export async function prepareGroup(deps: Deps, sighted: ObservedGroup): Promise<PreparedChat> {
-  const found = await findGroup(deps, sighted);
-  return arrange(found, patchGroup(found.named, seen(sighted), null, regroupContext(deps)));
+export async function prepareGroup(deps: Deps, observed: ObservedGroup): Promise<PreparedChat> {
+  const found = await findGroup(deps, observed);
+  return arrange(found, patchGroup(found.named, patchOf(observed), null, regroupContext(deps)));
 }
 
-/** What a change to a group needs of the context. */
+/** Context of a change to a group. */
 export function regroupContext(deps: Deps, correlationId = newCorrelationId(deps.random)): GroupContext {
   return { now: deps.clock.now(), eventId: () => deps.newId("evt"), correlationId };
 }
 
-/** Applies what happened to a group: a `chat.*` event of it, unless it is told again or is so already. */
+/** Applies a group signal: commits the change and its `chat.*` event, unless it is a duplicate or changes nothing. */
 export async function receiveGroup(
   deps: With<"configCache">,
   instanceId: InstanceId,
@@ -49,23 +49,23 @@ export async function receiveGroup(
 ): Promise<void> {
   const number = await deps.configCache.numberAt(signal.to);
   if (number === null) {
-    deps.observer.fault("group", new Error("a group was told of to an address that is no number of this service"));
+    deps.observer.fault("group", new Error("a group signal is for an address that is no number of this service"));
     return acknowledgeOnly(deps, acknowledgementOf(instanceId, signal));
   }
-  const { channel, group: sighting } = signal;
-  const sighted = { customerId: number.customerId, from: number.address, channel, instanceId, sighting };
-  await retryDuplicateThread(() => hear(deps, sighted, signal));
+  const { channel, group: snapshot } = signal;
+  const observed = { customerId: number.customerId, from: number.address, channel, instanceId, snapshot };
+  await retryDuplicateThread(() => applyGroupSignal(deps, observed, signal));
 }
 
-async function hear(deps: Deps, sighted: ObservedGroup, signal: GroupSignal): Promise<void> {
-  const { instanceId } = sighted;
+async function applyGroupSignal(deps: Deps, observed: ObservedGroup, signal: GroupSignal): Promise<void> {
+  const { instanceId } = observed;
   const forgets = acknowledgementOf(instanceId, signal);
   const reference = `group ${signal.reference}`;
   if (await findArrival(deps.store.db, instanceId, reference)) return acknowledgeOnly(deps, forgets);
   const { taken } = await decide(deps, async () => {
-    const known = await findGroup(deps, sighted);
+    const known = await findGroup(deps, observed);
     const found = known.stored === null ? { ...known, named: before(known.named, signal) } : known;
-    const { make } = arrange(found, heard(found.named, sighted, signal, regroupContext(deps)));
+    const { make } = arrange(found, afterSignal(found.named, observed, signal, regroupContext(deps)));
     const arrival = { instanceId, reference, createdAt: deps.clock.real() };
     return { unit: [{ op: "insertUnique", table: "arrivals", record: arrival }, ...make, ...forgets], value: null };
   });
@@ -78,24 +78,24 @@ interface FoundGroup {
   named: Chat;
 }
 
-async function findGroup(deps: Deps, sighted: ObservedGroup): Promise<FoundGroup> {
-  const { customerId, from, sighting } = sighted;
-  const { reference } = sighting;
+async function findGroup(deps: Deps, observed: ObservedGroup): Promise<FoundGroup> {
+  const { customerId, from, snapshot } = observed;
+  const { reference } = snapshot;
   const key = groupKey(customerId, from, reference);
   const stored = await findChatByKey(deps.store.db, key);
   if (stored !== null) return { stored, named: stored };
-  // One that was made here, and comes to be at the provider with its first message.
-  const wanted = people(sighted).toSorted().join(" ");
+  // A group that was created here gets the provider's reference with its first message.
+  const wanted = people(observed).toSorted().join(" ");
   const unnamed = await findUnnamedGroups(deps.store.db, customerId, from);
   const made = unnamed.find(({ participants }) => participants.toSorted().join(" ") === wanted);
   if (made !== undefined) return { stored: made, named: { ...made, key, reference } };
-  return { stored: null, named: newGroup(deps, { ...sighted, ...sighting, participants: people(sighted) }) };
+  return { stored: null, named: newGroup(deps, { ...observed, ...snapshot, participants: people(observed) }) };
 }
 
 /** A group that nothing is known of here yet. `reference` null: its provider has no name for it yet. */
 export function newGroup(
   deps: Deps,
-  group: Omit<ObservedGroup, "sighting"> & { reference: string | null; name: string | null; participants: string[] },
+  group: Omit<ObservedGroup, "snapshot"> & { reference: string | null; name: string | null; participants: string[] },
 ): Chat {
   const { customerId, from, reference } = group;
   const id = deps.newId("chat");
@@ -119,9 +119,9 @@ export function newGroup(
   };
 }
 
-/** Who is in a sighted group, in the form that addresses are stored in, the customer's own left out. */
-function people({ from, sighting }: ObservedGroup): string[] {
-  return [...new Set(sighting.participants.map(addressOf))].filter((one) => one !== from);
+/** The members of an observed group as stored addresses, without the customer's own. */
+function people({ from, snapshot }: ObservedGroup): string[] {
+  return [...new Set(snapshot.participants.map(addressOf))].filter((one) => one !== from);
 }
 
 function addressOf(text: string): string {
@@ -132,22 +132,22 @@ function nameOf(name: string | null): string | null {
   return name === null || name === "" ? null : name.slice(0, GROUP_NAME_LENGTH_MAX).toWellFormed();
 }
 
-/** What a sighting says of a group. */
-function seen(sighted: ObservedGroup): GroupPatch {
-  const participants = people(sighted);
-  const name = nameOf(sighted.sighting.name);
+/** The patch that a snapshot implies; a snapshot without participants or name leaves them. */
+function patchOf(observed: ObservedGroup): GroupPatch {
+  const participants = people(observed);
+  const name = nameOf(observed.snapshot.name);
   return { ...(participants.length === 0 ? {} : { participants }), ...(name === null ? {} : { name }) };
 }
 
 /**
- * What a signal makes of a group: first what it tells of, by whom it says, then what else its sighting shows. That may
+ * The group after a signal: first the change that it names, by its actor, then the rest of its snapshot. The snapshot may
  * be how the group was before, so it does not undo the former.
  */
-function heard(chat: Chat, sighted: ObservedGroup, signal: GroupSignal, deps: GroupContext): GroupChange {
+function afterSignal(chat: Chat, observed: ObservedGroup, signal: GroupSignal, deps: GroupContext): GroupChange {
   const actor = signal.actor === null ? null : addressOf(signal.actor);
   const participant = signal.participant === null ? null : addressOf(signal.participant);
   const told = toldOf(chat, participant, actor, signal, deps);
-  const { participants, name } = seen(sighted);
+  const { participants, name } = patchOf(observed);
   const others = participants?.filter((one) => one !== participant);
   const also: GroupPatch = {};
   if (others !== undefined) {
@@ -159,7 +159,7 @@ function heard(chat: Chat, sighted: ObservedGroup, signal: GroupSignal, deps: Gr
   return { chat: rest.chat, events: [...told.events, ...rest.events] };
 }
 
-/** A group that is first heard of by what happened to it: as it must have been before, so that this is news. */
+/** A new group as it was before the change that its first signal reports, so that the change emits its event. */
 function before(chat: Chat, { change, participant }: GroupSignal): Chat {
   const who = participant === null ? null : addressOf(participant);
   const others = chat.participants.filter((one) => one !== who);
@@ -198,7 +198,7 @@ function toldOf(
   }
 }
 
-/** What leads from the stored group to the changed one, and the group as it then is. */
+/** The operations from the stored group to the changed one, and the changed group. */
 function arrange({ stored }: FoundGroup, { chat, events }: GroupChange): PreparedChat {
   const told = events.map((event): Operation => ({ op: "event", event, callbackUrl: null }));
   if (stored === null) return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }, ...told] };

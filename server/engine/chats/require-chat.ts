@@ -58,7 +58,7 @@ export async function readyChat(deps: With<"configCache">, chat: Chat): Promise<
   if (chat.isGroup && chat.reference === null) {
     throw new ApiError(
       "CONVERSATION_NOT_READY",
-      `${chat.id} comes to be with the first message in it; send one, and try again when it is delivered.`,
+      `${chat.id} is created at the provider with its first message; send one, and try again when it is delivered.`,
     );
   }
   const last = chat.isGroup ? null : await findLastMessage(deps.store.db, chat.id);

@@ -1,11 +1,11 @@
-/** Which of a customer's own addresses wrote with a recipient, the newest conversation first, kept at hand. */
+/** Caches which of a customer's own addresses have a conversation with a recipient, the newest one first. */
 
 import { setBounded } from "../../core/bounded-map.ts";
 import type { CustomerId } from "../../core/id.ts";
 import { listSendersTo } from "../../store/chats.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Recipients kept at hand; beyond it the one that was used longest ago goes. */
+/** Cached recipients; beyond this the least recently used one is dropped. */
 const KEPT_MAX = 10_000;
 
 export class SenderCache {
@@ -25,13 +25,13 @@ export class SenderCache {
     }
   }
 
-  /** A message between the two was committed. Costs nothing where the recipient is not at hand. */
+  /** Updates the order after a message between the two was committed. Does nothing if the recipient is not cached. */
   noteMessage(customerId: CustomerId, contact: string, from: string): void {
     const key = keyOf(customerId, contact);
     const known = this.#newestFirst.get(key);
     if (known === undefined) return;
     const next = known.then((addresses) => [from, ...addresses.filter((address) => address !== from)]);
-    // A read that fails is told to whoever asked for it.
+    // The caller who started the read gets its error.
     next.catch(() => {});
     setBounded(this.#newestFirst, key, next, KEPT_MAX);
   }

@@ -15,10 +15,10 @@ export class ThreadCache {
   /** Who wrote with whom last. */
   readonly senders = new SenderCache();
   #generation = 0;
-  /** Ends when nobody works on threads alone any more; null while nobody does. */
+  /** Resolves when exclusive work ends; null if there is none. */
   #alone: Promise<void> | null = null;
 
-  /** Grows with `clear`: what was read before it must be neither kept nor committed after it. */
+  /** Grows with `clear`. A thread that was read before must be neither cached nor committed after it. */
   get generation(): number {
     return this.#generation;
   }
@@ -27,7 +27,7 @@ export class ThreadCache {
     return this.#chats.get(key) ?? null;
   }
 
-  /** The thread at hand, else as it is stored; null when there is none. */
+  /** The cached thread, else the stored one; null if there is none. */
   async find(store: Pick<Store, "db">, key: string): Promise<Chat | null> {
     if (this.#alone !== null) await this.waitUntilFree();
     const generation = this.#generation;
@@ -40,12 +40,12 @@ export class ThreadCache {
     setBounded(this.#chats, chat.key, chat, THREADS_MAX);
   }
 
-  /** Resolves when threads can be read: nobody is deleting some. */
+  /** Resolves when no exclusive work runs, so that threads can be read. */
   async waitUntilFree(): Promise<void> {
     while (this.#alone !== null) await this.#alone;
   }
 
-  /** Does `work` while nobody reads threads: what was decided on those read before is decided again. One at a time. */
+  /** Does `work` while nobody reads threads; decisions on threads that were read before are made again. One at a time. */
   async runExclusively(work: () => Promise<void>): Promise<void> {
     this.clear();
     const working = work();
@@ -59,7 +59,7 @@ export class ThreadCache {
     }
   }
 
-  /** Forgets all of them: after chats were deleted. */
+  /** Drops all threads, after chats were deleted. */
   clear(): void {
     this.#generation += 1;
     this.#chats.clear();

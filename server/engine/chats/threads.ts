@@ -1,4 +1,4 @@
-/** One-to-one threads: found or made with the first message between two addresses, and kept at hand. */
+/** Finds one-to-one threads, and creates one with the first message between two addresses. */
 
 import type { Channel } from "../../../sdk/wire.ts";
 import { type Chat, threadKey } from "../../core/chat.ts";
@@ -7,7 +7,7 @@ import type { CustomerId, InstanceId } from "../../core/id.ts";
 import type { Operation } from "../../store/store.ts";
 import type { With } from "../engine-deps.ts";
 
-/** Times that a thread is looked for again which somebody else made at the same moment. */
+/** Repeats of work whose thread another request created meanwhile. */
 const ROUNDS_MAX = 5;
 const BUSY_RETRY_AFTER_SECONDS = 1;
 
@@ -20,13 +20,13 @@ export interface ThreadPair {
   instanceId: InstanceId;
 }
 
-/** A thread, and what makes it where it is new: goes into the unit of what is said in it. */
+/** A thread, and the operations that create it if it is new; they belong into the transaction of its message. */
 export interface PreparedChat {
   chat: Chat;
   make: Operation[];
 }
 
-/** Somebody else made the same thread at the same moment. */
+/** Another request created the same thread at the same moment. */
 class ThreadDuplicate extends Error {}
 
 /** The thread of a pair as it is, or as it will be once `make` is committed. */
@@ -55,12 +55,12 @@ export async function prepareThread(deps: With<"threadCache">, pair: ThreadPair)
   return { chat, make: [{ op: "insertUnique", table: "chats", record: chat }] };
 }
 
-/** What a unit is to throw that is answered `taken` for its thread's sake: `retryDuplicateThread` then works again. */
+/** The error to throw if a transaction is a duplicate because of its thread: `retryDuplicateThread` then repeats the work. */
 export function duplicateThread(): Error {
-  return new ThreadDuplicate("somebody else made this thread at the same moment");
+  return new ThreadDuplicate("another request created this thread at the same moment");
 }
 
-/** Does `work`, which commits a thread that may be new, again where somebody else made the thread in between. */
+/** Does `work`, which may create a thread, and repeats it if another request created the same thread meanwhile. */
 export async function retryDuplicateThread<Value>(work: () => Promise<Value>): Promise<Value> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     try {
@@ -69,7 +69,7 @@ export async function retryDuplicateThread<Value>(work: () => Promise<Value>): P
       if (!(error instanceof ThreadDuplicate)) throw error;
     }
   }
-  throw new ApiError("SERVICE_UNAVAILABLE", "The conversation is being made by many at once; try again.", {
+  throw new ApiError("SERVICE_UNAVAILABLE", "Many requests are creating this conversation at once; try again.", {
     retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
   });
 }

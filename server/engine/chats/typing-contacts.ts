@@ -1,4 +1,4 @@
-/** Knows which contacts are typing, and emits the event when one stops or is not heard of for a minute. */
+/** Knows which contacts are typing, and emits the event when one stops or sends nothing for a minute. */
 
 import type { Channel, TypingEventData } from "../../../sdk/wire.ts";
 import { makeEvent } from "../../core/event.ts";
@@ -8,7 +8,7 @@ import { acknowledgeOnly } from "../acknowledge.ts";
 import { decide } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 
-/** Without news for so long, a contact has stopped typing. Real time, as phones count it. */
+/** Time without a signal after which a contact counts as having stopped, in real milliseconds as phones count it. */
 export const TYPING_MS_MAX = 60_000;
 /** Contacts typing at once that are kept track of; beyond it the one who began first counts as having stopped. */
 const TYPISTS_MAX = 10_000;
@@ -46,7 +46,7 @@ export class TypingContacts {
     if (open !== undefined) this.begin(deps, subject, open.typist);
   }
 
-  /** Tells that somebody stopped; resolves when that is on disk, with `also`. Whoever was not typing stops silently. */
+  /** Commits the event that a contact stopped, together with `also`; commits only `also` if the contact was not typing. */
   async end(deps: Deps, subject: string, also: Operation[] = []): Promise<void> {
     const open = this.#typing.get(subject);
     if (open !== undefined)
@@ -56,7 +56,7 @@ export class TypingContacts {
     this.#typing.delete(subject);
   }
 
-  /** Forgets who types to a customer, and tells nobody: the conversations are gone. */
+  /** Forgets the contacts who type to a customer without an event: the conversations were deleted. */
   forget(customerId: CustomerId): void {
     for (const [subject, { typist, stopTimer }] of this.#typing) {
       if (typist.customerId !== customerId) continue;
@@ -65,7 +65,7 @@ export class TypingContacts {
     }
   }
 
-  /** Tells that everybody stopped: nobody listens to them any more. */
+  /** Emits that everybody stopped, since the service no longer receives their signals. */
   async stop(deps: Deps): Promise<void> {
     this.#stopped = true;
     for (const { stopTimer } of this.#typing.values()) stopTimer();
@@ -81,7 +81,7 @@ export class TypingContacts {
       await deps.serial.run(subject, () => this.end(deps, subject));
     } catch (error) {
       deps.observer.fault("typing", error);
-      // A full disk, mostly: it is told later that they stopped.
+      // Mostly a full disk: the event is tried again later.
       this.extend(deps, subject);
     }
   }

@@ -39,16 +39,16 @@ async function stage(t: NodeTest): Promise<Stage> {
     const rows = await made.deps.store.db.selectFrom("events").select("bytes").orderBy("position").execute();
     return rows.map(({ bytes }) => JSON.parse(bytes) as { type: string; data: TypingEventData });
   };
-  const heard = { to: made.number.address, channel: "imessage", from: ANN, group: null } as const;
+  const common = { to: made.number.address, channel: "imessage", from: ANN, group: null } as const;
   let references = 0;
   return {
     ...made,
     provider,
-    type: (typing, more = {}) => apply(made.deps, made.instance.id, { kind: "typing", ...heard, typing, ...more }),
+    type: (typing, more = {}) => apply(made.deps, made.instance.id, { kind: "typing", ...common, typing, ...more }),
     async write(more = {}) {
       references += 1;
       const content = { text: "Hi", attachments: [], replyTo: null, payment: null, effect: null };
-      const signal = { kind: "inbound", ...heard, reference: `in-${references}`, ...content, ...more } as const;
+      const signal = { kind: "inbound", ...common, reference: `in-${references}`, ...content, ...more } as const;
       await apply(made.deps, made.instance.id, signal);
     },
     news: async () =>
@@ -180,7 +180,7 @@ describe("typing of the customer", () => {
       idempotencyKey: null,
     };
     const show = (status: "start" | "stop") => showTyping(one.deps, asked, status);
-    /** What the provider was asked to show so far. */
+    /** The provider's requests so far. */
     const orders = () => one.provider.commanded.map(({ given: [, typing] }) => typing);
     return { one, show, orders };
   }

@@ -1,4 +1,4 @@
-/** Typing of contacts: told of once when it begins and once when it ends, which it does by itself after a minute. */
+/** Applies typing signals: one event when a contact begins to type and one when the contact stops. */
 
 import type { Chat } from "../../core/chat.ts";
 import type { InstanceId } from "../../core/id.ts";
@@ -20,7 +20,7 @@ export async function receiveTyping(
   const number = await deps.configCache.numberAt(signal.to);
   const forgets = acknowledgementOf(instanceId, signal);
   if (number === null) {
-    deps.observer.fault("typing", new Error("somebody types to an address that is no number of this service"));
+    deps.observer.fault("typing", new Error("a typing signal is for an address that is no number of this service"));
     return acknowledgeOnly(deps, forgets);
   }
   const { typingContacts } = deps;
@@ -42,7 +42,7 @@ export async function receiveTyping(
         const thread =
           group === null
             ? prepareThread(deps, { ...place, contact: from })
-            : prepareGroup(deps, { ...place, sighting: group });
+            : prepareGroup(deps, { ...place, snapshot: group });
         const { chat, make } = await thread;
         return { unit: [...make, typingEvent(deps, { ...typist, chatId: chat.id }, true), ...forgets], value: chat };
       });
@@ -64,7 +64,7 @@ export function endTyping(deps: With<"typingContacts">, chat: TypingChat, from: 
   return deps.serial.run(subject, () => typingContacts.end(deps, subject));
 }
 
-/** What of a chat tells who types in it. */
+/** The properties of a chat that identify a typing contact. */
 type TypingChat = Pick<Chat, "customerId" | "from" | "reference">;
 
 function subjectOf({ customerId, from: to, reference }: TypingChat, from: string): string {

@@ -1,4 +1,4 @@
-/** What is known of an address when providers answer, answer late, cannot tell, or are gone. */
+/** Availability of an address when providers answer, answer late, do not know, or are gone. */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
@@ -19,7 +19,7 @@ interface Stage {
   made: TestContext;
   provider: ScriptedProvider;
   inquiries: AvailabilityLookups;
-  /** What the provider says from now on. */
+  /** The provider's answer from now on. */
   says(availability: Availability | "throws" | "never"): void;
   saysOfFocus(state: FocusState): void;
 }

@@ -1,4 +1,4 @@
-/** What an address can receive: asked of providers, kept for a while, and answered as far as it is known. */
+/** Looks up at providers what an address can receive, and caches the answers for a while. */
 
 import type { Channel, FacetimeAvailability, Focus, PhoneCapabilities } from "../../../sdk/wire.ts";
 import { setBounded } from "../../core/bounded-map.ts";
@@ -20,7 +20,7 @@ const FOCUS_MS = 60_000;
 /** Answers of each kind kept at the most; beyond it the oldest goes. */
 const KEPT_MAX = 10_000;
 
-/** An answer of a provider: when it gave it (shifted time), and whether it was at hand already. */
+/** A provider's answer: its time (shifted), and whether it came from the cache. */
 interface CachedLookup<Value> {
   value: Value;
   at: number;
@@ -89,7 +89,7 @@ export class AvailabilityLookups {
   }
 
   /**
-   * What `address` can receive from the customer's numbers. Where no provider can tell, or none answers, as far as
+   * The channels on which `address` can receive messages from the customer's numbers. If no provider knows, as far as
    * earlier messages show; a focus only of people one has written with both ways.
    */
   async capabilities(customerId: CustomerId, address: string): Promise<PhoneCapabilities> {

@@ -25,12 +25,12 @@ const create = (phoneNumber: string) =>
 const contactsOf = (id: CustomerId, filter = ALL) => contactList(deps.store.db, id, filter);
 const count = () => countAll(contactsOf(made.customer.id));
 const ownersOf = (...addresses: string[]) => findContactAddresses(deps.store.db, made.customer.id, addresses);
-const refusals = (settled: PromiseSettledResult<unknown>[]) =>
-  settled.flatMap((one) => (one.status === "rejected" ? [(one.reason as ApiError).code] : []));
+const refusals = (results: PromiseSettledResult<unknown>[]) =>
+  results.flatMap((one) => (one.status === "rejected" ? [(one.reason as ApiError).code] : []));
 
 test("A contact that many make at once with the same address is made once; the others are told whose it is", async () => {
-  const settled = await Promise.allSettled(Array.from({ length: 20 }, () => create("+15550100001")));
-  assert.deepEqual(refusals(settled), Array(19).fill("CONTACT_DUPLICATE"));
+  const results = await Promise.allSettled(Array.from({ length: 20 }, () => create("+15550100001")));
+  assert.deepEqual(refusals(results), Array(19).fill("CONTACT_DUPLICATE"));
   assert.equal(await count(), 1);
 });
 
@@ -48,8 +48,8 @@ test("An address that two contacts change to at once goes to one of them, and th
   const { contact: one } = await create("+15550100003");
   const { contact: two } = await create("+15550100004");
   const change = (id: string) => updateContact(deps, made.customer.id, id, { phoneNumber: "+15550100005" });
-  const settled = await Promise.allSettled([change(one.id), change(two.id), change(one.id), change(two.id)]);
-  assert.deepEqual(refusals(settled), ["CONTACT_DUPLICATE", "CONTACT_DUPLICATE"]);
+  const results = await Promise.allSettled([change(one.id), change(two.id), change(one.id), change(two.id)]);
+  assert.deepEqual(refusals(results), ["CONTACT_DUPLICATE", "CONTACT_DUPLICATE"]);
   const owners = await ownersOf("+15550100003", "+15550100004", "+15550100005");
   assert.equal(owners.length, 2, "what the winner had before is free");
   assert.equal(new Set(owners.map(({ contactId }) => contactId)).size, 2);

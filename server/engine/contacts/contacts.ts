@@ -1,4 +1,4 @@
-/** Makes, changes and deletes contacts. No two of a customer share an address: each is a `once` record of its own. */
+/** Creates, changes and deletes contacts. Each address is a unique record, so that no two contacts of a customer share one. */
 
 import type { CreateContact, CreatedContacts, UpdateContact } from "../../../sdk/wire.ts";
 import {
@@ -66,7 +66,7 @@ export async function ensureContact(deps: Deps, customerId: CustomerId, address:
 /** One entry of a bulk: what it says of a contact, or why it cannot be one. */
 export type BulkEntry = { fields: UpdateContact } | { error: string };
 
-/** What became of a bulk; `repeated` when an earlier request with the same idempotency key had done it. */
+/** Result of a bulk; `repeated` if an earlier request with the same idempotency key did it. */
 export interface BulkResult {
   repeated: boolean;
   made: CreatedContacts;
@@ -84,7 +84,7 @@ export async function createContacts(
   const { idempotencyKey: key, body, entries } = request;
   const command = { key, customerId, route: "POST /v1/contacts/bulk", body };
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const taken = new Error("somebody else took an address at the same moment");
+    const taken = new Error("another request took an address at the same moment");
     try {
       const commanded = await idempotent(
         deps,
@@ -98,7 +98,7 @@ export async function createContacts(
       if (error !== taken) throw error;
     }
   }
-  throw new ApiError("SERVICE_UNAVAILABLE", "The contacts are being changed by many at once; try again.", {
+  throw new ApiError("SERVICE_UNAVAILABLE", "Many requests are changing these contacts at once; try again.", {
     retryAfterSeconds: BUSY_RETRY_AFTER_SECONDS,
   });
 }

@@ -78,7 +78,7 @@ export async function eraseContact(deps: Deps, customerId: CustomerId, id: strin
 export async function eraseContacts(deps: With<"link" | "messageCache" | "threadCache">): Promise<boolean> {
   let more = false;
   for (const erasure of await listOpenErasures(deps.store.db, ERASURES_AT_ONCE)) {
-    // One that comes upon a row which cannot be read waits until the row is mended.
+    // An erasure that meets an unreadable row waits until the row is repaired.
     if (await nullIfUnreadable(deps, "erase", () => goOn(deps, erasure))) more = true;
   }
   return more;

@@ -4,12 +4,12 @@ import { setBounded } from "../../core/bounded-map.ts";
 import { findOptOut, listContactsOptedOut } from "../../store/opt-outs.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Numbers whose lists are kept at hand; beyond it the one that was read longest ago goes. */
+/** Cached lists; beyond this the one that was read first is dropped. */
 const NUMBERS_MAX = 10_000;
-/** Contacts kept at hand, of all lists together. A longer list is not kept: each contact is then looked up. */
+/** Cached contacts of all lists together. A longer list is not cached: each contact is then looked up. */
 const CONTACTS_MAX = 100_000;
 
-/** Lists of numbers, whole. What is at hand is right: whoever changes a list says so (`forget`). */
+/** The opt-out lists of numbers. Every change of a list calls `invalidate`, so a cached list is current. */
 export class OptOutCache {
   readonly #db: Store["db"];
   readonly #lists = new Map<string, ReadonlySet<string>>();
@@ -17,7 +17,7 @@ export class OptOutCache {
   #contacts = 0;
   /** Numbers whose list is too long to keep. */
   readonly #long = new Map<string, true>();
-  /** Grows with `forget`: what was read before it must not be kept after it. */
+  /** Grows with `invalidate`. A list that was read before must not be cached after it. */
   #generation = 0;
 
   constructor(db: Store["db"], contactsMax = CONTACTS_MAX) {

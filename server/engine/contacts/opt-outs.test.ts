@@ -48,7 +48,7 @@ function inbound(text: string | null): Message {
   };
 }
 
-async function hear(text: string): Promise<void> {
+async function receive(text: string): Promise<void> {
   const operations = keywordOperations(deps, inbound(text));
   await commitAll(deps, operations);
   invalidateOptOuts(deps, operations);
@@ -63,12 +63,12 @@ test("Sending asks the list once and then answers from memory, without waiting",
 
 test("STOP holds from the moment it is on disk, whatever is in memory, and START ends it", async () => {
   const { address } = made.number;
-  await hear("Stop");
+  await receive("Stop");
   assert.equal(await isOptedOut(deps, address, CONTACT), true);
   assert.equal(isOptedOut(deps, address, CONTACT), true);
   assert.equal(isOptedOut(deps, address, "+15550100002"), false);
-  await hear("STOP");
-  await hear("start");
+  await receive("STOP");
+  await receive("start");
   assert.equal(await isOptedOut(deps, address, CONTACT), false);
 });
 

@@ -1,4 +1,4 @@
-/** Who does not want messages from a number: kept at hand for sending, changed by keywords and by the API. */
+/** Opt-outs: who does not want messages from a number. Changed by keywords, by providers and by the API. */
 
 import type { InstanceId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
@@ -18,7 +18,7 @@ export function isOptedOut(deps: With<"optOutCache">, number: string, contact: s
 }
 
 /**
- * What an inbound message changes on the list of the number it came to, over whichever channel: nothing, unless the
+ * The change that an inbound message makes to the opt-out list of its number, on any channel: none, unless the
  * whole of it is a keyword. Goes into the unit of the message; after the commit `invalidateOptOuts` has to be told. Only
  * for one-to-one threads: what is said in a group is said to everybody there.
  */
@@ -100,7 +100,7 @@ async function changeList<Value>(deps: With<"optOutCache">, decision: () => Prom
   return value;
 }
 
-/** Operations were committed: of the lists that they changed, what was at hand is out of date. */
+/** Invalidates the cached lists that committed operations changed. */
 export function invalidateOptOuts(deps: Pick<EngineDeps, "optOutCache">, operations: readonly Operation[]): void {
   for (const operation of operations) {
     if (!("table" in operation) || operation.table !== "optOuts") continue;

@@ -1,4 +1,4 @@
-/** What sending makes of the STOP list, from the word of a phone to the refusal: over the whole engine, simulated time. */
+/** The STOP list and sending, from a contact's keyword to the refusal: over the whole engine, in simulated time. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -35,7 +35,7 @@ test("STOP ends messages from the number that it was written to, START begins th
   assert.equal((await stage.message(id)).status, "sent");
 });
 
-test("a scheduled message fails with RECIPIENT_OPTED_OUT when due, and is never handed over", async (t) => {
+test("a scheduled message fails with RECIPIENT_OPTED_OUT when due, and is never sent", async (t) => {
   const stage = await engineStage(t);
   const scheduledAt = new Date(stage.clock.now() + HOUR_MS).toISOString();
   const id = await stage.send({ scheduledAt });
@@ -56,7 +56,7 @@ test("a contact that wrote START before it was due gets what was scheduled", asy
   assert.equal((await stage.message(id)).status, "sent");
 });
 
-test("STOP that comes while the files of a message are fetched is heard before it is handed over", async (t) => {
+test("STOP that arrives while the files of a message are fetched prevents the send attempt", async (t) => {
   const bytes = Buffer.from("GIF89a\0\0");
   let fetched = () => {};
   const fetch: FileFetcher["fetch"] = () =>

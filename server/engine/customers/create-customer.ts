@@ -1,4 +1,4 @@
-/** Admits a customer: the record, its signing secret and its inbox, in one unit. */
+/** Creates a customer: the record, its signing secret and its inbox, in one transaction. */
 
 import type { CreateCustomer } from "../../../sdk/wire.ts";
 import type { Customer } from "../../core/customer.ts";
@@ -16,13 +16,13 @@ export const INBOX_PATH = "/sandbox/inbox/";
 
 const TOKEN_BYTES = 16;
 
-/** What was admitted; `repeated` when an earlier request with the same idempotency key had done it. */
+/** The created customer; `repeated` if an earlier request with the same idempotency key created it. */
 export interface CreatedCustomer {
   repeated: boolean;
   customer: Customer;
 }
 
-/** Admits a customer. A repeat of an idempotency key answers the customer of the first time as it now is. */
+/** Creates a customer. A repeat of an idempotency key returns the current state of the first request's customer. */
 export async function createCustomer(
   deps: With<"configCache" | "sealer">,
   request: { idempotencyKey: string | null; body: CreateCustomer },

@@ -1,4 +1,4 @@
-/** Issues API keys: makes, revokes and rotates them. The key itself leaves with the answer and is kept nowhere. */
+/** Creates, revokes and rotates API keys. Only the response contains the key itself; the store has its hash. */
 
 import {
   type CreateKey,
@@ -28,7 +28,7 @@ export interface IssuedKey {
   key?: string;
 }
 
-/** What a new key opens. */
+/** The rights of a new key. */
 export type KeyGrant = Pick<ApiKey, "name" | "customerId" | "scope" | "permissions" | "rateLimit" | "expiresAt">;
 
 /** The record of a key with this grant, not stored yet. */
@@ -147,7 +147,7 @@ function ownerProblems({ scope, customerId, customerEmail }: CreateKey): ErrorDe
   return ["customerId", "customerEmail"].map((path) => ({ path, message }));
 }
 
-/** What a new key of this scope may do: what was `asked` for, each once and in their order, else everything. */
+/** Permissions of a new key of this scope: those `asked` for, without duplicates and in a fixed order, else all. */
 export function permissionsOf(scope: KeyScope, asked?: readonly KeyPermission[]): KeyPermission[] {
   return scope === "admin" ? [] : KEY_PERMISSIONS.filter((one) => asked?.includes(one) ?? true);
 }

@@ -1,4 +1,4 @@
-/** What holds when numbers are claimed at the very same moment. */
+/** Numbers that are claimed at the very same moment. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,9 +17,9 @@ test("whoever loses a race for a number is told NUMBER_TAKEN, with an idempotenc
   const claims = [null, "key", null, "other key"].map((idempotencyKey, index) =>
     addNumber(deps, index < 2 ? customer.id : other.customer.id, { idempotencyKey, body }),
   );
-  const settled = await Promise.allSettled(claims);
-  const won = settled.filter(({ status }) => status === "fulfilled");
-  const lost = settled.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+  const results = await Promise.allSettled(claims);
+  const won = results.filter(({ status }) => status === "fulfilled");
+  const lost = results.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
   assert.equal(won.length, 1);
   for (const reason of lost) assert.ok(reason instanceof ApiError && reason.code === "NUMBER_TAKEN", String(reason));
 });

@@ -38,7 +38,7 @@ async function twoAccounts(t: NodeTest) {
 }
 
 describe("when an instance comes to have another peer", () => {
-  test("that one is not asked about a hand-over of before, so it is not sent twice, and a late receipt corrects it", async (t) => {
+  test("the new account is not asked about an earlier attempt, so the message is not sent twice, and a late receipt corrects it", async (t) => {
     const { stage, id, first, second, change } = await twoAccounts(t);
     first.sendNext.push(UNKNOWN);
     const message = await stage.send(SMS_ONLY);
@@ -67,7 +67,7 @@ describe("when an instance comes to have another peer", () => {
     assert.equal((await stage.message(message)).status, "pending");
   });
 
-  test("nor, after a death in the middle of the hand-over, by the next process", async (t) => {
+  test("nor, after a death in the middle of the attempt, by the next process", async (t) => {
     const { stage, id, first, second, change } = await twoAccounts(t);
     first.sendNext.push("never");
     const message = await stage.send(SMS_ONLY);
@@ -93,7 +93,7 @@ describe("when an instance comes to have another peer", () => {
     assert.equal((await stage.message(message)).status, "sent");
   });
 
-  test("one of before peers were on record is asked about all the same: nobody could settle it otherwise", async (t) => {
+  test("an attempt without a recorded account is reconciled all the same: nothing else could end it", async (t) => {
     const { stage, first } = await twoAccounts(t);
     first.sendNext.push(UNKNOWN);
     const id = await stage.send(SMS_ONLY);

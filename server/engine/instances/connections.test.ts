@@ -1,4 +1,4 @@
-/** Which instances are up: those that run, say so, and did not just say of a hand-over that they are down. */
+/** Instances are up while they run, report nothing else, and their circuit breaker is not open. */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";
@@ -50,7 +50,7 @@ test("an instance is up while it runs and does not say otherwise, and each chang
   assert.deepEqual(woken.splice(0), [instance.id, "outages"]);
 });
 
-test("one that said of a hand-over that it is down is left alone: 1 to 60 s, or until it says that it is up", async (t) => {
+test("an instance that reports itself down gets no message for 1 to 60 s, or until it reports that it is up", async (t) => {
   const { connections, deps, clock, instance, provider, woken, isUp, changed } = await connected(t);
   await connections.connect(deps, instance);
   woken.length = 0;
@@ -112,7 +112,7 @@ test("one that rested is given one message of others, another one a minute later
   const { connections, deps, clock, instance, provider } = await connected(t);
   const admits = (...ids: MessageId[]) => ids.map((id) => connections.admits(deps, instance.id, id));
   await connections.connect(deps, instance);
-  assert.deepEqual(admits("msg_1", "msg_2"), [true, true], "it is not in doubt");
+  assert.deepEqual(admits("msg_1", "msg_2"), [true, true], "its breaker is closed");
   connections.reportDown(deps, instance.id, provider, 1_000);
   assert.deepEqual(admits("msg_1"), [false], "while it rests");
   clock.shift(1_000);

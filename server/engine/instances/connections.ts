@@ -17,10 +17,10 @@ import { memoryOf } from "./memory.ts";
 
 /** How long a provider may take to say how it is, in real milliseconds; beyond it nobody knows. */
 const HEALTH_WITHIN_MS = 2_000;
-/** Characters of a peer's name: two of one instance are never taken for the same. */
-const PEER_LENGTH = 16;
+/** Characters of an account's hash. */
+const ACCOUNT_LENGTH = 16;
 
-/** An instance's provider, and its peer by its settings: with others that name the same peer it is the same text. */
+/** An instance's provider, and the account that its settings name: a hash, equal for instances of one account. */
 export interface Connection {
   provider: Provider;
   /** Null where nobody knows. */
@@ -44,8 +44,8 @@ export class Connections {
   readonly #providers: Map<InstanceId, Provider>;
   /** Why an instance has no provider, in words for its operator. */
   readonly #problems = new Map<InstanceId, string>();
-  /** Of an instance that was taken down the last one: what it heard there is known yet. */
-  readonly #peers = new Map<InstanceId, string>();
+  /** Account of each instance, kept after it stops, so that a duplicate received by its replacement is still recognised. */
+  readonly #accounts = new Map<InstanceId, string>();
   readonly #breakers = new Map<InstanceId, CircuitBreaker>();
   /** Connects and disconnects an instance one after the other. */
   readonly #serial = new SerialQueue();
@@ -64,30 +64,30 @@ export class Connections {
   /** How the instance is connected at present; null while it does not run. */
   of(id: InstanceId): Connection | null {
     const provider = this.#providers.get(id);
-    return provider === undefined ? null : { provider, account: this.#peers.get(id) ?? null };
+    return provider === undefined ? null : { provider, account: this.#accounts.get(id) ?? null };
   }
 
-  /** Notes the peers of instances that are about to be connected: what the first of them hears another may have taken in. */
+  /** Notes the accounts of instances before the first one connects, so that instances of one account share their duplicates. */
   noteAccounts(deps: Pick<ConnectionDeps, "sealer">, instances: readonly Instance[]): void {
     for (const instance of instances) {
       try {
-        this.#peers.set(instance.id, peerOf(instance, openConfig(deps, instance)));
+        this.#accounts.set(instance.id, accountOf(instance, openConfig(deps, instance)));
       } catch {
         // Its settings cannot be read: connecting it says so.
       }
     }
   }
 
-  /** The instances that talk, or talked, to the peer of this one, itself first: what one hears, another may have heard. */
+  /** The instance and all others with the same account, present or former: each may have received a signal of the others. */
   withSameAccount(id: InstanceId): InstanceId[] {
-    const peer = this.#peers.get(id);
-    const others = [...this.#peers].filter(([other, its]) => its === peer && other !== id);
+    const account = this.#accounts.get(id);
+    const others = [...this.#accounts].filter(([other, its]) => its === account && other !== id);
     return [id, ...others.map(([other]) => other)];
   }
 
-  /** A name of the instance's peer: the same for all that talk to it; where nobody knows, the instance's own. */
+  /** The account of the instance; its own id if the account is unknown. */
   accountKey(id: InstanceId): string {
-    return this.#peers.get(id) ?? id;
+    return this.#accounts.get(id) ?? id;
   }
 
   /** Whether messages can be sent to the instance at present: it runs, does not report that it is down, and its breaker is not open. */
@@ -190,11 +190,11 @@ export class Connections {
       changed: () => this.#changed(deps, instanceId),
       fault: (error) => observer.fault(`provider.${instance.provider}:${instanceId}`, error),
     });
-    this.#peers.set(instanceId, peerOf(instance, config));
+    this.#accounts.set(instanceId, accountOf(instance, config));
     try {
       await provider.start((signal) => this.#apply(instanceId, signal));
     } catch (error) {
-      // What of it had begun would go on beside its successor.
+      // A half-started provider would go on beside its successor.
       await provider.stop();
       throw error;
     }
@@ -221,11 +221,11 @@ export class Connections {
   }
 }
 
-/** The peer that an instance's settings name, in a form that says nothing of it; where none does, it is its own. */
-function peerOf({ id, provider }: Instance, config: Readonly<Record<string, unknown>>): string {
+/** A hash of the account that an instance's settings name; of its own id if they name none. */
+function accountOf({ id, provider }: Instance, config: Readonly<Record<string, unknown>>): string {
   const settings = accountSettingsOf(provider);
   const named = settings.length === 0 ? [id] : settings.map((setting) => config[setting] ?? null);
-  return createHash("sha256").update(JSON.stringify(named)).digest("base64url").slice(0, PEER_LENGTH);
+  return createHash("sha256").update(JSON.stringify(named)).digest("base64url").slice(0, ACCOUNT_LENGTH);
 }
 
 /** An instance's settings, secrets in clear. Throws when they were sealed with another key. */

@@ -64,7 +64,7 @@ test("a reaction told twenty times at once, by several processes, is one event; 
   const id = await stage.send();
   await stage.run();
   const told = Array.from({ length: 20 }, (_, index) => {
-    const deps = index % 2 === 0 ? stage.deps : { ...stage.deps, turns: new SerialQueue() };
+    const deps = index % 2 === 0 ? stage.deps : { ...stage.deps, serial: new SerialQueue() };
     return apply(deps, stage.instance.id, reaction());
   });
   await Promise.all(told);

@@ -87,7 +87,7 @@ async function arrival(
   const { chat, make }: PreparedChat =
     group === null
       ? await prepareThread(deps, { ...place, contact: from, instanceId: number.instanceId })
-      : await prepareGroup(deps, { ...place, sighting: group, instanceId });
+      : await prepareGroup(deps, { ...place, snapshot: group, instanceId });
   const kept = keepInbound(deps, { customerId, messageId, instanceId }, signal.attachments);
   const context = changeContext(deps);
   const base: Message = {

@@ -1,4 +1,4 @@
-/** What can end a payment request, two at once, in a thousand orders each: one of them wins, and the events say which. */
+/** Two ends of a payment request at once, in a thousand orders each: one wins, and the events say which. */
 
 import assert from "node:assert/strict";
 import { type TestContext as NodeTest, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What becomes of payment requests: what pays one, what does not, and that each ends once, with one event. */
+/** Payment requests: which messages pay one, which do not, and that each ends once, with one event. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext as NodeTest, test } from "node:test";

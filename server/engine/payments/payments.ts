@@ -1,4 +1,4 @@
-/** What messages do to payment requests: an inbound one pays, the one that asks fails. Each belongs into the message's unit. */
+/** Changes of payment requests by messages: an inbound message pays one, a failed message cancels its own. Both belong into the message's transaction. */
 
 import type { EventId } from "../../core/id.ts";
 import type { Message } from "../../core/message.ts";
@@ -17,7 +17,7 @@ import { difference } from "../commit.ts";
 import type { Deps } from "../deps.ts";
 import type { With } from "../engine-deps.ts";
 
-/** What a change to a payment request needs of the context. */
+/** Context of a change to a payment request. */
 export function paymentContext(deps: Pick<Deps, "clock" | "newId" | "correlationId">): PaymentContext {
   const { clock, correlationId, newId } = deps;
   const told = { now: clock.now(), eventId: (): EventId => newId("evt") };
@@ -40,7 +40,7 @@ interface CarriedPayment {
 }
 
 /**
- * What an inbound message pays: the oldest pending request to its sender, from the number it
+ * The operations by which an inbound message pays the oldest pending request to its sender, from the number it
  * reached, of exactly its amount. The operations belong into the unit of the message, decided anew with it. None
  * where it pays nothing.
  */
@@ -74,7 +74,7 @@ function countsText({ providers, settings }: With<"providers">, { channel, insta
   return settings.paymentText || providers.get(instanceId)?.capabilities.seesPayments === false;
 }
 
-/** What belongs into the unit that leads the message of a request into `failed`: the request is cancelled with it. */
+/** The operations that cancel the payment request of a failed message, for the message's transaction. */
 export async function failedWith(deps: Deps, { payment: asked }: Message): Promise<Operation[]> {
   const payment = asked === null ? null : await findPayment(deps.store.db, asked.id);
   const changed = payment === null ? null : cancelPayment(payment, "fail", paymentContext(deps));

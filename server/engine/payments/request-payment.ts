@@ -23,7 +23,7 @@ import { paymentContext } from "./payments.ts";
 /** How long a request is open that does not say, in seconds: 30 days. */
 const EXPIRES_IN_SECONDS = 30 * 86_400;
 
-/** A request for a payment, and on whose behalf. */
+/** A request for a payment, and its customer and key. */
 export interface PaymentRequest {
   customerId: CustomerId;
   keyId: KeyId;
@@ -32,7 +32,7 @@ export interface PaymentRequest {
   body: RequestPayment;
 }
 
-/** What a body asks for, defaults filled in. */
+/** The request body with its defaults. */
 type PaymentTerms = Omit<RequestPayment, "idempotencyKey" | "amount" | "expiresInSeconds"> & {
   amount: string;
   expiresInSeconds: number;

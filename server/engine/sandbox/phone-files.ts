@@ -14,7 +14,7 @@ const RETRY_AFTER_SECONDS = 10;
 
 /**
  * Sends the files, with their bytes, by `send`, and answers what that does. Together they have 100 MiB at the most, and
- * until they are sent those fetched count as what is in memory for hand-overs does. Throws a 400 that names every field
+ * until they are sent, fetched files count towards the memory limit of send attempts. Throws a 400 that names every field
  * which does not fit, and a 503 for what cannot be fetched now.
  */
 export async function withPhoneFiles<Sent>(

@@ -1,4 +1,4 @@
-/** What people do with the sandbox's phones: each action is told as a provider tells it, and taken in like any other. */
+/** Actions of the sandbox's phones: each becomes a provider signal and is applied like any other. */
 
 import { createHash } from "node:crypto";
 import type {
@@ -66,7 +66,7 @@ export async function writeFromPhone(deps: EngineDeps, action: PhoneAction<Phone
     const { reference } = await withPhoneFiles(deps, customerId, attachments, (files) =>
       line.phones.write(line.phone, name, { ...said, attachments: files }),
     );
-    return await heard(deps, line, reference);
+    return await receivedMessage(deps, line, reference);
   });
 }
 
@@ -135,7 +135,7 @@ export async function changePhotoFromPhone(
       throw new ApiError("INVALID_STATUS", `${id} is no group; only a group has a photo.`);
     if (!participants.includes(number)) throw new ApiError("NOT_FOUND", `${number} is not in ${id}.`);
     if (leftAt !== null)
-      throw new ApiError("INVALID_STATUS", `${id}: you have left this group, and hear no more of it.`);
+      throw new ApiError("INVALID_STATUS", `${id}: you have left this group and receive nothing from it any more.`);
     const { phones, phone } = await lineTo(deps, customerId, number, chat.from);
     await phones.changePhoto(phone, `${name}_${id}`, { reference, name: chat.name, participants });
     return chat;
@@ -158,7 +158,7 @@ export async function payFromPhone(deps: EngineDeps, action: PhoneAction<PhonePa
     const line = await lineTo(deps, customerId, number, body.to ?? request?.from);
     channelFrom(line, "imessage");
     const { reference } = await line.phones.pay(line.phone, name, cents);
-    return await heard(deps, line, reference);
+    return await receivedMessage(deps, line, reference);
   });
 }
 
@@ -298,8 +298,8 @@ async function requireRequest(deps: Deps, { customerId, number }: PhoneAction<un
   throw new ApiError("INVALID_STATUS", `${request.id} is ${request.status}; only a pending request can be paid.`);
 }
 
-/** The message that the service made of what a phone sent. */
-async function heard(deps: Deps, { number }: ContactLine, reference: string): Promise<Message> {
+/** The message that the service stored for a phone's message. */
+async function receivedMessage(deps: Deps, { number }: ContactLine, reference: string): Promise<Message> {
   const message = await findByReference(deps, number.instanceId, reference);
   if (message !== null) return message;
   throw new Error(`what the phone called ${reference} was not taken in`);

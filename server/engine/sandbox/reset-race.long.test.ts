@@ -20,7 +20,7 @@ import { resetSandbox } from "./sandbox.ts";
 
 const correlationId = `cor_${"0".repeat(32)}`;
 
-/** What a customer does, and what its contacts do, on the records of `made` or anew. */
+/** Actions of a customer and its contacts, on the records of `made` or on new ones. */
 type Action = () => Promise<unknown>;
 
 /** Records of every kind from before the reset. */
@@ -64,7 +64,7 @@ function actionsOf(round: Round, made: Awaited<ReturnType<typeof make>>): Record
   const own = { customerId, id: sent.id, idempotencyKey: null };
   const chat = { customerId, id: group.id, correlationId, idempotencyKey: null };
   const tell = (signal: Signal) => apply(deps, stage.instance.id, signal);
-  const heard = { from: contact, to: stage.number.address, channel: "imessage" } as const;
+  const common = { from: contact, to: stage.number.address, channel: "imessage" } as const;
   const payment = { amountCents: 2_500, currency: "USD", isRequest: false } as const;
   const text = "Changed";
   return {
@@ -72,13 +72,13 @@ function actionsOf(round: Round, made: Awaited<ReturnType<typeof make>>): Record
     sendToGroup: () => accept(deps, newMessage(keyed, { chatId: group.id, content: { text: "Hello" } }), null),
     delivered: () => tell(receipt("delivered", { reference, messageId: sent.id as MessageId })),
     read: () => tell(receipt("read", { reference })),
-    inbound: () => tell(inbound({ ...heard, reference: `${name}in`, replyTo: reference })),
-    payment: () => tell(inbound({ ...heard, reference: `${name}paid`, text: null, payment })),
-    stop: () => tell(inbound({ ...heard, reference: `${name}stop`, text: "STOP" })),
+    inbound: () => tell(inbound({ ...common, reference: `${name}in`, replyTo: reference })),
+    payment: () => tell(inbound({ ...common, reference: `${name}paid`, text: null, payment })),
+    stop: () => tell(inbound({ ...common, reference: `${name}stop`, text: "STOP" })),
     love: () =>
-      tell({ kind: "reaction", ...heard, reference: `${name}love`, target: reference, type: "love", content: "x" }),
-    revision: () => tell({ kind: "revision", ...heard, reference: `${name}in`, text }),
-    typing: () => tell({ kind: "typing", ...heard, group: null, typing: true }),
+      tell({ kind: "reaction", ...common, reference: `${name}love`, target: reference, type: "love", content: "x" }),
+    revision: () => tell({ kind: "revision", ...common, reference: `${name}in`, text }),
+    typing: () => tell({ kind: "typing", ...common, group: null, typing: true }),
     edit: () => editMessage(deps, { ...own, text, forOldPhones: text }),
     unsend: () => unsendMessage(deps, own),
     delete: () => deleteMessage(deps, customerId, sent.id),

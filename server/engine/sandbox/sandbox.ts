@@ -29,7 +29,7 @@ export async function requireSandbox(
 }
 
 /**
- * Removes what the customer sent, heard and knows, and what phones owe it; keys, numbers, endpoints, the inbox and usage
+ * Removes the customer's messages, contacts and chats, and pending signals of phones; keys, numbers, endpoints, the inbox and usage
  * stay. What is in flight meanwhile ends quietly. A repeat of an idempotency key removes nothing more.
  */
 export async function resetSandbox(
@@ -41,7 +41,7 @@ export async function resetSandbox(
   await deps.serial.run(`reset ${customerId}`, () =>
     idempotent(deps, command, async () => {
       await removeAll(deps, customerId);
-      // What a phone took while the records went is owed to nobody, and what it told meanwhile goes as well.
+      // A second time: phones may have received and reported messages while the records were being removed.
       await removeAll(deps, customerId);
       return { unit: null, value: null, result: "", generation: deps.generation() };
     }),
@@ -53,7 +53,7 @@ async function removeAll(
   customerId: CustomerId,
 ): Promise<void> {
   await resetPhones(deps, customerId);
-  // What was decided before the last forgetting is committed before the last removing, which finds nothing of it any more.
+  // A decision from before the last `forget` is committed before the last `reset`, which then removes it too.
   do await forget(deps, customerId);
   while ((await deps.store.reset(customerId, REMOVED_AT_ONCE)) > 0);
   await forget(deps, customerId);
