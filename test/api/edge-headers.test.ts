@@ -1,4 +1,4 @@
-/** What the edge puts around every answer: ids, rate limit, Retry-After, the log line, and faults that tell nothing. */
+/** Every response of the edge: ids, rate limit, Retry-After, the log line, and faults that reveal nothing of the inside. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -191,7 +191,7 @@ export function http(line: string, headers: string[] = [], body = ""): string {
   return [`${line} HTTP/1.1`, "Host: x", ...headers, ...length, "", body].join("\r\n");
 }
 
-/** What an answer must be. Without `code` it is a success. */
+/** The expected response to a request; a success unless it has a `code`. */
 export interface Scenario {
   name: string;
   request: string;
