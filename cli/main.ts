@@ -130,8 +130,8 @@ Begin:
   tightbeam serve                          run the service on this machine
   tightbeam send +15005550100 "Hello"      in another terminal: send a message and follow it
   tightbeam inbox                          see the signed webhooks of the sandbox
-  tightbeam listen --forward-to <url>      forward its events to a receiver on your machine
-  tightbeam webhooks set <url>             send its webhooks to your server
+  tightbeam listen --forward-to <url>      forward events to a receiver on your machine
+  tightbeam webhooks set <url>             send webhooks to your server
   tightbeam doctor                         find out what does not work
 
 Server and key come from --url and --key, else from TIGHTBEAM_URL, TIGHTBEAM_API_KEY and TIGHTBEAM_ADMIN_KEY, else
